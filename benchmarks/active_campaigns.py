@@ -1,22 +1,22 @@
-"""How accurate are active campaigns, and do their intervals and decisions hold?
+"""Errors of active campaigns, coverage of their intervals, and error rates of their decisions.
 
     python benchmarks/active_campaigns.py [DATA] [--campaigns 400] [--tables accuracy,decisions,...]
                                           [--collections mq2008,...] [--pool 0]
 
 DATA is a folder of collections (mq2008, ohsumed-letor3, lightgbm-lambdarank, mslr-sample,
-trec-covid, trec-dl, trec-pertopic-scores); without it, and beside it, synthetic collections are
-used. Two processes share the work: under ten minutes on two idle cores. The tables have the order
-and form of docs/evidence/active_savings.md (accuracy) and active_intervals.md (all others):
+trec-covid, trec-dl, trec-pertopic-scores). Synthetic collections are always used. Two processes
+share the work, which takes under ten minutes on two idle cores. The tables are those of
+docs/evidence/active_savings.md (accuracy) and active_intervals.md (all others), in this order:
 
 accuracy    squared error relative to uniform draws without replacement, on pools of each
-            collection; then the same on pools where theory expects the default to be behind, and
-            what theory expects of other values of mixing
-decisions   how often a winner is named where both rankers are equal
-intervals   coverage of intervals, for label models from right to wrong, and few queries that count
-selection   what happens if campaigns are selected by the number of their queries
-sequences   how often intervals exclude the truth at any time of looking
-budgets     campaigns of small budgets that end before the first label
-winners     how often a wrong winner is named among several rankers
+            collection; then the same on pools where theory predicts a larger error of the default
+            than of uniform draws, and the ratios that theory predicts for other values of mixing
+decisions   share of campaigns that name a winner although both rankers are equal
+intervals   coverage of intervals, by quality of the label model and share of queries that count
+selection   coverage and bias among campaigns selected by their number of queries
+sequences   share of campaigns whose intervals exclude the truth after any draw
+budgets     share of campaigns with small budgets that end before the first label
+winners     share of campaigns that name a wrong winner among several rankers
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ N_QUERIES = 600
 BUDGETS = np.array([5.0, 10.0, 20.0, 40.0])
 SHARES = (1.0, 0.5, 0.25, 0.1)
 MODELS = ("uniform", "right", "noisy", "wrong")
-LEAST = 0.01  # share of campaigns; cells with fewer are left out
+LEAST = 0.01  # cells with a smaller share of the campaigns are left out
 
 
 def spread(function, arguments):
-    """Results of a function on two processes, in the order of the arguments."""
+    """Results of a function for each of the arguments, computed by two processes."""
     with ProcessPoolExecutor(N_PROCESSES) as executor:
         yield from executor.map(function, *zip(*arguments, strict=True))
 
@@ -62,7 +62,7 @@ def spread(function, arguments):
 METHODS = ("importance", "lure", "assisted", "strata")
 _N_STRATA = 5
 MIXINGS = (0.3, 0.4, 0.5, 0.6, 0.8)  # the default comes first
-_MORE = 20  # times as many uniform draws
+_MORE = 20  # campaigns of uniform draws per active campaign
 _BEHIND = """
 Pools on which assisted is behind uniform draws without replacement by more than 2 % in
 theory (large pools, few draws): that ratio of squared errors, and the ratio measured on
@@ -75,9 +75,9 @@ class Cell(NamedTuple):
     task: str
     beliefs: str
     budget: int
-    ratios: list[float]  # of METHODS
+    ratios: list[float]  # one per method of METHODS
     error: float  # standard error of the ratio of "assisted"
-    saved: float
+    saved: float  # share of the labels of uniform draws that "assisted" saves
 
 
 def accuracy(options):
@@ -93,8 +93,8 @@ def accuracy(options):
         names = [one for one in collections if one in (options.collections or collections)]
         arguments = [(name, options.data, options.campaigns) for name in names]
         found = []
-        for name, found_here in zip(names, spread(measured, arguments), strict=True):
-            cells, lines, theory = found_here
+        for name, result in zip(names, spread(measured, arguments), strict=True):
+            cells, lines, theory = result
             for task in ("evaluate", "compare"):
                 report(f"{name}, {task}", [one for one in cells if one.task == task])
             found += cells
@@ -113,7 +113,7 @@ def accuracy(options):
 
 
 def compare_mixing(expected):
-    """Print what theory expects of each mixing, from pairs of a number of queries and ratios."""
+    """Print the ratios that theory predicts; `expected` has (n_queries, ratio by mixing)."""
     print("The ratio that theory expects of assisted, by mixing: geometric mean over pools, the")
     print("largest, and the number of pools above 1.02")
     print(f"{'mixing':<42}" + "".join(f"{mixing:>7}" for mixing in MIXINGS))
@@ -137,7 +137,7 @@ def report(name, cells):
         return
     means = np.exp(np.mean(np.log([cell.ratios for cell in cells]), axis=0))
     place = METHODS.index("assisted")
-    # Budgets of a pool share their campaigns: about as many independent errors as a third.
+    # Cells of one pool at different budgets share campaigns, so only one cell per pool counts.
     relative = np.array([cell.error / cell.ratios[place] for cell in cells])
     n_alone = len(cells) / len({cell.budget for cell in cells})
     texts = [f"{mean:>11.2f}" for mean in means]
@@ -147,8 +147,8 @@ def report(name, cells):
 
 
 def measured(collection, folder, n_campaigns):
-    """The cells of a collection, lines of the pools where theory expects "assisted" behind, and
-    the number of queries of each pool with what theory expects of each mixing.
+    """Cells of a collection; lines for pools where theory predicts a ratio above 1.02; and
+    (n_queries, predicted ratio by mixing) of each pool.
     """
     cells, lines, expected, few = [], [], [], n_campaigns // 4
     for pool in pools(collection, folder):
@@ -166,7 +166,7 @@ def measured(collection, folder, n_campaigns):
         ratio, error = relative_to(base, squares["assisted"])
         means = {name: relative_to(base, square)[0] for name, square in squares.items()}
         for i, budget in enumerate(budgets):
-            labels = 1 / (ratio[i] * (1 / budget - 1 / n) + 1 / n)  # that uniform draws would need
+            labels = 1 / (ratio[i] * (1 / budget - 1 / n) + 1 / n)  # of equally accurate draws
             cells.append(
                 Cell(
                     pool.task, pool.beliefs, int(budget), [means[name][i] for name in METHODS],
@@ -184,7 +184,7 @@ def measured(collection, folder, n_campaigns):
 
 
 def campaigns(pool, limits, n_campaigns, estimator, seed):
-    """Squared errors of campaigns."""
+    """Squared errors of simulated campaigns, of shape (n_campaigns, n_budgets)."""
     runs = simulate(
         pool.values, pool.q, limits, costs=pool.costs, estimator=estimator, moments=pool.moments,
         n_campaigns=n_campaigns, random_state=seed, progress=False,
@@ -220,18 +220,18 @@ def uniform(pool, limits, n_campaigns):
 
 
 def in_strata(pool, limits, n_campaigns):
-    """Squared errors of draws without replacement in strata by q, in proportion to their q."""
+    """Squared errors of draws without replacement in strata by q, with rates proportional to q."""
     random, n = np.random.default_rng(0), len(pool.values)
     values, counts = np.nan_to_num(pool.values), ~np.isnan(pool.values)
     stratum = np.arange(n) * _N_STRATA // n
     stratum[np.argsort(pool.q)] = stratum.copy()
     sizes, share = np.bincount(stratum), np.bincount(stratum, pool.q)
     times = np.empty((n_campaigns, n))
-    for h in range(_N_STRATA):  # the m-th draw of a stratum is at time (m + U) / share
+    for h in range(_N_STRATA):  # the m-th draw of a stratum happens at time (m + U) / share
         inside = np.flatnonzero(stratum == h)
         rows = np.broadcast_to(np.arange(len(inside)), (n_campaigns, len(inside)))
-        place = random.permuted(rows, axis=1)
-        times[:, inside] = (place + random.random((n_campaigns, 1))) / share[h]
+        position = random.permuted(rows, axis=1)
+        times[:, inside] = (position + random.random((n_campaigns, 1))) / share[h]
     order = np.argsort(times, axis=1)
     spent = np.cumsum(pool.costs[order], axis=1)
     sums = np.zeros((2, n_campaigns, len(limits)))
@@ -247,7 +247,7 @@ def in_strata(pool, limits, n_campaigns):
 
 
 def expected_ratio(pool, mixing):
-    """Variance of "assisted" over that of uniform draws at equal cost, if few of many are drawn."""
+    """Variance of "assisted" over that of uniform draws at equal cost, for large pools."""
     q = sampling_distribution(pool.moments, costs=pool.costs, mixing=mixing)
     n = len(pool.values)
     p, counts = np.full(n, 1 / n), ~np.isnan(pool.values)
@@ -282,7 +282,7 @@ def decisions(options):
 
 
 def named(collection, folder, n_campaigns):
-    """Rows of collection, kind, estimator, and share of campaigns that name a winner by budget."""
+    """Rows (collection, kind, estimator, shares by budget) of campaigns that name a winner."""
     rows = []
     kept = [pool for pool in pools(collection, folder) if pool.task == "compare"]
     for pool in kept[:: max(1, len(kept) // 4)]:
@@ -315,7 +315,7 @@ def named(collection, folder, n_campaigns):
 
 
 def is_sure(mean):
-    """Whether `decision(0.95)` names a winner; values below 1.5 errors are not sure."""
+    """True if `decision(0.95)` names a winner; skips the bootstrap below 1.5 standard errors."""
     near = abs(mean.value) < 1.5 * mean.spread
     return not near and 1 - _RESERVE * (1 - certainty(mean)) >= 0.95
 
@@ -324,7 +324,7 @@ def is_sure(mean):
 
 
 def pool(share, seed):
-    """Labels, scores of two rankers, queries and costs; only a share of the queries counts."""
+    """Labels, scores of two rankers, queries and costs; a share of the queries counts."""
     data = make_ranking(N_QUERIES, n_docs=(5, 60), random_state=seed)
     random = np.random.default_rng(seed)
     relevance = data.relevance.copy()
@@ -405,7 +405,7 @@ def shown(cell):
 
 
 def judge(judged, n_campaigns):
-    """How far coverage without a caution is from .92 to .98, in standard errors of each cell."""
+    """Print cells whose coverage without a caution is outside .92 to .98, in standard errors."""
     names, covers, told = zip(*judged, strict=True)
     covers, n = np.array(covers), np.array(told) * n_campaigns
     beyond = np.maximum(
@@ -449,18 +449,18 @@ def selected(model, seed, n_campaigns):
         ("15 draws that cost as much as 30", 15, dear[:, 14]),
         ("20 draws that cost as much as 30", 20, dear[:, 19]),
     ):
-        places = np.flatnonzero(chosen)[:n_campaigns]
-        if len(places) == 0:
+        kept = np.flatnonzero(chosen)[:n_campaigns]
+        if len(kept) == 0:
             rows.append((name, "-"))
             continue
-        sizes = np.broadcast_to(ends, len(drawn))[places]
-        draws = [drawn[place, :size] for place, size in zip(places, sizes, strict=True)]
+        sizes = np.broadcast_to(ends, len(drawn))[kept]
+        draws = [drawn[row, :size] for row, size in zip(kept, sizes, strict=True)]
         found = [estimate(value[one], 1 / q[one]) for one in draws]
         low, high = np.transpose([one.interval for one in found])
         covers = np.mean((low <= value.mean()) & (value.mean() <= high))
         bias = np.mean([one.value for one in found]) - value.mean()
         bias /= np.mean([one.standard_error for one in found])
-        rows.append((name, f"{covers:.3f}, {bias:5.2f} ({len(places)})"))
+        rows.append((name, f"{covers:.3f}, {bias:5.2f} ({len(kept)})"))
     return model, rows
 
 
@@ -528,7 +528,7 @@ def winners(options):
 
 
 def misnamed(m, gap, seed, n_campaigns):
-    """Name, and share of the campaigns that name a winner, of rankers of which none is best."""
+    """Name of a row, and share of campaigns that name a winner although no ranker is best."""
     random, wrong = np.random.default_rng([seed, m, gap > 0]), 0
     mean = np.where(np.arange(m) < 2, gap, -gap)[:, None] * 4
     for _ in range(n_campaigns):

@@ -1,4 +1,4 @@
-"""How long do the moments of a large pool take?
+"""Time of the moments of the metric values of a large pool under random labels.
 
 Usage: python benchmarks/active_moments.py [n_queries] [n_docs] [n_grades]
 """
@@ -32,7 +32,7 @@ def main(n_queries: int = 30_000, n_docs: int = 120, n_grades: int = 5) -> None:
 
 def measure(name, scores, groups, probabilities, method) -> None:  # type: ignore[no-untyped-def]
     best = []
-    for repeat in range(4):  # the first one compiles
+    for repeat in range(4):  # the first repeat compiles and is not counted
         start = time.perf_counter()
         labels = random_labels(name, scores, groups, probabilities, None, None, 0, who="benchmark")
         middle = time.perf_counter()

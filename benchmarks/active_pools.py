@@ -24,8 +24,8 @@ METRICS = ("dcg@10", "err@20", "ndcg@10", "ap")
 BELIEFS = ("fitted", "uniform", "noisy")  # label models
 COSTS = ("items", "equal")
 
-# Collections from which mixing and the default estimator were chosen, and collections that were
-# looked at afterwards only.
+# Collections on which the defaults of mixing and estimator were chosen, and collections that had no
+# part in this choice.
 CHOSEN_ON = ("mq2008", "ohsumed", "lightgbm", "trec-covid", "trec-8", "synthetic 0", "synthetic 1")
 CONFIRMED_ON = ("mslr", "trec-dl", "web-2010", "synthetic 10", "synthetic 11", "synthetic 12")
 _FILES = {
@@ -45,7 +45,7 @@ _SHAPES = (
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """A pool whose values are known: what a campaign would see, and what it would find."""
+    """A pool whose values are known: inputs of a campaign, and the value of each query."""
 
     name: str
     task: str
@@ -57,7 +57,7 @@ class Labelled:
 
 
 def pools(collection: str, folder: Path | None) -> Iterator[Labelled]:
-    """The pools of a collection; none if its files are not in the folder."""
+    """The pools of a collection; empty if the folder does not contain its files."""
     if collection.startswith("synthetic"):
         seed = int(collection.split()[1])
         data = make_ranking(1500, random_state=seed, **_SHAPES[seed % 3])
@@ -79,13 +79,13 @@ def pools(collection: str, folder: Path | None) -> Iterator[Labelled]:
 
 
 def read_features(files: list[Path]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features, labels and query of each row, of files in svmlight form."""
+    """Features, labels and query of each row, from files of the svmlight format."""
     parts = []
     for number, file in enumerate(files):
         sizes = Path(str(file).removesuffix(".gz") + ".query")
         with gzip.open(file) as stream:
             X, y, *qid = load_svmlight_file(stream, query_id=not sizes.exists())
-        if sizes.exists():  # LightGBM's form
+        if sizes.exists():  # a .query file of LightGBM
             n = np.loadtxt(sizes, dtype=int)
             qid = [np.repeat(np.arange(len(n)), n) + 10**6 * number]
         parts.append((X.toarray(), y.astype(int), qid[0]))
@@ -97,7 +97,7 @@ def read_features(files: list[Path]) -> tuple[np.ndarray, np.ndarray, np.ndarray
 def _of_features(
     collection: str, X: np.ndarray, y: np.ndarray, qid: np.ndarray
 ) -> Iterator[Labelled]:
-    """Rankers and label models are fitted on a fifth of the queries; the others are the pool."""
+    """Pools of four fifths of the queries; the other queries fit rankers and label models."""
     random = np.random.default_rng(1)
     ids = random.permutation(np.unique(qid))
     n_known = max(10, len(ids) // 5)
@@ -144,7 +144,7 @@ def _beliefs(fitted: np.ndarray, labels: np.ndarray, random: np.random.Generator
 
 
 def _each(collection, task, scores, labels, query, beliefs, grades) -> Iterator[Labelled]:
-    """One pool for each metric and label model, with either kind of costs in turn."""
+    """One pool for each metric and label model, with alternating kinds of costs."""
     equal = dict.fromkeys(np.unique(query).tolist(), 1.0)
     for i, metric in enumerate(METRICS):
         for j, (belief, model) in enumerate(beliefs.items()):
@@ -207,7 +207,7 @@ def _of_runs(collection: str, folder: Path) -> Iterator[Labelled]:
     found = 1 / (1 + np.stack(list(rank.values())))
     features = np.log(np.column_stack([found.sum(axis=0), (found > 0).sum(axis=0)]))
     fitted = np.zeros((len(rows), len(grades)))
-    for part in (0, 1):  # fitted on every other topic, used on the others
+    for part in (0, 1):  # fitted on topics of one parity, applied to the other topics
         model = make_pipeline(StandardScaler(), OrderedLogit())
         model.fit(features[query % 2 == part], labels[query % 2 == part])
         fitted[np.ix_(query % 2 != part, model.classes_)] = model.predict_proba(
@@ -222,7 +222,7 @@ def _of_runs(collection: str, folder: Path) -> Iterator[Labelled]:
 
 
 def _of_matrix(collection: str, file: Path) -> Iterator[Labelled]:
-    """Values of submitted systems; ten other systems say what to expect of each topic."""
+    """Values of submitted systems; the moments of each topic are those of ten other systems."""
     table = np.genfromtxt(file, delimiter=",", skip_header=1)
     random = np.random.default_rng(0)
     top = np.argsort(-table.mean(axis=0))[: table.shape[1] // 2]

@@ -1,9 +1,9 @@
-"""How long does a LinearRanker train on Dask workers, and how much memory does each take?
+"""Training time and memory of LinearRanker on Dask workers, compared with a single process.
 
-One process trains on an array in memory, with as many threads as there are workers. Then worker
-processes of one thread train on a Dask array of whole queries per partition, which they make.
-Features are in single precision, some with heavy tails. Memory is the highest resident size of each
-process, training data and libraries included.
+The single process trains on an array in memory, with one thread per worker. Then worker processes
+with one thread each train on a Dask array with whole queries per partition, which the workers
+generate. Features are float32, some with heavy tails. Memory is the peak resident size of each
+process, with training data and libraries.
 
     python benchmarks/dask_linear.py [--rows 3600000] [--documents 120] [--features 40]
         [--workers 2] [--partitions 4] [--objective gap]
@@ -37,7 +37,7 @@ from distributed import Client, LocalCluster, wait  # noqa: E402
 
 import skrank  # noqa: E402
 
-QUERIES = options.rows // options.documents // options.partitions  # of a partition
+QUERIES = options.rows // options.documents // options.partitions  # queries of a partition
 
 
 def part(number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -52,7 +52,7 @@ def part(number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def peak() -> float:
-    """Highest resident size of this process, in GB."""
+    """Peak resident size of this process, in GB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
@@ -62,7 +62,7 @@ def compile_loops() -> None:
 
 
 def on_one_machine() -> tuple[float, float, np.ndarray, int]:
-    """Seconds of a fit, peak memory, and what was fitted."""
+    """Seconds of a fit, peak memory in GB, coefficients and number of iterations."""
     compile_loops()
     n_rows = QUERIES * options.documents
     X = np.empty((n_rows * options.partitions, options.features), np.float32)
@@ -76,7 +76,7 @@ def on_one_machine() -> tuple[float, float, np.ndarray, int]:
 
 
 def on_workers() -> tuple[float, list[float], np.ndarray, int]:
-    """Seconds of a fit, peak memory of each worker, and what was fitted."""
+    """Seconds of a fit, peak memory of each worker, coefficients and number of iterations."""
     os.environ.update(dict.fromkeys(THREADS, "1"))  # for the workers
     cluster = LocalCluster(
         n_workers=options.workers,

@@ -1,14 +1,14 @@
-"""What long training does to an objective: memory per row, and drift over a thousand rounds.
+"""Memory per row of objectives, and numerical drift over a thousand rounds of training.
 
-Memory is what numpy and Python hold on behalf of the objective beside the arrays that the booster
-itself owns (labels, scores), at rest between rounds and at the peak of a round. Drift is looked for
-in scores that move by small steps: NaN, gradients of a query that do not sum to zero, and an order
-that, carried on from round to round, differs from one sorted anew.
+Memory is what NumPy and Python allocate for the objective, without the arrays of the booster
+(labels, scores): between rounds, and at the peak of a round. Drift is measured on scores that
+change in small steps: NaN, gradients of a query that do not sum to 0, and a document order, updated
+from round to round, that differs from a full sort.
 
     python benchmarks/endurance.py [--rows 1000000] [--documents 100] [--rounds 1000]
 
-A round's work takes room for a block of queries: with fewer rows than a million, what objectives
-need that take queries in blocks (perturbed orders, mixtures of objectives, positions) is more.
+Some objectives (perturbed orders, mixtures of objectives, positions) allocate a workspace for a
+block of queries. Below a million rows, this workspace raises their memory per row.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def memory(
     data = lgb.Dataset(X, labels, group=sizes, params={"verbose": -1}).construct()
     objective = skrank.lightgbm.objective(trained_on)
     scores = np.random.default_rng(0).standard_normal(len(labels))
-    objective(scores, data)  # compiles, and allocates what stays
+    objective(scores, data)  # compiles, and allocates permanent buffers
     objective = skrank.lightgbm.objective(trained_on)
     tracemalloc.start()
     objective(scores, data)
@@ -75,7 +75,9 @@ def memory(
 
 
 def drift(name: str, judgments: Judgments, rounds: int) -> tuple[int, float, bool]:
-    """NaNs, largest sum of a query against its gradients, and whether the order is still right."""
+    """Number of NaN, largest abs(sum) / sum(abs) of a query's gradients, and True if the order is
+    that of a full sort.
+    """
     rng = np.random.default_rng(0)
     objective = skrank.LambdaRank(name, tie_order="stable")
     bound, n_rows = objective.bind(judgments), judgments.queries.n_rows

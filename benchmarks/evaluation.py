@@ -1,11 +1,11 @@
-"""How long does an evaluation take from arrays to numbers, against peers and for more metrics?
+"""Time to evaluate metrics on arrays, compared with pytrec_eval and scikit-learn.
 
     python benchmarks/evaluation.py [--queries 30000] [--documents 120] [--repeat 3] [--threads N]
 
-Many metrics are compared with one that reads the first ranks only, for which nothing more is put in
-order, and with some that read whole lists. pytrec_eval (package pytrec-eval-terrier) and
-scikit-learn are measured where they are installed; their times include the structures that they
-need the data in. Times are of the processor, of all threads.
+Eight and twenty metrics are compared with nDCG@10, for which only the first ranks are sorted, and
+with metrics of whole lists. pytrec_eval (package pytrec-eval-terrier) and scikit-learn are measured
+if they are installed; their times include the conversion of the data to their structures. Times are
+processor times of all threads.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def seconds(call: Callable[[], object], repeat: int) -> float:
 
 
 def in_turn(calls: Sequence[Callable[[], object]], repeat: int) -> list[float]:
-    """Best time of each call, `repeat` times one after the other."""
+    """Best of `repeat` times of each call; the calls alternate."""
     best = [float("inf")] * len(calls)
     for _ in range(repeat):
         for i, call in enumerate(calls):

@@ -1,13 +1,13 @@
-"""What does training from files cost, and what does it save, against arrays in memory?
+"""Time and memory of training from files, compared with arrays in memory.
 
 Usage: python benchmarks/external_memory.py [ROWS] [--features 50] [--rounds 20] [--folder FOLDER]
 
-Makes ROWS documents (2 million by default), 100 for each query, as Parquet of whole queries in a
-folder that is removed in the end. Then processes of their own train trees on GAP: XGBoost and
-LightGBM from arrays in memory, XGBoost from files (`ExtMemQuantileDMatrix`), LightGBM from
-`lightgbm.Sequence`, and from the binary file that this training leaves. Prints for each the seconds
-until the data are ready, the seconds of training, the processor seconds of both, the most memory
-that the process had beyond its imports, and GAP on the training part. Needs pyarrow.
+Writes ROWS documents (2 million by default), 100 per query, as Parquet files of whole queries in a
+temporary folder. Then separate processes train trees on GAP: XGBoost and LightGBM from arrays in
+memory, XGBoost from files (`ExtMemQuantileDMatrix`), LightGBM from `lightgbm.Sequence`, and
+LightGBM from the binary file that the previous training saves. Prints for each process the seconds
+to load the data, the seconds of training, the processor seconds of both, the peak memory beyond the
+imports, and GAP on the training data. Needs pyarrow.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def main() -> None:
     parser.add_argument("rows", nargs="?", type=int, default=2_000_000)
     parser.add_argument("--features", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--folder", help="where to write, instead of the folder for such files")
-    parser.add_argument("--way", help=argparse.SUPPRESS)  # of a process that measures
+    parser.add_argument("--folder", help="parent of the temporary folder")
+    parser.add_argument("--way", help=argparse.SUPPRESS)  # set in the processes that measure
     options = parser.parse_args()
     if options.way:
         print(json.dumps(measure(options.way, Path(options.folder), options.rounds)))
@@ -78,7 +78,7 @@ def make(path: Path, n_queries: int, n_features: int) -> float:
 
 
 def measure(way: str, folder: Path, rounds: int) -> list[str]:
-    """Seconds, memory and GAP of a training, as the cells of a row."""
+    """Cells of a table row: seconds, memory and GAP of a training."""
     import lightgbm
     import xgboost  # noqa: F401
 
@@ -109,7 +109,7 @@ def measure(way: str, folder: Path, rounds: int) -> list[str]:
 
 
 def peak() -> float:
-    """The most memory that the process has had, in gigabytes."""
+    """Peak resident size of this process, in gigabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
@@ -117,7 +117,7 @@ def peak() -> float:
 
 
 def arrays(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features, labels and queries in memory, without copies while they are read."""
+    """Features, labels and queries, read by row groups into preallocated arrays."""
     from pyarrow import parquet
 
     file = parquet.ParquetFile(folder / "train.parquet")

@@ -1,7 +1,8 @@
-"""What does the first use of an installation cost, and that of a process afterwards?
+"""Time of the first use of an installation, which compiles, and of later processes.
 
-Each line is of fresh processes, imports included: the first finds no compiled loops, the second
-those that it left. Processor time; median of some repeats. The command evaluates files of TREC.
+Each line shows two new processes, with imports: the first has an empty cache of compiled code, the
+second uses the cache that the first has filled. Values are medians of processor times. The command
+evaluates TREC files.
 
     python benchmarks/first_use.py [--repeats 3] [--queries 60 3000]
 """
@@ -38,11 +39,11 @@ CASES = [
 
 
 def write_data(folder: Path, queries: int) -> None:
-    """Labels and scores of some queries, as arrays and as files of TREC."""
+    """Write labels and scores of random queries, as arrays and as TREC files."""
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(queries), rng.integers(10, 121, queries))
     labels = rng.choice(5, len(groups), p=[0.52, 0.32, 0.13, 0.02, 0.01])
-    scores = (labels + 3 * rng.standard_normal(len(groups))).round(2)  # some tie
+    scores = (labels + 3 * rng.standard_normal(len(groups))).round(2)  # with ties
     np.savez(folder / "data.npz", groups=groups, labels=labels, scores=scores)
     rows = list(enumerate(zip(groups, labels, scores, strict=True)))
     lines = [f"{group} 0 d{row} {label}\n" for row, (group, label, _) in rows]
@@ -52,7 +53,7 @@ def write_data(folder: Path, queries: int) -> None:
 
 
 def seconds(compiled: str, kind: str, name: str, data: Path) -> float:
-    """Processor time of a process that finds in the folder `compiled` what is compiled."""
+    """Processor time of a process whose cache of compiled code is the folder `compiled`."""
     environment = os.environ | {"NUMBA_CACHE_DIR": compiled, "SKRANK_QUIET": "1"}
     if kind == "command":
         command = [sys.executable, "-m", "skrank", name, data / "qrels", data / "run"]
@@ -77,7 +78,7 @@ def main() -> None:
 
 
 def show(queries: int, data: Path, repeats: int) -> None:
-    """A line for each case."""
+    """Print a line for each case."""
     for kind, name in CASES:
         times: tuple[list[float], list[float]] = [], []
         for _ in range(repeats):

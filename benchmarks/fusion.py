@@ -1,14 +1,14 @@
-"""Does learned fusion rank better than reciprocal rank fusion and than the best run?
+"""Effectiveness of learned fusion, compared with reciprocal rank fusion and the best run.
 
 Usage: python benchmarks/fusion.py FOLDER [RUN ...]
 
 FOLDER holds the qrels and the runs of TREC-COVID round 1: qrels.round1.txt.gz, and
-round1.runs.tsv.xz with one line per run and topic: run, topic, documents, best first. The runs have
-no scores, so that only ranks are fused. Default: three hybrids, and every seventh run.
+round1.runs.tsv.xz with one line per run and topic: run, topic, and documents in the order of their
+ranks. The runs have no scores, so ranks are fused. Default: three hybrids, and every seventh run.
 
-The weights of "linear" are cross-fitted: each query is scored with weights that are trained on
-other queries. The best run is the best on all queries, in hindsight. All intervals are of the
-difference from reciprocal rank fusion, and hold together for all rows of a table.
+The weights of "linear" are cross-fitted: each query is scored with weights trained on other
+queries. The best run is chosen on the test queries. All intervals are simultaneous intervals of the
+difference from reciprocal rank fusion.
 """
 
 import lzma
@@ -39,7 +39,7 @@ def main(folder: str, *names: str) -> None:
 
 
 def runs_of(path: Path) -> dict[str, trec.Run]:
-    """The runs of a file, with scores that fall by one from rank to rank."""
+    """The runs of a file; the score of a document is minus its rank."""
     rows: dict[str, list[tuple[str, list[str]]]] = {}
     with lzma.open(path, "rt") as file:
         for line in file:

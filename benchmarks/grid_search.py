@@ -1,12 +1,12 @@
-"""What does a grid search of GroupedRanker cost beyond the same fits done by hand?
+"""Overhead of a grid search of GroupedRanker over the same fits in a hand-written loop.
 
     python benchmarks/grid_search.py [--rows 1000000] [--features 30] [--rounds 60] [--folds 3]
                                      [--repeat 2] [--jobs 2] [--shuffle] [--strings]
 
-Both arms fit LGBMRanker on the same folds with the same parameters in as many processes, predict,
-measure GAP, and fit the better candidate on all rows; the scores must be equal to the last bit.
-Each arm runs in a process of its own and counts the processor time of all of its workers, which
-other load on the machine disturbs little.
+Both arms fit LGBMRanker on the same folds with the same parameters and number of processes,
+predict, measure GAP, and refit the better candidate on all rows. The scores must be equal bit for
+bit. Each arm runs in a separate process and counts the processor time of all its workers, which
+depends little on other load of the machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LEAVES = (15, 31)
 
 
 def make_data(options: argparse.Namespace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Queries of 50 to 150 documents; features of which some tell of the grade."""
+    """Queries of 50 to 150 documents; the first five features determine the grade, with noise."""
     rng = np.random.default_rng(0)
     sizes = rng.integers(50, 151, size=options.rows // 100)
     qid = np.repeat(np.arange(len(sizes)), sizes)
@@ -49,7 +49,7 @@ def booster(options: argparse.Namespace, leaves: int = 31) -> Any:
 
 
 def by_hand(options: argparse.Namespace) -> list[float]:
-    """Loops that know the data: rows of a query are neighbours unless shuffled."""
+    """The loop written by hand; rows are sorted by query only if they are shuffled."""
     from joblib import Parallel, delayed
 
     import skrank
@@ -77,7 +77,7 @@ def fit_and_score(
 
 
 def fit_sorted(model: Any, X: Any, relevance: Any, qid: Any) -> Any:
-    """LGBMRanker on rows of neighbouring queries."""
+    """Fit LGBMRanker, which needs contiguous rows of each query; sorts the rows if necessary."""
     starts = np.flatnonzero(np.append(True, qid[1:] != qid[:-1]))
     if len(starts) > len(np.unique(qid)):
         order = np.argsort(qid, kind="stable")
@@ -111,14 +111,14 @@ def processor_time() -> float:
 
 
 def run_arm(arm: str, options: argparse.Namespace) -> None:
-    """In a process of its own: report times and scores."""
+    """Run an arm in this process, and print times and scores as JSON."""
     from joblib.externals.loky import get_reusable_executor
 
     make_data(argparse.Namespace(**vars(options) | {"rows": 1000}))  # imports
     start, used = time.perf_counter(), processor_time()
     scores = ARMS[arm](options)
     wall = time.perf_counter() - start
-    get_reusable_executor().shutdown(wait=True)  # the time of workers counts when they end
+    get_reusable_executor().shutdown(wait=True)  # RUSAGE_CHILDREN counts ended workers only
     print(json.dumps({"wall": wall, "cpu": processor_time() - used, "scores": scores}))
 
 

@@ -1,13 +1,12 @@
-"""A history of speed: ratios of what skrank does to a sort by numpy, one line a run.
+"""A history of speed: times of skrank relative to a sort by NumPy, one line per run.
 
     python benchmarks/history.py run [--note "what changed"] [--repeat 15]
     python benchmarks/history.py compare [--slower 1.15]
 
-`run` adds a line of JSON to benchmarks/history.jsonl: date, version, commit, machine and ratios.
-`compare` sets the last line against the one before it on the same machine, and fails if something
-is slower by more than the factor. Each ratio is of the best times of rounds in which the work and
-the yardstick follow each other in one thread, in processor time: what else the machine does matters
-little.
+`run` appends a line of JSON to benchmarks/history.jsonl: date, version, commit, machine and ratios.
+`compare` compares the last line with the previous line of the same machine, and fails if a ratio
+has grown by more than the factor. A ratio divides the best processor time of the work by that of
+the sort; both alternate in one thread, so other load of the machine matters little.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ Work = Callable[[], object]
 
 
 def works() -> tuple[Work, dict[str, Work]]:
-    """The yardstick, and what is measured by it."""
+    """The sort that is the unit of time, and the work to measure by name."""
     rng = np.random.default_rng(0)
     n = N_QUERIES * N_DOCUMENTS
     labels = rng.choice(5, n, p=[0.52, 0.32, 0.13, 0.02, 0.01]).astype(float)
@@ -78,12 +77,12 @@ def seconds(work: Work) -> float:
 
 
 def measure(repeat: int) -> dict[str, float]:
-    """Ratio of each work to the yardstick."""
+    """Time of each work, in units of the sort."""
     yardstick, jobs = works()
     ratios = {}
     with limit_threads(1):
         for name, work in jobs.items():
-            work()  # loads what is compiled
+            work()  # compiles, or loads compiled code
             rounds = [(seconds(work), seconds(yardstick)) for _ in range(repeat)]
             mine, yardsticks = map(min, zip(*rounds, strict=True))
             ratios[name] = round(mine / yardsticks, 4)
@@ -92,7 +91,7 @@ def measure(repeat: int) -> dict[str, float]:
 
 
 def machine() -> str:
-    """What ratios are compared on: kind of processor, system, versions of what compiles."""
+    """Processor architecture, system and versions; only ratios of equal machines are compared."""
     import numba
 
     parts = (platform.machine(), platform.system(), f"Python {platform.python_version()}")
@@ -107,12 +106,12 @@ def commit() -> str:
 
 
 def read(path: Path) -> list[dict]:
-    """All lines."""
+    """The lines of the history."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
 
 
 def compare(path: Path, slower: float) -> int:
-    """Print the last line against the one before on its machine; 1 if something is slower."""
+    """Compare the last line with the previous line of its machine; 1 if a work is slower."""
     *lines, last = read(path)
     before = [line for line in lines if line["machine"] == last["machine"]]
     if not before:

@@ -1,7 +1,7 @@
-"""How long does the most random list of a given value take?
+"""Time of `maximum_entropy`, and comparison with scipy's SLSQP.
 
-Processor time of the whole call and of its solver, after the first call, which compiles; and the
-ratio to scipy's SLSQP on short lists, with the difference of the entropies.
+Processor time of the whole call, without the first call, which compiles. On short lists, the ratio
+of the times of SLSQP and skrank, and the difference of the entropies.
 
 Usage: python benchmarks/informativeness.py [n_repeats]
 """
@@ -22,7 +22,7 @@ SHORT = [(10, 2), (20, 2), (40, 2)]
 
 
 def lists(n_ranks: int, n_grades: int, n_lists: int) -> list[np.ndarray]:
-    """Grades in rank order, from good rankings to poor ones."""
+    """Grades in the order of ranks, from good to poor rankings."""
     random = np.random.default_rng(0)
     out = []
     for noise in np.geomspace(0.3, 5, n_lists):

@@ -1,9 +1,9 @@
-"""How long does one round of gradients take, against the boosters' own ranking objectives?
+"""Time of a round of gradients, compared with the boosters' own ranking objectives.
 
-Boosters compute their gradients inside a round of boosting; their time is that of a round with the
-objective less that of the same round with constant gradients (LightGBM, XGBoost) or with squared
-error (CatBoost, which trains several rounds at a time). All see scores that move from round to
-round as in training: the sort starts from the order of the round before.
+Boosters compute gradients inside a round of boosting. Their time is that of a round with the
+objective minus that of a round with constant gradients (LightGBM, XGBoost) or with squared error
+(CatBoost, which trains several rounds at a time). Scores change from round to round as in training,
+so the sort starts from the order of the previous round.
 
     python benchmarks/lambdas.py [--queries 30000] [--documents 120] [--threads 2] [--rounds 8]
                                  [--peers lightgbm xgboost catboost]
@@ -38,7 +38,7 @@ from skrank._engine.judgments import Judgments  # noqa: E402
 from skrank._engine.queries import Queries  # noqa: E402
 
 GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)  # as in MSLR-WEB
-FEATURES = 2  # trees cost next to nothing, so that the gradients show
+FEATURES = 2  # few, so that trees take little time compared with gradients
 
 
 def make_data(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -100,7 +100,7 @@ class XGBoostRounds:
 
 
 def catboost_seconds(X: np.ndarray, relevance: np.ndarray, sizes: np.ndarray, loss: str) -> float:
-    """Time of a round of CatBoost: trainings of two lengths apart."""
+    """Time of a round of CatBoost: the difference of two trainings, per additional round."""
     import catboost
 
     groups = np.repeat(np.arange(len(sizes)), sizes)
@@ -127,7 +127,7 @@ class SkrankRounds:
         self.step()
 
     def step(self) -> None:
-        """Scores of the next round; not timed."""
+        """Change the scores for the next round; not timed."""
         self.scores = self.scores + 0.03 * self.rng.standard_normal(len(self.scores))
 
     def __call__(self) -> None:
@@ -135,7 +135,7 @@ class SkrankRounds:
 
 
 def seconds(rounds: LightGBMRounds | XGBoostRounds | SkrankRounds) -> float:
-    """Best time of a round; the first one warms up."""
+    """Best time of a round; the first round is not counted."""
     times = []
     for _ in range(options.rounds):
         start = time.perf_counter()
@@ -146,7 +146,7 @@ def seconds(rounds: LightGBMRounds | XGBoostRounds | SkrankRounds) -> float:
     return min(times[1:])
 
 
-LEVELS = ((10_000, None), (30, 30))  # truncation of peers and of skrank
+LEVELS = ((10_000, None), (30, 30))  # truncation levels of peers, and of skrank
 
 
 def peers(*data: np.ndarray) -> dict[str, list[float]]:

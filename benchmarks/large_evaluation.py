@@ -1,11 +1,11 @@
-"""How much memory and time does it take to evaluate a run that is larger than memory?
+"""Memory and time to evaluate a run that is larger than memory.
 
 Usage: python benchmarks/large_evaluation.py [ROWS] [--folder FOLDER] [--chunksize N]
 
-Makes a run of ROWS documents (100 million by default) as Parquet, 1000 for each query, and
-judgments of 50 documents of each query as lines of TREC, in a folder that is removed in the end.
-Then a process of its own reads and measures the run in pieces, and says how long that took and how
-much memory it ever had. Needs pyarrow, and some 16 bytes of disk for each row.
+Writes a run of ROWS documents (100 million by default), 1000 per query, as Parquet, and judgments
+of 50 documents per query in the TREC format, in a temporary folder. Then a separate process
+evaluates the run in chunks, and prints its time and peak memory. Needs pyarrow, and about 16 bytes
+of disk per row.
 """
 
 import argparse
@@ -20,15 +20,15 @@ import numpy as np
 
 DEPTH, JUDGED = 1000, 50
 METRICS = ["gap", "ndcg@10", "ap", "err@20"]
-AT_ONCE = 1000  # queries that are written together
+AT_ONCE = 1000  # queries of a row group
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("rows", nargs="?", type=int, default=100_000_000)
-    parser.add_argument("--folder", help="where to write, instead of the folder for such files")
+    parser.add_argument("--folder", help="parent of the temporary folder")
     parser.add_argument("--chunksize", type=int, default=500_000)
-    parser.add_argument("--files", nargs=2, help=argparse.SUPPRESS)  # of the process that measures
+    parser.add_argument("--files", nargs=2, help=argparse.SUPPRESS)  # set in the second process
     options = parser.parse_args()
     if options.files:
         measure(*options.files, options.chunksize)
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def make(folder: Path, n_queries: int) -> tuple[Path, Path]:
-    """Judgments and a run that finds some of what they hold relevant."""
+    """Write judgments, and a run that retrieves all judged documents in random order."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -74,7 +74,7 @@ def make(folder: Path, n_queries: int) -> tuple[Path, Path]:
 
 
 def measure(qrels: str, run: str, chunksize: int) -> None:
-    """Evaluate the run in pieces, and print what it took."""
+    """Evaluate the run in chunks, and print time and memory."""
     from skrank import trec
 
     start, busy = time.perf_counter(), time.process_time()

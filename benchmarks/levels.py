@@ -1,16 +1,16 @@
-"""How often tests find what is not there, and intervals hold the truth.
+"""Levels of tests, and coverage of intervals, on matrices of real scores and synthetic scores.
 
     python benchmarks/levels.py DATA [--parts two many weights means correlations seeds]
 
 prints the tables of docs/evidence/tests_and_intervals.md in their order. DATA is a folder of
-collections: trec-pertopic-scores holds matrices of queries x systems (CSV below a line of names),
-trec-covid and trec-dl hold judgments and runs. The queries of a matrix are its population: samples
-are drawn from it with replacement. Where systems shall not differ, the columns of the matrix are
-centred to equal means, which keeps their skewness, ties and dependence. Synthetic populations are
-symmetric and skewed ones.
+collections: trec-pertopic-scores holds matrices of queries x systems (CSV with a header of names);
+trec-covid and trec-dl hold judgments and runs. The queries of a matrix are the population, from
+which samples are drawn with replacement. For null hypotheses, the columns of the matrix are centred
+to equal means, which keeps their skewness, ties and dependence. Synthetic populations are symmetric
+or skewed.
 
-The number after the title of a table is the largest standard error, in points, of a value of 5 or
-95.
+The number after the title of a table is the largest standard error, in percentage points, of a
+value of 5 or 95.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def zeros(random: np.random.Generator, n: int, k: int) -> np.ndarray:
 
 
 def skewed(random: np.random.Generator, n: int, k: int) -> np.ndarray:
-    """A system that hardly varies, and others with an exponential distribution."""
+    """A nearly constant system, and systems with an exponential distribution."""
     return np.c_[0.1 * random.normal(size=n), random.exponential(size=(n, k - 1)) - 1]
 
 
 def alternating(random: np.random.Generator, n: int, k: int) -> np.ndarray:
-    """Systems that hardly vary, and between them others with an exponential distribution."""
+    """Nearly constant systems in turn with systems with an exponential distribution."""
     varied = random.exponential(size=(n, k)) - 1
     return np.where(np.arange(k) % 2, varied, 0.1 * random.normal(size=(n, k)))
 
@@ -79,7 +79,7 @@ def centred(table: np.ndarray) -> Population:
 
 
 def chunks(population: Population, n: int, k: int, repeats: int) -> Iterator[np.ndarray]:
-    """Samples side by side: arrays of queries x (samples * systems)."""
+    """Samples as arrays of shape (n_queries, n_samples * n_systems)."""
     random = np.random.default_rng(n)
     for start in range(0, repeats, CHUNK):
         size = min(CHUNK, repeats - start)
@@ -103,7 +103,7 @@ def pair_p_values(scores: np.ndarray, k: int, n_resamples: int, **how: object) -
 
 
 def many(population: Population, n: int, repeats: int, n_resamples: int) -> Rows:
-    """Percent of samples of five systems alike in which any pair falls below .05."""
+    """Percent of samples with any p-value below .05, of five systems with equal means."""
     how = {"n_resamples": n_resamples}
     found: dict[str, list[float]] = {}
     for scores in chunks(population, n, N_SYSTEMS, repeats):
@@ -119,7 +119,7 @@ def many(population: Population, n: int, repeats: int, n_resamples: int) -> Rows
 
 
 def two(population: Population, n: int, repeats: int, n_resamples: int) -> Rows:
-    """Percent of samples of two systems alike whose p-value falls below .05."""
+    """Percent of samples with a p-value below .05, of two systems with equal means."""
     found: dict[str, list[float]] = {}
     for scores in chunks(population, n, 2, repeats):
         pairs = np.arange(scores.shape[1]).reshape(-1, 2)
@@ -166,7 +166,7 @@ def weighted(sigma: float, n: int, repeats: int, n_resamples: int) -> Rows:
 
 
 def correlated(tau: float, n: int, repeats: int) -> Rows:
-    """Percent of intervals over systems that hold the true correlation."""
+    """Percent of intervals over systems that contain the true correlation."""
     random = np.random.default_rng(n)
 
     def draw(size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -187,7 +187,7 @@ def correlated(tau: float, n: int, repeats: int) -> Rows:
 
 
 def over_queries(x: np.ndarray, y: np.ndarray, n: int, repeats: int) -> Rows:
-    """Percent of intervals over queries of twenty systems that hold the tau_b of all queries."""
+    """Percent of intervals over queries that contain tau_b of all queries, for 20 systems."""
     random, hits = np.random.default_rng(n), []
     for _ in range(repeats):
         systems = random.choice(x.shape[1], 20, replace=False)
@@ -199,7 +199,7 @@ def over_queries(x: np.ndarray, y: np.ndarray, n: int, repeats: int) -> Rows:
 
 
 def means(draw: Callable, n: int, repeats: int, n_resamples: int) -> Rows:
-    """Percent of 95 % intervals that hold the mean."""
+    """Percent of 95 % intervals that contain the mean."""
     values, true = draw(np.random.default_rng(n), n, repeats)
     found = {"t": stats.t_interval(values)}
     for method in ("bootstrap-t", "bca", "percentile"):
@@ -231,12 +231,12 @@ MEANS: dict[str, Callable] = {
 
 
 def seeds(spread: float, n_seeds: int, repeats: int) -> Rows:
-    """Percent of two rankers alike that differ: the quality of each seed varies by `spread`."""
+    """Percent of p-values below .05 for two equal rankers, if quality varies by seed."""
     random, found = np.random.default_rng(n_seeds), np.zeros(2)
     relevance, qid = np.tile([1.0, 0, 0, 0, 0, 0], 60), np.repeat(np.arange(60), 6)
     for _ in range(repeats):
         quality = np.maximum(random.normal(1, spread, size=(2, n_seeds, 1)), 0)
-        # documents have a chance that all rankers share, and one of each ranker
+        # noise of a document that all rankers share, and noise of each ranker and seed
         shared, own = random.normal(size=360), random.normal(size=(2, n_seeds, 360))
         scores = quality * relevance + shared + own
         systems = {name: one.T for name, one in zip("ab", scores, strict=True)}
@@ -249,7 +249,7 @@ def seeds(spread: float, n_seeds: int, repeats: int) -> Rows:
 
 
 def show(title: str, repeats: int, sizes: str, measure: Callable, rows: dict[str, list]) -> None:
-    """Measure and print one table of populations and methods, a cell with a value for each size."""
+    """Measure and print a table of populations x methods; cells have one value per size."""
     cells = Parallel(n_jobs=2)(delayed(measure)(*one) for row in rows.values() for one in row)
     width = len(cells) // len(rows)
     table = {

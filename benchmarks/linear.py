@@ -1,7 +1,7 @@
-"""How long does a LinearRanker train, and how much memory does it take besides the features?
+"""Training time of LinearRanker, and its memory besides the features.
 
-Queries of equal length, features of which some tell of the grade. Memory is the highest that the
-process holds in training, above what it holds before; a first training on few rows compiles.
+Queries have equal lengths, and the first five features determine the grade, with noise. Memory is
+the peak of the process in training, minus its memory before. A first training on few rows compiles.
 
     python benchmarks/linear.py [--queries 30000] [--documents 120] [--features 30] [--threads 2]
         [--objective gap] [--single]
@@ -46,13 +46,13 @@ def make(n_queries: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def resident() -> int:
-    """Bytes that the process holds now."""
+    """Resident size of this process, in bytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize()
 
 
 class Peak:
-    """The most that the process holds inside of a block."""
+    """Peak resident size of the process inside a ``with`` block."""
 
     def __enter__(self) -> Peak:
         self.before = self.most = resident()

@@ -1,23 +1,23 @@
-"""Which ranker ranks best? Peers and skrank, equal budgets, on the folds of LETOR collections.
+"""Effectiveness of rankers of skrank and of other libraries, on the folds of LETOR collections.
 
-Each contestant is trained on the training part of each fold, with the same settings of trees and
-the same number of rounds at most, stops early on the nDCG@10 of the validation part, and is
-measured on the test part. Rows are shuffled, anew for each seed, for their order tells the labels
-in some collections. Linear rankers have no trees and no seed. The second setting of trees
-regularises them more. A star marks a difference only between contestants with the same trees. A
-control is one contestant once more, with other seeds: what differs from it is noise.
+Each ranker is trained on the training part of each fold, with the same parameters of trees and at
+most the same number of rounds, stops early on the nDCG@10 of the validation part, and is measured
+on the test part. Rows are shuffled for each seed, because their order reveals labels in some
+collections. Linear rankers have neither trees nor a seed. "Regularised" is a second setting of the
+trees. A star marks a difference only between rankers with the same trees. A control repeats a
+ranker with other seeds: its difference from the ranker shows the noise.
 
     python benchmarks/quality.py FOLDER [FOLDER ...] [--seeds 10] [--jobs 2] [--log quality.jsonl]
         [--only NAME ...] [--report] [--against NAME] [--plot quality.svg] [--markdown]
 
-Means of two rankers stand behind their members: each has two models, of other seeds if they are of
-one kind. A mean is compared with means of the same trees.
+Rows "mean" are means of two rankers, with different seeds if both are the same ranker. A mean is
+compared with means of the same trees.
 
-A FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz), or two other files, each of
-which is once trained on, with a quarter of its queries for validation, and once tested on. What is
-in the log is not run again: the contest can be stopped and goes on where it stopped. --report runs
-nothing. The tables side by side are those of docs/what_to_train.md, and the last one, of means and
-their members, that of docs/evidence/means.md.
+A FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz), or two other files: each is
+once the training file, with a quarter of its queries for validation, and once the test file. Runs
+that are in the log are not repeated, so an interrupted benchmark continues. --report only prints
+the tables. The tables side by side are those of docs/what_to_train.md; the last table, of means and
+their members, is that of docs/evidence/means.md.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ from skrank.model_selection import query_train_test_split
 METRICS = ["ndcg@10", "ap", "precision@10", "err@20", "gap"]
 ROUNDS, PATIENCE, RATE = 400, 60, 0.05
 SHOWN = {"ndcg@10": "nDCG@10", "ap": "AP"}  # in the plot and in the tables side by side
-MORE = ", regularised"  # after the name of a contestant
-BASE = "LightGBM lambdarank"  # that all are compared with unless told otherwise
+MORE = ", regularised"  # suffix of the name of a contestant
+BASE = "LightGBM lambdarank"  # default of --against
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A ranker of the contest.
+    """A ranker to compare.
 
     Attributes
     ----------
-    make : function of the seed and whether to regularise; gives an estimator for GroupedRanker, or
-        a LinearRanker
+    make : function (seed, regularised) -> estimator for GroupedRanker
+        `linear` stands for LinearRanker.
     options : dict
-        Of GroupedRanker.
+        Parameters of GroupedRanker or LinearRanker.
     binary : bool
-        It is trained on relevant or not, for it takes no grades.
+        True to train on labels clipped to 1, for objectives that do not accept grades.
     first_seed : int
     """
 
@@ -70,16 +70,16 @@ class Contestant:
 
     @property
     def linear(self) -> bool:
-        """It has neither trees nor a seed."""
+        """True for linear rankers, which have neither trees nor a seed."""
         return self.make is linear
 
 
 def linear(seed: int, regularised: bool) -> None:
-    """LinearRanker is made from its options."""
+    """Placeholder for LinearRanker, which is made from `Contestant.options`."""
 
 
 def light(**params: Any) -> Callable[[int, bool], Any]:
-    """LightGBM with the trees of the contest."""
+    """LightGBM with the trees of the benchmark."""
 
     def make(seed: int, regularised: bool) -> Any:
         import lightgbm
@@ -95,7 +95,7 @@ def light(**params: Any) -> Callable[[int, bool], Any]:
 
 
 def extreme(**params: Any) -> Callable[[int, bool], Any]:
-    """XGBoost with trees as near to them as it has them."""
+    """XGBoost with trees as similar to those of `light` as its parameters allow."""
 
     def make(seed: int, regularised: bool) -> Any:
         import xgboost
@@ -111,7 +111,7 @@ def extreme(**params: Any) -> Callable[[int, bool], Any]:
 
 
 def cat(loss: str) -> Callable[[int, bool], Any]:
-    """CatBoost with as many leaves."""
+    """CatBoost with trees of 2**4 = 16 leaves."""
 
     def make(seed: int, regularised: bool) -> Any:
         import catboost
@@ -163,7 +163,7 @@ MEANS = {
     "mean: LightGBM lambdarank, CatBoost YetiRank": (LAMBDARANK, YETIRANK),
     "mean: 2 LightGBM, GAP from linear": (FROM_LINEAR, FROM_LINEAR),
     "mean: LightGBM, GAP from linear; CatBoost YetiRank": (FROM_LINEAR, YETIRANK),
-}  # each of LightGBM with regularised trees, each of CatBoost with the others: each at its best
+}  # each library with its better setting: LightGBM with regularised trees, CatBoost without
 
 
 # running ------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def runs_of(collection: str, folds: int, titles: list[str], seeds: int) -> Itera
 
 
 def folds_of(folder: str) -> list[tuple[Any, Any, Any]]:
-    """Training, validation and test part of each fold; of two files, each is tested on once."""
+    """Training, validation and test part of each fold; two files give two folds."""
     files = sorted(Path(folder).glob("*.txt*"))
     if len(files) != 2:
         return list(load_letor(folder).folds)
@@ -224,9 +224,9 @@ def folds_of(folder: str) -> list[tuple[Any, Any, Any]]:
 
 
 def ranker_of(title: str, seed: int) -> Any:
-    """The ranker of a row of the tables; the members of a mean have seeds of their own."""
+    """The ranker of a row of the tables; the members of a mean have different seeds."""
     if title in MEANS:
-        members = [ranker_of(one, seed + 1000 * place) for place, one in enumerate(MEANS[title])]
+        members = [ranker_of(name, seed + 1000 * i) for i, name in enumerate(MEANS[title])]
         return skrank.RankerMean(members)
     one = CONTESTANTS[title.removesuffix(MORE)]
     if one.linear:
@@ -243,7 +243,7 @@ def shuffled(part: Any, rng: np.random.Generator) -> tuple[np.ndarray, pd.Series
 
 
 def train(run: Run, fold: Any) -> dict[str, Any]:
-    """The line of a run: means of the validation part, values of the queries of the test part."""
+    """The line of a run: means on the validation part, values of the queries of the test part."""
     begun = time.process_time()
     rng = np.random.default_rng(run.seed)
     (X, y), (X_val, y_val), (X_test, y_test) = (shuffled(part, rng) for part in fold)
@@ -274,7 +274,7 @@ def train(run: Run, fold: Any) -> dict[str, Any]:
 
 
 def contest(folders: list[str], options: argparse.Namespace) -> None:
-    """Run what the log does not have yet, and add it."""
+    """Run all trainings that are not in the log, and append them."""
     known = {tuple(line["run"]) for line in read(options.log)}
     for folder in folders:
         folds = folds_of(folder)
@@ -297,7 +297,7 @@ def contest(folders: list[str], options: argparse.Namespace) -> None:
 
 
 def read(path: str) -> list[dict[str, Any]]:
-    """Lines of a log; none if there is no file. A line that was cut is left out."""
+    """Lines of a log; empty if the file does not exist. A truncated line is left out."""
     lines = []
     if Path(path).exists():
         for text in Path(path).read_text(encoding="utf-8").splitlines():
@@ -325,12 +325,12 @@ def tables(lines: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def same_trees(name: str, other: str) -> bool:
-    """Whether two rows of the contest differ in nothing but objective and start."""
+    """True if two rows of the tables differ in objective and start only."""
     return None in (trees(name), trees(other)) or trees(name) == trees(other)
 
 
 def trees(title: str) -> list[bool] | None:
-    """For each model of a row, whether its trees are regularised; None for a linear ranker."""
+    """For each model of a row, True if its trees are regularised; None for a linear ranker."""
     if title in MEANS:
         return sorted(one.endswith(MORE) for one in MEANS[title])
     if CONTESTANTS[title.removesuffix(MORE)].linear:
@@ -339,7 +339,7 @@ def trees(title: str) -> list[bool] | None:
 
 
 def summary(tests: pd.DataFrame, against: str) -> pd.DataFrame:
-    """Mean of each contestant, and how far it is ahead of one of them, by collection."""
+    """Mean of each contestant and its difference from `against`, by collection and metric."""
     rows = []
     for collection, part in tests.groupby("collection"):
         by_query = part.groupby(["name", "query"])[METRICS].mean()  # over seeds
@@ -365,7 +365,7 @@ def summary(tests: pd.DataFrame, against: str) -> pd.DataFrame:
 
 
 def report(lines: list[dict[str, Any]], against: str, markdown: bool) -> pd.DataFrame:
-    """Print all metrics by collection, then some with both settings of trees side by side."""
+    """Print all metrics by collection, then nDCG@10 and AP with both settings of trees."""
     tests, _ = tables(lines)
     if against not in set(tests.name):
         raise SystemExit(f"the log has no {against!r}: run it, or say what to test --against.")
@@ -397,7 +397,7 @@ def report(lines: list[dict[str, Any]], against: str, markdown: bool) -> pd.Data
 
 
 def side_by_side(part: pd.DataFrame) -> pd.DataFrame:
-    """Cells of the metrics shown, those of regularised trees to the right of the others."""
+    """Cells of nDCG@10 and AP; columns of regularised trees are on the right."""
     cells = part.pivot(index="name", columns="metric", values="cell")
     names = [one for one in (*CONTESTANTS, *MEANS) if {one, one + MORE} & {*cells.index}]
     columns = {

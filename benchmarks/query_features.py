@@ -1,8 +1,8 @@
-"""What do rankers gain from QueryFeatures, and how long does it take?
+"""Effect of QueryFeatures on the effectiveness of rankers, and time of its transform.
 
-Each file of LETOR's format is the test part once, and the others are the training part. LightGBM
-is regularised and trained on GAP, alone and from the scores of the linear ranker. Values are means
-over files, and over seeds where there are trees.
+Each file (LETOR format) is the test part once, with all other files as the training part. LightGBM
+is regularised and trained on GAP, from scores of 0 and from the scores of the linear ranker. Values
+are means over files, and over seeds of trees.
 
     python benchmarks/query_features.py FILE FILE [FILE ...] [--seeds 3] [--alpha 0.01]
     python benchmarks/query_features.py --times
@@ -54,7 +54,7 @@ def contest(files: list[str], seeds: int, alpha: float) -> None:
 
 
 def models(seeds: int, alpha: float) -> list[tuple[str, Callable[..., skrank.LinearRanker]]]:
-    """Kinds of rankers, and the `fit` of each."""
+    """Pairs (kind of ranker, `fit` of a ranker); one ranker of trees per seed."""
     linear = skrank.LinearRanker("gap", alpha=alpha, features="standard")
     made = [("linear", linear.fit)]
     for seed in range(seeds):

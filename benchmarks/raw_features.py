@@ -1,9 +1,9 @@
-"""What do raw features, gaps and categories cost the linear ranker, trees, and both together?
+"""Effect of raw features, missing values and categories on linear rankers and trees.
 
 Takes a folder with the folders mslr-sample (raw features), ohsumed-letor3 and mq2008 (normalised
-ones). The files of mslr-sample are training and test part in turn; the others have LETOR's five
-folds, whose validation parts are left out. Values are nDCG@10 / AP on test parts: means over folds,
-and over seeds where there are trees. All parameters of the rankers of skrank are the defaults.
+features). The two files of mslr-sample are training and test part in turn; the others have LETOR's
+five folds, whose validation parts are not used. Values are nDCG@10 / AP on test parts: means over
+folds, and over seeds of trees. All parameters of the rankers of skrank have their defaults.
 
     python benchmarks/raw_features.py DATA [--seeds 3] [--tables maps gaps monotone times]
         [--collections mslr-sample ohsumed-letor3 mq2008]
@@ -105,7 +105,7 @@ def shown(values: np.ndarray, sign: str = "") -> str:
 
 
 def maps(collections: dict[str, list[tuple[Part, Part]]], seeds: int) -> None:
-    """Each map of `features`, and trees."""
+    """Print a table of the maps of `features`, for linear rankers and trees."""
     for name, data in collections.items():
         print(f"\n{name:22}{'linear':>18}{'trees':>18}{'from linear':>18}")
         alone = shown(measure(data, "trees", "standard", seeds))
@@ -117,7 +117,7 @@ def maps(collections: dict[str, list[tuple[Part, Part]]], seeds: int) -> None:
 
 
 def damaged(fold: tuple[Part, Part], seed: int) -> tuple[Part, Part]:
-    """A tenth of the values missing at random, and two columns as 20 categories without order."""
+    """A copy with 10 % of values missing at random, and two columns as 20 unordered categories."""
     rng = np.random.default_rng(seed)
     tables = [part[0].copy() for part in fold]
     varied = [name for name in tables[0] if tables[0][name].nunique() >= 40]
@@ -133,7 +133,7 @@ def damaged(fold: tuple[Part, Part], seed: int) -> tuple[Part, Part]:
 
 
 def gaps(collections: dict[str, list[tuple[Part, Part]]], seeds: int) -> None:
-    """What is lost with gaps and categories."""
+    """Print the loss due to missing values and categories."""
     kinds = ("linear", "trees", "from linear")
     for name, data in collections.items():
         whole = {kind: measure(data, kind, "auto", seeds) for kind in kinds}
@@ -148,7 +148,7 @@ def gaps(collections: dict[str, list[tuple[Part, Part]]], seeds: int) -> None:
 
 
 def monotone(collections: dict[str, list[tuple[Part, Part]]], _: int) -> None:
-    """The linear ranker on monotone functions of all columns, z standardised on all rows."""
+    """Print values of the linear ranker on monotone functions of all columns; z is standardised."""
     name, data = next(iter(collections.items()))
     print(f"\n{name + ', linear':22}{'as they are':>18}{'auto':>18}")
     for title, function in MONOTONE.items():
@@ -164,7 +164,7 @@ def monotone(collections: dict[str, list[tuple[Part, Part]]], _: int) -> None:
 
 
 def times(collections: dict[str, list[tuple[Part, Part]]], _: int) -> None:
-    """Seconds to fit, and milliseconds to score 100 rows."""
+    """Print seconds to fit, and milliseconds to score 100 rows."""
     print(f"\n{'fit, s; 100 rows, ms':22}{'as they are':>18}{'auto':>18}")
     for name, data in collections.items():
         (X, y, qid), _ = data[0]

@@ -1,20 +1,20 @@
-"""Which search finds the best ranker in equal time? On the folds of collections.
+"""Effectiveness of rankers found by hyperparameter searches with equal processor time.
 
-Each search gets the training and the validation part of a fold, may divide them as it likes, and
-is measured on the test part; all search for nDCG@10. skrank.tune: over the boosters that are
-installed, from a linear ranker; the same over LightGBM alone. Optuna: its sampler over
-`search_space` for LightGBM's own lambdarank from equal scores, without pruning; the first trial has
-the trees of skrank.tune. FLAML: its AutoML with task="rank", as it comes.
+Each search maximises nDCG@10 on the training and validation parts of a fold, which it may split in
+any way, and its ranker is measured on the test part. skrank.tune searches all installed boosters,
+or LightGBM only, starting from a linear ranker. Optuna uses its sampler over `search_space` for
+LightGBM's lambdarank, starting from equal scores, without pruning; its first trial has the trees of
+skrank.tune. FLAML uses AutoML with task="rank" and defaults.
 
-Equal is the time of one processor, so that the load of a machine favours nobody; the last trial and
-the final training may exceed it, and the time that was used is shown.
+The budget is processor time, so that other load of the machine does not matter. The last trial and
+the final training may exceed the budget; the tables show the time used.
 
     pip install flaml optuna
     python benchmarks/search.py FOLDER [FOLDER ...] [--seconds 30] [--seeds 1] [--jobs 2]
         [--log search.jsonl] [--only NAME ...] [--report]
 
-A FOLDER is one of benchmarks/quality.py. What is in the log is not run again. The first row of the
-tables is compared with each of the others, query by query.
+FOLDER is as in benchmarks/quality.py. Runs that are in the log are not repeated. The first row of
+each table is compared with every other row, by paired tests over queries.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def tuned(X: Any, y: pd.Series, seconds: float, seed: int, **options: Any) -> Fo
 
 
 def lambdarank(X: Any, y: pd.Series, seconds: float, seed: int) -> Found:
-    """Optuna's sampler over `search_space`, by cross-validation; the contest's trees go first."""
+    """Optuna's sampler over `search_space`, by cross-validation; the first trial is `TREES`."""
     import lightgbm
     import optuna
 
@@ -91,7 +91,7 @@ def lambdarank(X: Any, y: pd.Series, seconds: float, seed: int) -> Found:
 
 @contextmanager
 def processor_clock() -> Iterator[None]:
-    """Clocks tell the time of the processor: FLAML and `skrank.tune` have no other clock."""
+    """Replace wall clocks by processor time, because FLAML and `skrank.tune` use wall clocks."""
     wall, steady = time.time, time.monotonic
     time.time = time.monotonic = time.process_time
     try:
@@ -104,14 +104,14 @@ def flaml(X: Any, y: pd.Series, seconds: float, seed: int) -> Found:
     from flaml import AutoML
 
     logging.getLogger("flaml").setLevel(logging.ERROR)
-    order = np.argsort(y.index.to_numpy(), kind="stable")  # it wants queries whole
+    order = np.argsort(y.index.to_numpy(), kind="stable")  # FLAML needs contiguous queries
     automl = AutoML()
     with processor_clock():
         automl.fit(
             X[order], y.to_numpy()[order], task="rank", groups=y.index.to_numpy()[order],
             metric="ndcg@10", time_budget=seconds, n_jobs=1, seed=seed, verbose=0,
         )  # fmt: skip
-    trials = len(automl.config_history)  # those that were better than all before
+    trials = len(automl.config_history)  # FLAML records only trials that improve
     return automl.predict, trials, f"{automl.best_estimator} {automl.best_config}"
 
 
@@ -124,7 +124,7 @@ SEARCHERS: dict[str, Callable[..., Found]] = {
 
 
 def on_one_processor() -> None:
-    """Bind the process to a processor: LightGBM and CatBoost start a thread for each of theirs."""
+    """Bind the process to one processor; LightGBM and CatBoost start a thread per processor."""
     if hasattr(os, "sched_setaffinity"):  # not on macOS and Windows
         allowed = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {allowed[os.getpid() % len(allowed)]})
@@ -139,7 +139,7 @@ def search(run: tuple[Any, ...], fold: Any, seconds: float) -> dict[str, Any]:
     X, y = np.concatenate([train[0], valid[0]]), pd.concat([train[1], valid[1]])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        small = make_ranking(30, random_state=0)  # imports and compiled loops are no search
+        small = make_ranking(30, random_state=0)  # imports and compilation are not measured
         SEARCHERS[name](small.X, skrank.with_groups(small.relevance, small.qid), 0.1, seed)
         begun = time.process_time()
         scores, trials, best = SEARCHERS[name](X, y, seconds, seed)
@@ -155,7 +155,7 @@ def search(run: tuple[Any, ...], fold: Any, seconds: float) -> dict[str, Any]:
 
 
 def run_missing(options: argparse.Namespace) -> None:
-    """Run what the log does not have yet, and add it."""
+    """Run all searches that are not in the log, and append them."""
     known = {tuple(line["run"]) for line in read(options.log)}
     for folder in options.folders:
         folds, name = folds_of(folder), Path(folder).name
@@ -175,7 +175,7 @@ def run_missing(options: argparse.Namespace) -> None:
 
 
 def report(lines: list[dict[str, Any]]) -> None:
-    """A table per collection: means over the test queries, and differences from the first row."""
+    """Print a table per collection: means over test queries, and differences from the first row."""
     values = pd.concat(
         [
             pd.DataFrame(line["test"])
@@ -201,7 +201,7 @@ def report(lines: list[dict[str, Any]]) -> None:
 
 
 def behind(table: pd.DataFrame) -> list[str]:
-    """Points by which each column is behind the first: 95 % t intervals, p-values by Holm."""
+    """First column minus each column, in points, with 95 % t interval and Holm's p-value."""
     interval = skrank.stats.t_interval(100 * (table.iloc[:, [0]].to_numpy() - table.iloc[:, 1:]))
     p_values = skrank.stats.holm(skrank.stats.paired_t(table.to_numpy(), pairs=0).p_value)
     return [

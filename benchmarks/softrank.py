@@ -1,8 +1,8 @@
-"""How long does one round of SoftRank gradients take, against LambdaRank on the same metric?
+"""Time of a round of SoftRank gradients, compared with LambdaRank on the same metric.
 
-Both see scores that move from round to round as in training. Gradients are in single precision, as
-boosters take them, and in double; each comes with the value of every query. The distribution of
-ranks is cubic in the length of a list: it is measured on a hundredth of the queries and scaled up.
+Scores change from round to round as in training. Gradients are float32, as in boosters, and
+float64; the time includes the value of each query. The distribution of ranks takes O(n**3) time for
+a list of n documents, so it is measured on a hundredth of the queries and scaled up.
 
     python benchmarks/softrank.py [--queries 30000] [--documents 120] [--threads 2] [--rounds 6]
 """
@@ -43,7 +43,7 @@ def make_judgments(n_queries: int) -> Judgments:
 
 
 class Rounds:
-    """Rounds of gradients on scores that move as in boosting, in turn with others."""
+    """Rounds of gradients on scores that change as in boosting."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Rounds:
 
     @property
     def seconds(self) -> float:
-        """Best time of a round; the first one warms up."""
+        """Best time of a round; the first round is not counted."""
         return min(self.times[1:])
 
 
@@ -83,7 +83,7 @@ def main() -> None:
     runs["ndcg", "SoftRank, distribution"] = Rounds(
         SoftRank("ndcg", form="distribution"), make_judgments(few), scale=options.queries / few
     )
-    for _ in range(options.rounds):  # in turn: what else the machine does hits all alike
+    for _ in range(options.rounds):  # in turn, so that other load affects all runs alike
         for run in runs.values():
             run()
     print(

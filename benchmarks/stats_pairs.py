@@ -2,9 +2,9 @@
 
     python benchmarks/stats_pairs.py [SCORES.csv]
 
-SCORES.csv: one row per query, one column per system, a header of names. By default synthetic
-scores of 143 systems on 30 queries: 10,153 pairs, whose discriminative power from 1000 resamples
-shall take less than 10 s on two cores.
+SCORES.csv has one row per query, one column per system, and a header of names. The default is
+synthetic scores of 143 systems on 30 queries: 10,153 pairs. The target for their discriminative
+power, with 1000 resamples, is less than 10 s on two cores.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from skrank import stats
 
 
 def synthetic_scores(n_queries: int = 30, n_systems: int = 143) -> np.ndarray:
-    """Hard and easy queries, good and bad systems, and what is left to chance, in [0, 1]."""
+    """Scores in [0, 1]: the logistic function of effects of queries, of systems, and noise."""
     random = np.random.default_rng(0)
     queries, systems = random.normal(size=(n_queries, 1)), 0.5 * random.normal(size=n_systems)
-    chance = 0.8 * random.normal(size=(n_queries, n_systems))
-    return 1 / (1 + np.exp(-(queries + systems + chance - 0.5)))
+    noise = 0.8 * random.normal(size=(n_queries, n_systems))
+    return 1 / (1 + np.exp(-(queries + systems + noise - 0.5)))
 
 
 def clock(name: str, call: Callable[[], object]) -> object:
@@ -37,7 +37,7 @@ def clock(name: str, call: Callable[[], object]) -> object:
 
 
 def per_call(call: Callable[[], object], repeats: int = 50) -> float:
-    """Median of the processor time of a call, in seconds."""
+    """Median processor time of a call, in seconds."""
     times = []
     for _ in range(repeats):
         start = time.process_time()

@@ -1,11 +1,12 @@
-"""Which thresholds of GAP tell most about the lists of a collection, and how sure is that?
+"""Thresholds of GAP that are most informative about the lists of a collection, cross-validated.
 
     python benchmarks/thresholds.py DATA [--collections trec-covid trec-dl ohsumed-letor3 mq2008]
 
-DATA is a folder of collections. TREC's have ``qrels*.gz`` and ``*runs*.xz``, with one line per run
-and topic: run, topic, and the documents, best first. LETOR's have files in svmlight form; the seven
-features of the highest nDCG@10 are their runs. One line per collection and way to treat documents
-that were not judged; errors are means over all lowest relevant labels.
+DATA is a folder of collections. TREC collections have ``qrels*.gz`` and ``*runs*.xz``, with one
+line per run and topic: run, topic, and the documents in the order of their ranks. LETOR collections
+have files of the svmlight format; the seven features of highest nDCG@10 are their runs. Prints one
+line per collection and treatment of unjudged documents; errors are means over all lowest relevant
+labels.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ LISTS = {
 
 
 def submitted(folder: Path) -> tuple[trec.Qrels, list[trec.Run]]:
-    """Judgments, and the runs that were submitted."""
+    """Judgments and submitted runs of a TREC collection."""
     rows: dict[str, list[tuple[str, str, float]]] = {}
     with lzma.open(next(folder.glob("*runs*.xz")), "rt") as stream:
         for run, topic, documents in (line.rstrip("\n").split("\t") for line in stream):
@@ -44,7 +45,7 @@ def submitted(folder: Path) -> tuple[trec.Qrels, list[trec.Run]]:
 
 
 def features(folder: Path) -> tuple[trec.Qrels, list[trec.Run]]:
-    """Judgments, and the best features as runs."""
+    """Judgments of a LETOR collection, and its best features as runs."""
     X, y, qid = read_features(sorted(folder.glob("*.txt.gz")))
     docid = np.random.default_rng(0).permutation(len(y))  # the order of rows may leak labels
     quality = [skrank.metric("ndcg@10")(y, column, groups=qid) for column in X.T]

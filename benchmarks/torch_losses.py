@@ -1,15 +1,15 @@
-"""Time and memory of losses in torch: skrank's two paths against formulas written plainly.
+"""Time and memory of losses in PyTorch: skrank's two paths, and formulas of tensor operations.
 
-The plain formulas are those that allRank, Rax and TF-Ranking have, on padded batches: LambdaRank
-and ApproxNDCG as tensors of all pairs, softmax cross-entropy as tensors of documents. Each loss is
-timed forward and backward, interleaved with the others, as the median of processor milliseconds, on
-a GPU of milliseconds there. Memory is the peak of what tensors hold; the kernels' own is that of a
-query. What would need too much is left out, and said to be.
+"Plain" formulas are those of allRank, Rax and TF-Ranking on padded batches: LambdaRank and
+ApproxNDCG with tensors of all pairs, softmax cross-entropy with tensors of documents. Times are
+medians of forward plus backward passes, in milliseconds of processor time or of GPU events; the
+losses alternate. Memory is the peak of all tensors; the workspace of the kernels, which is that of
+a single query, is not included. Plain formulas that need more than --gigabytes are left out.
 
     python benchmarks/torch_losses.py [--queries 32 256 1024 4096] [--documents 50 120 500]
         [--repeats 7] [--threads 1] [--gigabytes 4] [--compile] [--only gap]
 
-It goes on to what the kernels add to a training step of networks of 100 features.
+A second table shows the share of the loss in a training step of networks with 100 features.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def parse() -> argparse.Namespace:
 
 options = parse()
 os.environ["NUMBA_NUM_THREADS"] = str(options.threads)
-os.environ["SKRANK_COMPILE"] = "1"  # however few rows there are at first
+os.environ["SKRANK_COMPILE"] = "1"  # compile also for few rows
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
@@ -49,7 +49,7 @@ from skrank.torch import RankingLoss  # noqa: E402
 MAX_GRADE = 4
 GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)  # as in MSLR-WEB
 WAYS = ("kernels", "native", "compiled", "plain")
-BYTES = {"LambdaRank ndcg": 32, "SoftRank ndcg": 9}  # of a plain formula, per pair of documents
+BYTES = {"LambdaRank ndcg": 32, "SoftRank ndcg": 9}  # memory of plain formulas per document pair
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
@@ -61,7 +61,7 @@ def ranks_of(scores: torch.Tensor) -> torch.Tensor:
 
 
 def plain_lambdarank(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """LambdaRank on nDCG as allRank's lambdaLoss has it: tensors of all pairs."""
+    """LambdaRank on nDCG as in allRank's lambdaLoss, with tensors of all pairs."""
     gain = torch.exp2(labels) - 1
     ranks = torch.arange(1, scores.shape[1] + 1, device=scores.device)
     best = (gain.sort(1, descending=True).values / torch.log2(1.0 + ranks)).sum(1)
@@ -75,7 +75,7 @@ def plain_lambdarank(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor
 
 
 def plain_approx_ndcg(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """ApproxNDCG as Rax and TF-Ranking have it: ranks as sums of sigmoids of all pairs."""
+    """ApproxNDCG as in Rax and TF-Ranking: ranks are sums of sigmoids over all pairs."""
     gain = torch.exp2(labels) - 1
     ranks = torch.arange(1, scores.shape[1] + 1, device=scores.device)
     best = (gain.sort(1, descending=True).values / torch.log2(1.0 + ranks)).sum(1)
@@ -91,7 +91,7 @@ def plain_softmax(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def contestants(device: str, compiled: bool) -> dict[str, dict[str, Loss]]:
-    """Losses by objective: skrank's kernels and native paths, and the plain formula."""
+    """Losses by objective and path: "kernels", "native", "compiled" and "plain"."""
     objectives = {
         "LambdaRank gap": skrank.LambdaRank("gap"),
         "LambdaRank ndcg": skrank.LambdaRank("ndcg", norm=False),
@@ -125,7 +125,7 @@ def step(loss: Loss, scores: torch.Tensor, labels: torch.Tensor) -> None:
 
 
 def peak_memory(loss: Loss, scores: torch.Tensor, labels: torch.Tensor) -> float:
-    """Peak of what tensors hold, in MB, beyond what is there before."""
+    """Peak memory of tensors in MB, minus the memory before."""
     if scores.is_cuda:
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
@@ -142,7 +142,7 @@ def peak_memory(loss: Loss, scores: torch.Tensor, labels: torch.Tensor) -> float
 
 
 def milliseconds(loss: Loss, scores: torch.Tensor, labels: torch.Tensor) -> float:
-    """Of the processor, or of a GPU between two events."""
+    """Milliseconds of processor time, or between two events on a GPU."""
     if scores.is_cuda:
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
@@ -168,7 +168,7 @@ def measure(name: str, ways: dict[str, Loss], n_queries: int, n: int, device: st
     }
     memory = {}
     for way, loss in chosen.items():
-        step(loss, scores, labels)  # what is made once, is made here
+        step(loss, scores, labels)  # compiles, and fills caches
         memory[way] = f"{peak_memory(loss, scores, labels):.1f}"
     found: dict[str, list[float]] = {way: [] for way in chosen}
     for _ in range(options.repeats):
@@ -197,7 +197,7 @@ def compare(device: str) -> None:
 
 
 def training_step(n_queries: int, n: int, widths: tuple[int, int]) -> None:
-    """Print what the kernels add to a step of a network with two hidden layers."""
+    """Print the share of the kernels in a training step of a network with two hidden layers."""
     X = torch.randn(n_queries * n, 100)
     labels = torch.tensor(np.random.default_rng(0).choice(5, size=n_queries * n, p=GRADES)).float()
     offsets = torch.arange(n_queries + 1) * n

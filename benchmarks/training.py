@@ -1,4 +1,4 @@
-"""Does a whole training with a skrank objective take longer than with LightGBM's own lambdarank?
+"""Time of LightGBM training with a skrank objective, compared with LightGBM's lambdarank.
 
 python benchmarks/training.py [--queries 2000] [--documents 120] [--features 100] [--rounds 20]
 """

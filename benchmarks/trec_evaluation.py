@@ -1,10 +1,10 @@
-"""How long does it take to evaluate TREC runs, next to pytrec_eval?
+"""Time to evaluate TREC runs, compared with pytrec_eval.
 
 Usage: python benchmarks/trec_evaluation.py QRELS RUN...
 
-Both evaluate the same ten metrics of the same files, from the files and from memory. Then the first
-run is evaluated by a process of its own: the command of skrank, whose loops are compiled, and a
-script around pytrec_eval, from the start of Python to the last line.
+Both evaluate the same ten metrics on the same files, from files and from memory. Then whole
+processes evaluate the first run: the command of skrank, with compiled code in its cache, and a
+script that uses pytrec_eval.
 """
 
 import resource
@@ -55,14 +55,14 @@ def main(qrels: str, *runs: str) -> None:
 
 
 def in_a_process(call: Callable[..., Any], *arguments: Any) -> Any:
-    """What a call returns in a process of its own: what others leave in memory slows nobody."""
+    """Result of a call in a new process, so that memory of earlier calls has no effect."""
     with ProcessPoolExecutor(1, get_context("spawn")) as process:
         return process.submit(call, *arguments).result()
 
 
 def repeat(call: Callable[..., Any], *arguments: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The means, and the best time in total and of what is not parsing."""
-    call(*arguments)  # loads what it needs
+    """The means, and the best times: in total, and without parsing."""
+    call(*arguments)  # imports, and loads compiled code
     results = [call(*arguments) for _ in range(REPEATS)]
     times = np.array([(parsing + rest, rest) for _, parsing, rest in results])
     return results[0][0], times.min(axis=0)
@@ -77,7 +77,7 @@ def skrank_evaluates(qrels: Any, runs: Any) -> tuple[np.ndarray, float]:
 def skrank_evaluates_both(
     qrels: str, runs: tuple[str, ...], n_threads: int
 ) -> tuple[np.ndarray, float, float]:
-    """Means of each run, and the time for parsing and for the rest."""
+    """Means of each run, the time of parsing, and the time of evaluation."""
     in_memory = trec.read_qrels(qrels), [trec.read_run(run) for run in runs]
     with limit_threads(n_threads):
         means, total = skrank_evaluates(qrels, runs)
@@ -86,7 +86,7 @@ def skrank_evaluates_both(
 
 
 def pytrec_eval_evaluates(qrels: str, runs: tuple[str, ...]) -> tuple[np.ndarray, float, float]:
-    """Means of each run, and the time for parsing and for the rest; one run is in memory."""
+    """Means of each run, the time of parsing, and that of evaluation; keeps one run in memory."""
     start = time.perf_counter()
     with open(qrels) as file:
         evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(file), ASKED)
@@ -124,7 +124,7 @@ for name in {list(METRICS)}:
 
 
 def show_processes(qrels: str, run: str) -> None:
-    """The processor time of whole processes, in turn."""
+    """Print the processor time of whole processes, which alternate."""
     asked = [part for name in METRICS.values() for part in ("-m", name)]
     commands = {
         "pytrec_eval": [sys.executable, "-c", SCRIPT, qrels, run],

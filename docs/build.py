@@ -12,9 +12,9 @@ import runpy
 from pathlib import Path
 
 import skrank
-from skrank._engine.definition import format_value
+from skrank._engine.parameters import format_value
 from skrank._engine.peer_names import PEERS
-from skrank._engine.peer_tables import Here
+from skrank._engine.peer_tables import Alias
 from skrank.metrics import Metric, registered
 
 HERE = Path(__file__).parent
@@ -99,7 +99,7 @@ def parity() -> dict[type[Metric], dict[str, list[str]]]:
     shown = runpy.run_path(str(HERE / "peer_names.py"))["shown"]
     for prefix, peer in PEERS.items():
         for name, one in peer.names.items():
-            if isinstance(one, Here) and prefix == peer.name:
+            if isinstance(one, Alias) and prefix == peer.name:
                 theirs, ours = shown(prefix, name, one)
                 lines = found[type(skrank.metric(ours))].setdefault(prefix, [])
                 lines.append(f"`{theirs}` is `{ours}`")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import skrank
 from skrank._engine.peer_names import PEERS
-from skrank._engine.peer_tables import RANX_TIES, Here, Refused
+from skrank._engine.peer_tables import RANX_TIES, Alias, Refused
 
 PAGE = Path(__file__).parent / "reference" / "names.md"
 HEAD = """# Names of other tools
@@ -48,29 +48,29 @@ with the formulas in NTCIREVAL's documentation, and with values that ranx printe
 """
 
 
-def shown(peer: str, name: str, here: Here) -> tuple[str, str]:
-    """A name with its parameter, and what it is here."""
-    text = here.example or name
-    if here.usual and not here.all_at_once and name != "set_F":
-        text = f"{name}_{here.usual[0]}"
+def shown(peer: str, name: str, alias: Alias) -> tuple[str, str]:
+    """A name with its parameter, and its name in skrank."""
+    text = alias.example or name
+    if alias.usual and not alias.all_at_once and name != "set_F":
+        text = f"{name}_{alias.usual[0]}"
     return text, str(skrank.metric(f"{peer}:{text}"))
 
 
-def table(peer: str, names: dict[str, Here | Refused]) -> str:
+def table(peer: str, names: dict[str, Alias | Refused]) -> str:
     """The names of a tool: those read, and those refused."""
     lines = [f"\n## {peer}\n\n| name | skrank | where values differ |\n|---|---|---|\n"]
     refused: dict[Refused, list[str]] = {}
-    for name, here in names.items():
-        if isinstance(here, Refused):
-            refused.setdefault(here, []).append(f"`{name}`")
+    for name, alias in names.items():
+        if isinstance(alias, Refused):
+            refused.setdefault(alias, []).append(f"`{name}`")
         else:
-            text, ours = shown(peer, name, here)
-            note = here.note or (RANX_TIES if peer == "ranx" else "")
+            text, ours = shown(peer, name, alias)
+            note = alias.note or (RANX_TIES if peer == "ranx" else "")
             lines.append(f"| `{text}` | `{ours}` | {note} |\n")
     lines.append("\nNot supported:\n\n| names | why | nearest |\n|---|---|---|\n")
-    for here, those in refused.items():
-        near = f"`{here.nearest}`" if here.nearest else ""
-        lines.append(f"| {', '.join(those)} | {here.reason} | {near} |\n")
+    for alias, those in refused.items():
+        near = f"`{alias.nearest}`" if alias.nearest else ""
+        lines.append(f"| {', '.join(those)} | {alias.reason} | {near} |\n")
     return "".join(lines)
 
 

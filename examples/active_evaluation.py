@@ -2,21 +2,21 @@
 
 Usage: python examples/active_evaluation.py [FOLDER] [--campaigns 300] [--plot FILE.png]
 
-FOLDER holds a LETOR collection (files S1 to S5, or folders Fold1 to Fold5); without it, a synthetic
-collection is used. On each fifth of the queries rankers are trained; the other four fifths are the
-pool. Many simulated campaigns per method give the error of the estimate at several budgets:
+FOLDER holds a LETOR collection (files S1 to S5, or folders Fold1 to Fold5); without FOLDER, a
+synthetic collection is used. Each fifth of the queries trains rankers, and the other four fifths
+are the pool. Many simulated campaigns per method give the error of the estimate at several budgets:
 
 passive               uniform draws without replacement
-passive, assisted     the same, corrected by what the label model expects of the other queries
-active                drawn from the optimal distribution, without replacement, and corrected
+passive, assisted     the same, corrected by the label model's expectations for queries not drawn
+active                draws without replacement from the optimal distribution, corrected
 active, lure          the same draws, not corrected
-active, importance    drawn with replacement, as in the paper, and not corrected
+active, importance    draws with replacement from the optimal distribution, as in the paper
 active, any label     active without a label model: all labels equally probable
-active, any cost      active as if all queries cost the same
+active, any cost      active, with a distribution that ignores costs
 
-A budget of 1 pays for one average query. "saved" is the part of the largest budget that a method
-can do without and still be as accurate as passive draws with all of it. Of comparisons, the model
-selection error is shown, too: how often the worse ranker is taken for the better one.
+A budget of 1 pays for one query of average cost. "saved" is the share of the largest budget that a
+method does not need for the accuracy of passive draws with the whole budget. For comparisons, the
+model selection error is shown, too: the share of campaigns that choose the worse ranker.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def read_parts(folder):
 
 
 def split(parts, number):
-    """The training part and the pool, rows in random order: file order may leak relevance."""
+    """The training part and the pool; rows in random order, as file order may leak relevance."""
     random = np.random.default_rng(number)
     pool = [
         np.concatenate([part[column] for n, part in enumerate(parts) if n != number])
@@ -103,14 +103,14 @@ def train_rankers(train, pool, seed):
 
 
 def spread(probabilities, classes, grades):
-    """Probabilities on all grades; those that were not trained on get none."""
+    """Probabilities of all grades; 0 for grades that do not occur in the training part."""
     out = np.zeros((len(probabilities), len(grades)))
     out[:, np.searchsorted(grades, classes)] = probabilities
     return out
 
 
 def tasks(scores, labels, seed):
-    """For each task the scores of one or two rankers and a label model that favours neither."""
+    """For each task, the scores of one or two rankers and a label model that favours no ranker."""
     random = np.random.default_rng(seed)
     kept = random.random(len(scores["forest"])) > 0.1
     both = (labels["forest"] + labels["logit"]) / 2
@@ -149,7 +149,7 @@ def values_and_costs(scores, pool, metric, sampling):
 
 
 def run_task(name, scores, labels, pool, grades, metric, budgets, n_campaigns, seed):
-    """Estimates less truth: method -> array (n_campaigns, n_budgets)."""
+    """True mean, estimates by method of shape (n_campaigns, n_budgets), and `reasons`."""
     mean_cost = pool[3].sum() / len(np.unique(pool[2]))
     metric = skrank.metric(metric, empty=0)
     if hasattr(metric, "max_grade"):
@@ -171,13 +171,13 @@ def run_task(name, scores, labels, pool, grades, metric, budgets, n_campaigns, s
 
 
 def reasons(values, costs, q, moments):
-    """What decides how much active draws save, as predicted and as found on all labels."""
+    """Quantities that determine the savings: pairs (predicted by the label model, true)."""
     p = np.full(len(values), 1 / len(values))
     found = (values - values.mean()) ** 2
     expected = moments.squared_error(moments.center())
 
     def ratio(way, square):
-        """Cost of an estimate by draws from `way` over that of an equally accurate passive one."""
+        """Cost of an estimate by draws from `way`, relative to equally accurate passive draws."""
         return (p**2 / way @ square) * (costs @ way) / ((p @ square) * (costs @ p))
 
     mixed = sampling_distribution(moments, costs=costs, mixing=0.5)
@@ -206,7 +206,7 @@ def summary(truths, runs):
 
 
 def saved(budgets, errors, passive, place):
-    """Part of a budget that is not needed for the error of passive draws with all of it."""
+    """Share of a budget that is not needed for the error of passive draws with this budget."""
     steps = np.log(np.minimum.accumulate(errors))[::-1]
     needed = np.exp(np.interp(np.log(passive[place]), steps, np.log(budgets)[::-1]))
     return 1 - needed / budgets[place] if errors is not passive else 0.0
@@ -266,7 +266,7 @@ def main():
     parts = read_parts(options.folder)
     n_queries = sum(len(np.unique(part[2])) for part in parts) * 4 // 5
     largest = max(10, min(300, n_queries // 5))
-    # One beyond the largest, to see how much more a method needs that is worse than passive.
+    # One budget above the largest shows how much more a method needs that is worse than passive.
     budgets = largest * 2.0 ** np.arange(-3, 2)
     results, causes = {}, {}
     for number in range(options.folds):

@@ -1,16 +1,16 @@
-"""Which thresholds should GAP have? Three ways to choose them, compared by what they train.
+"""Three methods to choose the thresholds of GAP, compared by the rankers trained with them.
 
     python examples/choose_thresholds.py [FOLDER] [--steps 4] [--test ap ...]
 
-Informativeness: the thresholds with which the value of GAP tells most of the rankings of some
-simple rankers of the training queries. Clicks: from users who click on what they find relevant; no
-collection comes with its clicks, so THEY ARE SIMULATED here, from thresholds that are printed.
-Cross-validation: the thresholds whose LambdaRank model ranks held-out training queries best by the
-metric that counts, here the first of --test. Then LightGBM is trained with each choice on all
-training queries, and measured on queries that no choice has seen.
+Informativeness: the thresholds for which GAP is most informative about the lists of simple rankers
+on the training queries. Clicks: thresholds from clicks of users who click on documents that they
+find relevant. LETOR collections have no clicks, so CLICKS ARE SIMULATED, from thresholds that are
+printed. Cross-validation: the thresholds whose LambdaRank model has the best value of the first
+metric of --test on held-out training queries. Then LightGBM is trained with each choice on all
+training queries, and measured on the test queries.
 
 FOLDER holds a LETOR collection, S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz), of which the
-first fold is taken. Without it the data are made on the spot.
+first fold is used. Without FOLDER, data are generated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from skrank.datasets import load_letor, make_ranking
 
 
 def read(folder: str | None) -> tuple[tuple[np.ndarray, pd.Series], ...]:
-    """Training and test part: features, and labels that carry their queries, in random order."""
+    """Training and test part: features, and labels indexed by query, in random order."""
     random = np.random.default_rng(0)
     if folder is None:
         data = make_ranking(300, max_grade=2, random_state=0)
@@ -51,7 +51,7 @@ def read(folder: str | None) -> tuple[tuple[np.ndarray, pd.Series], ...]:
 
 
 def simple_rankings(X: np.ndarray, y: pd.Series) -> dict[str, np.ndarray]:
-    """Scores of the training rows by models that have not seen their query, and by features."""
+    """Scores of the training rows, by cross-validated models and by the five best features."""
     qid, folds = y.index.to_numpy(), GroupKFold(5)
     models = {
         "ridge": Ridge(),
@@ -62,15 +62,15 @@ def simple_rankings(X: np.ndarray, y: pd.Series) -> dict[str, np.ndarray]:
         for name, model in models.items()
     }
     ndcg = skrank.metric("ndcg@10")
-    worth = [ndcg(y, X[:, column]) for column in range(X.shape[1])]
-    best = np.argsort(worth)[::-1][:5]
+    quality = [ndcg(y, X[:, column]) for column in range(X.shape[1])]
+    best = np.argsort(quality)[::-1][:5]
     return out | {f"feature {column}": X[:, column] for column in best}
 
 
 def by_informativeness(
     y: pd.Series, rankings: dict[str, np.ndarray], steps: int, min_retrieved: int
 ) -> informativeness.ThresholdChoice:
-    """What the rankings of the training queries say."""
+    """The thresholds that are most informative about rankings of the training queries."""
     qid, docid = y.index.to_numpy(), np.arange(len(y))
     qrels = trec.Qrels.from_arrays(qid, docid, y.to_numpy())
     runs = [
@@ -84,7 +84,10 @@ def by_informativeness(
 def simulated_clicks(
     y: pd.Series, scores: np.ndarray, users: tuple[float, ...], n_sessions: int, noise: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Grade, clicks and showings of each row: users look down to a rank that few go beyond."""
+    """Grade, number of clicks and number of views of each row.
+
+    A user views a geometrically distributed number of ranks.
+    """
     random = np.random.default_rng(0)
     shown, clicks = np.zeros(len(y)), np.zeros(len(y))
     qid, grades = y.index.to_numpy(), y.to_numpy()
@@ -112,7 +115,7 @@ def ranker(thresholds: tuple[float, ...], rounds: int, seed: int = 0) -> skrank.
 def by_cross_validation(
     X: np.ndarray, y: pd.Series, candidates: list[tuple[float, ...]], counts: str, rounds: int
 ) -> tuple[tuple[float, ...], pd.Series]:
-    """The thresholds that train best, and the score of each."""
+    """The thresholds with the best cross-validated score, and the scores of all candidates."""
     objectives = [skrank.metric("gap", thresholds=g) for g in candidates]
     search = GridSearchCV(
         ranker(candidates[0], rounds),

@@ -1,9 +1,9 @@
 """Train LightGBM and XGBoost on GAP with Dask worker processes, and compare with one machine.
 
-Whole queries go to two worker processes. XGBoost stops early on GAP, which is the mean over the
-queries of both workers; LightGBM trains a fixed number of rounds. The values that are logged or
-predicted on the workers are compared with those of the metric on one machine, and the models with
-those trained there.
+Two worker processes receive whole queries. XGBoost stops early on GAP, the mean over the queries of
+both workers; LightGBM trains a fixed number of rounds. The values logged, or predicted, by the
+workers are compared with values of the metric on one machine, and the models with models trained on
+one machine.
 
     python examples/dask_training.py
 """
@@ -26,10 +26,9 @@ import skrank.xgboost
 from skrank.datasets import make_ranking
 
 N_TRAIN, N_VALID = 200, 100
-GAP = skrank.metric("gap@10", max_grade=4)  # a worker of LightGBM sees the grades of its part only
-FIRM = {
-    "tie_order": "stable"
-}  # ties are drawn by the number of a query, which workers do not share
+GAP = skrank.metric("gap@10", max_grade=4)  # a worker knows only the grades of its own part
+# Random orders of ties depend on the index of a query, which differs between workers.
+FIRM = {"tie_order": "stable"}
 
 
 class Part:

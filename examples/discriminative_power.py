@@ -1,12 +1,12 @@
-"""Which metric tells systems apart? Sakai's bootstrap sensitivity on runs or on tables of scores.
+"""Sakai's bootstrap sensitivity: the discriminative power of metrics on runs or tables of scores.
 
     python examples/discriminative_power.py QRELS FOLDER [-m gap -m ndcg@10 ...]
     python examples/discriminative_power.py --scores ndcg.csv err.csv
 
-FOLDER holds runs in TREC's format, one a file (also .gz and .xz). A table of scores has a row per
-query and a column per system, with a line of names above. For each metric: the share of all pairs
+FOLDER holds runs in the TREC format, one per file (also .gz and .xz). A table of scores has a row
+per query, a column per system, and a header of names. Prints for each metric the share of all pairs
 of systems whose achieved significance level is below .05 and below .01, and the difference of means
-that makes any pair significant, by the paired bootstrap.
+at which every pair is significant, by the paired bootstrap.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ALPHAS = (0.05, 0.01)
 
 
 def matrices_of_runs(qrels: str, folder: str, metrics: list[str]) -> dict[str, pd.DataFrame]:
-    """Values of queries x systems, by metric."""
+    """Tables of values of queries x systems, by metric."""
     start = time.perf_counter()
     runs = sorted(path for path in Path(folder).iterdir() if path.is_file())
     report = trec.evaluate(qrels, runs, metrics)
@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--plot", metavar="FILE", help="draw the curves, with matplotlib installed")
     options = parser.parse_args()
     if (options.folder is None) == (not options.scores):
-        parser.error("name a file of judgments and a folder of runs, or --scores.")
+        parser.error("pass a file of judgments and a folder of runs, or --scores.")
 
     matrices = {Path(path).stem: pd.read_csv(path) for path in options.scores}
     if options.folder:

@@ -1,11 +1,11 @@
-"""What is left of a comparison when fewer documents are judged? After Sakai, SIGIR 2007.
+"""How does a comparison of systems change if fewer documents are judged? After Sakai, SIGIR 2007.
 
     python examples/incompleteness.py QRELS FOLDER [-m gap -m bpref ...] [--repeats 5]
 
-FOLDER holds runs in TREC's format, one a file (also .gz and .xz). Judgments are taken away at
-random, the same part of the relevant and of the other documents of each query, and all runs are
-measured anew. The tables say how the ranking of the systems correlates with that by all judgments,
-and how many pairs of systems are still told apart.
+FOLDER holds runs in the TREC format, one per file (also .gz and .xz). Judgments are removed at
+random, the same share of the relevant and of the other documents of each query, and all runs are
+measured again. The tables show the correlation of the ranking of the systems with that by all
+judgments, and the share of pairs of systems that still differ significantly.
 """
 
 from __future__ import annotations

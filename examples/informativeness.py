@@ -1,12 +1,12 @@
-"""How much of a ranking does a metric tell? GAP against its thresholds, nDCG and others, on runs.
+"""Informativeness of metrics about runs: GAP with several thresholds, nDCG and other metrics.
 
     python examples/informativeness.py QRELS FOLDER [--condensed] [--depth 1000] [--plot FILE]
 
-FOLDER holds runs in TREC's format, one a file (also .gz and .xz). For each run and query, all that
-is known is the value of a metric and the number of documents of each grade in the list; the most
-random list that fits them implies a precision-recall curve. The table shows the root mean square
-difference to the true curve, averaged over lists that hold enough documents of each grade. Smaller
-is more informative. Without arguments, the study runs on data made on the spot.
+FOLDER holds runs in the TREC format, one per file (also .gz and .xz). For each run and query, the
+maximum entropy method infers a precision-recall curve from the value of a metric and the number of
+documents of each grade in the list. The table shows the root mean square difference from the true
+curve, averaged over lists with enough documents of each grade. Smaller is more informative. Without
+arguments, the study runs on generated data.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("qrels", nargs="?")
     parser.add_argument("folder", nargs="?", help="folder of runs")
-    parser.add_argument("--runs", type=int, help="take only so many of them")
+    parser.add_argument("--runs", type=int, help="use only the first RUNS runs")
     parser.add_argument(
         "--steps", type=int, default=10, help="thresholds are multiples of 1 / steps"
     )
     parser.add_argument("-m", "--metric", action="append", help=f"default: {', '.join(OTHERS)}")
     parser.add_argument("--depth", type=int, default=1000, help="ranks of each list")
-    parser.add_argument("--condensed", action="store_true", help="without documents not judged")
+    parser.add_argument("--condensed", action="store_true", help="remove unjudged documents")
     parser.add_argument("--min-retrieved", type=int, default=5, help="documents of each grade")
-    parser.add_argument("--baseline", default="ndcg", help="what to compare with")
+    parser.add_argument("--baseline", default="ndcg", help="metric to compare with")
     parser.add_argument("--plot", metavar="FILE", help="draw the errors, with matplotlib installed")
     options = parser.parse_args()
     if (options.qrels is None) != (options.folder is None):
-        parser.error("name a file of judgments and a folder of runs, or neither.")
+        parser.error("pass a file of judgments and a folder of runs, or neither.")
     if options.qrels is None:
         runs, qrels = made_runs()
     else:

@@ -1,14 +1,14 @@
-"""Which objective trains the best ranker? A contest over the five folds of a LETOR collection.
+"""Which objective trains the best ranker? A comparison on the five folds of a LETOR collection.
 
-Every contestant is trained on the training part of each fold, stops early on the validation part,
-on the metric that it trains for, and is measured on the test part. Rows are shuffled first: in some
-collections the order of the rows tells the labels.
+Each contestant is trained on the training part of each fold, stops early on its own metric on the
+validation part, and is measured on the test part. Rows are shuffled first, because the order of the
+rows reveals labels in some collections.
 
     python examples/letor.py FOLDER [--seeds 3] [--rounds 500] [--only NAME ...]
         [--metric "0.5*gap+0.5*ndcg@10" ...] [--squared-error 0.1 ...]
 
-The last two add contestants: LightGBM on a metric, and LightGBM on GAP with a share of squared
-error. FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz).
+--metric adds LightGBM trained on a metric, --squared-error LightGBM trained on GAP with a share of
+squared error. FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import skrank
 from skrank.datasets import load_letor
 
 METRICS = ["ndcg@10", "ap", "precision@10", "gap"]
-# booster, objective, metric to stop on; None is the booster's own nDCG objective
+# (booster, objective, metric of early stopping); None is the nDCG objective of the booster
 Contestant = tuple[str, str | skrank.Objective | None, str]
 CONTESTANTS: dict[str, Contestant] = {
     "LightGBM lambdarank (nDCG)": ("lightgbm", None, "ndcg@10"),
@@ -42,7 +42,7 @@ CONTESTANTS: dict[str, Contestant] = {
 
 
 def extra(metrics: list[str], shares: list[float]) -> dict[str, Contestant]:
-    """Contestants that the command line adds."""
+    """Contestants of the options --metric and --squared-error."""
     found: dict[str, Contestant] = {
         f"LightGBM skrank {skrank.metric(name)}": ("lightgbm", name, name) for name in metrics
     }
@@ -74,7 +74,7 @@ def make_ranker(
 
 
 def shuffled(part, rng: np.random.Generator) -> tuple[np.ndarray, pd.Series]:
-    """Features, and labels that carry their queries, in random row order."""
+    """Features, and labels indexed by query, in random row order."""
     order = rng.permutation(len(part.relevance))
     return part.X[order], skrank.with_groups(part.relevance[order], part.qid[order])
 
@@ -109,10 +109,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--rounds", type=int, default=500, help="most rounds of boosting")
-    parser.add_argument("--metric", action="append", default=[], help="train LightGBM on it too")
+    parser.add_argument("--rounds", type=int, default=500, help="largest number of rounds")
+    parser.add_argument("--metric", action="append", default=[], help="also train LightGBM on it")
     parser.add_argument("--squared-error", action="append", type=float, default=[], metavar="SHARE")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="contestants with it in the name")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="contestants with NAME in name")
     options = parser.parse_args()
     contestants = CONTESTANTS | extra(options.metric, options.squared_error)
     if options.only:

@@ -1,10 +1,10 @@
-"""Compare what skrank reads under the names of trec_eval and ir_measures with the tools themselves.
+"""Compare metrics that skrank finds by names of trec_eval and ir_measures with these tools.
 
-Every name of the tables, per query, on judgments and runs in TREC's formats:
+Compares the values of all known names, per query, on judgments and runs in the TREC formats:
 
     python examples/names_of_other_tools.py qrels.txt run1.txt run2.txt ...
 
-Needs pytrec_eval and ir_measures. Prints the number of values and the greatest difference by name.
+Needs pytrec_eval and ir_measures. Prints the number of values and the largest difference by name.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import pytrec_eval
 
 from skrank import trec
 from skrank._engine.peer_names import expand
-from skrank._engine.peer_tables import IR_MEASURES, NICKNAMES, Here
+from skrank._engine.peer_tables import IR_MEASURES, NICKNAMES, Alias
 
-# pytrec_eval does not hand trec_eval the parameters of utility, and prints no geometric means
+# pytrec_eval does not pass parameters of utility to trec_eval, and has no geometric means
 NOT_PER_QUERY = {"utility", "gm_map", "gm_bpref"}
 WITH_PARAMETER = {
     "P": "P@10", "Precision": "Precision(rel=2)@20", "R": "R@100", "Recall": "Recall(rel=2)@10",
@@ -38,7 +38,7 @@ def trec_eval_values(qrels: dict, run: dict) -> dict[tuple[str, str], float]:
 
 def ir_measures_values(qrels: dict, run: dict) -> dict[tuple[str, str], float]:
     """Values of ir_measures by query and name."""
-    names = [name for name, here in IR_MEASURES.items() if isinstance(here, Here)]
+    names = [name for name, alias in IR_MEASURES.items() if isinstance(alias, Alias)]
     names = [WITH_PARAMETER.get(name, name) for name in names]
     measures = {name: ir_measures.parse_measure(name) for name in names if name}
     spelled: dict[str, list[str]] = {}
@@ -53,7 +53,7 @@ def ir_measures_values(qrels: dict, run: dict) -> dict[tuple[str, str], float]:
 
 
 def main() -> None:
-    """Compare, and print."""
+    """Compare all names, and print the differences."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("qrels")
     parser.add_argument("runs", nargs="+")

@@ -1,4 +1,4 @@
-"""A metric of one's own: time-biased gain, in one file, tested against its definition.
+"""A user-defined metric: time-biased gain, in one file, tested against its definition.
 
 python examples/own_metric.py
 """
@@ -17,7 +17,7 @@ from skrank.testing import check_metric, make_ranking
 @skrank.register("tbg")
 @dataclass(frozen=True, kw_only=True)
 class TimeBiasedGain(skrank.Metric):
-    """Time-biased gain: documents gain the less, the later their reader comes to them.
+    """Time-biased gain: the gain of a document decreases with the time until it is read.
 
     Simplified from M. Smucker, C. Clarke, Time-Based Calibration of Effectiveness Measures, SIGIR
     2012: all documents take the same time.
@@ -25,9 +25,9 @@ class TimeBiasedGain(skrank.Metric):
     Parameters
     ----------
     half_life : float
-        Seconds after which half of the readers have left.
+        Seconds after which half of the readers have stopped.
     seconds : float
-        Time that a document takes.
+        Seconds to read a document.
     """
 
     value_range: ClassVar[str] = "[0, inf)"
@@ -41,20 +41,20 @@ class TimeBiasedGain(skrank.Metric):
             raise ValueError(f"{self}: half_life and seconds must be above 0.")
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """Labels as gains, at the share of readers who are still there."""
+        """Gains are labels; the discount of a rank is the share of readers who reach it."""
 
-        def still_there(rank: np.ndarray) -> np.ndarray:
+        def share_of_readers(rank: np.ndarray) -> np.ndarray:
             return 0.5 ** ((rank - 1) * self.seconds / self.half_life)
 
-        return QuadraticTables(scale.labels, discounts(still_there, scale.longest, k))
+        return QuadraticTables(scale.labels, discounts(share_of_readers, scale.longest, k))
 
 
 # definition
 def definition(ranked, unretrieved=()):
-    """The same, slow and obvious: what the tests compare with."""
+    """The literal definition of the metric, with which `check_metric` compares."""
     if not any([*ranked, *unretrieved]):
-        return None  # no relevant document: not defined
-    return sum((label or 0) * 0.5 ** (30 * place / 224) for place, label in enumerate(ranked))
+        return None  # not defined without a relevant document
+    return sum((label or 0) * 0.5 ** (30 * i / 224) for i, label in enumerate(ranked))
 
 
 # use

@@ -1,4 +1,4 @@
-"""An objective of one's own: squared hinges of pairs, in one file, with all property tests.
+"""A user-defined objective: squared hinge loss of pairs, in one file, with all property tests.
 
 python examples/own_objective.py
 """
@@ -16,17 +16,17 @@ from skrank.testing import check_objective, make_ranking
 
 @dataclass(frozen=True)
 class PairHinge(skrank.Objective):
-    """Better documents should score more than worse ones by a margin; squares of what lacks."""
+    """Loss ``max(0, margin - (s_i - s_j))**2 / 2`` of all pairs with grade i above grade j."""
 
     margin: float = 1.0
 
     @property
     def is_function(self) -> bool:
-        """Its gradient is that of the loss, so that `losses` can be tested."""
+        """True: the gradient is the derivative of `losses`, which `check_objective` can test."""
         return True
 
     def bind(self, judgments: Judgments, weights=None, *, max_grade=None):
-        """What depends on labels only is computed once per data set."""
+        """Compute everything that depends on labels only, once per data set."""
         return BoundPairHinge(self.margin, judgments, weights)
 
 
@@ -36,29 +36,29 @@ class BoundPairHinge:
     def __init__(self, margin: float, judgments: Judgments, weights) -> None:
         self.margin = margin
         labels = judgments.labels[judgments.codes]
-        self.queries = [slice(a, b) for a, b in pairwise(judgments.indptr)]  # their rows
+        self.queries = [slice(a, b) for a, b in pairwise(judgments.indptr)]  # rows of each query
         self.better = [np.greater.outer(labels[rows], labels[rows]) for rows in self.queries]
         self.weight = np.ones(len(self.queries)) if weights is None else weights
         self.round = 0
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
-        """Loss of each query; fills gradient and curvature of each row."""
+        """Return the loss of each query; write gradient and curvature of each row."""
         if not np.isfinite(scores).all():
             raise ValueError("PairHinge needs finite scores: lower the learning rate.")
         self.round += 1
         losses = np.zeros(len(self.queries))
         for number, rows in enumerate(self.queries):
-            lack = self.margin - np.subtract.outer(scores[rows], scores[rows])
-            lack = np.where(self.better[number], np.maximum(lack, 0), 0)
-            n_lacking = (lack > 0).sum(axis=0) + (lack > 0).sum(axis=1)
+            hinge = self.margin - np.subtract.outer(scores[rows], scores[rows])
+            hinge = np.where(self.better[number], np.maximum(hinge, 0), 0)
+            n_active = (hinge > 0).sum(axis=0) + (hinge > 0).sum(axis=1)
             weight = self.weight[number]
-            losses[number] = weight * (lack**2).sum() / 2
-            grad[rows] = weight * (lack.sum(axis=0) - lack.sum(axis=1))
-            hess[rows] = weight * n_lacking
+            losses[number] = weight * (hinge**2).sum() / 2
+            grad[rows] = weight * (hinge.sum(axis=0) - hinge.sum(axis=1))
+            hess[rows] = weight * n_active
         return losses
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """What boosters call."""
+        """Write gradient and curvature of each row; boosters call this method."""
         self.losses(scores, grad, hess)
 
 

@@ -1,15 +1,16 @@
-"""Which ranker ranks best on queries that it has not seen? On data made on the spot.
+"""Which ranker ranks best on queries that it has not seen? A comparison on generated data.
 
-The boosters as they come, LightGBM with regularised trees on its own objective and on GAP, a linear
-ranker trained on GAP, and what skrank recommends: boosting GAP from the linear ranker's scores,
-with the same regularised trees. Each is trained on some collections, whose labels are about as
-noisy as those that people give, and measured on further queries of the same collections. At last,
-the recommended ranker is tuned by GridSearchCV over whole queries.
+The rankers are the boosters with default parameters, LightGBM with regularised trees on its own
+objective and on GAP, a linear ranker trained on GAP, and the ranker that skrank recommends: the
+same regularised trees, trained on GAP from the linear ranker's scores. Each is trained on several
+collections, whose labels are about as noisy as those of human assessors, and measured on other
+queries of the same collections. Finally, GridSearchCV over whole queries tunes the recommended
+ranker.
 
     python examples/quickstart.py [--queries 100] [--noise 1.5] [--collections 4]
 
-The gain is largest where queries are few or labels noisy. Where there are many of them, and little
-noise (--queries 300 --noise 0.7), trees find by themselves what the linear ranker tells them.
+The gain is largest with few queries or noisy labels. With many queries and little noise
+(--queries 300 --noise 0.7), trees do not need the start from a linear ranker.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ def tune(n_queries: int, noise: float) -> GridSearchCV:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--queries", type=int, default=100, help="to train on")
-    parser.add_argument("--noise", type=float, default=1.5, help="of the labels")
+    parser.add_argument("--queries", type=int, default=100, help="number of training queries")
+    parser.add_argument("--noise", type=float, default=1.5, help="noise of the labels")
     parser.add_argument("--collections", type=int, default=4)
     options = parser.parse_args()
     start = time.perf_counter()

@@ -1,20 +1,20 @@
-"""Is what the GAP paper says of training true? Its Table 2 on OHSUMED, beside its numbers.
+"""Reproduce Table 2 of the GAP paper on OHSUMED, beside the published values.
 
 S. Robertson, E. Kanoulas and E. Yilmaz (SIGIR 2010) train SoftRank and LambdaRank for nDCG, GAP and
-AP, and find that GAP ranks best even where nDCG@10, AP or precision at 10 is measured. Here both
-train linear rankers. SoftRank: `skrank.LinearRanker`, which chooses among three penalties.
-LambdaRank: Newton's steps along its gradients from the same start, with the same penalties. Where
-PyTorch is installed, two-layer networks are trained as well, as in the paper.
+AP, and find that training for GAP ranks best, also by nDCG@10, AP and precision at 10. Here both
+train linear rankers. SoftRank is `skrank.LinearRanker`, which chooses among three penalties.
+LambdaRank takes Newton steps along its gradients, from the same start and with the same penalties.
+If PyTorch is installed, two-layer networks are trained as well, as in the paper.
 
-Everything is chosen on the validation part of each fold, by the metric that is trained. Queries
+The validation part of each fold chooses all parameters, by the metric of the training. Queries
 without a relevant document are left out.
 
     python examples/reproduce_gap_paper.py FOLDER [--seeds 10]
 
 FOLDER holds OHSUMED of LETOR: S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz). Values are
-means over seeds with their standard error. A seed shuffles the rows, and starts the networks.
-Linear rankers depend on the order of the rows by rounding only; networks multiply a difference of
-rounding from batch to batch. Another processor rounds differently, which is like other seeds.
+means over seeds with their standard error. A seed shuffles the rows and initialises the networks.
+The order of the rows changes linear rankers by rounding errors only. Networks amplify rounding
+errors, which differ between processors, so their values vary between machines as between seeds.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def centred(values: np.ndarray, qid: np.ndarray) -> np.ndarray:
 
 
 def lambdarank(metric: str, train: Part, valid: Part, seed: int, steps: int = 60) -> Scores:
-    """A linear ranker along the gradients of LambdaRank, as many steps as are best."""
+    """A linear ranker by Newton steps along gradients of LambdaRank; validation stops early."""
     X, y = train
     qid = y.index.to_numpy()
     scale = X.std(0) + 1e-9
@@ -80,7 +80,7 @@ def lambdarank(metric: str, train: Part, valid: Part, seed: int, steps: int = 60
 
 
 def network(kind: str) -> Callable[..., Scores]:
-    """A network of two layers, trained on SoftRank or LambdaRank."""
+    """Training function of a two-layer network; `kind` is "SoftRank" or "LambdaRank"."""
 
     def train(metric: str, train: Part, valid: Part, seed: int) -> Scores:
         from skrank.torch import NeuralRanker

@@ -1,9 +1,9 @@
 """Rerank texts: a small cross-encoder trained on GAP with `skrank.torch.RankingLoss`.
 
-The texts are made on the spot: questions about towns, and sentences that answer them in full, in
-part (grades 2 and 1) or not at all. A query and a sentence go into the network together, as words;
-it learns which words of the one call for which of the other. Training batches are padded:
-(queries, documents, words), with labels NaN where there is no document.
+The texts are generated: questions about towns, and sentences that answer a question fully (grade
+2), in part (grade 1) or not at all. The input of the network is the words of a question and a
+sentence, so the network can learn which words match. Training batches are padded to the shape
+(queries, documents, words); padded documents have the label NaN.
 
     python examples/rerank_texts.py [--epochs 8] [--objective gap]
 
@@ -35,7 +35,7 @@ SUBJECTS = {
     "read": "library bookshop archive cafe",
 }
 FILLERS = ["old", "small", "famous", "quiet", "large", "new", "northern", "lovely", "busy"]
-WORDS = 10  # of a pair of texts, padded
+WORDS = 10  # padded number of words of a question and a sentence
 
 
 class Query(NamedTuple):
@@ -47,7 +47,7 @@ class Query(NamedTuple):
 
 
 def make_query(rng: np.random.Generator) -> Query:
-    """Sentences on subject and town of a question (2), on one of the two (1), or on none."""
+    """A question, and sentences that match its subject and town: grade = number of matches."""
     town, other = rng.choice(TOWNS, 2, replace=False)
     subject, off = rng.choice(list(SUBJECTS), 2, replace=False)
     sentences, grades = [], []
@@ -61,14 +61,14 @@ def make_query(rng: np.random.Generator) -> Query:
 
 
 def vocabulary() -> dict[str, int]:
-    """Number of each word, from 1 on; 0 is padding."""
+    """Index of each word, from 1; 0 is padding."""
     things = " ".join(SUBJECTS.values()).split()
     known = [*TOWNS, *SUBJECTS, *things, *FILLERS, "where", "to", "in", "the", "of"]
     return {word: number for number, word in enumerate(known, start=1)}
 
 
 def encode(query: Query, numbers: dict[str, int]) -> torch.Tensor:
-    """Words of the question and of each sentence: (n_sentences, WORDS)."""
+    """Indices of the words of the question and each sentence, of shape (n_sentences, WORDS)."""
     lines = torch.zeros(len(query.sentences), WORDS, dtype=torch.int64)
     for line, sentence in zip(lines, query.sentences, strict=True):
         words = f"{query.question} {sentence}".split()
@@ -94,7 +94,7 @@ class CrossEncoder(nn.Module):
 
 
 def pad(queries: list[Query], numbers: dict[str, int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Words (n_queries, n_documents, WORDS), and labels with NaN where there is no document."""
+    """Words of shape (n_queries, n_documents, WORDS), and labels; NaN for padded documents."""
     longest = max(len(query.grades) for query in queries)
     words = torch.ones(len(queries), longest, WORDS, dtype=torch.int64)
     labels = torch.full((len(queries), longest), float("nan"))

@@ -1,9 +1,10 @@
 """Which network ranks best? A grid of NeuralRankers on a LETOR collection, by cross-validation.
 
-The queries of the first fold's training part are split into five for the search; in each training,
-a fifth of the queries is held out for early stopping. The best network, trained on all of them, is
-measured on the test part, beside the linear ranker with its defaults. A seed gives the same numbers
-again. Rows are shuffled first: in some collections the order of the rows tells the labels.
+The search uses the training part of the first fold, with five-fold cross-validation over queries.
+Each training holds out a fifth of its queries for early stopping. The best network is refitted on
+the whole training part, and measured on the test part, together with a linear ranker with default
+parameters. Equal seeds give equal numbers. Rows are shuffled first, because the order of the rows
+reveals labels in some collections.
 
     python examples/search_networks.py FOLDER [--objective gap] [--scoring ndcg@10] [--seed 0]
 

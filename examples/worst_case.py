@@ -1,17 +1,17 @@
-"""Which conclusions hang on a convention? Ties, empty queries and the depth of runs, tried out.
+"""Which conclusions depend on a convention? Ties, empty queries and the depth of runs.
 
     python examples/worst_case.py --letor FOLDER
     python examples/worst_case.py --runs QRELS FOLDER
 
 Every pair of systems is tested by the paired bootstrap under each convention. A conclusion is a
-pair that is told apart, and which of the two is better; the tables count the conclusions that a
-convention loses, gains and reverses against the first one of the table. "another seed" is that one
-again, with other resamples: so much is noise.
+significant difference and its sign. The tables count the conclusions that a convention loses, gains
+and reverses, relative to the first convention of the table. "another seed" repeats the first
+convention with other resamples, and shows the noise.
 
-With --letor each feature of a LETOR collection is a system: many have ties in abundance, and some
-queries have no relevant document. The rows are shuffled, but under "file order", which breaks ties
-by their order in the file. With --runs, runs in TREC's format are cut at several depths, and their
-ties, if they have some, are broken in several ways.
+With --letor, each feature of a LETOR collection is a system. Many features have many ties, and some
+queries have no relevant document. The rows are shuffled, except for "file order", which breaks ties
+by the order of rows in the file. With --runs, runs in the TREC format are truncated at several
+depths, and their ties are broken in several ways.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ DEPTHS = (1000, 100, 50, 20, 10)
 
 
 class Conclusions:
-    """What the pairs of systems say under one convention."""
+    """Significant differences of all pairs of systems under one convention, and their signs."""
 
     def __init__(self, values: pd.DataFrame, seed: int = 0) -> None:
         self.mean = values.mean()
         self.found = stats.discriminative_power(values, random_state=seed)
-        told_apart = self.found.asl < self.found.alpha
-        self.verdicts = np.where(told_apart, np.sign(self.found.difference), 0)
+        significant = self.found.asl < self.found.alpha
+        self.verdicts = np.where(significant, np.sign(self.found.difference), 0)
 
     def row(self, first: Conclusions) -> dict[str, object]:
         ours, theirs = self.verdicts, first.verdicts
@@ -58,7 +58,7 @@ class Conclusions:
 
 
 def show(title: str, tables: dict[str, dict[object, pd.DataFrame]]) -> None:
-    """One row per metric and convention, each against the first convention."""
+    """Print a row per metric and convention, compared with the first convention."""
     rows = {}
     for name, by_convention in tables.items():
         found = {which: Conclusions(values) for which, values in by_convention.items()}
@@ -80,14 +80,17 @@ def read_letor(folder: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def tied_share(scores: np.ndarray, qid: np.ndarray) -> float:
-    """Share of the documents that share their score with another of the query."""
+    """Share of the documents that are tied with another document of the query."""
     return float(pd.DataFrame({"q": qid, "s": scores}).duplicated(keep=False).mean())
 
 
 def measure(
     systems: Iterable[tuple[str, np.ndarray, np.ndarray, np.ndarray]], conventions: dict[str, dict]
 ) -> dict[str, dict[object, pd.DataFrame]]:
-    """Values of queries x systems, by metric and convention, of names, labels, scores, queries."""
+    """Tables of queries x systems, by metric and convention.
+
+    `systems` yields (name, labels, scores, query of each row).
+    """
     metrics = {
         (name, which): skrank.metric(name, **how)
         for name in METRICS
@@ -139,7 +142,7 @@ def cut(run: trec.Run, depth: int) -> trec.Run:
 
 
 def join(qrels: pd.DataFrame, run: trec.Run) -> tuple[str, np.ndarray, np.ndarray, np.ndarray]:
-    """Name, labels, scores and queries of what is judged or retrieved."""
+    """Name, labels, scores and queries of all documents that are judged or retrieved."""
     rows = run.to_frame().merge(qrels, how="outer", on=["qid", "docid"])
     rows = rows[rows["qid"].isin(qrels["qid"].unique())].sample(frac=1, random_state=0)
     scores = rows["score"].fillna(-np.inf)
@@ -183,7 +186,7 @@ def main() -> None:
     parser.add_argument("--runs", nargs=2, metavar=("QRELS", "FOLDER"), help="runs: depth")
     options = parser.parse_args()
     if not options.letor and not options.runs:
-        parser.error("name --letor or --runs.")
+        parser.error("pass --letor or --runs.")
     if options.letor:
         study_letor(options.letor)
     if options.runs:

@@ -37,6 +37,6 @@ from skrank._engine.tables import Smooth as Smooth
 from skrank._engine.tables import Tables as Tables
 from skrank._engine.tables import discounts as discounts
 from skrank.metrics import Metric as Metric
-from skrank.objectives.base import BoundLoss as BoundLoss
-from skrank.objectives.base import BoundObjective as BoundObjective
+from skrank.objectives._bound import BoundLoss as BoundLoss
+from skrank.objectives._bound import BoundObjective as BoundObjective
 from skrank.objectives.base import Objective as Objective

@@ -1,4 +1,4 @@
-"""How a comparison of systems changes when fewer documents are judged."""
+"""Effect of incomplete judgments on the comparison of systems."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROBUSTNESS_METRICS = (
     "bpref", "rpref",
 )  # fmt: skip
 STRATA_CHOICES = ("relevance", "grade")
-_FEWEST_RELEVANT, _FEWEST_OTHER = 1, 10  # judged documents that a query keeps, if it has them
+_FEWEST_RELEVANT, _FEWEST_OTHER = 1, 10  # fewest judged documents of a stratum that are kept
 
 
 def reduce_judgments(
@@ -41,8 +41,8 @@ def reduce_judgments(
 ) -> Qrels:
     """Keep a random share of the judgments of each query, the same share of each stratum.
 
-    Of R relevant documents ``max(1, R * percent // 100)`` stay judged, and of N documents that are
-    not relevant ``max(10, N * percent // 100)``; all, where there are fewer.
+    For a query with R relevant and N other documents, ``max(1, R * percent // 100)`` relevant and
+    ``max(10, N * percent // 100)`` other documents stay judged, but at most R and N.
 
     Parameters
     ----------
@@ -50,19 +50,20 @@ def reduce_judgments(
     percent : int
         From 1 to 100.
     random_state : int, Generator, RandomState or None
-        Fixes a random order of the documents of each stratum, of which the first ones are kept: for
-        one integer, fewer percent keep a part of what more percent keep. The order depends on the
-        names of the query and its documents only, not on the order of rows or on other queries.
+        Seed of a random order of the documents of each stratum, of which the first are kept. With
+        the same integer, the documents kept at 20 percent are a subset of those kept at 40 percent.
+        The order depends only on the ids of the query and of its documents, not on the order of
+        rows or on other queries.
     strata : {"relevance", "grade"}
-        "relevance": relevant documents, of labels above 0, and others, as in the papers. "grade":
-        documents of each label; R is then the number of one grade, so that no grade of a query
-        disappears.
+        "relevance": relevant documents (labels above 0) and other documents, as in the papers.
+        "grade": documents of each label, where R is the number of documents of a grade, so that no
+        grade of a query disappears.
 
     Returns
     -------
     Qrels
-        With all rows; the documents that were left out are in the pool but not judged (label NaN),
-        which matters to inferred AP only.
+        All rows, where documents that are not kept have the label NaN: in the pool, but not judged.
+        Only inferred AP distinguishes these documents from documents outside the pool.
 
     Raises
     ------
@@ -87,71 +88,71 @@ def reduce_judgments(
     """
     percent = _check_percent("percent", percent)
     given = as_qrels(qrels)
-    kept = _Lots.drawn(given, check.check_random_state(random_state), strata).kept(percent)
+    kept = _RandomOrder.drawn(given, check.check_random_state(random_state), strata).kept(percent)
     return replace(given, labels=np.where(kept, given.labels, np.nan))
 
 
 def _check_percent(parameter: str, value: float) -> int:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not (whole and 1 <= value <= 100):
-        raise ValueError(f"{parameter}={value!r} must be a whole number of percent, 1 to 100.")
+        raise ValueError(f"{parameter}={value!r} must be a whole number from 1 to 100.")
     return int(value)
 
 
 @dataclass(frozen=True, eq=False)
-class _Lots:
+class _RandomOrder:
     """The random order of the judged documents of each stratum.
 
     Attributes
     ----------
-    place : int64 ndarray of shape (n_rows,)
-        Of each document in the order of its stratum, from 0.
+    position : int64 ndarray of shape (n_rows,)
+        Position of each document in the order of its stratum, from 0.
     size, fewest : int64 ndarray of shape (n_rows,)
-        Documents of its stratum, and how many of them stay judged at least.
+        Number of documents of the stratum, and least number that stays judged.
     judged : bool ndarray of shape (n_rows,)
     """
 
-    place: np.ndarray
+    position: np.ndarray
     size: np.ndarray
     fewest: np.ndarray
     judged: np.ndarray
 
     @classmethod
-    def drawn(cls, qrels: Qrels, seed: int, strata: str) -> _Lots:
-        """A lot for each document, from the seed and the names of its query and itself."""
+    def drawn(cls, qrels: Qrels, seed: int, strata: str) -> _RandomOrder:
+        """The order by a hash of the seed and the ids of query and document."""
         check.check_choice("strata", strata, STRATA_CHOICES)
         queries, labels = qrels.queries, qrels.labels
         kind = labels > 0 if strata == "relevance" else labels
         kind = np.unique(np.where(np.isnan(labels), -1.0, kind), return_inverse=True)[1]
         query = np.repeat(np.arange(len(queries)), queries.sizes)
         stratum = query * (kind.max(initial=0) + 1) + kind
-        order = np.lexsort((_lots(qrels, seed), stratum))
-        ranked, place = stratum[order], np.empty_like(order)
-        place[order] = np.arange(len(order)) - np.searchsorted(ranked, ranked)
+        order = np.lexsort((_hashes(qrels, seed), stratum))
+        ranked, position = stratum[order], np.empty_like(order)
+        position[order] = np.arange(len(order)) - np.searchsorted(ranked, ranked)
         fewest = np.where(labels > 0, _FEWEST_RELEVANT, _FEWEST_OTHER)
-        return cls(place, np.bincount(stratum)[stratum], fewest, ~np.isnan(labels))
+        return cls(position, np.bincount(stratum)[stratum], fewest, ~np.isnan(labels))
 
     def kept(self, percent: int) -> np.ndarray:
-        """Rows that stay judged."""
-        return self.judged & (self.place < np.maximum(self.fewest, self.size * percent // 100))
+        """True for rows that stay judged."""
+        return self.judged & (self.position < np.maximum(self.fewest, self.size * percent // 100))
 
 
-def _lots(qrels: Qrels, seed: int) -> np.ndarray:
+def _hashes(qrels: Qrels, seed: int) -> np.ndarray:
+    """A 64-bit hash per row, which does not depend on other rows, unlike random numbers."""
     names = qrels.documents.names()
-    lots = bytearray()
+    digests = bytearray()
     for query, (low, high) in enumerate(pairwise(qrels.queries.indptr.tolist())):
-        # a digest, not a generator: the draw of a document does not depend on other documents
         start = hashlib.blake2b(f"{seed}\n{qrels.queries.ids[query]}\n".encode(), digest_size=8)
         for name in names[low:high]:
-            lot = start.copy()
-            lot.update(name.encode())
-            lots += lot.digest()
-    return np.frombuffer(bytes(lots), np.dtype("<u8"))
+            digest = start.copy()
+            digest.update(name.encode())
+            digests += digest.digest()
+    return np.frombuffer(bytes(digests), np.dtype("<u8"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Robustness:
-    """What `robustness` found.
+    """Effect of incomplete judgments on metrics, returned by `robustness`.
 
     Attributes
     ----------
@@ -159,22 +160,22 @@ class Robustness:
         One row per metric, percent and repeat, with the columns
 
         metric, percent, repeat
-            `repeat` counts from 0; all judgments are there once.
+            `repeat` counts from 0; 100 percent has a single repeat.
         mean
-            Mean over systems of their means over queries.
+            Mean over systems and queries.
         tau_b, tau_ap
-            Correlation of the ranking of the systems with that by the same metric on all judgments:
-            Kendall's tau_b, and AP correlation, symmetric, for rankings that may both have ties
-            (``skrank.stats.tau_ap(..., ties="b")``).
+            Correlation of the rankings of the systems on reduced and on all judgments, by the same
+            metric: ``skrank.stats.tau_b``, and ``skrank.stats.tau_ap(..., ties="b")``.
         power, required_difference
-            As in `skrank.stats.DiscriminativePower`.
+            As in `skrank.stats.DiscriminativePower`; NaN if two systems have fewer than two queries
+            in common.
         queries
-            Queries on which the metric is defined. Power and required difference are NaN where two
-            systems share fewer than two of them, mean and correlations where there is none.
+            Number of queries on which the metric is defined. If 0, mean and correlations are NaN.
     means : DataFrame
         Mean over queries ("mean") by "metric", "percent", "repeat" and "run".
     judgments : DataFrame
-        Judged documents that are "relevant" (label above 0) and "other", by "percent" and "repeat".
+        Numbers of "relevant" (label above 0) and "other" judged documents, by "percent" and
+        "repeat".
     alpha : float
         Level of significance of `power` and `required_difference`.
     n_queries : int
@@ -229,39 +230,39 @@ def robustness(
     max_grade: int | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> Robustness:
-    """How a comparison of systems changes when fewer documents are judged.
+    """Measure how a comparison of systems changes if fewer documents are judged.
 
-    Judgments are taken away as by `reduce_judgments`. At each level all systems are measured anew,
-    and the report shows for each metric whether it ranks the systems as on all judgments, and how
-    many pairs of systems it still distinguishes.
+    `reduce_judgments` reduces the judgments to each level, and all systems are measured again. The
+    result shows, for each metric, the correlation of the ranking of the systems with that on all
+    judgments, and the share of pairs of systems that differ significantly.
 
     Parameters
     ----------
     qrels, runs
-        As in `skrank.trec.evaluate`; at least two runs. Files are read once, runs are sorted once.
+        As in `skrank.trec.evaluate`; at least two runs.
     metrics : names or Metrics
     percents : sequence of int
         Levels, each from 1 to 100.
     random_state : int, Generator, RandomState or None
-        Of `reduce_judgments` in the first repeat, one more in the second, and so on; and of the
-        bootstrap.
+        Seed of `reduce_judgments` in the first repeat, and of the bootstrap. Repeat i adds i to the
+        seed of `reduce_judgments`.
     n_repeats : int
         Random reductions for each level below 100.
     top_n : int, optional
-        Study only the best systems by each metric on all judgments, at least 2: those whose order
-        is hardest to keep. Default: all.
+        Compare only the best `top_n` systems by each metric on all judgments, at least 2. Default:
+        all systems.
     strata : {"relevance", "grade"}
-        See `reduce_judgments`.
+        As in `reduce_judgments`.
     alpha : float
         Level of significance.
     n_resamples : int
-        Of the bootstrap.
+        Number of resamples of the bootstrap.
     missing : {"zero", "skip", "raise"}
-        See `skrank.trec.evaluate`.
+        As in `skrank.trec.evaluate`.
     max_grade : int, optional
         Highest grade of the collection. Default: the highest label of all judgments.
     progress : callable, optional
-        Is given a line of text after each level, as `print` would be.
+        Called with a line of text after each level, such as `print`.
 
     Returns
     -------
@@ -270,8 +271,8 @@ def robustness(
     Raises
     ------
     ValueError
-        If there are fewer than two runs, a level is not a whole number from 1 to 100 or there
-        twice, or for what `skrank.trec.evaluate` raises it.
+        If there are fewer than two runs, if a level is not a whole number from 1 to 100 or occurs
+        twice, or under the conditions of `skrank.trec.evaluate`.
 
     References
     ----------
@@ -303,7 +304,7 @@ def robustness(
     seed = check.check_random_state(random_state)
     check.check_repeats("n_repeats", n_repeats, "the number of random reductions of each level")
     if top_n is not None and check.check_count("top_n", top_n, "the number of best systems") < 2:
-        raise ValueError("top_n=1 leaves no ranking: it must be at least 2.")
+        raise ValueError("top_n=1 must be at least 2, because a ranking needs two systems.")
     levels = [
         (percent, repeat)
         for percent in _check_percents(percents)
@@ -312,7 +313,7 @@ def robustness(
     top = check.check_max_grade(max_grade)
     chosen = unique_metrics(metrics)
     pool = CodedQrels.of(as_qrels(qrels))
-    lots = [_Lots.drawn(pool.qrels, seed + repeat, strata) for repeat in range(n_repeats)]
+    orders = [_RandomOrder.drawn(pool.qrels, seed + repeat, strata) for repeat in range(n_repeats)]
     sources = Runs.of(runs)
     if len(sources.sources) < 2:
         raise ValueError("runs has 1 run: a ranking needs at least 2.")
@@ -324,7 +325,7 @@ def robustness(
         coded = ([one.coded(reduced) for one in part] for part in parts)
         return measure(reduced, coded, len(sources.sources), chosen.values(), missing, top)
 
-    full = measured(lots[0].judged)
+    full = measured(orders[0].judged)
     names = sources.names(joined.tags)
     joined.warn()
     bootstrap = {"alpha": alpha, "n_resamples": n_resamples, "random_state": seed % 2**32}
@@ -332,7 +333,7 @@ def robustness(
     means: list[dict[str, object]] = []
     judgments: list[dict[str, int]] = []
     for percent, repeat in levels:
-        kept = lots[repeat].kept(percent)
+        kept = orders[repeat].kept(percent)
         found = full if percent == 100 else measured(kept)
         level = {"percent": percent, "repeat": repeat}
         judgments.append(level | _count(pool.qrels.labels[kept]))
@@ -359,9 +360,9 @@ def _check_percents(percents: Sequence[int]) -> list[int]:
     given = percents if isinstance(percents, Iterable) else [percents]
     levels = [_check_percent("percents", percent) for percent in given]
     if not levels:
-        raise ValueError("percents is empty: name at least one level, such as 20.")
+        raise ValueError("percents is empty: pass at least one level, such as 20.")
     if len(set(levels)) < len(levels):
-        raise ValueError(f"percents={percents!r} has a level twice: n_repeats repeats them.")
+        raise ValueError(f"percents={percents!r} has a level twice: repeat levels by n_repeats.")
     return levels
 
 
@@ -371,13 +372,13 @@ def _count(labels: np.ndarray) -> dict[str, int]:
 
 
 def _best(metric: Metric, mean: np.ndarray, top_n: int | None) -> np.ndarray:
-    """Numbers of the `top_n` systems of the best means, in the order of the systems."""
+    """Indices of the `top_n` systems with the best means, ascending."""
     descending = -mean if metric.greater_is_better else mean
     return np.sort(np.argsort(descending, kind="stable")[:top_n])
 
 
 def _ranking(metric: Metric, mean: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    """Mean of the systems, and how their ranking correlates with the true one."""
+    """Mean of the systems, and correlations of their ranking with that on all judgments."""
     row = {"mean": float(np.mean(mean)), "tau_b": np.nan, "tau_ap": np.nan}
     if np.isfinite(mean).all() and np.isfinite(truth).all():
         sign = 1 if metric.greater_is_better else -1
@@ -387,7 +388,7 @@ def _ranking(metric: Metric, mean: np.ndarray, truth: np.ndarray) -> dict[str, f
 
 
 def _power(values: np.ndarray, bootstrap: Options) -> dict[str, float]:
-    """Discriminative power of values of systems x queries; NaN if some pair shares too few."""
+    """Discriminative power; NaN if some pair of systems has fewer than 2 queries in common."""
     defined = (~np.isnan(values)).astype(np.int64)
     row = {"power": np.nan, "required_difference": np.nan, "queries": defined.any(axis=0).sum()}
     if (defined @ defined.T).min() >= 2:

@@ -1,4 +1,4 @@
-"""Objectives and eval metrics for LightGBM: one callable for all of its entry points."""
+"""Objectives, eval metrics and cross-validation for LightGBM and its scikit-learn estimators."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     Parameters
     ----------
     x : str, Metric or Objective
-        What to train on. A metric, or its name, is trained on by `skrank.LambdaRank`; names of
-        objectives are texts such as ``"softmax"`` and ``"lambdaloss:ndcg@10"``.
+        What to train on. A metric, or its name, stands for `skrank.LambdaRank` on the metric; names
+        of objectives are texts such as ``"softmax"`` and ``"lambdaloss:ndcg@10"``.
     **lambdarank_options
         Options of `skrank.LambdaRank`, such as ``truncation_level=30``; not with an Objective.
 
@@ -46,7 +46,7 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     -------
     callable
         For ``params["objective"]`` or ``LGBMRanker(objective=...)``. Copies and repeated
-        trainings give the same model: a callable has no state but plans of data sets.
+        trainings give the same model: the only state of a callable is a cache by data set.
 
     Raises
     ------
@@ -54,8 +54,8 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
         If LightGBM is not installed.
     ValueError
         If `x` or an option is unknown. In training: if the data has no groups, labels are negative,
-        weights vary inside a query, a subset tears queries apart, or the Dataset has positions that
-        `x` does not correct for.
+        weights vary inside a query, a subset has only some rows of a query, or the Dataset has
+        positions that `x` does not correct for.
 
     Notes
     -----
@@ -63,20 +63,21 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
       early and refuses labels that are not integers.
     * Use `skrank.lightgbm.cv`: `lightgbm.cv` cuts queries unless it is given scikit-learn's
       ``folds=GroupKFold(5)``.
-    * Weights are per row in LightGBM: give all rows of a query the same.
+    * Weights are per row in LightGBM: give all rows of a query the same weight.
     * LightGBM keeps labels as float32 and turns NaN into 0.
     * After a training on clicks with `skrank.UnbiasedLambdaRank` or `skrank.AdditivePositionBias`,
-      ``position_bias_`` of the callable is the bias that was learned. `LGBMRanker` passes no
-      positions on: there, the position of a row is its place inside its query.
+      ``position_bias_`` of the callable is the bias that was learned. `LGBMRanker` does not pass
+      positions to the callable: the position of a row is then its place inside its query.
     * Leave ``bagging_by_query`` False: LightGBM draws queries for its own objectives only, and
       trains trees of one leaf with a callable. `skrank.lightgbm.cv` and `skrank.GroupedRanker`
       refuse it.
-    * What an objective counts or learns from round to round belongs to the Dataset, and starts anew
-      in a round where all documents of each query tie. Trainings that run at the same time on one
-      Dataset need an objective each.
-    * The scale of grades is that of the training labels. On several machines (`DaskLGBMRanker`)
-      each machine takes the scale of its own labels: fix it with ``skrank.metric("err",
-      max_grade=4)``. Objectives that learn about positions would learn another bias on each.
+    * The number of the round, and learned position bias, belong to the Dataset. They are reset in a
+      round in which all documents of each query tie. Simultaneous trainings on one Dataset need
+      different callables.
+    * The highest grade of the collection is the highest training label. With several machines
+      (`DaskLGBMRanker`) it is the highest label of each machine: fix it with
+      ``skrank.metric("err", max_grade=4)``. Objectives that learn about positions would learn a
+      different bias on each.
 
     Examples
     --------
@@ -102,7 +103,7 @@ def eval_metric(
     *metrics : str or Metric
         One or more. The first decides on early stopping with ``first_metric_only=True``.
     per_query : QueryLog, optional
-        Where to write the values of every query in every round.
+        Log to which the value of every query in every round is appended.
     max_grade : int, optional
         Highest grade of the collection, for metrics that depend on it, such as err. Default: that
         of the training labels.
@@ -110,27 +111,27 @@ def eval_metric(
     Returns
     -------
     callable
-        Gives ``(name, mean over queries, greater is better)``, or a list of them for several
-        metrics, which share one sort. The name is ``str(metric)``.
+        Returns ``(name, mean over queries, greater is better)``, or a list of such tuples for
+        several metrics, which share one sort. The name is ``str(metric)``.
 
     Raises
     ------
     ImportError
         If LightGBM is not installed.
     ValueError
-        If a metric is unknown or there is none. In training: as `objective`; if a metric depends
-        on the highest grade, and no grade is given or known.
+        If a metric is unknown, or no metric is given. In training: as `objective`; if a metric
+        depends on the highest grade, and the highest grade is neither given nor known.
 
     Notes
     -----
     * Give ``metric="None"`` to LightGBM. Otherwise it stops early on any of its own metrics, and
       logs its own nDCG under the same name.
-    * The scale of grades is that of the training labels, in `lightgbm.cv` of all labels. Give
-      `max_grade` where the evaluation labels are higher, and to `LGBMRanker`, which passes no
-      training labels on.
-    * Give none to several machines (`DaskLGBMRanker`), and no early stopping: each machine would
-      measure its own queries, and stop in another round.
-    * Optuna's `LightGBMTuner` takes the lowest value of a callable for the best one: search with
+    * The highest grade is the highest training label, in `lightgbm.cv` the highest of all. Give
+      `max_grade` if evaluation labels are higher, and for `LGBMRanker`, which does not pass
+      training labels to an eval metric.
+    * With several machines (`DaskLGBMRanker`), use neither an eval metric nor early stopping: each
+      machine would evaluate its own queries, and stop in a different round.
+    * Optuna's `LightGBMTuner` minimises the value of a callable: search with
       ``optuna.create_study(direction="maximize")`` over `skrank.lightgbm.cv` instead.
 
     Examples
@@ -176,7 +177,7 @@ def cv(
     train_set : lightgbm.Dataset
         With queries (``group``).
     num_boost_round : int, default=100
-        Most rounds.
+        Largest number of rounds.
     objective : str, Metric or Objective, optional
         What to train on, as in `skrank.lightgbm.objective`. Default: ``params["objective"]``, such
         as ``"lambdarank"``.
@@ -184,17 +185,17 @@ def cv(
         What to evaluate; the first decides on early stopping. Default: the metric of `objective`.
     folds : int, splitter or iterable of (train, test), default=5
         Number of random folds of queries; or a splitter of skrank or scikit-learn, which gets the
-        labels and the query of each row; or rows of each fold.
+        labels and the query of each row; or row numbers of each fold.
     groups : array-like of shape (n_rows,), optional
-        Query ids for splitters. The default, the place of a query in `train_set`, makes the folds
+        Query ids for splitters. Default: the number of each query in `train_set`, so that folds
         depend on the order of the queries.
     early_stopping_rounds : int, optional
         Rounds without improvement of the mean over folds after which training stops.
     callbacks : sequence of callables, optional
         Callbacks of LightGBM.
     per_query : QueryLog, optional
-        Where to write the values of every query: one data set per fold, or two, the training part
-        first, with `eval_train_metric`.
+        Log to which the values of every query are appended: one data set per fold; with
+        `eval_train_metric` two, the training part first.
     eval_train_metric : bool, default=False
         Evaluate the training parts as well.
     seed : int, default=0
@@ -214,12 +215,12 @@ def cv(
     ImportError
         If LightGBM is not installed.
     ValueError
-        If there is no objective or metric, or two; if the Dataset has no queries; if a fold tears a
-        query apart, or has it on both sides.
+        If there is no objective or no metric, or two objectives; if the Dataset has no queries; if
+        a fold has only some rows of a query, or a query in both parts.
 
     Notes
     -----
-    The scale of grades is that of all labels.
+    The highest grade of the collection is the highest of all labels.
 
     Examples
     --------
@@ -258,7 +259,7 @@ def cv(
     )
 
 
-# LightGBM's names of parameters that `cv` has as arguments
+# Parameters of LightGBM, with aliases, that `cv` replaces by its own arguments
 _OWN_OBJECTIVE = ("objective", "objective_type", "app", "application", "loss")
 _OWN_METRICS = ("metric", "metrics", "metric_types")
 _OWN_STOP = (
@@ -276,14 +277,15 @@ class _Folds:
         self.folds, self.train_set, self.groups, self.seed = folds, train_set, groups, seed
 
     def split(self, X: Table, y: ArrayLike, groups: ArrayLike | None) -> list[Split]:
-        """Rows of each fold; `groups` of LightGBM is ignored: it exists without queries, too."""
+        """Rows of each fold. `groups` is ignored: LightGBM passes it even without queries."""
         source = "the lightgbm.Dataset"
         sizes = check.check_group_sizes(self.train_set.get_group(), len(X), source)
         labels = as_written(np.asarray(y))
         return row_folds(self.folds, labels, sizes, self.groups, self.seed)
 
 
-# LightGBM's scikit-learn estimators call by the number of parameters: there must be four.
+# LightGBM's scikit-learn estimators choose the arguments of a callable by its number of parameters:
+# there must be four.
 
 
 class _LightGBMObjective(GradientCallable):
@@ -315,7 +317,7 @@ class _LightGBMMetric(MetricCallable):
         weight: ArrayLike | None = None,
         group: ArrayLike | None = None,
     ) -> tuple[str, float, bool] | list[tuple[str, float, bool]]:
-        """Name, value and direction, or a list of them."""
+        """(name, value, greater is better), or a list of such tuples."""
         scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
         means = self._means(self._plan(data, _judge), data.owner, scores)
         results = [
@@ -347,7 +349,7 @@ def _array(values: ArrayLike | None) -> np.ndarray | None:
 
 
 def _positions(dataset: lightgbm.Dataset) -> np.ndarray | None:
-    """Positions of a Dataset; LightGBM drops those of a subset."""
+    """Positions of a Dataset. LightGBM drops the positions of a subset: they are looked up."""
     if dataset.used_indices is None:
         return _array(dataset.get_position())
     whole = _array(dataset.reference.get_position())
@@ -355,7 +357,7 @@ def _positions(dataset: lightgbm.Dataset) -> np.ndarray | None:
 
 
 def _trained_grade(dataset: lightgbm.Dataset) -> int:
-    """Highest grade of the Dataset that this one refers to: a training set, or all folds."""
+    """Highest grade of the Dataset at the end of the chain of `reference`: the training data."""
     while dataset.reference is not None:
         dataset = dataset.reference
     return highest_grade(np.asarray(dataset.get_label()))
@@ -367,7 +369,7 @@ def _judge(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
     sizes = check.check_group_sizes(data.sizes, len(data.labels), source)
     rows = getattr(data.owner, "used_indices", None)
     if rows is not None and data.owner.reference.get_group() is not None:
-        # LightGBM regroups the rows of a subset that cuts queries, without a warning
+        # LightGBM does not warn if a subset has only some rows of a query
         check.check_whole_queries(data.owner.reference.get_group(), rows)
     queries = Queries.from_sizes(sizes)
     weights = check.query_weights(data.weights, queries)

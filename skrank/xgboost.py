@@ -1,4 +1,4 @@
-"""Objectives, eval metrics and early stopping for XGBoost's `train` and `cv`."""
+"""Objectives, eval metrics, early stopping and cross-validation for XGBoost."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
     Parameters
     ----------
     x : str, Metric or Objective
-        What to train on. A metric, or its name, is trained on by `skrank.LambdaRank`; names of
-        objectives are texts such as ``"softmax"`` and ``"lambdaloss:ndcg@10"``.
+        What to train on. A metric, or its name, stands for `skrank.LambdaRank` on the metric; names
+        of objectives are texts such as ``"softmax"`` and ``"lambdaloss:ndcg@10"``.
     **options
         Options of `skrank.LambdaRank`, such as ``truncation_level=32``; not with an Objective.
 
     Returns
     -------
     callable
-        ``f(preds, dtrain) -> (grad, hess)``. Copies and repeated trainings give the same model: a
-        callable has no state but plans of data sets.
+        ``f(preds, dtrain) -> (grad, hess)``. Copies and repeated trainings give the same model: the
+        only state of a callable is a cache by data set.
 
     Raises
     ------
@@ -69,20 +69,20 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
 
     Notes
     -----
-    * The hessian is twice that of LambdaRank, and weights are divided by their mean, as in
-      XGBoost's own ``rank:ndcg``, so that ``min_child_weight`` and ``reg_lambda`` mean the same.
+    * The hessian is multiplied by 2, and weights are divided by their mean, as in XGBoost's own
+      ``rank:ndcg``, so that ``min_child_weight`` and ``reg_lambda`` have the same effect.
     * Give ``disable_default_eval_metric=1``. Otherwise XGBoost evaluates RMSE.
-    * Predictions start at ``base_score``, 0.5 unless given, which changes no order.
+    * Predictions start at ``base_score``, 0.5 by default, which does not change the ranking.
     * Weights are per query in XGBoost; `xgboost.cv` drops them.
     * After a training on clicks with `skrank.UnbiasedLambdaRank` or `skrank.AdditivePositionBias`,
       ``position_bias_`` of the callable is the bias that was learned. The position of a row is its
       place inside its query.
-    * What an objective counts or learns from round to round belongs to the DMatrix, and starts anew
-      in a round where all documents of each query tie. Trainings that run at the same time need a
-      DMatrix each.
-    * The scale of grades is that of the training labels, of all workers in distributed training.
-      There, the order in which tied documents are drawn depends on how queries are numbered on a
-      worker: ``tie_order="stable"`` gives the same model however they are spread.
+    * The number of the round, and learned position bias, belong to the DMatrix. They are reset in a
+      round in which all documents of each query tie. Simultaneous trainings need different DMatrix
+      objects.
+    * The highest grade of the collection is the highest training label, in distributed training of
+      all workers. There, the random order of tied documents depends on the distribution of queries
+      over workers; with ``tie_order="stable"`` the model does not.
 
     Examples
     --------
@@ -109,34 +109,34 @@ def eval_metric(
     *metrics : str or Metric
         One or more.
     per_query : QueryLog, optional
-        Where to write the values of every query in every round.
+        Log to which the value of every query in every round is appended.
     max_grade : int, optional
         Highest grade of the collection. Metrics that depend on it, such as err, need it: XGBoost
-        passes no training labels on.
+        does not pass training labels to an eval metric.
 
     Returns
     -------
     callable
-        Gives ``(name, mean over queries)``, or a list of them for several metrics, which share one
-        sort. The name is ``str(metric)`` without blanks and with = for ``:``.
+        Returns ``(name, mean over queries)``, or a list of such pairs for several metrics, which
+        share one sort. The name is ``str(metric)`` without blanks and with = in place of ``:``.
 
     Raises
     ------
     ImportError
         If XGBoost is not installed.
     ValueError
-        If a metric is unknown or there is none. In training: as `objective`; if a metric depends
-        on the highest grade, and `max_grade` is not given.
+        If a metric is unknown, or no metric is given. In training: as `objective`; if a metric
+        depends on the highest grade, and `max_grade` is not given.
     TypeError
-        If XGBoost's scikit-learn estimators call it. (`XGBRanker` would call it per query and weigh
-        queries by their size.)
+        If XGBoost's scikit-learn estimators call it. (`XGBRanker` would call it per query and
+        weight queries by their size.)
 
     Notes
     -----
     * Stop early with `skrank.xgboost.early_stopping`. ``early_stopping_rounds=`` and
-      `xgboost.callback.EarlyStopping` take the lowest value of a callable for the best, unless
-      `maximize` is given or the name begins with auc, pre, map or ndcg.
-    * XGBoost logs six decimals: smaller gains do not count.
+      `xgboost.callback.EarlyStopping` minimise the value of a callable, unless `maximize` is given
+      or the name begins with auc, pre, map or ndcg.
+    * XGBoost logs six decimals: smaller improvements do not count for early stopping.
     * In distributed training the mean is over the queries of all workers.
 
     Examples
@@ -158,27 +158,28 @@ def early_stopping(
     Parameters
     ----------
     metric : str or Metric
-        One of the metrics given to `eval_metric`.
+        A metric that was passed to `eval_metric`.
     rounds : int
         Rounds without improvement after which training stops.
     **kwargs
-        Of `xgboost.callback.EarlyStopping`: ``data_name`` (default: the last data set of
+        Parameters of `xgboost.callback.EarlyStopping`: ``data_name`` (default: the last data set of
         ``evals``), ``save_best``, ``min_delta``.
 
     Returns
     -------
     xgboost.callback.EarlyStopping
-        With the direction of the metric. It counts rounds: make one per training. The Booster keeps
-        all rounds, and predicts with all of them unless `iteration_range` is given; with
-        ``save_best=True`` it keeps those up to the best one.
+        A callback with the direction of the metric. It counts rounds: make a new callback for each
+        training. The Booster keeps all rounds, and predicts with all of them unless
+        `iteration_range` is given; with ``save_best=True`` it keeps the rounds up to the best
+        round.
 
     Raises
     ------
     ImportError
         If XGBoost is not installed.
     ValueError
-        If the metric is unknown or `rounds` is less than 1. In training: if the metric is not among
-        those that are evaluated; with dart, which cannot stop early.
+        If the metric is unknown or `rounds` is less than 1. In training: if the metric is not
+        evaluated; with dart, which cannot stop early.
 
     Examples
     --------
@@ -201,11 +202,11 @@ def early_stopping(
     )
 
 
-_metric = metric  # a parameter above has this name
+_metric = metric  # `metric` is also the name of a parameter of `early_stopping`
 
 
 def _log_name(metric: Metric) -> str:
-    """The name of a metric as it survives the log line of XGBoost, ``data-name:value ...``."""
+    """The name of a metric for XGBoost's log lines, ``data-name:value``, split at blanks and :."""
     return re.sub(r"\s", "", str(metric)).replace(":", "=")
 
 
@@ -228,12 +229,12 @@ class _XGBoostObjective(GradientCallable):
 class _XGBoostMetric(MetricCallable):
     """Values for ``(preds, dmatrix)``."""
 
-    __name__ = "skrank"  # XGBRanker asks for it before it calls
+    __name__ = "skrank"  # XGBRanker reads it before the first call
 
     def __call__(
         self, preds: ArrayLike, dmatrix: xgboost.DMatrix
     ) -> tuple[str, float] | list[tuple[str, float]]:
-        """Name and value, or a list of them."""
+        """(name, value), or a list of such pairs."""
         data = read(dmatrix, "skrank.xgboost.eval_metric")
         if is_absent(data):
             self._absent.get(data.at_least(self.max_grade), join)
@@ -275,7 +276,7 @@ def cv(
     dtrain : xgboost.DMatrix
         With queries (``qid``), and one weight per query if it has any.
     num_boost_round : int, default=10
-        Most rounds.
+        Largest number of rounds.
     objective : str, Metric or Objective, optional
         What to train on, as in `skrank.xgboost.objective`. Default: ``params["objective"]``, such
         as ``"rank:ndcg"``.
@@ -283,16 +284,16 @@ def cv(
         What to evaluate; the first decides on early stopping. Default: the metric of `objective`.
     folds : int, splitter or iterable of (train, test), default=5
         Number of random folds of queries; or a splitter of skrank or scikit-learn, which gets the
-        labels and the query of each row; or rows of each fold.
+        labels and the query of each row; or row numbers of each fold.
     groups : array-like of shape (n_rows,), optional
-        Query ids for splitters. The default, the place of a query in `dtrain`, makes the folds
-        depend on the order of the queries.
+        Query ids for splitters. Default: the number of each query in `dtrain`, so that folds depend
+        on the order of the queries.
     early_stopping_rounds : int, optional
         Rounds without improvement of the mean over folds after which training stops.
     callbacks : sequence of xgboost.callback.TrainingCallback, optional
     per_query : QueryLog, optional
-        Where to write the values of every query: data sets 0 and 1 are the training and the test
-        part of the first fold, and so on.
+        Log to which the values of every query are appended: data sets 0 and 1 are the training and
+        the test part of the first fold, and so on.
     verbose_eval : int or bool, optional
         Whether, or every how many rounds, to print.
     seed : int, default=0
@@ -306,7 +307,7 @@ def cv(
         As `xgboost.cv`: per round, up to the best one if training stopped early, columns such as
         ``test-gap@10-mean`` and ``test-gap@10-std`` over the folds.
     list of Booster
-        Only with `return_boosters`. They hold all rounds; ``best_iteration`` says where to cut.
+        Only with `return_boosters`. They have all rounds; the best round is ``best_iteration``.
 
     Raises
     ------
@@ -315,12 +316,13 @@ def cv(
     TypeError
         If `dtrain` is a QuantileDMatrix or an ExtMemQuantileDMatrix, which XGBoost cannot split.
     ValueError
-        If there is no objective or metric, or two; if `dtrain` has no queries, or a weight per row;
-        if a fold tears a query apart, or has it on both sides.
+        If there is no objective or no metric, or two objectives; if `dtrain` has no queries, or a
+        weight per row; if a fold has only some rows of a query, or a query in both parts.
 
     Notes
     -----
-    Of a round, XGBoost logs six decimals per fold. The scale of grades is that of all labels.
+    XGBoost logs six decimals per round and fold. The highest grade of the collection is the
+    highest of all labels.
 
     Examples
     --------
@@ -337,16 +339,15 @@ def cv(
     trained_on = chosen_objective(objective, settings.get("objective"))
     chosen = chosen_metrics(metrics, trained_on)
     parts = Parts(read(dtrain, "skrank.xgboost.cv"), folds, groups, seed)
-    from skrank._boosters.xgboost_callbacks import KeptBoosters
+    from skrank._boosters.xgboost_callbacks import FoldBoosters
 
-    kept = KeptBoosters()
-    called = [*(callbacks or ()), kept]
+    collected = FoldBoosters()
+    called = [*(callbacks or ()), collected]
     if early_stopping_rounds is not None:
         called.append(early_stopping(chosen[0], early_stopping_rounds, data_name="test"))
     if trained_on is not None:
         settings.pop("objective", None)
-    # xgboost.cv takes the parts of each fold from fpreproc; the folds of its own dummy data are
-    # never used
+    # xgboost.cv gets the parts of each fold from fpreproc; dummy data and their folds are not used
     result = xgboost.cv(
         settings | {"disable_default_eval_metric": 1},
         xgboost.DMatrix(np.zeros((1, 1))),
@@ -358,4 +359,4 @@ def cv(
         callbacks=called,
         verbose_eval=verbose_eval,
     )
-    return (result, kept.boosters) if return_boosters else result
+    return (result, collected.boosters) if return_boosters else result

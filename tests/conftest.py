@@ -41,12 +41,14 @@ def every_thread(monkeypatch):
     from skrank._engine import threads
 
     used = set()
+    share = threads._Chunks.share
 
-    def as_many_as_may_be(n_queries, *_):
-        used.add(min(threads.thread_count(), n_queries))
-        return min(threads.thread_count(), n_queries)
+    def noted(chunks, n_threads):
+        used.add(n_threads)
+        return share(chunks, n_threads)
 
-    monkeypatch.setattr(threads, "_useful_threads", as_many_as_may_be)
+    monkeypatch.setattr(threads, "ROWS_PER_THREAD", 1)
+    monkeypatch.setattr(threads._Chunks, "share", noted)
     yield
     assert max(used) >= 4
 

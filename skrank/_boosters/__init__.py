@@ -1,1 +1,1 @@
-"""What the adapters of LightGBM and XGBoost share, and the parts of each that need room."""
+"""Adapters of LightGBM and XGBoost: code that both use, and long parts of either."""

@@ -1,4 +1,4 @@
-"""Callables for boosters: they bind objectives and metrics once per data set."""
+"""Base classes of the callables that boosters call: objectives and metrics, cached by data set."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ from skrank._engine.ranking import Ranking
 from skrank._typing import Reduced
 from skrank.metrics import Metric, metric
 from skrank.objectives import as_objective
+from skrank.objectives._blocks import BoundBlocks
+from skrank.objectives._bound import BoundObjective, begins_training
 from skrank.objectives._positions import BoundPositionObjective, PositionBias
-from skrank.objectives.base import BoundBlocks, BoundObjective, Objective, begins_training
+from skrank.objectives.base import Objective
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,9 +44,6 @@ def import_booster(name: str) -> ModuleType:
         ) from error
 
 
-# Data sets
-
-
 @dataclass(frozen=True, eq=False)
 class Supplied:
     """The data that a booster passes to a callable.
@@ -55,11 +54,11 @@ class Supplied:
         An object that lives as long as the data set.
     labels : ndarray of shape (n_rows,)
     sizes : ndarray, optional
-        Rows of each query, if the booster has queries.
+        Number of rows of each query, if the data set has queries.
     weights : ndarray, optional
-        In the booster's own layout.
+        Per row in LightGBM, per query in XGBoost.
     max_grade : int, optional
-        Highest grade of the collection, where it is known from more than these labels.
+        Highest grade of the collection, if other data show it, such as the training set.
     positions : ndarray of shape (n_rows,), optional
         Position at which each document was shown.
     """
@@ -73,7 +72,7 @@ class Supplied:
 
     @property
     def digest(self) -> list[int | None]:
-        """Differs if anything differs that a plan depends on."""
+        """Hashes of all data that a plan depends on, to detect changes."""
         found = [self.max_grade]
         for one in (self.labels, self.sizes, self.weights, self.positions):
             found.append(None if one is None else hash(one.tobytes()))
@@ -87,37 +86,37 @@ class Supplied:
 
 
 class PerDataSet(Generic[T]):
-    """One value per data set, made anew when the data set has changed, dropped with it.
+    """A cache with one value per data set, for as long as the data set exists unchanged.
 
-    Data sets are known by identity: arrays are not hashable.
+    Keys are identities of data sets, since arrays are not hashable.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[weakref.ref[object], list[int | None], T]] = {}
+        self._cached: dict[int, tuple[weakref.ref[object], list[int | None], T]] = {}
 
     def get(self, data: Supplied, make: Callable[[Supplied], T]) -> T:
-        """The value for `data`; `make` computes it if there is none."""
+        """The cached value for `data`, or ``make(data)``."""
         key, digest = id(data.owner), data.digest
-        found = self._kept.get(key)  # read once: another thread may drop the entry
+        found = self._cached.get(key)  # read once: another thread may drop the entry
         if found is not None and found[0]() is data.owner and found[1] == digest:
             return found[2]
         value = make(data)
-        this = weakref.ref(self)  # or a reference cycle would hold values until it is collected
+        this = weakref.ref(self)  # a strong reference would be a cycle, which keeps values alive
 
         def forget(_: object) -> None:
             alive = this()
             if alive is not None:
-                alive._kept.pop(key, None)
+                alive._cached.pop(key, None)
 
-        self._kept[key] = (weakref.ref(data.owner, forget), digest, value)
+        self._cached[key] = (weakref.ref(data.owner, forget), digest, value)
         return value
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._cached)
 
 
 def as_written(labels: np.ndarray) -> np.ndarray:
-    """Labels in double precision, as the user wrote them: float32 has another 0.7."""
+    """Labels in double precision, with the decimal of each float32: 0.7, not 0.699999988."""
     if labels.dtype != np.float32 or np.array_equal(labels, np.rint(labels)):
         return labels.astype(np.float64)
     values, places = np.unique(labels, return_inverse=True)
@@ -134,7 +133,7 @@ def objective_of(x: str | Metric | Objective, **options: object) -> Objective:
     return as_objective(x, **options)
 
 
-# Judgments, weights per query and the highest grade of the collection, from a booster's data.
+# A function of the data of a booster that returns judgments, weights per query, and highest grade.
 Judge = Callable[[Supplied], tuple[Judgments, np.ndarray | None, int | None]]
 
 
@@ -142,7 +141,7 @@ _callables: weakref.WeakSet[GradientCallable] = weakref.WeakSet()
 
 
 def _unlock() -> None:
-    """Give callables new locks in a forked process: the thread that holds one is not forked."""
+    """Replace locks in a forked process, where the thread that holds a lock does not exist."""
     for one in list(_callables):
         one._lock = threading.Lock()
 
@@ -154,8 +153,7 @@ if hasattr(os, "register_at_fork"):
 class GradientCallable:
     """An objective as boosters call it.
 
-    What the objective counts or learns from round to round belongs to the data set. Copies start
-    with no data set.
+    The number of the round and learned estimates belong to the data set. Copies have no data sets.
     """
 
     def __init__(self, objective: Objective, max_grade: int | None = None) -> None:
@@ -166,7 +164,7 @@ class GradientCallable:
         self._absent: PerDataSet[int] = PerDataSet()  # data sets without rows on this worker
         self._lock = threading.Lock()  # a bound objective has workspace for one call at a time
         _callables.add(self)
-        self._learned: dict[str, PositionBias] = {}  # shared with deep copies
+        self._learned: dict[str, PositionBias] = {}  # entry "bias"; shared with deep copies
 
     def __reduce__(self) -> Reduced:
         return type(self), (self.objective, self.max_grade)
@@ -211,8 +209,8 @@ class GradientCallable:
     def position_bias_(self) -> pd.DataFrame:
         """Position bias that the latest training, by this callable or a deep copy, has learned.
 
-        One line per position; columns as in the class of the objective. Only for objectives that
-        learn about positions, once they have trained.
+        One row per position; columns as in `position_bias` of the objective. Only after a training
+        with an objective that learns about positions.
         """
         if "bias" not in self._learned:
             raise AttributeError(
@@ -224,20 +222,20 @@ class GradientCallable:
 
 @dataclass(frozen=True, eq=False)
 class EvalPlan:
-    """Metrics bound to one data set. They share one sort per round."""
+    """Metrics bound to a data set. They share one sort per round."""
 
     judgments: Judgments
     weights: np.ndarray | None
     plans: tuple[Plan, ...]
 
     def sums(self, scores: ArrayLike) -> np.ndarray:
-        """Sums of weighted values and of weights for each metric, which add up over workers."""
+        """For each metric the sums of weighted values and of weights, to be added over workers."""
         check.check_arithmetic(plan.metric for plan in self.plans)
         measured = [(values[mass > 0], mass[mass > 0]) for _, values, mass in self.measured(scores)]
         return np.array([((mass * values).sum(), mass.sum()) for values, mass in measured])
 
     def measured(self, scores: ArrayLike) -> Iterator[tuple[Plan, np.ndarray, np.ndarray]]:
-        """Each plan with the values of queries and their weights."""
+        """Each plan with the values and weights of queries."""
         ranking = Ranking(self.judgments, scores)
         for plan in self.plans:
             mass = plan.mass(ranking)

@@ -21,10 +21,10 @@ Split = tuple[np.ndarray, np.ndarray]
 def row_folds(
     folds: Folds, labels: np.ndarray, sizes: np.ndarray, groups: ArrayLike | None, seed: int
 ) -> list[Split]:
-    """Ascending training and test rows of each fold. Every query is on one side, with all rows.
+    """Ascending training and test rows of each fold. All rows of a query are in the same part.
 
-    `sizes` are those of contiguous queries, and `groups` are their ids for splitters; None stands
-    for their numbers. `seed` is used if `folds` is a number.
+    `sizes` are numbers of rows of contiguous queries. Splitters get `groups`, query ids per row;
+    None stands for the numbers of the queries. `seed` is used if `folds` is a number.
     """
     ids = np.repeat(np.arange(len(sizes)), sizes)
     if groups is not None:
@@ -32,7 +32,7 @@ def row_folds(
     if isinstance(folds, Integral) and not isinstance(folds, bool):
         check.as_random_state("seed", seed)
         folds = QueryKFold(int(folds), shuffle=True, random_state=seed)
-    is_text = isinstance(folds, (str, bytes))  # which has a method split
+    is_text = isinstance(folds, (str, bytes))  # strings have a method `split`, too
     if hasattr(folds, "split") and not is_text:
         folds = folds.split(np.zeros((len(ids), 1)), labels, ids)
     if is_text or not isinstance(folds, Iterable):
@@ -44,13 +44,13 @@ def row_folds(
 
 
 def chosen_objective(objective: str | Metric | Objective | None, given: object) -> Objective | None:
-    """The objective of skrank from an argument or the parameters; None if it is the booster's."""
+    """The objective of skrank, from `objective=` or `params`; None for a booster's objective."""
     if objective is not None and given is not None:
         raise ValueError("two objectives are given: give objective=, or one in params.")
     if objective is None and given is None:
         raise ValueError(
-            "the objective is missing: give one of skrank, such as objective='gap', or one of the "
-            "booster in params."
+            "the objective is missing: pass an objective of skrank, such as objective='gap', or an "
+            "objective of the booster in params."
         )
     return getattr(given, "objective", None) if objective is None else objective_of(objective)
 
@@ -58,7 +58,7 @@ def chosen_objective(objective: str | Metric | Objective | None, given: object) 
 def chosen_metrics(
     metrics: str | Metric | Iterable[str | Metric] | None, objective: Objective | None
 ) -> tuple[Metric, ...]:
-    """The metrics to evaluate; by default, the metric of the objective."""
+    """The metrics to evaluate. Default: the metric of the objective."""
     if metrics is None:
         metrics = getattr(objective, "metric", None)
     if metrics is None:

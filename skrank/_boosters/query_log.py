@@ -13,20 +13,20 @@ from skrank.metrics import Metric, metric
 if TYPE_CHECKING:
     import pandas as pd
 
-_metric = metric  # a parameter below has this name
+_metric = metric  # `metric` is also the name of a parameter of `frame`
 
 
 class QueryLog:
-    """The value of each query in each round, which ``eval_metric(..., per_query=log)`` adds.
+    """The value of each query in each round, which ``eval_metric(..., per_query=log)`` appends.
 
-    A log holds one number per round, query, metric and data set. Copies of the eval metric, which
-    LightGBM makes, write to the same log; a log for each training keeps trainings apart.
+    A log holds one number per round, query, metric and data set. LightGBM copies the eval metric;
+    all copies write to the same log. Use a new log for each training.
 
     Notes
     -----
-    Boosters evaluate the data sets in the order in which they are given, and pass no names to a
-    callable: data sets are numbered. In a cross-validation each fold has data sets of its own. In
-    distributed training, where a worker sees its own queries only, a log is refused.
+    Boosters pass no names of data sets to a callable. Therefore data sets are numbered, in the
+    order in which the booster evaluates them. In a cross-validation each fold has its own data
+    sets. In distributed training, where a worker has only some queries, a log is refused.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class QueryLog:
         Parameters
         ----------
         metric : str or Metric
-            One of those given to `eval_metric`.
+            A metric that was passed to `eval_metric`.
         data : int, default=-1
             Number of the data set, in the order of evaluation; -1 is the last.
 
@@ -59,8 +59,8 @@ class QueryLog:
         -------
         DataFrame of shape (n_rounds, n_queries)
             Indexed by ``round`` and ``query``, both from 0; queries in the order of the data set.
-            NaN where the metric is not defined for the query. The mean over a row, with the weights
-            of the queries, is the value that the booster logs.
+            NaN if the metric is not defined for the query. The weighted mean of a row is the value
+            that the booster logs.
 
         Raises
         ------
@@ -89,10 +89,10 @@ class QueryLog:
         return self  # LightGBM copies the callable, and the user reads the original log
 
     def __getstate__(self) -> dict[str, object]:
-        return vars(self) | {"_owners": {}}  # data sets of another process are other data sets
+        return vars(self) | {"_owners": {}}  # another process has other data sets
 
     def add(self, owner: object, metrics: Sequence[Metric], values: Sequence[np.ndarray]) -> None:
-        """Add a round of a data set; boosters call this through the eval metric.
+        """Append a round of a data set. The eval metric calls this method.
 
         Parameters
         ----------

@@ -12,7 +12,7 @@ from skrank import _validation as check
 
 
 class MetricStopping(EarlyStopping):
-    """`xgboost.callback.EarlyStopping` that refuses dart and a metric that is not evaluated."""
+    """`xgboost.callback.EarlyStopping` with errors for dart and for metrics not evaluated."""
 
     def before_training(self, model: Booster) -> Booster:
         """Refuse dart."""
@@ -25,7 +25,7 @@ class MetricStopping(EarlyStopping):
     def after_iteration(
         self, model: Booster, epoch: int, evals_log: Mapping[str, dict[str, list[float]]]
     ) -> bool:
-        """True to stop; refuses a metric that is not in the log."""
+        """True to stop. Raises an error if the metric is not in the log."""
         logs = list(evals_log.values())
         log = evals_log.get(self.data, {}) if self.data else logs[-1] if logs else {}
         if log:
@@ -33,13 +33,13 @@ class MetricStopping(EarlyStopping):
         return super().after_iteration(model, epoch, evals_log)
 
 
-class KeptBoosters(TrainingCallback):
-    """The Booster of each fold of `xgboost.cv`."""
+class FoldBoosters(TrainingCallback):
+    """Collects the Booster of each fold of `xgboost.cv` in `boosters`."""
 
     def __init__(self) -> None:
         self.boosters: list[Booster] = []
 
     def before_training(self, model: Booster) -> Booster:
-        """Keep the boosters."""
+        """Store the boosters."""
         self.boosters = [fold.bst for fold in model.cvfolds]
         return model

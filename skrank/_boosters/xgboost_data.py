@@ -1,4 +1,4 @@
-"""Data of a DMatrix: as metrics and objectives take them, over all workers, and split by query."""
+"""Data of a DMatrix: read as arrays, agreed on by all workers, and split into folds of queries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def read(dmatrix: xgboost.DMatrix, who: str) -> Supplied:
-    """The data of the DMatrix that a callable gets; `who` is for messages."""
+    """The arrays of a DMatrix; `who`, the callable that XGBoost calls, is for messages."""
     if not hasattr(dmatrix, "get_uint_info"):
         raise check.not_a_dmatrix(who)
     bounds = host(dmatrix.get_uint_info("group_ptr"))  # empty without qid, [0, n] for one query
@@ -35,12 +35,12 @@ def read(dmatrix: xgboost.DMatrix, who: str) -> Supplied:
 
 
 def host(values: Any) -> np.ndarray:
-    """An array in main memory, from there or from a GPU (CuPy)."""
+    """A NumPy array, copied from the GPU if `values` is a CuPy array."""
     return np.asarray(values.get() if hasattr(values, "__cuda_array_interface__") else values)
 
 
 def judge_part(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
-    """Judgments, weights per query and the highest grade; workers agree on the grade."""
+    """Judgments, weights per query, and the highest grade of all workers."""
     try:
         sizes, weights = sizes_and_weights(data)
         queries = Queries.from_sizes(sizes)
@@ -48,9 +48,9 @@ def judge_part(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None
             check.check_weights(weights, queries)
         judgments = Judgments(as_written(data.labels), queries)
     except Exception as error:
-        settle(1, error)
+        max_over_workers(1, error)
         raise
-    return judgments, weights, settle(data.max_grade or 0) or None
+    return judgments, weights, max_over_workers(data.max_grade or 0) or None
 
 
 def sizes_and_weights(data: Supplied) -> tuple[np.ndarray, np.ndarray | None]:
@@ -63,7 +63,7 @@ def sizes_and_weights(data: Supplied) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def judge_for_training(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
-    """The same for data to train on, which define the scale of grades and have mean weight 1."""
+    """As `judge_part`, for training data: their labels count, and the mean weight becomes 1."""
     own = highest_grade(as_written(data.labels))
     judgments, weights, top = judge_part(data.at_least(own))
     given = np.ones(len(judgments.queries)) if weights is None else weights
@@ -72,24 +72,24 @@ def judge_for_training(data: Supplied) -> tuple[Judgments, np.ndarray | None, in
 
 
 def n_workers() -> int:
-    """Number of workers that train together."""
+    """Number of workers of the distributed training."""
     return int(import_booster("xgboost").collective.get_world_size())
 
 
-def settle(grade: int, error: Exception | None = None) -> int:
-    """The highest grade of all workers (0 if unknown). The error of one is raised on all."""
+def max_over_workers(grade: int, error: Exception | None = None) -> int:
+    """The highest grade of all workers (0 if unknown). An error of one worker is raised on all."""
     if n_workers() == 1:
         return grade
     collective = import_booster("xgboost").collective
     failed = 0 if error is None else collective.get_rank() + 1
     top, last_failed = collective.allreduce(np.array([grade, failed]), collective.Op.MAX)
-    if last_failed:  # all workers raise: the others would wait for one that fails alone
+    if last_failed:  # all workers raise: otherwise they would wait for the failed worker
         raise ValueError(collective.broadcast(str(error), int(last_failed) - 1)) from error
     return int(top)
 
 
 def mean_weight(weights: np.ndarray) -> float:
-    """Mean weight of the queries of all workers."""
+    """Mean of the weights of the queries of all workers."""
     if n_workers() == 1:
         return float(weights.mean())
     collective = import_booster("xgboost").collective
@@ -99,24 +99,24 @@ def mean_weight(weights: np.ndarray) -> float:
 
 
 def is_absent(data: Supplied) -> bool:
-    """True if other workers have rows of a data set, and this one has none."""
+    """True if other workers have rows of a data set, and this worker has no rows."""
     return len(data.labels) == 0 and n_workers() > 1
 
 
 def join(data: Supplied) -> int:
-    """Take part in the agreement on a data set of which this worker has no rows."""
-    return settle(data.max_grade or 0)
+    """Take part in the `allreduce` of `judge_part`, on a worker without rows of the data set."""
+    return max_over_workers(data.max_grade or 0)
 
 
 def join_training(data: Supplied) -> int:
-    """Take part in the agreement on data to train on of which this worker has no rows."""
+    """Take part in both `allreduce` of `judge_for_training`, on a worker without rows."""
     top = join(data)
     mean_weight(np.empty(0))
     return top
 
 
 def means_of_workers(own: np.ndarray) -> list[float]:
-    """Means over the queries of all workers, from the sums and weights of each."""
+    """Means over the queries of all workers; `own` has the sum and the weight of each metric."""
     collective = import_booster("xgboost").collective
     both = collective.allreduce(own, collective.Op.SUM)
     sums, masses = both.reshape(-1, 2).T  # allreduce flattens arrays
@@ -143,14 +143,14 @@ class Parts:
         self.matrix, self.sizes = data.owner, sizes
         self._row_query = np.repeat(np.arange(len(sizes)), sizes)
         self._folds = row_folds(folds, labels, sizes, groups, seed)
-        self._left: Iterator[tuple[np.ndarray, np.ndarray]] = iter(self._folds)
+        self._remaining: Iterator[tuple[np.ndarray, np.ndarray]] = iter(self._folds)
 
     def __len__(self) -> int:
         return len(self._folds)
 
     def next(self, _train: xgboost.DMatrix, _test: xgboost.DMatrix, params: Options) -> Pair:
-        """The parts of the next fold, for `fpreproc` of `xgboost.cv`, which ignores its own."""
-        train, test = next(self._left)
+        """The parts of the next fold, as `fpreproc` of `xgboost.cv`; its own parts are ignored."""
+        train, test = next(self._remaining)
         return self._part(train), self._part(test), params
 
     def _part(self, rows: np.ndarray) -> xgboost.DMatrix:

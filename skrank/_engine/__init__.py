@@ -1,1 +1,1 @@
-"""The engine: groups, queries, judgments, rankings, plans, and what a metric and its family are."""
+"""Groups, queries, judgments, rankings, and metrics bound to judgments: the base of all metrics."""

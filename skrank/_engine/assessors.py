@@ -1,4 +1,4 @@
-"""Judgments of several assessors made into one label per document."""
+"""Aggregate the judgments of several assessors into one label per document."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ def aggregate_judgments(
     judgments : array-like of shape (n_rows, n_assessors)
         Grades, at least 0; NaN = this assessor did not see the document.
     method : {"mean", "and", "or"}
-        Mean grade; 1 if all assessors (at least one assessor) gave `threshold` or more, else 0.
+        "mean": mean grade. "and": 1 if all assessors gave `threshold` or more, else 0. "or": 1 if
+        at least one assessor did, else 0.
     threshold : float
         Lowest grade of a relevant document for "and" and "or", above 0.
     cannot : sequence of float
         Marks that mean "cannot be judged", for example ``(-1,)``; they may be negative.
     drop : bool
         Ignore such marks, as if the assessor had not seen the document. By default they count as
-        grade 0, as in ROMIP, which vetoes the document under "and".
+        grade 0, as in ROMIP: with "and", the label is then 0.
 
     Returns
     -------
@@ -63,8 +64,8 @@ def aggregate_judgments(
     if len(bad):
         row, column = bad[0]
         raise ValueError(
-            f"grade {grades[row, column]:g} of assessor {column} in row {row} is not a grade: name "
-            "marks for cannot-be-judged in cannot=, and use NaN for documents not seen."
+            f"grade {grades[row, column]:g} of assessor {column} in row {row} is not a grade: list "
+            "marks that mean 'cannot be judged' in cannot=, and use NaN for documents not seen."
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # rows without any judgment are NaN

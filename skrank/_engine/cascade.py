@@ -1,4 +1,4 @@
-"""Metrics of a user who reads down the list and stops when satisfied: ERR, PFound, RR, success."""
+"""Cascade metrics, whose user reads down to a satisfying document: ERR, PFound, RR, success."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class CascadeTables(Tables):
     stop : ndarray (n_codes,)
         rho per code: the probability that the document satisfies the user, in [0, 1].
     phi : ndarray (longest,)
-        Worth of being satisfied at each rank; must not increase.
+        Value of a user who is satisfied at each rank; must not increase.
 
     Raises
     ------
     ValueError
-        If a chance is outside [0, 1], or `phi` increases.
+        If a probability is outside [0, 1], or `phi` increases.
 
     Examples
     --------
@@ -55,13 +55,13 @@ class CascadeTables(Tables):
 
     @cached_property
     def depth(self) -> int:
-        """Ranks that have a worth."""
+        """Number of ranks down to the last whose `phi` is not 0."""
         used = np.flatnonzero(self.phi)
         return int(used[-1]) + 1 if len(used) else 0
 
     @property
     def cut(self) -> bool:
-        """Nothing behind a cut-off is read."""
+        """True: ranks below a cut-off are not read."""
         return True
 
     @property
@@ -74,14 +74,14 @@ class CascadeTables(Tables):
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         out = np.empty(len(inverse))
-        kept = ranked.kept(self.relevant) if self._patient else ranked.all_kept
+        some = ranked.contributing(self.relevant) if self._reads_all else ranked.all_retrieved
         values = cascade.values if ranked.without_ties else cascade.mean_values
-        run_chunks(values, ranked.indptr, ranked.lists, kept, self._form, inverse, out)
+        run_chunks(values, ranked.indptr, ranked.lists, some, self._form, inverse, out)
         return out
 
     @property
-    def _patient(self) -> bool:
-        """Whether users may go on to the end of a list, having met relevant documents."""
+    def _reads_all(self) -> bool:
+        """Whether users may read to the end of any list: no cut-off, and no document stops all."""
         return self.depth == len(self.phi) and bool(np.all(self.stop < 1))
 
     def ideals(self, judgments: Judgments) -> np.ndarray:

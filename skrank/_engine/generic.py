@@ -1,4 +1,4 @@
-"""Metrics that are known as a Python function of one ranked list: slow, and right."""
+"""Metrics by a Python function of one ranked list, with exact means over ties. They are slow."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from skrank._engine.tables import Tables
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
 
-MOST_ORDERS = 10_000  # ways to break the ties of a query that are tried
+MOST_ORDERS = 10_000  # most orders of tied documents of a query
 
 
 @dataclass(frozen=True, eq=False)
 class GenericTables(Tables):
-    """The value of a function, its mean over the orders of ties by trying them.
+    """The value of a function; for ties, its mean over all orders, which are enumerated.
 
     Parameters
     ----------
     name : str
-        What is measured, for messages.
+        Name of the metric, for messages.
     function : function of (ranked, unretrieved)
-        Labels of the first k ranks, and of the documents that are not in the list.
+        Its arguments are the labels of the first k ranks, and the labels of the documents that are
+        not in the list.
     labels : ndarray (n_codes,)
-        Label of each code as the function sees it.
+        Label of each code, as the function gets it.
     found : bool ndarray (n_codes,)
         Whether documents of a code are relevant.
     unjudged : int
-        This code and higher ones are of documents not judged.
+        Documents that were not judged have this code or a higher code.
     k : int or None
-        Ranks that the function sees.
+        Number of ranks that the function gets; None for all.
     ids : ndarray (n_queries,)
         Ids of the queries, for messages.
     """
@@ -65,7 +66,7 @@ class GenericTables(Tables):
             orders = orders_of_ties(ranked.codes[start:shown], ranked.tied[start:shown], k)
             if orders is None:
                 raise check.too_many_orders(self.name, self._query(query), MOST_ORDERS)
-            values = [self._value(self.labels[one], left, query) for one in orders.lists]
+            values = [self._value(self.labels[codes], left, query) for codes in orders.lists]
             out[query] = inverse[query] * float(orders.chances @ values)
         return out
 
@@ -77,22 +78,23 @@ class GenericTables(Tables):
         return show(self.ids[query])
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
-        """Nothing is known of the best list."""
-        raise TypeError(f"{self.name} is a function of one list: it has no best value.")
+        """Raises: the best list is not known."""
+        raise TypeError(f"{self.name} is a function of one list: its best value is not known.")
 
 
 class Orders(NamedTuple):
-    """Lists that ties may become, one a row, and the chance of each."""
+    """Lists without ties, one per row, and the probability of each."""
 
     lists: np.ndarray
     chances: np.ndarray
 
 
 def orders_of_ties(codes: np.ndarray, tied: np.ndarray, k: int) -> Orders | None:
-    """The distinct lists of `k` codes that break ties; None if there are too many.
+    """The distinct lists of `k` codes over all orders of ties; None if there are too many.
 
-    The next document of a block of ties is of each code that is left with a chance in proportion
-    to how many are left: lists that differ below rank `k`, or in documents of one code, are one.
+    The next document of a block of ties has each code with a probability proportional to the number
+    of documents of the code that remain in the block. Orders that differ only below rank `k`, or
+    only in documents of one code, give the same list.
     """
     lists, chances = np.empty((1, k), codes.dtype), np.ones(1)
     for low, high in pairwise(np.append(np.flatnonzero(tied == 0), len(codes))):

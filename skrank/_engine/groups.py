@@ -1,4 +1,4 @@
-"""Groups: the query of each row, the sources that may have it, and the collection of all rows."""
+"""Groups: the query of each row, where it is found, and the collection of all labelled rows."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ def highest_grade(labels: np.ndarray) -> int:
 class Collection(dict[str, int]):
     """Number of rows and highest label of each query.
 
-    The dictionary has the totals, since `DataFrame.to_parquet` writes attrs as JSON. Nothing
-    changes a collection: copies share it, so that a slice of labels costs no more with it.
+    The dictionary has the totals only, since `DataFrame.to_parquet` writes attrs as JSON.
+    Collections are immutable: copies of labels share one collection, so that slices of labels stay
+    cheap.
 
     Parameters
     ----------
@@ -65,10 +66,11 @@ class Collection(dict[str, int]):
         return pd.Index(self.ids).get_indexer(pd.Index(ids))
 
     def grade_of(self, part: Collection) -> int | None:
-        """Highest grade of the collection; None if these labels cannot be a part of it.
+        """Highest grade of the collection; None if `part` cannot be a part of it.
 
-        Labels keep their attrs when they are changed, as in ``y > 0``. Then the highest label of
-        some query rises, or falls although all rows of the query are there.
+        pandas keeps attrs when labels are changed, as in ``y > 0``. Such labels are recognised if
+        the highest label of a query is higher, or is lower although all rows of the query are
+        there.
         """
         places = self.places(part.ids)
         if np.any(places < 0) or np.isnan(self.tops).all():
@@ -96,19 +98,19 @@ def index_level(data: object) -> ArrayLike | None:
 
 
 def collection_of(y: object) -> Collection | None:
-    """The collection of labels whose index has the queries that `with_groups` gave them."""
+    """The collection that `with_groups` attached to labels; None if it or the index is missing."""
     found = (getattr(y, "attrs", None) or {}).get(ATTRS_KEY)
     return found if isinstance(found, Collection) and index_level(y) is not None else None
 
 
 def collection_grade(y: ArrayLike, labels: np.ndarray) -> int:
-    """Highest grade of a collection, which a ranker keeps for scorers.
+    """Highest grade of a collection, which a ranker stores for scorers.
 
     Parameters
     ----------
     y : labels, maybe a part of a collection
     labels : ndarray
-        `y` and further labels, those of a validation part.
+        `y` and the labels of a validation part.
     """
     collection, ids = collection_of(y), index_level(y)
     known = None
@@ -125,9 +127,9 @@ def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
 
     The labels are a collection: ``attrs["skrank"]`` has the numbers of rows and the highest grades
     of its queries. pandas keeps attrs in slices, and so do pickles and the workers of a search.
-    Parts of the labels are measured on the scale of grades of the collection, and parts that cut a
-    query are warned of (see `skrank.CutQueryWarning`). After documents are left out on purpose,
-    call `with_groups` again: ``y = skrank.with_groups(y[some], y.index[some])``.
+    Metrics of a part of the labels use the highest grade of the collection. A part that lacks rows
+    of one of its queries causes a `skrank.CutQueryWarning`. After documents are left out on
+    purpose, call `with_groups` again: ``y = skrank.with_groups(y[some], y.index[some])``.
 
     Parameters
     ----------
@@ -212,7 +214,7 @@ def resolve_groups(
         If lengths are wrong, an id is missing, or two sources disagree.
     """
     sized = y if y is not None else X
-    # None where it is unknown: other checks refuse such data
+    # n_rows is None if it is unknown: other checks refuse such data
     shape = getattr(sized, "shape", None)
     n_rows = shape[0] if shape else len(sized) if isinstance(sized, Sized) else None
     found: list[tuple[str, np.ndarray]] = []
@@ -228,8 +230,8 @@ def resolve_groups(
         if len(differ):
             row = differ[0]
             raise ValueError(
-                f"{found[0][0]} and {source} disagree: row {row} is of query "
-                f"{show(found[0][1][row])} in one and {show(ids[row])} in the other. Keep one."
+                f"{found[0][0]} and {source} disagree: row {row} has query "
+                f"{show(found[0][1][row])} in one and {show(ids[row])} in the other. Pass only one."
             )
     if found:
         return found[0][1]
@@ -248,7 +250,7 @@ def resolve_groups(
 def require_groups(
     groups: ArrayLike | None = None, y: ArrayLike | None = None, X: Table | None = None, *, who: str
 ) -> np.ndarray:
-    """`resolve_groups`; raises if no source has ids, with the ways to pass groups to `who`."""
+    """`resolve_groups`; if no source has ids, the error says how to pass groups to `who`."""
     ids = resolve_groups(groups, y, X)
     if ids is None:
         raise ValueError(
@@ -259,7 +261,7 @@ def require_groups(
 
 
 def groups_of_features(groups: ArrayLike | None, X: Table, *, who: str) -> np.ndarray:
-    """`resolve_groups` where there are no labels; raises with the ways to pass groups to `who`."""
+    """`resolve_groups` without labels; if no source has ids, the error says how to pass groups."""
     ids = resolve_groups(groups, X=X)
     if ids is None:
         raise ValueError(
@@ -273,8 +275,9 @@ class CutQueryWarning(UserWarning):
     """Some rows of a query are missing.
 
     Splits of rows, such as `KFold`, `train_test_split`, `learning_curve` and halving over
-    ``"n_samples"``, cut through queries: models are then trained and measured on parts of lists,
-    and measured on queries that they know, so that scores are too high or belong to another task.
+    ``"n_samples"``, cut through queries. Models are then trained and measured on parts of lists,
+    and measured on queries of the training set, so that scores are too high or belong to another
+    task.
 
     skrank's rankers, scorers and splitters compare the rows that they get with all rows of the call
     of `skrank.with_groups` that made the labels. They cannot see a cut where groups are passed by
@@ -283,7 +286,7 @@ class CutQueryWarning(UserWarning):
     `skrank.QueryKFold` and the other splitters keep queries whole; `max_queries` of
     `skrank.GroupedRanker` takes the place of the number of rows in learning curves and halving.
     If documents are left out on purpose, call `skrank.with_groups` on the others:
-    ``y = skrank.with_groups(y[some], y.index[some])``. Where parts of queries are meant, silence
+    ``y = skrank.with_groups(y[some], y.index[some])``. If parts of queries are intended, silence
     the warning: ``warnings.simplefilter("ignore", skrank.CutQueryWarning)``.
     """
 
@@ -297,7 +300,7 @@ def warn_of_cut_queries(y: object, ids: np.ndarray, sizes: np.ndarray, where: st
     ids, sizes : ndarray of shape (n_queries,)
         Queries of the labels and their numbers of rows.
     where : str
-        Name of the rows in the message.
+        Name of the rows in the message, such as "training data".
     """
     collection = collection_of(y)
     if collection is None:

@@ -1,4 +1,4 @@
-"""Labels of documents by query, as small codes: what metrics know of a collection."""
+"""`Judgments`: labels of documents by query, encoded as small integers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from skrank import _validation as check
 from skrank._engine.groups import Collection, collection_of, highest_grade, resolve_groups
 from skrank._engine.queries import Queries, RankedCodes, rank_scores
 from skrank._engine.threads import cached_property, run_chunks
-from skrank._kernels import labels, quadratic, ranking
+from skrank._kernels import labels, ranking
 
-_MOST_COUNTED = 64  # codes up to which documents are counted per query: the table stays small
-_MOST_IN_A_BYTE = 254  # labels: there may be a code for documents not judged, and one more
-_FEW_LABELS = 32  # whole labels below this are their own codes, and this one is that of NaN
+_MOST_COUNTED = 64  # up to so many codes, there is a table of counts by query and code
+_MOST_IN_A_BYTE = 254  # up to so many labels, codes are uint8: two more codes are for unjudged ones
+_FEW_LABELS = 32  # whole labels below this are their own codes; this is the code of NaN
 
 
 class Judgments:
@@ -31,10 +31,10 @@ class Judgments:
     ----------
     codes : uint8 (or int32) ndarray of shape (n_rows,), rows contiguous by query
     labels : ndarray of shape (n_codes,)
-        Label of each code, ascending; the code of documents not judged has label 0 and stands last.
+        Label of each code, ascending; codes of documents not judged come last, with label 0.
     unjudged : int or None
-        Least code of the documents not judged, if there are any: pooled ones, as infAP takes it. A
-        subclass may have one more, for documents outside the pool.
+        Code of documents that were not judged (for infAP, of pooled ones); None if there are none.
+        A subclass may use the next code for documents outside the pool.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Judgments:
 
     @cached_property
     def counts(self) -> np.ndarray | None:
-        """Documents of each code (column) in each query; None if there are too many codes."""
+        """Number of documents by query and code; None if there are more than 64 codes."""
         if len(self.labels) > _MOST_COUNTED:
             return None
         counts = np.empty((len(self.queries), len(self.labels)), np.int64)
@@ -70,7 +70,7 @@ class Judgments:
 
     @cached_property
     def max_grade(self) -> int:
-        """Highest grade of the collection, as far as it is known: that of all labels, or of these.
+        """Highest grade of the collection if it is known, else of these labels.
 
         At least 1; a label that is not a whole number is rounded up.
         """
@@ -78,17 +78,17 @@ class Judgments:
 
     @cached_property
     def collection_grade(self) -> int | None:
-        """Highest grade of all labels that these are a part of, if they are known to be one."""
+        """Highest grade of the collection that these labels are a part of; None if unknown."""
         if self._collection is None:
             return None
         tops = np.fmax.reduceat(self.graded(np.nan)[self.codes], self.indptr[:-1])
         return self._collection.grade_of(Collection(self.queries.ids, self.queries.sizes, tops))
 
     def totals(self, worth: np.ndarray) -> np.ndarray:
-        """Sum over the documents of each query of a worth per code.
+        """Sum of ``worth[code]`` over the documents of each query.
 
-        Code by code, however many codes there are: a product of matrices, or a sum document by
-        document, would round otherwise where there are other queries.
+        Adds count * worth code by code. So the bits for a query do not depend on the other queries,
+        as they would with a product of matrices, or with a sum over documents.
         """
         worth = np.asarray(worth, dtype=np.float64)
         if self.counts is None:
@@ -106,7 +106,7 @@ class Judgments:
         return self.best_lists(-np.arange(len(self.labels), dtype=np.float64))
 
     def number_of(self, some: np.ndarray) -> np.ndarray:
-        """Documents of each query that have some of the codes (a mask)."""
+        """Number of documents of each query whose code is in the mask `some`."""
         key = some.tobytes(), b""
         if key not in self._sums:
             if self.counts is None:
@@ -118,16 +118,16 @@ class Judgments:
 
     @cached_property
     def _sums(self) -> dict[tuple[bytes, bytes], np.ndarray]:
-        """Numbers of documents by codes, and best sums by worth and weights, for all metrics."""
+        """Cache of `number_of` by mask, and of `best_sums` by worth and weights."""
         return {}
 
     def coded_as(self, whole: Judgments) -> Judgments:
-        """The same with the codes of judgments that these are a part of: values are the same bits.
+        """These judgments with the codes of `whole`, so that sums have the same bits as in `whole`.
 
         Parameters
         ----------
         whole : Judgments
-            Has all labels of these.
+            Judgments that contain all labels of these.
         """
         if self.unjudged == whole.unjudged and np.array_equal(self.labels, whole.labels):
             return self
@@ -138,7 +138,7 @@ class Judgments:
         return part
 
     def block(self, queries: slice) -> Judgments:
-        """Those of some consecutive queries, with the codes and the highest grade of all."""
+        """Judgments of consecutive queries, with the codes and the highest grade of all queries."""
         some = self.queries.block(queries)
         rows = slice(some.first_row, some.first_row + some.n_rows)
         block = self._with(some, self.codes[rows])
@@ -146,19 +146,19 @@ class Judgments:
         return block
 
     def _with(self, queries: Queries, codes: np.ndarray) -> Judgments:
-        """Other documents with the same labels."""
+        """Judgments of other documents with the same table of labels."""
         other = Judgments.__new__(Judgments)
         other.queries, other.indptr, other.codes = queries, queries.indptr, codes
         other.labels, other.unjudged = self.labels, self.unjudged
         return other
 
     def best_lists(self, worth: np.ndarray, k: int | None = None) -> RankedCodes:
-        """The codes of each query, those of the highest worth first, down to rank k or further."""
+        """The codes of each query by descending ``worth[code]``, down to rank `k` at least."""
         sizes, indptr = self.queries.sizes, self.indptr
         if self.counts is None:
             codes = np.empty_like(self.codes)
             order, tied = np.empty(len(codes), np.int32), np.empty(len(codes), np.uint8)
-            height = np.empty(len(worth))  # codes of equal worth stand apart, as where they count
+            height = np.empty(len(worth))  # distinct, so that codes of equal worth do not mix
             height[best_first(worth)] = -np.arange(len(worth))
             rank_scores(self.queries, height[self.codes], order, tied, np.empty_like(sizes))
             run_chunks(ranking.gather, indptr, self.codes, order, codes)
@@ -171,9 +171,9 @@ class Judgments:
         return RankedCodes.untied(indptr, codes, sizes)
 
     def best_sums(self, worth: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Worth per code times weight per rank, summed over best lists."""
+        """Sum of ``worth[code] * weights[rank]`` over the best list of each query."""
         key = None
-        if len(weights) <= len(self.queries):  # else a look-up takes as long as the sums
+        if len(weights) <= len(self.queries):  # else hashing the key takes as long as the sums
             key = worth.tobytes(), weights.tobytes()
             if key in self._sums:
                 return self._sums[key].copy()
@@ -182,38 +182,38 @@ class Judgments:
         sums = np.empty(len(self.queries))
         if self.counts is None:
             best = self.best_lists(worth).codes
-            run_chunks(quadratic.ideals_of_lists, self.indptr, best, worth, before, sums)
+            run_chunks(labels.ideals_of_lists, self.indptr, best, worth, before, sums)
         else:
             order = best_first(worth)
-            run_chunks(quadratic.ideals, self.indptr, self.counts, order, worth, before, sums)
+            run_chunks(labels.ideals, self.indptr, self.counts, order, worth, before, sums)
         if key is not None:
             self._sums[key] = sums.copy()
         return sums
 
     @property
     def n_labels(self) -> int:
-        """Number of the labels, which is the least code of documents not judged."""
+        """Number of distinct labels. Documents not judged have this code or a higher code."""
         return len(self.labels) if self.unjudged is None else self.unjudged
 
     def graded(self, unjudged: float) -> np.ndarray:
-        """Label of each code, with another number for documents not judged."""
+        """Label of each code, with the number `unjudged` for documents not judged."""
         labels = self.labels.copy()
         labels[self.n_labels :] = unjudged
         return labels
 
     def place(self, code: int) -> str:
-        """Where the first document of a code stands, for messages."""
+        """The row of the first document of a code, such as "row 3", for messages."""
         rows = np.flatnonzero(self.queries.scatter(self.codes) == code)
         return f"row {rows[0]}" if len(rows) else "in another part of the data"
 
     @cached_property
     def n_unjudged(self) -> int:
-        """Number of the documents that were not judged."""
+        """Number of documents that were not judged."""
         return 0 if self.unjudged is None else int(np.count_nonzero(self.codes >= self.unjudged))
 
     @cached_property
     def condensed_indptr(self) -> np.ndarray:
-        """First rows when documents not judged are removed."""
+        """`indptr` after documents that were not judged are removed."""
         if self.unjudged is None:
             return self.indptr
         judged = self.totals(np.arange(len(self.labels)) < self.unjudged)
@@ -221,7 +221,7 @@ class Judgments:
 
 
 def best_first(worth: np.ndarray) -> np.ndarray:
-    """Codes from the highest worth on."""
+    """Codes by descending ``worth[code]``."""
     return (-worth).argsort(kind="stable")
 
 
@@ -235,14 +235,14 @@ def _encode_grades(
     top = int(codes.max())
     if top < _FEW_LABELS:
         return codes, np.arange(top + 1.0), None
-    # some documents are not judged: their code moves down, next to the highest one of the others
+    # some documents are not judged: their code becomes the number of grades
     grades = int(codes[codes < _FEW_LABELS].max(initial=0)) + 1
     np.minimum(codes, grades, out=codes)
     return codes, np.append(np.arange(float(grades)), 0.0), grades
 
 
 def _encode_any(values: np.ndarray, queries: Queries) -> tuple[np.ndarray, np.ndarray, int | None]:
-    """Codes of arbitrary labels; rejects those that are not labels."""
+    """Codes of arbitrary labels; refuses negative, infinite, too small and too large values."""
     bad = np.flatnonzero(check.are_no_labels(values))
     if len(bad):
         rows = [queries.caller_row(int(row)) for row in bad]
@@ -261,7 +261,7 @@ def _encode_any(values: np.ndarray, queries: Queries) -> tuple[np.ndarray, np.nd
 
 
 def judge(relevance: ArrayLike, groups: ArrayLike | None = None) -> Judgments:
-    """Judgments of labels whose groups are given, or on the index, or one query."""
+    """Judgments by `groups`, or by the index level "qid"; without both, all rows are one query."""
     ids = resolve_groups(groups, relevance)
     rows = check.as_vector("relevance", relevance)
     queries = Queries.single(len(rows)) if ids is None else Queries.from_groups(ids)

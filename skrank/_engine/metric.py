@@ -1,4 +1,4 @@
-"""Metrics: what they do, their weighted sums, and the metric that a text such as "gap@10" names."""
+"""`Metric`, weighted sums of metrics, and `metric`, which reads names such as "gap@10"."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine import peer_names
-from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.mixture import SETTINGS, MixturePlan, MixtureTables, check_terms
 from skrank._engine.name_parser import read
-from skrank._engine.plan import Plan
+from skrank._engine.plan import Definition, Plan
 from skrank._engine.ranking import Ranking
 from skrank._engine.tables import Scale
 from skrank._typing import Options
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 registry: dict[str, type[Metric]] = {}  # classes by name, which `register` fills
-_AS_PARTS: Any = None  # the settings of the metrics of a mixture
+_AS_PARTS: Any = None  # default of a setting of a mixture: the setting of its metrics
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -49,7 +48,7 @@ class Metric(Definition):
         together. Counts have "sum", which is their default, and "macro".
     """
 
-    __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the metric
+    __array_ufunc__: ClassVar[None] = None  # so that numpy.float64(0.5) * metric calls __rmul__
 
     def __call__(
         self,
@@ -85,7 +84,7 @@ class Metric(Definition):
             plan = self.bind(judgments)
             weights = check.query_weights(sample_weight, judgments.queries)
             ranking = Ranking(judgments, scores)
-        ranking.warn_if_swapped(stacklevel=3)  # past this and a score function
+        ranking.warn_if_swapped(stacklevel=3)  # the caller of the score function that calls this
         return plan.mean(ranking, plan.values(ranking), weights)
 
     def per_query(
@@ -104,17 +103,17 @@ class Metric(Definition):
 
     @property
     def terms(self) -> tuple[tuple[float, Metric], ...]:
-        """The weights and metrics whose sum this is: itself, but for a mixture."""
+        """The weights and metrics of this sum; a metric that is not a mixture has one term."""
         return ((1.0, self),)
 
     def bind(self, judgments: Judgments, *, max_grade: int | None = None) -> Plan:
-        """The metric on judgments: a plan, which keeps all that depends on labels only.
+        """The metric bound to judgments: a plan, which caches all that depends on labels only.
 
         Parameters
         ----------
         judgments : Judgments
         max_grade : int, optional
-            Highest grade of the collection, for a metric that does not fix it.
+            Highest grade of the collection, for a metric whose parameters do not fix it.
 
         Returns
         -------
@@ -123,13 +122,13 @@ class Metric(Definition):
         return Plan(self, judgments, max_grade=max_grade)
 
     def bind_part(self, judgments: Judgments, *, max_grade: int | None) -> Plan:
-        """The metric on labels that may be a part of their collection, such as a fold.
+        """The metric bound to labels that may be a part of a collection, such as a fold.
 
         Parameters
         ----------
         judgments : Judgments
         max_grade : int or None
-            Highest grade of the collection; None if nothing says it.
+            Highest grade of the collection; None if it is unknown.
 
         Returns
         -------
@@ -138,7 +137,7 @@ class Metric(Definition):
         Raises
         ------
         ValueError
-            If values depend on the highest grade and nothing says it.
+            If values depend on the highest grade, and it is unknown.
         """
         if not self.needs_scale:
             return self.bind(judgments)
@@ -165,10 +164,10 @@ class Metric(Definition):
         return Mixture(parts=((1.0, self), (1.0, other)))
 
     def on_scale(self, max_grade: int) -> Metric:
-        """The metric with this highest grade of the collection, if it needs one and has none."""
+        """The metric with this highest grade of the collection, if `needs_scale` is True."""
         if not self.needs_scale:
             return self
-        changes: Options = {"max_grade": max_grade}  # which metrics with a scale have as a field
+        changes: Options = {"max_grade": max_grade}  # a field of each metric that needs a scale
         return dataclasses.replace(self, **changes)
 
 
@@ -185,11 +184,11 @@ class Mixture(Metric):
     Parameters
     ----------
     parts : sequence of (float, Metric or str)
-        Weights above 0, and the metrics. A mixture among them is replaced by its own parts.
+        Weights above 0, and metrics. A mixture among the metrics is replaced by its parts.
     k, condensed, empty, ties
-        Values that replace those of all metrics, as in ``dataclasses.replace(mixture, empty=0)``
-        and ``mixture @ 10``. Default: the values of the metrics, which must be equal except for
-        `k`.
+        Values that replace the settings of all metrics, as in ``dataclasses.replace(mixture,
+        empty=0)`` and ``mixture @ 10``. Default: the values of the metrics, which must be equal
+        except for `k`.
     average : {"macro"}
         The mean over queries is arithmetic. If all metrics are defined for the same queries, it is
         the weighted sum of the means of the metrics.
@@ -247,7 +246,7 @@ class Mixture(Metric):
         first = terms[0][1]
         self._set(
             parts=tuple(terms),
-            k=None,  # each part has its own
+            k=None,  # each part has a cut-off of its own
             greater_is_better=first.greater_is_better,
             needs_relevant=any(one.needs_relevant for _, one in terms),
             **{name: getattr(first, name) for name in SETTINGS},
@@ -279,7 +278,7 @@ class Mixture(Metric):
 
     @property
     def untrainable(self) -> str | None:
-        """Why the first metric that cannot be trained on cannot; None if all can."""
+        """The first metric that cannot be trained on, with the reason; None if all can be."""
         reasons = ((one, one.untrainable) for _, one in self.parts)
         return next((f"{one}: {reason}" for one, reason in reasons if reason), None)
 
@@ -300,18 +299,18 @@ class Mixture(Metric):
 
 
 def metric(name: str | Metric, **parameters: object) -> Metric:
-    """The metric of a name such as ``"gap@10"`` or ``"ndcg(gain=linear)@10"``.
+    """The metric with a name such as ``"gap@10"`` or ``"ndcg(gain=linear)@10"``.
 
     Parameters
     ----------
     name : str or Metric
         Name in any case of letters, parameters in brackets, cut-off behind @; or a sum of weights
-        times such names, see `Mixture`. A Metric is returned as it is. Names of
-        other tools are read with their meaning: with a prefix, as in "trec_eval:map",
-        "xgboost:ndcg@5-" or "catboost:NDCG:top=10", or where only they spell so, as in
+        times such names, see `Mixture`. A Metric is returned unchanged. Names of other tools are
+        read with their meaning: with a prefix, as in "trec_eval:map", "xgboost:ndcg@5-" or
+        "catboost:NDCG:top=10", or without it if only that tool uses the spelling, as in
         "ndcg_cut_10".
     **parameters
-        Parameters beyond those in the name; those of a sum go to each of its metrics.
+        Further parameters. In a sum, each metric gets them.
 
     Returns
     -------
@@ -322,8 +321,8 @@ def metric(name: str | Metric, **parameters: object) -> Metric:
     ------
     ValueError
         If the name or a parameter is unknown (the message suggests the nearest) or out of range; or
-        if the case of its letters makes a name that of another metric elsewhere, as "nDCG@10", for
-        which the message says both ways to write it.
+        if a name such as "nDCG@10", with these capitals, means another metric in another tool
+        (the message says how to write both).
 
     Examples
     --------
@@ -345,7 +344,7 @@ def metric(name: str | Metric, **parameters: object) -> Metric:
 
 
 def _of_text(name: str, parameters: Options) -> Metric:
-    """The metric of a text, with parameters beyond those in it."""
+    """The metric of a text, with further parameters."""
     ours = peer_names.translate(name, registry)
     if ours is not None:
         return metric(ours, **parameters)
@@ -362,12 +361,12 @@ def _of_text(name: str, parameters: Options) -> Metric:
 
 @lru_cache(maxsize=256)
 def known_text(name: str) -> Metric:
-    """The metric of a text, which is read once as long as the registry stays as it is."""
+    """The metric of a text, cached until the registry changes."""
     return _of_text(name, {})
 
 
 def _class_of(name: str, k: object) -> type[Metric]:
-    """The class of a name, in any case of letters unless that makes it the name of two metrics."""
+    """The class with a name, in any case of letters, unless it is ambiguous with these capitals."""
     ours = name.lower()
     if ours not in registry:
         raise check.unknown_name("metric", name, registry)
@@ -384,7 +383,7 @@ def _build(cls: type[Metric], parameters: Options) -> Metric:
     known = [field.name for field in dataclasses.fields(cls) if field.init]
     for name in parameters:
         if name not in known:
-            meant = "k" if name == "cutoff" else None  # as ir_measures calls it
+            meant = "k" if name == "cutoff" else None  # ir_measures calls k cutoff
             kind = f"parameter of {cls.names[0] if cls.names else cls.__name__}"
             raise check.unknown_name(kind, name, known, meant)
     return cls(**parameters)

@@ -9,9 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Plan
+from skrank._engine.plan import Definition, Plan
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking, deepest
 from skrank._engine.tables import LambdaKernels, Tables, sum_in_order
@@ -19,14 +18,14 @@ from skrank._engine.threads import cached_property
 from skrank._kernels import lambdarank
 from skrank._kernels.arguments import Gradients, PairOptions, Scored
 
-SETTINGS = ("condensed", "empty", "ties", "average")  # on which the metrics of a mixture agree
+SETTINGS = ("condensed", "empty", "ties", "average")  # equal for all metrics of a mixture
 
 
 @dataclass(frozen=True, eq=False)
 class MixtureTables(Tables):
     """The tables of the metrics of a mixture.
 
-    Normalisers have one row per metric, which holds the weight of the metric too.
+    Normalisers have one row per metric, which is multiplied by the weight of the metric.
     """
 
     parts: tuple[Tables, ...]
@@ -34,10 +33,10 @@ class MixtureTables(Tables):
 
     @property
     def relevant(self) -> np.ndarray:
-        """Whether documents are relevant to all metrics that need any: labels from some label on.
+        """Whether documents are relevant for all metrics with `needs_relevant`.
 
-        Each metric has such a label, so that a query without these documents is one that the
-        strictest of the metrics does not know.
+        For each metric, documents are relevant from some label on. So a query has no such document
+        if and only if the query is empty for the metric with the highest of these labels.
         """
         relevant = np.stack([tables.relevant for tables in self.parts])
         needed = np.array(self.need_relevant)
@@ -49,15 +48,15 @@ class MixtureTables(Tables):
         return sum_in_order(tables.values(ranked, one) for tables, one in pairs)
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
-        """The best sums of each metric, one row for each."""
+        """The best sums, one row per metric."""
         return np.stack([tables.ideals(judgments) for tables in self.parts])
 
     def deltas(self, codes: np.ndarray) -> np.ndarray:
-        """Not without normalisers, which weigh the metrics against each other."""
-        raise TypeError("the swap deltas of a mixture are those of its metrics: take them there.")
+        """Raises: the deltas of the metrics cannot be added without their normalisers."""
+        raise TypeError("a mixture has no swap deltas of its own: compute those of its metrics.")
 
     def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
-        """Functions that add what the kernels of the metrics give."""
+        """Functions that add the results of the kernels of the metrics."""
         kernels = [tables.lambda_kernels(judgments) for tables in self.parts]
         gradients = partial(_add_gradients, kernels)
         return LambdaKernels(gradients, judgments.codes, None, partial(_add_neighbours, kernels))
@@ -73,18 +72,18 @@ def _add_gradients(
     pairs: PairOptions,
     out: Gradients,
 ) -> None:
-    """Gradients from all pairs, which are normalised after those of all metrics are added."""
-    rows, near = slice(indptr[first], indptr[last]), indptr - indptr[first]
-    here = out._replace(grad=out.grad[rows], hess=out.hess[rows])
-    target = here
-    for one, some in _each(kernels, lists, rows):
-        one.gradients(first, last, near, some, one.form, pairs._replace(sum_norm=False), target)
-        if target is not here:
-            here.grad[:] += target.grad
-            here.hess[:] += target.hess
-            here.totals[first:last] += target.totals[first:last]
-        else:
-            target = Gradients(*map(np.empty_like, here))
+    """Sum of the gradients of all metrics, from all pairs. `sum_norm` is applied to the sum."""
+    rows, shifted = slice(indptr[first], indptr[last]), indptr - indptr[first]
+    total = out._replace(grad=out.grad[rows], hess=out.hess[rows])
+    target, pairs_of_one = total, pairs._replace(sum_norm=False)
+    for metric, rows_of_chunk in _each(kernels, lists, rows):
+        metric.gradients(first, last, shifted, rows_of_chunk, metric.form, pairs_of_one, target)
+        if target is not total:
+            total.grad[:] += target.grad
+            total.hess[:] += target.hess
+            total.totals[first:last] += target.totals[first:last]
+        else:  # the first metric fills `out`, further metrics fill new arrays
+            target = Gradients(*map(np.empty_like, total))
     if pairs.sum_norm:
         lambdarank.normalise(first, last, indptr, out)
 
@@ -99,28 +98,25 @@ def _add_neighbours(
     n_ranks: int,
     changes: np.ndarray,
 ) -> None:
-    """Changes of the mixture when neighbours in the order swap."""
-    rows, near = slice(indptr[first], indptr[last]), indptr - indptr[first]
-    here = target = changes[rows]
-    for one, some in _each(kernels, lists, rows):
-        assert one.neighbours is not None
-        one.neighbours(first, last, near, some, one.form, n_ranks, target)
-        if target is not here:
-            here += target
+    """Sum of the changes of all metrics by swaps of adjacent ranks."""
+    rows, shifted = slice(indptr[first], indptr[last]), indptr - indptr[first]
+    total = target = changes[rows]
+    for metric, rows_of_chunk in _each(kernels, lists, rows):
+        assert metric.neighbours is not None
+        metric.neighbours(first, last, shifted, rows_of_chunk, metric.form, n_ranks, target)
+        if target is not total:
+            total += target
         else:
-            target = np.empty_like(here)
+            target = np.empty_like(total)
 
 
 def _each(
     kernels: list[LambdaKernels], lists: Scored, rows: slice
 ) -> Iterator[tuple[LambdaKernels, Scored]]:
-    """The kernels of each metric, and the documents in some rows as they read them."""
-    for one, inverse in zip(kernels, lists.inverse, strict=True):
-        order, scores = lists.order[rows], lists.scores[rows]
-        yield (
-            one,
-            lists._replace(codes=one.codes[rows], order=order, scores=scores, inverse=inverse),
-        )
+    """The kernels of each metric, with their argument `lists` for a slice of rows."""
+    chunk = lists._replace(order=lists.order[rows], scores=lists.scores[rows])
+    for metric, inverse in zip(kernels, lists.inverse, strict=True):
+        yield metric, chunk._replace(codes=metric.codes[rows], inverse=inverse)
 
 
 class MixturePlan(Plan):
@@ -130,7 +126,7 @@ class MixturePlan(Plan):
     ----------
     metric : Mixture
     parts : sequence of (float, Plan)
-        Weights, and the plans of what they weigh.
+        Weight and plan of each metric.
     judgments : Judgments
     """
 
@@ -151,11 +147,11 @@ class MixturePlan(Plan):
 
     @cached_property
     def empty(self) -> np.ndarray:
-        """Queries that are empty for one of the metrics."""
+        """Whether each query is empty for at least one of the metrics."""
         return np.logical_or.reduce([plan.empty for _, plan in self.parts])
 
     def inverse_ideal(self, cutoff: int | None) -> np.ndarray:
-        """One over the best sums, one row per metric, at the lesser of `cutoff` and its own."""
+        """One over the best sums, one row per metric, at the lower of `cutoff` and its own k."""
         inverses = []
         for _, plan in self.parts:
             own = plan.metric
@@ -165,19 +161,19 @@ class MixturePlan(Plan):
 
     @property
     def depth(self) -> int | None:
-        """Ranks that the metric reads which reads most; None if all."""
+        """Largest number of ranks that a metric reads; None if a metric reads all."""
         return deepest([plan.depth for _, plan in self.parts])
 
     def slope(self) -> np.ndarray:
-        """Change of the mixture per unit of the normalised sum of each metric, one row for each."""
+        """Change of the mixture per unit of the normalised sum of each metric (row)."""
         return np.stack([weight * plan.slope() for weight, plan in self.parts])
 
     def values(self, ranking: Ranking) -> np.ndarray:
-        """Value of each query; NaN where one of the metrics is."""
+        """Value of each query; NaN if the value of a metric is NaN."""
         return sum_in_order(weight * plan.values(ranking) for weight, plan in self.parts)
 
     def mass(self, ranking: Ranking) -> np.ndarray:
-        """Weight of each query in the mean: 0 where one of the metrics leaves it out."""
+        """Weight of each query in the mean: 0 if a metric skips the query."""
         return np.prod([plan.mass(ranking) for _, plan in self.parts], axis=0)
 
 
@@ -195,8 +191,8 @@ def check_terms(terms: Sequence[tuple[float, Definition]]) -> None:
             )
         if one.average != "macro":
             raise ValueError(
-                f"{one} has average={one.average!r}: a mixture is the mean of sums over queries, "
-                "which only the arithmetic mean leaves the sum of means. Use average='macro'."
+                f"{one} has average={one.average!r}: a mixture needs arithmetic means over "
+                "queries, since only these add up. Use average='macro'."
             )
         for name in SETTINGS:
             a, b = getattr(first, name), getattr(one, name)

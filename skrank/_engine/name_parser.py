@@ -1,4 +1,4 @@
-"""Texts such as ``0.7*gap+0.3*ndcg@10``, which are read as expressions and never run."""
+"""Parse texts such as ``0.7*gap+0.3*ndcg@10`` as Python expressions, which are never evaluated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ M = TypeVar("M", bound="Summand")
 
 
 class Summand(Protocol):
-    """What a text names, such as a metric: it can be weighted, added and cut."""
+    """An object with a name, such as a metric: it can be multiplied, added and cut at a rank."""
 
     @property
     def terms(self) -> Sequence[tuple[float, Any]]: ...
@@ -31,14 +31,14 @@ class Summand(Protocol):
 
 
 def read(text: str, named: Callable[[str, Options], M]) -> M:
-    """The metric of a text, which is read as a Python expression and never run.
+    """The metric of a text, which is parsed as a Python expression and never evaluated.
 
     Parameters
     ----------
     text : str
         ``name``, ``name@k``, ``name(parameter=value)@k``, or a sum of ``weight*metric``.
     named : function of a name and its parameters
-        Makes the metrics that the text names.
+        Returns the metric with this name.
 
     Returns
     -------
@@ -50,12 +50,12 @@ def read(text: str, named: Callable[[str, Options], M]) -> M:
     )
     try:
         return _Reader(text, named, wrong).metric(_parsed(text.strip()))
-    except (SyntaxError, RecursionError, UnicodeEncodeError):  # of surrogates, say
+    except (SyntaxError, RecursionError, UnicodeEncodeError):  # the last for lone surrogates
         raise wrong from None
 
 
 def _parsed(text: str) -> ast.expr:
-    """The expression of a text, where a parameter may be a keyword of Python: ap(empty=raise)."""
+    """The expression of a text. A value may be a keyword of Python, as in ap(empty=raise)."""
     try:
         return ast.parse(text, mode="eval").body
     except SyntaxError:
@@ -64,6 +64,8 @@ def _parsed(text: str) -> ast.expr:
 
 @dataclass(frozen=True)
 class _Reader(Generic[M]):
+    """Builds the metric of an expression; raises `wrong` if the text is not of the grammar."""
+
     text: str
     named: Callable[[str, Options], M]
     wrong: ValueError
@@ -79,12 +81,12 @@ class _Reader(Generic[M]):
             weight, rest = (node.left, node.right) if first else (node.right, node.left)
             if _is_number(weight):
                 return self.metric(rest) * ast.literal_eval(weight)
-        if isinstance(node.op, ast.MatMult):  # 0.7*gap@10 is (0.7*gap)@10 to Python
+        if isinstance(node.op, ast.MatMult):  # Python parses 0.7*gap@10 as (0.7*gap)@10
             return self.cut(self.metric(node.left), self.literal(node.right))
         raise self.wrong
 
     def cut(self, mixture: M, k: Any) -> M:
-        """A mixture with one cut-off for all."""
+        """A mixture with the cut-off `k` for all metrics."""
         if any(part.k is not None for _, part in mixture.terms):
             raise ValueError(f"{self.text!r} gives k twice.")
         return mixture @ k
@@ -118,14 +120,14 @@ class _Reader(Generic[M]):
 
 
 def _frozen(value: object) -> object:
-    """Lists as tuples, mappings as tuples of pairs."""
+    """A hashable copy: lists become tuples, mappings become tuples of pairs."""
     if isinstance(value, dict):
         return tuple((_frozen(key), _frozen(one)) for key, one in value.items())
     return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _is_cut_name(node: ast.BinOp) -> bool:
-    """Whether this is name@k: @ belongs to the name unless it follows a sum or a product."""
+    """Whether this is name@k, and not @ behind a sum or a product."""
     left = node.left
     inner = isinstance(left, ast.BinOp) and isinstance(left.op, (ast.Add, ast.Mult))
     return isinstance(node.op, ast.MatMult) and not inner

@@ -1,4 +1,4 @@
-"""Names of metrics: how classes get names, and the metrics that a name of a report stands for."""
+"""Names of metrics: register classes under names, and expand names for the columns of reports."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _M = TypeVar("_M", bound=type[Metric])
 def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
     """Decorator that gives a metric class a name.
 
-    Everything that takes names of metrics knows it from then on: `skrank.metric`, scorers, eval
-    metrics, objectives, reports, the command.
+    From then on, the name can be used in `skrank.metric`, scorers, eval metrics, objectives,
+    reports and the command.
 
     Parameters
     ----------
@@ -30,32 +30,32 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
     Returns
     -------
     decorator
-        Takes a frozen dataclass of keyword parameters with defaults that derives from
-        `skrank.Metric`, and returns it.
+        Takes and returns a subclass of `skrank.Metric` that is a frozen dataclass of keyword
+        parameters with defaults.
 
     Raises
     ------
     TypeError
         If the class is not such a dataclass, or does not define `tables`.
     ValueError
-        If a name is taken by another class or by a tool such as trec_eval, or cannot be a name; or
-        if the class is one of skrank's own.
+        If a name is taken by another class or by a tool such as trec_eval, or has other characters;
+        or if the class belongs to skrank.
 
     See Also
     --------
-    unregister : takes it away.
-    skrank.extending : what a class is made of.
-    skrank.testing.check_metric : tests it.
+    unregister : remove a class.
+    skrank.extending : how to write a class.
+    skrank.testing.check_metric : test a class.
 
     Notes
     -----
-    A class that is registered once more gets further names; the first one stays the one that
-    reports show. A class that is defined once more under one of its names, as a cell of a notebook
-    does, replaces the earlier one.
+    If a class is registered again, further names are aliases; reports show the first name. If a
+    class is defined again under one of its names, as when a notebook cell runs twice, it replaces
+    the earlier class.
 
-    Metrics are found in worker processes as classes are: by the import of the module that defines
-    them. A class of a notebook or script travels with the metrics that are made of it, but its name
-    does not: there, give workers ``skrank.metric("name")`` in place of ``"name"``.
+    A worker process knows a name once it has imported the module that registers the class. Classes
+    of a notebook or script are pickled with their metrics, but their names are not known to
+    workers: there, pass ``skrank.metric("name")`` in place of ``"name"``.
 
     Examples
     --------
@@ -100,19 +100,19 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
 
 
 def _forget_texts() -> None:
-    """Have texts read anew, as the registry has changed."""
+    """Clear the caches of texts, after a change of the registry."""
     known_text.cache_clear()
     columns.cache_clear()
 
 
 def refuse_known_name(name: str, cls: type[Metric]) -> None:
-    """Refuse a name for a class that is taken by another class or by another tool."""
+    """Refuse a name for `cls` that another class or another tool has."""
     check.check_free_name(name, registry, cls)
     tool = peer_names.peer_of(name)
     if tool is not None and name not in registry:
         raise ValueError(
-            f"the name {name!r} is taken by {tool}, whose names stand for its metrics: choose "
-            f"another, such as 'my_{name}'."
+            f"the name {name!r} is taken by {tool}: skrank reads it as a metric of {tool}. Choose "
+            f"another name, such as 'my_{name}'."
         )
 
 
@@ -173,13 +173,13 @@ def registered() -> dict[str, type[Metric]]:
 
 @lru_cache(maxsize=256)
 def columns(name: str) -> Mapping[str, Metric]:
-    """Metrics of a text by what reports call them, in order.
+    """Metrics of a text by their names in reports, in order.
 
-    One, under its full name; or, under the names that another tool gives them, one or all of a
-    family such as "trec_eval:P". "official" is that of trec_eval, with and without its prefix.
+    A name of skrank gives one metric, under its full name. A name of another tool gives one metric,
+    or all of a family such as "trec_eval:P" or "official", under the names of that tool.
     """
     prefix, text = peer_names.split_prefix(name)
-    if text in NICKNAMES:  # "map" among them would be that of skrank, without a prefix
+    if text in NICKNAMES:  # without a prefix, "map" of "official" would be read as a skrank name
         prefix = prefix or "trec_eval"
     if prefix in ("trec_eval", "trec_eval10") or (not prefix and text.lower() not in registry):
         family = peer_names.expand(text) or []
@@ -193,7 +193,7 @@ def columns(name: str) -> Mapping[str, Metric]:
 
 
 def unique_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, Metric]:
-    """Metrics by their full name, or by the name that another tool gives them, each once.
+    """Metrics by their names in reports, each once: see `columns`.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def unique_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, 
     Raises
     ------
     ValueError
-        If there is none, or one is given twice.
+        If no metric is given, or a metric is given twice.
     """
     chosen: dict[str, Metric] = {}
     for item in check.several("metrics", metrics, (str, Metric)):

@@ -1,4 +1,4 @@
-"""Metrics that compare a list with the ideal ranking that is most like it: compatibility."""
+"""Compatibility: the largest rank-biased overlap of a list with an ideal ranking."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class OverlapTables(Tables):
-    """Rank-biased overlap with the ideal ranking, whose ties the list itself breaks.
+    """Rank-biased overlap with the ideal ranking, whose ties have the order of the list.
 
     Parameters
     ----------
     found : bool ndarray (n_codes,)
         Whether documents of a code are relevant.
     better : int64 ndarray (n_queries, n_codes)
-        Relevant documents of a higher label.
+        Number of relevant documents of a higher label.
     total : int64 ndarray (n_queries,)
-        Relevant documents.
+        Number of relevant documents.
     share, weight : ndarrays (longest + 1,)
-        Sums of the weight of each depth over the depth, and of the weight, from depth 0 on.
+        Sums of weight(d) / d and of weight(d) over the depths d up to each depth, from 0 on.
     normalize : bool
         Whether to divide by the overlap of the ideal ranking with itself.
     """

@@ -1,7 +1,7 @@
-"""Parameters of metrics and objectives: fields of a dataclass that say what values they take.
+"""Parameters of metrics and objectives: fields of a dataclass with a check of their values.
 
-A check returns a value in its normal form, or refuses it by name. None, where that is the default,
-stays None.
+A check returns a value in its normal form, or raises an error that names the parameter. A parameter
+whose default is None may be None, which is not checked.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
+
+import numpy as np
 
 from skrank import _validation as check
 
@@ -23,7 +25,7 @@ def _field(default: Any, checked: Check) -> Any:
 
 
 def parameter(default: T, checked: Callable[[Any], object]) -> T:
-    """A parameter that has a check of its own, which knows its name."""
+    """A parameter with the check ``checked(value)``, whose errors name the parameter."""
     return _field(default, lambda _, value: checked(value))
 
 
@@ -38,7 +40,7 @@ def flag(default: T) -> T:
 
 
 def count(default: T, meaning: str) -> T:
-    """A whole number of at least 1; `meaning` says in errors of what."""
+    """A whole number of at least 1; `meaning`, such as "the number of orders", is for errors."""
     return _field(default, partial(check.check_count, meaning=meaning))
 
 
@@ -57,7 +59,7 @@ class Parameterised:
 
     def __post_init__(self) -> None:
         checked: dict[str, dataclasses.Field[Any]] = {}
-        # a class that gives a parameter of its base another default keeps the check of the base
+        # a subclass may redefine the default of a parameter: the check of the base class remains
         for cls in reversed(type(self).__mro__):
             for name, field in vars(cls).get("__dataclass_fields__", {}).items():
                 if _CHECK in field.metadata:
@@ -68,6 +70,19 @@ class Parameterised:
                 object.__setattr__(self, name, field.metadata[_CHECK](name, value))
 
     def _set(self, **fields: object) -> None:
-        """Store normalised parameters of a frozen instance."""
+        """Set fields of this frozen instance."""
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+
+
+def format_value(value: object) -> str:
+    """The text of a parameter, such as "[1,2]" or "{0:1,3:7}", as `skrank.metric` reads it."""
+    if isinstance(value, tuple):
+        if value and isinstance(value[0], tuple):
+            return "{" + ",".join(f"{format_value(a)}:{format_value(b)}" for a, b in value) + "}"
+        return "[" + ",".join(map(format_value, value)) + "]"
+    if isinstance(value, str):
+        constant = value in ("False", "None", "True")
+        bare = value.isascii() and value.isidentifier() and not constant
+        return value if bare else repr(value)
+    return repr(value.item() if isinstance(value, np.generic) else value)

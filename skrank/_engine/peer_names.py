@@ -1,7 +1,7 @@
 """Names that other tools give to metrics, read with exactly their meaning.
 
-The names are texts, and so are ours: `skrank.metric` reads what `translate` returns. The tables of
-names are in `peer_tables.py`, readers of those of libraries in `library_names.py`.
+`translate` returns the name of the metric in skrank, which `skrank.metric` reads. Tables of names
+are in `peer_tables.py`; readers of the names of libraries are in `library_names.py`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from skrank._engine.peer_tables import (
     SKLEARN,
     TREC_EVAL,
     XGBOOST,
-    Here,
+    Alias,
     Refused,
 )
 
@@ -37,14 +37,14 @@ _NUMBERS = rf"{_NUMBER}(?:,{_NUMBER})*"
 
 @dataclass(frozen=True)
 class Peer:
-    """A tool, its names, and how they are read: its text to ours, to None if it has none such."""
+    """A tool, its table of names, and a reader: a name of the tool to a name of skrank, or None."""
 
     name: str
-    names: dict[str, Here | Refused]
+    names: dict[str, Alias | Refused]
     reader: Callable[[str], Answer]
 
     def read(self, text: str) -> str | None:
-        """Our name for a name of the tool; None if it has no such name."""
+        """The name in skrank of a name of the tool; None if the tool has no such name."""
         ours = self.reader(text)
         if not isinstance(ours, Refused):
             return ours
@@ -57,8 +57,8 @@ class Peer:
 
         near = difflib.get_close_matches(text, self.names, n=1, cutoff=0.4)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        known = (name for name, here in self.names.items() if isinstance(here, Here))
-        return ValueError(f"{text!r} is no name of {self.name}: {hint}Known: {', '.join(known)}.")
+        known = ", ".join(name for name, alias in self.names.items() if isinstance(alias, Alias))
+        return ValueError(f"{text!r} is not a name of {self.name}: {hint}Known: {known}.")
 
 
 # trec_eval
@@ -66,7 +66,7 @@ class Peer:
 
 
 def split_trec(text: str) -> tuple[str, str] | None:
-    """Name and parameters of ``ndcg_cut_10``, ``ndcg_cut.10`` and ``P.5,10``."""
+    """Name and parameters of a text: ("ndcg_cut", "10") for ``ndcg_cut_10`` and ``ndcg_cut.10``."""
     if text in TREC_EVAL:
         return text, ""
     for name in sorted(TREC_EVAL, key=len, reverse=True):
@@ -76,22 +76,23 @@ def split_trec(text: str) -> tuple[str, str] | None:
 
 
 def _read_trec(text: str, rounding: str = "trec_eval9") -> Answer:
+    """A name such as ``P_5``; `rounding` is a parameter of interpolated precision in skrank."""
     if text in NICKNAMES:
         raise _several(text, [one for name in NICKNAMES[text] for one in expand(name) or [name]])
     parts = split_trec(text)
     if parts is None:
         return None
     name, given = parts
-    here = TREC_EVAL[name]
-    if isinstance(here, Refused):
-        return here
+    alias = TREC_EVAL[name]
+    if isinstance(alias, Refused):
+        return alias
     if name == "ndcg" and re.fullmatch(rf"{_GAIN}(?:,{_GAIN})*", given):
         return f"ndcg(gain={{0:0,{given.replace('=', ':')}}},empty=0)"
-    if (given and not here.usual) or not re.fullmatch(rf"(?:{_NUMBERS})?", given):
+    if (given and not alias.usual) or not re.fullmatch(rf"(?:{_NUMBERS})?", given):
         return None
-    values = [str(value) for value in here.usual or [""]]
+    values = [str(value) for value in alias.usual or [""]]
     if given:
-        values = [given] if here.all_at_once else given.split(",")
+        values = [given] if alias.all_at_once else given.split(",")
     if len(values) > 1:
         raise _several(text, [f"{name}_{value}" for value in values])
     value = values[0]
@@ -99,11 +100,11 @@ def _read_trec(text: str, rounding: str = "trec_eval9") -> Answer:
         value = _sorted_levels(value)
     elif name == "set_F":
         value = repr(math.sqrt(float(value)))
-    elif "@{k}" in here.name and not value.isdecimal():
+    elif "@{k}" in alias.name and not value.isdecimal():
         return None
-    elif value and "@" not in here.name:
+    elif value and "@" not in alias.name:
         value = str(float(value))
-    return here.name.replace("{k}", value).replace("trec_eval9", rounding)
+    return alias.name.replace("{k}", value).replace("trec_eval9", rounding)
 
 
 def _sorted_levels(text: str) -> str:
@@ -113,22 +114,22 @@ def _sorted_levels(text: str) -> str:
 def _several(text: str, names: list[str]) -> ValueError:
     """The error for a name that stands for several metrics."""
     return ValueError(
-        f"{text!r} of trec_eval is {len(names)} metrics, {names[0]} among them: name one, or give "
-        "the name to skrank.evaluate or skrank.trec.evaluate, which take them all."
+        f"{text!r} of trec_eval stands for {len(names)} metrics, such as {names[0]}: name one of "
+        "them, or pass the name to skrank.evaluate or skrank.trec.evaluate, which compute all."
     )
 
 
 def expand(text: str) -> list[str] | None:
-    """The single metrics of a nickname or a family of trec_eval; None if it is neither."""
+    """The metrics of a nickname or of a family of trec_eval; None if `text` is neither."""
     if text in NICKNAMES:
         return [one for name in NICKNAMES[text] for one in expand(name) or [name]]
     parts = split_trec(text)
-    if parts is None or not isinstance(here := TREC_EVAL[parts[0]], Here) or not here.usual:
+    if parts is None or not isinstance(alias := TREC_EVAL[parts[0]], Alias) or not alias.usual:
         return None
     name, given = parts
-    if here.all_at_once:
+    if alias.all_at_once:
         return None
-    values = given.split(",") if given else here.usual
+    values = given.split(",") if given else alias.usual
     if name == "set_F" and not given:
         return None
     if name in ("iprec_at_recall", "Rprec_mult"):
@@ -141,17 +142,18 @@ def expand(text: str) -> list[str] | None:
 
 
 def _read_ir_measures(text: str) -> Answer:
+    """A name such as ``nDCG(dcg='exp-log2')@10``."""
     found = re.fullmatch(r"([^\W\d]\w*)(?:\((.*)\))?(?:@([0-9.]+))?", text, re.DOTALL)
     if found is None or found[1] not in IR_MEASURES:
         return None
     name, inside, cut = found.groups()
-    here = IR_MEASURES[name]
-    if isinstance(here, Refused):
-        return here
-    base, _, fixed = here.name.removesuffix(")").partition("(")
+    alias = IR_MEASURES[name]
+    if isinstance(alias, Refused):
+        return alias
+    base, _, fixed = alias.name.removesuffix(")").partition("(")
     given = dict(re.findall(r"(\w+)\s*=\s*(\{.*?\}|[^,]+?)\s*(?:,|$)", inside or ""))
     ours = dict(part.split("=") for part in fixed.split(",") if part)
-    if name != "IPrec":  # whose @ is a level of recall
+    if name != "IPrec":  # in IPrec@0.1, @ is a level of recall
         cutoff = given.pop("cutoff", None)
         cut = cut or cutoff
     if base.startswith("num_"):
@@ -175,7 +177,7 @@ def _read_ir_measures(text: str) -> Answer:
     if name == "IPrec" and cut:
         given["recall"], cut = str(float(cut)), None
     if name == "RBP" and "rel" not in given:
-        reason = "ir_measures has it with rel= only, the lowest label of a relevant document"
+        reason = "it is read only with rel=, the lowest label of a relevant document"
         return Refused(reason, "RBP(p=0.8,rel=1)")
     if name in GRADED_MODELS:
         model = _graded_model(name, given, cut)
@@ -187,11 +189,11 @@ def _read_ir_measures(text: str) -> Answer:
 
 
 def _graded_model(name: str, given: dict[str, str], cut: str | None) -> dict[str, str] | Refused:
-    """Parameters of a model of cwl_eval: labels from min_rel to max_rel gain from 0 to 1."""
+    """Parameters of a user model of cwl_eval: gains rise from 0 at min_rel to 1 at max_rel."""
     lowest, highest = given.get("min_rel", "0"), given.get("max_rel", "")
     graded = lowest.isdecimal() and highest.isdecimal() and int(lowest) < int(highest)
     if not graded or (cut is None and name in CUT_MODELS):
-        reason, near = "ir_measures has it with max_rel= above min_rel= only", f"{name}(max_rel=4)"
+        reason, near = "it is read only with max_rel= above min_rel=", f"{name}(max_rel=4)"
         if name in CUT_MODELS:
             reason, near = f"{reason}, and with a cut-off", f"{near}@10"
         return Refused(reason, near)
@@ -204,23 +206,24 @@ def _graded_model(name: str, given: dict[str, str], cut: str | None) -> dict[str
 
 
 def _read_ranx(text: str) -> Answer:
+    """A name such as ``ndcg_burges@10`` or ``precision@5-l2``, where 2 is the lowest label."""
     found = re.fullmatch(r"([a-z1_-]+?)(?:[.@]([0-9]+))?(?:-l([0-9]+))?", text)
     if found is None or found[1] not in RANX:
         return None
     name, cut, level = found.groups()
-    here = RANX[name]
-    if isinstance(here, Refused):
-        return here
-    ours = here.name
+    alias = RANX[name]
+    if isinstance(alias, Refused):
+        return alias
+    ours = alias.name
     if level is not None:
         if "dcg" in name:
             reason = "lower grades lose their gain, which depends on the highest grade"
-            return Refused(reason, here.name)
+            return Refused(reason, alias.name)
         ours = ours.replace("(", f"(rel={level},", 1)
     return ours + (f"@{cut}" if cut else "")
 
 
-# of tools that evaluate runs: read without a prefix where only they spell so
+# Tools that evaluate runs. Their names are read without a prefix, too, if skrank has no such name.
 UNPREFIXED: dict[str, Peer] = {
     "trec_eval": Peer("trec_eval", TREC_EVAL, _read_trec),
     "ir_measures": Peer("ir_measures", IR_MEASURES, _read_ir_measures),
@@ -238,62 +241,62 @@ PEERS: dict[str, Peer] = {
 
 
 def split_prefix(text: str) -> tuple[str, str]:
-    """Whose name a text is, "" if it does not say, and the name itself."""
+    """The prefix of a text, "" if it has none, and the name behind it."""
     found = re.fullmatch(r"([^\W\d]\w*):(\S.*)", text.strip(), re.DOTALL)
     return (found[1], found[2]) if found else ("", text.strip())
 
 
 def peer_of(name: str) -> str | None:
-    """The tool that has a name in some case of letters, as in ``p_10`` for P_10; else None."""
+    """The tool that has `name` in any case of letters, such as P_10 for "p_10"; else None."""
     if name in NICKNAMES:
         return "trec_eval"
     for peer in UNPREFIXED.values():
         if any(name == theirs.lower() for theirs in peer.names):
             return peer.name
-    for theirs, here in TREC_EVAL.items():
-        takes_number = isinstance(here, Refused) or here.usual
+    for theirs, alias in TREC_EVAL.items():
+        takes_number = isinstance(alias, Refused) or alias.usual
         if takes_number and re.fullmatch(rf"{theirs.lower()}_\d+", name):
             return "trec_eval"
     return None
 
 
 def refuse_two_meanings(name: str, cut: str) -> None:
-    """The error for one of our names whose case of letters makes it another metric elsewhere.
+    """Refuse a name of skrank if a tool has a different metric with this name in these capitals.
 
-    What a tool does with queries without a relevant document does not make another metric.
+    A different treatment of queries without a relevant document alone is not a different metric.
     """
     for peer in UNPREFIXED.values():
-        here = peer.names.get(name)
-        if here is None:
+        alias = peer.names.get(name)
+        if alias is None:
             continue
-        if isinstance(here, Refused):
-            instead = f"which is not read: {here.reason}"
+        if isinstance(alias, Refused):
+            instead = f"which is not read: {alias.reason}"
         else:
-            theirs = here.name.replace(",empty=0", "").replace("(empty=0)", "")
+            theirs = alias.name.replace(",empty=0", "").replace("(empty=0)", "")
             if "(" not in theirs:
                 continue
             instead = repr(theirs + cut)
         raise ValueError(
-            f"{name + cut!r} may be {name.lower() + cut!r} of skrank or that of {peer.name}, "
-            f"{instead}. Write the one that you mean."
+            f"{name + cut!r} is ambiguous: it may be {name.lower() + cut!r} of skrank, or "
+            f"{name + cut!r} of {peer.name}, {instead}. Write one of these names."
         )
 
 
 def translate(text: str, own: Container[str]) -> str | None:
-    """Our name for a name of another tool, None if it is for our own reader.
+    """The name in skrank of a name of another tool; None for names of skrank and unknown names.
 
     Parameters
     ----------
     text : str
-        With a prefix such as "trec_eval:"; or a spelling that only another tool has, as
-        "ndcg_cut_10", and "MAP:top=5" of CatBoost.
+        A name with a prefix such as "trec_eval:", or with a spelling that only another tool has,
+        such as "ndcg_cut_10", or "MAP:top=5" of CatBoost.
     own : container of str
-        Our names, in lower case: without a prefix they are ours in any case of letters.
+        Names of skrank, in lower case. They take precedence over names without a prefix.
 
     Raises
     ------
     ValueError
-        If there is no such tool, it has no such name, or its metric is not one of ours.
+        If there is no such tool, it has no such name, or skrank lacks its metric.
     """
     prefix, name = split_prefix(text)
     if prefix:
@@ -309,7 +312,7 @@ def translate(text: str, own: Container[str]) -> str | None:
             raise PEERS[prefix].unknown(name)
         return ours
     base = re.split(r"[(@*+]", name, maxsplit=1)[0].strip()
-    if base.lower() in own and base != "IPrec":
+    if base.lower() in own and base != "IPrec":  # IPrec@0.1 has a level of recall, not a cut-off
         return None
     for peer in UNPREFIXED.values():
         ours = peer.read(name)

@@ -1,34 +1,132 @@
-"""A metric bound to labels: all that does not depend on scores is computed once per data set.
+"""A metric, and the metric bound to labels, which computes once what does not depend on scores.
 
 The value of a query is a linear function of a normalised sum over its ranked documents:
 
     value = slope * (sum / best sum) + shift.
 
-The tables of the metric and a compiled kernel give the sum, and the best sum (`Metric.tables`);
-`Metric.line` gives slope and shift, which are 1 and 0 for most metrics.
+A compiled kernel computes the sum and the best sum from the tables of the metric (`Metric.tables`).
+`Metric.line` returns slope and shift, which are 1 and 0 for most metrics.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments
+from skrank._engine.parameters import Parameterised, choice, count, flag, format_value
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
-from skrank._engine.tables import Line, Lists, Scale, Tables
+from skrank._engine.tables import Line, Lists, Scale, Smooth, Tables
 from skrank._engine.threads import cached_property
 
 GEOMETRIC_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
-_MOST_CACHED, _LONGEST_CACHED = 64, 2048  # tables in the cache, and ranks of each
+_MOST_CACHED, _LONGEST_CACHED = 64, 2048  # most tables in the cache, and most ranks of a table
+ORDERLESS = "its value does not depend on the order of the whole list; add a cut-off."
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Definition(Parameterised, ABC):
+    """The part of `Metric` that a `Plan` reads. `Metric` adds the methods that users call."""
+
+    names: ClassVar[tuple[str, ...]] = ()  # name and aliases, which `register` sets
+    unnamed: ClassVar[tuple[str, ...]] = ("k",)  # fields that `str` does not put into brackets
+    function: ClassVar[str] = ""  # name of its score function
+    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")  # choices for `average`
+    strict: ClassVar[bool] = False  # ties are refused: no closed form of the mean over their orders
+    orderless: ClassVar[bool] = False  # without a cut-off, all orders of a list have one value
+    cut_instead: ClassVar[str | None] = None  # if `k` is not allowed: a metric with a cut-off
+
+    greater_is_better = True
+    needs_relevant = True  # whether it is undefined for queries without a relevant document
+    value_range = "[0, 1]"
+
+    k: int | None = count(None, "the number of top ranks that count")
+    condensed: bool = flag(False)
+    empty: str | int = choice("skip", check.EMPTY_CHOICES)
+    ties: str = choice("average", check.TIES_CHOICES)
+    average: str = "macro"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(average=check.check_choice("average", self.average, self.averages))
+        if self.cut_instead is not None:
+            check.refuse_cutoff(self.first_name, self.k, self.cut_instead)
+
+    @abstractmethod
+    def tables(self, scale: Scale, k: int | None) -> Tables:
+        """Arrays that define the sum of this metric with the cut-off `k`, before normalisation."""
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """Cut-off of the ideal list whose sum is the divisor; None: no cut-off; 0: no divisor."""
+        return 0
+
+    @property
+    def untrainable(self) -> str | None:
+        """Reason why LambdaRank cannot train on this metric, with an alternative; else None."""
+        return ORDERLESS if self.orderless and self.k is None else None
+
+    @property
+    def smooth(self) -> Smooth | None:
+        """The form that SoftRank trains on; None if there is none."""
+        return None
+
+    def discount_at(self, rank: np.ndarray) -> np.ndarray | None:
+        """Discount of each rank, from 1 on, if this is a sum of discounted gains; else None."""
+        return None
+
+    @property
+    def top_grade(self) -> int | None:
+        """Highest grade of the collection, if a parameter fixes it; else None."""
+        return getattr(self, "max_grade", None)
+
+    @property
+    def needs_scale(self) -> bool:
+        """Whether values depend on a highest grade of the collection that no parameter fixes."""
+        return False
+
+    def line(self, lists: Lists) -> Line:
+        """The linear function from normalised sums to values. Default: the normalised sums."""
+        return Line()
+
+    def mass(self, lists: Lists) -> np.ndarray | None:
+        """Weight of each query in the mean; None for equal weights."""
+        return None
+
+    @property
+    def __name__(self) -> str:  # `sklearn.metrics.make_scorer` needs it
+        return str(self)
+
+    def __str__(self) -> str:
+        changed = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name not in self.unnamed and value != field.default:
+                changed.append(f"{field.name}={format_value(value)}")
+        inside = f"({','.join(changed)})" if changed else ""
+        return self.first_name + inside + ("" if self.k is None else f"@{self.k}")
+
+    @property
+    def first_name(self) -> str:
+        """The name in reports, without parameters."""
+        kind: type = type(self)
+        return self.names[0] if self.names else kind.__name__
+
+
+def bounds_of(metric: Definition) -> tuple[float, float]:
+    """The two numbers of `value_range`, such as (0.0, inf) for "[0, inf)"."""
+    low, high = metric.value_range[1:-1].split(",")
+    return float(low), float(high)
 
 
 class _TablesKey(NamedTuple):
-    """All that tables depend on, unless they read which query has which labels."""
+    """Everything that tables depend on, unless they read `Scale.judgments`."""
 
     metric: Definition
     k: int | None
@@ -38,16 +136,15 @@ class _TablesKey(NamedTuple):
     longest: int  # documents of the longest list
 
 
-_cache: dict[_TablesKey, Tables] = {}  # the oldest entry first
+_cache: dict[_TablesKey, Tables] = {}  # oldest entry first
 
 
 def tables_of(metric: Definition, scale: Scale, k: int | None) -> Tables:
-    """Tables of a metric at the cut-off `k`, from a cache where they serve other queries, too.
+    """Tables of a metric at the cut-off `k`, cached if they do not depend on the queries.
 
-    Batches of a training mostly have the same labels and lists of the same length. To find their
-    tables saves half of the time of a gradient of 20 lists. Tables are not changed after they are
-    made, and hold no reference to the scale. Those whose metric read `Scale.judgments`, which the
-    scale notes, serve these queries only.
+    Batches of a training mostly have the same labels and lists of the same length. Cached tables
+    save half of the time of a gradient of 20 lists. Tables are immutable and hold no reference to
+    the scale. Tables are not cached if `Scale.read_judgments` is True.
     """
     labels = scale.labels.tobytes()
     key = _TablesKey(metric, k, labels, scale.unjudged, scale.max_grade, scale.longest)
@@ -65,9 +162,13 @@ def tables_of(metric: Definition, scale: Scale, k: int | None) -> Tables:
 
 
 def _make_tables(metric: Definition, scale: Scale, k: int | None) -> Tables:
+    """Tables of a metric, after a check of what its class defines."""
+    name = type(metric).__name__
+    check.check_cutoff_of_ideal(metric.ideal_cutoff, f"{name}.ideal_cutoff")
+    check.check_max_grade(metric.top_grade)
     tables = metric.tables(scale, k)
     family = "tables of a family, such as skrank.extending.QuadraticTables"
-    check.check_returned(tables, Tables, f"{type(metric).__name__}.tables()", family)
+    check.check_returned(tables, Tables, f"{name}.tables()", family)
     tables.fit(scale)  # checks their lengths
     return tables
 
@@ -81,15 +182,15 @@ class Plan:
     judgments : Judgments
         Labels of the documents of each query.
     max_grade : int, optional
-        Highest grade of the collection, at least that of the judgments (the caller has checked
-        it), for a metric that does not fix it. Default, and 0: of the judgments.
+        Highest grade of the collection, at least the highest label (callers check this), for
+        a metric whose parameters do not fix it. Default, and for 0: `judgments.max_grade`.
 
     Attributes
     ----------
     scale : Scale
-        Labels, highest grade and length of the longest list: what tables may depend on.
+        Labels, highest grade and length of the longest list, which tables may depend on.
     tables : Tables
-        The metric as its kernel reads it.
+        The arrays of the metric that its kernel reads.
     """
 
     def __init__(
@@ -97,36 +198,33 @@ class Plan:
     ) -> None:
         self.metric = metric
         self.judgments = judgments
-        check.check_cutoff_of_ideal(metric.ideal_cutoff, f"{type(metric).__name__}.ideal_cutoff")
         top = metric.top_grade
         if top is None:
             top = max_grade or judgments.max_grade
-        else:
-            check.check_max_grade(top)
         self.scale = Scale(judgments.labels, top, judgments.queries.longest, judgments)
         self.tables = tables_of(metric, self.scale, metric.k)
 
     @cached_property
     def relevant(self) -> np.ndarray:
-        """Number of relevant documents that were judged."""
+        """Number of judged documents that are relevant."""
         return self.judgments.number_of(self.tables.relevant & self.scale.judged)
 
     @cached_property
     def empty(self) -> np.ndarray:
-        """Whether the metric is not defined, for lack of a relevant document."""
+        """Whether the metric is not defined for the query, which has no relevant document."""
         if not self.metric.needs_relevant:
             return np.zeros(len(self.judgments.queries), bool)
         return self.relevant == 0
 
     @cached_property
     def inverse(self) -> np.ndarray:
-        """One over what the sum is divided by; 0 for empty queries."""
+        """One over the divisor of the sum; 0 for empty queries."""
         return self.inverse_ideal(self.metric.ideal_cutoff)
 
     def inverse_ideal(self, cutoff: int | None) -> np.ndarray:
         """One over the best sum of the first `cutoff` ranks; 0 for empty queries.
 
-        If `cutoff` is 0, sums are not divided: one over 1.
+        If `cutoff` is 0, sums are not divided: the result is 1.
         """
         if cutoff == 0:
             return (~self.empty).astype(np.float64)
@@ -137,15 +235,15 @@ class Plan:
 
     @property
     def depth(self) -> int | None:
-        """Number of ranks that values depend on, among judged documents if `condensed`.
+        """Number of ranks that the kernel reads, among judged documents if `condensed`.
 
-        `Ranking.codes` adds the documents that are tied with the last of them. None for all ranks:
-        without a cut-off, or if the kernel reads on behind it, as for weights of each query's own.
+        `Ranking.codes` adds the documents that are tied with the last of these. None for all ranks:
+        without a cut-off, or if the kernel may read below the cut-off (`Tables.cut` is False).
         """
         return self.metric.k if self.tables.cut else None
 
     def ranked(self, ranking: Ranking) -> RankedCodes:
-        """Codes of the labels by rank, as `ties` and `condensed` of the metric have them."""
+        """Codes of the labels by rank, with the parameters `ties` and `condensed` of the metric."""
         return ranking.codes(self.metric.ties, self.metric.condensed, self.depth)
 
     def lists(self, ranking: Ranking) -> Lists:
@@ -162,17 +260,15 @@ class Plan:
     def slope(self) -> np.ndarray:
         """Change of the value per unit of the normalised sum, for training.
 
-        There all documents are retrieved, and have labels, so that `condensed` changes nothing.
+        In training all documents are retrieved and have labels, so that `condensed` has no effect.
         """
         sizes = self.judgments.queries.sizes.astype(np.float64)
         shown = np.minimum(sizes, self.metric.k or self.scale.longest)
         line = self._line(Lists(shown, self.relevant, sizes))
-        slope = np.empty(len(sizes))
-        slope[:] = line.steepness
-        return slope
+        return line._replace(shift=0.0).at(np.ones(len(sizes)))
 
     def values(self, ranking: Ranking) -> np.ndarray:
-        """Values; for empty queries NaN, or 0 or 1 if the parameter `empty` of the metric is."""
+        """Values. For empty queries NaN, unless the parameter `empty` of the metric is 0 or 1."""
         metric = self.metric
         sums = self.tables.values(self.ranked(ranking), self.inverse)
         values = self._line(self.lists(ranking)).at(sums)
@@ -187,7 +283,7 @@ class Plan:
         return values
 
     def mass(self, ranking: Ranking) -> np.ndarray:
-        """Weights of the queries in the mean over queries; 0 for those that are skipped."""
+        """Weights of the queries in the mean over queries; 0 for skipped queries."""
         mass = self.metric.mass(self.lists(ranking))
         if mass is not None:
             method = f"{type(self.metric).__name__}.mass()"
@@ -199,17 +295,17 @@ class Plan:
     def mean(
         self, ranking: Ranking, values: np.ndarray, weights: np.ndarray | None = None
     ) -> float:
-        """Mean of `values`, by the weights of the metric times those given."""
+        """Mean of `values`, with the weights `mass` times `weights`."""
         mass = self.mass(ranking)
         mass = mass if weights is None else mass * weights
-        # the warning shows the caller of a score function, which calls the metric, which calls this
+        # the place of the warning: the caller of a score function, of the metric, and of this
         return average(self.metric, values, mass, stacklevel=5)
 
 
 def average(
     metric: Definition, values: np.ndarray, mass: np.ndarray, *, stacklevel: int = 4
 ) -> float:
-    """Mean over queries: arithmetic, geometric, or a sum, as the parameter `average` says.
+    """Mean over queries: arithmetic, geometric, or a sum, by the parameter `average` of the metric.
 
     Parameters
     ----------
@@ -217,8 +313,8 @@ def average(
     values, mass : ndarray of shape (n_queries,)
         Values and weights. A value of weight 0 may be NaN.
     stacklevel : int
-        As in `warnings.warn`: whom to show as the place of a mean over no query. Default: three
-        calls above this one.
+        As in `warnings.warn`, for the warning that no query counts. Default: three calls above the
+        call of this function.
     """
     counted = mass != 0
     if not counted.all():
@@ -232,7 +328,7 @@ def average(
         return float("nan")
     if metric.average == "geometric":
         values = np.log(np.maximum(values, GEOMETRIC_FLOOR))
-    total = (mass * values).sum()  # a product of vectors would depend on the threads of BLAS
+    total = (mass * values).sum()  # bits of mass @ values would depend on the threads of BLAS
     if metric.average == "sum":
         return float(total)
     mean = total / mass.sum()

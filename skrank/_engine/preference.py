@@ -1,4 +1,4 @@
-"""Metrics of worse documents above each relevant one: bpref, rpref."""
+"""Metrics with a penalty for each worse document above a relevant document: bpref, rpref."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ class PreferenceTables(Tables):
     lack : ndarray (n_codes, n_codes)
         Penalty of a document (row) for each worse one (column) above it.
     cap, divisor : ndarrays (n_queries,)
-        The penalties of a document are summed, capped and divided.
+        penalty = min(sum of the penalties of a document, cap) / divisor, with divide_by="total".
     divide_by : {"total", "rank", "above", "found"}
-        Divide by `divisor`, by the rank in the list of judged documents, by that rank less one (the
-        first is then worth nothing), or by the non-relevant documents of the list, up to `cap`.
+        Divide by `divisor`, by the rank in the list of judged documents, by that rank minus one
+        (the first document has the value 0), or by the number of non-relevant documents of the
+        list, at most `cap`.
     unjudged : int
-        This code and higher ones are passed over.
+        Documents with this code or a higher code are left out.
 
     Examples
     --------
@@ -79,16 +80,16 @@ class PreferenceTables(Tables):
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
-        """Total worth of the relevant documents: no penalties."""
+        """Sum of `share` over the relevant documents: the value without penalties."""
         return judgments.totals(self.share)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreferenceMetric(Metric):
-    """What bpref and rpref share: a whole list, and no gradient."""
+    """Base class of bpref and rpref: without a cut-off, and not for training."""
 
     cut_instead: ClassVar[str | None] = "a metric with a cut-off"
     untrainable: ClassVar[str | None] = (
-        "most swaps do not change it: train on gap or ap, which behave alike."
+        "most swaps do not change its value: train on gap or ap instead."
     )
-    ideal_cutoff: ClassVar[int | None] = None  # divided by the worth of all relevant documents
+    ideal_cutoff: ClassVar[int | None] = None  # divided by the sum of `share`

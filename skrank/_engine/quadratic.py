@@ -1,4 +1,4 @@
-"""Metrics as sums over documents and pairs of documents: DCG, nDCG, AP, GAP, precision, ..."""
+"""Metrics that are sums over documents and pairs of documents: DCG, nDCG, AP, GAP, ..."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from skrank._kernels.quadratic import Quadratic, QuadraticSwaps
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
 
-MOST_CLASSES = 64  # of labels with different gains, with pairs
+MOST_CLASSES = 64  # most labels with different gains, for metrics with pairs and for swaps
 
 
 @dataclass(frozen=True, eq=False)
 class PairWorth:
-    """``w`` and ``K(a, b) = join(upper(a), lower(b))``.
+    """Weights ``w`` of pairs, and ``K(a, b) = join(upper(a), lower(b))``: see `QuadraticTables`.
 
     Parameters
     ----------
     weights : ndarray (longest,)
         w, the weight of the pairs that end at each rank.
     upper, lower : ndarrays (n_codes,)
-        What a document of each code brings to a pair as the upper and as the lower one; equal for
+        Argument of `join` for the code of the upper and of the lower document of a pair; equal for
         codes of equal gain.
     join : numpy.multiply or numpy.minimum
 
@@ -76,20 +76,20 @@ class QuadraticTables(Tables):
     Parameters
     ----------
     gain : ndarray (n_codes,)
-        g per code. Codes of equal gain are one class: the metric cannot tell them apart.
+        g per code. Codes of equal gain are one class: they must have equal rows and columns in K.
     u : ndarray (longest,)
         Weight of the gain at each rank.
     pairs : PairWorth, optional
     offset : int64 ndarray (n_queries,), optional
-        Place of the first rank of each query in u and w, where queries have weights of their own.
+        Index of the first rank of each query in u and w, if queries have different weights.
     ideal : (ndarray (n_codes,), ndarray (longest,)), optional
-        Worth per code and weight per rank that, without pairs, give the sum of the best list;
-        needed with pairs or offsets, else gain and u.
+        Gain per code and weight per rank such that the sum of the best list is sum_r weight_r gain.
+        Default: (gain, u), for tables without pairs and offsets only.
 
     Raises
     ------
     ValueError
-        If codes of equal gain differ in what they bring to pairs.
+        If codes of equal gain differ in `pairs.upper` or `pairs.lower`.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class QuadraticTables(Tables):
         return self.pairs is not None and array is self.pairs.weights
 
     def fit(self, scale: Scale) -> None:
-        """Refuse tables that have too few entries for the data, or classes that are none."""
+        """Refuse tables of a wrong size for the data, and codes of equal gain that differ in K."""
         super().fit(scale)
         ranks = scale.longest if self.offset is None else len(self.u)
         entries = {
@@ -143,8 +143,8 @@ class QuadraticTables(Tables):
             check.check_within(f"{name}, with the documents of its query,", last, 0, ranks)
         if self.ideal is not None:
             for axis, array in zip(("codes", "ranks"), self.ideal, strict=True):
-                room = entries | {"ranks": scale.longest}
-                check.check_entries("QuadraticTables.ideal", array, (axis,), room)
+                sizes = entries | {"ranks": scale.longest}
+                check.check_entries("QuadraticTables.ideal", array, (axis,), sizes)
         if self.pairs is not None:
             self._fit_pairs(self.pairs, scale, entries)
 
@@ -157,7 +157,7 @@ class QuadraticTables(Tables):
 
     @cached_property
     def _classes(self) -> tuple[np.ndarray, np.ndarray]:
-        """A code of each class, and the class of each code; higher classes gain more."""
+        """One code of each class, and the class of each code; classes ascend by gain."""
         if (self.gain[1:] > self.gain[:-1]).all():
             each = np.arange(len(self.gain))
             return each, each
@@ -170,7 +170,7 @@ class QuadraticTables(Tables):
 
     @cached_property
     def _depth(self) -> int:
-        """Ranks that have a weight; all, where queries have weights of their own."""
+        """Number of ranks down to the last with a weight; len(u) if queries differ in weights."""
         if self.offset is not None:
             return len(self.u)
         used = np.flatnonzero((self.u != 0) | (self._pair_weights != 0))
@@ -181,7 +181,7 @@ class QuadraticTables(Tables):
 
     @property
     def cut(self) -> bool:
-        """Nothing behind a cut-off is read, but where queries have weights of their own."""
+        """True, so that ranks below a cut-off are not read, unless queries differ in weights."""
         return self.offset is None
 
     @property
@@ -190,7 +190,7 @@ class QuadraticTables(Tables):
 
     @property
     def ordered(self) -> bool:
-        """Whether the weights of ranks differ, so that the order of a whole list counts."""
+        """Whether the weights of ranks differ, so that the order of a whole list matters."""
         return any(np.ptp(weights) > 0 for weights in (self.u, self._pair_weights))
 
     def _worth(self) -> tuple[np.ndarray, np.ndarray]:
@@ -209,15 +209,15 @@ class QuadraticTables(Tables):
         out = np.empty(len(inverse))
         tables = self._value_tables._replace(offset=self._starts(len(inverse)))
         if self._depth == len(self.u):
-            kept = ranked.kept(self._contributes, find=self.pairs is not None)
+            some = ranked.contributing(self._contributes, find=self.pairs is not None)
         else:
-            kept = ranked.all_kept
-        run_chunks(quadratic.values, ranked.indptr, ranked.lists, kept, tables, inverse, out)
+            some = ranked.all_retrieved
+        run_chunks(quadratic.values, ranked.indptr, ranked.lists, some, tables, inverse, out)
         return out
 
     @cached_property
     def _value_tables(self) -> Quadratic:
-        """Tables of no query. Without pairs, all codes are one class, however many there are."""
+        """Tables with an empty `offset`. Without pairs, all codes are one class."""
         if self.pairs is None:
             return self._tables(np.zeros(len(self.gain)), np.zeros((1, 1)))
         return self._tables(*self._worth())
@@ -237,8 +237,8 @@ class QuadraticTables(Tables):
     def ideals(self, judgments: Judgments) -> np.ndarray:
         if self.ideal is None and (self.pairs is not None or self.offset is not None):
             raise ValueError(
-                "QuadraticTables with pairs or offsets are divided by the best list only if "
-                "`ideal` says its worth per code and weight per rank."
+                "QuadraticTables with pairs or offsets can be divided by the best list only if "
+                "`ideal` has its gain per code and weight per rank."
             )
         gain, weights = self.ideal or (self.gain, self.u)
         return judgments.best_sums(gain, weights)
@@ -257,7 +257,7 @@ class QuadraticTables(Tables):
 
     @cached_property
     def _swap_tables(self) -> tuple[np.ndarray | None, QuadraticSwaps]:
-        """Class of each code, None if classes are codes, and tables of no query."""
+        """Class of each code, None if each code is its class, and tables with an empty `offset`."""
         classes, worth = self._worth()
         gain = self.gain[self._classes[0]]
         tables = QuadraticSwaps(gain, worth, self.u, self._pair_weights, self._starts(0))

@@ -14,7 +14,7 @@ from skrank._kernels.arguments import NO_TIE, Contributing, Ranked, RankedRows
 
 
 def slices(starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Slices of an array put side by side: their edges there, and the rows that they come from."""
+    """Concatenate slices ``start : start + size``: their edges in the result, and their rows."""
     edges = np.concatenate(([0], np.cumsum(sizes)))
     return edges, np.arange(edges[-1]) + np.repeat(starts - edges[:-1], sizes)
 
@@ -32,7 +32,7 @@ class Queries:
     order : int64 ndarray of shape (n_rows,) or None
         Caller's row of each contiguous row; None when they are the same.
     first_query, first_row : int
-        Numbers of the first query and row among all queries, if these are a block of them. Seeds
+        Numbers of the first query and row among all queries, if this is a block of queries. Seeds
         of random draws depend on these numbers, so that blocks do not change the draws.
     """
 
@@ -116,7 +116,7 @@ class Queries:
         return out
 
     def centered(self, values: np.ndarray) -> np.ndarray:
-        """Values per contiguous row, less the mean of those of their query."""
+        """Values per contiguous row, minus the mean of their query."""
         means = np.add.reduceat(values, self.indptr[:-1]) / self.sizes
         rest = np.repeat(means, self.sizes)
         return np.subtract(values, rest, out=rest)
@@ -137,13 +137,13 @@ class Queries:
 
 @dataclass(frozen=True, eq=False)
 class RankedCodes:
-    """Codes in rank order with their ties."""
+    """Codes in rank order, with ties and the number of retrieved documents: see `Ranked`."""
 
     indptr: np.ndarray
     codes: np.ndarray
     tied: np.ndarray
     retrieved: np.ndarray
-    _kept: list[tuple[np.ndarray, Contributing]] = field(
+    _found: list[tuple[np.ndarray, Contributing]] = field(
         default_factory=list, init=False, repr=False
     )
 
@@ -156,12 +156,12 @@ class RankedCodes:
 
     @property
     def rows(self) -> RankedRows:
-        """The argument of kernels that fill the arrays, or that do not ask for the first ties."""
+        """Argument `lists` or `out` of kernels that do not need the first tie of each query."""
         return RankedRows(self.codes, self.tied, self.retrieved)
 
     @property
     def lists(self) -> Ranked:
-        """The argument of other kernels."""
+        """Argument `lists` of other kernels."""
         return Ranked(self.codes, self.tied, self.retrieved, self._tie)
 
     @cached_property
@@ -177,32 +177,32 @@ class RankedCodes:
         return bool((self._tie == NO_TIE).all())
 
     @cached_property
-    def all_kept(self) -> Contributing:
-        """All retrieved documents: all queries read the same ranks."""
+    def all_retrieved(self) -> Contributing:
+        """All retrieved documents: the ranks of each query start at index 0 of one array."""
         ranks = np.arange(self.retrieved.max(initial=0), dtype=np.uint32)
         return Contributing(ranks, np.zeros_like(self.retrieved), self.retrieved)
 
-    def kept(self, worthy: np.ndarray, *, find: bool = True) -> Contributing:
-        """The retrieved documents that count, and maybe others; looked for once for many metrics.
+    def contributing(self, contributes: np.ndarray, *, find: bool = True) -> Contributing:
+        """The retrieved documents that contribute, and maybe others; cached for other metrics.
 
         Parameters
         ----------
-        worthy : bool ndarray (n_codes,)
-            Whether documents of a code count.
+        contributes : bool ndarray (n_codes,)
+            Whether documents of a code contribute to the value of a metric.
         find : bool
-            Whether to search for them if no earlier call did. False: return all documents then,
-            which is faster for a sum of gains.
+            Whether to search the documents if the cache lacks them. False: return all documents
+            instead, which is faster for a sum of gains.
         """
-        for codes, kept in self._kept:
-            if codes[worthy].all():
-                return kept
+        for codes, found in self._found:
+            if codes[contributes].all():
+                return found
         if not find:
-            return self.all_kept
+            return self.all_retrieved
         ranks, count = np.empty(len(self.codes), np.uint32), np.empty_like(self.retrieved)
-        kept = Contributing(ranks, self.indptr[:-1], count)
-        run_chunks(ranking.find_contributing, self.indptr, self.lists, worthy, kept)
-        self._kept.append((worthy, kept))
-        return kept
+        found = Contributing(ranks, self.indptr[:-1], count)
+        run_chunks(ranking.find_contributing, self.indptr, self.lists, contributes, found)
+        self._found.append((contributes, found))
+        return found
 
 
 def rank_scores(
@@ -211,15 +211,13 @@ def rank_scores(
     order: np.ndarray,
     tied: np.ndarray,
     retrieved: np.ndarray,
-    *,
-    warm: bool = False,
 ) -> None:
-    """Sort contiguous scores, which were checked, into `order`, `tied` and `retrieved`."""
-    run_chunks(ranking.rank, queries.indptr, scores, warm, order, tied, retrieved)
+    """Sort contiguous scores without NaN; fill `order`, `tied`, `retrieved`: see `ranking.rank`."""
+    run_chunks(ranking.rank, queries.indptr, scores, False, order, tied, retrieved)
 
 
 def rank_head(queries: Queries, scores: np.ndarray, codes: np.ndarray, depth: int) -> RankedCodes:
-    """Codes of the first `depth` ranks and of what is tied with the last of them."""
+    """Codes of the first `depth` ranks, and of all documents tied with the last of these."""
     head = RankedCodes(
         queries.indptr,
         np.empty_like(codes),
@@ -232,6 +230,6 @@ def rank_head(queries: Queries, scores: np.ndarray, codes: np.ndarray, depth: in
 
 def check_scores(queries: Queries, scores: np.ndarray) -> None:
     """Refuse NaN and +inf among contiguous scores: they cannot be ranked."""
-    if len(scores) and not scores.max() < np.inf:  # NaN, if there is one
+    if len(scores) and not scores.max() < np.inf:  # the maximum is NaN if a score is NaN
         row = int(np.argmin(scores < np.inf))
         raise check.bad_score(float(scores[row]), queries.caller_row(row))

@@ -13,12 +13,13 @@ from skrank._engine.queries import RankedCodes, check_scores, rank_head, rank_sc
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import labels, ranking
 
-_DEEPEST_HEAD = 32  # ranks up to which finding the best documents is faster than sorting all
-_LONG = 3  # times as many documents must there be
+# To find the best documents is faster than to sort all for up to _DEEPEST_HEAD ranks, if the
+# longest list is at least _LONG times as long.
+_DEEPEST_HEAD, _LONG = 32, 3
 
 
 def deepest(depths: Sequence[int | None]) -> int | None:
-    """The greatest number of ranks, None being all."""
+    """The largest number of ranks; None stands for all ranks."""
     cut = [depth for depth in depths if depth is not None]
     return max(cut) if len(cut) == len(depths) else None
 
@@ -35,18 +36,18 @@ class Ranking:
         In the caller's row order; -inf = judged but not retrieved.
     """
 
-    _head: tuple[int, RankedCodes] | None = None  # and how many ranks it has
-    _deepest: int | None = 0  # ranks that will be read, as far as is known; None: all
+    _head: tuple[int, RankedCodes] | None = None  # number of ranks of `rank_head`, and its result
+    _deepest: int | None = 0  # number of ranks announced by `expect`; None: all
 
     def __init__(self, judgments: Judgments, scores: ArrayLike) -> None:
         queries = judgments.queries
         self._scores = queries.gather(check.as_vector("scores", scores, queries.n_rows))
-        check_scores(queries, self._scores)  # here, where callers say whose scores they are
+        check_scores(queries, self._scores)  # before sorting: callers add context to this error
         self.judgments = judgments
         self._seen: dict[tuple[str, bool], RankedCodes] = {}
 
     def warn_if_swapped(self, stacklevel: int) -> None:
-        """Warn where labels look like scores, and scores like grades."""
+        """Warn if labels look like scores, and scores like grades."""
         labels = self.judgments.graded(np.nan)
         if (labels % 1 > 0).any():
             check.warn_swapped(labels[self.judgments.codes], self._scores, stacklevel + 2)
@@ -66,29 +67,31 @@ class Ranking:
 
     @cached_property
     def tied(self) -> np.ndarray:
-        """By rank: 1 where the score is that of the rank above."""
+        """By rank: 1 if the score equals the score of the rank above."""
         return self._sorted[1]
 
     @cached_property
     def retrieved(self) -> np.ndarray:
-        """Documents of each query with a score above -inf."""
+        """Number of documents of each query with a score above -inf."""
         return self._sorted[2]
 
     @property
     def n_retrieved(self) -> int:
-        """Documents with a score above -inf."""
+        """Number of documents with a score above -inf."""
         if self._head is None:
             return int(self.retrieved.sum())
         return int(np.count_nonzero(self._scores > -np.inf))
 
     def head(self, ties: str, depth: int) -> RankedCodes | None:
-        """The first ranks alone, if that is enough and faster: the rest seems not to be retrieved.
+        """The first ranks only, if that suffices and is faster than to sort; else None.
+
+        In the result, documents below these ranks count as not retrieved.
 
         Parameters
         ----------
         ties : str
         depth : int
-            The ranks that are read.
+            Number of ranks that are read.
         """
         judgments, whole = self.judgments, self._deepest is None or "_sorted" in vars(self)
         if ties != "average" or judgments.unjudged is not None or whole:
@@ -103,18 +106,19 @@ class Ranking:
         return self._head[1]
 
     def expect(self, depths: Sequence[int | None]) -> None:
-        """Say what will be read, so that no head is made that is too short."""
+        """Announce the numbers of ranks that metrics will read, so that they share one `head`."""
         self._deepest = deepest(depths)
 
     def codes(self, ties: str, condensed: bool, depth: int | None = None) -> RankedCodes:
-        """The ranked codes under a policy for ties, with or without documents not judged.
+        """Codes by rank, with ties ordered as in `Metric.ties`.
 
         Parameters
         ----------
         ties : str
         condensed : bool
+            Whether to remove documents that were not judged.
         depth : int, optional
-            The ranks that are read. Default: all.
+            Number of ranks that are read. Default: all.
         """
         head = None if depth is None else self.head(ties, depth)
         if head is not None:
@@ -136,14 +140,15 @@ class Ranking:
         judgments, sizes = self.judgments, self.judgments.queries.sizes
         known = sizes.astype(np.float64)
         if judgments.unjudged is not None and not np.array_equal(self.retrieved, sizes):
-            lost = np.empty(len(self.retrieved), np.int64)
-            ranked = self.codes("average", False)
-            run_chunks(labels.count_unknown, ranked.indptr, ranked.lists, judgments.unjudged, lost)
-            known -= lost
+            unknown = np.empty(len(self.retrieved), np.int64)
+            ranked, unjudged = self.codes("average", False), judgments.unjudged
+            run_chunks(labels.count_unknown, ranked.indptr, ranked.lists, unjudged, unknown)
+            known -= unknown
         known.flags.writeable = False  # many metrics share it
         return known
 
     def _settled(self, ties: str) -> RankedCodes:
+        """Codes by rank, with ties ordered as in `Metric.ties`."""
         judgments = self.judgments
         if ties == "average":
             order, tied, retrieved = self._sorted
@@ -153,22 +158,24 @@ class Ranking:
         average = self.codes("average", False)
         if ties == "stable":
             return RankedCodes.untied(judgments.indptr, average.codes, self.retrieved)
-        worth = judgments.graded(-1.0)
-        code_at = np.argsort(worth if ties == "worst" else -worth, kind="stable")
-        place = np.argsort(code_at)
+        grades = judgments.graded(-1.0)
+        code_at = np.argsort(grades if ties == "worst" else -grades, kind="stable")
+        place_of = np.argsort(code_at)  # the inverse: tied codes are sorted by it
         ranked = average.codes.copy()
-        run_chunks(ranking.settle_ties, judgments.indptr, self.tied, place, code_at, ranked)
+        run_chunks(ranking.settle_ties, judgments.indptr, self.tied, place_of, code_at, ranked)
         return RankedCodes.untied(judgments.indptr, ranked, self.retrieved)
 
     def _condensed(self, ties: str) -> RankedCodes:
+        """As `_settled`, without documents that were not judged."""
         full, judgments = self.codes(ties, False), self.judgments
         indptr = judgments.condensed_indptr
         n_rows = int(indptr[-1])
-        kept = RankedCodes(
+        judged = RankedCodes(
             indptr,
             np.empty(n_rows, full.codes.dtype),
             np.empty(n_rows, np.uint8),
             np.empty_like(full.retrieved),
         )
-        run_chunks(ranking.condense, full.indptr, full.rows, judgments.unjudged, indptr, kept.rows)
-        return kept
+        target = judged.rows
+        run_chunks(ranking.condense, full.indptr, full.rows, judgments.unjudged, indptr, target)
+        return judged

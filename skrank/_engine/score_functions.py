@@ -44,7 +44,7 @@ def score_function(cls: type[Metric], value: float, **options: object) -> Callab
     cls : type of Metric
         A registered class; the name of the function is ``cls.function``.
     value : float
-        What the function returns in the example of its docstring, rounded to four digits.
+        Result of the example in the docstring of the function, rounded to four digits.
     **options
         Parameters of the metric in that example.
 
@@ -75,12 +75,12 @@ def score_function(cls: type[Metric], value: float, **options: object) -> Callab
     score.__module__ = cls.__module__
     score.__doc__ = _docstring(cls, parameters, value, options)
     score.__annotations__ = _annotations(cls, parameters)
-    vars(score)["__signature__"] = signature  # what help(), editors and Sphinx show
+    vars(score)["__signature__"] = signature  # shown by help(), editors and Sphinx
     return score
 
 
 def _fields(cls: type[Metric]) -> list[dataclasses.Field]:
-    """Fields of a class in the order of a function: the cut-off, its own, what all share."""
+    """Fields in the order of the signature: k, fields of this class, fields of `Metric`."""
     fields = {field.name: field for field in dataclasses.fields(cls)}
     shared = [field.name for field in dataclasses.fields(Metric) if field.name != "k"]
     own = [name for name in fields if name not in ("k", *shared)]

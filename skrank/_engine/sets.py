@@ -1,4 +1,4 @@
-"""What metrics share that do not look at the order of what is shown: ratios and counts."""
+"""Base classes of metrics that ignore the order of the retrieved documents: ratios and counts."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from skrank._engine.tables import Line, Lists, Scale, discounts
 
 @dataclass(frozen=True, kw_only=True)
 class HitsMetric(Metric):
-    """What the number of hits among the documents shown says."""
+    """A metric of the number of hits among the first k documents, or among all retrieved."""
 
     @abstractmethod
     def hits(self, scale: Scale) -> np.ndarray:
-        """Whether documents of each code are counted."""
+        """Whether documents of each code are hits."""
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """The sum counts the hits shown."""
+        """The sum is the number of hits among the first k documents."""
         counted = self.hits(scale).astype(np.float64)
         return QuadraticTables(counted, discounts(np.ones_like, scale.longest, k))
 
 
 @dataclass(frozen=True, kw_only=True)
 class SetMetric(HitsMetric):
-    """A ratio of two counts over the documents shown: the first k ranks, or the whole list."""
+    """A ratio of two counts over the first k documents, or over all retrieved documents."""
 
     averages: ClassVar[tuple[str, ...]] = ("macro", "micro", "geometric")
     orderless: ClassVar[bool] = True
 
     @abstractmethod
     def line(self, lists: Lists) -> Line:
-        """The ratio that is measured, from the number of hits shown."""
+        """The ratio as a linear function of the number of hits."""
 
     def mass(self, lists: Lists) -> np.ndarray | None:
-        """The denominators: their weighted mean is the ratio of the summed counts."""
+        """For "micro", the denominators, so that the mean is the ratio of the summed counts."""
         if self.average != "micro":
             return None
         return np.broadcast_to(self.line(lists).divisor, lists.shown.shape)
@@ -60,7 +60,7 @@ class RelevantSet(SetMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class CountMetric(HitsMetric):
-    """A number of documents of a query; those of all queries are added up."""
+    """A number of documents of a query; by default, values of all queries are added up."""
 
     averages: ClassVar[tuple[str, ...]] = ("sum", "macro")
     value_range = "[0, inf)"
@@ -71,7 +71,7 @@ class CountMetric(HitsMetric):
     average: str = "sum"
 
     def hits(self, scale: Scale) -> np.ndarray:
-        """None: sizes of lists may say it all."""
+        """No documents: subclasses that count only retrieved documents need no hits."""
         return np.zeros(len(scale.labels), bool)
 
 

@@ -1,4 +1,4 @@
-"""Metrics that need a strict order: no closed form gives their mean over the orders of ties."""
+"""Metrics that need a strict order: their mean over the orders of ties has no closed form."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class StrictTables(Tables):
-    """A metric of one list by a kernel of its own.
+    """A metric of one list, which a kernel of `skrank._kernels.strict` computes.
 
     Parameters
     ----------
     name : str
-        What is measured, for messages.
+        Name of the metric, for messages.
     kernel : {"interpolated", "inferred"}
     found : bool ndarray (n_codes,)
         Whether documents of a code are relevant.
     unjudged : int
-        This code and higher ones are of documents not judged.
+        Documents that were not judged have this code or a higher code.
     needed : int64 ndarray (n_queries,)
-        Relevant documents that must have been found.
+        For "interpolated": precision counts from this number of relevant documents on.
     ids : ndarray (n_queries,), optional
         Query ids, for messages. Default: the numbers of the queries.
 
     Examples
     --------
-    Interpolated precision of one query where two relevant documents must have been found:
+    Highest precision of one query at the ranks from the second relevant document on:
 
     >>> from skrank.extending import StrictTables
     >>> StrictTables("precision at two", "interpolated", [False, True], 2, [2]).relevant
@@ -87,7 +87,7 @@ def refuse_order(name: str, stopped: Iterable[int], ids: np.ndarray | None) -> N
     name : str
         The metric, for messages.
     stopped : iterable of int
-        What kernels returned: the number of such a query, or -1.
+        Results of the kernel for chunks of queries: the number of such a query, or -1.
     ids : ndarray of shape (n_queries,), optional
         Query ids. Default: the numbers of the queries.
     """
@@ -103,7 +103,7 @@ def refuse_order(name: str, stopped: Iterable[int], ids: np.ndarray | None) -> N
 
 @dataclass(frozen=True, kw_only=True)
 class StrictMetric(Metric):
-    """What metrics that need a strict order share: a whole list, and no gradient."""
+    """Base class of metrics that need a strict order: without a cut-off, and not for training."""
 
     strict: ClassVar[bool] = True
     cut_instead: ClassVar[str | None] = "ap@k"
@@ -112,7 +112,7 @@ class StrictMetric(Metric):
 
 @dataclass(frozen=True, eq=False)
 class MeanTables(Tables):
-    """The mean of metrics of one list that count the same documents as relevant.
+    """The mean of several metrics of one list, which agree on the relevant documents.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a metric hands to the kernels of its family: tables, and what they may depend on."""
+"""`Tables`, the arrays of a metric for the kernels of its family, and `Scale`, their input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from skrank._engine.queries import RankedCodes
 
 
 class Scale:
-    """What the tables of a metric may depend on.
+    """The data that the tables of a metric may depend on.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class Scale:
     longest : int
         Length of the longest list.
     unjudged : int
-        Least code of documents that were not judged.
+        Documents that were not judged have this code or a higher code.
     read_judgments : bool
-        Whether `judgments` was accessed: tables may then serve these queries only.
+        True once `judgments` was accessed: the tables may then depend on the queries.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class Scale:
         return np.arange(len(self.labels)) < self.unjudged
 
     def place(self, code: int) -> str:
-        """Where the first document of a code stands, for messages."""
+        """The row of the first document of a code, such as "row 3", for messages."""
         return self._judgments.place(code)
 
     def totals(self, worth: np.ndarray) -> np.ndarray:
-        """Sum over the documents of each query of a worth per code."""
+        """Sum of ``worth[code]`` over the documents of each query."""
         return self.judgments.totals(worth)
 
 
@@ -79,11 +79,11 @@ class Lists:
     Attributes
     ----------
     shown
-        Documents in the list, down to the cut-off.
+        Documents retrieved, down to the cut-off.
     relevant
-        Relevant documents of the query, shown or not.
+        Relevant documents of the query, retrieved or not.
     total
-        All documents of the query, shown or not.
+        Judged or retrieved documents of the query; judged only, if the metric is `condensed`.
     """
 
     shown: np.ndarray
@@ -94,12 +94,12 @@ class Lists:
 class Line(NamedTuple):
     """The value of a query as a function of its normalised sum: (slope * sum + shift) / divisor.
 
-    The divisor stands apart so that counts are divided exactly: 3 of 10 documents are 0.3.
+    slope = 1 and divisor = 10 round 3 of 10 documents to 0.3; slope = 1 / 10 would not.
 
     Attributes
     ----------
     slope, shift, divisor : ndarray of shape (n_queries,), or float for all queries
-        Where the divisor is 0, the value is 0.
+        If the divisor is 0, the value is 0.
     """
 
     slope: np.ndarray | float = 1.0
@@ -109,29 +109,27 @@ class Line(NamedTuple):
     def at(self, sums: np.ndarray) -> np.ndarray:
         """Values for normalised sums, one per query."""
         plain = isinstance(self.slope, float) and self.slope == 1.0
-        return self._divided((sums if plain else self.slope * sums) + self.shift)
+        shifted = (sums if plain else self.slope * sums) + self.shift
+        if isinstance(self.divisor, float):
+            return shifted if self.divisor == 1.0 else shifted / self.divisor
+        shape = np.broadcast_shapes(shifted.shape, self.divisor.shape)
+        return np.divide(shifted, self.divisor, out=np.zeros(shape), where=self.divisor > 0)
 
     @property
-    def steepness(self) -> np.ndarray | float:
+    def steepness(self) -> np.ndarray:
         """Change of the value per unit of the normalised sum."""
-        return self._divided(np.asarray(self.slope, dtype=np.float64))
-
-    def _divided(self, part: np.ndarray) -> np.ndarray:
-        if isinstance(self.divisor, float):
-            return part if self.divisor == 1.0 else part / self.divisor
-        whole = np.broadcast_to(self.divisor, np.broadcast_shapes(part.shape, self.divisor.shape))
-        return np.divide(part, whole, out=np.zeros(whole.shape), where=whole > 0)
+        return self._replace(shift=0.0).at(np.ones(()))
 
 
 class Smooth(NamedTuple):
-    """What SoftRank needs to know of a metric that has a smooth form.
+    """The smooth form of a metric, for SoftRank.
 
     Attributes
     ----------
     pairs : bool
-        It is a sum over pairs of documents, as GAP and AP; else one of discounted gains, as DCG.
+        True for a sum over pairs of documents, as GAP and AP; False for discounted gain, as DCG.
     shift : float or None
-        The discount is ``1 / log2(shift + rank)``; None if it is another one.
+        The discount is ``1 / log2(shift + rank)``; None for any other discount.
     """
 
     pairs: bool
@@ -140,7 +138,7 @@ class Smooth(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LambdaKernels:
-    """What a family contributes to LambdaRank.
+    """The compiled functions of a family of metrics for LambdaRank, with their arguments.
 
     Attributes
     ----------
@@ -149,9 +147,9 @@ class LambdaKernels:
     codes : ndarray (n_rows,)
         Code (or class) of the label of each row.
     form : NamedTuple
-        The metric as the functions read it, such as `skrank._kernels.quadratic.QuadraticSwaps`.
+        Tables of the metric, such as `skrank._kernels.quadratic.QuadraticSwaps`.
     neighbours : compiled function, optional
-        Changes of the metric when neighbours in the order swap.
+        Changes of the metric by swaps of adjacent ranks.
     """
 
     gradients: Callable[..., None]
@@ -166,8 +164,8 @@ class Tables(ABC):
     Attributes
     ----------
     axes : mapping of str to tuple of {"codes", "ranks", "queries"}
-        What the arrays have an entry for, by name. Compiled loops do not check bounds, so that the
-        sizes of the arrays are checked when a metric is bound to judgments.
+        Axes of each array, by name, such as ``{"gain": ("codes",)}``. Compiled loops do not check
+        bounds. Therefore the sizes are checked when a metric is bound to judgments.
     """
 
     axes: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -184,11 +182,11 @@ class Tables(ABC):
                 object.__setattr__(self, name, array)
 
     def _checked(self, array: np.ndarray) -> bool:
-        """Whether an array was checked elsewhere; it may be as long as the data."""
+        """Whether an array was checked elsewhere, and need not be read once more."""
         return False
 
     def fit(self, scale: Scale) -> None:
-        """Refuse tables that have too few entries for the data."""
+        """Refuse tables whose size does not fit the data."""
         entries = {
             "codes": len(scale.labels),
             "ranks": scale.longest,
@@ -200,7 +198,7 @@ class Tables(ABC):
 
     @property
     def cut(self) -> bool:
-        """Whether `values` reads no more than the ranks down to a cut-off and what is tied."""
+        """Whether `values` reads only ranks down to a cut-off, and documents tied with the last."""
         return False
 
     @property
@@ -210,7 +208,7 @@ class Tables(ABC):
 
     @abstractmethod
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        """Value of each query times `inverse`, which is 0 where there is nothing to compute."""
+        """Value of each query times `inverse`. If `inverse` is 0, the result is 0."""
 
     @abstractmethod
     def ideals(self, judgments: Judgments) -> np.ndarray:
@@ -232,15 +230,15 @@ class Tables(ABC):
         return out
 
     def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
-        """What LambdaRank takes from here."""
+        """Compiled functions for LambdaRank. Default: raises a TypeError."""
         raise TypeError(f"{type(self).__name__} has no gradients.")
 
 
 def sum_in_order(parts: Iterable[np.ndarray]) -> np.ndarray:
-    """Sum of arrays, one after the other.
+    """Sum of arrays in the given order.
 
-    `numpy.sum` adds up many arrays in another order if they have a single entry, so that the last
-    bit of the value of a query would depend on the number of queries.
+    `numpy.sum` uses another order for arrays of one entry. With it, the last bit of the value of a
+    query would depend on the number of queries.
     """
     return reduce(np.add, parts)
 
@@ -286,7 +284,7 @@ Gain = str | Sequence[float] | Mapping[float, float]
 
 
 def check_gain(gain: Gain) -> Any:
-    """A gain as "exp2", "linear", gains by label 0, 1, 2, ..., or pairs of label and gain."""
+    """Normal form of a gain: "exp2", "linear", gains of the labels 0, 1, 2, ..., or pairs."""
     if isinstance(gain, str):
         return check.check_choice("gain", gain, ("exp2", "linear"))
     if isinstance(gain, Mapping) or _is_pairs(gain):
@@ -303,7 +301,7 @@ def _is_pairs(gain: object) -> bool:
 
 
 def gain_per_code(gain: Any, labels: np.ndarray, place: check.Place | None = None) -> np.ndarray:
-    """Gain of each label; `place` says where the first document of a code stands."""
+    """Gain of each label; `place` returns the row of the first document of a code, for errors."""
     if gain == "exp2":
         check.check_exponent("gain=exp2", labels, place)
         return np.exp2(labels) - 1

@@ -1,13 +1,14 @@
 """Run kernels over chunks of queries in several threads.
 
-Kernels are serial and release the interpreter lock. The caller and threads of one pool per process
-take chunks of queries in turn. numba's own ``prange`` would kill a forked child (GNU OpenMP), or
-abort the process if two threads call it (workqueue).
+Kernels are serial and release the interpreter lock. The calling thread and the threads of a pool,
+one per process, take chunks of queries in turn. numba's ``prange`` would kill a forked child
+(threading layer GNU OpenMP), or abort the process if two threads call it (threading layer
+workqueue).
 
-An interrupt, such as Ctrl-C, may reach the main thread between any two of its steps, but not within
-a kernel. The interrupted call starts no further chunk, and returns when the running chunks have
-ended, so that no thread writes to its arrays any more. Threads share queues and lists, whose single
-operations are atomic: an interrupt could leave a lock locked.
+An interrupt, such as Ctrl-C, may reach the main thread between any two bytecodes, but not within a
+kernel. The interrupted call starts no further chunk, and returns when the running chunks have
+ended, so that no thread writes to its arrays any more. Threads share queues and deques, whose
+operations are atomic, and no lock, since an interrupt could leave a lock locked.
 """
 
 from __future__ import annotations
@@ -27,13 +28,11 @@ import numpy as np
 
 from skrank._kernels.jit import Kernel
 
-# One more thread is used for each so many rows. They take about 0.5 ms, which is ten times the time
-# that a waiting thread needs to start. In brackets the time per row, on lists of 20 to 1000
-# documents.
-ROWS_PER_THREAD = 10_000  # sorts, metrics, gradients (30 to 2000 ns)
-ROWS_PER_THREAD_OF_A_PASS = 250_000  # counts, copies, sums (0.1 to 2 ns)
-_CHUNKS_PER_THREAD = 4  # queries differ in length: threads that end early take further chunks
-_SECONDS_BETWEEN_LOOKS = 1e-3  # at whether the threads of an interrupted call have stopped
+# One more thread is used for each so many rows. Sorts, metrics and gradients take 30 to 2000 ns a
+# row, on lists of 20 to 1000 documents: 0.3 ms or more. A waiting thread starts in 0.05 ms.
+ROWS_PER_THREAD = 10_000
+_CHUNKS_PER_THREAD = 4  # threads whose queries are short take further chunks
+_SECONDS_BETWEEN_LOOKS = 1e-3  # pause between two tests whether all threads have stopped
 
 T = TypeVar("T")
 
@@ -41,7 +40,7 @@ _limit: ContextVar[int | None] = ContextVar("skrank_threads", default=None)
 
 
 def thread_count() -> int:
-    """Threads to use: the limit, else numba's count, which joblib sets in its workers."""
+    """Largest number of threads: `limit_threads`, else numba's number, which joblib sets."""
     import numba
 
     return _limit.get() or int(numba.config.NUMBA_NUM_THREADS)
@@ -61,40 +60,34 @@ def run_chunks(
     kernel: Callable[..., T],
     indptr: np.ndarray,
     *arguments: object,
-    rows_per_thread: int = ROWS_PER_THREAD,
 ) -> list[T]:
     """Call ``kernel(first, last, indptr, *arguments)`` on chunks that cover all queries.
 
     Parameters
     ----------
     kernel : callable
-        Works on queries ``first .. last - 1``.
+        Function that processes the queries ``first .. last - 1``.
     indptr : int64 array (n_queries + 1,)
         First row of each query, and the end.
     *arguments
-        Passed on.
-    rows_per_thread : int
-        One more thread is used for each so many rows.
+        Further arguments of `kernel`.
 
     Returns
     -------
     list
-        What the calls returned, in the order of the queries.
+        Results of the calls, in the order of the queries.
     """
     n_queries, n_rows = len(indptr) - 1, int(indptr[-1])
     function = kernel.for_rows(n_rows) if isinstance(kernel, Kernel) else kernel
-    n_threads = _useful_threads(n_queries, n_rows, rows_per_thread)
-    if n_threads == 1:
+    n_threads = min(1 + n_rows // ROWS_PER_THREAD, n_queries)
+    if n_threads > 1:
+        n_threads = min(n_threads, thread_count())
+    if n_threads <= 1:
         return [function(0, n_queries, indptr, *arguments)]
     targets = np.linspace(0, n_rows, n_threads * _CHUNKS_PER_THREAD + 1)[1:-1]
     bounds = np.unique(np.r_[0, np.searchsorted(indptr, targets), n_queries]).tolist()
     chunks = _Chunks(lambda first, last: function(first, last, indptr, *arguments), bounds)
     return chunks.share(n_threads)
-
-
-def _useful_threads(n_queries: int, n_rows: int, rows_per_thread: int) -> int:
-    n_threads = min(1 + n_rows // rows_per_thread, n_queries)
-    return min(n_threads, thread_count()) if n_threads > 1 else 1
 
 
 class _Chunks(Generic[T]):
@@ -106,7 +99,7 @@ class _Chunks(Generic[T]):
         self.size = len(self.waiting)
         self.done: SimpleQueue[tuple[int, T] | BaseException] = SimpleQueue()
         self.stopped = False
-        self.helping: deque[None] = deque()  # an item for each thread of the pool in `help`
+        self.helping: deque[None] = deque()  # one item for each thread of the pool that runs `help`
 
     def share(self, n_threads: int) -> list[T]:
         """Results in the order of the chunks; the first error is raised."""
@@ -119,8 +112,8 @@ class _Chunks(Generic[T]):
             raise
 
     def help(self) -> None:
-        """Work in a thread of the pool; the caller raises the errors."""
-        self.helping.append(None)  # before `work` looks at `stopped`: see `stop`
+        """Process chunks in a thread of the pool; errors are raised in the calling thread."""
+        self.helping.append(None)  # before `work` reads `stopped`: see `stop`
         try:
             self.work()
         except BaseException as error:
@@ -130,7 +123,7 @@ class _Chunks(Generic[T]):
             self.helping.pop()
 
     def work(self) -> None:
-        """Take chunks until none is left."""
+        """Process chunks until all are taken."""
         while not self.stopped:
             try:
                 number, (first, last) = self.waiting.popleft()
@@ -150,10 +143,10 @@ class _Chunks(Generic[T]):
         return [found[number] for number in range(self.size)]
 
     def stop(self) -> None:
-        """Start no further chunk, and wait until none runs, however many interrupts come.
+        """Start no further chunk, and wait until no chunk runs, even after further interrupts.
 
-        A thread enters `helping` before it looks at `stopped`; here `stopped` is set before the
-        look at `helping`. So no thread is overlooked.
+        A thread enters `helping` before it reads `stopped`. This method sets `stopped` before it
+        reads `helping`. So it waits for every thread that may start a chunk.
         """
         while True:
             try:
@@ -166,7 +159,7 @@ class _Chunks(Generic[T]):
 
 
 def _new_pool() -> ThreadPoolExecutor:
-    """A pool without threads: it starts one when a task comes and no thread waits."""
+    """A pool that starts its threads when they are needed: no thread runs yet."""
     return ThreadPoolExecutor(max(32, os.cpu_count() or 1), thread_name_prefix="skrank")
 
 
@@ -183,7 +176,7 @@ if hasattr(os, "register_at_fork"):  # a child does not have the threads of its 
 
 
 def _submit(task: Callable[[], None], times: int) -> None:
-    """Give a task to threads of the pool, if there can be any."""
+    """Submit a task to the pool `times` times; not at all if no thread can be started."""
     try:
         for _ in range(times):
             _pool.submit(task)
@@ -192,15 +185,16 @@ def _submit(task: Callable[[], None], times: int) -> None:
     except BaseException as error:
         _replace_pool()  # the interrupt may have left a lock of this pool locked
         if isinstance(error, KeyError) and error.__context__ is not None:
-            raise error.__context__ from None  # `Thread.start` failed to handle the interrupt
+            raise error.__context__ from None  # the interrupt, during which `Thread.start` failed
         raise
 
 
 class cached_property(Generic[T]):
     """`functools.cached_property` without a lock.
 
-    Python 3.11's holds one while it computes. A process that is forked meanwhile, by another
-    thread, would wait for it forever. Here two threads may compute the same value; either will do.
+    That of Python 3.11 holds a lock while it computes. If another thread forks the process then,
+    the child waits for the lock forever. Here, two threads may compute equal values; the first is
+    cached.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
@@ -217,7 +211,7 @@ class cached_property(Generic[T]):
     def __get__(self, instance: object, owner: type | None = None) -> T: ...
 
     def __get__(self, instance: object | None, owner: type | None = None) -> Any:
-        """The value, which hides this from then on."""
+        """The value, stored in the instance, where attribute look-up finds it from then on."""
         if instance is None:
             return self
         return instance.__dict__.setdefault(self.name, self.compute(instance))

@@ -1,12 +1,12 @@
-"""User models of the framework C/W/L: the mean gain per document that a user reads.
+"""User models of the C/W/L framework (Moffat et al.): the mean gain of documents that users read.
 
-A user who has read rank i goes on to rank i + 1 with probability C(i). W(i), the share of rank i in
-what the user reads, is proportional to C(1) ... C(i - 1), and the metric is the sum of W(i) times
-the gain at rank i, gains being shares of the gain of the highest grade.
+A user who has read rank i goes on to rank i + 1 with the probability C(i). The weight W(i) of rank
+i is proportional to C(1) ... C(i - 1), and weights sum to 1. The metric is the sum of W(i) times
+the gain at rank i, divided by the gain of the highest grade.
 
 A user reads at most k ranks, or `DEPTH` without a cut-off; ranks below the end of a list gain 0.
-The residual of a metric is what documents without a label, and the ranks below the list, could add
-if each of them had the highest grade.
+The residual of a metric is the increase of its value if all documents without a label, and all
+ranks below the list, had the highest grade.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ from skrank._kernels.readers import Reader
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
 
-DEPTH = 1000  # ranks that a user reads at most without a cut-off, as in cwl_eval
-_MOST_RANKS = 1_000_000  # weights are computed rank by rank
+DEPTH = 1000  # without a cut-off, a user reads at most so many ranks, as in cwl_eval
+_MOST_RANKS = 1_000_000  # largest cut-off: there is an array of weights of so many ranks
 Weigh = Callable[[np.ndarray], np.ndarray]
 
 
 def gain_shares(metric: Metric, gain: Gain, scale: Scale) -> np.ndarray:
-    """Gain of each code as a share of the gain of the highest grade."""
+    """Gain of each code, divided by the gain of the highest grade."""
     check.check_grades(scale.labels, scale.max_grade, metric, scale.place)
     top = gain_per_code(gain, np.array([float(scale.max_grade)]))[0]
     return gain_per_code(gain, scale.labels, scale.place) / top
 
 
 def insq_weights(goal: float) -> Weigh:
-    """The weight of a rank for a user who goes on with ((i + 2T - 1) / (i + 2T))**2."""
+    """Weights of INSQ, whose user goes on with C(i) = ((i + 2T - 1) / (i + 2T))**2, T = `goal`."""
     return lambda rank: (2 * goal / (rank + 2 * goal - 1)) ** 2
 
 
@@ -63,19 +63,19 @@ class Reading(Metric):
 
     @property
     def limit(self) -> int:
-        """Ranks that the user reads at most."""
+        """Largest number of ranks that the user reads."""
         limit = DEPTH if self.k is None else self.k
         if limit > _MOST_RANKS:
             raise ValueError(f"{self}: k must be at most {_MOST_RANKS}.")
         return limit
 
     def per_rank(self, weigh: Weigh) -> np.ndarray:
-        """Share of the ranks 1..limit in what the user reads, and 0 for the rank below."""
+        """W(1), ..., W(limit), and 0; `weigh` returns weights up to a common factor."""
         weights = weigh(np.arange(1.0, self.limit + 1))
         return np.append(weights / weights.sum(), 0.0)
 
     def weights(self, weigh: Weigh, scale: Scale) -> np.ndarray:
-        """The share of each rank of the longest list."""
+        """W of each rank of the longest list."""
         shares = self.per_rank(weigh)
 
         def share(rank: np.ndarray) -> np.ndarray:
@@ -93,13 +93,13 @@ class UserModel(Reading):
 
     @property
     def needs_scale(self) -> bool:
-        """The gain of the highest grade is the unit."""
+        """True if the highest grade, whose gain is the divisor, is not a parameter."""
         return self.max_grade is None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Residual(Reading):
-    """How much a metric rises if what was not judged has the highest grade."""
+    """The increase of a metric if documents that were not judged have the highest grade."""
 
     greater_is_better = False
     needs_relevant = False
@@ -107,42 +107,42 @@ class Residual(Reading):
 
 @dataclass(frozen=True, kw_only=True)
 class WeightResidual(Residual):
-    """The residual of a metric whose ranks have weights of their own."""
+    """The residual of a metric whose weights W do not depend on gains."""
 
     def weigh(self, rank: np.ndarray) -> np.ndarray:
-        """Weight of each rank, from 1 on, up to a factor."""
+        """Weight of each rank, from 1 on, up to a common factor."""
         raise NotImplementedError
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """The sum is the weight of the documents not judged."""
+        """The sum is the sum of the weights of documents not judged."""
         missing = (~scale.judged).astype(np.float64)
         return QuadraticTables(missing, self.weights(self.weigh, scale))
 
     def line(self, lists: Lists) -> Line:
-        """And the weight of all ranks below the list."""
+        """The value is that sum plus the sum of the weights of all ranks below the list."""
         below = np.cumsum(self.per_rank(self.weigh)[::-1])[::-1]
         return Line(shift=below[np.minimum(lists.shown, self.limit).astype(np.int64)])
 
 
 @dataclass(frozen=True, eq=False)
 class ReaderTables(Tables):
-    """A user whose reading depends on the gains seen, of one list by a kernel of its own.
+    """A user who stops depending on the gains read; a kernel of `readers` computes the value.
 
     Parameters
     ----------
     name : str
-        The metric, for messages.
+        Name of the metric, for messages.
     kernel : {"inst", "bpm", "nearly_err"}
     gain : ndarray (n_codes,)
-        Share of the highest gain, per code.
+        Gain of each code / highest gain.
     limit : int
-        Ranks that the user reads at most.
+        Largest number of ranks that the user reads.
     goal : float
-        Gain that the user wants in all.
+        Sum of gains that the user wants.
     reach : ndarray (limit + 1,)
-        Probability to come to each rank if no document satisfies; 0 at the end.
+        Probability of reading each rank if no document satisfies; 0 at the end.
     full : bool
-        Whether the ranks below the list have the highest gain, else none.
+        Whether the ranks below the list have the highest gain; else they have the gain 0.
     ids : ndarray (n_queries,), optional
         Query ids, for messages. Default: the numbers of the queries.
     """
@@ -177,7 +177,7 @@ class ReaderTables(Tables):
 
 @dataclass(frozen=True, eq=False)
 class ReaderResidualTables(Tables):
-    """What a reader gains more if documents not judged and ranks below have the highest gain.
+    """The residual of `ReaderTables`: the value of `upper` minus the value of `lower`.
 
     Parameters
     ----------

@@ -21,17 +21,17 @@ queries, with the same bits as one thread. Kernels check nothing: `skrank._valid
 arguments.
 
 `jit` has the decorators and the cache. A kernel with ``plain=True`` also runs as plain Python, with
-the same bits. There, integers of less than 64 bits wrap around: write ``n += tied[row] != 0``, not
-``n += tied[row]``.
+the same bits. In plain Python, NumPy integers of less than 64 bits wrap around, and compiled ones
+do not: write ``n += tied[row] != 0``, not ``n += tied[row]``.
 
-Compilation takes seconds at the first use, so many functions here avoid what compiles slowly:
+Compilation takes seconds at the first use, so many functions avoid code that compiles slowly:
 `np.empty` and slice assignments inside compiled code (workspaces are allocated by plain Python),
 and numba's `min` and `max` in large kernels.
 
-numba counts references to arrays, which takes time in short lists. It removes an increment and its
-decrement if it sees that the array is alive in between. To help it,
+numba counts references to arrays, which takes time in short lists. It omits an increment and its
+decrement if it can prove that the array is alive in between. Therefore,
 - take arrays out of a named tuple before a loop over documents, not inside it,
-- pass arrays rather than named tuples to what a loop calls,
+- pass arrays rather than named tuples to functions that a loop calls,
 - write steps on the documents of a query as subroutines of few loops,
 - end loops by their condition, not by ``break``.
 

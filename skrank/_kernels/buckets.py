@@ -4,15 +4,15 @@ The documents of one class lie at consecutive slots, in rank order. So each docu
 class is compared with tiles of consecutive documents of a worse class; pairs of one class, which
 have no gradient, are not visited, and the loop over a tile looks up no class.
 
-See `quadratic` for K, T and D. By them, the value of a list falls by a swap of two documents by
+See `quadratic` for K, T and D. A swap of two documents decreases the value of a list by
 
-    below(better) - below(worse)     if the worse document has the lower rank,  below = -D,
-    above(worse) - above(better)     if the worse document has the higher rank, above = D,
+    below(better) - below(worse)     if the worse document ranks below the better one,  below = -D,
+    above(worse) - above(better)     if the worse document ranks above the better one,  above = D,
 
-where `below` and `above` depend on the classes of both documents, and on the rank of one.
+where `below` and `above` of a document depend on its rank and on the classes of both documents.
 
-The workspace consists of four matrices; the constants below number their rows. Subroutines take
-these matrices, and index them by row and column: numba counts a reference for each view of a row.
+The workspace consists of four matrices; constants name their rows. Subroutines take the matrices
+and index them by row and column, since numba counts a reference for each view of a row.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ import numpy as np
 from skrank._kernels import tiles
 from skrank._kernels.jit import subroutine
 
-LANES = 8  # documents per SIMD step; tiles are padded to a multiple
+LANES = 8  # documents per SIMD step; tiles are padded to a multiple of it
 BELOW, ABOVE = (np.uint64((tiles.OTHERS + i) * tiles.FIELD) for i in range(2))  # fields of tiles
 FIELDS = tiles.OTHERS + 2
 
@@ -30,13 +30,13 @@ FIELDS = tiles.OTHERS + 2
 # `below` and `above` for the two classes that are compared, and sums over pairs.
 EXP, SCORE, RANK, BELOW_OF, ABOVE_OF, GRAD, HESS = range(7)
 N_ROWS = 7
-# Rows of `exact`, in double precision, by slot: the score less `tiles.Scale.origin`, w, and from
-# TABLE on a row of T for each class.
+# Rows of `exact`, in double precision, by slot: the score minus `tiles.Scale.origin`, w, and, from
+# TABLE on, one row of T for each class.
 EXACT_SCORE, WEIGHT, TABLE = range(3)
-# Rows of `places`: the position by slot, and the class and the slot by rank.
+# Rows of `places`: position by slot, class by rank, and slot by rank.
 POSITION, CLASS, SLOT = range(3)
-# Rows of `classes`: the first slot of each class with the end, and the next slot of each class
-# while slots are filled.
+# Rows of `classes`: the first slot of each class, with the number of documents as last entry; and
+# the next free slot of each class while `fill` runs.
 BEGIN, FREE = range(2)
 
 
@@ -45,7 +45,7 @@ class Swap(NamedTuple):
 
     falls: float  # K(worse, better) - K(better, better)
     rises: float  # K(better, worse) - K(worse, worse)
-    scale: float  # factor of the change
+    scale: float  # one over the value of the best list
 
 
 @subroutine(fastmath=True)
@@ -74,7 +74,7 @@ def fill(codes, order, start, stop, places, classes):
 
 @subroutine()
 def fill_scores(scores, start, n, origin, places, slots, exact):
-    """Fill in the scores less `origin`, and ranks; clear the sums."""
+    """Fill in the scores minus `origin` and the ranks, and set the sums to 0."""
     for i in range(np.uint64(n)):
         score = scores[np.uint64(start + places[POSITION, i])] - origin
         exact[EXACT_SCORE, i], slots[SCORE, i] = score, score
@@ -85,7 +85,7 @@ def fill_scores(scores, start, n, origin, places, slots, exact):
 
 @subroutine(fastmath=True)
 def tabulate(gain, worth, u, w, offset, n, places, exact):
-    """Fill in T and w of n documents; the weights of ranks start at `offset` in u and w."""
+    """Fill in T and w of the n documents of a query, whose ranks start at `offset` in u and w."""
     for rank in range(np.uint64(n)):
         exact[WEIGHT, np.uint64(places[SLOT, rank])] = w[np.uint64(offset) + rank]
     for z in range(np.uint64(len(worth))):
@@ -101,7 +101,7 @@ def tabulate(gain, worth, u, w, offset, n, places, exact):
 
 @subroutine()
 def swap_of(worth, better, worse, scale):
-    """The swap of documents of two classes."""
+    """How K changes when documents of two classes swap."""
     falls = worth[worse, better] - worth[better, better]
     rises = worth[better, worse] - worth[worse, worse]
     return Swap(falls, rises, scale)
@@ -109,7 +109,7 @@ def swap_of(worth, better, worse, scale):
 
 @subroutine(fastmath=True)
 def fill_tile(tile, low, n, better, worse, swap, exact):
-    """Fill in `below` and `above` of the tile of n slots from `low` on, of the class `worse`."""
+    """Fill in `below` and `above` of n documents of class `worse`, which start at slot `low`."""
     up, down = np.uint64(TABLE + better), np.uint64(TABLE + worse)
     for t in range(np.uint64(n)):
         slot = np.uint64(low) + t
@@ -120,7 +120,7 @@ def fill_tile(tile, low, n, better, worse, swap, exact):
 
 @subroutine(fastmath=True)
 def fill_slots(slots, first, n, better, worse, swap, exact):
-    """Fill in `below` and `above` of n slots from `first` on, of the class `better`."""
+    """Fill in `below` and `above` of n documents of class `better`, which start at slot `first`."""
     up, down = np.uint64(TABLE + better), np.uint64(TABLE + worse)
     for i in range(np.uint64(n)):
         slot = np.uint64(first) + i
@@ -131,7 +131,7 @@ def fill_slots(slots, first, n, better, worse, swap, exact):
 
 @subroutine(fastmath=True)
 def count_above(slots, low, size, limit):
-    """Number of documents at slots low .. low + size - 1 that rank above `limit`."""
+    """Number of documents at slots low .. low + size - 1 whose rank is less than `limit`."""
     found = 0
     for slot in range(np.uint64(low), np.uint64(low + size)):
         found += slots[RANK, slot] < limit
@@ -140,9 +140,9 @@ def count_above(slots, low, size, limit):
 
 @subroutine(fastmath=True)
 def change(tile, t, better, limit, zero):
-    """What the value falls by if the document of a tile swaps with a better one; 0 without a pair.
+    """Decrease of the value if the document in lane t swaps with `better`, at least 0.
 
-    Documents of the tile have a pair if they rank above `limit`.
+    0 if the rank of the document in the tile is not less than `limit`: the pair does not count.
     """
     rank = tile[t + tiles.RANK]
     delta = better.below - tile[t + BELOW] if rank > better.rank else tile[t + ABOVE] - better.above

@@ -1,7 +1,7 @@
-"""Metrics of a user who reads down a list and stops at a document that satisfies: ERR, PFound, RR.
+"""Cascade metrics, whose user reads down a list until a document satisfies: ERR, PFound, RR.
 
-A document with the label y satisfies with the probability rho(y), and being satisfied at rank r is
-worth phi_r. The value of a list is
+A document with the label y satisfies the user with the probability rho(y). A user who is satisfied
+at rank r adds phi_r, which does not increase with r. The value of a list is
 
     sum_r phi_r rho(y_r) prod_{s<r} (1 - rho(y_s)).
 
@@ -9,8 +9,9 @@ Swapping the documents at the ranks a < b changes it by
 
     prod_{s<a} (1 - rho_s) (rho_a - rho_b) (S + P phi_b - phi_a),
 
-where S and P are the sum and the product over the documents between a and b, for a user who starts
-after a. Both follow from rank to rank as b grows. Nothing is divided by 1 - rho, which may be 0.
+    S = sum_{a<r<b} phi_r rho_r prod_{a<s<r} (1 - rho_s),     P = prod_{a<s<b} (1 - rho_s).
+
+S and P for b + 1 follow from S and P for b, without a division by 1 - rho, which may be 0.
 
 In the functions below, `alive` is the probability that a user reaches the current rank. Unsigned
 indexes are as in `quadratic`.
@@ -22,11 +23,11 @@ import numpy as np
 
 from skrank._kernels import passing
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.tiles import longest
+from skrank._kernels.ranking import longest
 
-_NEGLIGIBLE = 1e-18  # share of a sum that double precision does not hold
-_FEW_STEPS = 5_000_000  # of `_pass_each`, some milliseconds
-_FEW_CODES = 200  # groups of `_pass_groups`
+_NEGLIGIBLE = 1e-18  # relative size of terms that are lost to rounding
+_FEW_STEPS = 5_000_000  # up to so many, `_pass_each` takes a few milliseconds
+_FEW_CODES = 200  # up to so many codes, `_pass_groups` may be used
 
 
 class Cascade(NamedTuple):
@@ -41,7 +42,7 @@ class Cascade(NamedTuple):
 def _most_common(codes, low, high, stop, count):
     """The rho of the most common code of a block; codes with rho 0 count as one code.
 
-    `count` is workspace by code; it is 0 before and after.
+    `count` is workspace by code; it is all 0 before and after.
     """
     n_zero, best = 0, 0.0
     for row in range(low, high):
@@ -59,11 +60,11 @@ def _most_common(codes, low, high, stop, count):
 
 @subroutine()
 def _negligible_from(codes, low, high, stop):
-    """Number of documents of a random order after which the rest adds nothing to the value.
+    """Number of documents of a random order after which the others add less than rounding errors.
 
-    A user passes j of them with a probability of at most m^j, where m is the mean of 1 - rho
-    (Maclaurin's inequality for symmetric means). The next document alone is worth 1 - m of what
-    remains.
+    A user passes j documents with a probability of at most m^j, where m is the mean of 1 - rho
+    (Maclaurin's inequality for symmetric means). The documents after them add at most m^j phi to
+    the value, and the first document alone adds (1 - m) phi, where phi is that of its rank.
     """
     total = 0.0
     for row in range(low, high):
@@ -79,7 +80,7 @@ def _negligible_from(codes, low, high, stop):
 def _pass_each(codes, low, high, stop, common, shown, passes):
     """Fill ``passes[: shown + 1]`` of a block: see `passing`.
 
-    The documents with the rho `common` give its powers; the others are added one by one.
+    The documents with the rho `common` give powers of 1 - common; the others are added one by one.
     """
     n_known = 0
     for row in range(low, high):
@@ -99,9 +100,9 @@ def _pass_each(codes, low, high, stop, common, shown, passes):
 
 @subroutine()
 def _pass_groups(codes, low, high, stop, common, shown, passes, count):
-    """Fill in the same for a long block of few codes, by joining groups of equal codes.
+    """As `_pass_each`, for a long block of few codes: joins the groups of documents of one code.
 
-    `count` is workspace by code; it is 0 before and after.
+    `count` is workspace by code; it is all 0 before and after.
     """
     for row in range(low, high):
         count[codes[row]] += 1
@@ -125,9 +126,10 @@ def _pass_groups(codes, low, high, stop, common, shown, passes, count):
 
 @subroutine()
 def _expect_block(codes, low, high, tables, first_rank, passes, count):
-    """Mean value of the tied rows low .. high - 1 over their orders, if a user reaches them.
+    """Mean value of the tied rows low .. high - 1 over their orders, for a user who reaches them.
 
-    `passes` is workspace by number of documents, `count` by code.
+    Only the first `shown` ranks of the block count. `passes` is workspace by number of documents,
+    `count` by code.
     """
     stop = tables.stop
     shown = min(_negligible_from(codes, low, high, stop), tables.depth - first_rank)
@@ -144,7 +146,7 @@ def _expect_block(codes, low, high, tables, first_rank, passes, count):
 
 @subroutine()
 def _stop_within(passes, shown, phi, first_rank):
-    """Value of a block from the probabilities of passing its documents."""
+    """Value of a block: ``passes[j]`` is the probability that a user passes j documents."""
     value = 0.0
     for j in range(shown):
         value += phi[first_rank + j] * (passes[j] - passes[j + 1])
@@ -169,7 +171,7 @@ def _read(codes, row, ranks, low, high, tables):
 def values(first, last, indptr, lists, contributing, tables, inverse, out):
     """Fill in the value of each query times `inverse`, if no documents are tied.
 
-    `contributing` holds the documents that may satisfy; all documents, if there is a cut-off.
+    `contributing` holds all documents; without a cut-off, it may lack documents whose rho is 0.
     """
     codes, retrieved = lists.codes, lists.retrieved
     ranks, starts, counts = contributing.ranks, contributing.starts, contributing.counts

@@ -1,7 +1,7 @@
 """LambdaRank gradients of cascade metrics: see `cascade` for the changes by swaps.
 
-Upper documents are put into tiles. Each lower document, in rank order, is compared with a tile; in
-the same pass the sums S and products P of the upper documents advance to its rank.
+The upper document of a pair ranks above the lower one. Tiles hold upper documents with their sums S
+and products P. Each lower document, in rank order, is compared with a tile, and updates S and P.
 """
 
 import math
@@ -13,30 +13,30 @@ from skrank._kernels import tiles
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
 
-LANES = 16  # documents per SIMD step; tiles are padded to a multiple
+LANES = 16  # documents per SIMD step; tiles are padded to a multiple of it
 _STOP, _ALIVE, _PHI, _SUM, _PRODUCT = (np.uint64((OTHERS + i) * FIELD) for i in range(5))
 _FIELDS = OTHERS + 5
 
-_LARGEST_POWER = 1000  # of two; leaves room below the largest number in double precision
+_LARGEST_POWER = 1000  # exponent of 2: products with 2^1000 must not exceed the largest double
 _NEGLIGIBLE = 1e-30  # smaller probabilities would be slow subnormal numbers in single precision
 
 
 # Rows of the array `ranks`, in the precision of pairs, by rank. The change by a swap is alive *
 # (rho_a - rho_b) * ..., divided by the value of the best list. This divisor may be as small as rho.
-# So rho is multiplied, and `alive` divided, by a power of two near one over the divisor: no digit
-# is lost, and both fit single precision.
+# So rho is multiplied, and `alive` divided, by `unit`, the power of two near one over the divisor:
+# this is exact, and both products fit single precision.
 _EXP_OF = 0  # exp(sigma score), unless the query is wide
 _RHO = 1
-_SCALED_RHO = 2  # rho times the power of two
-_ALIVE_OF = 3  # probability that a user reaches the rank, divided by it
+_SCALED_RHO = 2  # rho * unit
+_ALIVE_OF = 3  # probability that a user reaches the rank, / (value of the best list * unit)
 _PHI_OF = 4
-_PLACE = 5  # 0, 1, 2, ...
+_PLACE = 5  # the rank: 0, 1, 2, ...
 _GRAD_OF, _HESS_OF = 6, 7  # sums over pairs
 _N_ROWS = 8
 
 
 class _Lower(NamedTuple):
-    """The document that is compared with a tile. Its rank counts from the tile."""
+    """The document that is compared with a tile. Its rank is relative to the first of the tile."""
 
     rank: float
     rho: float
@@ -47,7 +47,7 @@ class _Lower(NamedTuple):
 
 
 def _make(longest, tables, real):
-    """`ranks` of queries of up to `longest` documents, and float64 scores by rank."""
+    """Workspace for up to `longest` documents: `ranks` of dtype `real`, and float64 scores."""
     ranks = np.zeros((_N_ROWS, max(longest, FIELD, len(tables.phi))), real)
     ranks[_PHI_OF, : len(tables.phi)] = tables.phi
     ranks[_PLACE] = np.arange(ranks.shape[1])
@@ -58,8 +58,8 @@ def _make(longest, tables, real):
 def _sweep(tile, n_blocks, lower, norm):
     """Compare one document with the documents of a tile that rank above it.
 
-    Returns its gradient and hessian, and the sum of the pulls; adds those of the others to the
-    tile.
+    Returns its gradient and hessian, and the sum of the pulls (see `tiles`); adds the gradients
+    and hessians of the documents of the tile to the tile.
     """
     zero, one = norm.zero, norm.one
     rho, phi, exp = lower.rho, lower.phi, lower.exp
@@ -91,10 +91,10 @@ def _sweep(tile, n_blocks, lower, norm):
 
 @subroutine()
 def _sweep_wide(tile, low, n, score, lower, sigma, norm):
-    """The same for a wide query: one exponential per pair.
+    """As `_sweep`, for a wide query (see `tiles.Scale`): one exponential per pair.
 
-    The `n` documents above are those from rank `low` on. Scores are in double precision, since
-    single precision cannot tell scores apart that are far from 0.
+    The first `n` documents of the tile, which starts at rank `low`, rank above. Scores are in
+    double precision, since single precision may round different scores far from 0 to one.
     """
     zero, one = norm.zero, norm.one
     rho, phi = lower.rho, lower.phi
@@ -124,7 +124,7 @@ def _sweep_wide(tile, low, n, score, lower, sigma, norm):
 
 @subroutine()
 def _load(tile, low, size, ranks, score):
-    """Fill a tile with the documents from rank `low` on."""
+    """Fill a tile with `size` documents from rank `low` on."""
     end = tiles.padded(size, LANES)
     tiles.load_row(tile, EXP, ranks, _EXP_OF, low, size, end, 1.0)
     tiles.load(tile, SCORE, score, low, size, end, 0.0)
@@ -150,11 +150,11 @@ def _compare(tile, low, size, n, ranks, score, scale, pulls):
         rho, scaled_rho = ranks[_RHO, r], ranks[_SCALED_RHO, r]
         phi, exp = ranks[_PHI_OF, r], ranks[_EXP_OF, r]
         if scale.wide:
-            far = _Lower(rank, rho, scaled_rho, phi, exp, score[r])
-            grad, hess, pull = _sweep_wide(tile, low, n_above, score, far, sigma, norm)
+            precise = _Lower(rank, rho, scaled_rho, phi, exp, score[r])
+            grad, hess, pull = _sweep_wide(tile, low, n_above, score, precise, sigma, norm)
         else:
-            near = _Lower(rank, rho, scaled_rho, phi, exp, real(score[r]))
-            grad, hess, pull = _sweep(tile, (n_above + LANES - 1) // LANES, near, norm)
+            rounded = _Lower(rank, rho, scaled_rho, phi, exp, real(score[r]))
+            grad, hess, pull = _sweep(tile, (n_above + LANES - 1) // LANES, rounded, norm)
         ranks[_GRAD_OF, r] += grad
         ranks[_HESS_OF, r] += hess
         pulls += pull
@@ -163,10 +163,10 @@ def _compare(tile, low, size, n, ranks, score, scale, pulls):
 
 @subroutine()
 def _fill(codes, order, start, n, stop, inverse, ranks):
-    """Fill in the documents of a query by rank; clear the sums.
+    """Fill in the documents of a query by rank, and set the sums to 0.
 
-    `stop` is rho by code. Returns the number of ranks that a user reaches with a probability that
-    is not negligible.
+    `stop` is rho by code. Returns the number of ranks that a user reaches with a probability,
+    divided by the value of the best list, above _NEGLIGIBLE.
     """
     _, power = math.frexp(inverse)
     unit = math.ldexp(1.0, tiles.least(power, _LARGEST_POWER))
@@ -182,7 +182,7 @@ def _fill(codes, order, start, n, stop, inverse, ranks):
 
 @kernel()
 def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
-    """Fill in the gradients of queries; `work` is `ranks`, scores by rank, and a tile."""
+    """Fill in the gradients of queries; `work` is the arrays of `_make`, and a tile."""
     codes, order, scores, inverse, weight = lists
     grad, hess, totals = out
     ranks, score, tile = work

@@ -5,10 +5,11 @@ first position, a pair of a clicked document i and a document j that was not cli
 
     |delta_ij| / (t+_i t-_j),
 
-where delta_ij is the change of the metric by a swap. The next t follow from costs: the cost of a
-row is the sum of the costs of its pairs, each divided by the t of the other document.
+where delta_ij is the change of the metric by a swap. The next t+ and t- follow from costs: the cost
+of a row is the sum over its pairs of |delta_ij| log(1 + exp(-sigma (s_i - s_j))), each divided by
+t-_j if the row is i, and by t+_i if it is j.
 
-`quadratic_lambdas` loops over the pairs. Here are the parts that plain LambdaRank does not have.
+`quadratic_lambdas` loops over the pairs. This file has the parts that plain LambdaRank lacks.
 """
 
 import math
@@ -24,11 +25,12 @@ from skrank._kernels.tiles import EXP, FIELD, GRAD, HESS, SCORE
 _SKIP, _COST = (np.uint64((buckets.FIELDS + i) * FIELD) for i in range(2))
 FIELDS = buckets.FIELDS + 2
 
-_SERIES = tuple(np.float32(2 / (2 * k + 1)) for k in range(7, -1, -1))  # highest power first
+# coefficients 2 / (2 k + 1) of 2 atanh(z) = 2 (z + z^3 / 3 + ...), highest power first
+_SERIES = tuple(np.float32(2 / (2 * k + 1)) for k in range(7, -1, -1))
 
 
-# More rows of the array `slots` of `buckets`: 1 / t+, 1 / t-, and the cost of the pairs in which
-# the document is the better one, and in which it is the worse one.
+# More rows of the array `slots` of `buckets`: 1 / t+, 1 / t-, the cost of the pairs in which the
+# document was clicked, and the cost of the pairs in which it was not.
 CLICK, SKIP, CLICKED, SKIPPED = (buckets.N_ROWS + i for i in range(4))
 N_ROWS = buckets.N_ROWS + 4
 
@@ -38,12 +40,12 @@ class Clicks(NamedTuple):
 
     click: np.ndarray  # 1 / t+
     skip: np.ndarray  # 1 / t-
-    clicked: np.ndarray  # filled in: cost of the pairs in which the row is the clicked document
-    skipped: np.ndarray  # filled in: cost of the pairs in which the row is the other document
+    clicked: np.ndarray  # output: cost of the pairs in which the row was clicked
+    skipped: np.ndarray  # output: cost of the pairs in which the row was not clicked
 
 
 def _log1p_single(u):
-    # the series of 2 atanh(u / (2 + u)): without a call, so that loops run in SIMD
+    # log(1 + u) = 2 atanh(u / (2 + u)), as a series: a call of log1p would prevent SIMD
     z = u / (np.float32(2) + u)
     square = z * z
     total = np.float32(0)
@@ -58,10 +60,10 @@ _log1p = by_precision(_log1p_single, lambda u: math.log1p(u))
 
 @subroutine(fastmath=True)
 def sweep(tile, n_blocks, limit, better, click, sigma, norm):
-    """Compare one better document with the worse documents of a tile.
+    """Compare one clicked document, `better`, with the documents of a tile, which were not clicked.
 
-    Returns the gradient, hessian and cost of the better document; adds those of the others to the
-    tile.
+    Returns the gradient, hessian and cost of `better`; adds the gradients, hessians and costs of
+    the other documents to the tile. `click` is 1 / t+ of `better`.
     """
     zero, one = norm.zero, norm.one
     grad, hess, cost = zero, zero, zero
@@ -89,7 +91,7 @@ def sweep(tile, n_blocks, limit, better, click, sigma, norm):
 
 @subroutine()
 def sweep_wide(tile, part, exact, limit, better, click, sigma, norm):
-    """The same for a wide query: one exponential per pair, of scores in double precision."""
+    """As `sweep`, for a wide query (see `tiles.Scale`): one exponential per pair, in float64."""
     grad, hess, cost = norm.zero, norm.zero, norm.zero
     for lane in range(np.uint64(part.size)):
         t = np.uint64(lane)
@@ -116,7 +118,7 @@ def sweep_wide(tile, part, exact, limit, better, click, sigma, norm):
 
 @subroutine()
 def clear(clicks, start, stop):
-    """Fill in zeros: for a query of weight 0, or without documents to tell apart."""
+    """Set the costs of a query to 0, if it has the weight 0 or all its orders are equal."""
     if clicks is not None:
         clicks.clicked[start:stop] = 0
         clicks.skipped[start:stop] = 0
@@ -124,7 +126,7 @@ def clear(clicks, start, stop):
 
 @subroutine()
 def gather(clicks, start, n, places, slots):
-    """Read the factors of the documents of a query, and set their costs to 0."""
+    """Copy 1 / t+ and 1 / t- of the documents of a query into `slots`, and set their costs to 0."""
     if clicks is not None:
         click, skip = clicks.click, clicks.skip
         for i in range(n):
@@ -135,7 +137,7 @@ def gather(clicks, start, n, places, slots):
 
 @subroutine()
 def scatter(clicks, start, n, places, slots, weight):
-    """Fill in the costs of the rows of a query."""
+    """Copy the costs of the documents of a query, times its weight, from `slots` to its rows."""
     if clicks is not None:
         clicked, skipped = clicks.clicked, clicks.skipped
         for i in range(n):
@@ -146,12 +148,12 @@ def scatter(clicks, start, n, places, slots, weight):
 
 @subroutine()
 def load(tile, low, size, end, slots):
-    """Fill the fields of a tile that plain LambdaRank does not have."""
+    """Fill the fields of a tile that plain LambdaRank lacks."""
     tiles.load_row(tile, _SKIP, slots, SKIP, low, size, end, 0.0)
     tiles.fill(tile, _COST, end, 0.0)
 
 
 @subroutine()
 def collect(tile, low, size, slots):
-    """Add the costs in a tile to those of its documents."""
+    """Add the costs in a tile to the costs in `slots`."""
     tiles.collect_row(tile, _COST, low, size, slots, SKIPPED)

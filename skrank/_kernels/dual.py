@@ -1,24 +1,25 @@
 """The distribution of maximum entropy under linear conditions, by Newton's method on its dual.
 
-Each row n of p is a distribution over the columns i. Of all p with given sums of columns and a
-given <slope, p>, the entropy is largest for p[n, i] ~ exp(x[i] + mu slope[n, i]). x and mu minimise
-the dual, a convex function of as many unknowns as there are columns, since x = 0 for the first
-column.
+Each row n of p is a distribution over the columns i. Of all p with given column sums and a given
+<slope, p> = bound, the entropy is largest for p[n, i] ~ exp(x[i] + mu slope[n, i]), with x[0] = 0.
+The other x and mu minimise the dual, a convex function:
+
+    sum_n log sum_i exp(x[i] + mu slope[n, i]) - sum_i counts[i] x[i] - mu bound.
 """
 
 import numpy as np
 
 from skrank._kernels.jit import subroutine
 
-TOLERANCE = 1e-10  # of <slope, p> relative to its range, and of the sums of columns
-_MOST_NEWTON = 80  # steps
+TOLERANCE = 1e-10  # largest error of <slope, p> relative to its range, and of column sums
+_MOST_NEWTON = 80  # most Newton steps
 
 
 @subroutine()
 def _dual(slope, counts, bound, x, p, gradient, hessian):
-    """The dual function at `x`, whose last entry is mu. Fills in `p`, gradient and hessian.
+    """The dual function at (x[1], x[2], ..., mu), passed as `x`. Fills in p, gradient and hessian.
 
-    `slope` is relative to its first column; <slope, p> must be `bound`.
+    The first column of `slope` was subtracted from all columns, and is thus 0.
     """
     n_ranks, n = slope.shape
     mu = x[n - 1]
@@ -63,7 +64,10 @@ def _dual(slope, counts, bound, x, p, gradient, hessian):
 
 @subroutine()
 def _newton_step(gradient, hessian, step):
-    """Solve hessian @ step = -gradient by Cholesky's method, after scaling the diagonal to 1."""
+    """Solve hessian @ step = -gradient by Cholesky's method, after scaling the diagonal to 1.
+
+    `ridge` is added to the diagonal, and raised until the matrix is positive definite.
+    """
     n = len(gradient)
     scale = np.empty(n)
     for i in range(n):
@@ -109,8 +113,9 @@ def _newton_step(gradient, hessian, step):
 def most_random(slope, counts, bound, precision, x, p):
     """Fill in the `p` of maximum entropy with the column sums `counts` and <slope, p> = `bound`.
 
-    Returns whether there is such a p. The search starts at `x`. If there is one, the dual is never
-    below its entropy, and so not negative.
+    Returns whether it was found, with errors of <slope, p> up to `precision`. The search starts at
+    `x`. If such a p exists, the dual is nowhere below its entropy: a negative dual proves that
+    there is none.
     """
     n_ranks, n = slope.shape
     gradient, hessian = np.empty(n), np.empty((n, n))

@@ -1,4 +1,4 @@
-"""Distributions of grades over ranks: those of maximum entropy for a given mean of a metric.
+"""Distributions of grades over ranks with maximum entropy, for a given expected value of a metric.
 
 The grade at rank n has the distribution p[n], independent of the other ranks. So the expected sum
 of a quadratic metric is
@@ -17,7 +17,7 @@ import numpy as np
 from skrank._kernels.dual import TOLERANCE, most_random
 from skrank._kernels.jit import kernel, subroutine
 
-_END = 1e-5  # targets are this part of the range away from its ends, where exponents diverge
+_END = 1e-5  # least distance of targets from the ends of the range, as a share: mu diverges there
 _FLAT = 1e-12  # relative range of sums below which all lists have the same sum
 _MOST_STEPS = 300
 _MEMORY = 5  # window of the non-monotone line search
@@ -29,9 +29,9 @@ class _Form(NamedTuple):
 
     counts: np.ndarray  # number of documents of each column
     gain: np.ndarray  # by column
-    worth: np.ndarray  # by columns
-    u: np.ndarray  # by rank
-    w: np.ndarray  # by rank
+    worth: np.ndarray  # by column of the upper and of the lower document of a pair
+    u: np.ndarray  # weight of a document by rank
+    w: np.ndarray  # weight of pairs by the rank of their lower document
 
 
 @subroutine()
@@ -73,10 +73,11 @@ def _entropy(p):
 
 @subroutine()
 def _linearised(slope, p, target, x, work):
-    """Fill in ``work.ahead``, the solution for F linearised at `p`. Returns whether there is one.
+    """Fill in `ahead`, the solution for F linearised at `p`. Returns whether there is a solution.
 
-    If no distribution has the linear F that `target` asks for, a part of the way is asked for. `x`
-    is the solution of the dual of the last call, and becomes that of this call.
+    `target` is the column sums, the target minus F(p), and the range of F; `work` is a workspace
+    and `ahead`. If no distribution reaches the target, a half, a quarter, ... of the difference is
+    tried. `x` is the dual solution of the previous call, and becomes the solution of this call.
     """
     counts, missing, width = target
     relative, ahead = work
@@ -108,10 +109,10 @@ def _linearised(slope, p, target, x, work):
 
 @subroutine()
 def _relaxation(p, ahead, before, step_before):
-    """Length of the step to `ahead`, by Barzilai and Borwein.
+    """Length of the step from `p` to `ahead`, by Barzilai and Borwein.
 
-    Steps of length 1 overshoot or converge slowly, since they ignore the curvature of F, which may
-    have either sign.
+    `before` is the p of the previous step, `step_before` its step of length 1. Steps of length 1
+    overshoot or converge slowly, since they ignore the curvature of F, which may have either sign.
     """
     square, product = 0.0, 0.0
     for r in range(p.shape[0]):
@@ -123,7 +124,7 @@ def _relaxation(p, ahead, before, step_before):
             product += weight * moved * (step_before[r, i] - step)
     length = square / product if product > 0.25 * square else 4.0
     length = max(length, 0.1)
-    if length > 1.0:  # beyond `ahead` probabilities may become negative: none may lose 9/10
+    if length > 1.0:  # no probability may fall by more than 9/10, so that all stay positive
         for r in range(p.shape[0]):
             for i in range(p.shape[1]):
                 step = ahead[r, i] - p[r, i]
@@ -133,8 +134,8 @@ def _relaxation(p, ahead, before, step_before):
 
 
 @subroutine()
-def _programme(form, target, width, x, p):
-    """Move `p` and `x` to the target.
+def _optimise(form, target, width, x, p):
+    """Sequential convex programming: move `p`, with its dual solution `x`, to F(p) = `target`.
 
     Returns F(p), the number of steps, and whether the steps converged to the target.
     """
@@ -183,7 +184,7 @@ def _programme(form, target, width, x, p):
 
 @subroutine()
 def _spread_evenly(counts, x, p):
-    """Fill in the distribution of maximum entropy for any F: the same at every rank."""
+    """Fill in the distribution of maximum entropy without a target: the same at every rank."""
     n_ranks, n = p.shape
     for i in range(n):
         x[i] = np.log(counts[i + 1] / counts[0]) if i + 1 < n else 0.0
@@ -195,14 +196,15 @@ def _spread_evenly(counts, x, p):
 def _solve(form, target, low, high, p):
     """Fill in `p`. Returns F(p), the number of steps, and whether the target was reached.
 
-    Near the ends of the range, a first long step can overshoot into a corner. Then the search
-    starts again, in stages; each stage leaves a quarter of the distance to the end.
+    Near an end of the range, a first long step can overshoot, so that steps do not converge. Then
+    the search starts again, with intermediate targets; each of them leaves a quarter of the
+    distance to the end.
     """
     x = np.empty(p.shape[1])
     _spread_evenly(form.counts, x, p)
     ahead, direct, steps = target, True, 0
     while True:
-        mean, more, done = _programme(form, ahead, high - low, x, p)
+        mean, more, done = _optimise(form, ahead, high - low, x, p)
         steps += more
         if ahead == target and (done or not direct):
             return mean, steps, done
@@ -218,7 +220,7 @@ def _solve(form, target, low, high, p):
 
 @subroutine()
 def _value_in_order(order, backwards, q, lists, above):
-    """Sum of the list with the documents of each column side by side."""
+    """Sum of a list in which equal grades are adjacent, in the `order` of columns or backwards."""
     counts, gain, worth, u, w = lists.counts, lists.gain, lists.worth, lists.u, lists.w
     for i in range(len(gain)):
         above[i] = 0.0
@@ -275,8 +277,8 @@ def _form_of(lists, q, active, n_ranks):
 def infer(first, last, indptr, lists, target, low, high, out):
     """Fill in the distribution of each query, in rows ``indptr[q] .. indptr[q + 1] - 1``.
 
-    ``target[q]`` is a sum between ``low[q]`` and ``high[q]``; at the ends of this range, a target
-    just inside replaces it.
+    ``target[q]`` is a sum between ``low[q]`` and ``high[q]``; near the ends of this range, the
+    nearest target at a distance of _END * range replaces it.
     """
     p, mean, entropy, steps, done = out.p, out.mean, out.entropy, out.steps, out.done
     for q in range(first, last):
@@ -306,7 +308,7 @@ def infer(first, last, indptr, lists, target, low, high, out):
 def curve_errors(first, last, indptr, columns, p, relevant, error):
     """Fill in the root mean square of actual minus inferred precision, at relevant documents.
 
-    `columns` is the actual list; ``relevant[t, column]`` is whether a column is relevant under
+    `columns` is the actual list; ``relevant[t, column]`` is True if a column is relevant under
     threshold t. At the r-th relevant document the inferred precision is r / k, where r relevant
     documents are expected in the first k ranks; k is interpolated linearly.
     """

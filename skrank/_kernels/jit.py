@@ -4,10 +4,10 @@ Two decorators declare functions for numba: Python calls a `kernel`, and kernels
 `subroutine`. A declared function stays plain Python until a kernel that needs it is compiled, so
 that importing this package does not import numba.
 
-One rule says when that happens. A kernel declared with ``plain=True`` computes the same bits in
-plain Python, and runs as plain Python until it has seen many rows: to import numba takes half a
-second, to compile takes seconds. Any other kernel is compiled by its first call. With
-``SKRANK_COMPILE=1`` in the environment every kernel is compiled by its first call.
+A kernel declared with ``plain=True`` computes the same bits in plain Python. It runs as plain
+Python until it has processed many rows, since the import of numba takes half a second, and
+compilation takes seconds. Any other kernel is compiled by its first call. With ``SKRANK_COMPILE=1``
+in the environment every kernel is compiled by its first call.
 
 numba caches a function by the file that defines it, and does not notice when a function that the
 cached one calls is edited in another file. Therefore the cache folder is named after a digest of
@@ -28,7 +28,7 @@ from pathlib import Path
 
 import numpy as np
 
-# Plain Python takes some microseconds a row: on so few rows it costs less than numba's import.
+# Plain Python takes some microseconds per row: up to so many rows, less time than numba's import.
 _ROWS_OF_A_PLAIN_CALL, _ROWS_OF_ALL_PLAIN_CALLS = 10_000, 30_000
 
 MESSAGE = "skrank: compiling loops for this machine, once: some seconds (SKRANK_QUIET=1 hides this)"
@@ -37,12 +37,12 @@ _OPTIONS = {"nogil": True, "error_model": "numpy"}  # of `numba.njit`, for every
 _SOURCES = sorted(Path(__file__).parent.glob("*.py"))
 _BESIDE = Path(__file__).parent / "__pycache__"
 
-# Functions of plain Python that numba does not know yet, what compiled code calls in their place
-# (a function of types of arguments returns it), and options.
+# Subroutines that numba does not know yet: the function that plain Python calls; a function of the
+# types of arguments that returns the function that compiled code calls; and options of `overload`.
 _subroutines: list[tuple] = []
-_lock = threading.Lock()  # held while numba's configuration names the cache folder
+_lock = threading.Lock()  # held while numba's CACHE_DIR is set to the cache folder of skrank
 
-if hasattr(os, "register_at_fork"):  # else a child could inherit the lock from another thread
+if hasattr(os, "register_at_fork"):  # else a forked child could inherit a lock that stays locked
     os.register_at_fork(
         before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
     )
@@ -51,14 +51,14 @@ if hasattr(os, "register_at_fork"):  # else a child could inherit the lock from 
 def subroutine(*, fastmath=False, plain=None):
     """Declare a function that kernels call.
 
-    The function is inlined wherever it is called: around other calls numba counts references to
-    the arrays that are passed, and gradients of lists of 20 documents take twice as long.
+    The function is inlined wherever it is called. Otherwise numba counts references to the arrays
+    that are passed, and gradients of lists of 20 documents take twice as long.
 
     Parameters
     ----------
     fastmath : as in `numba.njit`
     plain : function, optional
-        What plain Python calls instead, with the same result.
+        Function that plain Python calls instead, with the same result.
     """
     options = _OPTIONS | {"fastmath": fastmath, "forceinline": True}
 
@@ -70,7 +70,7 @@ def subroutine(*, fastmath=False, plain=None):
 
 
 def by_precision(single, double):
-    """A function of one number that kernels call: `single` for float32, `double` for float64."""
+    """Function of one number for kernels: calls `single` for float32 and `double` for float64."""
 
     def choose(x):
         return (single if isinstance(x, np.float32) else double)(x)
@@ -86,28 +86,28 @@ def kernel(*, fastmath=False, plain=False):
     ----------
     fastmath : as in `numba.njit`
     plain : bool
-        Whether plain Python computes the same bits: then no sum is reordered, no integer of less
-        than 64 bits wraps around, and no function rounds its last digit differently.
+        True if plain Python computes the same bits: no sum is reordered, no integer of less than 64
+        bits wraps around, and all called functions round as in NumPy.
     """
     return lambda function: Kernel(function, _OPTIONS | {"fastmath": fastmath}, plain)
 
 
 class Kernel:
-    """A function that Python calls, as plain Python or compiled: see `kernel`."""
+    """A function that runs as plain Python or compiled: see `kernel`."""
 
     def __init__(self, function, options, plain):
         update_wrapper(self, function)
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         self.plain = np.errstate(all="ignore")(function) if plain else None
         self._function, self._options = function, options
-        self._dispatcher = None  # numba's, which compiles or loads machine code when it is called
-        self._rows = 0  # of all plain calls
+        self._dispatcher = None  # numba's dispatcher, which compiles or loads machine code on calls
+        self._rows = 0  # number of rows of all plain calls
 
     def __reduce__(self):
         return self.__qualname__
 
     def for_rows(self, n_rows):
-        """What to call on `n_rows` rows: `plain` while there have been few, else `compiled`."""
+        """`plain` as long as few rows have been processed, `n_rows` included; else `compiled`."""
         everything = os.environ.get("SKRANK_COMPILE", "0") not in ("", "0")
         if self.plain is None or self._dispatcher is not None or everything:
             return self.compiled
@@ -116,11 +116,11 @@ class Kernel:
         return self.plain if few else self.compiled
 
     def compiled(self, *arguments):
-        """Call the compiled function. Arguments of types that are new to it compile it again."""
+        """Call the compiled function. Each new tuple of argument types compiles it once more."""
         cache = _cache()
         try:
             dispatcher = self._dispatcher or self._dispatch(cache)
-            # by tuple of types of arguments; none under NUMBA_DISABLE_JIT
+            # machine code by tuple of argument types; missing under NUMBA_DISABLE_JIT
             compiled = getattr(dispatcher, "overloads", ())
             known = len(compiled)
             result = dispatcher(*arguments)
@@ -135,7 +135,7 @@ class Kernel:
     __call__ = compiled
 
     def _dispatch(self, cache):
-        """Make numba's dispatcher, unless another thread has just done so."""
+        """The dispatcher of numba, which the first thread makes that calls this."""
         import numba
 
         with _lock:
@@ -152,13 +152,13 @@ class Kernel:
 
 
 def _register_subroutines():
-    """Tell numba what compiled code calls in place of plain Python."""
+    """Pass `_subroutines` to numba, which calls their compiled functions from then on."""
     from numba.extending import overload
 
     while _subroutines:
         plain, compiled, options = _subroutines[-1]
         overload(plain, jit_options=options, strict=False)(compiled)
-        _subroutines.pop()  # at the end: an interrupt must not lose one
+        _subroutines.pop()  # after `overload`, so that an interrupt loses no subroutine
 
 
 def _njit(function, options, cache):
@@ -176,27 +176,27 @@ def _njit(function, options, cache):
 
 
 class _Cache:
-    """A folder of machine code. Files that differ from what was written are deleted first.
+    """A folder of machine code. Files whose checksum is not recorded are deleted at the start.
 
     Processes share the folder. They replace whole files and append whole lines to `checksums`; at
-    worst they compile a kernel once more than needed.
+    worst they compile a kernel once more than needed. `kernels` has the names of intact kernels.
     """
 
     def __init__(self, folder):
         """Raises OSError if files cannot be written to the folder, or deleted from it."""
         self.folder = folder
         self.check()
-        self._seen = {}  # time and size of each file whose checksum is known
+        self._seen = {}  # time and size of each file when its checksum was computed
         recorded = self._recorded()
         for path in self._files():
             if self._checksum(path) not in recorded:
                 path.unlink(missing_ok=True)
         names = {self._name(path) for path in self._files()}
         lost = {kernel for line, kernel in recorded.items() if line.partition(" ")[2] not in names}
-        self.kernels = set(recorded.values()) - lost  # those with all their machine code
+        self.kernels = set(recorded.values()) - lost
 
     def _recorded(self):
-        """Kernel of each checksum and name of a file."""
+        """Mapping from "checksum file", such as "0f3a99c1 sub/f.nbc", to the kernel of the file."""
         if not self._checksums.exists():
             return {}
         lines = self._checksums.read_text(errors="replace").splitlines()
@@ -208,13 +208,13 @@ class _Cache:
         tempfile.TemporaryFile(dir=self.folder).close()
 
     def record(self, kernel):
-        """Add the checksums of the files that were written since the last look."""
+        """Record the checksums of the files of `kernel`: all that are new or changed."""
         try:
             new = [path for path in self._files() if self._seen.get(path) != self._state(path)]
             with self._checksums.open("a") as file:
                 # the line break comes first, to end a line that was cut off
                 file.write("".join(f"\n{self._checksum(path)} {kernel}" for path in new))
-        except OSError:  # what has no checksum is compiled again by the next process
+        except OSError:  # the next process deletes files without a checksum, and compiles again
             return
 
     @property
@@ -222,7 +222,7 @@ class _Cache:
         return self.folder / "checksums"
 
     def _files(self):
-        """An index for each function, and machine code for each tuple of argument types."""
+        """numba's files: an index (nbi) per function, machine code (nbc) per tuple of types."""
         return [path for kind in ("nbi", "nbc") for path in self.folder.rglob(f"*.{kind}")]
 
     @staticmethod
@@ -231,7 +231,7 @@ class _Cache:
         return found.st_mtime_ns, found.st_size
 
     def _checksum(self, path):
-        """Checksum and name of a file."""
+        """Text "checksum file" of a file."""
         self._seen[path] = self._state(path)
         return f"{zlib.crc32(path.read_bytes()):08x} {self._name(path)}"
 
@@ -249,7 +249,7 @@ def _cache():
     for parent in _parents():
         try:
             if parent == _BESIDE and not (parent / name).exists():
-                for old in parent.glob("skrank-*"):  # of sources that were replaced since
+                for old in parent.glob("skrank-*"):  # caches of other versions of the sources
                     shutil.rmtree(old, ignore_errors=True)
             return _Cache(parent / name)
         except OSError as error:
@@ -259,7 +259,7 @@ def _cache():
 
 
 def _parents():
-    """Where the cache may be: in the folder that numba is told, beside the sources, at home."""
+    """Folders for the cache, best first: NUMBA_CACHE_DIR, beside the sources, the user's cache."""
     import numba
 
     if numba.config.CACHE_DIR:
@@ -271,7 +271,7 @@ def _parents():
 
 @lru_cache(maxsize=1)
 def _announce():
-    """Say once why the first use of an installation takes seconds."""
+    """Print once why the first use after installation takes seconds."""
     if os.environ.get("SKRANK_QUIET", "0") in ("", "0"):
         print(MESSAGE, file=sys.stderr, flush=True)
 

@@ -1,4 +1,4 @@
-"""Turn labels into codes, count codes, and build lists that are the best possible."""
+"""Encode labels as small integers, count them, and build or sum the best list of each query."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from skrank._kernels.jit import kernel, subroutine
 
 
 class QGains(NamedTuple):
-    """What weights of the Q-measure depend on."""
+    """Parameters of the weights of the Q-measure (Sakai, NTCIR-4, 2004)."""
 
     gain: np.ndarray  # by code
     beta: float
@@ -17,9 +17,9 @@ class QGains(NamedTuple):
 
 @kernel(plain=True)
 def encode_grades(first, last, indptr, labels, unjudged, codes):
-    """Fill in the codes of labels that are whole numbers below `unjudged`; NaN becomes `unjudged`.
+    """Fill in codes: whole labels below `unjudged` are their own code; NaN has the code `unjudged`.
 
-    Returns whether there are other labels. The loop has no branches, so that it runs in SIMD.
+    Returns True if there are other labels. The loop has no branches, so that it runs in SIMD.
     """
     start, stop = indptr[first], indptr[last]
     given, target = labels[start:stop], codes[start:stop]
@@ -53,13 +53,13 @@ def count_unknown(first, last, indptr, lists, unjudged, counts):
             counts[q] += ranked[row] >= unjudged
 
 
-# Best lists hold equal codes side by side. Where there are too many codes to be counted, kernels
-# named *_of_lists read the lists themselves and give the same bits.
+# In best lists equal codes are adjacent. If there are too many codes for a table of counts, kernels
+# named *_of_lists read the lists themselves. They return the same bits.
 
 
 @kernel(plain=True)
 def arrange(first, last, indptr, counts, best_first, ranked):
-    """Fill `ranked` with the codes of each query in the order `best_first`, until it is full."""
+    """Fill `ranked`, which may be cut below the last rank, with codes in the order `best_first`."""
     for q in range(first, last):
         row, stop = indptr[q], indptr[q + 1]
         for code in best_first:
@@ -80,11 +80,7 @@ def end_of_run(ordered, low, stop):
 
 @kernel(plain=True)
 def sum_runs(first, last, indptr, ordered, value, totals):
-    """Fill in the sum of a value per code over the documents of each query.
-
-    Equal codes stand side by side in `ordered`. As from counts, each run adds its length times the
-    value.
-    """
+    """Fill in the sum of ``value[code]`` over each query. Equal codes are adjacent in `ordered`."""
     for q in range(first, last):
         total = 0.0
         low, stop = indptr[q], indptr[q + 1]
@@ -95,12 +91,47 @@ def sum_runs(first, last, indptr, ordered, value, totals):
         totals[q] = total
 
 
-# The weight of a rank of the Q-measure is one over rank + beta * cumulated gain of the best list.
+# The sum of a best list, in which each code adds its gain times the weights of its ranks:
+# ``before[r]``, with r up to the length of the longest list, sums the weights of the ranks above r.
+
+
+@kernel(plain=True)
+def ideals(first, last, indptr, counts, best_first, gain, before, out):
+    """Fill in the sum of the best list, from the number of documents of each query and code."""
+    for q in range(first, last):
+        total, rank = 0.0, 0
+        for code in best_first:
+            total += (before[rank + counts[q, code]] - before[rank]) * gain[code]
+            rank += counts[q, code]
+        out[q] = total
+
+
+@kernel(plain=True)
+def ideals_of_lists(first, last, indptr, best, gain, before, out):
+    """As `ideals`, with the same bits, from the best lists, for codes too many to count.
+
+    ``best[row]`` is the code of a document; the documents of a code are adjacent.
+    """
+    for q in range(first, last):
+        total = 0.0
+        start, stop = indptr[q], indptr[q + 1]
+        low = start
+        while low < stop:
+            high = end_of_run(best, low, stop)
+            total += (before[high - start] - before[low - start]) * gain[best[low]]
+            low = high
+        out[q] = total
+
+
+# The weight of rank r in the Q-measure is 1 / (r + beta * cumulated gain of the best list at r).
 
 
 @subroutine()
 def _weigh_run(low, high, above, step, weights):
-    """Fill in the weights of a run of equal codes. Returns the denominator at its end."""
+    """Fill in the weights of a run of equal codes. Returns the denominator at its end.
+
+    `above` is the denominator above the run; each document adds `step` = 1 + beta * gain to it.
+    """
     for row in range(low, high):
         weights[row] = 1.0 / (above + step * (row - low + 1))
     return above + step * (high - low)

@@ -5,9 +5,11 @@ weight
 
     |G_a - G_b| (fall_a - fall_b + step_(b-a) stretch_b + even_b).
 
-`fall` is the discount of the metric, so that fall_a - fall_b is what a swap changes; ``step[i]`` is
-the difference of d between ranks that are i apart. `stretch` and `even` serve a cut-off: the steps
-above a rank b sum to d_1 - d_b, and, if b is below the cut-off, to d_1 after they are stretched.
+`fall` is the discount d with 0 below the cut-off, so that |G_a - G_b| (fall_a - fall_b) is the
+change of the metric by a swap; ndcg_loss2 has `fall` = 0. ``step[i]`` = mu (d(i) - d(i + 1)) is for
+ranks that are i apart. The steps between rank b and all ranks above sum to mu (d_1 - d_b). If b is
+below the cut-off, stretch_b and even_b are such that they sum to mu d_1. Else stretch_b = 1 and
+even_b = 0.
 
 Lower documents are put into tiles in rank order, so that the steps of one upper document are
 contiguous, too.
@@ -21,7 +23,7 @@ from skrank._kernels import tiles
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
 
-LANES = 8  # documents per SIMD step; tiles are padded to a multiple
+LANES = 8  # documents per SIMD step; tiles are padded to a multiple of it
 _GAIN, _FALL, _STRETCH, _EVEN = (np.uint64((OTHERS + i) * FIELD) for i in range(4))
 _FIELDS = OTHERS + 4
 
@@ -29,13 +31,13 @@ _FIELDS = OTHERS + 4
 # Rows of the array `ranks`, in the precision of pairs, by rank.
 _EXP_OF = 0  # exp(sigma score), unless the query is wide
 _GAIN_OF, _FALL_OF, _STRETCH_OF, _EVEN_OF = 1, 2, 3, 4
-_PLACE = 5  # 0, 1, 2, ...
+_PLACE = 5  # the rank: 0, 1, 2, ...
 _GRAD_OF, _HESS_OF = 6, 7  # sums over pairs
 _N_ROWS = 8
 
 
 class LambdaLossWeights(NamedTuple):
-    """Tables of the weights of pairs."""
+    """Tables of the weights of pairs: see the top of this file."""
 
     gain: np.ndarray  # by code
     fall: np.ndarray  # by rank
@@ -45,17 +47,17 @@ class LambdaLossWeights(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Documents in a tile, and those that are compared with them."""
+    """Ranks of the documents in a tile: low .. low + size - 1. Upper ranks are 0 .. last - 1."""
 
-    low: int  # first rank in the tile
+    low: int
     size: int
-    last: int  # rank behind the last upper document
+    last: int
 
 
 class _Upper(NamedTuple):
     """The document that is compared with a tile."""
 
-    rank: float  # counts from the tile; -1 if the document is above the tile
+    rank: float  # relative to the first rank of the tile; -1 if the document is above the tile
     gain: float
     fall: float
     exp: float
@@ -63,9 +65,9 @@ class _Upper(NamedTuple):
 
 
 def _make(longest, tables, real):
-    """`ranks` of queries of up to `longest` documents, float64 scores by rank, and steps.
+    """Workspace for up to `longest` documents: `ranks` of dtype `real`, float64 scores, and steps.
 
-    The step between ranks that are i apart is at FIELD + i.
+    The step between ranks that are i apart is at index FIELD + i.
     """
     ranks = np.zeros((_N_ROWS, max(longest, FIELD)), real)
     for row, table in (
@@ -82,10 +84,11 @@ def _make(longest, tables, real):
 
 @subroutine(fastmath=True)
 def _sweep(tile, step, near, begin, end, upper, norm):
-    """Compare one document with the documents of a tile that rank below it.
+    """Compare one document with the documents in the lanes begin .. end - 1 that rank below it.
 
     ``step[near + lane]`` is the step to the document in `lane`. Returns the gradient and hessian of
-    the upper document, and the sum of the pulls; adds those of the others to the tile.
+    the upper document, and the sum of the pulls (see `tiles`); adds the gradients and hessians of
+    the documents of the tile to the tile.
     """
     zero, exp = norm.zero, upper.exp
     grad, hess, total = zero, zero, zero
@@ -112,10 +115,10 @@ def _sweep(tile, step, near, begin, end, upper, norm):
 
 @subroutine()
 def _sweep_wide(tile, step, near, begin, part, score, upper, scale):
-    """The same for a wide query: one exponential per pair.
+    """As `_sweep`, for a wide query (see `tiles.Scale`): one exponential per pair.
 
-    The lower documents are those from lane `begin` on. Scores are in double precision, since single
-    precision cannot tell scores apart that are far from 0.
+    Scores are in double precision, since single precision may round different scores far from 0 to
+    one.
     """
     sigma, norm = scale.sigma, scale.norm
     grad, hess, total = norm.zero, norm.zero, norm.zero
@@ -140,7 +143,7 @@ def _sweep_wide(tile, step, near, begin, part, score, upper, scale):
 
 @subroutine()
 def _load(tile, low, size, ranks, score):
-    """Fill a tile with the documents from rank `low` on."""
+    """Fill a tile with `size` documents from rank `low` on."""
     end = tiles.padded(size, LANES)
     tiles.load_row(tile, EXP, ranks, _EXP_OF, low, size, end, 1.0)
     tiles.load(tile, SCORE, score, low, size, end, 0.0)
@@ -181,7 +184,7 @@ def _compare(tile, part, ranks, score, step, scale, pulls):
 
 @subroutine()
 def _fill(codes, order, start, n, gain, inverse, ranks):
-    """Fill in the normalised gains of a query by rank; clear the sums."""
+    """Fill in the normalised gains of a query by rank, and set the sums to 0."""
     for r in range(n):
         ranks[_GAIN_OF, r] = inverse * gain[codes[start + order[start + r]]]
         ranks[_GRAD_OF, r], ranks[_HESS_OF, r] = 0, 0

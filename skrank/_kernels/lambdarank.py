@@ -1,7 +1,4 @@
-"""Parts of LambdaRank that are the same for all families of metrics.
-
-Gradients from pairs of neighbours read `changes`, which `quadratic.adjacent_deltas` defines.
-"""
+"""LambdaRank for all families of metrics: pairs of adjacent ranks, and normalised gradients."""
 
 import math
 from typing import NamedTuple
@@ -13,7 +10,7 @@ from skrank._kernels.jit import kernel
 
 
 class _Workspace(NamedTuple):
-    """Sums over pairs by position, and all positions."""
+    """Sums over pairs by position; ``position[i]`` is i, as `tiles.write` needs it."""
 
     grad: np.ndarray
     hess: np.ndarray
@@ -22,7 +19,7 @@ class _Workspace(NamedTuple):
 
 @kernel()
 def normalise(first, last, indptr, out):
-    """Scale the gradients of each query from the sum of their sizes to its logarithm."""
+    """Multiply the gradients of each query by log2(1 + t) / t, where t is ``out.totals[q]``."""
     totals, grad, hess = out.totals, out.grad, out.hess
     for q in range(first, last):
         if totals[q] > 0:
@@ -34,7 +31,7 @@ def normalise(first, last, indptr, out):
 
 @kernel()
 def _neighbours(first, last, indptr, lists, changes, pairs, work, out):
-    """Fill in the gradients of queries."""
+    """As `neighbours`, with a workspace."""
     order, all_scores, weight = lists.order, lists.scores, lists.weight
     out_grad, out_hess, totals = out.grad, out.hess, out.totals
     grad, hess, position = work.grad, work.hess, work.position
@@ -65,7 +62,11 @@ def _neighbours(first, last, indptr, lists, changes, pairs, work, out):
 
 
 def neighbours(first, last, indptr, lists, changes, pairs, out):
-    """Fill in LambdaRank gradients from pairs of neighbours in the order."""
+    """Fill in LambdaRank gradients from pairs of adjacent ranks.
+
+    ``changes[row]`` is for the ranks r = row - indptr[q] and r + 1: see
+    `quadratic.adjacent_deltas`.
+    """
     longest = int(np.diff(indptr[first : last + 1]).max())
     work = _Workspace(np.empty(longest), np.empty(longest), np.arange(longest))
     _neighbours(first, last, indptr, lists, changes, pairs, work, out)

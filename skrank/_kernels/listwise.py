@@ -7,8 +7,8 @@ With the weight w of the query, r_i = s_i - t_i for score and target, and the me
     centred by query         w sum_i (r_i - m)^2 / 2   w (r_i - m)        w (1 - 1 / n)
     softmax cross-entropy    -w sum_i p_i log(c_i)     w (c_i - p_i)      w c_i (1 - c_i)
 
-where p_i is the share of document i in the gains of the query, c_i = exp(s_i) / sum_j exp(s_j), and
-the hessian is the diagonal of the second derivatives.
+where p_i = gain_i / sum_j gain_j, c_i = exp(s_i) / sum_j exp(s_j), and the hessian is the diagonal
+of the second derivatives.
 """
 
 import math
@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels.draws import STEP, mix, uniform
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.powers import LONGEST_DOUBLE, power
+from skrank._kernels.ranking import STEP, mix, uniform
 
 _BITS = math.log2(math.e)  # exp(s) = 2^(_BITS s)
-_MOST = LONGEST_DOUBLE - 1.0  # 2^-x is 0 for larger x
+_MOST = LONGEST_DOUBLE - 1.0  # 2^-x counts as 0 for larger x
 
 
 class Listwise(NamedTuple):
@@ -33,15 +33,15 @@ class Listwise(NamedTuple):
 
 
 class RandomGains(NamedTuple):
-    """Random numbers that are added to gains, if `on`."""
+    """Random numbers in [0, 1) that are added to gains if `on` is True."""
 
     on: bool
     seed: int
-    n_before: int  # number of rows before row 0
+    n_before: int  # number of rows of the data set before row 0 of this block
 
 
 class ListwiseGradients(NamedTuple):
-    """Filled in by kernels."""
+    """Output of kernels."""
 
     grad: np.ndarray
     hess: np.ndarray
@@ -102,7 +102,7 @@ def _exponentials(scores, start, n, highest, out):
 
 @kernel()
 def _softmax(first, last, indptr, lists, gain_of, random, work, out):
-    """Fill in gradients of rows and losses of queries; `work` is for gains and exponentials."""
+    """As `softmax`; `work` has one array for gains and one for exponentials."""
     codes, scores, weight = lists.codes, lists.scores, lists.weight
     grad, hess, losses = out.grad, out.hess, out.losses
     gain, exp = work
@@ -137,10 +137,9 @@ def _softmax(first, last, indptr, lists, gain_of, random, work, out):
 
 
 def softmax(first, last, indptr, lists, gain_of, random, out):
-    """Fill in gradients of rows and losses of queries; 0 in a query without a gain.
+    """Fill in gradients of rows and losses of queries; 0 for a query whose gains are all 0.
 
-    `gain_of` is by code. If `random.on`, a number in [0, 1) is added to each gain; it depends on
-    the seed and the row only.
+    `gain_of` is by code. `random` is `RandomGains`, whose numbers depend only on seed and row.
     """
     longest = int(np.diff(indptr[first : last + 1]).max())
     work = np.empty(longest), np.empty(longest)

@@ -1,7 +1,8 @@
 """Moments of metrics when the labels of a query are independent and random.
 
-``proba[row]`` is the distribution of the label of a row over codes. Below, e and m are the means of
-the gain of one document and of its square; gains are by code.
+``proba[row]`` is the distribution of the label of a row over codes. Below, e is the mean of the
+gain of one document, and m the mean of its squared gain. `form` is a `RandomGain`; its `gain` of a
+cascade metric is the probability that a document stops the user.
 
 All recursions are exact. They take one pass over the list, or over the pairs of two lists.
 """
@@ -24,7 +25,10 @@ def _mean(weights, table):
 
 @kernel(plain=True)
 def some_relevant(first, last, indptr, proba, no_gain, mass):
-    """Fill in the probability that a query has a document with a gain."""
+    """Fill in the probability that a query has a document with a gain.
+
+    ``no_gain[code]`` is 1 if the gain of a code is 0, else 0.
+    """
     for q in range(first, last):
         none = 1.0
         for row in range(indptr[q], indptr[q + 1]):
@@ -60,7 +64,7 @@ def linear(first, last, indptr, lists, form, out):
 
 @kernel(plain=True)
 def cascade(first, last, indptr, lists, form, out):
-    """Sum over ranks of weight times the probability to stop there.
+    """Sum over ranks of weight times the probability that the user stops there.
 
     The value from a rank on is V = weight * stop + (1 - stop) * V', where V' is the value from the
     next rank on; V' is independent of `stop`. The means of V and V**2 follow from the last rank up.
@@ -83,7 +87,7 @@ def cascade(first, last, indptr, lists, form, out):
 
 @subroutine()
 def _ratio(x, y):
-    """x / y, or 0 if y is 0: then a document stops all users, and x is 0, too."""
+    """x / y, or 0 if y is 0: then the document stops all users with certainty, and x is 0, too."""
     return x / y if y > 0.0 else 0.0
 
 
@@ -124,7 +128,7 @@ def cascade_product(first, last, indptr, lists, form, product):
         m = np.empty(n)
         rank_a = np.empty(n, np.int64)
         for i in range(n):
-            rank_a[i] = n_a  # below the list, or not in it
+            rank_a[i] = n_a  # unless the document is among the first n_a
             e[i] = _mean(proba[start + i], stop)
             m[i] = _mean(proba[start + i], square)
         reach = np.empty(n_a)
@@ -140,9 +144,8 @@ def cascade_product(first, last, indptr, lists, form, product):
         for r in range(n_b):
             item = order[1, start + r]
             f = 1.0 - e[item]
-            seen = _ratio(
-                e[item] - m[item], f
-            )  # mean of its stop, given that the other user passed it
+            # mean probability to stop one user, given that the document did not stop the other
+            seen = _ratio(e[item] - m[item], f)
             a = rank_a[item]
             here = e[item] * _weighted(reach, term, 0, a)
             if a < n_a:
@@ -174,7 +177,7 @@ def average_precision(first, last, indptr, lists, relevant, depth, ideal, out):
         for r in range(n):
             s = _mean(proba[start + order[start + r]], relevant)
             inside = r < retrieved[q] and r < depth
-            for c in range(r + 1, -1, -1):  # downwards: the state below is still the old one
+            for c in range(r + 1, -1, -1):  # downwards: entries c - 1 are still of the rank above
                 gain = c / (r + 1.0) if inside else 0.0
                 if c > 0:
                     vv_in = vv[c - 1] + 2.0 * gain * v[c - 1] + gain * gain * p[c - 1]

@@ -1,9 +1,10 @@
 """The normal distribution without calls and branches, so that loops over it run in SIMD.
 
-Distances y are in units in which the density is PEAK * 2^-(y^2); below, the density is without
-PEAK. Phi(-y) is the density times a ratio, which falls slowly from 1/2. In single precision the
-ratio is a polynomial in root - y, where root = sqrt(y^2 + 4 UNIT^2), which is also part of the
-bounds of Mills' ratio. In double precision it is a polynomial in (y - c) / (y + c).
+Distances y are in units of 1 / UNIT standard deviations, in which the density is PEAK * 2^-(y^2);
+below, "density" is 2^-(y^2). Phi(-y) is the density times a ratio, which falls slowly from 1/2. In
+single precision the ratio is a polynomial in root - y, where root = sqrt(y^2 + 4 UNIT^2), which
+also bounds Mills' ratio. In double precision it is a polynomial in (y - c) / (y + c) with c = 5
+UNIT.
 
 Errors compared with scipy's ndtr, which a test checks:
 
@@ -19,8 +20,8 @@ import numpy as np
 from skrank._kernels.jit import by_precision
 from skrank._kernels.powers import LONGEST, LONGEST_DOUBLE, power
 
-PEAK = 1 / math.sqrt(2 * math.pi)  # of the density
-UNIT = math.sqrt(0.5 / math.log(2))  # one standard deviation
+PEAK = 1 / math.sqrt(2 * math.pi)  # largest value of the density
+UNIT = math.sqrt(0.5 / math.log(2))  # one standard deviation, as a distance y
 
 # Polynomials of the ratio, highest powers first. In single precision by Remez' algorithm, with the
 # error weighted by the density, or by 1/1000 if the density is less; in double precision by
@@ -71,7 +72,7 @@ def _double(y):
     return (even + odd * t) * density, density, math.sqrt(square + 4.0 * UNIT**2)
 
 
-# Phi(-y), the density 2^-(y^2), and root, for 0 <= y <= `reach`.
+# normal(y) = Phi(-y), 2^-(y^2), root, for 0 <= y <= reach(y).
 normal = by_precision(_single, _double)
-# The distance from which on Phi(-y) counts as 0, in the precision of x.
+# reach(x) is the distance from which on Phi(-y) counts as 0, in the precision of x.
 reach = by_precision(lambda x: _REACH, lambda x: _REACH_DOUBLE)

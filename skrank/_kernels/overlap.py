@@ -1,7 +1,9 @@
-"""Compatibility: rank-biased overlap with the ideal ranking that is most like the list.
+"""Compatibility: the largest rank-biased overlap of the list with an ideal ranking.
 
-A relevant document at rank r, the i-th of the ideal ranking, is in both rankings from depth
-max(r, i) on. The ideal ranking orders documents by label and, within a label, as the list does.
+That ideal ranking orders documents by label and, within a label, as the list does. A relevant
+document at rank r of the list and rank i of the ideal ranking is in both down to every depth d from
+max(r, i) on. It adds p**(d-1)/d for each of these depths. C. Clarke, A. Vtyurina, M. Smucker,
+Assessing Top-k Preferences, TOIS 2021.
 """
 
 from typing import NamedTuple
@@ -9,27 +11,28 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.ranking import longest
 from skrank._kernels.strict import end_of_block
-from skrank._kernels.tiles import longest
 
 
 class Overlap(NamedTuple):
     """The ideal ranking and the weights of depths, for compatibility."""
 
     relevant: np.ndarray  # by code
-    better: np.ndarray  # by query and code: relevant documents of a higher label
-    total: np.ndarray  # by query: relevant documents
+    better: np.ndarray  # by query and code: number of relevant documents of a higher label
+    total: np.ndarray  # by query: number of relevant documents
     share: np.ndarray  # by depth, from 0: sum of p**(d-1)/d over depths of at most that
     weight: np.ndarray  # by depth, from 0: sum of p**(d-1)
-    normalize: bool
+    normalize: bool  # whether to divide by the overlap of the ideal ranking with itself
 
 
 @subroutine()
 def _block(above, size, count, before, depth, share, chance):
-    """Mean over the orders of `size` tied documents of what `count` of one label are worth.
+    """Mean, over the orders of `size` tied documents, of the sum of `count` documents of one label.
 
-    `chance[j]` is the probability that j of them stand above the current rank; `above` ranks are
-    above the block, and `before` documents above these `count` in the ideal ranking.
+    `above` documents rank above the block, and `before` documents rank above these `count` in the
+    ideal ranking. `chance[j]`, a workspace, is the probability that j of the `count` documents rank
+    above the current rank.
     """
     worth = 0.0
     chance[0] = 1.0
@@ -38,16 +41,16 @@ def _block(above, size, count, before, depth, share, chance):
     for step in range(size):
         rank = above + step + 1
         for j in range(min(step, count - 1), -1, -1):
-            here = chance[j] * (count - j) / (size - step)
-            worth += here * (share[depth] - share[max(rank, before + j + 1) - 1])
-            chance[j + 1] += here
-            chance[j] -= here
+            hit = chance[j] * (count - j) / (size - step)
+            worth += hit * (share[depth] - share[max(rank, before + j + 1) - 1])
+            chance[j + 1] += hit
+            chance[j] -= hit
     return worth
 
 
 @kernel(plain=True)
 def compat(first, last, indptr, lists, tables, inverse, out):
-    """Weighted mean over depths of the shared part, over that of the ideal ranking itself."""
+    """Fill in compatibility times `inverse`."""
     ranked, tied, relevant, share = lists.codes, lists.tied, tables.relevant, tables.share
     placed = np.zeros(len(relevant), np.int64)
     held = np.zeros(len(relevant), np.int64)

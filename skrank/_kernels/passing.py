@@ -1,32 +1,33 @@
-"""Probability that a user passes the first documents of a random order of tied documents.
+"""Probability that a user passes the first j documents of a random order of tied documents.
 
-For a block of tied documents, ``passes[j]`` is the mean of prod (1 - rho) over all sets of j
-documents. If all have the same rho, ``passes[j]`` is (1 - rho)^j. Two groups of documents are
-joined by
+A user passes a document with the probability 1 - rho. For a block of tied documents, ``passes[j]``
+is the mean of prod (1 - rho) over all sets of j documents. If all documents have the same rho,
+``passes[j]`` is (1 - rho)^j. For two groups of documents together,
 
     passes[j] = sum_k chance(k) passes_1[k] passes_2[j - k],
 
 where chance(k) is the hypergeometric probability that k of j documents are of the first group.
 
-All terms are positive, so no digits are lost. The terms fall quickly on both sides of the largest,
-so the sum is cut. And log passes[j] is smooth in j: where both j and the number of documents below
-exceed EXACT, it is computed at NODES places of a stretch and interpolated by a polynomial between;
-each stretch is twice as long as the one before. So a million documents take as long as thousands.
+All terms are positive, so nothing cancels. The terms fall quickly on both sides of the largest, so
+negligible terms are left out. log passes[j] is smooth in j: where j and the number of remaining
+documents exceed EXACT, it is computed at NODES points of an interval and interpolated by a
+polynomial between the points. Each interval is twice as long as the previous interval, so a million
+documents take as long as thousands.
 """
 
 import numpy as np
 
 from skrank._kernels.jit import subroutine
 
-EXACT = 1024
-NODES = 20  # with so many, the interpolation is exact up to rounding
-_NEGLIGIBLE = 1e-18  # share of a sum that double precision does not hold
-_HUGE = 1e290  # sums stop before they overflow
+EXACT = 1024  # up to so many documents, there is no interpolation
+NODES = 20  # with so many points, the interpolation is exact up to rounding
+_NEGLIGIBLE = 1e-18  # relative size of terms that are lost to rounding
+_HUGE = 1e290  # sums stop here, before they overflow
 
 
 @subroutine()
 def _rises(k, j, n, m, passes, other):
-    """Whether the term of k + 1 is larger than the term of k."""
+    """Whether the term of k + 1 is larger than the term of k: see `_join_at`."""
     up = (n - k) * (j - k) * passes[k + 1]
     return up > (k + 1.0) * (m - j + k + 1.0) * passes[k] * other
 
@@ -40,11 +41,11 @@ def _is_end(chance, chances, term, total):
 
 @subroutine()
 def _join_at(j, start, n, m, passes, other, powers):
-    """``passes[j]`` of two joined groups, and the k of its largest term, sought from `start` on.
+    """``passes[j]`` of two groups together, and the k of the largest term, near `start`.
 
     The first group has n documents and the given `passes`, the second m documents with 1 - rho =
-    `other`, whose powers are `powers`. The chance of the largest term is set to 1, and the sum is
-    divided by the sum of all chances.
+    `other` and its `powers`. chance(k) is relative to the chance of the largest term, and the
+    sum is divided by the sum of all relative chances.
     """
     low, high = max(0, j - m), min(j, n)
     top = min(max(start, low), high)
@@ -73,7 +74,7 @@ def _join_at(j, start, n, m, passes, other, powers):
 
 @subroutine()
 def _interpolate(first, last, places, logs, out):
-    """Fill ``out[first:last]`` from logarithms at some places, by the barycentric formula."""
+    """Fill ``out[first:last]`` from logarithms at NODES places, by barycentric interpolation."""
     weights = np.empty(NODES)
     width = float(last - first)
     for i in range(NODES):
@@ -95,7 +96,7 @@ def _interpolate(first, last, places, logs, out):
 
 @subroutine()
 def join(n, m, other, shown, passes, powers, out):
-    """Fill ``out[: shown + 1]`` for two joined groups of n and m documents.
+    """Fill ``out[: shown + 1]`` with `passes` of two groups of n and m documents together.
 
     The first group has the given `passes`, the second 1 - rho = `other`; `powers` is workspace.
     """

@@ -1,7 +1,7 @@
 """Powers of two without calls and branches, so that loops over them run in SIMD.
 
-With the integer nearest to x, and the rest r, 2^-x is a power of two, whose bits are known, times a
-polynomial in r.
+With the integer k nearest to x, and r = x - k, 2^-x is 2^-k, whose bits follow from k, times a
+polynomial in r that approximates 2^-r.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from skrank._kernels.jit import by_precision
 
 LONGEST, LONGEST_DOUBLE = 127, 1023  # 2^-x counts as 0 from this x on
 
-# Polynomials by Chebyshev interpolation, highest powers first.
+# Coefficients of 2^-r for |r| <= 1/2, by Chebyshev interpolation, highest powers first.
 _SINGLE = tuple(
     np.float32(c)
     for c in (

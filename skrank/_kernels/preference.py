@@ -1,10 +1,10 @@
 """Metrics that compare relevant documents with judged documents above them: bpref, rpref.
 
-The value is the sum of share * (1 - penalty) over relevant documents. ``lack[c, z]`` is what a
-document of code c pays for each document of code z above it. Ranks count judged documents only.
+The value is the sum of share * (1 - penalty) over relevant documents. ``lack[c, z]`` is the penalty
+of a document of code c for each document of code z above it. Ranks count judged documents only.
 
-Inside a block of ties, the place of a document is uniform, and so is the number of non-relevant
-documents above it. So both means below are exact.
+Over the orders of a block of ties, the rank of a document is uniform, and so is the number of
+non-relevant documents above it. Therefore `_divided_by_rank` and `_capped` return exact means.
 """
 
 from typing import NamedTuple
@@ -13,8 +13,9 @@ import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
 
-# What the penalty of a document is divided by: a number per query, the rank of the document, the
-# number of judged documents above it, or the number of non-relevant documents found.
+# The penalty of a document is divided by `Preference.divisor` of the query, the rank of the
+# document, the number of judged documents above it, or the number of non-relevant documents
+# retrieved.
 BY_TOTAL, BY_RANK, BY_ABOVE, BY_FOUND = range(4)
 
 
@@ -23,18 +24,18 @@ class Preference(NamedTuple):
 
     share: np.ndarray  # by code
     lack: np.ndarray  # by code of a document and of a document above it
-    cap: np.ndarray  # by query
+    cap: np.ndarray  # by query: largest penalty before the division
     divisor: np.ndarray  # by query
-    divide_by: int
+    divide_by: int  # BY_TOTAL, ...
     unjudged: int  # codes from this one on are of documents without a label
 
 
 @subroutine()
 def _divided_by_rank(earlier, inside, n_above, size, less):
-    """Mean of penalty / (rank - less) over the places of a block; the penalty is 1 at rank `less`.
+    """Mean of penalty / (rank - less) over the ranks of a block; the ratio is 1 at rank `less`.
 
-    `earlier` is the penalty for documents above the block of `size` documents, `inside` that for
-    all other documents of the block; `n_above` documents are above the block.
+    `earlier` is the penalty for the `n_above` documents above the block. `inside` is the penalty
+    for all other documents of the block, which has `size` documents.
     """
     total = 0.0
     for step in range(size):
@@ -46,7 +47,7 @@ def _divided_by_rank(earlier, inside, n_above, size, less):
 
 @subroutine()
 def _capped(earlier, inside, cap, divisor):
-    """Mean of min(penalty, cap) / divisor, the block adding 0, 1, ..., `inside` to `earlier`."""
+    """Mean of min(penalty, cap) / divisor for penalties of `earlier` + 0, 1, ..., `inside`."""
     if earlier + inside == 0:
         return 0.0
     if cap == np.inf:

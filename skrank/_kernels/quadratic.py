@@ -4,13 +4,13 @@ With the labels y_1, y_2, ... of a list in rank order, its sum is
 
     sum_r u_r g(y_r) + sum_{s<r} w_r K(y_s, y_r).
 
-DCG, precision and RBP have K = 0. AP, GAP and the Q-measure put their value into the pairs.
+DCG, precision and RBP have K = 0. AP, GAP and the Q-measure have K > 0 for pairs of relevant
+documents.
 
 Labels are given as codes, which are small integers: ``gain[code]`` is g of a label. Codes with
 equal rows and columns in K form a class, and K is a table of classes: ``worth[classes[upper],
-classes[lower]]``. For swaps, the codes of a class also have one gain; for values, K = 0 makes one
-class of all codes. Callers sort documents and fill tables, see `skrank._engine.quadratic`. The
-kernels below read them, and fill in `out` or `changes`.
+classes[lower]]``. For swaps, all codes of a class also have the same gain. For values, all codes
+are one class if K = 0. `skrank._engine.quadratic` sorts documents and fills the tables.
 
 Swapping an upper document of class x with a lower one of class y changes the sum by D(upper rank) -
 D(lower rank), where, with S_z(r) = sum_{s<r} K(y_s, z) and H_z(r) = sum_{s<r} w_s K(z, y_s),
@@ -18,7 +18,7 @@ D(lower rank), where, with S_z(r) = sum_{s<r} K(y_s, z) and H_z(r) = sum_{s<r} w
     T_z(r) = u_r g_z + w_r S_z(r) - H_z(r)
     D(r)   = T_y(r) - T_x(r) - w_r (K(y, x) - K(x, x)).
 
-So a table T of (ranks x classes) gives every swap by four look-ups.
+So four entries of a table T of (ranks x classes) give the change by any swap.
 
 Kernels that are declared as ``plain`` also run as plain Python, with the same bits. In each kernel,
 query q of the queries ``first .. last - 1`` has the rows ``indptr[q] .. indptr[q + 1] - 1``, and
@@ -30,7 +30,6 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.labels import end_of_run
 
 
 class Quadratic(NamedTuple):
@@ -42,11 +41,11 @@ class Quadratic(NamedTuple):
     u: np.ndarray  # weight of a document by rank
     w: np.ndarray  # weight of the pairs by rank of their lower document
     offset: np.ndarray  # by query: index of its first rank in u and w; 0 if queries share them
-    depth: int  # u and w, which have a weight for every rank of a list, are 0 from this rank on
+    depth: int  # u and w, which have an entry for every rank of a list, are 0 from this rank on
 
 
 class QuadraticSwaps(NamedTuple):
-    """The tables of a metric, for changes by swaps. A higher class has a higher gain."""
+    """The tables of a metric, for changes by swaps. Classes are numbered by ascending gain."""
 
     gain: np.ndarray  # g by class
     worth: np.ndarray  # as in `Quadratic`, and so are u, w and offset
@@ -57,9 +56,8 @@ class QuadraticSwaps(NamedTuple):
 
 # ``ranks[low:high]`` are the ranks of the documents of a list that contribute, their codes are
 # ``codes[row + rank]``, and ``above[z]`` is the sum of K(y_s, z) over all s above the current rank.
-# Indexes, and thus the type of `ranks`, are unsigned where numba would else check at each step that
-# they are not negative (and the sum of uint64 and a signed integer would be a float): so 20 metrics
-# of the same lists take a third less time.
+# Indexes are unsigned, so that numba emits no check for negative indexes: 20 metrics of the same
+# lists take a third less time. `ranks` is unsigned, since uint64 plus a signed integer is a float.
 
 
 @subroutine()
@@ -93,10 +91,10 @@ def _sum_pairs(codes, row, ranks, low, high, tables, offset, above):
 
 @subroutine()
 def _expect_block(codes, low, high, tables, shift, above, block):
-    """Mean over all orders of the tied rows low .. high - 1 of what they add to the sum.
+    """Mean, over all orders of the tied rows low .. high - 1, of their contribution to the sum.
 
-    Then adds these rows to `above`. The index of a row's rank in u and w is ``row + shift``;
-    `block` is workspace by class.
+    Adds these rows to `above`. The index of a row's rank in u and w is ``row + shift``; `block` is
+    workspace by class.
     """
     gain, classes, worth, u, w = tables.gain, tables.classes, tables.worth, tables.u, tables.w
     n = high - low
@@ -123,18 +121,15 @@ def _expect_block(codes, low, high, tables, shift, above, block):
 
 @kernel(plain=True)
 def values(first, last, indptr, lists, contributing, tables, inverse, out):
-    """Fill in the sum of each query times ``inverse[q]``, its mean over all orders of ties.
+    """Fill in the sum of each query times ``inverse[q]``; ties count as the mean over all orders.
 
     Parameters
     ----------
     lists : arguments.Ranked
-        Documents in rank order: by row their codes, and whether they are tied with the document
-        above; by query the number of retrieved documents, which come first, and the first rank
-        that is tied with the rank above (a huge number if none is).
+        Documents in rank order.
     contributing : arguments.Contributing
-        Ascending ranks of retrieved documents, of query q ``ranks[starts[q] : starts[q] +
-        counts[q]]``: of all whose gain, row or column in K is not 0, and maybe of others; all if
-        there is a cut-off. Read for lists without ties in the first `depth` ranks.
+        Ascending ranks of the retrieved documents whose gain, row or column in K is not 0, and
+        maybe of others; with a cut-off, of all. Not used for lists with ties above rank `depth`.
     tables : Quadratic
     inverse : array by query
         One over the normaliser; 0 if the value is 0 whatever the order.
@@ -151,7 +146,7 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
         n = min(retrieved[q], depth)
         row, offset = np.uint64(indptr[q]), np.uint64(offsets[q])
         low, high = np.uint64(starts[q]), np.uint64(starts[q] + min(counts[q], n))
-        if first_tie[q] <= n:  # at n, the first rank that is not read ties with the last one read
+        if first_tie[q] <= n:  # n, too: then ranks n - 1 and n, inside and below the cut-off, tie
             value = 0.0
             for z in range(n_classes):
                 above[z] = 0.0
@@ -169,46 +164,12 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
         out[q] = value * inverse[q]
 
 
-# The next two are for K = 0 and weights that all queries share; other metrics have their own best
-# lists. The best list of a query has the codes in the order `best_first`. Each code adds its gain
-# times the weights of its ranks; ``before[r]``, with r up to the length of the longest list, is the
-# sum of the weights of the ranks above r.
-
-
-@kernel(plain=True)
-def ideals(first, last, indptr, counts, best_first, gain, before, out):
-    """Fill in the sum of the best list, from the number of documents of each query and code."""
-    for q in range(first, last):
-        total, rank = 0.0, 0
-        for code in best_first:
-            total += (before[rank + counts[q, code]] - before[rank]) * gain[code]
-            rank += counts[q, code]
-        out[q] = total
-
-
-@kernel(plain=True)
-def ideals_of_lists(first, last, indptr, best, gain, before, out):
-    """Fill in the same bits from the best lists themselves, if there are too many codes to count.
-
-    ``best[row]`` is the code of a document; the documents of a code are next to each other.
-    """
-    for q in range(first, last):
-        total = 0.0
-        start, stop = indptr[q], indptr[q + 1]
-        low = start
-        while low < stop:
-            high = end_of_run(best, low, stop)
-            total += (before[high - start] - before[low - start]) * gain[best[low]]
-            low = high
-        out[q] = total
-
-
 @kernel()
 def deltas(ranked, tables, out):
     """Fill ``out[a, b]`` with the change of the sum if the ranks a < b of one list swap.
 
-    `ranked` has the codes of the list, and `tables` is a `Quadratic` whose classes have one gain
-    each. See the top for T and D. It is called directly, not for a range of queries.
+    `ranked` has the codes of the list, and `tables` is a `Quadratic` in which all codes of a class
+    have the same gain. See the top of this file for T and D.
     """
     gain, classes, worth = tables.gain, tables.classes, tables.worth
     u, w = tables.u[tables.offset[0] :], tables.w[tables.offset[0] :]
@@ -235,13 +196,12 @@ def deltas(ranked, tables, out):
 
 @kernel()
 def adjacent_deltas(first, last, indptr, lists, tables, n_ranks, changes):
-    """Fill in what each query's value gains if two neighbours in the order stand the right way.
+    """Fill in the changes of each query's value by swaps of adjacent ranks.
 
-    ``changes[row]`` is for the ranks r and r + 1, where r = row - indptr[q] and r < `n_ranks`. If
-    the document at r + 1 has the higher class, it is the gain by a swap, at least 0. If the one at
-    r has, it is minus the loss by a swap, at most 0. It is 0 for equal classes. A change of the
-    other sign, from rounding or from a metric that loses by a right swap, counts as 0: training
-    never moves the worse document up.
+    ``changes[row]`` is the change by a swap of the ranks r and r + 1, where r = row - indptr[q] and
+    r < `n_ranks`. It is at least 0 if the document at r + 1 has the higher class, at most 0 if the
+    document at r has, and 0 for equal classes. A change of the other sign, from rounding or from a
+    metric that falls although the better document moves up, is replaced by 0.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""LambdaRank gradients of quadratic metrics: see `buckets` for the workspace and the order of work.
+"""LambdaRank gradients of quadratic metrics: see `buckets` for workspace and order of pairs.
 
-One kernel serves plain labels and clicks. For plain labels `clicks` and `debias` are None; numba
-compiles the kernel for each case, and leaves out the branches of the other case.
+The same kernel computes gradients from labels and from clicks (see `debiased`). For labels,
+`clicks` and `debias` are None; numba compiles the kernel for each case, without the branches of the
+other.
 """
 
 from typing import NamedTuple
@@ -24,26 +25,26 @@ class _Workspace(NamedTuple):
     powers: np.ndarray | None  # float32 by slot, for pairs in single precision
     bits: np.ndarray | None  # int32, the same memory as `powers`
     clicks: Clicks | None
-    debias: bool | None  # True with clicks, else None
+    debias: bool | None  # True for clicks, else None
 
 
 class _Query(NamedTuple):
-    """What all pairs of a query share. Ranks have the precision of pairs."""
+    """Values that all pairs of a query share. Ranks have the precision of pairs."""
 
     inverse: float  # one over the value of the best list
-    limit: float  # one document of each pair must rank above it
-    end: float  # rank behind the last document
+    limit: float  # a pair counts if one of its ranks is less
+    end: float  # number of documents
     scale: tiles.Scale
 
 
 class _Part(NamedTuple):
-    """Documents of a worse class that are in the tile, and those of a better class."""
+    """Documents of a worse class that are in the tile, and documents of a better class."""
 
-    low: int  # first slot in the tile
-    size: int
-    n_above: int  # documents in the tile above `_Query.limit`; they are the first ones
-    first: int  # first slot of the better class
-    end: int  # slot behind its last one that has pairs
+    low: int  # slot of the first document in the tile
+    size: int  # number of documents in the tile
+    n_above: int  # the first n_above documents in the tile have ranks less than `_Query.limit`
+    first: int  # slots first .. end - 1 are documents of the better class that have pairs
+    end: int
 
 
 class _Better(NamedTuple):
@@ -58,9 +59,10 @@ class _Better(NamedTuple):
 
 @subroutine(fastmath=True)
 def _exponentials(n, score, rate, powers, bits, out):
-    """Fill in 2^(rate score) in single precision, in SIMD.
+    """Fill in 2^(rate * score) in single precision, in SIMD.
 
-    With x = whole + part, 2^x is 2^whole, whose bits are known, times a polynomial in `part`.
+    With x = whole + part, 2^x is 2^whole, whose bits follow from `whole`, times a polynomial in
+    `part` that approximates 2^part. `bits` is the same memory as `powers`.
     """
     for i in range(np.uint64(n)):
         x = rate * score[i]
@@ -80,7 +82,7 @@ def _exponentials(n, score, rate, powers, bits, out):
 
 @subroutine()
 def _fill_exponentials(n, score, rounded, sigma, powers, bits, out):
-    """Fill in exp(sigma score) of n documents, whose scores are also given in single precision."""
+    """Fill in exp(sigma * score) of n documents; `rounded` is `score` in single precision."""
     if powers is not None:
         rate = np.float32(sigma / np.log(2.0))
         _exponentials(n, rounded, rate, powers, bits, out)
@@ -92,7 +94,8 @@ def _fill_exponentials(n, score, rounded, sigma, powers, bits, out):
 def _sweep(tile, n_blocks, limit, better, norm):
     """Compare one better document with the worse documents of a tile.
 
-    Returns the gradient and hessian of the better document; adds those of the others to the tile.
+    Returns the gradient and hessian of the better document; adds the gradients and hessians of the
+    documents of the tile to the tile.
     """
     grad, hess = norm.zero, norm.zero
     for lane in range(np.uint64(n_blocks) * np.uint64(LANES)):
@@ -112,10 +115,10 @@ def _sweep(tile, n_blocks, limit, better, norm):
 
 @subroutine()
 def _sweep_wide(tile, part, exact, limit, better, sigma, norm):
-    """The same for a wide query: one exponential per pair.
+    """As `_sweep`, for a wide query (see `tiles.Scale`): one exponential per pair.
 
-    Scores are in double precision, since single precision cannot tell scores apart that are far
-    from 0.
+    Scores are in double precision, since single precision may round different scores far from 0 to
+    one.
     """
     grad, hess = norm.zero, norm.zero
     for lane in range(np.uint64(part.size)):
@@ -135,7 +138,7 @@ def _sweep_wide(tile, part, exact, limit, better, sigma, norm):
 
 @subroutine()
 def _load(tile, low, size, end_rank, slots, debias):
-    """Fill a tile with the documents from slot `low` on. Lanes behind the last one get no pairs."""
+    """Fill a tile with `size` documents from slot `low` on, and its other lanes with `end_rank`."""
     end = tiles.padded(size, LANES)
     tiles.load_row(tile, EXP, slots, buckets.EXP, low, size, end, 1.0)
     tiles.load_row(tile, SCORE, slots, buckets.SCORE, low, size, end, 0.0)
@@ -148,7 +151,7 @@ def _load(tile, low, size, end_rank, slots, debias):
 
 @subroutine()
 def _collect(tile, low, size, slots, debias):
-    """Add the sums in a tile to those of its documents."""
+    """Add the sums in a tile to the sums in `slots`."""
     tiles.collect_row(tile, GRAD, low, size, slots, buckets.GRAD)
     tiles.collect_row(tile, HESS, low, size, slots, buckets.HESS)
     if debias is not None:
@@ -157,7 +160,7 @@ def _collect(tile, low, size, slots, debias):
 
 @subroutine()
 def _compare(tile, part, slots, exact, query, debias, pulls):
-    """Compare the better documents of a part with the tile.
+    """Compare the better documents of `part` with the tile.
 
     Returns `pulls` plus the sum of the pulls of these pairs.
     """
@@ -169,22 +172,22 @@ def _compare(tile, part, slots, exact, query, debias, pulls):
         n_blocks = (size + LANES - 1) // LANES
         below, above = slots[buckets.BELOW_OF, i], slots[buckets.ABOVE_OF, i]
         exp, score = slots[buckets.EXP, i], exact[buckets.EXACT_SCORE, i]
-        near = _Better(rank, below, above, slots[buckets.SCORE, i], exp)
-        far = _Better(rank, below, above, score, exp)
+        rounded = _Better(rank, below, above, slots[buckets.SCORE, i], exp)
+        precise = _Better(rank, below, above, score, exp)
         if debias is None:
             if query.scale.wide:
-                grad, hess = _sweep_wide(tile, part, exact, limit, far, sigma, norm)
+                grad, hess = _sweep_wide(tile, part, exact, limit, precise, sigma, norm)
             else:
-                grad, hess = _sweep(tile, n_blocks, limit, near, norm)
+                grad, hess = _sweep(tile, n_blocks, limit, rounded, norm)
         else:
             click = slots[debiased.CLICK, i]
             if query.scale.wide:
                 grad, hess, cost = debiased.sweep_wide(
-                    tile, part, exact, limit, far, click, sigma, norm
+                    tile, part, exact, limit, precise, click, sigma, norm
                 )
             else:
                 grad, hess, cost = debiased.sweep(
-                    tile, n_blocks, limit, near, click, real(sigma), norm
+                    tile, n_blocks, limit, rounded, click, real(sigma), norm
                 )
             slots[debiased.CLICKED, i] += cost
         slots[buckets.GRAD, i] -= grad
@@ -197,7 +200,7 @@ def _compare(tile, part, slots, exact, query, debias, pulls):
 def _compare_all(tile, begin, worth, slots, exact, query, debias):
     """Compare all documents of a query, whose classes start at the slots `begin`.
 
-    Returns the sum of the pulls of its pairs.
+    Returns the sum of the pulls of its pairs (see `tiles`).
     """
     pulls = 0.0
     for worse in range(len(worth) - 1):
@@ -223,13 +226,13 @@ def _compare_all(tile, begin, worth, slots, exact, query, debias):
 
 @kernel()
 def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
-    """Fill in the gradients of queries."""
+    """As `lambdas`, with a workspace."""
     codes, order, scores, inverse, weight = lists
     gain, worth, u, w, offset = tables
     slots, exact, places, classes, tile, powers, bits, clicks, debias = work
     grad, hess, totals = out
     position, begin, real = places[buckets.POSITION], classes[buckets.BEGIN], tile.dtype.type
-    # views of rows are made once, as each of them counts a reference
+    # views of rows are made once, since numba counts a reference for each
     grads, hessians, exp = slots[buckets.GRAD], slots[buckets.HESS], slots[buckets.EXP]
     score, rounded = exact[buckets.EXACT_SCORE], slots[buckets.SCORE]
     for q in range(first, last):
@@ -256,10 +259,10 @@ def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
 
 
 def lambdas(first, last, indptr, lists, tables, pairs, out, clicks=None):
-    """Fill in LambdaRank gradients; with `debiased.Clicks`, those from clicks, and their costs.
+    """Fill in LambdaRank gradients; with `debiased.Clicks`, gradients from clicks, and costs.
 
-    Pairs are computed in the precision of ``out.grad``; changes by swaps, before they are rounded
-    to it, in double precision.
+    Changes by swaps are computed in double precision, and rounded to the precision of ``out.grad``,
+    in which pairs are computed.
     """
     longest, real = int(np.diff(indptr[first : last + 1]).max()), out.grad.dtype
     n_rows, n_fields = buckets.N_ROWS, buckets.FIELDS

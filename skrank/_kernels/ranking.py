@@ -1,9 +1,8 @@
-"""Rank documents by score inside each query, and find ties."""
+"""Rank documents by score inside each query, find ties, and order them at random."""
 
 import numpy as np
 
 from skrank._kernels.arguments import NO_TIE
-from skrank._kernels.draws import STEP, mix, uniform
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.sorting import (
     COUNT_UP_TO,
@@ -13,20 +12,29 @@ from skrank._kernels.sorting import (
     sort_by_counting,
     sort_by_merging,
 )
-from skrank._kernels.tiles import longest, padded
+from skrank._kernels.tiles import padded
 
-_INSERT_UP_TO = 64  # blocks of ties up to this size are sorted by insertion, others by counting
+_INSERT_UP_TO = 64  # longest block of ties that is sorted by insertion; longer blocks by counting
 _LANES = 8  # double precision numbers per SIMD instruction
+
+
+@subroutine()
+def longest(first, last, indptr):
+    """Number of documents of the longest of the queries first .. last - 1."""
+    most = 0
+    for q in range(first, last):
+        n = indptr[q + 1] - indptr[q]
+        most = n if n > most else most
+    return most
 
 
 @kernel(plain=True)
 def rank(first, last, indptr, scores, warm, order, tied, retrieved):
     """Fill `order` (position by rank), `tied` and `retrieved`. Scores must not be NaN.
 
-    With `warm`, `order` holds the order of similar scores, from which the sort starts. The result
-    is the same.
+    With `warm`, the sort starts from `order`, the order of similar scores. The result is the same.
     """
-    size = padded(longest(first, last, indptr), WIDTH)
+    size = longest(first, last, indptr) + WIDTH
     keys, single = np.empty(size), np.empty(size, np.float32)
     n_above, spare = np.empty(size, np.int64), np.empty(size, np.int64)
     spare_keys = np.empty(size)
@@ -52,8 +60,8 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
 def _lower_bound(scores, depth, tops):
     """A score that at least `depth` documents reach.
 
-    The list is dealt out to as many parts as `tops` has entries. The highest scores of `depth` of
-    the parts reach the lowest of these.
+    Document i belongs to part i modulo the number of entries of `tops`, a workspace for the highest
+    score of each part. The result is the `depth`-th highest entry of `tops`.
     """
     for j in range(len(tops)):
         tops[j] = -np.inf
@@ -73,37 +81,37 @@ def _lower_bound(scores, depth, tops):
 
 @subroutine()
 def _candidates(scores, bound, candidates, positions):
-    """Fill in the scores above -inf that reach `bound`, and their positions; their number."""
+    """Fill in scores above -inf that reach `bound`, and their positions. Returns their number."""
     found = 0
     for i in range(len(scores)):
-        candidates[found], positions[found] = scores[i], i  # without a branch, which is slower
+        candidates[found], positions[found] = scores[i], i  # in any case: a branch is slower
         found += scores[i] >= bound and scores[i] > -np.inf
     return found
 
 
 @kernel(plain=True)
 def head(first, last, indptr, scores, codes, depth, out):
-    """Rank the first `depth` documents, and all that are tied with the last of them.
+    """Rank the first `depth` documents, and all documents tied with the last of these.
 
     Fills `out.codes`, `out.tied` and `out.retrieved` with these documents only. Scores must not be
     NaN.
     """
-    size = padded(longest(first, last, indptr) + 1, WIDTH)
+    size = longest(first, last, indptr) + WIDTH
     candidates, keys, spare_keys = np.empty(size), np.empty(size), np.empty(size)
     positions, order = np.empty(size, np.int64), np.empty(size, np.int32)
     single = np.empty(size, np.float32)
     n_above, spare = np.empty(size, np.int64), np.empty(size, np.int64)
     tops = np.empty(padded(2 * depth, _LANES))
     ranked, tied, retrieved = out.codes, out.tied, out.retrieved
-    nothing = np.int64(0)
+    first_candidate = np.int64(0)
     for q in range(first, last):
         start = indptr[q]
         mine = scores[start : indptr[q + 1]]
         n = _candidates(mine, _lower_bound(mine, depth, tops), candidates, positions)
         if n <= COUNT_UP_TO:
-            sort_by_counting(nothing, n, candidates, single, keys, n_above, spare, order)
+            sort_by_counting(first_candidate, n, candidates, single, keys, n_above, spare, order)
         else:
-            sort_by_merging(nothing, n, candidates, keys, spare_keys, spare, order)
+            sort_by_merging(first_candidate, n, candidates, keys, spare_keys, spare, order)
         shown = min(n, depth)
         while 0 < shown < n and keys[shown] == keys[shown - 1]:
             shown += 1
@@ -133,20 +141,40 @@ def find_contributing(first, last, indptr, lists, contributes, out):
         mine, ranks = codes[start : start + n], all_ranks[start : start + n]
         found = 0
         for r in range(n):
-            ranks[found] = r  # without a branch, which the processor would often predict wrongly
+            ranks[found] = r  # in any case: the processor would often mispredict a branch
             found += contributes[mine[r]]
         counts[q] = found
 
 
-# noise
+# random numbers from counters: splitmix64
 # --------------------------------------------------------------------------------------------------
+
+# The numbers of a row or query depend only on the seed and on the counter, its number. So they do
+# not depend on threads, chunks and processes. G. Steele, D. Lea, C. Flood, Fast Splittable
+# Pseudorandom Number Generators, OOPSLA 2014.
+
+STEP = np.uint64(0x9E3779B97F4A7C15)  # between states of neighbouring counters
+
+
+@subroutine()
+def mix(x):
+    """64 random bits of a state."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@subroutine()
+def uniform(state):
+    """Random number in [0, 1), a multiple of 2^-53, of a state."""
+    return np.float64(mix(state) >> np.uint64(11)) * 2.0**-53
 
 
 @kernel(plain=True)
 def shuffle_ties(first, last, indptr, tied, seed, n_before, order):
     """Order each block of ties at random.
 
-    The order depends on `seed` and the number of the query, of which `n_before` precede query 0.
+    The order depends on `seed` and on the number of the query in the data set, `n_before` + q.
     """
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
@@ -165,16 +193,12 @@ def shuffle_ties(first, last, indptr, tied, seed, n_before, order):
 def add_noise(first, last, indptr, scores, temperature, seed, n_before, noisy):
     """Fill `noisy` with scores plus Gumbel noise times `temperature`.
 
-    The noise depends on `seed` and the number of the row, of which `n_before` precede row 0.
+    The noise depends on `seed` and on the number of the row in the data set, `n_before` + row.
     """
     origin = mix(np.uint64(seed))
     for row in range(indptr[first], indptr[last]):
         share = uniform(origin + STEP * np.uint64(n_before + row + 1)) + 2.0**-54  # never 0
         noisy[row] = scores[row] - temperature * np.log(-np.log(share))
-
-
-# ties
-# --------------------------------------------------------------------------------------------------
 
 
 @kernel(plain=True)
@@ -183,7 +207,7 @@ def first_ties(first, last, indptr, tied, retrieved, first_tie):
     for q in range(first, last):
         start, stop = indptr[q], indptr[q] + retrieved[q]
         some = np.uint8(0)
-        for row in range(np.uint64(start), np.uint64(stop)):  # in SIMD: most lists have no ties
+        for row in range(np.uint64(start), np.uint64(stop)):  # all rows, in SIMD: ties are rare
             some |= tied[row]
         first_tie[q] = NO_TIE
         if some:
@@ -195,7 +219,7 @@ def first_ties(first, last, indptr, tied, retrieved, first_tie):
 
 @subroutine()
 def _sort_block(ranked, low, high, place, code_at, count):
-    """Sort the codes in rows low .. high - 1 by their places."""
+    """Sort the codes in rows low .. high - 1 by `place`; `count` is workspace."""
     if high - low <= _INSERT_UP_TO:
         for row in range(low + 1, high):
             code = ranked[row]
@@ -231,7 +255,7 @@ def settle_ties(first, last, indptr, tied, place, code_at, ranked):
 
 @kernel(plain=True)
 def condense(first, last, indptr, lists, unjudged, out_indptr, out):
-    """Remove the documents without a label; lower ranks move up.
+    """Remove the documents without a label; documents below move up.
 
     Fills `out.codes`, `out.tied` and `out.retrieved`, whose queries start at `out_indptr`.
     """

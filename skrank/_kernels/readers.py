@@ -1,7 +1,8 @@
-"""Users whose reading depends on the gains that they have seen: INST, BPM, nearly ERR.
+"""Metrics of users who stop depending on the gains that they have read: INST, BPM, nearly ERR.
 
-All return the first query in which the order of tied documents matters, or -1. The value is the
-mean gain of the ranks read: the sum of chance times gain over the sum of chances.
+The value is the mean gain of the ranks read: sum of chance * gain / sum of chance, where `chance`
+is the probability that the user reads the rank. Each kernel returns the first query in which the
+order of tied documents matters, or -1.
 """
 
 import math
@@ -12,19 +13,19 @@ import numpy as np
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.strict import end_of_block
 
-ROUNDING = 1e-9  # by which sums of gains may miss the goal
-_SERIES_FROM = 20  # argument from which the series of `_inverse_squares` has 15 digits
+ROUNDING = 1e-9  # sums of gains may be lower than the goal by rounding errors up to this
+_SERIES_FROM = 20  # from this x on, the asymptotic series of `_inverse_squares` has 15 digits
 
 
 class Reader(NamedTuple):
-    """A user whose reading depends on the gains seen, for metrics of one order."""
+    """Parameters of a user model."""
 
-    gain: np.ndarray  # by code: share of the highest gain, in [0, 1]
-    limit: int  # ranks that the user reads at most
-    goal: float  # gain that the user wants in all
-    reach: np.ndarray  # by rank and one more: probability to come there if no document satisfies
-    rest: np.ndarray  # by rank and one more: the sum of `reach` from there on
-    full: bool  # whether the ranks below the list have the highest gain, else none
+    gain: np.ndarray  # by code: gain / highest gain, in [0, 1]
+    limit: int  # the user reads at most so many ranks
+    goal: float  # T: the sum of gains that the user wants
+    reach: np.ndarray  # by rank, then 0: chance that the user reads it if no document satisfies
+    rest: np.ndarray  # by rank, then 0: sum of `reach` from this rank on
+    full: bool  # whether ranks below the list have the gain 1; else they have the gain 0
 
 
 @subroutine()
@@ -51,9 +52,10 @@ def _inverse_squares(x):
 
 @kernel(plain=True)
 def inst(first, last, indptr, lists, tables, inverse, out):
-    """The user goes on from rank i, where the gains add up to G, with ((a - 1) / a)**2.
+    """The user goes on from rank i to rank i + 1 with the probability ((a - 1) / a)**2.
 
-    Here a = i + 2 T - G. Below the list, G does not change or rises by 1 at each rank.
+    Here a = i + 2 T - G, where G is the sum of the gains down to rank i. Below the list, G is
+    constant, or rises by 1 at each rank if ``tables.full``.
     """
     ranked, tied, gain = lists.codes, lists.tied, tables.gain
     for q in range(first, last):
@@ -95,7 +97,7 @@ def inst(first, last, indptr, lists, tables, inverse, out):
 
 @kernel(plain=True)
 def bpm(first, last, indptr, lists, tables, inverse, out):
-    """The user stops where the gains reach the goal, or at the limit."""
+    """The user stops at the rank where the sum of gains reaches the goal, or at the limit."""
     ranked, tied, gain = lists.codes, lists.tied, tables.gain
     enough = tables.goal - ROUNDING
     for q in range(first, last):
@@ -113,6 +115,7 @@ def bpm(first, last, indptr, lists, tables, inverse, out):
             if row == block:
                 block = end_of_block(tied, row, end)
                 if _mixed(ranked, gain, row, block):
+                    # the order matters if the user may stop above the last document of the block
                     total, least = gained, 1.0
                     for place in range(row, block):
                         total += gain[ranked[place]]
@@ -133,7 +136,7 @@ def bpm(first, last, indptr, lists, tables, inverse, out):
 
 @kernel(plain=True)
 def nearly_err(first, last, indptr, lists, tables, inverse, out):
-    """The user stops at a document with the probability of its gain, and elsewhere by `reach`."""
+    """The user stops at a document with the probability `gain`; if not, `reach` decides."""
     ranked, tied, gain = lists.codes, lists.tied, tables.gain
     for q in range(first, last):
         out[q] = 0.0
@@ -157,7 +160,7 @@ def nearly_err(first, last, indptr, lists, tables, inverse, out):
             found += chance * worth
             read += chance
             unsatisfied *= 1.0 - worth
-        if tables.full:  # the rank below satisfies all
+        if tables.full:  # a gain of 1 at the first rank below satisfies all users
             found += unsatisfied * tables.reach[shown]
             read += unsatisfied * tables.reach[shown]
         else:

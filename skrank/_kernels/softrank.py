@@ -1,34 +1,34 @@
 """SoftRank: the value of a list whose scores are normal variables, and its derivatives.
 
 With z the scores divided by theta = sqrt(2) sigma, pi_ij = Phi(z_i - z_j) is the probability that i
-ranks above j. A document j has the expected rank B_j = 1/2 + sum_i pi_ij; the term i = j adds the
-other 1/2. The value of the list is
+ranks above j. The expected rank of document j is B_j = 1/2 + sum_i pi_ij, with pi_jj = 1/2 in the
+sum. The value of the list is
 
     average precision   sum_j A_j / B_j,             A_j = u_j / 2 + sum_i pi_ij min(u_i, u_j)
     discounted gain     sum_j u_j (d(B_j) + d''(B_j) v_j / 2),       v_j = sum_i pi_ij pi_ji - 1/4
 
-where u is the gain (for GAP the probability of relevance) and d the discount. The derivative by
-pi_ij, with pi_ji = 1 - pi_ij, is a sum of a part of each document:
+where u is the gain (for GAP the probability of relevance) and d the discount. With pi_ji = 1 -
+pi_ij, the derivative of the value by pi_ij is
 
     C_ij = min(u_i, u_j) (b_j - b_i) + p_j - p_i + (q_i + q_j) (1 - 2 pi_ij)
 
     average precision   b = 1 / B,  p = -A / B^2,               q = 0
     discounted gain     b = 0,      p = u (d' + d''' v / 2),    q = u d'' / 2
 
-Curvature. Let x = z_i - z_j, negated where C_ij < 0, so that the metric prefers large x. With C_ij
-held fixed, the pair costs -|C| Phi(x). Since y >= 1 + log(y), this cost is below
--|C| Phi(x0) log Phi(x) plus a constant, and touches it at x0. That bound is convex; its second
-derivative at x0 is |C| phi (x0 + phi / Phi), which is at most |C| phi (x0 + sqrt(x0^2 + 4)) / 2
-(Birnbaum's bound of Mills' ratio). The curvature of a document is the sum over its pairs of
+Curvature. Let x = z_i - z_j, negated where C_ij < 0, so that the value rises with x. With C_ij held
+fixed, the cost of the pair is -|C| Phi(x). Since y >= 1 + log(y), the cost is at most -|C| Phi(x0)
+log Phi(x) plus a constant, with equality at x0. This bound is convex; its second derivative at x0
+is |C| phi (x0 + phi / Phi), which is at most |C| phi (x0 + sqrt(x0^2 + 4)) / 2 (Birnbaum's bound of
+Mills' ratio). The curvature of a document is the sum over its pairs of
 
     (|C| phi (x + sqrt(x^2 + 4)) / 2 + 2 (q_i + q_j) phi^2) / theta^2,
 
-where the last term comes from the variances v, which are quadratic in pi. It is the diagonal of the
-second derivatives of all bounds together, and positive wherever there is a slope. Twice the
-diagonal exceeds their matrix, as (a - b)^2 <= 2 a^2 + 2 b^2. So with learning rates of up to 1/2,
-documents that all move at once do not overshoot the quadratic bound. One pair alone asks for a step
-of theta (sqrt(x^2 + 4) - x) / 2: about |x| theta where its order is wrong, and almost 0 where it is
-right.
+where the last term comes from the variances v, which are quadratic in pi. The curvature is the
+diagonal of the matrix of second derivatives of the sum of all bounds. It is positive wherever the
+gradient is not 0. Twice the diagonal minus the matrix is positive semidefinite, since (a - b)^2 <=
+2 a^2 + 2 b^2. So with learning rates of up to 1/2, simultaneous steps of all documents do not
+overshoot the quadratic bound. The Newton step for a single pair is theta (sqrt(x^2 + 4) - x) / 2:
+about |x| theta if the order of the pair is wrong, and almost 0 if it is right.
 """
 
 import math
@@ -40,8 +40,8 @@ from skrank._kernels import softrank_pairs, tiles
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.normal import PEAK, UNIT, reach
 
-_LEAST_SPREAD = 0.01  # standard deviation of scores, if sigma is relative to it
-_WIDEST = 1000.0  # range of scores, in the units of `normal`, that single precision resolves
+_LEAST_SPREAD = 0.01  # smaller standard deviations of scores count as this, if sigma is relative
+_WIDEST = 1000.0  # largest range of scores, in the units of `normal`, for single precision
 
 
 class Soft(NamedTuple):
@@ -57,7 +57,7 @@ class Soft(NamedTuple):
 
 
 class SoftGradients(NamedTuple):
-    """Filled in by kernels. Pairs are computed in the precision of `grad`."""
+    """Output of kernels. Pairs are computed in the precision of `grad`."""
 
     grad: np.ndarray
     hess: np.ndarray
@@ -67,7 +67,7 @@ class SoftGradients(NamedTuple):
 @subroutine()
 def _spread(scores, best, middle):
     """Standard deviation of the scores, at least _LEAST_SPREAD."""
-    # scores are divided by a power of two, which is exact, so that their squares fit
+    # scores are divided by a power of two, which is exact, so that their squares do not overflow
     _, power = math.frexp(best - middle)
     unit = math.ldexp(1.0, tiles.least(power, 1000))
     total, squares = 0.0, 0.0
@@ -100,10 +100,10 @@ def _sort(scores, position, order):
 
 @subroutine()
 def _narrow(scores, scale, documents):
-    """Replace a wide range of scores by a narrower one with the same probabilities.
+    """Fill in scores with a narrower range and the same probabilities pi.
 
-    Gaps between neighbours whose order is certain become smaller. So single precision can tell
-    scores apart that are close to each other but far from an outlier.
+    Gaps between neighbours, by score, are clipped to a width at which Phi counts as 0 or 1. So
+    single precision does not round different scores that are far from an outlier to the same.
     """
     score, position, order = documents.score, documents.position, documents.order
     far = reach(score[0]) + 1.0
@@ -139,7 +139,7 @@ def _place(codes, scores, gain_of, middle, scale, documents):
 
 @subroutine()
 def load(soft, start, stop, unit, documents):
-    """Fill in the documents of a query, relevant ones first, with scores in units of theta / unit.
+    """Fill in the documents of a query, relevant documents first; scores are in theta / unit.
 
     Returns the number of relevant documents, and theta.
     """
@@ -159,7 +159,7 @@ def load(soft, start, stop, unit, documents):
 
 @subroutine()
 def _average_precision(gain, above, better):
-    """The value of a document in average precision, and its b, p, q."""
+    """Value, b, p, q of a document of average precision; above = B - 1/2, better = A - u / 2."""
     b = 1.0 / (0.5 + above)
     a = 0.5 * gain + better
     return a * b, b, -a * b * b, 0.0
@@ -167,7 +167,7 @@ def _average_precision(gain, above, better):
 
 @subroutine()
 def _discounted_gain(gain, above, spread, shift):
-    """The same for the discount d(x) = 1 / log2(shift + x)."""
+    """As `_average_precision`, for d(x) = 1 / log2(shift + x); `spread` is v + 1/4."""
     x = shift + 0.5 + above
     log = math.log(x)
     each = 1.0 / (x * log)
@@ -196,7 +196,7 @@ def _sum_values(documents, n_relevant, shift):
 
 @kernel()
 def _values(first, last, indptr, soft, shift, documents, work, out):
-    """Fill in the values of queries."""
+    """As `values`, with a workspace."""
     for q in range(first, last):
         out[q] = 0.0
         if soft.inverse[q] != 0:
@@ -209,7 +209,7 @@ def _values(first, last, indptr, soft, shift, documents, work, out):
 def values(first, last, indptr, soft, shift, out):
     """Fill in the soft value of each query.
 
-    `shift` is that of the discount 1 / log2(shift + x), or None for average precision. Pairs are
+    `shift` belongs to the discount 1 / log2(shift + x), or is None for average precision. Pairs are
     computed in the precision of `out`, and summed in double precision.
     """
     documents, work = _make(first, last, indptr, shift, out.dtype)
@@ -218,7 +218,7 @@ def values(first, last, indptr, soft, shift, out):
 
 @kernel()
 def _gradients(first, last, indptr, soft, shift, documents, work, out):
-    """Fill in the gradients and values of queries."""
+    """As `gradients`, with a workspace."""
     grad, hess = out.grad, out.hess
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
@@ -239,7 +239,7 @@ def _gradients(first, last, indptr, soft, shift, documents, work, out):
 
 
 def gradients(first, last, indptr, soft, shift, out):
-    """Fill in the value, and gradient and curvature of 1 - value times the weight of the query.
+    """Fill in the value, and gradient and curvature of (1 - value) * weight of the query.
 
     Pairs are computed in the precision of ``out.grad``, and summed in double precision.
     """
@@ -255,7 +255,7 @@ def _make(first, last, indptr, shift, real):
 
 @subroutine()
 def clear(out, q, start, stop):
-    """Fill in zeros: for a query of weight 0, or without relevant documents."""
+    """Set the output of a query to 0, if it has the weight 0 or no relevant document."""
     grad, hess = out.grad, out.hess
     out.values[q] = 0.0
     for row in range(start, stop):

@@ -1,17 +1,17 @@
 """Sums over pairs of documents for SoftRank: see `softrank` for the formulas.
 
-Only pairs with a relevant document, that is one with a gain, contribute. They are computed in two
-passes. The first pass sums B, and A or v, of each relevant document. From these follow b, p and q,
-and the second pass sums the slopes and curvatures of all documents. The first pass caches what the
-second one needs of a pair; for lists too long for the second-level cache, the second pass computes
-it again.
+A document is relevant if its gain is above 0. Only pairs with a relevant document contribute. They
+are computed in two passes. The first pass sums B, and A or v, of each relevant document. b, p and q
+follow from these sums. The second pass sums the slopes and curvatures of all documents. The first
+pass caches density, density * root and 2 pi - 1 of each pair; for lists too long for the
+second-level cache, the second pass computes them again.
 
-A relevant document is compared with tiles of documents. A tile of relevant documents is compared
-only with the documents up to its own last one, and with these from their own block of LANES slots
-on, so that each pair is computed once, for both documents. Inside such a block pairs are computed
-twice; there each counts only for the document that is compared with the tile.
+Relevant documents are compared with tiles of documents. Document i is compared with a tile of
+relevant documents only if i is not behind the tile, and only from the block of LANES slots on that
+holds i. So a pair of different blocks is computed once, for both documents. A pair of one block is
+computed twice, each time for the document that is compared with the tile.
 
-In the functions below, `shift` is that of the discount 1 / log2(shift + x), or None for average
+In the functions below, `shift` belongs to the discount 1 / log2(shift + x), or is None for average
 precision; numba compiles each case by itself.
 """
 
@@ -24,12 +24,11 @@ from skrank._kernels.jit import subroutine
 from skrank._kernels.normal import PEAK, UNIT, normal, reach
 from skrank._kernels.tiles import CAPACITY, FIELD, least
 
-LANES = 16  # documents per SIMD step; tiles are padded to a multiple
-_MOST_CACHED = 2**17  # pairs, so that the cached numbers fit into the second-level cache
+LANES = 16  # documents per SIMD step; tiles are padded to a multiple of it
+_MOST_CACHED = 2**17  # most cached pairs, so that they fit into the second-level cache
 _PADDING = -1e18  # score of lanes behind the last document; its square fits single precision
-_ZERO = np.int64(
-    0
-)  # a literal 0 would be a type of its own, for which functions are compiled again
+# numba gives the literal 0 a type of its own, for which functions would be compiled again
+_ZERO = np.int64(0)
 
 # Fields of a tile.
 _SCORE, _GAIN, _ABOVE, _MORE, _B, _P, _Q, _SLOPE, _CURVE = (np.uint64(i * FIELD) for i in range(9))
@@ -53,7 +52,7 @@ class Documents(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """A tile, and cached numbers of pairs: a row for each relevant document."""
+    """A tile, and cached values of pairs: one row for each relevant document."""
 
     tile: np.ndarray
     density: np.ndarray
@@ -62,12 +61,12 @@ class Workspace(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Relevant documents that are compared with a tile, and where their pairs are cached."""
+    """Slots first .. last - 1 that are compared with a tile, and where their pairs are cached."""
 
-    first: int  # slot of the first document
-    last: int  # slot behind the last one
-    at: int  # where the row of `first` starts
-    stride: int  # from row to row; 0 if all documents share one row
+    first: int
+    last: int
+    at: int  # index at which the row of `first` starts
+    stride: int  # distance between two rows; 0 if all documents share one row
 
 
 class _Relevant(NamedTuple):
@@ -80,7 +79,7 @@ class _Relevant(NamedTuple):
 
 
 def make(longest, real):
-    """Documents of queries of up to `longest` documents, with pairs of the precision `real`."""
+    """Workspace for up to `longest` documents, with pairs of dtype `real`."""
     n = longest + LANES  # loops write past the last document
     score, gain, b, p, q = (np.empty(n, real) for _ in range(5))
     above, more, slope, curve = (np.zeros(n) for _ in range(4))
@@ -105,13 +104,13 @@ def _stride(n, n_relevant, work):
 
 @subroutine()
 def _own_block(i, low):
-    """First lane of the tile that relevant document i is compared with."""
+    """First lane, of a tile from slot `low` on, with which relevant document i is compared."""
     return (i - low) // LANES * LANES if i > low else 0
 
 
 @subroutine(fastmath=True)
 def _collect(tile, field, begin, i, sums):
-    """Add a block of a field to ``sums[i : i + LANES]``."""
+    """Add LANES entries of a field, from lane `begin` on, to ``sums[i : i + LANES]``."""
     field, i = field + np.uint64(begin), np.uint64(i)
     for t in range(np.uint64(LANES)):
         sums[i + t] += tile[field + t]
@@ -121,9 +120,9 @@ def _collect(tile, field, begin, i, sums):
 def _expect_one(work, begin, end, score, gain, shift, at):
     """First pass for one relevant document and the lanes begin .. end - 1 of a tile.
 
-    Returns its sum of pi, and of pi min(u, u_i) or of pi (1 - pi). If the documents in the tile are
-    relevant, adds their sums to the tile; if not, `gain` is None. Caches the pairs from place `at`
-    + `begin` on.
+    Returns its sum of pi, and of pi min(u, u_i) or of pi (1 - pi). `gain` is None if the documents
+    in the tile are not relevant; else their sums are added to the tile. The pair with `lane` is
+    cached at index `at` + lane.
     """
     tile, near, bent, odds = work.tile, work.density, work.bent, work.odds
     real = tile.dtype.type
@@ -158,7 +157,7 @@ def _expect_one(work, begin, end, score, gain, shift, at):
 
 @subroutine()
 def _expect_others(work, begin, end, documents, rows, shift):
-    """First pass for relevant documents and a tile of others."""
+    """First pass for relevant documents and a tile of documents that are not relevant."""
     score, above, more = documents.score, documents.above, documents.more
     at = rows.at
     for i in range(rows.first, rows.last):
@@ -170,9 +169,9 @@ def _expect_others(work, begin, end, documents, rows, shift):
 
 @subroutine()
 def _clear_itself(density, i, low, at):
-    """Clear the density of a document compared with itself, which has no gradient.
+    """Set the density of a document compared with itself to 0, so that its gradient is 0.
 
-    For average precision its slope is 0 anyway.
+    Average precision does not need this, since C_ii = 0.
     """
     if i >= low:
         density[at + np.uint64(i - low)] = 0
@@ -180,12 +179,12 @@ def _clear_itself(density, i, low, at):
 
 @subroutine()
 def _expect_relevant(work, low, end, documents, rows, shift):
-    """First pass for relevant documents and a tile of relevant ones, from slot `low` on."""
+    """First pass for relevant documents and a tile of relevant documents from slot `low` on."""
     score, gain, above, more = documents.score, documents.gain, documents.above, documents.more
     at, density = rows.at, work.density
     for i in range(rows.first, rows.last):
         begin = _own_block(i, low)
-        if i == low + begin:  # all earlier documents have been compared with this block
+        if i == low + begin:  # all documents before this block have been compared with it
             _collect(work.tile, _ABOVE, begin, i, above)
             _collect(work.tile, _MORE, begin, i, more)
         a, m = _expect_one(work, begin, end, score[i], gain[i], shift, at)
@@ -198,7 +197,7 @@ def _expect_relevant(work, low, end, documents, rows, shift):
 
 @subroutine()
 def _load(tile, low, size, documents, sums):
-    """Fill a tile with the documents from slot `low` on, and clear the fields `sums`.
+    """Fill a tile with the documents from slot `low` on, and set the fields `sums` to 0.
 
     Returns the number of lanes.
     """
@@ -233,8 +232,8 @@ def expect(documents, n, n_relevant, shift, work):
 def _pull_one(work, begin, end, document, gain, shift, at):
     """Second pass for one relevant document and the lanes begin .. end - 1 of a tile.
 
-    Returns its sums of slopes and of curvatures, and adds those of the others to the tile. `gain`
-    is None if the documents in the tile are not relevant.
+    Returns its sums of slopes and of curvatures, and adds the slopes and curvatures of the
+    documents of the tile to the tile. `gain` is None if the documents in the tile are not relevant.
     """
     tile, near, bent, odds = work.tile, work.density, work.bent, work.odds
     score, b, p, q = document
@@ -244,7 +243,7 @@ def _pull_one(work, begin, end, document, gain, shift, at):
     for step in range(np.uint64((end - begin) // LANES) * np.uint64(LANES)):
         lane = np.uint64(begin) + step
         density = near[at + lane]
-        c, both = -p, q
+        c, both = -p, q  # of C_ij, and of q_i + q_j: see `softrank`
         if gain is not None:
             c += tile[lane + _P]
             if shift is None:
@@ -268,7 +267,7 @@ def _pull_one(work, begin, end, document, gain, shift, at):
 
 @subroutine()
 def _pull_others(work, end, documents, rows, shift):
-    """Second pass for relevant documents and a tile of others."""
+    """Second pass for relevant documents and a tile of documents that are not relevant."""
     score, b, p, q = documents.score, documents.b, documents.p, documents.q
     slope, curve = documents.slope, documents.curve
     at = rows.at
@@ -282,7 +281,7 @@ def _pull_others(work, end, documents, rows, shift):
 
 @subroutine()
 def _pull_relevant(work, low, end, documents, rows, shift):
-    """Second pass for relevant documents and a tile of relevant ones, from slot `low` on."""
+    """Second pass for relevant documents and a tile of relevant documents from slot `low` on."""
     score, gain, b, p, q = documents.score, documents.gain, documents.b, documents.p, documents.q
     slope, curve = documents.slope, documents.curve
     at = rows.at
@@ -300,7 +299,7 @@ def _pull_relevant(work, low, end, documents, rows, shift):
 
 @subroutine()
 def _pull_tile_of_relevant(work, low, documents, n_relevant, shift, at, stride):
-    """Second pass for a tile of relevant documents, from slot `low` on. Returns its lanes."""
+    """Second pass for a tile of relevant documents from slot `low` on. Returns its lanes."""
     size = least(CAPACITY, n_relevant - low)
     end = _load(work.tile, low, size, documents, (_SLOPE, _CURVE))
     tiles.load(work.tile, _P, documents.p, low, size, end, 0.0)
@@ -313,7 +312,7 @@ def _pull_tile_of_relevant(work, low, documents, n_relevant, shift, at, stride):
     if stride > 0:
         _pull_relevant(work, low, end, documents, _Rows(_ZERO, last, at, stride), shift)
         return end
-    for i in range(last):  # nothing is cached: the first pass again, for one document at a time
+    for i in range(last):  # nothing is cached: repeat the first pass, one document at a time
         row = _Rows(i, i + 1, at, _ZERO)
         _expect_others(work, _own_block(i, low), end, documents, row, shift)
         if shift is not None:
@@ -324,7 +323,7 @@ def _pull_tile_of_relevant(work, low, documents, n_relevant, shift, at, stride):
 
 @subroutine()
 def _pull_tile_of_others(work, low, n, documents, n_relevant, shift, at, stride):
-    """Second pass for a tile of other documents, from slot `low` on. Returns its lanes."""
+    """As `_pull_tile_of_relevant`, for a tile of documents that are not relevant."""
     size = least(CAPACITY, n - low)
     end = _load(work.tile, low, size, documents, (_SLOPE, _CURVE))
     if stride > 0:
@@ -341,9 +340,9 @@ def _pull_tile_of_others(work, low, n, documents, n_relevant, shift, at, stride)
 
 @subroutine()
 def pull(documents, n, n_relevant, shift, work):
-    """Second pass: fill `slope` and `curve` of all documents, but for constant factors.
+    """Second pass: fill `slope` and `curve` of all documents, up to constant factors.
 
-    It clobbers `above` and `more`.
+    `above` and `more` are overwritten.
     """
     documents.slope[:n] = 0.0
     documents.curve[:n] = 0.0

@@ -5,10 +5,11 @@ The rank of document j has the probabilities p that start as [1] and become, for
     p(r) <- p(r) (1 - pi_ij) + p(r - 1) pi_ij,
 
 as if the orders of pairs were independent. The value of j is u_j sum_r d(r) p(r). Its derivative by
-pi_ij is u_j sum_r p'(r) (d(r + 1) - d(r)), where p' is p without the step of i. Undoing the step is
-stable in the direction in which its errors shrink: from the first rank on if pi_ij <= 1/2, else
-from the last rank. A query takes O(n^3) time and O(n) memory. Both parts of C_ij are never known
-together; so the curvature bounds each of them.
+pi_ij is u_j sum_r p'(r) (d(r + 1) - d(r)), where p' is p without the step of i. p' follows from p
+by the inverse of that step, from the first rank on if pi_ij <= 1/2, else from the last rank on, so
+that rounding errors shrink. A query takes O(n^3) time and O(n) memory. C_ij of `softrank` is the
+difference of a derivative of j and a derivative of i, computed at different times. Therefore each
+is bounded separately, and the curvature is the sum of both bounds.
 """
 
 import math
@@ -29,15 +30,15 @@ class _Workspace(NamedTuple):
     others: np.ndarray  # by other document: its slot
     ranks: np.ndarray  # by rank: its probability
     steps: np.ndarray  # by rank: difference of the discounts of the next rank and of this one
-    back: np.ndarray  # probabilities and steps from the last rank to the first
+    back: np.ndarray  # `ranks` and `steps`, from the last rank to the first
     without: np.ndarray  # by other document: p' at the current rank
-    slopes: np.ndarray  # by other document: derivative by pi_ij
+    slopes: np.ndarray  # by other document: derivative by pi_ij, without the factor u_j
     grad: np.ndarray  # by slot
     curve: np.ndarray  # by slot
 
 
 def _make(longest, discount):
-    """Documents and workspace for queries of up to `longest` documents."""
+    """Workspace for queries of up to `longest` documents."""
     odds, ranks, without, slopes, grad, curve = np.empty((6, longest))
     others, back = np.empty(longest, np.int64), np.empty((2, longest))
     steps = discount[1:] - discount[:-1]
@@ -49,7 +50,7 @@ def _make(longest, discount):
 def _fill_odds(scores, j, odds, others):
     """Fill in the odds of the less probable order of j and each other document.
 
-    The documents whose score is not higher than that of j come first. Returns their number.
+    Documents whose score is at most that of j come first. Returns their number, `low` below.
     """
     low, high = 0, len(scores) - 1
     for i in range(len(scores)):
@@ -91,7 +92,7 @@ def _mean(ranks, discount):
 
 @subroutine(fastmath=True)
 def _undo(ranks, steps, odds, without, slopes):
-    """Fill in the derivatives by pi_ij, from the first rank on."""
+    """Fill in the derivatives by pi_ij, from the first rank in `ranks` on."""
     without[:] = 0.0
     slopes[:] = 0.0
     for r in range(len(steps)):
@@ -116,7 +117,7 @@ def _fill_slopes(n, low, work):
 
 @subroutine()
 def _add_gradients(score, gain, j, others, work):
-    """Add the gradients of document j and of the others that come from their order."""
+    """Add the gradients and curvatures of the pairs of document j with all others."""
     slopes, grad, curve = work.slopes, work.grad, work.curve
     for t in range(len(others)):
         i = others[t]
@@ -131,7 +132,7 @@ def _add_gradients(score, gain, j, others, work):
 
 @kernel()
 def _values(first, last, indptr, soft, discount, documents, work, out):
-    """Fill in the values of queries."""
+    """As `values`, with a workspace."""
     score, gain = documents.score, documents.gain
     odds, ranks, others = work.odds, work.ranks, work.others
     for q in range(first, last):
@@ -154,7 +155,7 @@ def values(first, last, indptr, soft, discount, out):
 
 @kernel()
 def _gradients(first, last, indptr, soft, discount, documents, work, out):
-    """Fill in the gradients and values of queries."""
+    """As `gradients`, with a workspace."""
     grad, hess = out.grad, out.hess
     score, gain, position = documents.score, documents.gain, documents.position
     odds, ranks, others = work.odds, work.ranks, work.others
@@ -183,6 +184,6 @@ def _gradients(first, last, indptr, soft, discount, documents, work, out):
 
 
 def gradients(first, last, indptr, soft, discount, out):
-    """Fill in the value, and gradient and curvature of 1 - value times the weight of the query."""
+    """Fill in the value, and gradient and curvature of (1 - value) * weight of the query."""
     documents, work = _make(int(np.diff(indptr[first : last + 1]).max()), discount)
     _gradients(first, last, indptr, soft, discount, documents, work, out)

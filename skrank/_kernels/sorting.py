@@ -16,7 +16,7 @@ from skrank._kernels.jit import subroutine
 from skrank._kernels.tiles import padded
 
 COUNT_UP_TO = 256
-WIDTH = 32  # `sort_by_counting` compares multiples of so many scores
+WIDTH = 32  # `sort_by_counting` pads the number of scores to a multiple of this
 _RUN = 16  # documents that `sort_by_merging` sorts by insertion before it merges
 
 
@@ -24,7 +24,7 @@ _RUN = 16  # documents that `sort_by_merging` sorts by insertion before it merge
 def resort(start, stop, scores, most_moves, keys, order):
     """Sort by insertion, starting from the given `order`.
 
-    Returns False, with nothing sorted, if that takes more than `most_moves` moves.
+    Returns False, with `order` partly sorted, after more than `most_moves` moves.
     """
     scores, order = scores[start:stop], order[start:stop]
     n_moves = 0
@@ -44,7 +44,7 @@ def resort(start, stop, scores, most_moves, keys, order):
 
 @subroutine()
 def keep_order(start, stop, scores, keys, order):
-    """Keep the order of rows. Returns False, with nothing sorted, if a score rises."""
+    """Keep the order of rows. Returns False, and fills nothing, if a score rises."""
     for row in range(start + 1, stop):
         if scores[row] > scores[row - 1]:
             return False
@@ -94,7 +94,7 @@ def _read_keys(scores, order, keys):
 
 
 def _sort_by_numpy(start, stop, scores, single, keys, n_above, n_placed, order):
-    """The same order as that of `sort_by_counting`, in plain Python."""
+    """The order of `sort_by_counting`, in plain Python."""
     scores, order = scores[start:stop], order[start:stop]
     order[:] = np.argsort(-scores, kind="stable")
     keys[: len(scores)] = scores[order]
@@ -102,15 +102,15 @@ def _sort_by_numpy(start, stop, scores, single, keys, n_above, n_placed, order):
 
 @subroutine(plain=_sort_by_numpy)
 def sort_by_counting(start, stop, scores, single, keys, n_above, n_placed, order):
-    """Rank each document below those with a higher score.
+    """Sort by the number of higher scores of each document, O(n^2) comparisons in SIMD.
 
     Scores are compared in single precision, twice as many per SIMD instruction, as differences to
-    the first score. A further sort separates scores that single precision cannot tell apart.
+    the first score. `resort` then separates different scores that single precision rounds to one.
 
     Parameters
     ----------
-    start, stop, scores, keys, order : see above
-    single, n_above, n_placed : workspace, `single` of a multiple of WIDTH
+    start, stop, scores, keys, order : see the top of this file
+    single, n_above, n_placed : workspace, `single` with WIDTH entries more than there are scores
     """
     n = stop - start
     mine, chosen = scores[start:stop], order[start:stop]
@@ -122,11 +122,11 @@ def sort_by_counting(start, stop, scores, single, keys, n_above, n_placed, order
 
 @subroutine()
 def sort_by_merging(start, stop, scores, keys, spare_keys, spare, order):
-    """Sort runs of a few documents by insertion, and merge neighbouring runs until one is left.
+    """Merge sort, from runs of _RUN documents that are sorted by insertion.
 
     Parameters
     ----------
-    start, stop, scores, keys, order : see above
+    start, stop, scores, keys, order : see the top of this file
     spare_keys, spare : workspace
     """
     scores, order = scores[start:stop], order[start:stop]

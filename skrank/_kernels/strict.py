@@ -1,4 +1,4 @@
-"""Metrics without a mean over ties: interpolated precision and inferred average precision.
+"""Interpolated precision and inferred average precision, for which no mean over ties is computed.
 
 Each kernel returns the first query whose value depends on the order of tied documents, or -1.
 """
@@ -17,7 +17,7 @@ class Strict(NamedTuple):
 
     relevant: np.ndarray  # by code
     unjudged: int  # codes from this one on are of documents without a label
-    needed: np.ndarray  # by query: number of relevant documents from which on precision counts
+    needed: np.ndarray  # by query: precision counts from this number of relevant documents on
 
 
 @subroutine()
@@ -43,8 +43,7 @@ def interpolated(first, last, indptr, lists, tables, inverse, out):
     """Fill in the highest precision at any rank from the `needed`-th relevant document on.
 
     Precision does not fall when relevant documents move up. So the order of ties matters only if
-    the relevant documents of each block give other values when they come first than when they come
-    last.
+    the value with the relevant documents of each block first differs from that with them last.
     """
     codes, tied, relevant, needed = lists.codes, lists.tied, tables.relevant, tables.needed
     for q in range(first, last):
@@ -78,9 +77,9 @@ def interpolated(first, last, indptr, lists, tables, inverse, out):
 def inferred(first, last, indptr, lists, tables, inverse, out):
     """Fill in inferred average precision times `inverse`.
 
-    The code `tables.unjudged` is of documents that were pooled but not sampled for judging; higher
-    codes are of documents that were not pooled. The order of a block of ties matters if it holds
-    relevant documents and others.
+    Documents with the code `tables.unjudged` were pooled but not sampled for judging; documents
+    with higher codes were not pooled. The order of a block of ties matters if it holds both
+    relevant and other documents.
     """
     codes, tied, relevant, unjudged = lists.codes, lists.tied, tables.relevant, tables.unjudged
     for q in range(first, last):
@@ -88,7 +87,7 @@ def inferred(first, last, indptr, lists, tables, inverse, out):
         start, end = indptr[q], indptr[q] + lists.retrieved[q]
         if inverse[q] == 0:
             continue
-        n_relevant, n_others, n_pooled = 0, 0, 0  # above the current row
+        n_relevant, n_others, n_pooled = 0, 0, 0  # documents above the current row
         total, block = 0.0, start
         for row in range(start, end):
             if row == block:

@@ -5,11 +5,12 @@ the gradients of its documents have opposite signs and the size
 
     w / (base + slope |s_i - s_j|) * P,
 
-where P is the probability that the worse document ranks first. Kernels call this size the pull of
-the pair.
+up to a factor that all pairs of a query share. P = 1 / (1 + exp(sigma (s_i - s_j))), with i the
+better document, is the probability that the worse document ranks first. Kernels call the size,
+without the factor, the pull of the pair.
 
-A tile holds up to CAPACITY documents. It is one array of fields, such as the scores or the ranks;
-each field is contiguous.
+A tile is an array of fields, such as the scores or the ranks. Each field is contiguous and has one
+entry, a lane, for each of up to CAPACITY documents.
 """
 
 import math
@@ -27,9 +28,9 @@ FIELD = CAPACITY + MOST_LANES  # a constant, so that the compiler knows that fie
 EXP, SCORE, RANK, GRAD, HESS = (np.uint64(i * FIELD) for i in range(5))
 OTHERS = 5
 
-WIDEST_GAP = 1e300  # larger differences of scores count as this one, so that products fit
-# In `_is_wide` sigma counts as at least this, so that scores fit single precision, and, if pairs
-# are divided by 0.01 + |s_i - s_j|, so that the rounding of scores is small compared with 0.01.
+WIDEST_GAP = 1e300  # larger differences of scores are clipped to this, so that products are finite
+# Least sigma in `_is_wide`: scores of queries that are not wide must fit single precision, and, if
+# pairs are divided by 0.01 + |s_i - s_j|, be rounded by much less than 0.01.
 _LEAST_SIGMA, _LEAST_SIGMA_NORMED = 1e-20, 0.1
 
 LOG_2 = math.log(2.0)
@@ -40,7 +41,7 @@ class Norm(NamedTuple):
 
     base: float
     slope: float
-    zero: float
+    zero: float  # 0 and 1, so that kernels do not convert pairs to double precision
     one: float
 
 
@@ -48,30 +49,20 @@ class Scale(NamedTuple):
     """How the scores of one query are compared."""
 
     origin: float  # subtracted from the scores: their midrange, or 0 if the query is wide
-    wide: bool  # whether exp(sigma score) overflows, so that each pair takes an exponential
+    wide: bool  # whether exp(sigma * score) overflows: then each pair needs an exponential
     sigma: float
     norm: Norm
 
 
 @subroutine()
-def longest(first, last, indptr):
-    """Number of documents of the longest query."""
-    most = 0
-    for q in range(first, last):
-        n = indptr[q + 1] - indptr[q]
-        most = n if n > most else most
-    return most
-
-
-@subroutine()
 def least(one, other):
-    """The smaller number. Compiles faster than numba's `min`."""
+    """The smaller of two numbers. Compiles faster than numba's `min`."""
     return one if one < other else other
 
 
 @subroutine()
 def padded(n, lanes):
-    """The next multiple of `lanes`."""
+    """The least multiple of `lanes` that is at least `n`."""
     return (n + lanes - 1) // lanes * lanes
 
 
@@ -88,9 +79,9 @@ def score_range(scores, start, stop):
 
 @subroutine()
 def _is_wide(pairs, best, middle, worst):
-    """Whether exponentials of scores overflow.
+    """Whether exponentials of scores minus `middle` overflow.
 
-    Far from 0, the midrange of scores may be rounded to the highest or lowest of them.
+    Far from 0, the midrange of scores may be rounded to the highest or the lowest score.
     """
     least_sigma = _LEAST_SIGMA_NORMED if pairs.score_norm else _LEAST_SIGMA
     sigma = pairs.sigma if pairs.sigma > least_sigma else least_sigma
@@ -100,7 +91,7 @@ def _is_wide(pairs, best, middle, worst):
 
 @subroutine()
 def norm_of(pairs, best, worst, grad):
-    """The norm of a query, in the precision of `grad`."""
+    """The `Norm` of a query, in the precision of `grad`."""
     real = grad.dtype.type
     normed = pairs.score_norm and best != worst
     base, slope = (0.01, 1.0) if normed else (1.0, 0.0)
@@ -109,7 +100,7 @@ def norm_of(pairs, best, worst, grad):
 
 @subroutine()
 def scale_of(pairs, scores, start, stop, grad):
-    """The scale of a query, for pairs in the precision of `grad`."""
+    """The `Scale` of a query, for pairs in the precision of `grad`."""
     best, worst = score_range(scores, start, stop)
     middle = 0.5 * best + 0.5 * worst
     wide = _is_wide(pairs, best, middle, worst)
@@ -119,14 +110,14 @@ def scale_of(pairs, scores, start, stop, grad):
 
 @subroutine()
 def sort_scores(scores, order, start, n, origin, out):
-    """Fill in the scores of a query by rank, less `origin`."""
+    """Fill in the scores of a query by rank, minus `origin`."""
     for r in range(n):
         out[r] = scores[start + order[start + r]] - origin
 
 
 @subroutine()
 def exponentials(n, scores, sigma, out):
-    """Fill in exp(sigma score), in the precision of `out`."""
+    """Fill in exp(sigma * score), in the precision of `out`."""
     for i in range(n):
         out[i] = sigma * scores[i]
         out[i] = np.exp(out[i])
@@ -134,7 +125,7 @@ def exponentials(n, scores, sigma, out):
 
 @subroutine()
 def gap(score, other):
-    """Difference of two scores, clipped so that products with it do not overflow."""
+    """score - other, clipped so that products with it do not overflow."""
     ahead = score - other
     ahead = WIDEST_GAP if ahead > WIDEST_GAP else ahead
     return -WIDEST_GAP if ahead < -WIDEST_GAP else ahead
@@ -142,7 +133,7 @@ def gap(score, other):
 
 @subroutine()
 def chances(sigma, ahead):
-    """Probabilities that the worse document ranks first, and the better one, which is `ahead`."""
+    """P = 1 / (1 + exp(sigma * ahead)), that the worse document ranks first, and 1 - P."""
     e = math.exp(-abs(sigma * ahead))
     likely = 1.0 / (1.0 + e)
     return (e * likely, likely) if ahead > 0 else (likely, e * likely)
@@ -160,7 +151,7 @@ def load(tile, field, values, low, size, end, filler):
 
 @subroutine(fastmath=True)
 def load_row(tile, field, rows, number, low, size, end, filler):
-    """The same for a row of a matrix."""
+    """As `load`, with ``values = rows[number]``."""
     row, low, size = np.uint64(number), np.uint64(low), np.uint64(size)
     for t in range(size):
         tile[field + t] = rows[row, low + t]
@@ -170,14 +161,14 @@ def load_row(tile, field, rows, number, low, size, end, filler):
 
 @subroutine(fastmath=True)
 def fill(tile, field, end, value):
-    """Fill a field with one value."""
+    """Fill a field with `value`, up to lane `end`."""
     for t in range(np.uint64(end)):
         tile[field + t] = value
 
 
 @subroutine(fastmath=True)
 def collect(tile, field, low, size, sums):
-    """Add a field to ``sums[low : low + size]``."""
+    """Add the first `size` lanes of a field to ``sums[low : low + size]``."""
     low = np.uint64(low)
     for t in range(np.uint64(size)):
         sums[low + t] += tile[field + t]
@@ -185,7 +176,7 @@ def collect(tile, field, low, size, sums):
 
 @subroutine(fastmath=True)
 def collect_row(tile, field, low, size, rows, number):
-    """The same for a row of a matrix."""
+    """As `collect`, with ``sums = rows[number]``."""
     row, low = np.uint64(number), np.uint64(low)
     for t in range(np.uint64(size)):
         rows[row, low + t] += tile[field + t]
@@ -193,14 +184,14 @@ def collect_row(tile, field, low, size, rows, number):
 
 @subroutine()
 def clear(grad, hess, start, stop):
-    """Fill in zeros: for a query of weight 0, or without documents to tell apart."""
+    """Set the gradients of a query to 0, if it has the weight 0 or all its orders are equal."""
     for row in range(np.uint64(start), np.uint64(stop)):
         grad[row], hess[row] = 0, 0
 
 
 @subroutine()
 def factor_of(total, weight, pairs):
-    """Factor of the gradients of a query, whose absolute values sum to `total` before."""
+    """Factor of the gradients of a query, whose absolute values sum to `total` without it."""
     if pairs.sum_norm and total > 0:
         weight *= math.log1p(total) / (LOG_2 * total)
     return weight
@@ -208,7 +199,7 @@ def factor_of(total, weight, pairs):
 
 @subroutine()
 def write(grad, hess, start, position, sums_of_grad, sums_of_hess, factor, sigma):
-    """Fill in the gradients of a query from sums over its pairs, in the order of `position`."""
+    """Fill in the gradients of a query; entry i of the sums is for the document ``position[i]``."""
     for i in range(np.uint64(len(position))):
         row = np.uint64(start + position[i])
         grad[row] = factor * sigma * sums_of_grad[i]

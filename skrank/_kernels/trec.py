@@ -1,10 +1,11 @@
 """Read columns of TREC files, and join retrieved documents with judged documents.
 
 A text is an array of bytes, padded with newlines to whole words of 8 bytes and one word more.
-`tokens` of shape (n_rows, n_columns, 2) holds where each column of each line starts and stops. The
-name of a document is a slice of a text, with a hash; no string is created. Hash tables of documents
-use open addressing: `slots` holds rows, or -1 if free; its size is a power of 2. Most kernels here
-read a whole file. Several files are read by several threads; one file is read by one thread.
+`words` is the same memory as uint64. `tokens` of shape (n_rows, n_columns, 2) holds the first byte
+of each column of each line, and the byte after its last. The name of a document is a slice of a
+text, with a hash; no string is created. Hash tables of documents use open addressing: `slots` holds
+rows, or -1 if free; its size is a power of 2. Most kernels read a whole file, in one thread;
+several files are read by several threads.
 """
 
 import numpy as np
@@ -12,15 +13,15 @@ import numpy as np
 from skrank._kernels.jit import kernel, subroutine
 
 NEWLINE, COMMENT, PLUS, MINUS, POINT, ZERO, UPPER_E, LOWER_E = 10, 35, 43, 45, 46, 48, 69, 101
-POWERS = 10.0 ** np.arange(23)  # exact
-MOST_EXPONENT = 280  # of 10, so that no step leaves the range of normal doubles
+POWERS = 10.0 ** np.arange(23)  # exact in double precision
+MOST_EXPONENT = 280  # of 10, so that no intermediate result overflows or is subnormal
 GAPS = np.array([1750, 701, 301, 132, 57, 23, 10, 4, 1])  # Ciura's, for Shell's sort
 
 _BYTE = np.uint64(8)
 _LOW = np.uint64(0x7F7F7F7F7F7F7F7F)
 _HIGH = np.uint64(0x8080808080808080)
-# Added to bytes below 128, these set the high bit of bytes above 32 (space), from 32 on, from 9
-# (tab) on, and above 13 (carriage return).
+# Added to a byte b < 128, these set the high bit if b > 32 (space), b >= 32, b >= 9 (tab), and b >
+# 13 (carriage return).
 _ABOVE_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)
 _FROM_SPACE = np.uint64(0x6060606060606060)
 _FROM_TAB = np.uint64(0x7777777777777777)
@@ -31,7 +32,7 @@ _ONE, _HALF, _LOWER, _TOP = (np.uint64(one) for one in (1, 32, 2**32 - 1, 2**63)
 
 
 def _powers_of_ten():
-    """Leading 64 bits of the powers of 10, and what the products of `_nearest` are units of."""
+    """Leading 64 bits of powers of 10, and the value of the last bit of products in `_nearest`."""
     tens, units = [], []
     for exponent in range(-MOST_EXPONENT, MOST_EXPONENT + 1):
         whole = 10**exponent if exponent >= 0 else (1 << 1024) // 10**-exponent
@@ -45,20 +46,11 @@ TENS, UNITS = _powers_of_ten()
 
 
 @kernel(plain=True)
-def count_newlines(text):
-    """Number of newlines."""
-    found = 0
-    for c in text:
-        found += c == NEWLINE
-    return found
-
-
-@kernel(plain=True)
 def edges(words, out):
-    """Fill in the places where columns start and stop, in turn. Bytes up to 32 separate columns.
+    """Fill in the start and the stop of each column, in turn. Bytes up to 32 separate columns.
 
-    Eight bytes are read at a time: a byte of `ink` is 128 inside a column, and changes at its
-    edges. Stops early when fewer than 8 places of `out` are left. Returns the number of places, and
+    Eight bytes are read at a time. A byte of `ink` is 128 inside a column, else 0. The loop ends
+    early when fewer than 8 entries of `out` are left. Returns the number of starts and stops, and
     whether the text has control characters other than white space.
     """
     one, top = np.uint64(1), np.uint64(56)
@@ -92,11 +84,11 @@ def _ends_line(text, start, stop):
 
 @kernel(plain=True)
 def first_wrong(text, tokens, inside, comments):
-    """First row whose columns are not exactly those of one line, or -1.
+    """First row whose columns are not exactly the columns of one line, or -1.
 
-    Newlines between the columns of a row are searched for only if `inside`: if there are no more
-    newlines than rows, it suffices that each row ends with one. If `comments`, a row that may be a
-    comment counts as wrong.
+    Newlines between the columns of a row are searched for only if `inside` is True. This is not
+    needed if the text has as many newlines as rows and each row ends with a newline. If `comments`
+    is True, a row that begins with # counts as wrong.
     """
     n_rows, n_columns, _ = tokens.shape
     for row in range(n_rows):
@@ -124,7 +116,7 @@ def _same(text, a, a_stop, other, b, b_stop):
 
 @kernel(plain=True)
 def blocks(text, tokens, column, first_row):
-    """Fill in the first row of each run of rows with the same text in a column.
+    """Fill in the first row of each run of adjacent rows with the same text in a column.
 
     Returns the number of runs.
     """
@@ -138,10 +130,6 @@ def blocks(text, tokens, column, first_row):
     return found
 
 
-# numbers
-# ------------------------------------------------------------------------------------------------
-
-
 @subroutine()
 def _high_half(a, b):
     """The upper 64 bits of the product of two integers of 64 bits."""
@@ -153,11 +141,11 @@ def _high_half(a, b):
 
 @subroutine()
 def _nearest(mantissa, exponent):
-    """The double nearest to mantissa * 10^exponent; NaN where 64 bits do not show which it is.
+    """The double nearest to mantissa * 10^exponent; NaN if 64 bits do not determine it.
 
-    TENS has the leading 64 bits of the power, rounded down. The product of the normalised mantissa
-    with the power is thus less than 2 above `product`, in units of its last bit: 53 bits of it are
-    certain unless the bits that are cut off may be one half.
+    TENS has the leading 64 bits of the power, rounded down. So the exact product of the normalised
+    mantissa with the power exceeds `product` by less than 2 units of its last bit. Rounding to 53
+    bits is certain unless the bits that are cut off are one half, or one unit less.
     """
     left, unit = np.uint64(mantissa), UNITS[exponent + MOST_EXPONENT]
     while left < _TOP:
@@ -190,8 +178,8 @@ def _exponent(text, start, stop):
 def _number(text, start, stop):
     """The double nearest to the decimal text[start:stop]; NaN if it is not a decimal, or rare.
 
-    Rare are more than 18 digits after leading zeros, far exponents, and what lies too near to the
-    middle of two doubles for `_nearest`.
+    Rare decimals have more than 18 digits after leading zeros, an exponent beyond MOST_EXPONENT, or
+    are too near to the middle of two doubles for `_nearest`. Python reads them.
     """
     first = start + (text[start] == MINUS or text[start] == PLUS)
     mantissa, point, end, exponent = np.int64(0), np.int64(-1), stop, np.int64(0)
@@ -209,7 +197,7 @@ def _number(text, start, stop):
     n_digits, pos = end - first - (point >= 0), first
     if n_digits == 0 or exponent == 9999:
         return np.nan
-    while n_digits > 18:  # less leading zeros
+    while n_digits > 18:  # skip leading zeros
         if text[pos] != ZERO and text[pos] != POINT:
             return np.nan
         n_digits -= text[pos] == ZERO
@@ -230,18 +218,14 @@ def _number(text, start, stop):
 
 @kernel(plain=True)
 def numbers(text, tokens, column, out):
-    """The numbers of a column; NaN where one is not a decimal, or rare."""
+    """Fill in the numbers of a column; NaN if a text is not a decimal, or rare: see `_number`."""
     for row in range(len(tokens)):
         out[row] = _number(text, tokens[row, column, 0], tokens[row, column, 1])
 
 
-# documents
-# ------------------------------------------------------------------------------------------------
-
-
 @subroutine()
 def _word(words, pos):
-    """The eight bytes from `pos` on."""
+    """The eight bytes from byte `pos` on, as a word."""
     shift = np.uint64(8 * (pos & 7))
     next_word = words[(pos >> 3) + 1] << np.uint64(1)
     return (words[pos >> 3] >> shift) | (next_word << (np.uint64(63) - shift))
@@ -265,7 +249,7 @@ def hashes(words, start, stop, out):
 
 @subroutine()
 def _find(slots, documents, others, row):
-    """Slot of the document of `others` at `row` in a table of `documents`, or the free slot."""
+    """Slot of document `row` of `others` in a table of `documents`; a free slot if missing."""
     text, start, stop, hashed = documents
     other_text, other_start, other_stop, other_hashed = others
     key = other_hashed[row]
@@ -299,7 +283,7 @@ def fill_tables(indptr, documents, slot_ptr, slots):
 
 @subroutine()
 def _before(text, a, a_stop, b, b_stop):
-    """Whether text[a:a_stop] comes before text[b:b_stop] in descending order of bytes."""
+    """Whether text[a:a_stop] precedes text[b:b_stop] in descending order of bytes."""
     for i in range(min(a_stop - a, b_stop - b)):
         if text[a + i] != text[b + i]:
             return text[a + i] > text[b + i]
@@ -334,7 +318,7 @@ def settle_by_name(first, last, indptr, tied, text, start, stop, rows):
 
 @kernel(plain=True)
 def join(run, judged, unjudged, codes, indptr):
-    """Fill in the codes of retrieved documents, and after them those of the other judged documents.
+    """Fill in the codes of retrieved documents, then the codes of the other judged documents.
 
     Parameters
     ----------
@@ -345,7 +329,7 @@ def join(run, judged, unjudged, codes, indptr):
     codes : array, filled in
         By judged query.
     indptr : array, filled in
-        First place of each judged query in `codes`.
+        First index of each judged query in `codes`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Checks of what callers pass in. Every message names the row, query or parameter and the remedy.
+"""Checks of arguments. Every message names the row, query or parameter and the remedy.
 
 ``check_...`` raises an error or returns the value in its normal form; ``refuse_...`` raises an
 error.

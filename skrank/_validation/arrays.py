@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 if TYPE_CHECKING:
     import pandas as pd
 
-EXACT = 2**53  # double precision holds every whole number below
+EXACT = 2**53  # double precision represents every whole number up to this
 ROWS = "one per row (document)"
 
 
@@ -39,7 +39,7 @@ def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.nda
         raise ValueError(f"{name} is empty: there is no document to rank.")
     if n_rows is not None and len(vector) != n_rows:
         raise ValueError(
-            f"{name} has {len(vector)} rows and relevance has {n_rows}: they must be of one length."
+            f"{name} has {len(vector)} rows and relevance has {n_rows}: lengths must be equal."
         )
     if not exact:
         _check_exact(name, given, values, vector)
@@ -120,7 +120,7 @@ def as_ids(
     """Ids of queries, or of `what`, one per row, in the native byte order; none is missing."""
     if isinstance(groups, str):
         raise ValueError(
-            f"{source}={groups!r} is one name, and not the {what} of each row: pass the column "
+            f"{source}={groups!r} is a single name, not the {what} of each row: pass the column "
             f"itself, such as {source}=frame[{groups!r}]."
         )
     ids = _distinct(unmasked(source, groups), groups)
@@ -225,11 +225,11 @@ def _is_integer(index: pd.Index) -> bool:
 
 
 def without_index(y: Any) -> ArrayLike:
-    """Labels without their index, whose entries NumPy would hash in a search for attributes."""
+    """Labels as an array, because NumPy's attribute look-ups would hash a pandas index."""
     return y.to_numpy() if hasattr(y, "iloc") and len(y.shape) == 1 else y
 
 
-_MANY_GRADES = 16  # more than usual collections have
+_MANY_GRADES = 16  # usual collections have fewer grades
 _SWAPPED = (
     "relevance and scores look as if they were swapped: the labels come first, and then the scores."
 )

@@ -34,10 +34,10 @@ OBJECTIVES_OF_BOOSTERS = {  # and the metric that each of them trains on
 
 
 def objective_of_booster(name: str) -> ValueError:
-    """The error for the name of an objective of a booster in place of one of skrank."""
+    """The error for the name of an objective of a booster in place of an objective of skrank."""
     return ValueError(
-        f"objective={name!r} is the booster's own: give it to the booster, and no objective of "
-        "skrank; or name a metric to train on, such as "
+        f"objective={name!r} is an objective of the booster: pass it to the booster instead of an "
+        "objective of skrank; or name a metric to train on, such as "
         f"objective={OBJECTIVES_OF_BOOSTERS[name]!r}."
     )
 
@@ -55,8 +55,8 @@ def check_evaluated(metric: str, log: Mapping[str, object]) -> None:
     """Check that the metric for early stopping is among the metrics that XGBoost evaluates."""
     if metric not in log:
         raise ValueError(
-            f"early stopping follows {metric}, which is not evaluated: there are {', '.join(log)}. "
-            "Give early_stopping the very metric that eval_metric got, with its parameters."
+            f"early stopping uses {metric}, which is not an evaluated metric: {', '.join(log)}. "
+            "Pass the same metric to early_stopping and eval_metric, with the same parameters."
         )
 
 
@@ -74,7 +74,7 @@ def check_bagging(params: Mapping[str, Any]) -> None:
 
 
 def _given(params: Mapping[str, Any], default: object, *aliases: str) -> Any:
-    """The value of a parameter of LightGBM under any of its aliases, or the default."""
+    """The value of a parameter of LightGBM given under any of its aliases, or the default."""
     for name in aliases:
         if name in params:
             return params[name]
@@ -125,7 +125,7 @@ def check_whole_queries(sizes: ArrayLike | None, rows: ArrayLike) -> None:
             f"{len(torn)} queries are torn apart, first query {torn[0]}: {kept[torn[0]]} of its "
             f"{sizes[torn[0]]} rows are in this subset. Split by query: with a callable objective, "
             "lightgbm.cv needs folds=sklearn.model_selection.GroupKFold(5); skrank.lightgbm.cv "
-            "splits by itself."
+            "splits by query without it."
         )
 
 
@@ -140,8 +140,8 @@ def check_group_ids(groups: ArrayLike | None, sizes: np.ndarray) -> np.ndarray:
     differ = np.flatnonzero(ids != np.repeat(first, sizes))
     if len(differ):
         raise ValueError(
-            f"groups and the data set disagree: row {differ[0]} is of query {ids[differ[0]]!r} in "
-            "groups and of the query of the row above in the data set."
+            f"groups and the data set disagree: row {differ[0]} has query {ids[differ[0]]!r} in "
+            "groups, and the same query as the row above in the data set."
         )
     if len(set(first.tolist())) < len(first):
         raise ValueError("groups has the same id for two queries of the data set: ids must differ.")

@@ -89,7 +89,7 @@ def warn_single_rows(queries: RowsByQuery) -> None:
     if len(queries.indptr) - 1 == queries.n_rows > 1:
         warnings.warn(
             f"each of the {queries.n_rows} queries has one document, so that every ranking is "
-            "perfect: groups must say to which query a row belongs, not name its document.",
+            "perfect: groups must be the query of each row, not its document.",
             UserWarning,
             stacklevel=3,  # the caller of the public function
         )
@@ -104,7 +104,7 @@ def query_weights(
     rows = queries.gather(as_vector("sample_weight", sample_weight, queries.n_rows))
     starts = queries.indptr[:-1]
     weights = rows[starts]
-    # before the comparison of rows: NaN differs from itself, and would count as varying
+    # before the comparison of rows, in which NaN differs from itself
     check_weights(weights, queries, part=part)
     varies = np.flatnonzero(np.maximum.reduceat(rows, starts) != np.minimum.reduceat(rows, starts))
     if len(varies):
@@ -168,8 +168,8 @@ def check_costs(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
     bad = np.flatnonzero(~((costs > 0) & np.isfinite(costs)))
     if len(bad):
         raise ValueError(
-            f"{name}[{bad[0]}]={costs[bad[0]]}: a cost must be positive and finite, for labels "
-            "that are free would be drawn for ever."
+            f"{name}[{bad[0]}]={costs[bad[0]]}: a cost must be positive and finite: with a cost of "
+            "0, the budget would never be spent."
         )
     return costs
 

@@ -16,9 +16,6 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _Kind = TypeVar("_Kind")
 
 
-# names and classes
-
-
 def check_free_name(name: str, taken: Mapping[str, type], cls: type) -> None:
     """Check that no other class has this name."""
     other = taken.get(name)
@@ -76,9 +73,6 @@ def _source(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
-# tables
-
-
 def as_table(name: str, value: ArrayLike, n_axes: int, dtype: type = np.float64) -> np.ndarray:
     """A table as a contiguous array of one dtype, as compiled loops need it."""
     try:
@@ -101,7 +95,7 @@ def as_table(name: str, value: ArrayLike, n_axes: int, dtype: type = np.float64)
 def check_finite_table(name: str, array: np.ndarray) -> None:
     """Check that no entry of a table without NaN is infinite."""
     if array.size and not (array.min() > -np.inf and array.max() < np.inf):
-        raise ValueError(f"{name} holds an infinite entry: all must be finite.")
+        raise ValueError(f"{name} holds an infinite entry: all entries must be finite.")
 
 
 def check_code(name: str, value: object) -> None:
@@ -142,9 +136,6 @@ def _shown(value: object) -> str:
     return text if len(text) < 40 else f"a {type(value).__name__}"
 
 
-# what the methods of a metric return
-
-
 def check_returned(value: object, kind: type, method: str, remedy: str) -> None:
     """Check the type of what a method of a metric returned."""
     if not isinstance(value, kind):
@@ -155,8 +146,8 @@ def check_cutoff_of_ideal(value: object, method: str) -> None:
     """Check that the cut-off of the ideal list is None or a rank of at least 0."""
     if value is not None and not _is_index(value):
         raise ValueError(
-            f"{method} is {_shown(value)}: it must be None for the whole list, 0 for none, or a "
-            "rank."
+            f"{method} is {_shown(value)}: it must be None for the whole list, 0 for no division, "
+            "or a rank."
         )
 
 
@@ -224,9 +215,6 @@ def check_classes(name: str, worth: np.ndarray, equals: np.ndarray, labels: np.n
             f"the labels {one:g} and {other:g} have equal gain and differ in {name}: documents of "
             "equal gain must have equal values."
         )
-
-
-# functions of one ranked list
 
 
 def check_list_function(function: object) -> Callable[..., Any]:

@@ -17,8 +17,8 @@ T = TypeVar("T")
 
 EMPTY_CHOICES = ("skip", 0, 1, "nan", "raise")
 TIES_CHOICES = ("average", "stable", "worst", "best")
-MOST_GRADES = 1000  # 2**1000 is near the largest double, so that gains 2**grade - 1 still add up
-LEAST_LABEL, MOST_LABEL = 1e-100, 1e100  # their sums, squares and quotients are doubles
+MOST_GRADES = 1000  # sums of gains 2**grade - 1 must not exceed the largest double, about 2**1024
+LEAST_LABEL, MOST_LABEL = 1e-100, 1e100  # so that sums, squares and quotients are normal doubles
 HEAVIEST = 1e9  # largest weight of a part of a mixture
 MOST_RANKS = 2**31 - 1  # ranks are 32-bit integers
 MOST_REPEATS = 10**7  # more would take hours, and gigabytes
@@ -257,14 +257,14 @@ def several(parameter: str, given: object, one: tuple[type, ...]) -> list[Any]:
     if isinstance(given, one):
         return [given]
     if not isinstance(given, Iterable):
-        raise ValueError(f"{parameter}={given!r} must be one of a kind or a sequence of them.")
+        raise ValueError(f"{parameter}={given!r} must be one item or a sequence of items.")
     return list(given)
 
 
 def check_parts(parts: Any, make: Callable[[Any], T], example: str) -> list[tuple[float, T]]:
     """Pairs (weight, make(item)) from pairs (weight, item); weights must be above 0."""
     wrong = ValueError(
-        f"parts={parts!r} must be pairs of a weight and what it weighs, such as [{example}]."
+        f"parts={parts!r} must be pairs of a weight and an item, such as [{example}]."
     )
     try:
         pairs = [(weight, one) for weight, one in parts]

@@ -57,7 +57,7 @@ def check_system_pairs(pairs: int | ArrayLike | None, n_systems: int) -> np.ndar
     if index.size == 0:
         raise ValueError("pairs is empty: name at least one pair of columns.")
     if index.min() < 0 or index.max() >= n_systems:
-        raise ValueError(f"pairs names a column beyond 0..{n_systems - 1}: those of scores.")
+        raise ValueError(f"pairs names a column outside 0..{n_systems - 1}, the columns of scores.")
     if index.ndim == 0:
         others = np.delete(np.arange(n_systems), index)
         return np.stack([others, np.full_like(others, index)], axis=1)

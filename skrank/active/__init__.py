@@ -1,8 +1,8 @@
 """Active evaluation: choose the queries whose labels are most informative about rankers.
 
 `ActiveEvaluator` estimates the mean of a metric over a pool of queries, `ActiveComparator` the
-difference of two rankers. Both ask for the labels of one query after the other, within a budget.
-`estimate` uses labels that were collected elsewhere, `simulate` runs campaigns on a labelled
+difference of two rankers. Both request the labels of one query after another, within a budget.
+`estimate` uses labels that were collected elsewhere; `simulate` runs campaigns on a labelled
 collection.
 """
 

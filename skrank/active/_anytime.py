@@ -1,16 +1,16 @@
-r"""Confidence sequences: intervals that hold at all times of looking at once.
+r"""Confidence sequences: intervals that hold simultaneously after every draw.
 
-For a candidate mean m, draw t gives a payment :math:`X_t(m)` whose expectation, given the draws
-before, is 0 if m is the mean. A bettor starts with a capital of 1 and stakes a fixed part of it on
-each payment, so that the capital stays positive. If m is the mean, the capital exceeds 1 / a at any
-time with a probability of at most a (Ville's inequality). The sequence consists of the candidates
-that no bettor has ruled out in this way. The capital is spread evenly over bets of several sizes,
-on two kinds of payments:
+For a candidate mean m, draw t gives a payment :math:`X_t(m)` whose expectation, given the earlier
+draws, is 0 if m is the mean. A bettor starts with a capital of 1 and stakes a fixed part of the
+capital on each payment, so that the capital stays positive. If m is the mean, the capital ever
+exceeds 1 / a with a probability of at most a (Ville's inequality). The interval contains all
+candidates whose capital has never exceeded 1 / a. The initial capital is divided equally among bets
+with different stakes, on two kinds of payments for a draw of value L and weight w = p / q:
 
-* w (L - m), which risks little if all weights are about 1;
-* w (L - low) less its expectation, which does not risk the largest weight.
+* w (L - m), whose largest loss is small if all weights are close to 1;
+* w (L - low) minus its expectation, whose largest loss does not grow with the weights.
 
-Both use the bounds of the value of each query, and its weight, which are known before any label.
+Both use the bounds and the weight of each query, which are known before any label.
 
 References
 ----------
@@ -31,27 +31,27 @@ from skrank.active._means import NOTHING_KNOWN, Known
 # Largest part of the capital that each bet can lose. Small bets find small differences in many
 # draws, large bets find large differences in few draws.
 _STAKES = np.array([0.03, 0.1, 0.25, 0.5, 0.75, 0.95])
-_N_CANDIDATES = 33  # of a grid, which is refined around the ends of the interval
+_N_CANDIDATES = 33  # points of a grid, which is refined around the ends of the interval
 _REFINEMENTS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """What the payments of all draws consist of, for any candidate.
+    """Draws, weights and bounds, from which the payments for any candidate are computed.
 
     Attributes
     ----------
     low, high : ndarray of shape (n_queries,)
         Bounds of the value of each query that can be drawn.
     weights : ndarray of shape (n_queries,)
-        Their weights p / q at the first draw.
+        Weight p / q of each of these queries at the first draw.
     may_not_count : bool
-        Some queries may have no relevant document, and not count.
+        True if queries without a relevant document are left out of the mean.
     value, weight : ndarray of shape (n_draws,)
-        Value of each draw, NaN if it does not count; p over the chance of the draw.
+        Value of each draw, NaN if it does not count; p over the probability of the draw.
     left, scale : ndarray of shape (n_draws,)
-        At each draw, the frequency of all queries that could be drawn, and the factor by which
-        `weights` have fallen.
+        Sums of p and of q over the queries not drawn before each draw. Weights at a draw are
+        `weights` times `scale`.
     mass, total : ndarray of shape (n_draws,)
         Sums over the queries that were known before each draw, as in `Known`.
     """
@@ -68,7 +68,7 @@ class Game:
     total: np.ndarray
 
     def mirrored(self) -> Game:
-        """The game with the sign of all values changed."""
+        """The same draws with all values negated."""
         return replace(self, low=-self.high, high=-self.low, value=-self.value, total=-self.total)
 
 
@@ -83,26 +83,26 @@ def game_of(
     may_not_count: bool = False,
     known: Known = NOTHING_KNOWN,
 ) -> Game:
-    """The game of some draws.
+    """The `Game` of some draws.
 
     Parameters
     ----------
     values, p, q : ndarray of shape (n_queries,)
-        Value, frequency, and probability of a first draw of each query.
+        Value and frequency of each query, and probability of the query at the first draw.
     draws : ndarray of shape (n_draws,)
-        Queries in the order of drawing.
+        Indices of the queries in the order of drawing.
     bounds : pair of ndarray of shape (n_queries,)
         Lowest and highest possible value of each query.
     with_replacement : bool
-        If False, drawn queries are known at the later draws.
+        If False, drawn queries are known at later draws.
     may_not_count : bool
-        Some queries may have no relevant document, and not count.
+        As in `Game`.
     known : Known
-        Queries that are known without a draw.
+        Sums over the queries that were labelled before the campaign.
     """
 
     def before(summands: np.ndarray) -> np.ndarray:
-        """Sum over the queries that are known from earlier draws, at each draw."""
+        """Sum over earlier draws without replacement, at each draw."""
         return np.zeros(len(draws)) if with_replacement else np.cumsum(summands) - summands
 
     can_be_drawn = q > 0
@@ -125,7 +125,7 @@ def game_of(
 
 
 def log_capital(game: Game, candidates: np.ndarray) -> np.ndarray:
-    """Logarithm of the highest capital so far, betting that the mean exceeds each candidate."""
+    """Logarithm of the highest capital so far of bets that the mean exceeds each candidate."""
     if len(game.value) == 0:
         return np.zeros(len(candidates))
     m = candidates[:, None]
@@ -142,7 +142,7 @@ def log_capital(game: Game, candidates: np.ndarray) -> np.ndarray:
         least = game.scale * np.min(game.weights * (worst + added), axis=1, keepdims=True)
         least += game.total - m * game.mass - added * game.left
         most_lost = np.maximum(-least, 1e-9 * (np.abs(gain).max(axis=1, keepdims=True) + 1e-300))
-        ratio = np.maximum(gain / most_lost, -1.0)  # less than -1 only by rounding errors
+        ratio = np.maximum(gain / most_lost, -1.0)  # below -1 only by rounding errors
         logs.extend(np.cumsum(np.log1p(stake * ratio), axis=1) for stake in _STAKES)
     total = np.logaddexp.reduce(logs, axis=0) - math.log(len(logs))
     return np.maximum(total.max(axis=1), 0.0)

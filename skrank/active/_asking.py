@@ -1,4 +1,4 @@
-"""The queries of a campaign that are asked, and the labels that come in."""
+"""Requests for the labels of drawn queries, and the labels received."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from skrank.metrics import Metric
 
 
 class Asking:
-    """Part of `Campaign`: asks for labels in the order of the draws, and records them."""
+    """Base class of `Campaign`: requests labels in the order of the draws, and records labels."""
 
     def _begin(self, design: Design, budget: float | None) -> None:
-        """Start with nothing asked."""
+        """Set up a campaign that has not requested any label."""
         n_queries = len(design.queries)
         self._design = design
         self.budget = budget
@@ -30,9 +30,9 @@ class Asking:
         self._draws = Draws(design.q, design.seed)
         self._asked: list[int] = []
         self._is_asked = np.zeros(n_queries, np.bool_)
-        self._waiting: dict[int, None] = {}  # an ordered set: in the order of asking
+        self._waiting: dict[int, None] = {}  # ordered set of queries, in the order of asking
         self._spent = 0.0
-        self._next_draw = 0  # number of the first draw that was not looked at
+        self._next_draw = 0  # index of the first draw not yet considered
         self._labels: dict[int, np.ndarray] = {}
         self._values = np.full((len(design.names), n_queries), np.nan)
         for query in np.flatnonzero(design.is_known).tolist():
@@ -50,7 +50,7 @@ class Asking:
 
     @property
     def budget(self) -> float | None:
-        """Most that all labels may cost; None without limit. It may be raised at any time."""
+        """Largest total cost of labels; None for no limit. It can be raised at any time."""
         return self._budget
 
     @budget.setter
@@ -59,12 +59,12 @@ class Asking:
 
     @property
     def cost(self) -> float:
-        """Cost of the queries that were asked so far, labelled or waiting."""
+        """Cost of all queries asked so far, including those that wait for labels."""
         return self._spent
 
     @property
     def labels(self) -> np.ndarray:
-        """Label of each row, told or given before; NaN where there is none."""
+        """Label of each row, from `tell` or from the parameter `labels`; NaN if unknown."""
         design = self._design
         out = np.full(design.n_caller_rows, np.nan)
         out[design.pool.rows] = design.given
@@ -80,8 +80,8 @@ class Asking:
     def ask(self, n: int = 1) -> list[Request]:
         """The next queries to label.
 
-        Queries that wait for labels come first: asking again, also in another process, returns the
-        same queries. New queries are drawn if fewer than `n` wait.
+        Queries that wait for labels come first, so that a repeated call returns the same queries,
+        also in another process. New queries are drawn if fewer than `n` wait.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class Asking:
         Returns
         -------
         list of Request
-            Fewer than `n` if the budget does not pay for more, or the whole pool was asked.
+            Fewer than `n` if the budget does not pay for more, or all queries were asked.
         """
         check.check_count("n", n, "the number of queries to label")
         missing = n - len(self._waiting)
@@ -104,10 +104,10 @@ class Asking:
         return next(iter(self.ask()), None)
 
     def _ask_new(self) -> bool:
-        """Ask a new query; False if none is left, or the next draw does not fit the budget.
+        """Ask a new query; False if all were asked, or the next draw exceeds the budget.
 
-        The draw that does not fit ends the campaign: to skip it and to continue with cheaper
-        queries would bias the estimate.
+        A draw that exceeds the budget ends the campaign: skipping it in favour of cheaper queries
+        would bias the estimate.
         """
         design = self._design
         if self._is_asked[design.q > 0].all():
@@ -141,13 +141,13 @@ class Asking:
         labels : array-like of shape (n_items,), or mapping from item to label
             One grade per item, in the order of ``Request.items``.
         replace : bool
-            Replace labels that were told before.
+            Replace labels recorded before.
 
         Raises
         ------
         ValueError
             If the query was not asked or is not in the pool, an item is unknown or has no label, a
-            label is not a grade, or the query has other labels already. Nothing changes then.
+            label is not a grade, or the query already has other labels. The campaign is unchanged.
         """
         number = self._number_of_asked(query)
         request, name = self._request(number), self._design.queries.name(number)
@@ -156,9 +156,9 @@ class Asking:
         if old is not None and not replace and (old != new).any():
             item = int(np.argmax(old != new))
             raise ValueError(
-                f"query {name} was told with label {old[item]:g} for item "
-                f"{show(request.items[item])}, now {new[item]:g}: keep one of them; "
-                "tell(..., replace=True) takes the new labels."
+                f"query {name} already has label {old[item]:g} for item "
+                f"{show(request.items[item])}, which differs from {new[item]:g}: keep the old "
+                "labels, or replace them with tell(..., replace=True)."
             )
         self._record(number, new)
 
@@ -172,7 +172,7 @@ class Asking:
         self._waiting.pop(query, None)
 
     def _number_of_asked(self, query: Hashable | Request) -> int:
-        """Number of a query in the pool, which must have been asked."""
+        """Index of a query in the pool, which must have been asked."""
         query_id = query.query if isinstance(query, Request) else query
         try:
             number = self._number[query_id]
@@ -188,15 +188,15 @@ class Asking:
     def _request(self, query: int) -> Request:
         design = self._design
         rows = design.pool.rows_of(query)
-        places = np.arange(rows.start, rows.stop)[np.isnan(design.given[rows])]
-        caller_rows = design.pool.rows[places]
-        items = caller_rows if design.items is None else design.items[places]
+        unlabelled = np.arange(rows.start, rows.stop)[np.isnan(design.given[rows])]
+        caller_rows = design.pool.rows[unlabelled]
+        items = caller_rows if design.items is None else design.items[unlabelled]
         return Request(
             design.queries.ids[query].item(), items, caller_rows, float(design.costs[query])
         )
 
     def _evaluate(self, query: int, labels: np.ndarray) -> np.ndarray:
-        """Value of each ranker from new labels and labels given before; NaN: it does not count."""
+        """Value of each ranker from new and known labels; NaN if the query does not count."""
         design = self._design
         rows = design.pool.rows_of(query)
         merged = design.given[rows].copy()
@@ -206,7 +206,7 @@ class Asking:
 
     @property
     def _is_labelled(self) -> np.ndarray:
-        """Queries that are labelled, or never drawn."""
+        """True for queries that are labelled, or never drawn."""
         labelled = self._design.q <= 0
         labelled[list(self._labels)] = True
         return labelled

@@ -1,4 +1,4 @@
-"""A campaign: it asks for the labels of drawn queries, and estimates as labels come in."""
+"""Common part of `ActiveEvaluator` and `ActiveComparator`: set-up, estimates, saving."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Rankers = ArrayLike | Mapping[str, ArrayLike] | Sequence[ArrayLike]
-_saving = threading.Lock()  # two threads that save at once: the later state must be in the file
+_saving = threading.Lock()  # of two concurrent saves, the later state must end up in the file
 
 
 class Campaign(Asking, ABC):
-    """Common part of `ActiveEvaluator` and `ActiveComparator`: asking, telling, saving."""
+    """Base class of `ActiveEvaluator` and `ActiveComparator`."""
 
     def __init__(
         self,
@@ -72,8 +72,8 @@ class Campaign(Asking, ABC):
         p_open = np.where(open_rows(pool, given) > 0, p, 0.0)
         if not p_open.any():
             raise ValueError(
-                "all queries of the pool have their labels already, so there is nothing to ask: "
-                "skrank.evaluate measures rankers on labels."
+                "all documents of the pool are labelled already: measure the rankers with "
+                "skrank.evaluate, which needs no campaign."
             )
         cost = cost_per_query(costs, pool, ~is_given, n_rows)
         found = expected.mean_moments(moments, n_label_draws, seed, p, center)
@@ -102,15 +102,15 @@ class Campaign(Asking, ABC):
 
     @property
     def moments(self) -> Moments:
-        """What the label model expects of each query, for `simulate`."""
+        """Moments of the value of each query under the label model, for `simulate`."""
         return self._design.moments
 
     @property
     def predicted_cost_ratio(self) -> float:
         """Predicted cost of the draws, relative to equally accurate uniform draws.
 
-        The prediction is as good as the label model. It ignores that labels of repeated draws are
-        free, and what the estimator gains.
+        The prediction assumes that the label model is right. It ignores that labels of repeated
+        draws are free, and that the estimator "assisted" reduces the error.
         """
         d = self._design
         return budget_ratio(d.moments, d.q, d.costs, d.p, d.center)
@@ -134,7 +134,7 @@ class Campaign(Asking, ABC):
     def draws(self, n: int | None = None) -> pd.Series:
         """Queries, drawn with replacement, to label in one batch.
 
-        Nothing is asked or paid.
+        The campaign does not change: the queries are not asked, and not counted as cost.
 
         Parameters
         ----------
@@ -144,8 +144,8 @@ class Campaign(Asking, ABC):
         Returns
         -------
         weights : Series
-            Importance weight p / q of each draw, with the query on the index. A query that is drawn
-            twice is there twice: label it once, and pass the Series and `sampling` to
+            Importance weight p / q of each draw, indexed by query. A query that is drawn twice has
+            two entries: label the query once, and pass the Series and `sampling` to
             `skrank.active.estimate`.
         """
         import pandas as pd
@@ -153,25 +153,25 @@ class Campaign(Asking, ABC):
         d = self._design
         if n is None:
             if self._budget is None:
-                raise ValueError("say how many draws, because there is no budget: draws(n).")
+                raise ValueError("the campaign has no budget: pass the number of draws, draws(n).")
             n = self._draws.affordable(d.costs, self._budget)
         drawn = self._draws.first(check.check_count("n", n, "the number of draws", 0))
         index = pd.Index(d.queries.ids[drawn], name="qid")
         return pd.Series(d.p[drawn] / d.q[drawn], index=index, name="weight")
 
     def _usable_draws(self, estimator: str) -> tuple[np.ndarray, bool]:
-        """The draws before the first draw without labels; and whether all queries are labelled."""
+        """The draws before the first unlabelled draw; and True if all queries are labelled."""
         check.check_choice("estimator", estimator, ESTIMATORS)
         labelled = self._is_labelled
         if labelled.all():
             return np.flatnonzero(self._design.q > 0), True
         draws = self._draws.first(self._draws.next_outside(labelled, 0))
         if len(draws) == 0:
-            raise ValueError(f"nothing to estimate from yet: {self._first_step()}.")
+            raise ValueError(f"no labels to estimate from yet: {self._first_step()}.")
         return draws if estimator == "importance" else first_draws(draws), False
 
     def _first_step(self) -> str:
-        """What the caller must do before anything can be estimated."""
+        """What the caller must do first, for the error message of an estimate without labels."""
         design, first = self._design, int(self._draws.first(1)[0])
         name, cost = design.queries.name(first), float(design.costs[first])
         if self._budget is not None and not fits(cost, self._budget):
@@ -190,7 +190,7 @@ class Campaign(Asking, ABC):
     def _estimate(
         self, first: int, second: int | None, confidence: float, estimator: str, anytime: bool
     ) -> tuple[Estimate, float]:
-        """The estimate of a mean or difference, and the confidence that it is not 0."""
+        """The estimate of a mean or difference, and the highest confidence that excludes 0."""
         confidence = check.check_share("confidence", confidence)
         draws, complete = self._usable_draws(estimator)
         target = self._target(first, second)
@@ -215,9 +215,9 @@ class Campaign(Asking, ABC):
         Returns
         -------
         DataFrame
-            Columns "query", "cost" (of the labels up to here), "value", "low" and "high", one row
-            per query that the estimate uses. With two or more rankers, the difference of the first
-            two.
+            Columns "query", "cost" (cumulative cost of labels), "value", "low" and "high"; one row
+            per query that the estimate uses. With two or more rankers, the value is the difference
+            of the first two.
         """
         import pandas as pd
 
@@ -240,18 +240,18 @@ class Campaign(Asking, ABC):
         Parameters
         ----------
         path : str or path
-            The file; by convention its name ends in ``.npz``. It holds plain arrays, and nothing
-            pickled. A symbolic link is followed, and permissions of an older file are kept.
+            Name of the file, by convention with the ending ``.npz``. The file contains plain
+            arrays, no pickles. Symbolic links are followed; permissions of an older file stay.
         """
         with _saving:
-            labels = dict(self._labels)  # first, because other threads may ask and tell meanwhile
+            labels = dict(self._labels)  # copied before `_asked`: labelled queries must be asked
             kind, asked = type(self).__name__, list(self._asked)
             state = _state.State(kind, self._design, self._budget, asked, labels)
             _files.write(path, _state.to_arrays(state))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a campaign from a file: it continues as if it had never been interrupted.
+        """Read a campaign from a file, to continue it.
 
         Parameters
         ----------
@@ -260,18 +260,18 @@ class Campaign(Asking, ABC):
         Returns
         -------
         campaign
-            Of the class whose `load` is called; ``Campaign.load`` reads both kinds.
+            An instance of the class whose `load` is called; ``Campaign.load`` reads both classes.
 
         Raises
         ------
         ValueError
-            If the file is damaged, was changed, or holds something else; the message names it.
+            If the file is damaged or modified, or is not a campaign of this class.
         """
         return _files.read(path, "campaign", _state.check_logged_entries, cls._resume)
 
     @classmethod
     def _resume(cls, arrays: dict[str, np.ndarray]) -> Self:
-        """The campaign of arrays: its queries are asked again and its labels recorded again."""
+        """The campaign of saved arrays: replays its requests and its labels."""
         state = _state.from_arrays(arrays)
         kinds = {kind.__name__: kind for kind in (cls, *cls.__subclasses__())}
         if state.kind not in kinds:

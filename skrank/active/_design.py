@@ -1,4 +1,4 @@
-"""What a campaign has before the first label, and the estimates from the labels of draws."""
+"""The fixed inputs of a campaign, and the estimates from the labels of its draws."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from skrank.active._moments import Moments
 from skrank.active._pool import Pool
 from skrank.active._sampling import fits
 
-_FEW_DRAWS = 5.0  # of average cost; with fewer, 3 % of campaigns and more end without a label
-_MOST_TOO_DEAR = 0.05  # share of draws that alone exceed the budget
+# A smaller budget causes a warning. With fewer than five draws of average cost, at least 3 % of
+# campaigns end without a label.
+_FEW_DRAWS = 5.0  # in units of the average cost of a draw
+_MOST_TOO_DEAR = 0.05  # probability of a draw whose cost alone exceeds the budget
 
 
 class BudgetWarning(UserWarning):
@@ -30,7 +32,7 @@ class BudgetWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A campaign before its first label.
+    """The inputs of a campaign, which do not change as labels arrive.
 
     Attributes
     ----------
@@ -38,21 +40,21 @@ class Design:
         Names of the rankers.
     graded : GradedMetric
     pool : Pool
-        Documents whose labels matter.
+        Documents whose labels can change a value.
     items : ndarray of shape (n_rows,) or None
-        Ids of the documents of the pool; None if they are named by their rows.
+        Ids of the documents of the pool; None if row numbers are the ids.
     given : ndarray of shape (n_rows,)
-        Labels that existed before; NaN where there is none.
+        Labels known before the campaign; NaN if unknown.
     n_caller_rows : int
-        Rows of the arrays that the caller passed.
+        Number of rows of the arrays that the caller passed.
     p, q, costs : ndarray of shape (n_queries,)
-        Frequency of each query, probability of a draw, cost of its labels.
+        Frequency of each query, probability of its draw, cost of its labels.
     moments : Moments
-        What the label model expects.
+        Moments of the values under the label model.
     center : float or None
-        Value around which squared errors are expected; None for the expected mean.
+        Value R in the expected squared error ``E[(L - R)**2]``; None for the expected mean.
     seed : int
-        Of the draws, and of the order of ties.
+        Seed of the draws, and of the order of ties.
     """
 
     names: tuple[str, ...]
@@ -80,17 +82,17 @@ class Design:
 
     @cached_property
     def is_known(self) -> np.ndarray:
-        """Queries all of whose labels existed before: they count, and are never drawn."""
+        """True for queries labelled completely before the campaign, which are never drawn."""
         return open_rows(self.pool, self.given) == 0
 
     @cached_property
     def deviation(self) -> np.ndarray:
-        """By how much each value is expected to differ from the mean."""
+        """Expected difference of each value and the mean, under the label model."""
         return self.moments.deviation(self.p)
 
     @cached_property
     def _bounds(self) -> dict[tuple[int, int | None], tuple[np.ndarray, np.ndarray]]:
-        """Bounds that were computed so far."""
+        """Cache of `bounds`."""
         return {}
 
     def bounds(self, first: int, second: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -101,19 +103,19 @@ class Design:
         return found[key]
 
     def check_budget(self, budget: float | None) -> float | None:
-        """A budget that pays at least for the cheapest query; None means no limit."""
+        """The budget, which must pay at least for the cheapest query; None for no limit."""
         if budget is None:
             return None
         budget = check.check_number("budget", budget, 0, np.inf, open_low=True)
         cheapest = float(self.costs[self.q > 0].min())
         if not fits(cheapest, budget):
             raise ValueError(
-                f"budget={budget:g} pays for no query: the cheapest costs {cheapest:g}."
+                f"budget={budget:g} does not pay for any query: the cheapest costs {cheapest:g}."
             )
         return budget
 
     def warn_of_small_budget(self, budget: float | None) -> None:
-        """Warn, before labels are bought, of a budget that pays for few typical draws."""
+        """Warn of a budget that pays for few draws of average cost."""
         if budget is None:
             return
         too_dear = float(self.q[self.costs > budget].sum())
@@ -121,9 +123,9 @@ class Design:
             return
         warnings.warn(
             f"budget={budget:g} is small: a draw costs {self.draw_cost:.3g} on average, and "
-            f"{too_dear:.0%} of them cost more than all of it. Such a campaign may end without an "
-            "estimate, and its estimate favours cheap queries. Raise the budget, or give cheaper "
-            "queries.",
+            f"{too_dear:.0%} of draws cost more than the whole budget. The campaign may end "
+            "without an estimate, and its estimate favours cheap queries. Raise the budget, or "
+            "leave expensive queries out of the pool.",
             BudgetWarning,
             stacklevel=3,
         )
@@ -131,7 +133,7 @@ class Design:
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """The mean of the ranker `first`, or its difference to the ranker `second`.
+    """The quantity to estimate: the mean of one ranker, or the difference of two rankers.
 
     Attributes
     ----------
@@ -139,7 +141,9 @@ class Target:
     values : ndarray of shape (n_queries,)
         Value, or difference, of each query; NaN if it does not count or has no labels yet.
     first : int
+        Index of the ranker.
     second : int or None
+        Index of the ranker that is subtracted, if any.
     """
 
     design: Design
@@ -152,7 +156,8 @@ class Target:
     ) -> tuple[Estimate, float]:
         """The estimate from some draws, and the highest confidence at which 0 is excluded.
 
-        `draws` are queries in the order of drawing, each once unless the estimator is "importance".
+        `draws` are queries in the order of drawing, without repeats unless the estimator is
+        "importance".
         """
         d, values, known = self.design, self.values, self._known()
         mean = mean_of(
@@ -173,7 +178,7 @@ class Target:
         return replace(found, anytime=anytime, passive_cost=self._passive_cost(mean)), sure
 
     def _known(self) -> Known:
-        """Sums over the queries that are known without a draw."""
+        """Sums over the queries that were labelled before the campaign."""
         p, known = self.design.p, self.design.is_known
         counted = known & ~np.isnan(self.values)
         return Known(
@@ -189,12 +194,12 @@ class Target:
             return None
         p = np.where(self.design.q > 0, self.design.p, 0.0)
         p /= p.sum()
-        # The variance of n of N draws without replacement is that of one times 1 / n - 1 / N.
+        # n draws without replacement from N queries: variance of a single draw * (1 / n - 1 / N)
         n = 1 / (mean.standard_error**2 / mean.variance + float(p @ p))
         return n * float(p @ self.design.costs)
 
     def exact(self, draws: np.ndarray, confidence: float) -> Estimate:
-        """The mean over a pool that is labelled completely."""
+        """The exact mean over a pool that is labelled completely."""
         p, n = self.design.p, len(draws)
         counts = ~np.isnan(self.values)
         n_counted = int(np.count_nonzero(counts[draws]))
@@ -233,13 +238,13 @@ def open_rows(pool: Pool, given: np.ndarray) -> np.ndarray:
 
 
 def as_seed(random_state: int | None) -> int:
-    """A seed that can be saved."""
+    """A seed that can be saved with the campaign; a random seed for None."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     is_integer = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
     if not is_integer or not 0 <= random_state < 2**32:
         raise ValueError(
-            f"random_state={random_state!r} must be an integer or None, the integer from 0 to "
-            "2**32 - 1: it is saved with the campaign."
+            f"random_state={random_state!r} must be None or an integer from 0 to 2**32 - 1, "
+            "because it is saved with the campaign."
         )
     return int(random_state)

@@ -1,16 +1,15 @@
 """An estimated mean over a pool of queries, of which only drawn queries are labelled.
 
 A *draw* chooses one query at random. The value of a query is that of a metric, or the difference of
-its values for two rankers. The mean weights each query by its frequency p, the share of the query
-among those that users ask (by default the same for all). Queries are not drawn with the
-probabilities p, but with probabilities q, so that the estimate is as accurate as possible; the
-weight p / q of a draw corrects for that.
+the metric for two rankers. The mean weights each query by its frequency p, the share of the query
+among all queries that users send (by default equal). Queries are drawn with other probabilities q,
+which make the estimate more accurate; the weight p / q of a draw corrects for the difference.
 
-A query *counts* if its value is a number. With ``empty="skip"``, the value of a query without a
+A query *counts* if its value is not NaN. With ``empty="skip"``, the value of a query without a
 relevant document is NaN, and the mean is over the queries that count.
 
-Campaigns (`ActiveEvaluator`, `ActiveComparator`) return `Estimate` objects. So does the function
-`estimate`, which needs no campaign: the caller passes values or labels, and the weights.
+Campaigns (`ActiveEvaluator`, `ActiveComparator`) return `Estimate` objects. The function `estimate`
+returns one without a campaign, from values or labels, and weights, that the caller passes.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ from skrank.metrics import metric as metric_of
 if TYPE_CHECKING:
     import pandas as pd
 
-# With fewer queries, intervals of values with a long tail may cover too little.
+# With fewer queries, intervals of values with a long tail may have too low a coverage.
 _FEWEST_TYPICAL = 30  # queries of average cost
 _FEWEST_DISTINCT = 20  # queries of any cost
-_LARGEST = 1e100  # of values, and of ratios of two weights: their squares are finite
+_LARGEST = 1e100  # largest value, and largest ratio of two weights, so that squares are finite
 
 
 @dataclass(frozen=True)
@@ -48,15 +47,16 @@ class Estimate:
     value : float
         The estimated mean; NaN if none of the drawn queries counts.
     standard_error : float
-        Of `value`; NaN unless two draws count, 0 when the whole pool is labelled.
+        Standard error of `value`; NaN if fewer than two draws count, 0 if the whole pool is
+        labelled.
     interval : (float, float)
         Confidence interval, by the bootstrap of Student's t. Infinite if the error is unknown: a
-        single draw counts, or all values are equal. `caution` says when the coverage is uncertain.
+        single draw counts, or all values are equal. `caution` reports an uncertain coverage.
     confidence : float
         Nominal coverage of the interval.
     n_draws : int
-        Draws that the estimate is computed from. With the estimator "importance", a query that is
-        drawn twice counts twice.
+        Number of draws in the estimate. With the estimator "importance", a query that is drawn
+        twice counts twice.
     n_counted : int
         Draws whose query counts: with ``empty="skip"``, queries with a relevant document.
     n_queries : int
@@ -67,19 +67,20 @@ class Estimate:
         Number of draws of average cost (the sum of q times the cost of labelling) that cost as much
         as the `n_distinct` queries that count; `n_distinct` if costs are unknown.
     effective_sample_size : float
-        (sum of weights)² / sum of squared weights: equally weighted draws with the same variance.
+        ``sum(w)**2 / sum(w**2)``: number of equally weighted draws with the same variance.
     anytime : bool
-        The interval belongs to a confidence sequence: it holds at all times of looking.
+        True if the interval is of a confidence sequence, which holds after every draw
+        simultaneously.
     n_waiting : int
-        Labelled queries that are not used yet, because an earlier draw waits for its labels; 0
-        outside campaigns.
+        Labelled queries that are not used yet, because an earlier draw has no labels; 0 without a
+        campaign.
     cost : float or None
         Cost of all labels so far; None if costs are unknown.
     passive_cost : float or None
         Expected cost of uniform draws without replacement with the same standard error; None
-        outside campaigns.
+        without a campaign.
     complete : bool
-        The whole pool is labelled: the value is exact.
+        True if the whole pool is labelled, so that the value is exact.
     """
 
     value: float
@@ -100,7 +101,7 @@ class Estimate:
 
     @property
     def saved(self) -> float | None:
-        """Labels (in units of cost) saved against uniform draws; negative if more were spent."""
+        """``passive_cost - cost``: the cost saved in comparison with uniform draws."""
         if self.cost is None or self.passive_cost is None:
             return None
         return self.passive_cost - self.cost
@@ -110,24 +111,24 @@ class Estimate:
         """Why the interval is infinite, or its coverage uncertain; None if neither is the case.
 
         The interval is infinite if a single draw counts, or all values are equal. Its coverage is
-        uncertain if fewer than 20 distinct queries count, or they cost less than 30 queries of
-        average cost. Intervals that hold at all times need a caution only if nothing counts.
+        uncertain if fewer than 20 distinct queries count, or if their labels cost less than those
+        of 30 queries of average cost. With `anytime`, the only caution is that no query counts.
         """
         if self.complete:
             return None
         if self.n_counted == 0:
-            return "no query that was drawn counts: none has a relevant document"
+            return "no drawn query has a relevant document"
         if self.anytime:
             return None
         if self.n_counted == 1:
-            return "a single draw counts, which says nothing about the error"
+            return "a single draw counts, so the error is unknown"
         if math.isinf(self.interval[0]):
-            return "the values of all draws are equal, which says nothing about the error"
+            return "the values of all draws are equal, so the error is unknown"
         if are_few(self.n_distinct, self.n_typical):
             found = f"only {self.n_distinct} queries count"
             if self.n_typical != self.n_distinct:
-                found += f", for the cost of {math.floor(self.n_typical)} average ones"
-            return f"{found}: too few to see long tails"
+                found += f", at the cost of {math.floor(self.n_typical)} average queries"
+            return f"{found}: too few to show long tails"
         return None
 
     def __str__(self) -> str:
@@ -144,21 +145,18 @@ class Estimate:
 def typical_number(
     n_distinct: ArrayLike, n_queries: ArrayLike, cost: ArrayLike, draw_cost: float
 ) -> np.ndarray:
-    """`Estimate.n_typical`, of one estimate or of many.
+    """`Estimate.n_typical` of a single estimate, or of arrays of estimates.
 
-    ``cost / n_queries`` is the average cost of the drawn queries, `draw_cost` its expectation. A
-    budget pays for many queries if they happen to be cheap, and cheap queries may have other values
-    than dear ones. So the number of queries does not say how much was observed; their cost does.
+    ``cost / n_queries`` is the average cost of the drawn queries; `draw_cost` is its expectation. A
+    budget buys more queries when they happen to be cheap, and cheap queries may have other values
+    than expensive queries. The cost therefore measures the information better than the number.
     """
     number = np.asarray(n_distinct) * np.asarray(cost) / (draw_cost * np.maximum(n_queries, 1))
-    return np.asarray(number).round(9)  # so that it is exact if all queries cost the same
+    return np.asarray(number).round(9)  # exactly n_distinct if all queries cost the same
 
 
 def are_few(n_distinct: ArrayLike, n_typical: ArrayLike) -> np.ndarray:
-    """Whether so few queries count that the coverage of an interval is uncertain.
-
-    Of one estimate or of many; the arguments are `Estimate.n_distinct` and `Estimate.n_typical`.
-    """
+    """True if so few queries count that the coverage of an interval is uncertain."""
     return np.less(n_distinct, _FEWEST_DISTINCT) | np.less(n_typical, _FEWEST_TYPICAL)
 
 
@@ -178,9 +176,9 @@ def to_estimate(
     interval : (float, float)
     confidence : float
     queries : ndarray of shape (n_draws,)
-        Number of the query of each draw.
+        Index of the query of each draw.
     counts : bool ndarray of shape (n_draws,)
-        Whether the query of each draw counts.
+        True if the query of the draw counts.
     costs : (float, float) or None
         Cost of all labels, and average cost of a draw; None if unknown.
     """
@@ -211,10 +209,10 @@ def estimate(
               \widehat{se}^2 = \frac k{k-1} \frac{\sum_j w_j^2 (L_j - \hat R)^2}{(\sum_j w_j)^2}
 
     The sums run over the k draws whose query counts, with the value :math:`L_j` and the weight
-    :math:`w_j` of each. The interval is computed by the bootstrap of Student's t, with the draws
-    resampled; each end is the mean at which the observed estimate would be the 2.5 % or 97.5 %
-    quantile (test inversion). Fewer than five draws hardly differ when they are resampled: their
-    interval is that of Student's t distribution.
+    :math:`w_j` of each draw. The interval is computed by the bootstrap of Student's t, which
+    resamples the draws; each end is the mean for which the observed estimate is the 2.5 % or 97.5 %
+    quantile (test inversion). For fewer than five draws, whose resamples hardly differ, Student's t
+    interval is returned.
 
     Parameters
     ----------
@@ -227,23 +225,24 @@ def estimate(
         the query on its index, as ``ActiveEvaluator.draws`` returns it; `losses` must then be
         labels, or a Series with one entry per query. Default: equal weights.
     metric : str or Metric, optional
-        Compute the losses from labels. Give ERR its `max_grade`. Queries without a relevant
-        document count as its parameter `empty` says; as 0 if it is not normalised, such as DCG.
+        Metric that computes the losses from labels. For ERR, pass `max_grade`. Queries without a
+        relevant document are treated by its parameter `empty`, or have the value 0 if the metric is
+        not normalised (DCG).
     scores : array-like of shape (n_rows,), or a list of two, optional
         Scores of the ranker, or of the two rankers whose difference is estimated; with `metric`.
     groups : array-like of shape (n_rows,), optional
         Query of each row; with `metric`. Default: the index level "qid" of the labels.
     sampling : DataFrame by query, optional
         Columns "probability" and "cost" of the whole pool, as in ``ActiveEvaluator.sampling``;
-        `weights` must then be a Series. Give it if a budget ended the draws: `Estimate.caution`
-        then takes costs into account, as in a campaign.
+        `weights` must then be a Series. Pass `sampling` if a budget ended the draws, so that
+        `Estimate.caution` takes costs into account, as in a campaign.
     confidence : float
         Coverage of the interval, between 0 and 1.
 
     Returns
     -------
     Estimate
-        Equal for equal arguments: the seed of the resampling is fixed.
+        Deterministic: the seed of the resampling is fixed.
 
     Raises
     ------
@@ -253,8 +252,7 @@ def estimate(
 
     See Also
     --------
-    ActiveEvaluator.estimate : More accurate estimates of a campaign, from draws without
-        replacement.
+    ActiveEvaluator.estimate : more accurate estimates, from draws without replacement.
 
     References
     ----------
@@ -289,20 +287,20 @@ def _values_of_labels(
 ) -> pd.Series:
     """Value of each query, or difference of the values of two rankers, from labels of rows."""
     if scores is None:
-        raise ValueError("a metric of labels needs scores, those of the labelled rows.")
+        raise ValueError("metric needs scores: pass the scores of the labelled rows.")
     several = isinstance(scores, (list, tuple)) and len(scores) > 0 and np.ndim(scores[0]) == 1
     rankers: list[ArrayLike] = list(scores) if several else [scores]  # type: ignore[arg-type,list-item]
     if len(rankers) > 2:
-        raise ValueError(f"scores holds {len(rankers)} rankers: give one, or two to compare.")
+        raise ValueError(f"scores holds {len(rankers)} rankers: pass one, or two to compare.")
     measure = with_empty_policy(metric_of(metric))  # 0 without a relevant document, if unnormalised
     first, *second = (measure.per_query(labels, one, groups=groups) for one in rankers)
     return first - second[0] if second else first
 
 
 def _drawn(losses: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
-    """Value of each draw, and number of its query, both of shape (n_draws,).
+    """Value of each draw, and index of its query, both of shape (n_draws,).
 
-    Weights that are a Series name the queries. Without names, each draw is of another query.
+    If `weights` is not a Series indexed by query, all draws are taken to be of different queries.
     """
     import pandas as pd
 
@@ -323,21 +321,21 @@ def _drawn(losses: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray, np
 
 
 def _check_rows(what: str, table: pd.Series | pd.DataFrame) -> None:
-    """Refuse a table with several rows for a query."""
+    """Raise an error if a table has several rows for a query."""
     again = table.index[table.index.duplicated()]
     if len(again):
         raise ValueError(f"{what} for query {show(again[0])}: give one per query.")
 
 
 def _check_drawn(weights: pd.Series, table: pd.Series | pd.DataFrame, lacks: str) -> None:
-    """Refuse a drawn query without a row; `lacks` says what the query has not."""
+    """Raise an error if a drawn query has no row; `lacks` names the missing entry."""
     missing = weights.index[~weights.index.isin(table.index)]
     if len(missing):
         raise ValueError(f"query {show(missing[0])} was drawn and has no {lacks}.")
 
 
 def check_squares(values: np.ndarray, place: str) -> np.ndarray:
-    """The values, if their squares are finite; `place` begins the message, {} is the position."""
+    """The values, if their squares are finite; messages begin with `place.format(position)`."""
     large = np.flatnonzero(np.abs(values) > _LARGEST)
     if len(large):
         raise ValueError(
@@ -357,11 +355,11 @@ def _checked_weights(weights: ArrayLike | None, n_draws: int) -> np.ndarray:
         raise ValueError(f"weight of draw {bad[0]} is {w[bad[0]]}: it must be positive and finite.")
     if len(w) and w.min() < w.max() / _LARGEST:
         raise ValueError(
-            f"weights reach from {w.min()} to {w.max()}: they may differ by a factor of "
-            f"{_LARGEST:g}. A draw of so small a weight adds nothing: leave it out."
+            f"weights reach from {w.min()} to {w.max()}: they may differ by a factor of at most "
+            f"{_LARGEST:g}. Leave out the draws of smallest weight, which change nothing."
         )
     exponent = np.frexp(w.max(initial=np.finfo(np.float64).tiny))[1]
-    return np.ldexp(w, -int(exponent))  # divided by a power of two, so that nothing is rounded
+    return np.ldexp(w, -int(exponent))  # division by a power of two is exact
 
 
 def _costs(weights: ArrayLike | None, sampling: pd.DataFrame) -> tuple[float, float]:
@@ -379,5 +377,4 @@ def _costs(weights: ArrayLike | None, sampling: pd.DataFrame) -> tuple[float, fl
     drawable = sampling[q > 0]
     _check_drawn(weights, drawable, "probability in sampling")
     costs = check.check_costs("sampling.cost", drawable["cost"], len(drawable))
-    # costs are positive and q sums to 1, so that the second is a mean above 0
     return float(costs[drawable.index.isin(weights.index)].sum()), float(q[q > 0] @ costs)

@@ -13,17 +13,17 @@ from skrank import _validation as check
 from skrank.active._campaign import Campaign, Rankers
 from skrank.active._estimate import Estimate
 
-# Factor of p-values in decisions, .07 / .05: intervals of 95 % without a caution cover .93 or more.
+# Factor .07 / .05 of p-values in decisions: 95 % intervals without a caution cover at least .93.
 _RESERVE = 1.4
 
 
 class ActiveEvaluator(Campaign):
-    """Estimate the mean of a metric over a pool of queries from few labelled ones.
+    """Estimate the mean of a metric over a pool of queries from few labelled queries.
 
     Queries are drawn from the distribution that makes the estimate as accurate as possible for the
-    cost of the labels: queries whose value is expected to be far from the mean, or uncertain, and
-    whose labels are cheap, are preferred. Weights correct for the preference: the estimate is
-    consistent whatever the label model predicts.
+    cost of the labels. The distribution prefers queries whose expected value is far from the mean
+    or uncertain, and whose labels are cheap. Weights correct for this preference, so the estimate
+    is consistent for any label model.
 
     Parameters
     ----------
@@ -33,42 +33,42 @@ class ActiveEvaluator(Campaign):
         Query of each row; default: the index level "qid" of `scores`.
     metric : str or Metric
         The metric to estimate. Metrics that are not normalised (DCG, ERR, ...) count every query,
-        with 0 where nothing is relevant, as in the paper; normalised metrics (AP, nDCG, ...)
-        follow ``empty``, "skip" by default: the mean over queries with a relevant document.
+        and are 0 for queries without a relevant document, as in the paper. Normalised metrics (AP,
+        nDCG, ...) follow ``empty``, "skip" by default: the mean is over queries with a relevant
+        document.
     label_model : "uniform", array-like of shape (n_rows, n_grades), or fitted classifier
         Probability of each grade per row: equal, given, or ``label_model.predict_proba(X)``. The
-        model of the ranker itself serves well.
+        model of the evaluated ranker is suitable.
     X : array-like of shape (n_rows, n_features), optional
         Features, for a classifier.
     grades : sequence of float, optional
         All grades that a label may have, ascending. Default: the classifier's classes, or 0, 1,
         2, ... for the columns of an array. Required with "uniform".
     labels : array-like of shape (n_rows,), optional
-        Labels that exist already, NaN where there is none, such as `labels` of an earlier campaign.
-        They are not asked for again, and replace the label model. Queries with all labels count
-        without being drawn.
+        Known labels, NaN if unknown, such as `labels` of an earlier campaign. They replace the
+        label model, and are not asked again. Queries with all labels are in the mean without being
+        drawn.
     items : array-like of shape (n_rows,), optional
-        Ids of the documents, distinct inside a query, for the people who label. Default: row
-        numbers.
+        Ids of the documents for the assessors, distinct inside a query. Default: row numbers.
     costs : "items", array-like of shape (n_rows,), or mapping
-        Cost of labelling: the number of items of a query, the sum of the costs of its items, such
-        as the logarithm of their length, or given by query.
+        Cost of labelling a query: the number of its items; the sum of the costs of its items, such
+        as the logarithm of their length; or a mapping from query to cost.
     cost_aware : bool
-        Prefer cheap queries. The budget counts costs in any case.
+        Prefer cheap queries. If False, costs only count towards the budget.
     frequencies : mapping from query to number, optional
-        How often users ask each query: the mean is weighted by it. Default: all alike.
+        How often users send each query: weights of the mean. Default: equal.
     budget : float, optional
-        Most that all labels may cost. The first draw that does not fit ends the campaign. Default:
-        no limit.
+        Largest total cost of labels. The first draw that exceeds the budget ends the campaign.
+        Default: no limit.
     mixing : float
         Part, in [0, 1], of the draws and of the expected squared error that ignores the label
         model; see `sampling_distribution`. No weight exceeds 1 / `mixing`; 1 is passive sampling.
-        Choose 0.6 for a pool of fewer than 100 queries whose label model you doubt.
+        Choose 0.6 for a pool of fewer than 100 queries with an unreliable label model.
     center : float, optional
-        Value around which the squared error is expected. Default: the mean that the label model
-        expects.
+        R in the expected squared error ``E[(L - R)**2]`` of a value L. Default: the mean that the
+        label model expects.
     moments : {"auto", "exact", "delta", "monte-carlo"}
-        How the expected value and square are computed; see `label_moments`. `method` is the method
+        How E[L] and E[L**2] are computed; see `label_moments`. The attribute `method` is the method
         that "auto" chose.
     n_label_draws : int
         Random label vectors per query, for "monte-carlo".
@@ -77,13 +77,13 @@ class ActiveEvaluator(Campaign):
 
     See Also
     --------
-    ActiveComparator : Which of two rankers is better?
-    skrank.active.estimate : Estimate from labels that were collected elsewhere.
+    ActiveComparator : compares rankers.
+    skrank.active.estimate : estimates from labels that were collected elsewhere.
 
     Notes
     -----
-    A query is labelled, and paid for, once. Only documents whose label can matter are asked for:
-    with ``dcg@10`` the first ten and documents tied with the tenth.
+    A query is labelled, and paid for, once. Only documents whose label can change the value are
+    requested: with ``dcg@10``, the first ten and documents tied with the tenth.
 
     References
     ----------
@@ -99,7 +99,7 @@ class ActiveEvaluator(Campaign):
     ...     data.X[:, 0], data.qid, metric="dcg@10", grades=range(5), budget=300, random_state=0
     ... )
     >>> while (request := campaign.next_query()) is not None:
-    ...     labels = data.relevance[request.rows]  # what a person would say
+    ...     labels = data.relevance[request.rows]  # in practice, from an assessor
     ...     campaign.tell(request.query, labels)
     >>> campaign.estimate().cost <= 300
     True
@@ -120,12 +120,12 @@ class ActiveEvaluator(Campaign):
             Coverage of the interval.
         estimator : {"assisted", "importance", "lure"}
             "lure": draws without replacement, with the weights of Farquhar, Gal and Rainforth.
-            "assisted": the same, normalised, and corrected by what the label model expects of the
-            queries that were not drawn (the regression estimator of survey sampling).
+            "assisted": the same with normalised weights, corrected by the label model's
+            expectations for queries not drawn (the regression estimator of survey sampling).
             "importance": draws with replacement, weighted by p / q, as in the paper.
         anytime : bool
-            Return the interval of a confidence sequence. It holds at all times of looking at once,
-            so the campaign may be watched and stopped; it is wider.
+            Return the interval of a confidence sequence, which holds simultaneously after every
+            draw. The campaign may then be stopped at any time; the interval is wider.
 
         Returns
         -------
@@ -134,7 +134,7 @@ class ActiveEvaluator(Campaign):
         Raises
         ------
         ValueError
-            If the first query that was drawn has no labels yet, or the budget does not pay for it.
+            If the first query drawn has no labels yet, or costs more than the budget.
 
         References
         ----------
@@ -149,8 +149,8 @@ class ActiveEvaluator(Campaign):
 class ActiveComparator(Campaign):
     """Find out which ranker is best, and by how much, from few labelled queries.
 
-    Queries whose values for the rankers are expected to differ, or may differ, and whose labels are
-    cheap, are preferred.
+    Draws prefer queries on which the label model expects different or uncertain differences of the
+    rankers, and whose labels are cheap.
 
     Parameters
     ----------
@@ -159,24 +159,24 @@ class ActiveComparator(Campaign):
     groups, metric, X, grades, labels, items, costs, cost_aware, frequencies
         As of `ActiveEvaluator`.
     label_model : "uniform", array-like of shape (n_rows, n_grades), or fitted classifier
-        As of `ActiveEvaluator`, but not the model of one of the rankers, which would expect its own
-        ranker to win. Use the mean of the probabilities of all rankers, or another model. A model
-        that orders documents as only one of the rankers does causes a `ContestantWarning`.
+        As of `ActiveEvaluator`, but not the model of a compared ranker, which expects this ranker
+        to win. Use the mean of the probabilities of all rankers, or another model. A model that
+        orders documents like exactly one of the rankers causes a `ContestantWarning`.
     center : float, optional
-        Difference around which the squared error is expected. Default: the difference that the
-        label model expects, for each pair of rankers. 0 guards against a label model that favours
+        R in the expected squared error ``E[(L - R)**2]`` of a difference L. Default: the difference
+        that the label model expects, for each pair of rankers. Pass 0 if the label model may favour
         one ranker.
     budget, mixing, moments, n_label_draws, random_state
         As of `ActiveEvaluator`.
 
     See Also
     --------
-    ActiveEvaluator : How good is one ranker?
+    ActiveEvaluator : evaluates a single ranker.
 
     Notes
     -----
     ``decision()`` errs too often if it is called after every label and the campaign stops as soon
-    as a winner is named. Fix the budget, or watch ``decision(anytime=True)``.
+    as a winner is named. Fix the budget, or call ``decision(anytime=True)``.
 
     References
     ----------
@@ -208,8 +208,8 @@ class ActiveComparator(Campaign):
             names = ("first", "second") if len(values) == 2 else numbered
         if len(values) < 2:
             raise ValueError(
-                f"scores holds {len(values)} rankers: give two or more, as {{'old': scores, 'new': "
-                "scores}."
+                f"a comparison needs two or more rankers, but scores has {len(values)}: pass "
+                "{'old': scores, 'new': scores}."
             )
         if len(set(names)) < len(names):
             raise ValueError(f"the names of the rankers {names} must differ.")
@@ -230,24 +230,19 @@ class ActiveComparator(Campaign):
         confidence : float
             Coverage of the interval.
         between : pair of names, optional
-            The first less the second. Default: the first two rankers.
+            The second is subtracted from the first. Default: the first two rankers.
         estimator, anytime
             As of `ActiveEvaluator.estimate`.
 
         Returns
         -------
         Estimate
-
-        Raises
-        ------
-        ValueError
-            If the first query that was drawn has no labels yet, or the budget does not pay for it.
         """
         first, second = (0, 1) if between is None else self._pair(between)
         return self._estimate(first, second, confidence, estimator, anytime)[0]
 
     def _pair(self, between: tuple[str, str]) -> tuple[int, int]:
-        """Numbers of two rankers from their names."""
+        """Indices of two rankers from their names."""
         if not isinstance(between, (tuple, list)) or len(between) != 2:
             raise ValueError(f"between={between!r} must be two names of {self.names}.")
         for name in between:
@@ -285,18 +280,17 @@ class ActiveComparator(Campaign):
     ) -> Decision:
         """Decide which ranker is best, from the labels so far.
 
-        The chance to name a wrong winner, or one of several equal rankers, is at most
-        ``1 - confidence``. Nobody is named while an estimate has a caution.
+        The probability of a wrong winner, including a winner among equal rankers, is at most
+        ``1 - confidence``. No winner is named while an estimate has a caution.
 
         Parameters
         ----------
         confidence : float
-            How certain the decision must be.
+            1 minus the largest probability of a wrong winner.
         estimator : {"assisted", "importance", "lure"}
             As of `ActiveEvaluator.estimate`.
         anytime : bool
-            The decision may be watched: looked at after every label, and the campaign stopped as
-            soon as a winner is named.
+            Allow calls after every label, and a campaign that stops when a winner is named.
 
         Returns
         -------
@@ -307,7 +301,7 @@ class ActiveComparator(Campaign):
             found, sure = self._estimate(first, second, confidence, estimator, anytime)
             return found, sure if anytime else max(0.0, 1 - _RESERVE * (1 - sure))
 
-        means = [one.value for one in self.values(confidence, estimator=estimator).values()]
+        means = [mean.value for mean in self.values(confidence, estimator=estimator).values()]
         return decide(self.names, means, compare, confidence)
 
 
@@ -318,18 +312,18 @@ class Decision:
     Attributes
     ----------
     better : str or None
-        The best ranker; None while this is not certain enough, or the difference to another ranker
+        The best ranker; None if the confidence is too low, or if the difference to another ranker
         has a caution (see `Estimate.caution`).
     leader : str or None
         The ranker with the highest estimate; None if the first two are equal.
     confidence : float
-        How certain it is that the leader is best: one less the two-sided p-value against its
-        nearest rival, times half the number of rankers. For a fixed budget, p-values are multiplied
-        by 1.4 = .07 / .05, because some intervals of 95 % without a caution cover .93.
+        ``1 - p * n_rankers / 2`` that the leader is best, where p is the two-sided p-value of the
+        leader against the rival with the largest p-value. Without `anytime`, p-values are
+        multiplied by 1.4 = .07 / .05, because some 95 % intervals without a caution cover .93.
     difference : Estimate
-        With two rankers, the first less the second; with more, the leader less its nearest rival.
+        With two rankers, the first minus the second; with more, the leader minus this rival.
     candidates : tuple of str
-        Rankers that may still be best, at the confidence that was asked for.
+        Rankers that may still be best, at the requested confidence.
     """
 
     better: str | None
@@ -352,12 +346,12 @@ def decide(
 ) -> Decision:
     """The decision from the estimates of rankers and of their differences.
 
-    Of m rankers, a ranker beats another if a one-sided test of level (1 - confidence) / m is
-    significant and the difference has no caution. The best ranker beats all others. If a ranker is
-    best in truth, or ties with the best, each of the m - 1 others beats it with a probability of at
-    most the level; so the chance of a wrong winner is at most 1 - confidence.
+    Of m rankers, ranker a beats ranker b if a one-sided test of level (1 - confidence) / m is
+    significant and the difference has no caution. The winner beats all others. Each of the m - 1
+    other rankers beats the truly best ranker with a probability of at most this level, so the
+    probability of a wrong winner is at most 1 - confidence.
     """
-    level = 2 * (1 - confidence) / len(names)  # two-sided: the sign tells who is ahead
+    level = 2 * (1 - confidence) / len(names)  # of a two-sided test, combined with the sign
     everyone = range(len(names))
     found = {(a, b): compare(a, b) for a in everyone for b in everyone if a < b}
 

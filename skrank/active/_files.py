@@ -1,7 +1,7 @@
-"""Arrays in files: replaced as a whole or not at all, and checked when they are read.
+"""Arrays in files: written atomically, and checked when they are read.
 
-A file is a numpy archive (``.npz``) of plain arrays, nothing pickled, with a digest of all that is
-in it: what a disk or a transfer has damaged is noticed.
+A file is a numpy archive (``.npz``) of plain arrays, without pickles, and a SHA-256 digest of all
+arrays, so that damage by a disk or a transfer is detected.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ import numpy as np
 
 _DIGEST = "sha256"
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_MOST_UNPACKED = 1032  # bytes from one byte of DEFLATE
-# Distinct values from one byte of a compressed file: of 0, 1, 2, ... there are .7, of others fewer.
+_MOST_UNPACKED = 1032  # largest ratio of unpacked to packed bytes that DEFLATE reaches
+# Bound of the distinct values in n packed bytes: 4 n + 1000. DEFLATE packs .7 values per byte of
+# 0, 1, 2, ..., and fewer of other arrays.
 _MOST_PER_BYTE, _FEW = 4, 1000
 _T = TypeVar("_T")
 
 
 def write(path: str | PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write arrays to a file that replaces an older one in one step.
+    """Write arrays to a file, which replaces an older file atomically.
 
-    Whatever stops the writing leaves the old file whole. A symbolic link stays one, and an older
-    file's permissions are those of the new one.
+    If writing fails, the older file is unchanged. A symbolic link is followed, and the permissions
+    of an older file are kept.
     """
     target = Path(os.path.realpath(path))
     _sweep(target)
@@ -57,7 +58,7 @@ def write(path: str | PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
 
 @contextlib.contextmanager
 def locked(path: str | PathLike[str]) -> Iterator[None]:
-    """Keep other processes of this kind off a file while it is read, changed and replaced."""
+    """Hold an exclusive lock on a file while it is read, changed and replaced."""
     try:
         import fcntl
     except ImportError:  # not on Windows
@@ -69,32 +70,32 @@ def locked(path: str | PathLike[str]) -> Iterator[None]:
             if os.path.samestat(os.fstat(stream.fileno()), os.stat(path)):
                 yield
                 return
-        # It was replaced while we waited, and the lock is on the old one.
+        # The file was replaced while this process waited, and the lock is on the old file.
 
 
 def _own(name: str) -> str:
-    """What the names of unfinished files of this computer begin with."""
+    """Prefix of the names of unfinished files that processes of this computer write."""
     return f"{name}.{platform.node()}-"
 
 
 def _sweep(target: Path) -> None:
-    """Remove what processes of this computer that were killed while they wrote have left."""
-    if os.name != "posix":  # elsewhere a process cannot be asked whether it lives
+    """Remove unfinished files of processes of this computer that no longer run."""
+    if os.name != "posix":  # on Windows, os.kill would end the process
         return
     unfinished = re.compile(re.escape(_own(target.name)) + r"(\d+)-[0-9a-f]{8}\.part")
     for file in target.parent.iterdir():
         found = unfinished.fullmatch(file.name)
         if found and not _lives(int(found[1])):
-            with contextlib.suppress(OSError):  # another process may sweep, too
+            with contextlib.suppress(OSError):  # another process may have removed the file
                 file.unlink()
 
 
 def _lives(process: int) -> bool:
     try:
-        os.kill(process, 0)  # sends nothing
+        os.kill(process, 0)  # signal 0 only checks that the process exists
     except ProcessLookupError:
         return False
-    except OSError:  # it belongs to another user
+    except OSError:  # the process belongs to another user
         return True
     return True
 
@@ -109,7 +110,7 @@ class Entry:
     dtype : numpy.dtype
     shape : tuple of int
     packed : int
-        Bytes that it takes in the file.
+        Number of compressed bytes in the file.
     read : function
         Reads the array.
     """
@@ -122,7 +123,7 @@ class Entry:
 
     @property
     def may_be_distinct(self) -> bool:
-        """Whether its bytes in the file can hold so many values of which no two are equal."""
+        """True if the compressed bytes can hold this many distinct values."""
         return math.prod(self.shape) <= _MOST_PER_BYTE * self.packed + _FEW
 
 
@@ -132,21 +133,21 @@ def read(
     fits: Callable[[Mapping[str, Entry]], None],
     make: Callable[[dict[str, np.ndarray]], _T],
 ) -> _T:
-    """What `make` makes of the arrays of a file.
+    """Return ``make(arrays)`` of the arrays of a file; `what` names the content in messages.
 
-    A small file may stand for large arrays: before they are read, `fits` refuses headers that do
-    not belong together.
+    A small file may expand to huge arrays. Before any array is read, `fits` raises an error if the
+    headers are not consistent.
 
     Raises
     ------
     OSError
-        If there is no such file, or it may not be read.
+        If the file does not exist, or may not be read.
     ValueError
-        For whatever else is wrong with it. The message names the file.
+        If the content is not valid. The message names the file.
     """
     with open(path, "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise ValueError(f"{os.fspath(path)} holds no {what}: it is not a regular file.")
+            raise ValueError(f"{os.fspath(path)} is not a {what}: it is not a regular file.")
         try:
             with zipfile.ZipFile(stream) as archive:
                 entries = _entries(archive)
@@ -154,22 +155,20 @@ def read(
                 arrays = {name: entry.read() for name, entry in entries.items()}
             if str(arrays.pop(_DIGEST)) != _digest(arrays):
                 raise ValueError(
-                    "its checksum does not fit its content, which was damaged or changed."
+                    "its checksum does not match its content, which was damaged or changed."
                 )
             return make(arrays)
-        except Exception as error:  # damaged archives raise all kinds of errors
+        except Exception as error:  # damaged archives raise errors of many classes
             known = isinstance(error, ValueError)
             reason = str(error) if known else f"{type(error).__name__}: {error}"
-            raise ValueError(
-                f"{os.fspath(path)} holds no {what} that can be read: {reason}"
-            ) from error
+            raise ValueError(f"{os.fspath(path)} cannot be read as a {what}: {reason}") from error
 
 
 def _entries(archive: zipfile.ZipFile) -> dict[str, Entry]:
     """The headers of the arrays of an archive."""
     entries: dict[str, Entry] = {}
-    for place in archive.infolist():
-        entry = _entry(archive, place)
+    for member in archive.infolist():
+        entry = _entry(archive, member)
         if entry.name in entries:
             raise ValueError(f"it holds {entry.name} twice.")
         entries[entry.name] = entry
@@ -179,30 +178,30 @@ def _entries(archive: zipfile.ZipFile) -> dict[str, Entry]:
     return entries
 
 
-def _entry(archive: zipfile.ZipFile, place: zipfile.ZipInfo) -> Entry:
-    """The header of an array, which is as plain as those that `write` writes."""
-    name = place.filename.removesuffix(".npy")
-    if name == place.filename or place.compress_type not in _PACKINGS:
-        raise ValueError(f"it holds {place.filename!r}, which skrank does not write.")
-    with archive.open(place) as stream:
+def _entry(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
+    """The header of an array; raises an error for headers that `write` does not write."""
+    name = member.filename.removesuffix(".npy")
+    if name == member.filename or member.compress_type not in _PACKINGS:
+        raise ValueError(f"it holds {member.filename!r}, which skrank does not write.")
+    with archive.open(member) as stream:
         if np.lib.format.read_magic(stream) != (1, 0):
             raise ValueError(f"its {name} are in another version of numpy's format.")
         try:
             shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
         except ValueError:
             raise ValueError(f"its {name} have a header that numpy does not read.") from None
-        size = place.file_size - stream.tell()
+        size = member.file_size - stream.tell()
     if dtype.hasobject:
         raise ValueError(f"its {name} are pickled objects, which are not read.")
     plain = dtype.kind in "biufUS" and min(shape, default=0) >= 0 and not by_columns
-    possible = place.file_size <= _MOST_UNPACKED * place.compress_size
+    possible = member.file_size <= _MOST_UNPACKED * member.compress_size
     if not (plain and possible and size == math.prod(shape) * dtype.itemsize):
         raise ValueError(f"its {name} are of type {dtype} and shape {shape} in {size} bytes.")
-    return Entry(name, dtype, shape, place.compress_size, partial(_read_array, archive, place))
+    return Entry(name, dtype, shape, member.compress_size, partial(_read_array, archive, member))
 
 
-def _read_array(archive: zipfile.ZipFile, place: zipfile.ZipInfo) -> np.ndarray:
-    with archive.open(place) as stream:
+def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    with archive.open(member) as stream:
         return np.lib.format.read_array(stream, allow_pickle=False)
 
 

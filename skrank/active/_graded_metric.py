@@ -1,4 +1,4 @@
-"""A metric on the grades of a campaign: which formula gives its moments, and bounds of values."""
+"""A metric on the grades of a campaign: the formula of its moments, and bounds of its values."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skrank._engine.cascade import CascadeTables
-from skrank._engine.definition import bounds_of
 from skrank._engine.judgments import Judgments
+from skrank._engine.plan import bounds_of
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
@@ -30,13 +30,13 @@ class GradedMetric:
     grades : float64 ndarray (n_grades,), ascending
     max_grade : int
     relevant : float64 ndarray (n_grades,)
-        1 for relevant grades, 0 for the others.
+        1 for relevant grades, 0 for other grades.
     family : "linear", "cascade", "ap", "gap" or None
-        Which formula gives the moments. None: only Monte Carlo does.
+        Formula of the moments; None if they need Monte Carlo.
     gain : float64 ndarray (n_grades,)
-        Gain, or probability to stop, of each grade; empty if `family` is None.
+        Gain, or stop probability of a cascade, of each grade; empty if `family` is None.
     weight : float64 ndarray (depth,)
-        Weight of each rank, down to the last rank that counts.
+        Weight of each rank, down to the last rank with a weight above 0.
     """
 
     metric: Metric
@@ -49,7 +49,7 @@ class GradedMetric:
 
     @property
     def is_local(self) -> bool:
-        """True if only documents at the first ``len(weight)`` ranks need labels."""
+        """True if the value depends on the first ``len(weight)`` documents only."""
         return self.family in ("linear", "cascade")
 
     @property
@@ -86,7 +86,7 @@ class GradedMetric:
         needed = np.zeros(pool.queries.n_rows, np.bool_)
         row = np.arange(pool.queries.n_rows)
         for r in range(len(pool.scores)):
-            # Tied documents: any of them may have the rank of the first one.
+            # A tied document may have any rank of its group of ties, so the first rank decides.
             first = np.maximum.accumulate(np.where(pool.tied[r] == 0, row, 0))
             inside = (first - pool.start < len(self.weight)) & pool.is_retrieved(r)
             needed[pool.by_rank(r)[inside]] = True
@@ -137,7 +137,7 @@ def _family(metric: Metric, tables: Tables) -> tuple[str | None, np.ndarray, np.
 
 
 def _constant_factor(metric: Metric) -> float | None:
-    """Factor of the kernel's sum in the value; None if it depends on the list."""
+    """Factor of the kernel's sum in the value; None if it differs between four example lists."""
     shown, relevant = np.array([1.0, 1.0, 3.0, 7.0]), np.array([1.0, 2.0, 1.0, 5.0])
     line = metric.line(Lists(shown, relevant, np.array([1.0, 2.0, 1e6, 1e6])))
     slope = np.broadcast_to(line.steepness, shown.shape)
@@ -145,15 +145,15 @@ def _constant_factor(metric: Metric) -> float | None:
 
 
 def _trimmed(weight: np.ndarray) -> np.ndarray:
-    """The weights down to the last one that is not 0."""
+    """The weights without trailing zeros."""
     return weight[: int(np.flatnonzero(weight)[-1]) + 1] if weight.any() else weight[:0]
 
 
 def with_empty_policy(metric: Metric) -> Metric:
-    """The metric with a value for queries without a relevant document.
+    """The metric; with ``empty=0`` if it is not normalised, as in the paper.
 
-    Metrics that are not normalised are 0 there, as in the paper: labels of the first ranks do not
-    show whether a query has a relevant document.
+    Such metrics need labels of the first ranks only, which do not show whether the query has a
+    relevant document at all.
     """
     plain = metric.ideal_cutoff == 0
     allowed = ("skip", 0) if plain else ("skip", 0, 1)
@@ -170,7 +170,7 @@ def value_bounds(metric: GradedMetric, pool: Pool) -> tuple[np.ndarray, np.ndarr
     low = high = np.zeros((len(pool.scores), len(pool.queries)))
     for weight, term in metric.metric.terms:
         part = graded_metric(term, metric.grades, pool.queries.longest)
-        if part.is_local:  # sums over ranks and cascades grow with the gains of the labels
+        if part.is_local:  # sums over ranks, and cascades, are monotone in the gains
             least, most = (
                 _if_all_labels_are(part.grades[code], part, pool)
                 for code in (np.argmin(part.gain), np.argmax(part.gain))
@@ -179,15 +179,15 @@ def value_bounds(metric: GradedMetric, pool: Pool) -> tuple[np.ndarray, np.ndarr
             least, most = (np.full_like(low, bound) for bound in bounds_of(term))
         else:
             raise ValueError(
-                f"values of {term} have no bounds before the labels are there, so no interval "
-                "holds at every time of looking: use anytime=False."
+                f"values of {term} have no bounds before the labels are known, but confidence "
+                "sequences need bounds: use anytime=False."
             )
         low, high = low + weight * least, high + weight * most
     return low, high
 
 
 def _if_all_labels_are(grade: float, metric: GradedMetric, pool: Pool) -> np.ndarray:
-    """Values if all documents have one grade."""
+    """Values if all documents have the same grade."""
     judgments = Judgments(np.full(pool.queries.n_rows, grade), pool.queries)
     return np.nan_to_num(metric.values(judgments, pool.scores))
 
@@ -197,28 +197,28 @@ def difference_bounds(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest difference of two rankers on each query; 0 if their lists are equal.
 
-    Of the values of the first ranker if there is no second.
+    Without a second ranker, the bounds of the values of the first.
     """
     low, high = value_bounds(metric, pool)
     if second is None:
         return low[first], high[first]
     least, most = low[first] - high[second], high[first] - low[second]
-    alike = _equal_ranks(pool, first, second)
+    prefix = _equal_ranks(pool, first, second)
     if metric.family == "linear":
         least, most = _linear_difference(metric, pool, first, second)
     elif metric.family == "cascade":
         # Lists with equal first ranks differ by at most the largest weight of the ranks below.
         weight = np.append(np.maximum.accumulate(metric.weight[::-1])[::-1], 0.0)
-        reach = weight[np.minimum(alike, len(metric.weight))]
+        reach = weight[np.minimum(prefix, len(metric.weight))]
         least, most = np.maximum(least, -reach), np.minimum(most, reach)
-    same = alike >= pool.queries.sizes
+    same = prefix >= pool.queries.sizes
     return np.where(same, 0.0, least), np.where(same, 0.0, most)
 
 
 def _linear_difference(
     metric: GradedMetric, pool: Pool, first: int, second: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds for sums over ranks: a label counts with the difference of its two weights."""
+    """Bounds for sums over ranks, where the coefficient of a gain is the difference of weights."""
     net = _weight_of_rows(metric, pool, first) - _weight_of_rows(metric, pool, second)
     up, down = np.maximum(net, 0.0), np.minimum(net, 0.0)
     worst, best = metric.gain.min(), metric.gain.max()
@@ -240,7 +240,7 @@ def _weight_of_rows(metric: GradedMetric, pool: Pool, ranker: int) -> np.ndarray
 
 
 def _equal_ranks(pool: Pool, first: int, second: int) -> np.ndarray:
-    """Number of first ranks per query at which two lists have the same document, without ties."""
+    """Length of the common prefix of two lists per query; ties end the prefix."""
     queries, rank = pool.queries, pool.rank
     differs = pool.order[first] != pool.order[second]
     for r in (first, second):

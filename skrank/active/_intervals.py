@@ -1,15 +1,15 @@
 """Confidence intervals of estimated means, by the bootstrap of Student's t.
 
-The ratio (estimate - truth) / error has a distribution that depends on the weights and on the tails
-of the values. Its quantiles are taken from resamples of the draws, which are correct to the second
-order (Hall 1992) if the resampled draws have the mean that is tested. So for each candidate of the
-truth the values are shifted until their mean is the candidate, and an end of the interval is the
-candidate at which the observed ratio is the 2.5 % or 97.5 % quantile (test inversion, Carpenter
-1999). The shift of a value is proportional to q / p: queries on which two rankers agree have small
-q, differ by 0 whatever the truth is, and hardly move.
+The distribution of the ratio (estimate - truth) / error depends on the weights and on the tails of
+the values. Its quantiles are estimated from resamples of the draws, which are correct to the second
+order (Hall 1992) if the resampled draws have the mean that is tested. For each candidate of the
+truth, the values are therefore shifted so that their mean is the candidate. An end of the interval
+is the candidate at which the observed ratio is the 2.5 % or 97.5 % quantile (test inversion,
+Carpenter 1999). The shift of a value is proportional to q / p: queries on which two rankers agree
+have a small q and the difference 0 for every truth, and are hardly shifted.
 
-The error of the next order depends on the skewness and kurtosis of the draws (Hall 1988). The
-ratios are scaled to correct it.
+The error of the next order depends on the skewness and kurtosis of the draws (Hall 1988); the
+ratios are multiplied by a factor that corrects this error.
 
 References
 ----------
@@ -30,10 +30,10 @@ from scipy.special import ndtri, stdtr, stdtrit
 from skrank.active._means import Mean
 
 _N_RESAMPLES = 999
-_OUTERMOST = 10  # resamples on either side; quantiles further out are extrapolated
-_FEWEST = 5  # draws; with fewer, Student's t is used, because hardly two resamples differ
-_MOST = 100  # draws that are resampled one by one; more draws are grouped
-_FURTHER = 1.2 ** np.arange(12)  # candidates beyond 0, in units of the observed ratio
+_OUTERMOST = 10  # quantiles with fewer resamples beyond them are extrapolated
+_FEWEST = 5  # draws; with fewer, Student's t is used, because resamples hardly differ
+_MOST = 100  # draws that are resampled individually; more draws are grouped
+_FURTHER = 1.2 ** np.arange(12)  # ratios for the truth 0 (1.2**0) and truths of opposite sign
 _LEVELS = np.arange(1, _N_RESAMPLES + 1) / (_N_RESAMPLES + 1)
 _LEAST = float(_LEVELS[_OUTERMOST - 1])
 
@@ -50,8 +50,8 @@ def bootstrap_interval(mean: Mean, confidence: float) -> tuple[float, float]:
 def certainty(mean: Mean) -> float:
     """The highest confidence at which `bootstrap_interval` excludes 0.
 
-    With few draws, a truth beyond 0 may be more compatible with the draws than 0 is. Therefore 0
-    and all candidates beyond it must be excluded.
+    With few draws, a truth of the opposite sign may be more compatible with the draws than 0 is.
+    Therefore 0 and all candidates of the opposite sign must be excluded.
     """
     if not mean.is_bounded or mean.value == 0:
         return 0.0
@@ -71,29 +71,29 @@ class _Resamples:
         self.n = n
         if n < _FEWEST:
             return
-        # The sum of squared pulls at distance d is 1 + d (slope + d curve).
+        # If the truth is higher by d, the sum of squared pulls is 1 + d (slope + d curve).
         self.slope, self.curve = 2 * float(u @ y), float(y @ y)
         terms = (u, y, v, u * u, u * y, y * y, u * v, y * v, v * v)
         self.sums = (_counts(n) @ np.stack(terms, axis=1, dtype=np.float32)).T.astype(np.float64)
         self.correction = 1 + (2 * ndtri(_LEVELS) ** 2 + 1) / 6 * _excess(u)
 
     def ratio(self, level: float) -> float:
-        """The observed ratio that is the quantile of this level under its own candidate."""
+        """The fixed point r of ``r = quantile(r, level)``: the ratio at an end of the interval."""
         side = 1.0 if level > 0.5 else -1.0
 
-        def short(ratio: float) -> float:
+        def excess(ratio: float) -> float:
             return side * self.quantile(side * ratio, level) - ratio
 
-        at_zero = short(0.0)
-        if at_zero <= 0:  # the interval contains the estimate
+        at_zero = excess(0.0)
+        if at_zero <= 0:  # the end must not lie on the other side of the estimate
             return 0.0
         far = 1.5 * at_zero
-        while short(far) > 0:
+        while excess(far) > 0:
             far *= 2
-        return side * float(brentq(short, 0.0, far, xtol=1e-8))
+        return side * float(brentq(excess, 0.0, far, xtol=1e-8))
 
     def quantile(self, ratio: float, level: float) -> float:
-        """Quantile of the ratios; extrapolated by Student's t outside the resampled levels."""
+        """Quantile of the ratios if `ratio` is observed; tails are extrapolated by Student's t."""
         if self.n < _FEWEST:
             return float(stdtrit(self.degrees, level))
         within = min(max(level, _LEAST), 1 - _LEAST)
@@ -103,7 +103,7 @@ class _Resamples:
         return found
 
     def tail(self, ratio: float) -> float:
-        """Share of the ratios that are further from 0 than the observed ratio."""
+        """Share of the ratios that are further from 0 than the observed `ratio`."""
         if self.n < _FEWEST:
             return float(stdtr(self.degrees, -abs(ratio)))
         end = self.quantile(ratio, _LEAST if ratio < 0 else 1 - _LEAST)
@@ -114,12 +114,11 @@ class _Resamples:
         return level if ratio < 0 else 1 - level
 
     def _sorted_ratios(self, ratio: float) -> np.ndarray:
-        """The ratios of all resamples, if the truth is at an observed ratio.
+        """Sorted ratios of all resamples, for the truth at which `ratio` is observed.
 
         If the truth is higher by d, the pull of a draw is u - d v, plus the shift of its value. The
-        shift adds d mean(v), so that pulls sum to 0. The error of a resample with nearly equal
-        values is replaced by a part of the error of all draws, as in
-        `skrank.stats.bootstrap_interval`.
+        shift adds d mean(v), so that pulls sum to 0. The error of a resample is at least a part of
+        the error of all draws, as in `skrank.stats.bootstrap_interval`.
         """
         d = -ratio * self.unit
         u, y, v, uu, uy, yy, uv, yv, vv = self.sums
@@ -132,10 +131,10 @@ class _Resamples:
 
 
 def _excess(u: np.ndarray) -> np.ndarray:
-    """Kurtosis - 3/2 skewness**2 of the draws over their number, at least 0, for each level.
+    """``max(kurtosis - 1.5 * skewness**2, 0)`` over the number of draws, for each level.
 
-    Both without the part that normal values have. Skewness lengthens the interval on its side and
-    is subtracted at that end only: the opposite tail may exist and not be drawn.
+    Both terms are reduced by their expectation for normal values. The skewness is subtracted only
+    at the end of the interval that it lengthens: the opposite tail may exist without being drawn.
     """
     n, cubes = len(u), float(np.sum(u**3))
     kurtosis = float(np.sum(u**4)) - 3 * (n - 1) / (n * (n + 1))
@@ -145,7 +144,7 @@ def _excess(u: np.ndarray) -> np.ndarray:
 
 
 def _grouped(terms: np.ndarray) -> np.ndarray:
-    """Sums over groups of draws, if there are many: the skewness of their sum is the same."""
+    """Sums over 100 groups if there are more draws; the skewness of the total stays the same."""
     if len(terms) <= _MOST:
         return terms
     return np.bincount(np.arange(len(terms)) % _MOST, weights=terms)
@@ -153,6 +152,6 @@ def _grouped(terms: np.ndarray) -> np.ndarray:
 
 @functools.lru_cache(maxsize=256)
 def _counts(n: int) -> np.ndarray:
-    """How often each resample contains each of n draws; always the same, (_N_RESAMPLES, n)."""
+    """Counts of n draws in each resample, of shape (_N_RESAMPLES, n); the seed is n."""
     random = np.random.RandomState(n)
     return random.multinomial(n, np.full(n, 1 / n), size=_N_RESAMPLES).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Labels: what a label model expects, what exists already, and what answers a request."""
+"""Labels: probabilities by a label model, known labels, and labels for a request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank.active._pool import Pool
 
-_CONTESTANT = 0.9  # share of neighbours in a ranker's lists that the label model orders alike
+_CONTESTANT = 0.9  # share of adjacent documents of a ranker that the label model orders alike
 
 
 class Classifier(Protocol):
@@ -36,9 +36,9 @@ class ContestantWarning(UserWarning):
 def label_probabilities(
     label_model: LabelModel, X: ArrayLike | None, grades: ArrayLike | None, n_rows: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Grades, ascending, and the probability of each of them per row.
+    """Ascending grades, and the probability of each grade per row.
 
-    `grades` may hold labels that the model has never seen; their probability is 0.
+    `grades` may contain labels that the model does not know; their probability is 0.
     """
     if isinstance(label_model, str):
         if label_model != "uniform":
@@ -60,7 +60,8 @@ def label_probabilities(
     if probabilities.shape != (n_rows, len(columns)):
         raise ValueError(
             f"the label model gives probabilities of shape {probabilities.shape}: "
-            f"({n_rows}, {len(columns)}) is expected, one line per row and one column per grade."
+            f"({n_rows}, {len(columns)}) is expected, one row per document and one column per "
+            "grade."
         )
     return _spread(_normalised(probabilities), columns, grades)
 
@@ -70,7 +71,7 @@ def _is_classifier(label_model: ArrayLike | Classifier) -> TypeGuard[Classifier]
 
 
 def _given(table: ArrayLike, grades: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities that are given as an array, and the grade of each column."""
+    """Probabilities passed as an array, and the grade of each column."""
     probabilities = check.as_numbers("label_model", table, "of rows x grades")
     if probabilities.ndim != 2:
         raise ValueError(f"label_model has shape {probabilities.shape}: give one column per grade.")
@@ -87,12 +88,12 @@ def ascending_grades(grades: ArrayLike) -> np.ndarray:
     if len(values) == 0 or not np.isfinite(values).all() or values.min() < 0:
         raise ValueError(f"grades={values.tolist()} must be finite labels of at least 0.")
     if (np.diff(values) <= 0).any():
-        raise ValueError(f"grades={values.tolist()} must ascend, each of them once.")
+        raise ValueError(f"grades={values.tolist()} must be ascending and distinct.")
     return values
 
 
 def _normalised(probabilities: np.ndarray) -> np.ndarray:
-    """Probabilities whose lines sum to 1 in float64; those of float32 models are a little off."""
+    """Probabilities whose rows sum to 1 in float64, also for models that compute in float32."""
     total = probabilities @ np.ones(probabilities.shape[1])
     usable = (np.abs(total - 1) < 1e-3) & (probabilities >= 0).all(axis=1)
     if not usable.all():
@@ -107,7 +108,7 @@ def _normalised(probabilities: np.ndarray) -> np.ndarray:
 def _spread(
     probabilities: np.ndarray, columns: np.ndarray, grades: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """All grades, and the probabilities with a column of 0 for each grade that the model lacks."""
+    """All grades, and probabilities with a column of 0 for grades unknown to the model."""
     if grades is None:
         return columns, probabilities
     known = ascending_grades(grades)
@@ -115,7 +116,7 @@ def _spread(
     if len(missing):
         raise ValueError(
             f"the label model gives a probability to grade {missing[0]:g}, which is not in "
-            f"grades={known.tolist()}: add it."
+            f"grades={known.tolist()}: add this grade."
         )
     spread = np.zeros((len(probabilities), len(known)))
     spread[:, np.searchsorted(known, columns)] = probabilities
@@ -123,7 +124,7 @@ def _spread(
 
 
 def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> np.ndarray:
-    """Labels that exist already, all of them grades; NaN where there is none."""
+    """Known labels, NaN if unknown; raises an error for labels that are not grades."""
     if labels is None:
         return np.full(n_rows, np.nan)
     given = check.as_vector("labels", labels)
@@ -133,8 +134,8 @@ def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> n
     if len(wrong):
         raise ValueError(
             f"label {given[wrong[0]]:g} of row {wrong[0]} is not one of the grades "
-            f"{grades.tolist()}: give all grades= that a label may have, and NaN where there is "
-            "no label."
+            f"{grades.tolist()}: pass all grades= that a label may have, and NaN for unknown "
+            "labels."
         )
     return given
 
@@ -142,7 +143,7 @@ def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> n
 def warn_of_contestant(
     pool: Pool, probabilities: np.ndarray, grades: np.ndarray, names: tuple[str, ...]
 ) -> None:
-    """Warn if the label model orders documents as one ranker does, and no other ranker does.
+    """Warn if the label model orders documents like exactly one of the rankers.
 
     A ranker may sort by the mean grade or by the mean gain of its label model.
     """
@@ -154,18 +155,18 @@ def warn_of_contestant(
     if shares[first] >= _CONTESTANT and shares[second] < _CONTESTANT:
         warnings.warn(
             f"the label model orders documents as ranker {names[first]!r} does "
-            f"({shares[first]:.0%} of neighbours). A label model that is also a contestant expects "
-            "to win: the estimate stays right, but labels are spent badly. Use the mean of the "
-            "probabilities of both rankers, another model, or center=0.",
+            f"({shares[first]:.0%} of adjacent documents). The model of a compared ranker expects "
+            "this ranker to win: the estimate stays consistent, but needs more labels. Use the "
+            "mean of the probabilities of both rankers, another model, or center=0.",
             ContestantWarning,
             stacklevel=3,
         )
 
 
 def _agreement(pool: Pool, expected: np.ndarray) -> np.ndarray:
-    """For each ranker, the share of neighbours in its lists that `expected` orders alike.
+    """For each ranker, the share of adjacent documents in its lists that `expected` orders alike.
 
-    Neighbours that `expected` or the ranker ties do not count.
+    Documents tied by `expected` or by the ranker are left out.
     """
     shares = np.empty(len(pool.scores))
     for r in range(len(shares)):
@@ -182,13 +183,13 @@ class Request:
     Attributes
     ----------
     query : int or str
-        Its id.
+        Id of the query.
     items : ndarray of shape (n_items,)
-        The documents to label: their ids if the pool has ids, else their rows.
+        Documents to label: ids if the campaign has `items`, otherwise row numbers.
     rows : ndarray of shape (n_items,)
-        Their rows in the arrays that the campaign was started with.
+        Rows of these documents in the arrays passed to the campaign.
     cost : float
-        Cost of labelling them.
+        Cost of labelling the query.
     """
 
     query: Hashable
@@ -206,7 +207,7 @@ def labels_of(
     grades: np.ndarray,
     query: str,
 ) -> np.ndarray:
-    """Labels in the order of the items, all of them grades; `query` is its name in messages."""
+    """Labels in the order of the items; raises an error, which names `query`, if not grades."""
     if isinstance(labels, Mapping):
         labels = _in_order(request.items.tolist(), labels, query)
     try:
@@ -222,18 +223,18 @@ def labels_of(
     if len(wrong):
         raise ValueError(
             f"label {values[wrong[0]]:g} of item {show(request.items[wrong[0]])} of query {query} "
-            f"is not one of the grades {grades.tolist()}: correct it, or give all grades= when the "
-            "campaign starts."
+            f"is not one of the grades {grades.tolist()}: correct the label, or pass all grades= "
+            "when the campaign starts."
         )
     return values
 
 
 def _in_order(items: list[Hashable], labels: Mapping[Hashable, float], query: str) -> list[float]:
-    """The labels of items, each of which must have one."""
+    """Labels of a mapping in the order of the items, each of which must have a label."""
     known = set(items)
     for item in labels:
         if item not in known:
-            raise ValueError(f"item {show(item)} is not among those asked of query {query}.")
+            raise ValueError(f"item {show(item)} is not one of the items asked of query {query}.")
     for item in items:
         if item not in labels:
             raise ValueError(f"item {show(item)} of query {query} has no label: give one.")

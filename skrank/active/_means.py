@@ -1,22 +1,22 @@
-r"""Estimates of a mean over the pool from drawn queries: plain arrays in, numbers out.
+r"""Estimates of a mean over the pool from the values of drawn queries.
 
-Each draw gives an unbiased guess of any sum over the pool, such as that of the values, or that of
-the frequencies p of the queries that count. An estimate combines the guesses of all draws; their
-weights add up to 1.
+Each draw gives an unbiased guess of any sum over the pool, such as the sum of p L (frequency times
+value), or the sum of p over the queries that count. An estimate is a weighted mean of the guesses
+of all draws, with weights that sum to 1.
 
-* Draws with replacement (Sawade et al. 2013): a draw of query x guesses the sum of all p L by
-  :math:`p(x) L(x) / q(x)`, and the guesses are weighted by p / q ("importance").
-* Draws without replacement: the m-th draw guesses the sum by that of the queries drawn before, plus
-  :math:`p(x) L(x)` over the chance of x among those that were left. The weights are those of
-  Farquhar, Gal and Rainforth 2021 ("lure").
+* Draws with replacement (Sawade et al. 2013, "importance"): a draw of query x guesses the sum of
+  all p L as :math:`p(x) L(x) / q(x)`, and the guesses are weighted by p / q.
+* Draws without replacement (Farquhar, Gal and Rainforth 2021, "lure"): the m-th draw guesses the
+  sum of all p L as the sum over the queries drawn before, plus :math:`p(x) L(x)` over the
+  probability of x among the queries not yet drawn.
 
-The mean is a ratio of two such sums, or the zero of
+The estimate of the mean is a ratio of two such sums. It is the zero in m of
 
-.. math:: \sum_j (u_j - \delta v_j)
+.. math:: \sum_j (u_j - (m - \hat m) v_j)
 
-where :math:`\delta` is the difference to the estimate. The *pull* u_j is by how much draw j raises
-the estimate, and its *share* v_j by how much its pull falls when the mean rises by 1. Pulls sum to
-0, shares to 1. Standard errors and intervals are computed from pulls and shares.
+where :math:`\hat m` is the estimate. The *pull* u_j is the contribution of draw j at the estimate,
+and the *share* v_j is the decrease of this contribution if m increases by 1. Pulls sum to 0, shares
+sum to 1. Standard errors and intervals are computed from pulls and shares.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 ESTIMATORS = ("assisted", "importance", "lure")
-_ALIKE = 1e-10  # pulls below this part of the mean are rounding errors: all values are alike
-_FEWEST_TO_ASSIST = 4  # queries that count, from which on a slope is fitted
+_ALIKE = 1e-10  # pulls below this part of the mean are rounding errors of equal values
+_FEWEST_TO_ASSIST = 4  # fewest queries that count for fitting the slope of "assisted"
 
 
 @dataclass(frozen=True)
 class Known:
-    """Sums over the queries whose labels existed before the campaign.
+    """Sums over the queries that were labelled before the campaign.
 
     Attributes
     ----------
     share : float
-        Sum of their frequencies p.
+        Sum of the frequencies p.
     mass, total : float
-        Sums of p, and of p times the value, over those that count.
+        Sums of p, and of p times the value, over the queries that count.
     deviation : float
-        Sum of p times the expected deviation from the mean.
+        Sum of p times the expected difference of value and mean.
     """
 
     share: float = 0.0
@@ -63,16 +63,16 @@ class Mean:
     value : float
         NaN if no drawn query counts.
     standard_error : float
-        NaN unless two draws count.
+        NaN if fewer than two draws count.
     n_counted : int
-        Draws whose query counts.
+        Number of draws whose query counts.
     effective_sample_size : float
         Number of equally weighted draws with the same variance (Kish).
     variance : float
         Variance of the estimate from a single draw with probabilities p.
     pull, share : ndarray of shape (n_pulling,)
-        See the module; without draws of share 0. Empty if the error is unknown: fewer than two
-        draws count, or their values are all alike.
+        As in the docstring of the module, for draws of a share above 0. Empty if the error is
+        unknown: fewer than two draws count, or all values are equal.
     """
 
     value: float
@@ -85,7 +85,7 @@ class Mean:
 
     @property
     def spread(self) -> float:
-        """Standard error that intervals use; NaN if it is unknown."""
+        """Standard error for intervals; NaN if unknown."""
         if len(self.pull) == 0:
             return math.nan
         return math.sqrt(self.n_counted / (self.n_counted - 1) * float(self.pull @ self.pull))
@@ -104,7 +104,7 @@ class WithReplacement:
     weights : ndarray of shape (n_draws,)
         p / q of each draw, up to a factor.
     known_share : float
-        Frequency of all queries that are known without a draw.
+        Sum of p over the queries that were labelled before the campaign.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class WithReplacement:
         self.weight = (1 - known_share) * self.part
 
     def of(self, known: float, summands: np.ndarray) -> np.ndarray:
-        """Weighted guesses of a sum over the pool, from its known part and its drawn summands."""
+        """Weighted guesses of the sum of p times `summands`, of which `known` is already known."""
         return self.part * known + self.weight * summands
 
 
@@ -129,26 +129,26 @@ class WithoutReplacement:
     Parameters
     ----------
     p, q : ndarray of shape (n_draws,)
-        Frequency of each drawn query, and its probability at the first draw.
+        Frequency of each drawn query, and probability of the query at the first draw.
     n_pool : int
         Number of queries that can be drawn.
     """
 
     def __init__(self, p: np.ndarray, q: np.ndarray, n_pool: int) -> None:
-        # Probability of each draw among the queries that were left.
+        # probability of each draw among the queries not yet drawn
         self._p, self._chance = p, q / np.maximum(1 - (np.cumsum(q) - q), q)
         self.part = _lure_parts(len(p), n_pool)
         later = np.cumsum(self.part[::-1])[::-1] - self.part
         self.weight = p * (self.part / self._chance + later)  # N / n times equation 8 of the paper
 
     def of(self, known: float, summands: np.ndarray) -> np.ndarray:
-        """Weighted guesses of a sum over the pool; queries drawn before are known."""
+        """As in `WithReplacement`; queries drawn before are added to the known queries."""
         terms = self._p * summands
         return self.part * (known + np.cumsum(terms) - terms + terms / self._chance)
 
 
 def _lure_parts(n_draws: int, n_pool: int) -> np.ndarray:
-    """Weights of the guesses of n draws without replacement: N (N - n) / (N - m) (N - m + 1) n."""
+    """Weights ``N (N - n) / ((N - m) (N - m + 1) n)`` of the guesses of draws m = 1, ..., n."""
     left = n_pool - np.arange(1, n_draws + 1)
     if n_draws == n_pool:  # all queries are drawn: the last guess is exact
         return (left == 0).astype(np.float64)
@@ -165,7 +165,6 @@ def importance_mean(values: np.ndarray, weights: np.ndarray, known: Known = NOTH
     weights : ndarray of shape (n_draws,)
         p / q of each draw, up to a factor.
     known : Known
-        Queries that are known without a draw.
     """
     if len(values) == 0:
         return Mean(math.nan)
@@ -183,7 +182,7 @@ def mean_of(
     known: Known = NOTHING_KNOWN,
     all_count: bool = False,
 ) -> Mean:
-    """The mean of some values by one of `ESTIMATORS`.
+    """The mean by one of `ESTIMATORS`.
 
     Parameters
     ----------
@@ -192,13 +191,12 @@ def mean_of(
     draws : ndarray of shape (n_draws,)
         Queries in the order of drawing; without repeats unless the estimator is "importance".
     p, q : ndarray of shape (n_queries,)
-        Frequencies, and probabilities of a first draw.
+        Frequencies, and probabilities of the first draw.
     deviation : ndarray of shape (n_queries,), optional
-        By how much the label model expects each value to differ from the mean; for "assisted".
+        Expected difference of each value and the mean under the label model, for "assisted".
     known : Known
-        Queries that are known without a draw.
     all_count : bool
-        All queries of the pool are known to count.
+        True if all queries of the pool are known to count.
     """
     drawn = values[draws]
     if estimator == "importance":
@@ -220,19 +218,20 @@ def _mean(
     deviation: np.ndarray | None = None,
     all_count: bool = False,
 ) -> Mean:
-    """The mean from the values of draws, of which NaN do not count.
+    """The mean from the values of draws.
 
     Parameters
     ----------
     values : ndarray of shape (n_draws,)
+        NaN for queries that do not count.
     guesses : WithReplacement or WithoutReplacement
     known : Known
     deviation : ndarray of shape (n_draws,), optional
-        By how much the label model expects each value to differ from the mean. Its sum over the
-        pool is 0; the estimate of that sum, times a fitted slope, is subtracted (the regression
-        estimator of survey sampling).
+        Expected difference of each value and the mean. The sum over the pool is 0; its estimate
+        from the draws, times a fitted slope, is subtracted from the mean (the regression estimator
+        of survey sampling).
     all_count : bool
-        All queries count, so that the mass is 1 and need not be estimated.
+        True if all queries count: the mass is 1 and is not estimated.
     """
     counts = ~np.isnan(values)
     k = int(np.count_nonzero(counts))
@@ -257,7 +256,7 @@ def _mean(
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
-    """Slope of y on x through the origin, at least 0 and at most 1; and the leverage of each x."""
+    """Slope of y on x through the origin, clipped to [0, 1]; and the leverage of each x."""
     square = float(x @ x)
     if not square > 0:
         return 0.0, np.zeros(len(x))
@@ -265,14 +264,14 @@ def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _with_error(mean: Mean, leverage: np.ndarray | None) -> Mean:
-    """The mean with its standard error; `leverage` is that of a fitted slope, if there is one."""
+    """The mean with its standard error; `leverage` is that of a fitted slope, if any."""
     k, pull, share = mean.n_counted, mean.pull, mean.share
     unknown = replace(mean, pull=np.empty(0), share=np.empty(0))
     if k < 2:
         return unknown
     degrees = k - 1 if leverage is None else k - 2
     error = math.sqrt(k / degrees * float(pull @ pull))
-    if leverage is not None:  # residuals are smaller than errors by the root of 1 - leverage
+    if leverage is not None:  # HC2: the variance of a residual is 1 - leverage times that of errors
         pull = pull / np.sqrt(np.maximum(1 - leverage, 1e-9))
         pull = pull - share * pull.sum()
     if np.abs(pull).max() <= _ALIKE * abs(mean.value):
@@ -282,8 +281,8 @@ def _with_error(mean: Mean, leverage: np.ndarray | None) -> Mean:
 
 
 def _effective_size(weights: np.ndarray) -> float:
-    """(sum of weights)² / sum of squared weights."""
+    """``sum(w)**2 / sum(w**2)``."""
     if not weights.any():
         return 0.0
-    shares = weights / weights.max()  # so that squares neither overflow nor vanish
+    shares = weights / weights.max()  # so that squares neither overflow nor underflow
     return float(shares.sum() ** 2 / (shares @ shares))

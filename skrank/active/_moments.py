@@ -19,7 +19,7 @@ from skrank.active._labels import LabelModel, label_probabilities
 from skrank.active._pool import Pool, make_pool
 from skrank.metrics import Metric, metric
 
-_MOST_ROWS = 1_000_000  # of random label vectors in memory at once
+_MOST_ROWS = 1_000_000  # labels drawn at a time, to bound memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,13 +31,13 @@ class Moments:
     queries : ndarray of shape (n_queries,)
         Query ids.
     mass : ndarray of shape (n_queries,)
-        Probability that the query counts: 1, but with ``empty="skip"`` the probability that it has
-        a relevant document.
+        Probability that the query counts. With ``empty="skip"``, this is the probability of a
+        relevant document; otherwise it is 1.
     first, second : ndarray of shape (n_queries,)
-        Means of L and of its square, where L is 0 if the query does not count. With two rankers, L
-        is the difference of their values.
+        Means of L and of L**2, where L is 0 if the query does not count. With two rankers, L is the
+        difference of the two values.
     method : {"exact", "delta", "monte-carlo"}
-        How they were computed.
+        Method of computation.
     """
 
     queries: np.ndarray
@@ -47,16 +47,13 @@ class Moments:
     method: str
 
     def center(self, p: np.ndarray | None = None) -> float:
-        """Expected mean of L over the queries that count; p are frequencies, by default equal.
-
-        0 if no query is expected to count.
-        """
+        """Expected mean of L over the queries that count, with frequencies p; 0 if none count."""
         p = np.full(len(self.mass), 1 / len(self.mass)) if p is None else p
         mass = float(p @ self.mass)
         return float(p @ self.first) / mass if mass > 0 else 0.0
 
     def deviation(self, p: np.ndarray) -> np.ndarray:
-        """Expected difference of L and its mean; the sum of p times the differences is 0."""
+        """Expected difference of L and `center`; the sum of p times the differences is 0."""
         return self.first - self.center(p) * self.mass
 
     def squared_error(self, center: float) -> np.ndarray:
@@ -80,7 +77,7 @@ def label_moments(
 ) -> Moments:
     """Mean and mean square of the value of each query when its labels are random.
 
-    Labels of different documents are taken to be independent.
+    Labels of different documents are assumed to be independent.
 
     Parameters
     ----------
@@ -90,23 +87,23 @@ def label_moments(
     groups : array-like of shape (n_rows,), optional
         Query of each row; default: the index level "qid" of `scores`.
     other : array-like of shape (n_rows,), optional
-        Scores of a second ranker: the moments are those of the difference, first less second.
+        Scores of a second ranker. The moments are those of the difference, first minus second.
     label_model : "uniform", array-like of shape (n_rows, n_grades), or classifier
         Probability of each grade per row: equal, given, or ``label_model.predict_proba(X)``.
     X : array-like of shape (n_rows, n_features), optional
         Features, for a classifier.
     grades : sequence of float, optional
-        All grades that occur, ascending. Default: the classifier's classes, or 0, 1, 2, ... for
-        the columns of an array. Required with "uniform".
+        All grades that a label may have, ascending. Default: the classifier's classes, or 0, 1, 2,
+        ... for the columns of an array. Required with "uniform".
     method : {"auto", "exact", "delta", "monte-carlo"}
         "exact" exists for sums over ranks (DCG, precision, RBP), for cascades (ERR, PFound,
-        reciprocal rank) and for the AP of one ranker; "delta" for the GAP of one ranker: the joint
-        moments of its sum and its divisor are exact, that of their ratio is approximated;
-        "monte-carlo" for all. "auto" takes the first of these that exists.
+        reciprocal rank) and for the AP of one ranker. "delta" exists for the GAP of one ranker: the
+        joint moments of numerator and divisor are exact, those of the ratio are approximated.
+        "monte-carlo" exists for all metrics. "auto" is the first of these that exists.
     n_draws : int
-        Label vectors per query, for "monte-carlo".
+        Random label vectors per query, for "monte-carlo".
     random_state : int
-        Seed of ties and draws.
+        Seed of the order of ties, and of random labels.
 
     Returns
     -------
@@ -120,8 +117,7 @@ def label_moments(
     References
     ----------
     C. Sawade, S. Bickel, T. von Oertzen, T. Scheffer, N. Landwehr, Active evaluation of ranking
-    functions based on graded relevance, Machine Learning 92, 2013, theorem 3 and appendix. The
-    recursions for cascades are shorter than the paper's, and equal to them.
+    functions based on graded relevance, Machine Learning 92, 2013, theorem 3 and appendix.
 
     Examples
     --------
@@ -138,7 +134,7 @@ def label_moments(
 
 @dataclass(frozen=True, eq=False)
 class RandomLabels:
-    """The documents of a pool, whose labels are random and independent.
+    """The documents of a pool, with independent random labels.
 
     Attributes
     ----------
@@ -153,7 +149,7 @@ class RandomLabels:
     proba: np.ndarray
 
     def lists(self, ranker: int | slice) -> arguments.RandomLists:
-        """The ranked lists of one ranker, or of all, as kernels take them."""
+        """The ranked lists of one ranker, or of several, as an argument of kernels."""
         return arguments.RandomLists(
             self.pool.order[ranker], self.pool.retrieved[ranker], self.proba
         )
@@ -182,9 +178,9 @@ class RandomLabels:
     ) -> Moments:
         """The moments for any number of rankers.
 
-        For more than two rankers, the squared errors of all differences are averaged over the
-        pairs; the result is returned as the second moment of a value of mean 0. Squared errors are
-        expected around `center`, or around the mean under the frequencies p.
+        For more than two rankers, ``E[(L - R)**2]`` is averaged over the differences L of all
+        pairs, and returned as the second moment of a value of mean 0. R is `center`, or the
+        expected mean of L under the frequencies p.
         """
         n_rankers = len(self.pool.scores)
         if n_rankers <= 2:
@@ -209,7 +205,7 @@ def random_labels(
     *,
     who: str,
 ) -> RandomLabels:
-    """The documents that need labels, and what the label model expects; `who` is for messages."""
+    """The documents whose label matters, with their probabilities; messages name `who`."""
     pool = make_pool(scores, groups, seed, who)
     known, probabilities = label_probabilities(label_model, X, grades, pool.queries.n_rows)
     graded = graded_metric(metric(name), known, pool.queries.longest)
@@ -260,8 +256,8 @@ def _exact(labels: RandomLabels) -> tuple[np.ndarray, np.ndarray]:
 def _delta(labels: RandomLabels, relevant: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Moments of GAP by the delta method of second order.
 
-    GAP is the ratio of a sum N and a divisor D, whose joint moments are exact: E N, E D, E N**2,
-    E N D, E D**2. Given a relevant document, D is not 0; `relevant` is the probability of one.
+    GAP is the ratio N / D of random variables whose moments E N, E D, E N**2, E N D and E D**2 are
+    exact. D is not 0 if the query has a relevant document; the probability of this is `relevant`.
     """
     from skrank._kernels import moments
 
@@ -288,7 +284,7 @@ def _delta(labels: RandomLabels, relevant: np.ndarray) -> tuple[np.ndarray, np.n
 def _monte_carlo(labels: RandomLabels, n_draws: int, seed: int) -> np.ndarray:
     """Mass, mean and mean square per query over random label vectors, the same for both rankers.
 
-    Each draw of labels is a copy of all rows of some queries; memory bounds their number.
+    Queries are processed in chunks of at most `_MOST_ROWS` labels.
     """
     random, indptr = np.random.default_rng(seed), labels.pool.queries.indptr
     targets = np.arange(0, indptr[-1], max(1, _MOST_ROWS // n_draws))

@@ -1,4 +1,4 @@
-"""The pool: queries whose documents are ranked and can be labelled, and what labels cost."""
+"""The pool: queries with ranked documents that can be labelled, and the costs of labels."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ Costs: TypeAlias = str | ArrayLike | Mapping[object, float]
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Documents to label, by query, and their ranks.
+    """Documents to label, grouped by query, and their ranks.
 
     Attributes
     ----------
     queries : Queries
-        Of the rows below, which are contiguous.
+        Queries of the rows; the rows of a query are contiguous.
     rows : int64 ndarray (n_rows,)
         Row of each document in the arrays of the caller.
     scores : float64 ndarray (n_rankers, n_rows)
-    order, tied : int32 and uint8 ndarray (n_rankers, n_rows)
-        Position inside the query by rank, ties in random order; 1 if a rank is tied with the rank
-        above.
+    order : int32 ndarray (n_rankers, n_rows)
+        At rank r of a query, the position of the document in the query. Ties are in random order.
+    tied : uint8 ndarray (n_rankers, n_rows)
+        1 if the document at rank r is tied with the document at rank r - 1.
     retrieved : int64 ndarray (n_rankers, n_queries)
         Number of documents with a score above -inf.
     """
@@ -53,7 +54,7 @@ class Pool:
         return np.arange(self.queries.n_rows) - self.start
 
     def is_retrieved(self, ranker: int) -> np.ndarray:
-        """Whether each entry of `order` is of a document with a score above -inf."""
+        """True for entries of `order` whose document has a score above -inf."""
         return self.rank < np.repeat(self.retrieved[ranker], self.queries.sizes)
 
     def by_rank(self, ranker: int) -> np.ndarray:
@@ -61,11 +62,11 @@ class Pool:
         return self.start + self.order[ranker]
 
     def rows_of(self, query: int) -> slice:
-        """The documents of a query."""
+        """Rows of the documents of a query."""
         return slice(int(self.queries.indptr[query]), int(self.queries.indptr[query + 1]))
 
     def of_rankers(self, rankers: list[int]) -> Pool:
-        """The same pool with some of the rankers only."""
+        """The pool with these rankers only."""
         return replace(
             self,
             scores=self.scores[rankers],
@@ -75,13 +76,13 @@ class Pool:
         )
 
     def of_rows(self, needed: np.ndarray, seed: int) -> Pool:
-        """The pool of some of the documents; each query must keep one."""
+        """The pool with the documents in the mask `needed`, at least one per query."""
         counts = np.add.reduceat(needed, self.queries.indptr[:-1], dtype=np.int64)
         if not counts.all():
             query = self.queries.name(int(np.argmin(counts)))
             raise ValueError(
-                f"query {query} has no document with a score above -inf, so its value is 0 "
-                "whatever the labels: leave it out of the pool."
+                f"query {query} has no document with a score above -inf, so its value is 0 for all "
+                "labels: leave this query out of the pool."
             )
         indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
         queries = Queries(self.queries.ids, indptr)
@@ -89,7 +90,7 @@ class Pool:
 
 
 def rank(queries: Queries, rows: np.ndarray, scores: np.ndarray, seed: int) -> Pool:
-    """Sort contiguous scores. Ties get a random order: the order of rows may leak labels."""
+    """Sort contiguous scores. Ties get a random order, as the order of rows may leak labels."""
     from skrank._kernels import ranking
 
     scores = np.ascontiguousarray(scores)
@@ -105,7 +106,7 @@ def rank(queries: Queries, rows: np.ndarray, scores: np.ndarray, seed: int) -> P
 
 
 def make_pool(scores: list[ArrayLike], groups: ArrayLike | None, seed: int, who: str) -> Pool:
-    """The pool of all rows, from one vector of scores per ranker; `who` is for messages."""
+    """The pool of all rows, from one vector of scores per ranker; messages name `who`."""
     vectors = [check.as_vector("scores", s) for s in scores]
     if len({len(v) for v in vectors}) > 1:
         lengths = " and ".join(str(len(v)) for v in vectors)
@@ -124,7 +125,7 @@ def make_pool(scores: list[ArrayLike], groups: ArrayLike | None, seed: int, who:
 
 
 def cost_per_query(costs: Costs, pool: Pool, is_open: np.ndarray, n_rows: int) -> np.ndarray:
-    """Cost of labelling the rows of each query that are open: their number, or a sum of costs."""
+    """Cost of labelling the unlabelled rows of each query: their number, or a sum of costs."""
     starts = pool.queries.indptr[:-1]
     if isinstance(costs, str):
         check.check_choice("costs", costs, ("items",))
@@ -135,7 +136,7 @@ def cost_per_query(costs: Costs, pool: Pool, is_open: np.ndarray, n_rows: int) -
     per_row = check.as_vector("costs", costs)
     if len(per_row) != n_rows:
         raise ValueError(
-            f"costs has {len(per_row)} entries for {n_rows} rows: give the cost of labelling each "
+            f"costs has {len(per_row)} entries for {n_rows} rows: pass the cost of labelling each "
             "row, or a mapping from query to cost."
         )
     bad = np.flatnonzero(~((per_row > 0) & np.isfinite(per_row)))
@@ -148,25 +149,25 @@ def cost_per_query(costs: Costs, pool: Pool, is_open: np.ndarray, n_rows: int) -
 
 
 def frequency_per_query(frequencies: Mapping[object, float] | None, queries: Queries) -> np.ndarray:
-    """Share of each query among those that users ask."""
+    """Share of each query among all queries that users send."""
     if frequencies is None:
         return np.full(len(queries), 1 / len(queries))
     shares = _by_query("frequencies", frequencies, queries, zero=True)
     if not shares.any():
-        raise ValueError("all frequencies are 0: at least one query must be asked.")
+        raise ValueError("all frequencies are 0: at least one must be above 0.")
     return shares / shares.sum()
 
 
 def _by_query(
     name: str, values: Mapping[object, float], queries: Queries, *, zero: bool
 ) -> np.ndarray:
-    """Numbers of a mapping in the order of the queries; `zero` says whether 0 is allowed."""
+    """Numbers of a mapping in the order of the queries; 0 is allowed if `zero` is True."""
     if not isinstance(values, Mapping):
         raise ValueError(f"{name}={values!r} must map each query to a number.")
     out = np.empty(len(queries))
     for q, query in enumerate(queries.ids.tolist()):
         if query not in values:
-            raise ValueError(f"{name} has no entry for query {show(query)}: give one per query.")
+            raise ValueError(f"{name} has no entry for query {show(query)}: pass all queries.")
         number = values[query]
         is_number = isinstance(number, (int, float, np.integer, np.floating))
         if not (is_number and 0 <= number <= 1e300 and (zero or number > 0)):
@@ -200,14 +201,14 @@ def item_ids(items: ArrayLike | None, pool: Pool, n_rows: int) -> np.ndarray | N
 
 
 def check_items(items: np.ndarray, queries: Queries) -> None:
-    """Refuse an id that names two documents of a query: labels are told by these ids."""
+    """Raise an error if two documents of a query have the same id."""
     _, codes = np.unique(items, return_inverse=True)
     order = np.lexsort((codes, queries.row_query))
     again = np.flatnonzero((np.diff(codes[order]) == 0) & (np.diff(queries.row_query[order]) == 0))
     if len(again):
         row = order[again[0]]
         raise ValueError(
-            f"item {show(items[row])} stands more than once in query "
+            f"item {show(items[row])} occurs more than once in query "
             f"{queries.name(queries.row_query[row])}: give each document of a query its own id, "
-            "because labels are told by it."
+            "because labels refer to ids."
         )

@@ -1,4 +1,4 @@
-"""Which queries to label: the distribution to draw them from, the draws, and what they cost."""
+"""The distribution that queries are drawn from, the draws, and the cost of draws."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank.active._moments import Moments
 
-_BLOCK = 1024  # draws made at once
-_MOST_DRAWS = 2**24  # in memory: 128 MiB
+_BLOCK = 1024  # fewest draws generated at a time
+_MOST_DRAWS = 2**24  # 128 MiB
 
 
 def sampling_distribution(
@@ -27,25 +27,25 @@ def sampling_distribution(
               {\lambda(x)}}, \quad a(x) = E[(L - R)^2 \mid x]
 
     where :math:`\bar a` is the mean of a. With :math:`\varepsilon = 0` this is the distribution of
-    the paper, which is optimal if the label model is right. The larger :math:`\varepsilon`, the
-    less is lost if the label model is wrong.
+    the paper, which is optimal if the label model is right. A larger :math:`\varepsilon` limits the
+    loss if the label model is wrong.
 
     Parameters
     ----------
     moments : Moments
-        Of the value L, or of the difference of two values.
+        Moments of the value L, or of the difference L of two values.
     costs : array-like of shape (n_queries,), optional
-        Cost :math:`\lambda` of labelling each query. Default: the same for all.
+        Cost :math:`\lambda` of labelling each query. Default: equal.
     frequencies : array-like of shape (n_queries,), optional
-        How often users ask each query, as counts or shares: p is their share. Default: the same
-        for all.
+        How often users send each query, as counts or shares; scaled to the sum 1, this is p.
+        Default: equal.
     mixing : float
         The part :math:`\varepsilon`, in [0, 1], of the draws and of the squared error that ignores
         the label model. No importance weight p / q exceeds 1 / `mixing`. With 1, queries are drawn
         with the probabilities p (passive sampling).
     center : float, optional
-        R. Default: the value that the label model expects. 0 guards a comparison against a label
-        model that favours one ranker.
+        R. Default: the mean that the label model expects. Pass 0 for a comparison if the label
+        model may favour one ranker.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def sampling_distribution(
     ------
     ValueError
         If a cost is not positive, a frequency is negative, the centre is not a number, or `mixing`
-        is 0 and a query that users ask would never be drawn.
+        is 0 and a query of positive frequency would never be drawn.
 
     References
     ----------
@@ -80,14 +80,15 @@ def sampling_distribution(
         center = moments.center(p)
     error = moments.squared_error(check.check_number("center", center, -1e300, 1e300))
     error = (1 - mixing) * error + mixing * float(p @ error)
-    best = p * np.sqrt(error) / np.sqrt(cost)  # a quotient below the root could overflow
+    best = p * np.sqrt(error) / np.sqrt(cost)  # error / cost could overflow
     total = best.sum()
     q = (1 - mixing) * (best / total if total > 0 else p) + mixing * p
     never = np.flatnonzero((q == 0) & (p > 0))
     if len(never):
         raise ValueError(
-            f"mixing=0 leaves out query {moments.queries[never[0]]} and {len(never) - 1} more, of "
-            "which the label model is certain: the estimate would miss them. Use mixing=0.05."
+            f"mixing=0 leaves out query {moments.queries[never[0]]} and {len(never) - 1} more, "
+            "whose values the label model takes for certain, so the estimate would be biased. Use "
+            "mixing=0.05."
         )
     return q / q.sum()
 
@@ -97,7 +98,7 @@ def budget_ratio(
 ) -> float:
     """Predicted cost of draws from `q`, relative to equally accurate draws from `p`.
 
-    Both are draws with replacement of queries whose labels are never reused.
+    Draws are with replacement, and the labels of each draw are paid for.
     """
     center = moments.center(p) if center is None else center
     a = p**2 * moments.squared_error(center)
@@ -112,8 +113,8 @@ def budget_ratio(
 class Draws:
     """The endless sequence of draws with replacement from q; the same for the same seed.
 
-    numpy guarantees that the stream of ``RandomState`` never changes, so a campaign that is saved
-    today continues with the same draws in years.
+    NumPy guarantees that the stream of ``RandomState`` never changes, so a saved campaign continues
+    with the same draws in every version of NumPy.
     """
 
     def __init__(self, q: np.ndarray, seed: int) -> None:
@@ -132,7 +133,7 @@ class Draws:
         return self._drawn[:n]
 
     def next_outside(self, seen: np.ndarray, start: int) -> int:
-        """Number of the first draw from `start` on whose query is not in `seen`, a mask."""
+        """Index of the first draw, from `start` on, whose query is not in the mask `seen`."""
         while start < _MOST_DRAWS:
             self.first(start + _BLOCK)
             fresh = np.flatnonzero(~seen[self._drawn[start:]])
@@ -140,12 +141,12 @@ class Draws:
                 return start + int(fresh[0])
             start = len(self._drawn)
         raise ValueError(
-            f"{_MOST_DRAWS} draws gave no other query: the probabilities of the queries left are "
-            "close to 0. Raise mixing, or stop here."
+            f"{_MOST_DRAWS} draws did not give a new query: the probabilities of the queries not "
+            "yet drawn are close to 0. Raise mixing, or end the campaign."
         )
 
     def of_new_queries(self, n: int) -> np.ndarray:
-        """Numbers of the draws in which the first `n` different queries are drawn."""
+        """Indices of the draws in which the first `n` distinct queries first occur."""
         seen = ~self._can_be_drawn
         numbers = np.empty(min(n, int(np.count_nonzero(self._can_be_drawn))), np.int64)
         number = 0
@@ -155,7 +156,7 @@ class Draws:
         return numbers
 
     def until(self, budget: float, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Draws until one exceeds the budget or all queries are drawn, and the cost so far."""
+        """Draws until a draw exceeds the budget or all queries are drawn; and running costs."""
         n, total = _BLOCK, costs[self._can_be_drawn].sum()
         while True:
             spent = running_cost(self.first(n), costs)
@@ -167,25 +168,25 @@ class Draws:
         """Number of draws before the first draw that exceeds the budget."""
         if fits(costs[self._can_be_drawn].sum(), budget):
             raise ValueError(
-                f"budget={budget:g} pays for the whole pool: label it all, nothing is drawn."
+                f"budget={budget:g} pays for the whole pool: label all queries, without draws."
             )
         _, spent = self.until(budget, costs)
         return int(np.argmin(fits(spent, budget)))
 
 
 def first_draws(draws: np.ndarray) -> np.ndarray:
-    """The different queries in the order of their first draws: draws without replacement."""
+    """The distinct queries in the order of their first draws: draws without replacement."""
     return draws[np.sort(np.unique(draws, return_index=True)[1])]
 
 
 def running_cost(draws: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """Cost of the labels after each draw: a query is paid for once."""
+    """Cost of the labels after each draw, where each query is paid for once."""
     first = np.full(len(costs), -1)
-    first[draws[::-1]] = np.arange(len(draws))[::-1]  # of equal indices the last is assigned
+    first[draws[::-1]] = np.arange(len(draws))[::-1]  # for repeated indices NumPy keeps the last
     paid = np.where(first[draws] == np.arange(len(draws)), costs[draws], 0.0)
     return np.cumsum(paid)
 
 
 def fits(cost: float | np.ndarray, budget: float | np.ndarray) -> bool | np.ndarray:
-    """Whether a sum of costs is within the budget, up to rounding errors."""
+    """True if a sum of costs is within the budget, up to rounding errors."""
     return cost <= budget * (1 + 1e-12)

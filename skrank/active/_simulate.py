@@ -1,4 +1,4 @@
-"""Simulated campaigns on queries whose values are known: how accurate would an estimate be?"""
+"""Simulated campaigns on queries whose values are known, to measure the error of estimates."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ class Simulation:
     truth : float
         The mean over the pool.
     values, standard_errors : ndarray of shape (n_campaigns, n_budgets)
-        Estimate and its standard error; NaN if no draw counts, and for the error if one counts.
+        Estimate and its standard error. The estimate is NaN if no draw counts, the error if fewer
+        than two draws count.
     n_draws, n_counted, n_distinct, n_typical, costs : ndarray of shape (n_campaigns, n_budgets)
-        As of `Estimate`, with `costs` for its `cost`.
+        As in `Estimate`, where `costs` is named `cost`.
     complete : ndarray of shape (n_budgets,)
-        The budget pays for the whole pool: the value is exact.
+        True if the budget pays for the whole pool, so that the value is exact.
     means : list of list of Mean
-        The estimates of each campaign, from which intervals are computed.
+        Per campaign and budget, the estimate from which `intervals` are computed.
     """
 
     budgets: np.ndarray
@@ -58,7 +59,7 @@ class Simulation:
         return ends
 
     def cautious(self) -> np.ndarray:
-        """Whether estimates have a caution, of shape (n_campaigns, n_budgets)."""
+        """True for estimates with a caution, of shape (n_campaigns, n_budgets)."""
         return ~self._is_bounded | (are_few(self.n_distinct, self.n_typical) & ~self.complete)
 
     def covered(self, confidence: float = 0.95) -> np.ndarray:
@@ -79,7 +80,7 @@ class Simulation:
 
     @property
     def _is_bounded(self) -> np.ndarray:
-        """Whether the interval of each campaign is finite."""
+        """True for finite intervals, of shape (n_campaigns, n_budgets)."""
         return np.array([[mean.is_bounded for mean in row] for row in self.means]) | self.complete
 
     def error(self) -> tuple[np.ndarray, np.ndarray]:
@@ -90,9 +91,9 @@ class Simulation:
         return root, spread / np.where(root > 0, 2 * root, 1.0)
 
     def wrong_sign(self) -> tuple[np.ndarray, np.ndarray]:
-        """Share of the campaigns that take the worse ranker for the better, and its standard error.
+        """Share of the campaigns whose estimate has the wrong sign, and its standard error.
 
-        A missing estimate, and an estimate of 0, count as half wrong.
+        A NaN estimate, and an estimate of 0, count half.
         """
         signs = np.sign(np.nan_to_num(self.values)) * np.sign(self.truth)
         share = ((1 - signs) / 2).mean(axis=0)
@@ -112,24 +113,24 @@ def simulate(
     random_state: int = 0,
     progress: bool | None = None,
 ) -> Simulation:
-    """Run campaigns on a pool whose values are known, as `ActiveEvaluator` would run them.
+    """Run campaigns of `ActiveEvaluator` on a pool whose values are known.
 
     Parameters
     ----------
     values : array-like of shape (n_queries,)
-        Value of each query, or difference of two values; NaN: the query does not count.
+        Value of each query, or difference of two values; NaN if the query does not count.
     q : array-like of shape (n_queries,)
-        Distribution to draw from, up to a factor.
+        Distribution of the draws, up to a factor.
     budgets : array-like of shape (n_budgets,)
-        The estimate of each campaign is computed at all budgets.
+        Each campaign gives an estimate for each budget.
     costs : array-like of shape (n_queries,), optional
         Cost of labelling each query. Default: 1.
     frequencies : array-like of shape (n_queries,), optional
-        How often users ask each query, as counts or shares. Default: all alike.
+        How often users send each query, as counts or shares. Default: equal.
     estimator : {"assisted", "importance", "lure"}
-        As of `ActiveEvaluator.estimate`.
+        As in `ActiveEvaluator.estimate`.
     moments : Moments, optional
-        What a label model expects, for "assisted"; without it, nothing is corrected.
+        Moments under a label model, for "assisted"; without moments, nothing is corrected.
     n_campaigns : int
     random_state : int
     progress : bool, optional
@@ -143,8 +144,8 @@ def simulate(
     Raises
     ------
     ValueError
-        If lengths differ, a cost or budget is not positive, a frequency is negative, or a query
-        that is in the mean is never drawn.
+        If lengths differ, a cost or budget is not positive, a frequency is negative, or the
+        probability of a query of positive frequency is 0.
 
     Examples
     --------
@@ -162,10 +163,10 @@ def simulate(
     if frequencies is not None:
         p = check.check_frequencies("frequencies", frequencies, n_queries)
     if not p[~np.isnan(loss)].any():
-        raise ValueError("values are NaN for all queries that can occur: there is no mean.")
+        raise ValueError("values are NaN for all queries of positive frequency: pass some values.")
     if ((q <= 0) & (p > 0)).any():
         raise ValueError(f"q is 0 for query {np.argmax((q <= 0) & (p > 0))}: it is never drawn.")
-    limits = np.atleast_1d(check.as_numbers("budgets", budgets, "one per point of time"))
+    limits = np.atleast_1d(check.as_numbers("budgets", budgets, "such as [100, 200]"))
     if limits.ndim > 1 or len(limits) == 0 or not (limits > 0).all():
         raise ValueError(f"budgets={limits.tolist()} must be positive numbers, at least one.")
     n_campaigns = check.check_repeats("n_campaigns", n_campaigns, "the number of campaigns")
@@ -201,7 +202,7 @@ def simulate(
 
 @dataclass(frozen=True, eq=False)
 class _Study:
-    """A pool whose values are known, and the estimates and counts from draws of its queries."""
+    """A pool whose values are known; computes estimates and counts from draws of its queries."""
 
     values: np.ndarray
     p: np.ndarray
@@ -223,7 +224,7 @@ class _Study:
         return None if self.moments is None else self.moments.deviation(self.p)
 
     def mean(self, draws: np.ndarray) -> Mean:
-        """The estimate from some draws."""
+        """The estimate from draws with replacement."""
         used = draws if self.estimator == "importance" else first_draws(draws)
         return mean_of(
             self.values, used, self.p, self.q, estimator=self.estimator, deviation=self.deviation,
@@ -231,7 +232,7 @@ class _Study:
         )  # fmt: skip
 
     def counts(self, draws: np.ndarray, spent: np.ndarray) -> tuple[float, ...]:
-        """Number of draws used, of distinct queries, of those that count, and their cost."""
+        """Numbers of draws used, distinct queries and distinct queries that count; and the cost."""
         queries = np.unique(draws)
         used = len(draws) if self.estimator == "importance" else len(queries)
         paid = spent[len(draws) - 1] if len(draws) else 0.0

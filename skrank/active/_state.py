@@ -1,7 +1,6 @@
-"""A campaign as arrays, which `_files` writes and reads, and the checks of arrays that were read.
+"""A campaign as arrays, which `_files` writes and reads, and checks of the arrays that were read.
 
-Nothing in a file is taken on trust: arrays that are not those of one campaign end in a ValueError,
-and never in an estimate.
+Files are not trusted: arrays that are not consistent raise a ValueError.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from skrank.active._sampling import Draws
 from skrank.metrics import metric
 
 _FORMAT = "skrank campaign 2"
-_MOST_FACTS = 2**26  # bytes
-# Kinds of types that each array may have, and what its axes have an entry for.
+_MOST_FACTS = 2**26  # bytes of the JSON text
+# name: (allowed kinds of dtype, names of the axes)
 _ARRAYS: dict[str, tuple[str, tuple[str, ...]]] = {
     "facts": ("U", ()),
     "ids": ("biufUS", ("queries",)),
@@ -46,12 +45,12 @@ _ARRAYS: dict[str, tuple[str, tuple[str, ...]]] = {
     "told": ("iu", ("some queries",)),
     "labels": ("f", ("some rows",)),
 }
-_DISTINCT = ("ids", "rows", "grades")  # of which no entry occurs twice
+_DISTINCT = ("ids", "rows", "grades")  # arrays of distinct entries
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A campaign as it stands: its class, its design, and what was asked and told since.
+    """A campaign: its class, its design, the queries asked and the labels received.
 
     Attributes
     ----------
@@ -60,9 +59,9 @@ class State:
     design : Design
     budget : float or None
     asked : list of int
-        Numbers of queries, in the order of asking.
+        Indices of the queries asked, in the order of asking.
     labels : dict from int to ndarray
-        Labels of the queries that were told.
+        Labels of each labelled query.
     """
 
     kind: str
@@ -109,10 +108,10 @@ def to_arrays(state: State) -> dict[str, np.ndarray]:
 
 
 def check_logged_entries(entries: Mapping[str, Entry]) -> None:
-    """Refuse arrays that are not those of one campaign, by their types and shapes alone.
+    """Raise an error if the dtypes and shapes of the arrays are not those of a campaign.
 
-    The arrays that say how large a campaign is hold distinct values, of which a small file cannot
-    hold many.
+    The shapes of all arrays are bounded by those of `_DISTINCT`. Distinct values compress little,
+    so a small file cannot expand to huge arrays.
     """
     facts = entries.get("facts")
     if facts is not None:
@@ -136,7 +135,7 @@ def check_logged_entries(entries: Mapping[str, Entry]) -> None:
         "grades": range(sys.maxsize),
     }
     for name, entry in entries.items():
-        _require(name in _ARRAYS, f"{name} are those of no campaign")
+        _require(name in _ARRAYS, f"{name} are not arrays of a campaign")
         kinds, axes = _ARRAYS[name]
         fits = entry.dtype.kind in kinds and len(axes) == len(entry.shape)
         fits = fits and all(n in sizes[axis] for n, axis in zip(entry.shape, axes, strict=True))
@@ -151,7 +150,7 @@ def _facts(array: np.ndarray) -> dict[str, Any]:
 
 
 def from_arrays(arrays: dict[str, np.ndarray]) -> State:
-    """The campaign of arrays whose types and shapes fit each other."""
+    """The campaign of arrays that passed `check_logged_entries`; checks their values."""
     facts = _facts(arrays["facts"])
     names = tuple(map(str, facts["names"]))
     arrays = {name: _as_campaigns_have(name, array) for name, array in arrays.items()}
@@ -168,7 +167,7 @@ def from_arrays(arrays: dict[str, np.ndarray]) -> State:
     method = check.check_choice("method", facts["method"], METHODS[1:])
     p, q, costs, moments = _drawing(arrays, queries, open_rows(pool, given) > 0, method)
     n_rows = check.check_count("n_rows", facts["n_rows"], "the rows of the pool's arrays")
-    _require(pool.rows.max() < n_rows, "rows are beyond the last one")
+    _require(pool.rows.max() < n_rows, "rows are not below n_rows")
     center = facts["center"]
     if center is not None:
         center = check.check_number("center", center, -1e300, 1e300)
@@ -179,7 +178,7 @@ def from_arrays(arrays: dict[str, np.ndarray]) -> State:
 
 
 def _as_campaigns_have(name: str, array: np.ndarray) -> np.ndarray:
-    """Numbers in double precision, integers of 64 bits; ids and items unchanged."""
+    """Numbers as float64 or int64; ids and items unchanged."""
     number = {"f": np.float64, "i": np.int64, "u": np.int64}.get(array.dtype.kind)
     if number is None or name in ("ids", "items"):
         return array
@@ -193,7 +192,7 @@ def _require(holds: bool | np.bool_, fault: str) -> None:
 
 def _queries(arrays: dict[str, np.ndarray]) -> Queries:
     ids, indptr = arrays["ids"], arrays["indptr"]
-    _require(len(ids) > 0, "query ids are none")
+    _require(len(ids) > 0, "query ids are empty")
     _require(len(np.unique(ids)) == len(ids) and (ids == ids).all(), "query ids are not distinct")
     _require(
         indptr[0] == 0 and (np.diff(indptr) > 0).all(), "queries (indptr) do not follow each other"
@@ -203,7 +202,7 @@ def _queries(arrays: dict[str, np.ndarray]) -> Queries:
 
 def _rows(arrays: dict[str, np.ndarray], n_rows: int) -> np.ndarray:
     rows = arrays["rows"]
-    _require(len(rows) == n_rows, "rows are not those of its queries (indptr)")
+    _require(len(rows) == n_rows, "rows do not match its queries (indptr)")
     _require(rows.min() >= 0 and len(np.unique(rows)) == n_rows, "rows are not distinct")
     return rows
 
@@ -217,7 +216,7 @@ def _drawing(
         _require(
             (values >= 0).all() and abs(values.sum() - 1) < 1e-9, f"{name} is not a distribution"
         )
-    _require(((q > 0) == ((p > 0) & is_open)).all(), "q draws other queries than those that count")
+    _require(((q > 0) == ((p > 0) & is_open)).all(), "q does not match p and the known labels")
     _require(
         (costs[is_open] > 0).all() and (costs >= 0).all() and np.isfinite(costs).all(),
         "costs are not positive and finite",
@@ -231,7 +230,7 @@ def _drawing(
 
 
 def _asked(asked: np.ndarray, design: Design) -> list[int]:
-    """The queries that were asked: those that the seed draws, in that order."""
+    """Indices of the queries asked, which must be the draws of the seed in their order."""
     draws = Draws(design.q, design.seed)
     numbers = draws.of_new_queries(len(asked))
     drawn = draws.first(int(numbers.max(initial=0)) + 1)[numbers]
@@ -243,6 +242,6 @@ def _told(arrays: dict[str, np.ndarray], design: Design, asked: list[int]) -> di
     told, labels = arrays["told"].tolist(), arrays["labels"]
     _require(set(told) <= set(asked) and len(set(told)) == len(told), "told queries were not asked")
     sizes = open_rows(design.pool, design.given)[told]
-    _require(len(labels) == sizes.sum(), "labels are not those of the told queries")
+    _require(len(labels) == sizes.sum(), "labels do not match the labelled queries (told)")
     _require(np.isin(labels, design.graded.grades).all(), "labels are not all grades")
     return dict(zip(told, np.split(labels, np.cumsum(sizes)[:-1]), strict=True)) if told else {}

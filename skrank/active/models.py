@@ -25,7 +25,7 @@ def expected_grade(model: Estimator, X: ArrayLike) -> np.ndarray:
     Parameters
     ----------
     model : fitted classifier
-        With numbers as classes.
+        Its classes must be numbers.
     X : array-like of shape (n_rows, n_features)
 
     Returns
@@ -47,13 +47,13 @@ def expected_grade(model: Estimator, X: ArrayLike) -> np.ndarray:
 
 
 class _OrderedClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """A classifier of grades by the probabilities of reaching each of them."""
+    """A classifier of grades by the probabilities P(label >= grade)."""
 
     classes_: np.ndarray
 
     @abstractmethod
     def _reach(self, X: ArrayLike) -> np.ndarray:
-        """Probability of reaching each grade but the lowest, of shape (n_rows, n_classes - 1)."""
+        """P(label >= grade) for each grade but the lowest, of shape (n_rows, n_classes - 1)."""
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Probability of each grade.
@@ -89,9 +89,9 @@ class _OrderedClassifier(ClassifierMixin, BaseEstimator, ABC):
 class GradeClassifier(_OrderedClassifier):
     """Probabilities of ordered grades from one binary classifier per threshold.
 
-    For every grade but the lowest, a classifier learns P(label >= grade); differences of these are
-    the probabilities of the grades. Where the classifiers contradict each other, so that a
-    difference would be negative, the cumulative probabilities are sorted.
+    For every grade but the lowest, a classifier learns P(label >= grade). Differences of these
+    probabilities are the probabilities of the grades. If P(label >= grade) increases with the grade
+    in a row, the probabilities of the row are sorted first.
 
     Parameters
     ----------
@@ -106,11 +106,11 @@ class GradeClassifier(_OrderedClassifier):
     classes_ : ndarray of shape (n_classes,)
         Grades, ascending.
     estimators_ : list of classifiers
-        For the grades ``classes_[1:]``.
+        Classifiers of the grades ``classes_[1:]``.
 
     See Also
     --------
-    OrderedLogit : One linear model for all thresholds.
+    OrderedLogit : a single linear model for all thresholds.
 
     References
     ----------
@@ -234,7 +234,8 @@ class OrderedLogit(_OrderedClassifier):
             raise ValueError("OrderedLogit needs at least 2 classes: the data has 1 class.")
         shares = 1 - np.cumsum(np.bincount(codes))[:-1] / len(codes)
         theta = -np.log(shares / (1 - shares))
-        # The first threshold and the logarithms of the steps are free: order is kept by itself.
+        # Parameters are the first threshold and the logarithms of the differences, so that
+        # thresholds ascend.
         n_features = features.shape[1]
         start = np.r_[np.zeros(n_features), theta[0], np.log(np.maximum(np.diff(theta), 1e-3))]
         found = minimize(
@@ -248,7 +249,7 @@ class OrderedLogit(_OrderedClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # on classes that have no order
+        tags.classifier_tags.poor_score = True  # on unordered classes
         return tags
 
     def _reach(self, X: ArrayLike) -> np.ndarray:
@@ -263,7 +264,7 @@ def _thresholds(free: np.ndarray) -> np.ndarray:
 def _penalised_loss(
     parameters: np.ndarray, X: np.ndarray, codes: np.ndarray, penalty: float
 ) -> tuple[float, np.ndarray]:
-    """Negative logarithm of likelihood times prior, and its gradient."""
+    """Negative logarithm of likelihood times prior, and the gradient."""
     n_features = X.shape[1]
     w, free = parameters[:n_features], parameters[n_features:]
     theta = np.concatenate(([-np.inf], _thresholds(free), [np.inf]))
@@ -275,7 +276,7 @@ def _penalised_loss(
         codes + 1, d_surpass, len(theta)
     )
     inner = d_theta[1:-1]
-    later = np.cumsum(inner[::-1])[::-1]  # a step moves all later thresholds
+    later = np.cumsum(inner[::-1])[::-1]  # a difference shifts all later thresholds
     gradient = np.concatenate(
         (X.T @ (d_surpass - d_reach) + penalty * w, later[:1], later[1:] * np.exp(free[1:]))
     )

@@ -29,7 +29,7 @@ from skrank.trec._lines import BOM, decimal
 
 Row: TypeAlias = dict[str, object]
 
-_RESERVED = ("query", "item", "label", "cost")
+_RESERVED = ("query", "item", "label", "cost")  # columns that are not scores of a ranker
 _IDS = ("query", "item")  # required in each row
 _PROBABILITY = re.compile(r"p_([0-9]+(\.[0-9]*)?)")  # column of the probability of a grade
 _FORMATS = ("csv", "jsonl")
@@ -97,11 +97,11 @@ def _start(arguments: argparse.Namespace) -> str:
         raise ValueError(f"{arguments.campaign} exists already: --replace starts a new campaign.")
     rows = _read(arguments.pool, ("query", "item"))
     columns = list(rows[0])
-    believed = {one[0]: float(one[1]) for one in map(_PROBABILITY.fullmatch, columns) if one}
-    rankers = [name for name in columns if name not in (*_RESERVED, *believed)]
+    grade_of = {one[0]: float(one[1]) for one in map(_PROBABILITY.fullmatch, columns) if one}
+    rankers = [name for name in columns if name not in (*_RESERVED, *grade_of)]
     if not rankers:
         raise ValueError(f"{arguments.pool} has no column of scores beside {', '.join(columns)}.")
-    grades = sorted(believed.values()) or None
+    grades = sorted(grade_of.values()) or None
     if arguments.max_grade is not None:
         grades = list(map(float, range(arguments.max_grade + 1)))
     scores = {name: _numbers(rows, name) for name in rankers}
@@ -109,7 +109,7 @@ def _start(arguments: argparse.Namespace) -> str:
         "groups": [str(row["query"]) for row in rows],
         "items": [str(row["item"]) for row in rows],
         "metric": arguments.metric,
-        "label_model": _probabilities(rows, believed, grades or []) if believed else "uniform",
+        "label_model": _probabilities(rows, grade_of, grades or []) if grade_of else "uniform",
         "grades": grades,
         "labels": _numbers(rows, "label", missing=True) if "label" in columns else None,
         "costs": _numbers(rows, "cost") if "cost" in columns else "items",
@@ -127,13 +127,19 @@ def _start(arguments: argparse.Namespace) -> str:
     return f"{n} queries, {len(rankers)} rankers: {', '.join(rankers)}"
 
 
-def _probabilities(rows: list[Row], believed: dict[str, float], grades: list[float]) -> np.ndarray:
-    """Probability of each grade in each row; 0 for grades without a column."""
+def _probabilities(rows: list[Row], grade_of: dict[str, float], grades: list[float]) -> np.ndarray:
+    """Probability of each grade in each row; 0 for grades without a column.
+
+    `grade_of` has the grade of each column of probabilities.
+    """
     out = np.zeros((len(rows), len(grades)))
-    for name, of_column in believed.items():
-        if of_column not in grades:
-            raise ValueError(f"column {name} is of a grade beyond --max-grade.")
-        out[:, grades.index(of_column)] = _numbers(rows, name)
+    for name, one in grade_of.items():
+        if one not in grades:
+            raise ValueError(
+                f"column {name} has the probability of a grade that --max-grade excludes: remove "
+                "the column, or change --max-grade."
+            )
+        out[:, grades.index(one)] = _numbers(rows, name)
     return out
 
 
@@ -195,7 +201,7 @@ def _by_query(rows: list[Row]) -> dict[str, dict[str, float]]:
 
 
 def _named(campaign: Campaign, query: Hashable, labels: dict[str, float]) -> dict[Hashable, float]:
-    """Labels by item of the campaign, whose ids may be numbers."""
+    """Labels by item, with the ids of the campaign, which may be numbers, in place of texts."""
     items = {str(item): item for item in campaign.items_of(query)}
     return {items.get(item, item): label for item, label in labels.items()}
 
@@ -286,12 +292,12 @@ def _rows(data: bytes) -> Iterator[Row]:
 
 
 def _numbers(rows: list[Row], column: str, *, missing: bool = False) -> np.ndarray:
-    return np.array(
-        [_number(row.get(column), n, column, missing) for n, row in enumerate(rows, start=1)]
-    )
+    cells = enumerate((row.get(column) for row in rows), start=1)
+    return np.array([_number(cell, row, column, missing=missing) for row, cell in cells])
 
 
-def _number(value: object, row: int, column: str, missing: bool = False) -> float:
+def _number(value: object, row: int, column: str, *, missing: bool = False) -> float:
+    """The number of a cell; NaN for an empty cell if values may be `missing`."""
     if missing and value in (None, ""):
         return math.nan
     found = decimal(value) if isinstance(value, str) else value
@@ -303,5 +309,5 @@ def _number(value: object, row: int, column: str, missing: bool = False) -> floa
         raise ValueError(f"row {row}: {column} is too large.") from None
 
 
-def _written(rows: list[Row], form: str, columns: tuple[str, ...]) -> str:
-    return _output.TABLES[form]({name: [row[name] for row in rows] for name in columns})
+def _written(rows: list[Row], format: str, columns: tuple[str, ...]) -> str:
+    return _output.TABLES[format]({name: [row[name] for row in rows] for name in columns})

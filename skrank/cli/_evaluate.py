@@ -26,7 +26,7 @@ from skrank.evaluation._evaluate import DEFAULT_METRICS
 from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 from skrank.trec._measure import MISSING_CHOICES
 
-# options with the name and the values of a parameter of `trec.evaluate`
+# options that are parameters of `trec.evaluate` with the same name and values
 _PASSED_ON = ("max_grade", "rel", "depth", "judged_only", "pool_judged", "chunksize", "progress")
 _EXAMPLES = {
     "evaluate": """\
@@ -47,6 +47,7 @@ _EXAMPLES = {
   skrank curve qrels.txt new.txt old.txt --rel 2 --output curve.csv
 """,
 }
+# the metrics of `skrank curve`
 CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVELS)
 _METRICS = """
 Write metrics as name, name@k or name(parameter=value)@k: gap, ap, ndcg@10, err@20, precision@5, ...
@@ -145,7 +146,7 @@ def _add_views(parser: argparse.ArgumentParser) -> None:
 
 
 def _names(arguments: argparse.Namespace) -> list[str]:
-    """The chosen metrics, with the prefix of --names."""
+    """The names of the chosen metrics, with the prefix that --names says."""
     if arguments.view == "curve":
         return list(CURVE)
     peer = arguments.names
@@ -200,12 +201,12 @@ def _report(arguments: argparse.Namespace, runs: list[str], names: list[str]) ->
 
 
 def _short(names: Iterable[str], peer: str | None) -> dict[str, str]:
-    """Names without the prefix of --names."""
+    """What to show in place of names that have the prefix of --names."""
     return {name: name.removeprefix(f"{peer}:") for name in names} if peer else {}
 
 
 def _table(report: trec.TrecReport, arguments: argparse.Namespace) -> _output.Columns:
-    """The table of the chosen view."""
+    """The columns to show: those of the command, or of -q, --intervals or --compare."""
     short = _short(report.metrics, arguments.names)
     if arguments.view in ("compare", "intervals"):
         tests = arguments.view == "compare"

@@ -11,7 +11,7 @@ from skrank.cli._parser import MetricNames
 from skrank.metrics import Metric, registered
 
 _SECTION = re.compile(r"\n\n(?=[A-Z][A-Za-z ]+\n-+\n)")
-_OTHER = re.compile(r"(?<=See )`(\w+)`")
+_OTHER = re.compile(r"(?<=See )`(\w+)`")  # the class of another metric
 _LEFT_OUT = ("See Also", "Examples")  # sections about Python
 
 
@@ -69,6 +69,7 @@ def _name_of(found: re.Match[str]) -> str:
 
 # formulas -----------------------------------------------------------------------------------------
 
+# commands of LaTeX as plain text
 _SIGNS = {
     "alpha": "alpha", "beta": "beta", "rho": "rho", "cdot": "*", "ge": ">=", "in": "in",
     "le": "<=", "max": "max", "min": "min", "prod": "prod", "quad": " ", "sum": "sum",
@@ -96,7 +97,7 @@ def _formula(found: re.Match[str]) -> str:
 
 
 class _Formula:
-    """A parser of one formula."""
+    """A parser of one formula of LaTeX."""
 
     def __init__(self, formula: str) -> None:
         self.tokens = _TOKEN.findall(re.sub(r"\s+", " ", formula))

@@ -66,6 +66,7 @@ def _rows(columns: Columns) -> Iterator[dict[str, object]]:
 
 
 def trec_eval(report: TrecReport, view: str | None) -> str:
+    """The lines of trec_eval: of each run, or of each query, too, with the view "per_query"."""
     from skrank.trec import trec_eval_lines
 
     if view not in (None, "per_query"):
@@ -76,17 +77,16 @@ def trec_eval(report: TrecReport, view: str | None) -> str:
 
 
 TABLES = {"table": _table, "csv": _csv, "json": _json, "jsonl": _json_lines}
-PAGES = ("trec_eval", "html")
-FORMATS = (*TABLES, *PAGES)
+FORMATS = (*TABLES, "trec_eval", "html")
 _BY_SUFFIX = {
     ".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".html": "html", ".htm": "html",
 }  # fmt: skip
-_TEXT = ("", ".txt")  # suffixes of any format, by default a table
+_TEXT = ("", ".txt")  # suffixes that any format may have
 
 
 def format_of(path: str | None, given: str | None) -> str:
-    """The format of the output: the given one, or else that of the suffix of the file.
+    """The format of the output: the given one, else that of the suffix of the file, else "table".
 
     Raises
     ------
@@ -98,7 +98,7 @@ def format_of(path: str | None, given: str | None) -> str:
     suffix = "" if path is None else Path(path).suffix.lower()
     said = _BY_SUFFIX.get(suffix)
     if suffix in SUFFIXES:
-        raise ValueError(f"{path}: the output is not packed: leave {suffix} out.")
+        raise ValueError(f"{path}: the output is not compressed: leave {suffix} out.")
     if said and given and said != given:
         raise ValueError(f"{path}: {suffix} is {said}, and --format is {given}: change one.")
     if not said and not given and suffix not in _TEXT:
@@ -143,7 +143,7 @@ def _umask() -> int:
     return mask
 
 
-# standard streams, which may be closed, full, or limited to ASCII ---------------------------------
+# standard streams, which can be closed, full, or limited to ASCII ---------------------------------
 
 
 def check_open() -> None:
@@ -171,6 +171,7 @@ def print_text(text: str) -> None:
 
 
 def _encoded(text: str, encoding: str) -> bytes:
+    """The text, with bytes of files as they were, or else with all other characters escaped."""
     try:
         return text.encode(encoding, BYTES)
     except UnicodeEncodeError:

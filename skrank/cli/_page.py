@@ -47,7 +47,7 @@ def page(
     curve : sequence of str
         Columns with the interpolated precision at each of the eleven levels of recall.
     short : dict of str to str
-        What to call them, where that differs.
+        What to show in place of names of columns.
 
     Returns
     -------
@@ -126,11 +126,11 @@ def _cell(value: object) -> str:
     return f'<td data-value="{number!r}">{text}</td>'
 
 
-def _table(frame: pd.DataFrame, sure: Sequence[bool] | None = None) -> str:
+def _table(frame: pd.DataFrame, significant: Sequence[bool] | None = None) -> str:
     heads = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in frame.columns)
     rows = []
     for place, row in enumerate(frame.itertuples(index=False)):
-        mark = ' class="sure"' if sure is not None and sure[place] else ""
+        mark = ' class="sure"' if significant is not None and significant[place] else ""
         rows.append(f"<tr{mark}>{''.join(map(_cell, row))}</tr>")
     body = "\n".join(rows)
     return (
@@ -146,17 +146,17 @@ def _means(report: TrecReport, names: dict[str, str]) -> str:
 
 def _comparisons(comparison: Comparison, names: dict[str, str]) -> str:
     frame = comparison.to_frame().replace({"metric": names})
-    sure = frame.pop("significant").tolist()
+    significant = frame.pop("significant").tolist()
     frame = frame.drop(columns="p_randomisation")  # so that the table fits a screen of 1280 pixels
     return (
         "<h2>Differences between runs</h2><p>Rows in green are significant at "
         f"{comparison.alpha:g}. p_max_t is corrected for all rows, p_t is not.</p>"
-        + _table(frame, sure)
+        + _table(frame, significant)
     )
 
 
 def _data(report: TrecReport, names: dict[str, str]) -> dict[str, object]:
-    """What the program of the page draws; NaN, which JSON lacks, is None."""
+    """The data that the page draws: values by metric and run, with None for NaN."""
     cube = report.found.values.astype(object)
     cube[np.isnan(report.found.values)] = None
     runs = list(map(str, report.names))

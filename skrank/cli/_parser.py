@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
 FILES = """\
-Files are TREC's, JSON, JSON Lines, CSV, TSV or Parquet, plain or packed with gzip, bzip2, xz or
+Files are TREC's, JSON, JSON Lines, CSV, TSV or Parquet, plain or compressed with gzip, bzip2, xz or
 Zstandard; - is standard input. Exit status: 0 done, 1 a file cannot be read or measured, 2 wrong
 usage.
 """

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.definition import bounds_of
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.names import unique_metrics
-from skrank._engine.plan import GEOMETRIC_FLOOR, average
+from skrank._engine.plan import GEOMETRIC_FLOOR, average, bounds_of
 from skrank._engine.ranking import Ranking
 from skrank._typing import Axes, Options
 from skrank.evaluation._tables import MarkedTable, Tabular

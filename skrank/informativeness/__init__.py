@@ -1,9 +1,9 @@
-"""How informative is the value of a metric about a ranking? The maximum entropy method.
+"""The informativeness of metrics about rankings, by the maximum entropy method.
 
-Given the value of a metric and how many documents of each grade a list holds, the most random
-distribution of grades over ranks is found. A metric is informative if the precision-recall curve of
-that distribution is close to the curve of the list: `study` measures it on the runs of systems, and
-`select_thresholds` takes the probabilities of graded average precision from it.
+Given the value of a metric and the number of documents of each grade in a list, `maximum_entropy`
+finds the distribution of grades over ranks of highest entropy. A metric is informative if the
+precision-recall curve of this distribution is close to that of the list. `study` measures the
+distance on runs; `select_thresholds` chooses the thresholds of GAP for which it is smallest.
 """
 
 from skrank.informativeness._clicks import (

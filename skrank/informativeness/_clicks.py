@@ -1,4 +1,4 @@
-"""Thresholds of graded average precision from what users clicked."""
+"""Thresholds of graded average precision from clicks of users."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ def thresholds_from_clicks(
     grades : array-like of shape (n_rows,)
         Grade of each document, a whole number of at least 0.
     clicks : array-like of shape (n_rows,)
-        How often it was clicked; True and False will do.
+        Number of clicks on the document, or True and False.
     shown : array-like of shape (n_rows,), optional
-        How often it was shown, to users who looked at it. Default: once; rows may repeat.
+        Number of times that users examined the document. Default: 1; a document may have several
+        rows.
     max_grade : int, optional
-        Highest grade of the collection. Default: that of the rows.
+        Highest grade of the collection. Default: the highest of `grades`.
     method : {"share", "rate"}
-        "share": g_i is the part of the clicks on relevant documents that fell on grade i. This is
-        the proposal of the paper. It depends on how many documents of each grade were shown.
+        "share": g_i is the share of grade i among the clicks on relevant documents. The paper
+        proposes this method, which depends on the number of documents of each grade shown.
 
-        "rate": g_i is in proportion to the rise of the click rate from grade i - 1 to i. This is
-        what the user model of GAP implies: a user who clicks on what he finds relevant clicks on
-        grade i with probability ``g_1 + ... + g_i``. The clicks on grade 0 are taken for noise that
-        all documents get. Rates that fall where grades rise are pooled (isotonic regression).
+        "rate": g_i is proportional to the increase of the click rate from grade i - 1 to grade i.
+        In the user model of GAP, a user regards grade i as relevant with probability
+        ``g_1 + ... + g_i``, and clicks on relevant documents. Clicks on grade 0 are regarded as
+        noise, equal for all documents. Isotonic regression pools rates that decrease with the
+        grade.
 
     Returns
     -------
@@ -47,9 +49,9 @@ def thresholds_from_clicks(
     Raises
     ------
     ValueError
-        If lengths differ, a grade is not a whole number, a document has more clicks than it was
-        shown and `shown` is given, or there is nothing to tell the thresholds by: no click on a
-        relevant document ("share"), a grade that was not shown or no rise of the rate ("rate").
+        If lengths differ, a grade is not a whole number, or a row has more clicks than `shown`.
+        With "share", if no relevant document was clicked. With "rate", if a grade was not shown, or
+        the click rate does not increase with the grade.
 
     References
     ----------
@@ -76,13 +78,13 @@ def thresholds_from_clicks(
     if method == "share":
         found = clicks_by_grade[1:]
         if found.sum() == 0:
-            raise ValueError("no document above grade 0 was clicked: clicks tell nothing.")
+            raise ValueError("no document above grade 0 was clicked: pass more rows.")
     else:
         found = np.diff(_rates(clicks_by_grade, views_by_grade))
         if found.sum() <= 0:
             raise ValueError(
-                "the click rate does not rise from grade 0 to the highest one: clicks tell nothing "
-                "of the thresholds."
+                "the click rate does not rise from grade 0 to the highest grade: pass more rows, "
+                "or method='share'."
             )
     return tuple((found / found.sum()).tolist())
 
@@ -92,7 +94,7 @@ def _grades(grades: ArrayLike, max_grade: int | None) -> tuple[np.ndarray, int]:
     top = check.check_max_grade(max_grade)
     highest = int(rows.max())
     if top is None and highest == 0:
-        raise ValueError("all grades are 0: there are no thresholds.")
+        raise ValueError("all grades are 0: thresholds need grades above 0, or max_grade.")
     top = highest if top is None else top
     check.check_max_grade(top)
     if highest > top:
@@ -118,20 +120,20 @@ def _check_views(clicked: np.ndarray, views: np.ndarray, given: bool) -> None:
     over = np.flatnonzero(clicked > views)
     if len(over):
         row = int(over[0])
-        remedy = "count clicks per showing" if given else "pass how often documents were shown="
+        remedy = "count at most one click per view" if given else "pass the number of views, shown="
         raise ValueError(
             f"row {row} has {clicked[row]:g} clicks and was shown {views[row]:g} times: {remedy}."
         )
 
 
 def _rates(clicks: np.ndarray, views: np.ndarray) -> np.ndarray:
-    """Click rate of each grade, made not to fall."""
+    """Click rate of each grade, by isotonic regression, so that rates do not decrease."""
     from sklearn.isotonic import isotonic_regression
 
     if (views == 0).any():
         grade = int(np.argmin(views))
         raise ValueError(
-            f"no document of grade {grade} was shown, so its click rate is not known: pass rows of "
-            "all grades 0..max_grade, or method='share'."
+            f"no document of grade {grade} was shown, so the click rate of this grade is unknown: "
+            "pass rows of all grades 0..max_grade, or method='share'."
         )
     return isotonic_regression(clicks / views, sample_weight=views)

@@ -1,4 +1,4 @@
-"""The most random distribution of grades over ranks that gives a metric its value."""
+"""The distribution of grades over ranks of highest entropy, given the value of a metric."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from skrank.metrics import metric as metric_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GradeDistribution:
-    """What `maximum_entropy` found.
+    """Distribution of grades over ranks, returned by `maximum_entropy`.
 
     Attributes
     ----------
     metric : Metric
     value : float
-        What was asked for.
+        Requested value of the metric.
     expected : float
-        Mean of the metric under the distribution; `value`, but for values at an end of what is
-        possible, of which it stays away by 1e-5 of the range.
+        Mean of the metric under the distribution. It equals `value`, unless `value` is the least or
+        greatest possible value: then it differs from `value` by 1e-5 of the range.
     probabilities : float64 ndarray of shape (n_ranks, n_grades)
         Probability of the grades 0, 1, ... at each rank. Rows sum to 1, columns to `retrieved`.
     retrieved, relevant : int64 ndarray of shape (n_grades,)
-        Documents of each grade in the list and in the whole query; of grade 0, `relevant` counts
-        those of the list.
+        Number of documents of each grade in the list, and in the whole query. For grade 0, both
+        are the number in the list.
     entropy : float
-        In nats.
+        Sum over ranks, in nats.
     n_steps : int
-        Convex problems that were solved.
+        Number of convex problems that were solved.
     converged : bool
-        True if `expected` is the value asked for and the last step changed nothing.
+        True if `expected` reached the requested value and the last step changed nothing.
     """
 
     metric: Metric
@@ -54,7 +54,7 @@ class GradeDistribution:
     converged: bool
 
     def precision_recall(self, rel: float = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Recall and precision that are expected down to each rank.
+        """Expected recall and precision at each rank.
 
         Parameters
         ----------
@@ -64,38 +64,38 @@ class GradeDistribution:
         Returns
         -------
         recall, precision : float64 ndarrays of shape (n_ranks,)
-            Recall is that of the whole query.
+            Recall is relative to the relevant documents of the whole query.
 
         Raises
         ------
         ValueError
-            If the query has no document of such a grade.
+            If the query has no relevant document.
         """
         counts = self._counts(rel)
         expected = np.cumsum(self.probabilities[:, counts].sum(axis=1))
         return expected / self.relevant[counts].sum(), expected / np.arange(1, len(expected) + 1)
 
     def error(self, grades: ArrayLike, rel: float = 1) -> float:
-        """How far the precision-recall curve is from that of a list.
+        """Distance of the inferred precision-recall curve from that of a list.
 
         Parameters
         ----------
         grades : array-like of shape (n_ranks,)
-            Grades of the list, best rank first; of each grade as many as `retrieved` says.
+            Grades of the list in the order of the ranks, with the counts `retrieved`.
         rel : float
             Lowest grade that counts as relevant.
 
         Returns
         -------
         float
-            Root mean square of the differences of precision at the ranks of relevant documents, in
-            [0, 1). The inferred precision is taken at the same recall: r over the rank, linear
-            between whole ranks, down to which r relevant documents are expected.
+            Root mean square, over the relevant documents of the list, of the difference of observed
+            and inferred precision, in [0, 1). For the r-th relevant document, the inferred
+            precision is r over the (interpolated) rank at which r relevant documents are expected.
 
         Raises
         ------
         ValueError
-            If the list is another one, or holds no document of such a grade.
+            If the counts of the grades differ from `retrieved`, or no document is relevant.
         """
         self._counts(rel)
         labels, columns = check.as_vector("grades", grades), np.arange(len(self.retrieved))
@@ -115,14 +115,14 @@ class GradeDistribution:
         )
         error = float(lists.errors(self.probabilities, np.array([rel]))[0, 0])
         if np.isnan(error):
-            raise ValueError(f"the list holds no document of grade {rel:g} or better.")
+            raise ValueError(f"the list has no document of grade {rel:g} or higher: lower rel.")
         return error
 
     def _counts(self, rel: float) -> np.ndarray:
         rel = check.check_rel(rel)
         counts = np.arange(len(self.retrieved)) >= rel
         if self.relevant[counts].sum() == 0:
-            raise ValueError(f"rel={rel:g}: the query has no document of such a grade.")
+            raise ValueError(f"the query has no document of grade rel={rel:g} or higher.")
         return counts
 
     def __len__(self) -> int:
@@ -144,27 +144,27 @@ def maximum_entropy(
     *,
     relevant: Sequence[int] | None = None,
 ) -> GradeDistribution:
-    """The most random list with a given value of a metric, as a distribution of grades over ranks.
+    """Distribution of grades over ranks of highest entropy, with a given value of a metric.
 
-    Grades of different ranks are independent. Of all such distributions under which the expected
-    number of documents of each grade is `retrieved`, and the expected value of the metric is
-    `value`, the one of the highest entropy is found.
+    Grades of different ranks are independent. The expected number of documents of each grade is
+    `retrieved`, and the expected value of the metric is `value`. The result has the highest entropy
+    of all such distributions.
 
     Parameters
     ----------
     metric : str or Metric
-        A sum over documents and pairs of documents: GAP, AP, Q-measure; nDCG, DCG, RBP, precision,
-        recall and the like, for which the problem is convex.
+        A sum over documents and pairs of documents: GAP, AP and Q-measure; or a sum over documents,
+        for which the problem is convex: nDCG, DCG, RBP, precision, recall and others.
     value : float
-        Value of the list.
+        Value of the metric.
     retrieved : sequence of int of shape (n_grades - 1,)
-        Documents of the grades 1, 2, ... in the list; they also are the grades of the collection,
-        for metrics that do not fix them.
+        Number of documents of the grades 1, 2, ... in the list. The length is the highest grade of
+        the collection, for metrics that do not set `max_grade`.
     n_ranks : int
-        Length of the list; documents beyond `retrieved` have grade 0.
+        Length of the list. Documents not in `retrieved` have grade 0.
     relevant : sequence of int of shape (n_grades - 1,), optional
-        Documents of these grades in the whole query, by which the metric may be normalised.
-        Default: all were retrieved.
+        Number of documents of the grades 1, 2, ... in the whole query, for the normaliser of the
+        metric. Default: `retrieved`.
 
     Returns
     -------
@@ -173,8 +173,8 @@ def maximum_entropy(
     Raises
     ------
     ValueError
-        If no order of the documents has such a value (the message names the least and the greatest
-        one), if counts are negative or more than there are ranks, or if the metric is not defined.
+        If `value` is not between the least and the greatest value of any order of the documents, if
+        counts are negative or exceed the number of ranks, or if the metric is not defined.
     TypeError
         If the metric is not such a sum (ERR, reciprocal rank, bpref, ...).
 
@@ -235,7 +235,7 @@ def _counts(parameter: str, values: Sequence[int], length: int | None = None) ->
     numbers = np.array(check.check_numbers(parameter, values))
     if (numbers < 0).any() or (numbers != np.rint(numbers)).any():
         raise ValueError(
-            f"{parameter}={values!r} must hold whole numbers of documents, one per grade 1, 2, ..."
+            f"{parameter}={values!r} must be whole numbers of documents, one per grade 1, 2, ..."
         )
     if length is not None and len(numbers) != length:
         raise ValueError(f"{parameter} has {len(numbers)} grades and retrieved has {length}.")
@@ -245,14 +245,14 @@ def _counts(parameter: str, values: Sequence[int], length: int | None = None) ->
 def _check_counts(shown: np.ndarray, known: np.ndarray, n_ranks: int) -> None:
     if shown.sum() > n_ranks:
         raise ValueError(
-            f"retrieved has {shown.sum()} documents for {n_ranks} ranks: count those of the list "
-            "only, and pass those of the whole query as relevant=."
+            f"retrieved has {shown.sum()} documents for {n_ranks} ranks: count the documents of "
+            "the list only, and pass the counts of the whole query as relevant=."
         )
     grade = int(np.argmax(known < shown)) + 1
     if (known < shown).any():
         raise ValueError(
             f"relevant has {known[grade - 1]} documents of grade {grade} and retrieved has "
-            f"{shown[grade - 1]}: the query holds all of the list."
+            f"{shown[grade - 1]}: relevant must include the retrieved documents."
         )
 
 
@@ -263,6 +263,6 @@ def _check_value(one: Metric, value: float, plan: Plan, expectation: Expectation
     slack = 1e-9 * max(1.0, abs(low), abs(high))
     if not low - slack <= value <= high + slack:
         raise ValueError(
-            f"{one} = {value:.6g} is beyond reach: with these documents at any ranks it is between "
-            f"{low:.6g} and {high:.6g}."
+            f"{one} = {value:.6g} is not possible: with these documents, the value is between "
+            f"{low:.6g} and {high:.6g} in any order."
         )

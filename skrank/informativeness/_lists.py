@@ -1,4 +1,4 @@
-"""Ranked lists as columns of labels, and metrics as what the kernel takes of them."""
+"""Ranked lists, and metrics as quadratic forms, as inputs of the maximum entropy kernels."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skrank._engine.definition import Definition
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Plan
+from skrank._engine.plan import Definition, Plan
 from skrank._engine.quadratic import MOST_CLASSES, QuadraticTables
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
@@ -17,7 +16,7 @@ from skrank._kernels.arguments import Distributions, Graded
 
 
 class CutRanking(Ranking):
-    """A ranking of which only the first `depth` documents of each query were retrieved."""
+    """A ranking in which only the first `depth` documents of each query count as retrieved."""
 
     def __init__(self, ranking: Ranking, depth: int | None) -> None:
         self._whole, self._depth = ranking, depth
@@ -28,26 +27,27 @@ class CutRanking(Ranking):
         return retrieved if self._depth is None else np.minimum(retrieved, self._depth)
 
     def codes(self, ties: str, condensed: bool, depth: int | None = None) -> RankedCodes:
-        """The ranked codes, of which fewer count as retrieved."""
+        """The ranked codes, with at most `depth` of the constructor retrieved."""
         whole = self._whole.codes(ties, condensed)
         return replace(whole, retrieved=self._cut(whole.retrieved))
 
 
 @dataclass(frozen=True, eq=False)
 class RankedLists:
-    """What some queries have retrieved.
+    """Ranked lists of queries; a column of a distribution of grades stands for a label.
 
     Attributes
     ----------
     labels : float64 ndarray of shape (n_columns,)
-        Label of each column, ascending, from 0 on.
+        Label of each column, ascending from 0.
     column_of : int64 ndarray of shape (n_codes,)
-        Column of each code; documents not judged share that of label 0.
+        Column of each code of a document. Unjudged documents have the column of label 0.
     indptr : int64 ndarray of shape (n_lists + 1,)
+        Ranks ``indptr[i]:indptr[i + 1]`` are of list i.
     columns : int64 ndarray of shape (n_ranks of all lists,)
         Column of the document at each rank.
     query : int64 ndarray of shape (n_lists,)
-        Query of each list.
+        Index of the query of each list.
     """
 
     labels: np.ndarray
@@ -74,19 +74,19 @@ class RankedLists:
 
     @property
     def sizes(self) -> np.ndarray:
-        """Ranks of each list."""
+        """Number of ranks of each list."""
         return np.diff(self.indptr)
 
     @property
     def counts(self) -> np.ndarray:
-        """Documents of each column in each list."""
+        """Number of documents of each column in each list."""
         width = len(self.labels)
-        place = np.repeat(np.arange(len(self.sizes)), self.sizes) * width + self.columns
-        found = np.bincount(place, minlength=width * len(self.sizes))
+        cell = np.repeat(np.arange(len(self.sizes)), self.sizes) * width + self.columns
+        found = np.bincount(cell, minlength=width * len(self.sizes))
         return found.reshape(-1, width).astype(np.int64)
 
     def take(self, chosen: np.ndarray) -> RankedLists:
-        """Some of the lists (a mask)."""
+        """The lists in the mask `chosen`."""
         sizes = self.sizes
         return replace(
             self,
@@ -96,34 +96,37 @@ class RankedLists:
         )
 
     def errors(self, p: np.ndarray, rel: np.ndarray) -> np.ndarray:
-        """Error of the precision-recall curves that `p` implies: lists x lowest relevant labels."""
+        """Errors of the precision-recall curves of `p`, of shape (n_lists, len(rel))."""
         from skrank._kernels import entropy
 
         out = np.empty((len(self.sizes), len(rel)))
-        # whether each column counts (columns), under each lowest relevant label (rows)
+        # relevant[i, j] is True if column j is relevant for the lowest relevant label rel[i]
         relevant = self.labels >= np.asarray(rel, np.float64)[:, None]
         run_chunks(entropy.curve_errors, self.indptr, self.columns, p, relevant, out)
         return out
 
     def evenly(self) -> np.ndarray:
-        """The distribution if nothing but the counts is known: the same at every rank."""
+        """The distribution of highest entropy given the counts only: the same at every rank."""
         shares = self.counts / np.maximum(self.sizes, 1)[:, None]
         return np.repeat(shares, self.sizes, axis=0)
 
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """A metric as ``shift + slope * sum`` of a quadratic form in the distribution of grades.
+    """Expected value ``shift + slope * sum`` of a metric under distributions of grades.
+
+    The sum is over single documents, ``u * gain``, and over pairs, ``w * worth``.
 
     Attributes
     ----------
     metric : Metric
     lists : RankedLists
     gain, worth : float64 ndarray of shape (n_columns,) and (n_columns, n_columns)
+        Value of a document of each column, and of a pair of documents of two columns.
     u, w : float64 ndarray
-        Weights of single documents and of pairs, by rank.
+        Weights of single documents, and of pairs, by rank.
     starts : int64 ndarray of shape (n_lists,)
-        Place of the first rank of each list in them.
+        Index in `u` and `w` of the first rank of each list.
     slope, shift : float64 ndarray of shape (n_lists,)
     """
 
@@ -139,24 +142,23 @@ class Expectation:
 
     @classmethod
     def of(cls, plan: Plan, ranking: Ranking, lists: RankedLists) -> Expectation:
-        """Of a metric that is bound to the judgments of the lists."""
+        """The expectation of a metric that is bound to the judgments of the lists."""
         tables = plan.tables
         if not isinstance(tables, QuadraticTables):
             raise TypeError(
-                f"{plan.metric} is not a sum over documents and pairs of documents, for which "
-                "alone the expected value is known here: use gap, ap, q, ndcg, dcg, rbp, precision "
-                "or recall."
+                f"{plan.metric} is not a sum over documents and pairs of documents, which the "
+                "maximum entropy method needs: use gap, ap, q, ndcg, dcg, rbp, precision or recall."
             )
         _, first = np.unique(lists.column_of, return_index=True)
         if not np.array_equal(tables.gain[first][lists.column_of], tables.gain):
             raise ValueError(
-                f"{plan.metric} treats documents that were not judged unlike those of label 0, "
-                "which no distribution of grades does."
+                f"{plan.metric} distinguishes unjudged documents from documents of label 0, which "
+                "a distribution of grades does not: use another metric."
             )
         n_columns, pairs = len(lists.labels), tables.pairs
         if pairs is not None and plan.scale.longest > 1 and not tables.ordered:
             raise ValueError(
-                f"{plan.metric} does not depend on the order of the whole list, and so not on the "
+                f"{plan.metric} does not depend on the order of the list, so it says nothing about "
                 "grades at single ranks: add a cut-off."
             )
         worth = np.zeros((n_columns, n_columns)) if pairs is None else pairs.worth(first)
@@ -177,7 +179,7 @@ class Expectation:
         return Graded(self.lists.counts, self.gain, self.worth, self.u, self.w, self.starts)
 
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Least and greatest sum of each list over all its orders; equal where it has no effect."""
+        """Least and greatest sum of each list over all orders; equal where the slope is 0."""
         from skrank._kernels import entropy
 
         low, high = np.empty(len(self.slope)), np.empty(len(self.slope))
@@ -186,12 +188,12 @@ class Expectation:
         return low, np.where(self.slope == 0, low, high)
 
     def reach(self) -> tuple[np.ndarray, np.ndarray]:
-        """Least and greatest value of each list over all its orders."""
+        """Least and greatest value of each list over all orders."""
         both = np.sort([self.shift + self.slope * end for end in self.ends()], axis=0)
         return both[0], both[1]
 
     def infer(self, values: np.ndarray) -> Distributions:
-        """The most random distributions that give the metric these values, which `mean` holds."""
+        """Distributions of highest entropy whose expected values, `mean`, are `values`."""
         from skrank._kernels import entropy
 
         n_lists, (low, high) = len(values), self.ends()

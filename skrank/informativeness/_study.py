@@ -1,4 +1,4 @@
-"""How much the values of metrics say about the rankings of real systems."""
+"""The informativeness of metrics about the rankings of runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from skrank._typing import RandomState
 from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
 from skrank.metrics import Metric
 from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._join import CodedQrels, Joined, JoinedJudgments, JoinedRanking
+from skrank.trec._join import CodedQrels, JoinedJudgments, JoinedRanking
 from skrank.trec._measure import AnyRuns, JoinedRuns, Runs
 from skrank.trec._open import Source
 
@@ -28,27 +28,27 @@ _MOST_LABELS = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study:
-    """What `study` found; the lists are the queries of the runs that had enough documents.
+    """Informativeness of metrics, returned by `study`. A list is a query of a run.
 
     Attributes
     ----------
     metrics : tuple of str
         Names of the metrics.
     rel : float64 ndarray of shape (n_rel,)
-        Lowest labels of a relevant document, for one precision-recall curve each.
+        Lowest relevant labels; each gives a precision-recall curve.
     lists : DataFrame of shape (n_lists, 3)
         "run", "qid", and the number of "ranks" of each list.
     values : float64 ndarray of shape (n_lists, n_metrics)
-        Of the metrics; NaN where one is not defined.
+        Values of the metrics; NaN where a metric is not defined.
     errors : float64 ndarray of shape (n_lists, n_metrics, n_rel)
         Root mean square error of the inferred precision-recall curve, in [0, 1).
     converged : bool ndarray of shape (n_lists, n_metrics)
     uninformed : float64 ndarray of shape (n_lists, n_rel)
-        The error if only the numbers of documents of each grade are known, and no metric.
+        Errors if only the number of documents of each grade is known, without a metric.
     n_left_out : int
-        Queries of runs that had too few documents of some grade.
+        Number of lists that are left out, because they have too few documents of some grade.
     depth : int or None
-        Ranks that were looked at.
+        Largest number of ranks of a list.
     condensed : bool
     metric_of : dict of str to Metric
         The metric of each name.
@@ -68,7 +68,7 @@ class Study:
 
     @property
     def mean(self) -> pd.DataFrame:
-        """Mean error over lists: metrics x lowest relevant labels.
+        """Mean error over lists, by metric and lowest relevant label.
 
         Returns
         -------
@@ -116,23 +116,23 @@ class Study:
         n_resamples: int = 2000,
         random_state: RandomState = 0,
     ) -> pd.DataFrame:
-        """Mean errors less those of one of the metrics, on the same lists.
+        """Mean errors minus those of a baseline metric, on the same lists.
 
         Parameters
         ----------
         baseline : str
             Name of a metric of the study.
         confidence : float
-            Level of the bootstrap interval. Whole queries are drawn, as the lists of the runs for a
-            query resemble each other.
+            Level of the bootstrap interval, which draws queries, because the lists of several runs
+            for a query are not independent.
         n_resamples : int
         random_state : int, Generator, RandomState or None
 
         Returns
         -------
         DataFrame indexed by metric and rel
-            With the columns "difference", "low" and "high"; below 0 the metric is the more
-            informative one.
+            Columns "difference", "low" and "high". If the difference is below 0, the metric is more
+            informative than the baseline.
         """
         import pandas as pd
 
@@ -141,15 +141,15 @@ class Study:
         check.check_share("confidence", confidence)
         check.check_repeats("n_resamples", n_resamples, "the number of bootstrap samples")
         random = np.random.default_rng(check.check_random_state(random_state))
-        place = self.metrics.index(baseline)
-        less = (self.errors - self.errors[:, [place]]).reshape(len(self.lists), -1)
+        column = self.metrics.index(baseline)
+        difference = (self.errors - self.errors[:, [column]]).reshape(len(self.lists), -1)
         _, query = np.unique(self.lists["qid"], return_inverse=True)
         n_queries = int(query.max()) + 1
-        known = (~np.isnan(less)).astype(np.float64)
-        sums, counts = (_sums_by(query, n_queries, x) for x in (np.nan_to_num(less), known))
+        known = (~np.isnan(difference)).astype(np.float64)
+        sums, counts = (_sums_by(query, n_queries, x) for x in (np.nan_to_num(difference), known))
         drawn = random.multinomial(n_queries, np.full(n_queries, 1 / n_queries), n_resamples)
         tail = (1 - confidence) / 2
-        with np.errstate(invalid="ignore"):  # a resample may have no list on which both are defined
+        with np.errstate(invalid="ignore"):  # 0 / 0 if a resample has no list with both values
             low, high = np.nanquantile(drawn @ sums / (drawn @ counts), [tail, 1 - tail], axis=0)
         index = pd.MultiIndex.from_product([self.metrics, self.rel], names=["metric", "rel"])
         mean = sums.sum(axis=0) / counts.sum(axis=0)
@@ -189,35 +189,34 @@ def study(
     max_grade: int | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> Study:
-    """How well the values of metrics predict the precision-recall curves of their lists.
+    """Measure how well the values of metrics predict the precision-recall curves of lists.
 
-    For each run, query and metric, the value of the list and its numbers of documents of each grade
-    are all that is known. The most random distribution of grades over ranks is inferred from them
-    (`maximum_entropy`), and the precision-recall curve that it implies is compared with that of the
-    list. The smaller the error, the more informative is the metric.
+    For each run, query and metric, `maximum_entropy` infers a distribution of grades over ranks
+    from the value of the metric and the number of documents of each grade. Its precision-recall
+    curve is compared with that of the list. The smaller the error, the more informative the metric.
 
     Parameters
     ----------
     qrels, runs
-        As in `skrank.trec.evaluate`. Of rows with scores, make them by
-        ``skrank.trec.Run.from_arrays`` and ``skrank.trec.Qrels.from_arrays``.
+        As in `skrank.trec.evaluate`. For arrays, use ``skrank.trec.Run.from_arrays`` and
+        ``skrank.trec.Qrels.from_arrays``.
     metrics : names or Metrics
-        Those that `maximum_entropy` takes.
+        Metrics that `maximum_entropy` supports.
     rel : sequence of float, optional
-        Lowest labels of a relevant document; a precision-recall curve is compared for each.
-        Default: all labels above 0 in the qrels.
+        Lowest relevant labels; a precision-recall curve is compared for each. Default: all labels
+        above 0 in the qrels.
     depth : int, optional
-        Ranks of each list; those below are taken for not retrieved, by the metrics as well. None:
-        all.
+        Largest number of ranks of a list. Documents at lower ranks count as not retrieved, also for
+        the metrics. None: no limit.
     condensed : bool
-        Remove documents that were not judged before anything is measured and cut. By default they
-        stay, as not relevant.
+        Remove unjudged documents before `depth` is applied. By default, unjudged documents stay in
+        the lists, as not relevant.
     min_retrieved : int
-        A list takes part if it holds at least so many documents of each label above 0.
+        Lists with fewer documents of some label above 0 are left out.
     max_grade : int, optional
-        Highest grade of the collection, for metrics that do not fix it. Default: the highest label.
+        Highest grade of the collection, for metrics that do not set it. Default: the highest label.
     progress : callable, optional
-        Is given a line of text after each metric on each part of the runs, as `print` would be.
+        Called with a line of text after each metric on each part of the runs, such as `print`.
 
     Returns
     -------
@@ -226,7 +225,7 @@ def study(
     Raises
     ------
     ValueError
-        If no list has enough documents, or for what `skrank.trec.evaluate` raises it.
+        If no list has enough documents, or under the conditions of `skrank.trec.evaluate`.
     TypeError
         If a metric is not a sum over documents and pairs of documents.
 
@@ -263,8 +262,9 @@ def study(
     for name, one in chosen.items():
         if one.condensed and not condensed:
             raise ValueError(
-                f"{name} is measured on condensed lists, and the lists of the study are not: leave "
-                "condensed out of the metric, and pass condensed=True for all of them."
+                f"{name} is measured on condensed lists, but the lists of the study are not "
+                "condensed: leave condensed out of the metric, and pass condensed=True to the "
+                "study."
             )
     asked = {name: replace(one, condensed=condensed) for name, one in chosen.items()}
     pool = CodedQrels.of(as_qrels(qrels))
@@ -276,10 +276,10 @@ def study(
     for part in joined:
         judgments = JoinedJudgments(pool, part)
         ranking = CutRanking(JoinedRanking(judgments), depth)
-        lists, n_short = _long_lists(ranking, part, condensed, fewest)
+        lists, n_short = _long_lists(ranking, judgments.retrieved > 0, condensed, fewest)
         n_left_out += n_short
-        places = np.concatenate([one.run * n_queries + one.places for one in part])
-        n_runs = part[-1].run + 1
+        places = judgments.run * n_queries + judgments.places
+        n_runs = judgments.run[-1] + 1
         found = []
         for name, one in asked.items():
             found.append(_infer(one.bind(judgments, max_grade=top), ranking, lists, levels))
@@ -294,8 +294,8 @@ def study(
     )
     if len(place) == 0:
         raise ValueError(
-            f"no list holds {fewest} documents of each label above 0: lower min_retrieved, or take "
-            "more of the lists (depth)."
+            f"no list has {fewest} documents of each label above 0: lower min_retrieved, or raise "
+            "depth."
         )
     table = {
         "run": np.array(sources.names(joined.tags), dtype=object)[place // n_queries],
@@ -320,11 +320,12 @@ def study(
 def _check_rel(rel: Sequence[float] | None, labels: np.ndarray) -> np.ndarray:
     relevant = np.unique(labels[labels > 0])
     if len(relevant) == 0:
-        raise ValueError("the qrels have no label above 0: there is nothing to recall.")
+        raise ValueError("the qrels have no label above 0, so recall is not defined.")
     if rel is None:
         if len(relevant) > _MOST_LABELS:
             raise ValueError(
-                f"the qrels have {len(relevant)} labels above 0: name those of interest as rel=."
+                f"the qrels have {len(relevant)} labels above 0 (at most {_MOST_LABELS}): pass "
+                "some of them as rel=."
             )
         return relevant
     levels = np.array([check.check_rel(one) for one in check.check_numbers("rel", rel)])
@@ -334,12 +335,11 @@ def _check_rel(rel: Sequence[float] | None, labels: np.ndarray) -> np.ndarray:
 
 
 def _long_lists(
-    ranking: CutRanking, part: list[Joined], condensed: bool, fewest: int
+    ranking: CutRanking, present: np.ndarray, condensed: bool, fewest: int
 ) -> tuple[RankedLists, int]:
-    """Lists of some runs with enough documents of each label, and how many have too few."""
+    """Lists with `fewest` documents of each label or more, and how many present lists lack some."""
     lists = RankedLists.of(ranking.judgments, ranking.codes("stable", condensed))
     enough = np.asarray((lists.counts[:, lists.labels > 0] >= fewest).all(axis=1))
-    present = np.concatenate([one.retrieved > 0 for one in part])
     return lists.take(enough), int(np.count_nonzero(present & ~enough))
 
 

@@ -1,4 +1,4 @@
-"""The thresholds that make graded average precision most informative about rankings."""
+"""Selection of the thresholds of GAP that are most informative about rankings."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def threshold_grid(n_grades: int, n_steps: int = 10) -> list[tuple[float, ...]]:
     Parameters
     ----------
     n_grades : int
-        Grades above 0.
+        Number of grades above 0.
     n_steps : int
 
     Returns
     -------
     list of tuple of float of length n_grades
-        Each sums to 1. The first puts all on the highest grade. Two grades and ten
-        steps make 11 candidates, three 66, four 286.
+        Each tuple sums to 1; the first is (0, ..., 0, 1). Ten steps give 11 candidates for two
+        grades, 66 for three and 286 for four.
 
     Raises
     ------
     ValueError
-        If there are more than 2000 of them.
+        If there are more than 2000 candidates.
 
     Examples
     --------
@@ -51,41 +51,43 @@ def threshold_grid(n_grades: int, n_steps: int = 10) -> list[tuple[float, ...]]:
     [(0.0, 1.0), (0.25, 0.75), (0.5, 0.5), (0.75, 0.25), (1.0, 0.0)]
     """
     check.check_count("n_grades", n_grades, "the grades above 0")
-    check.check_count("n_steps", n_steps, "the parts that thresholds are multiples of")
+    check.check_count("n_steps", n_steps, "thresholds are multiples of 1 / n_steps")
     number = comb(n_steps + n_grades - 1, n_grades - 1)
     if number > _MOST_CANDIDATES:
         raise ValueError(
             f"{n_grades} grades and {n_steps} steps make {number} candidates (at most "
-            f"{_MOST_CANDIDATES}): take fewer steps, or pass candidates of your own."
+            f"{_MOST_CANDIDATES}): lower n_steps, or pass candidates."
         )
-    # bars divide a row of n_steps stars: their numbers between two bars are the parts
-    places = range(n_steps + n_grades - 1)
-    rows = ((-1, *bars, len(places)) for bars in combinations(places, n_grades - 1))
+    # stars and bars: n_grades - 1 bars divide n_steps stars into the numerators of the thresholds
+    positions = range(n_steps + n_grades - 1)
+    rows = ((-1, *bars, len(positions)) for bars in combinations(positions, n_grades - 1))
     return [tuple((b - a - 1) / n_steps for a, b in pairwise(row)) for row in rows]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ThresholdChoice:
-    """What `select_thresholds` found.
+    """Thresholds of GAP and their errors, returned by `select_thresholds`.
 
     Attributes
     ----------
     thresholds : tuple of float
-        g_1..g_c of the smallest error on these queries.
+        g_1..g_c with the smallest error on the queries.
     metric : GAP
-        With these thresholds.
+        GAP with these thresholds.
     table : DataFrame of shape (n_candidates, n_rel + 1)
-        Mean error for each lowest relevant label, and their "criterion", indexed by candidate.
+        Mean error for each lowest relevant label, and the mean of these errors, "criterion",
+        indexed by candidate.
     study : Study
-        All errors; the candidates are its metrics.
+        The errors of all lists; the metrics of the study are the candidates.
     cross_validated : float
-        Error on queries that had no part in the choice: each query is left out once, and measured
-        with the thresholds that the other queries choose. NaN for one query. The smallest
-        "criterion" is lower, as it is the minimum of a sample.
+        Mean error by leave-one-out cross-validation over queries: the error of each query uses the
+        thresholds that are best on the other queries. NaN for a single query. The smallest
+        "criterion" is lower, because it is the minimum on the queries that chose it.
     balanced : tuple of float
         The candidate with the most equal thresholds.
     better_than_balanced : bool
-        The 95 % interval over queries of `cross_validated` less the error of `balanced` is below 0.
+        True if the 95 % interval over queries of `cross_validated` minus the error of `balanced` is
+        below 0.
     """
 
     thresholds: tuple[float, ...]
@@ -121,7 +123,7 @@ def select_thresholds(
     min_retrieved: int = 5,
     progress: Callable[[str], object] | None = None,
 ) -> ThresholdChoice:
-    """The thresholds of GAP that make it most informative about some runs.
+    """Select the thresholds of GAP that are most informative about runs.
 
     Parameters
     ----------
@@ -130,12 +132,12 @@ def select_thresholds(
     candidates : sequence of sequences of float, optional
         Thresholds to choose from, each a probability per grade 1..c. Default: `threshold_grid`.
     rel : sequence of float, optional
-        Lowest labels of a relevant document whose precision-recall curves shall be told. The mean
-        of their errors is the criterion. Default: all grades above 0, which balances them.
+        Lowest relevant labels, each with a precision-recall curve. The criterion is the mean of the
+        errors of these curves. Default: all grades above 0.
     n_steps : int
-        Of the default grid.
+        As in `threshold_grid`, for the default candidates.
     depth, condensed, min_retrieved, progress
-        See `study`.
+        As in `study`.
 
     Returns
     -------
@@ -144,8 +146,8 @@ def select_thresholds(
     Raises
     ------
     ValueError
-        If labels are not whole numbers, candidates are not probabilities of the grades, or for what
-        `study` raises it.
+        If labels are not whole numbers, if candidates are not probabilities of the grades, or under
+        the conditions of `study`.
 
     References
     ----------
@@ -195,7 +197,7 @@ def select_thresholds(
 
 
 def _left_out(found: Study, balanced: int) -> tuple[float, bool]:
-    """Mean error with the choice of the other queries; True if `balanced` has a larger one."""
+    """Leave-one-out error over queries; True if it is significantly below that of `balanced`."""
     shape = -1, len(found.metrics), len(found.rel)
     errors = found.by("qid").to_numpy().reshape(shape).mean(axis=2)
     n_lists = found.lists.groupby("qid", sort=False).size().to_numpy()

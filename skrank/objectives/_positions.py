@@ -1,4 +1,4 @@
-"""What objectives share that learn what the place of a document did to its clicks."""
+"""Objectives that learn how the position of a document influences its clicks."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
-from skrank.objectives.base import BoundObjective, SharedRounds, begins_training, read_rows
+from skrank.objectives._bound import BoundObjective, SharedRounds, begins_training, read_rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 class PositionBias:
-    """What is known about each position of a data set, as of the latest round.
+    """Estimates for each position of a data set after the latest round.
 
     Attributes
     ----------
     positions : int64 ndarray
-        Ascending.
+        Distinct positions, ascending.
     estimates : dict of str to float64 ndarray
-        One entry per position.
+        Estimates by name, one entry per position.
     """
 
     def __init__(self, positions: np.ndarray, **estimates: float) -> None:
@@ -34,7 +34,7 @@ class PositionBias:
         self.estimates = {name: np.full(len(positions), x) for name, x in estimates.items()}
 
     def frame(self) -> pd.DataFrame:
-        """A table with one line per position."""
+        """A table with one row per position, and one column per estimate."""
         import pandas as pd
 
         index = pd.Index(self.positions, name="position")
@@ -42,7 +42,7 @@ class PositionBias:
 
 
 class Shown:
-    """Where the documents of a data set were shown.
+    """Positions at which the documents of a data set were shown.
 
     Parameters
     ----------
@@ -50,14 +50,14 @@ class Shown:
     positions : array-like of shape (n_rows,), optional
         In the caller's row order. Default: the order of the rows inside their query, from 1 on.
     deepest : int, optional
-        Positions below are taken for this one.
+        Larger positions are replaced by this one.
 
     Attributes
     ----------
     values : int64 ndarray
-        The positions that occur, ascending.
-    codes : unsigned integers, ndarray of shape (n_rows,)
-        Place of each contiguous row's position among them.
+        Distinct positions, ascending.
+    codes : ndarray of unsigned integers, shape (n_rows,)
+        Index in `values` of the position of each contiguous row.
     """
 
     def __init__(self, queries: Queries, positions: ArrayLike | None, deepest: int | None) -> None:
@@ -73,7 +73,7 @@ class Shown:
 
 
 class PositionObjective(ABC):
-    """That an objective learns about positions from round to round, and shows what clicks say."""
+    """Mixin of objectives that learn the bias of positions from round to round."""
 
     max_position: int | None
 
@@ -86,7 +86,7 @@ class PositionObjective(ABC):
         max_grade: int | None = None,
         positions: ArrayLike | None = None,
     ) -> BoundPositionObjective:
-        """The objective on judgments, with one weight per query and one position per row."""
+        """The objective bound to judgments, with one weight per query and one position per row."""
 
     def position_bias(
         self,
@@ -98,22 +98,23 @@ class PositionObjective(ABC):
         sample_weight: ArrayLike | None = None,
         rounds: int = 100,
     ) -> pd.DataFrame:
-        """Position bias that clicks show where scores are known: no model is trained.
+        """Position bias of clicks for known scores: no model is trained.
 
         Parameters
         ----------
         relevance, scores, groups, sample_weight
-            As in a call: clicks, and finite scores of what the documents are worth.
+            As in a call: clicks, and finite scores, which estimate the relevance of the documents.
         positions : array-like of shape (n_rows,), optional
-            Whole numbers of at least 0: where each document was shown. Default: the order of the
-            rows inside their query, from 1 on.
+            Position at which each document was shown, a whole number of at least 0. Default: the
+            order of the rows inside their query, from 1 on.
         rounds : int
-            Steps of the estimation.
+            Number of steps of the estimation.
 
         Returns
         -------
         pandas.DataFrame
-            One line per position; columns as in the class.
+            One row per position. Column "bias" for `AdditivePositionBias`; columns "clicked" (t+)
+            and "skipped" (t-) for `UnbiasedLambdaRank`.
 
         Examples
         --------
@@ -140,7 +141,7 @@ class PositionObjective(ABC):
 
 
 class BoundPositionObjective(SharedRounds, ABC):
-    """An objective on one data set, with what it has learned about the positions there."""
+    """An objective bound to a data set, with the estimates for its positions."""
 
     def __init__(
         self, bounds: Sequence[BoundObjective], shown: Shown, position_bias: PositionBias
@@ -151,11 +152,11 @@ class BoundPositionObjective(SharedRounds, ABC):
 
     @abstractmethod
     def restart(self) -> None:
-        """Forget what was learned."""
+        """Reset the estimates."""
 
     @abstractmethod
     def step(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Fill `grad` and `hess` for the present estimates, and update the estimates."""
+        """Fill `grad` and `hess` for the current estimates, and update the estimates."""
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`."""

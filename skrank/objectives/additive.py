@@ -1,4 +1,4 @@
-"""Position bias as a shift of scores, learned while training."""
+"""Position bias as a shift of scores, which is learned in training."""
 
 from __future__ import annotations
 
@@ -12,37 +12,38 @@ from numpy.typing import ArrayLike
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import count, number
 from skrank.metrics import Metric
-from skrank.objectives._as_objective import as_objective
+from skrank.objectives._blocks import BoundBlocks
 from skrank.objectives._positions import (
     BoundPositionObjective,
     PositionBias,
     PositionObjective,
     Shown,
 )
-from skrank.objectives.base import BoundBlocks, Objective
+from skrank.objectives.base import Objective, as_objective
 
-_NEWTON_FLOOR = 1e-3  # added to curvatures, as LightGBM does
+_NEWTON_FLOOR = 1e-3  # added to the curvature of each bias, as in LightGBM
 
 
 @dataclass(frozen=True)
 class AdditivePositionBias(Objective, PositionObjective):
-    r"""An objective for clicks, on scores that positions have shifted.
+    r"""An objective for clicks: the score of a document is shifted by a bias of its position.
 
-    What makes people click is taken to be the score of a document plus a bias of its position.
-    The wrapped objective is trained on that sum; the biases are learned with it, by one Newton step
-    per round, and left out of predictions. This is how LightGBM's lambdarank treats positions.
+    The model is that clicks depend on the score of a document plus a bias of its position. The
+    wrapped objective is trained on that sum. Biases are learned by one Newton step per round, and
+    are not part of predictions. LightGBM's lambdarank treats positions in this way.
 
     Parameters
     ----------
     objective : str, Metric or Objective
-        What to train on; a metric, or its name, by `skrank.LambdaRank`.
+        The wrapped objective; a metric or its name stands for `skrank.LambdaRank` on the metric.
     learning_rate : float
-        Of the Newton steps, above 0. LightGBM takes that of its trees, 0.1 by default.
+        Factor of the Newton steps, above 0. LightGBM uses the learning rate of its trees, 0.1 by
+        default.
     regularization : float
         Weight of the L2 penalty on the biases, per document. LightGBM calls it
         ``lambdarank_position_bias_regularization``.
     max_position : int, optional
-        Positions below are taken for this one. Default: each has its own bias.
+        Larger positions share the bias of this one. Default: each position has its own bias.
 
     Notes
     -----
@@ -50,8 +51,8 @@ class AdditivePositionBias(Objective, PositionObjective):
     numbers them anew from 0 on, in the order of their first occurrence. Everywhere else they are
     the order of the rows inside their query: sort the rows of a query as they were shown.
 
-    Boosters do not report when a training begins. The biases belong to the data set that is trained
-    on, and start at 0 in a round where all documents of each query tie. A second training on the
+    Boosters do not report when a training begins. The biases belong to the training data set, and
+    are reset to 0 in a round in which all documents of each query tie. A second training on the
     same data set that begins with other scores continues with the biases of the first.
 
     Only differences between biases matter.
@@ -64,7 +65,7 @@ class AdditivePositionBias(Objective, PositionObjective):
     --------
     >>> import skrank
     >>> additive = skrank.AdditivePositionBias("ndcg")
-    >>> grad, hess = additive([1, 0, 0], [0.0, 0.0, 0.0])  # the first round: no bias is known
+    >>> grad, hess = additive([1, 0, 0], [0.0, 0.0, 0.0])  # the first round: all biases are 0
     >>> bool(grad[0] < 0)
     True
     """
@@ -74,7 +75,7 @@ class AdditivePositionBias(Objective, PositionObjective):
 
     objective: Objective
     _: KW_ONLY
-    max_position: int | None = count(None, "the deepest one")
+    max_position: int | None = count(None, "the largest position")
     learning_rate: float = number(0.1, 0, 1, open_low=True)
     regularization: float = number(0.0, 0, 1e9)
 
@@ -87,18 +88,18 @@ class AdditivePositionBias(Objective, PositionObjective):
 
     @property
     def metric(self) -> Metric:
-        """What the wrapped objective is trained on; of a mixture, the first metric."""
+        """The metric of the wrapped objective; for a mixture, the first metric."""
         for _, part in self.objective.terms:
             if hasattr(part, "metric"):
                 return part.metric
-        raise AttributeError(f"{self.objective} is trained on no metric.")
+        raise AttributeError(f"{self.objective} has no metric.")
 
     def on_scale(self, max_grade: int) -> AdditivePositionBias:
-        """The same about the objective on that scale."""
+        """A copy with `on_scale` applied to the wrapped objective."""
         return self.map(lambda one: one.on_scale(max_grade))
 
     def map(self, change: Callable[[Objective], Objective]) -> AdditivePositionBias:
-        """The same about a changed objective."""
+        """A copy with `change` applied to the wrapped objective."""
         return replace(self, objective=change(self.objective))
 
     def bind(
@@ -109,14 +110,14 @@ class AdditivePositionBias(Objective, PositionObjective):
         max_grade: int | None = None,
         positions: ArrayLike | None = None,
     ) -> BoundAdditivePositionBias:
-        """The objective on judgments, with one weight per query and one position per row."""
+        """The objective bound to judgments, with one weight per query and one position per row."""
         shown = Shown(judgments.queries, positions, self.max_position)
         inner = BoundBlocks(self.objective, judgments, weights, max_grade)
         return BoundAdditivePositionBias(self, inner, shown)
 
 
 class BoundAdditivePositionBias(BoundPositionObjective):
-    """An objective on one data set, and the biases of its positions."""
+    """An objective bound to a data set, and the biases of its positions."""
 
     def __init__(self, objective: AdditivePositionBias, inner: BoundBlocks, shown: Shown) -> None:
         super().__init__([inner], shown, PositionBias(shown.values, bias=0.0))
@@ -125,14 +126,14 @@ class BoundAdditivePositionBias(BoundPositionObjective):
         self.penalty = objective.regularization * np.bincount(shown.codes)
 
     def restart(self) -> None:
-        """All positions alike."""
+        """Set all biases to 0."""
         self.position_bias.estimates["bias"][:] = 0.0
 
     def step(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` at the shifted scores, and take a Newton step for the biases."""
         bias = self.position_bias.estimates["bias"]
         slope, curvature = self.penalty * bias, self.penalty.copy()
-        self.inner.round = self.round  # an interrupted round is begun anew by all blocks
+        self.inner.round = self.round  # after an interrupted round, all blocks repeat it
         for rows, bound in self.inner.parts:
             codes = self.shown.codes[rows]
             bound.gradient(scores[rows] + bias[codes], grad[rows], hess[rows])

@@ -1,156 +1,46 @@
-"""What an objective is: something that gives gradients once it is bound to judgments."""
+"""Objectives, weighted sums of objectives, and the objectives that names and metrics stand for."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 import numbers
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
-from typing import ClassVar, Protocol
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from inspect import signature
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.definition import format_value
-from skrank._engine.judgments import Judgments, judge
-from skrank._engine.parameters import Parameterised
-from skrank._engine.threads import thread_count
+from skrank._engine.judgments import Judgments
+from skrank._engine.metric import registry
+from skrank._engine.parameters import Parameterised, format_value
 from skrank._typing import Options
+from skrank.metrics import Metric, metric
+from skrank.objectives._bound import BoundObjective, BoundObjectiveMixture, read_rows
+from skrank.objectives._texts import GROUP, named_in, options_of, split, terms_of
 
-WRAPPED = ("metric", "objective")  # fields that a text has behind its colon
-
-
-class BoundObjective(Protocol):
-    """An objective on one data set. It counts rounds, for random draws that change per round."""
-
-    round: int
-
-    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`.
-
-        They are numbers, or a ValueError says why they cannot be.
-        """
-
-
-class BoundLoss(BoundObjective, Protocol):
-    """An objective on one data set whose gradient is that of a function."""
-
-    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
-        """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
-
-
-def read_rows(
-    relevance: ArrayLike,
-    scores: ArrayLike,
-    groups: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    **more: object,
-) -> tuple[Judgments, np.ndarray | None, np.ndarray]:
-    """Judgments, one weight per query, and scores contiguous by query, of what a caller gives.
-
-    What there is `more` of has an entry per row, too.
-    """
-    check.check_same_index(
-        relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight, **more
-    )
-    with check.labels_first(relevance, scores):
-        judgments = judge(relevance, groups)
-    queries = judgments.queries
-    weights = check.query_weights(sample_weight, queries)
-    return judgments, weights, queries.gather(check.as_vector("scores", scores, queries.n_rows))
-
-
-def begins_training(scores: np.ndarray, indptr: np.ndarray) -> bool:
-    """Whether scores, contiguous by query, tie inside every query, as before the first round.
-
-    Boosters do not report when a training begins. What an objective counts or learns from round to
-    round belongs to the data set that it is bound to, and starts anew with such scores.
-    """
-    for some in (scores[:1000], scores):  # in most rounds, the first ones differ
-        changes = np.flatnonzero(some[1:] != some[:-1]) + 1
-        if not np.array_equal(indptr[np.searchsorted(indptr, changes)], changes):
-            return False
-    return True
+WRAPPED = ("metric", "objective")  # fields behind the colon of a text such as "lambdarank:gap"
+_EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
 
 
 def seed_of_round(random_state: int, number: int) -> int:
-    """Seed of the draws of a round; not by the scores, of which a last place would change all."""
+    """Seed of the draws of a round. It does not depend on scores, whose last bits may differ."""
     return (random_state * 2**32 + number) % 2**63
-
-
-class SharedRounds:
-    """Bound objectives that count their rounds together.
-
-    Attributes
-    ----------
-    bounds : sequence of BoundObjective
-        In the order of their turns.
-    """
-
-    bounds: Sequence[BoundObjective]
-
-    @property
-    def round(self) -> int:
-        """Number of the rounds that all have seen."""
-        return self.bounds[-1].round
-
-    @round.setter
-    def round(self, number: int) -> None:
-        for bound in self.bounds:
-            bound.round = number
-
-
-class BoundFunction(ABC):
-    """A function of the scores on one data set: of gains per code, and weights per query."""
-
-    needs: ClassVar[str] = "gradients need"  # finite scores
-
-    def __init__(
-        self,
-        objective: Objective,
-        judgments: Judgments,
-        weights: np.ndarray | None,
-        gain: np.ndarray,
-    ) -> None:
-        self.objective = objective
-        self.judgments = judgments
-        self.gain = gain
-        self.weight = check.check_training_weights(weights, judgments.queries)
-        self.round = 0
-
-    @abstractmethod
-    def fill(
-        self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
-    ) -> None:
-        """Fill the loss of each query, times its weight, and the derivatives of their sum."""
-
-    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
-        """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
-        check.check_finite_scores(scores, self.judgments.queries, self.needs)
-        losses = np.empty(len(self.weight))
-        self.fill(scores, grad, hess, losses)
-        check.check_gradients(grad, hess, self.objective)
-        self.round += 1
-        return losses
-
-    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        self.losses(scores, grad, hess)
 
 
 @dataclasses.dataclass(frozen=True)
 class Objective(Parameterised, ABC):
     """A loss to minimise, with first derivative and a positive curvature per document."""
 
-    mixture: ClassVar[Callable[..., Objective]]  # which stands on this class, and enters itself
-    named: ClassVar[
-        dict[str, type[Objective]]
-    ] = {}  # classes with a `name`, which enter themselves
+    named: ClassVar[dict[str, type[Objective]]] = {}  # subclasses by `name`
     name: ClassVar[str] = ""  # in texts such as "lambdarank:gap"
     takes_positions: ClassVar[bool] = False  # whether `bind` has a parameter `positions`
-    __array_ufunc__: ClassVar[None] = None  # numpy's numbers leave products to the objective
+    __array_ufunc__: ClassVar[None] = None  # so that numpy.float64(0.5) * objective calls __rmul__
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
@@ -158,7 +48,7 @@ class Objective(Parameterised, ABC):
             Objective.named.setdefault(cls.name, cls)
 
     def __str__(self) -> str:
-        """A text such as "lambdarank:gap", which reads back if the class has a name."""
+        """A text such as "lambdarank:gap" for `as_objective`; the repr if the class has no name."""
         fields = dataclasses.fields(self)
         if Objective.named.get(self.name) is not type(self):
             return repr(self)
@@ -176,17 +66,17 @@ class Objective(Parameterised, ABC):
 
     @property
     def by_query(self) -> bool:
-        """Whether the gradient of a query depends on it alone: queries may be bound in blocks."""
+        """Whether the gradient of a query is independent of other queries: blocks can be bound."""
         return False
 
     @property
     def needs_room(self) -> bool:
-        """Whether a round needs memory per row, unless queries are taken in blocks."""
+        """Whether a round needs memory per row, so that binding in blocks saves memory."""
         return False
 
     @property
     def is_function(self) -> bool:
-        """Whether its gradient is that of a function: whether it binds to a `BoundLoss`."""
+        """Whether the gradient is the derivative of a loss: then `bind` returns a `BoundLoss`."""
         return False
 
     @abstractmethod
@@ -197,7 +87,7 @@ class Objective(Parameterised, ABC):
         *,
         max_grade: int | None = None,
     ) -> BoundObjective:
-        """The objective on judgments, with one weight per query."""
+        """The objective bound to judgments, with one weight per query."""
 
     def __call__(
         self,
@@ -224,8 +114,8 @@ class Objective(Parameterised, ABC):
         Returns
         -------
         grad, hess : ndarrays of shape (n_rows,)
-            Training moves scores against `grad`; hess >= 0. Where only differences of scores
-            matter, as to LambdaRank and SoftRank, the gradients of a query sum to 0.
+            Training moves scores against `grad`; hess >= 0. For objectives of differences of
+            scores, such as LambdaRank and SoftRank, the gradients of a query sum to 0.
         """
         judgments, weights, vector = read_rows(relevance, scores, groups, sample_weight)
         grad, hess = np.empty(len(vector)), np.empty(len(vector))
@@ -234,11 +124,11 @@ class Objective(Parameterised, ABC):
 
     @property
     def needs_scale(self) -> bool:
-        """Whether its own targets (not its metric) depend on a highest grade that is not given."""
+        """Whether its targets, regardless of its metric, depend on an unknown highest grade."""
         return getattr(self, "max_grade", 0) is None
 
     def on_scale(self, max_grade: int) -> Objective:
-        """The objective with this highest grade of the collection, where it leaves it open."""
+        """The objective with this highest grade of the collection, unless a parameter fixes it."""
         changes: Options = {"max_grade": max_grade} if self.needs_scale else {}
         if hasattr(self, "metric") and self.metric.needs_scale:
             changes["metric"] = self.metric.on_scale(max_grade)
@@ -246,14 +136,14 @@ class Objective(Parameterised, ABC):
 
     @property
     def terms(self) -> tuple[tuple[float, Objective], ...]:
-        """The weights and objectives whose sum this is: itself, but for a mixture."""
+        """The weights and objectives of this sum; only a mixture has more than one term."""
         return ((1.0, self),)
 
     def __mul__(self, weight: float) -> Objective:
         """The objective times a weight above 0, to be added to others: see `ObjectiveMixture`."""
         if not isinstance(weight, numbers.Real):
             return NotImplemented
-        return Objective.mixture(((weight, self),))
+        return ObjectiveMixture(((weight, self),))
 
     __rmul__ = __mul__
 
@@ -261,54 +151,235 @@ class Objective(Parameterised, ABC):
         """The sum of two objectives: see `ObjectiveMixture`."""
         if not isinstance(other, Objective):
             return NotImplemented
-        return Objective.mixture(((1.0, self), (1.0, other)))
+        return ObjectiveMixture(((1.0, self), (1.0, other)))
 
 
-_ROWS = 2**18  # of a block: little beside data whose memory matters
-_ROWS_OF_A_THREAD = 2**15  # and enough of them to keep all threads at work
+@dataclasses.dataclass(frozen=True)
+class ObjectiveMixture(Objective):
+    """A weighted sum of objectives: ``0.9 * LambdaRank("gap") + 0.1 * SquaredError()``.
 
+    As a text, ``"0.9*lambdarank:gap+0.1*squared_error"``.
 
-def blocks(judgments: Judgments) -> Iterator[tuple[slice, slice, Judgments]]:
-    """Queries, rows and judgments of each block: whole queries, in their order."""
-    indptr, n_rows = judgments.indptr, judgments.queries.n_rows
-    size = max(_ROWS, _ROWS_OF_A_THREAD * thread_count())
-    ends = np.searchsorted(indptr, np.arange(size, n_rows, size))
-    for first, last in pairwise(np.unique(np.r_[0, ends, len(indptr) - 1]).tolist()):
-        queries = slice(first, last)
-        yield queries, slice(int(indptr[first]), int(indptr[last])), judgments.block(queries)
+    The gradient is the weighted sum of the gradients of the parts; so is the curvature. Weights are
+    not normalised. A mixture can be used wherever an objective can.
 
-
-class BoundBlocks(SharedRounds):
-    """An objective bound to blocks of queries, which count their rounds together.
-
-    Gradients are those of the objective bound to all queries at once.
+    `LambdaRank` on a mixture of metrics, ``LambdaRank("0.7*gap+0.3*ndcg@10")``, differs from a
+    mixture of two `LambdaRank` objectives: it applies `sum_norm` to the sum of the gradients of a
+    query, while a mixture of objectives adds gradients to which `sum_norm` was applied.
 
     Parameters
     ----------
-    objective : Objective
-        Bound to all queries at once unless it is one `by_query`.
-    judgments : Judgments
-    weights : ndarray (n_queries,), optional
-    max_grade : int, optional
-        Highest grade of the collection.
+    parts : sequence of (float, Objective, Metric or str)
+        Weights above 0, and objectives, or texts such as "softmax"; a metric stands for
+        `LambdaRank` on the metric. A mixture among the objectives is replaced by its parts.
+
+    Raises
+    ------
+    ValueError
+        If there is no part, a weight is not above 0, or a part is not an objective or learns about
+        positions.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> both = 0.9 * skrank.LambdaRank("gap") + 0.1 * skrank.SquaredError()
+    >>> grad, hess = both([0, 2, 1], [0.3, 0.2, 0.1])
+    >>> grad.round(3)
+    array([ 1.095, -0.921, -0.247])
     """
 
-    def __init__(
-        self,
-        objective: Objective,
-        judgments: Judgments,
-        weights: np.ndarray | None,
-        max_grade: int | None,
-    ) -> None:
-        everything = slice(None), slice(None), judgments
-        self.parts: list[tuple[slice, BoundObjective]] = []
-        for queries, rows, block in blocks(judgments) if objective.by_query else [everything]:
-            some = None if weights is None else weights[queries]
-            self.parts.append((rows, objective.bind(block, some, max_grade=max_grade)))
-        self.bounds = [bound for _, bound in self.parts]
+    needs_room = True  # memory for the gradient of one part
 
-    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        self.round = self.round  # an interrupted round is begun anew by all
-        for rows, bound in self.parts:
-            bound.gradient(scores[rows], grad[rows], hess[rows])
+    parts: tuple[tuple[float, Objective], ...]
+
+    def __post_init__(self) -> None:
+        terms = tuple(
+            (weight * inner, one)
+            for weight, part in check.check_parts(self.parts, as_objective, _EXAMPLE)
+            for inner, one in part.terms
+        )
+        for weight, one in terms:
+            if not 0 < weight < math.inf:
+                raise ValueError(f"the weight of {one} is {weight}: it must be above 0.")
+            if one.takes_positions:
+                raise ValueError(
+                    f"{type(one).__name__} learns about positions from the whole gradient: it "
+                    "cannot be part of a mixture. Mix inside it: AdditivePositionBias(mixture)."
+                )
+        self._set(parts=terms)
+
+    def __str__(self) -> str:
+        return "+".join(f"{weight!r}*{one}" for weight, one in self.parts)
+
+    @property
+    def terms(self) -> tuple[tuple[float, Objective], ...]:
+        """The weights and objectives."""
+        return self.parts
+
+    @property
+    def is_function(self) -> bool:
+        """True if each part is a loss function."""
+        return all(one.is_function for _, one in self.parts)
+
+    @property
+    def by_query(self) -> bool:
+        """True if each part is `by_query`."""
+        return all(one.by_query for _, one in self.parts)
+
+    def map(self, change: Callable[[Objective], Objective]) -> ObjectiveMixture:
+        """The mixture of changed objectives, with the same weights."""
+        return ObjectiveMixture(tuple((weight, change(one)) for weight, one in self.parts))
+
+    def on_scale(self, max_grade: int) -> ObjectiveMixture:
+        """The mixture of the objectives with this highest grade of the collection."""
+        return self.map(lambda one: one.on_scale(max_grade))
+
+    def bind(
+        self,
+        judgments: Judgments,
+        weights: np.ndarray | None = None,
+        *,
+        max_grade: int | None = None,
+    ) -> BoundObjectiveMixture:
+        """The objectives bound to judgments, with one weight per query."""
+        parts = [
+            (weight, one.bind(judgments, weights, max_grade=max_grade))
+            for weight, one in self.parts
+        ]
+        return BoundObjectiveMixture(self, parts)
+
+
+def as_objective(objective: str | Metric | Objective, **options: Any) -> Objective:
+    """An Objective from a text, a Metric or an Objective; for a metric, LambdaRank on the metric.
+
+    Parameters
+    ----------
+    objective : str, Metric or Objective
+        The name of a metric; the name of an objective, with a colon and its metric if it has one,
+        such as "softmax", "lambdarank:gap" or "lambdaloss(mu=5):ndcg@10"; or a sum of weights times
+        such names, such as "0.9*lambdarank:gap+0.1*squared_error".
+    **options
+        Options of LambdaRank, if `objective` is a metric.
+
+    Returns
+    -------
+    Objective
+        ``as_objective(str(objective))`` equals the objective.
+
+    Raises
+    ------
+    ValueError
+        If there is no such metric or objective; if an option is unknown, or given together with an
+        Objective.
+
+    Notes
+    -----
+    "0.7*gap+0.3*ndcg@10" is LambdaRank on a mixture of metrics, as "lambdarank:(0.7*gap+0.3*
+    ndcg@10)" is; "0.7*lambdarank:gap+0.3*lambdarank:ndcg@10" is a mixture of objectives. If a sum
+    contains the name of an objective, each metric in the sum stands for LambdaRank on it.
+
+    Examples
+    --------
+    >>> from skrank.objectives import as_objective
+    >>> as_objective("ndcg@10", truncation_level=30).truncation_level
+    30
+    >>> str(as_objective("0.9*gap+0.1*softmax(gain=linear)"))
+    '0.9*lambdarank:gap+0.1*softmax(gain=linear)'
+    """
+    chosen = metric_or_objective(objective)
+    if isinstance(chosen, Objective):
+        if options:
+            raise ValueError(
+                f"options {sorted(options)} belong to the objective: write "
+                f"dataclasses.replace(objective, {next(iter(options))}=...)."
+            )
+        return chosen
+    return _build(Objective.named["lambdarank"], [chosen], options)
+
+
+def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
+    """The metric or objective of a text; a Metric or an Objective is returned unchanged.
+
+    Raises
+    ------
+    ValueError
+        If there is no such metric or objective: the message shows how to write objectives.
+    """
+    if isinstance(x, Objective):
+        return x
+    if not isinstance(x, (str, Metric)):
+        raise check.not_an_objective(x)
+    with suppress(RecursionError):  # for many nested brackets, which `metric` refuses
+        if isinstance(x, str) and _names_objective(x):
+            return _objective(x)
+    try:
+        return metric(x)
+    except ValueError:
+        text = str(x)
+        unknown = [text]
+        if not check.is_name_of_objective(text):
+            unknown = [one for one, _ in named_in(text) if one.lower() not in registry]
+        if not unknown:
+            raise
+        raise check.unknown_objective(unknown[0], Objective.named, registry) from None
+
+
+def metric_of(objective: Objective) -> Metric | None:
+    """The metric of an objective; for a mixture, of the first part that has a metric."""
+    return next((one.metric for _, one in objective.terms if hasattr(one, "metric")), None)
+
+
+def _objective(text: str) -> Objective:
+    """The objective of a text that contains the name of an objective."""
+    parts = [(weight, _of_atom(atom)) for weight, atom in terms_of(text)]
+    if len(parts) == 1 and parts[0][0] == 1:
+        return parts[0][1]
+    return ObjectiveMixture(tuple(parts))
+
+
+def _of_atom(text: str) -> Objective:
+    """The objective of an atom; for a metric, LambdaRank on the metric."""
+    if not _names_objective(text):
+        return as_objective(text)
+    group = GROUP.fullmatch(text)
+    if group is not None:
+        return _objective(group[1])
+    cls = Objective.named[_name(text)]
+    head, *rest = split(text, ":", 1)
+    options = options_of(head)
+    wraps = dataclasses.fields(cls)[0].name in WRAPPED
+    if wraps != bool(rest and rest[0]):
+        raise ValueError(
+            f"{text!r} is not an objective: its metric is missing, write {cls.name}:ndcg."
+            if wraps
+            else f"{text!r} is not an objective: {cls.name} has no metric, write {cls.name}."
+        )
+    return _build(cls, rest, options)
+
+
+def _build(cls: type[Objective], wrapped: Sequence[str | Metric], options: Options) -> Objective:
+    """An objective of a class, with what it is trained on, after a check of the options' names."""
+    known = signature(cls).parameters.keys() - WRAPPED
+    for name in options:
+        if name not in known:
+            raise check.unknown_name(f"option of {cls.__name__}", name, known)
+    return cls(*wrapped, **options)
+
+
+def _names_objective(text: str) -> bool:
+    """True if an atom of a text is the name of an objective, and not that of a metric."""
+    for _, atom in terms_of(text):
+        group = GROUP.fullmatch(atom)
+        if _names_objective(group[1]) if group is not None else _name(atom) in Objective.named:
+            return True
+    return False
+
+
+def _name(atom: str) -> str:
+    """``cls.name`` of the objective whose name begins an atom; "" if there is none."""
+    name = re.split(r"\W", atom, maxsplit=1)[0].lower()
+    if name in registry:
+        return ""
+    return next(
+        (one for one in Objective.named if one.replace("_", "") == name.replace("_", "")), ""
+    )

@@ -1,4 +1,4 @@
-"""LambdaLoss: pair weights that bound what the metric loses, rather than what a swap changes."""
+"""LambdaLoss: LambdaRank with pair weights such that the loss is an upper bound of 1 - nDCG."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from skrank._engine.tables import LambdaKernels
 from skrank._kernels import lambdaloss
 from skrank._kernels.lambdaloss import LambdaLossWeights
 from skrank.metrics import Metric
-from skrank.objectives._pairs import PairObjective, PairRounds
+from skrank.objectives.lambdarank import PairObjective, PairRounds
 
 
 @dataclass(frozen=True)
 class LambdaLoss(PairObjective):
     r"""LambdaLoss on nDCG or DCG.
 
-    A pair of documents whose gains differ, the better with score s_i, the worse with s_j, costs
-    ``weight log(1 + exp(-sigmoid (s_i - s_j)))`` as in `LambdaRank`, with another weight. With the
-    normalised gains G, the discount d and the ranks r,
+    A pair of documents whose gains differ, the better with score s_i, the worse with s_j, has the
+    loss ``weight log(1 + exp(-sigmoid (s_i - s_j)))`` as in `LambdaRank`, with another weight. With
+    the normalised gains G, the discount d and the ranks r,
 
     .. math::
        \text{ndcg_loss2} &= |G_i - G_j| \, (d(|r_i - r_j|) - d(|r_i - r_j| + 1)) \\
        \text{ndcg_loss2++} &= |G_i - G_j| \, |d(r_i) - d(r_j)| + \mu \, \text{ndcg_loss2}
 
-    LambdaRank's weight, the first part of ndcg_loss2++, is the change of nDCG when the two swap
-    places. It hardly pulls documents apart that are neighbours far down the list. The weights of
-    ndcg_loss2 depend on the distance of the ranks alone: those of the pairs in the wrong order sum
-    to at least ``1 - nDCG``, so that to lower the cost is to lower a bound of what is lost.
+    The first term of ndcg_loss2++ is the weight of LambdaRank: the change of nDCG if the two
+    documents swap ranks. It is small for adjacent ranks far down the list. The weights of
+    ndcg_loss2 depend only on the distance of the ranks. Over the pairs in the wrong order they sum
+    to at least ``1 - nDCG``, so that the loss is an upper bound of ``1 - nDCG``, up to a factor.
 
     Parameters
     ----------
     metric : str or Metric
-        ndcg or dcg, with any gain and discount. The differences of d between a document and those
-        above it sum to what its rank costs; below a cut-off k they are stretched so that they sum
-        to all of d(1).
+        ndcg or dcg, with any gain and discount. For a document at rank r, the differences of d in
+        ndcg_loss2 over all documents above sum to d(1) - d(r). Below a cut-off k, they are scaled
+        so that they sum to d(1).
     weights : {"ndcg_loss2++", "ndcg_loss2"}
-        Of the pairs.
+        Weights of pairs, as above.
     mu : float
-        Share of the bound in "ndcg_loss2++", at least 0; 0 gives LambdaRank.
+        Factor of ndcg_loss2 in "ndcg_loss2++", at least 0; 0 gives LambdaRank.
     norm : bool
-        As in `LambdaRank`, but off by default: the paper has no such norms.
+        As in `LambdaRank`, but False by default, as the paper does not normalise.
     pairs : {"all"}
-        There are no weights for neighbours alone.
+        Unlike `LambdaRank`, "adjacent" is not available.
     sigmoid, truncation_level, score_norm, sum_norm, perturbations, temperature, tie_order
         See `LambdaRank`.
     random_state
@@ -94,7 +94,7 @@ class LambdaLoss(PairObjective):
         *,
         max_grade: int | None = None,
     ) -> PairRounds:
-        """The objective on judgments, with one weight per query."""
+        """The objective bound to judgments, with one weight per query."""
         plan = self.metric.bind(judgments, max_grade=max_grade)
         longest, k = plan.scale.longest, self.metric.k
         discount = _discount_at(self.metric, np.arange(1.0, longest + 1))
@@ -113,7 +113,7 @@ class LambdaLoss(PairObjective):
 
 
 def _discount_at(metric: Metric, ranks: np.ndarray) -> np.ndarray | None:
-    """The discount of ranks, one of each; None if the metric has none."""
+    """The discount of each rank, checked; None if the metric is not a sum of discounted gains."""
     discount = metric.discount_at(ranks)
     if discount is None:
         return None
@@ -125,10 +125,10 @@ def _discount_at(metric: Metric, ranks: np.ndarray) -> np.ndarray | None:
 
 
 def _below_the_cutoff(discount: np.ndarray, k: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """What the steps to the documents above a rank are multiplied by, and what is added to each.
+    """By rank, a factor and a term for the steps d(i) - d(i + 1) to the documents above.
 
-    The steps above rank r sum to d(1) - d(r). Below the cut-off, where a document loses all of
-    d(1), they are stretched to that sum; where they are all 0, each gets an equal part.
+    The steps of rank r sum to d(1) - d(r). Below the cut-off, factor and term are such that they
+    sum to d(1): the factor is d(1) / (d(1) - d(r)), or, if d(r) = d(1), the term is d(1) / (r - 1).
     """
     stretch, even = np.ones(len(discount)), np.zeros(len(discount))
     below = np.arange(len(discount)) >= (len(discount) if k is None else k)

@@ -1,56 +1,118 @@
-"""LambdaRank: gradients of pairs, weighted by the change of the metric when they are swapped."""
+"""LambdaRank: gradients of pairs, weighted by the change of the metric when they are swapped.
+
+`PairObjective` has the options of all objectives that are sums over pairs of documents, and
+`PairRounds` computes their gradients.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank.objectives._pairs import PairObjective, PairRounds
+from skrank._engine.parameters import choice, count, flag, number, random_seed
+from skrank._engine.plan import Plan
+from skrank._engine.tables import LambdaKernels
+from skrank._engine.threads import run_chunks
+from skrank._kernels import lambdarank, ranking
+from skrank._kernels.arguments import Gradients, PairOptions, Scored
+from skrank.metrics import Metric, metric
+from skrank.objectives.base import Objective, seed_of_round
+
+SEED_STEP = 0x1E3779B97F4A7C15  # between the seeds of two orders of a round; see `seed_of_round`
+# Largest range of sigmoid * score in a query for which exp of centred scores does not overflow.
+_WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1300.0}
+
+_SURELY_FITS = 1e30  # smaller gradients fit single precision: they need no check
+
+
+@dataclass(frozen=True)
+class PairObjective(Objective):
+    """An objective of pairs of documents, weighted by a metric; for options see `LambdaRank`."""
+
+    by_query = True
+
+    metric: Metric
+    _: KW_ONLY
+    sigmoid: float = number(1.0, 0, 1e6, open_low=True)
+    truncation_level: int | None = count(None, "the rank that pairs must reach")
+    norm: bool = flag(True)
+    score_norm: bool | None = flag(None)
+    sum_norm: bool | None = flag(None)
+    perturbations: int | None = count(None, "the number of orders")
+    temperature: float = number(1.0, 0, 1e6, open_low=True)
+    pairs: str = choice("all", ("all", "adjacent"))
+    tie_order: str = choice("random", ("random", "stable"))
+    random_state: int = random_seed(0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        chosen = metric(self.metric)
+        if chosen.untrainable:
+            raise ValueError(f"{chosen} cannot be trained on: {chosen.untrainable}")
+        if chosen.condensed:
+            raise ValueError(
+                f"{chosen} cannot be trained on: drop the training rows without a label."
+            )
+        self._set(metric=chosen)
+
+    @property
+    def needs_room(self) -> bool:
+        """True with perturbations: each order needs noisy scores, a gradient and a curvature."""
+        return self.perturbations is not None
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """Cut-off of the best value: the lower of k and the truncation level."""
+        if self.metric.ideal_cutoff == 0:
+            return 0
+        return min(filter(None, (self.metric.k, self.truncation_level)), default=None)
 
 
 @dataclass(frozen=True)
 class LambdaRank(PairObjective):
     """LambdaRank on a metric.
 
-    A pair of documents whose labels differ, the better with score s_i, the worse with s_j, costs
-    ``|delta| log(1 + exp(-sigmoid (s_i - s_j)))``, delta being the change of the metric when the
-    two swap places. The gradient takes delta as constant.
+    A pair of documents whose labels differ, the better with score s_i, the worse with s_j, has the
+    loss ``|delta| log(1 + exp(-sigmoid (s_i - s_j)))``, where delta is the change of the metric if
+    the two documents swap ranks. The gradient treats delta as a constant.
 
     Parameters
     ----------
     metric : str or Metric
         Any metric of the quadratic and the cascade family. gap, ap, q, ndcg and nerr are divided by
-        their best value at the cut-off, whatever `normalize` says, so that every query can reach
-        1. All others, such as dcg, err, pfound, rbp, precision and recall, are taken as they are.
+        their best value at the cut-off, for any `normalize`, so that the best value of every query
+        is 1. Other metrics, such as dcg, err, pfound, rbp, precision and recall, are not divided.
     sigmoid : float
-        Slope of the pair cost, above 0.
+        Slope of the loss of a pair, above 0.
     truncation_level : int, optional
-        Only pairs with a document within this rank count, and ideal values are taken there.
+        A pair counts only if one of its ranks is at most this, and the best value has this cut-off.
         Default: all pairs; LightGBM uses 30, XGBoost 32.
     norm : bool
-        Both normalisations below, as in LightGBM and by default in XGBoost, or neither.
+        Default of `score_norm` and `sum_norm`. True, as in LightGBM and by default in XGBoost.
     score_norm : bool, optional
         Divide the delta of a pair by ``0.01 + |s_i - s_j|``, in queries whose scores differ.
-        Default: as `norm`.
+        Default: `norm`.
     sum_norm : bool, optional
-        Scale the gradients of a query from their sum S, twice that of its pairs, to log2(1 + S).
-        Default: as `norm`.
+        Multiply the gradients of a query by log2(1 + S) / S, where S is the sum of the absolute
+        gradients of all pairs on both documents. Default: `norm`.
     perturbations : int, optional
-        Average the deltas over so many orders, drawn anew each round by adding Gumbel noise to the
-        scores: ties and the first rounds are explored, as in YetiRank. A round takes so many times
-        as long. Default: the one order of the scores.
+        Average the deltas over this number of orders, drawn anew each round by adding Gumbel noise
+        to the scores, as in YetiRank. So the first rounds, and ties, see more orders. The time of a
+        round is multiplied by this number. Default: only the order of the scores.
     temperature : float
         Scale of the noise in units of the scores, above 0: at 1, orders have the probabilities of
         a Plackett-Luce model of the scores.
     pairs : {"all", "adjacent"}
-        Pairs of documents that count: all, or neighbours in the order, which is faster and, as in
-        YetiRank, goes with perturbations.
+        Pairs of documents that count: all, or adjacent ranks only, which is faster. YetiRank uses
+        adjacent ranks with perturbations.
     tie_order : {"random", "stable"}
         Order of documents with equal scores: random, drawn anew each round, or by row, as in
-        LightGBM and XGBoost. All documents tie in the first round, so that row order would teach
-        the model whatever the row order of the file says.
+        LightGBM and XGBoost. All documents tie in the first round, so that with "stable" the model
+        depends on the order of rows.
     random_state : int
         Seed of the random order.
 
@@ -78,6 +140,117 @@ class LambdaRank(PairObjective):
         *,
         max_grade: int | None = None,
     ) -> PairRounds:
-        """The objective on judgments, with one weight per query."""
+        """The objective bound to judgments, with one weight per query."""
         plan = self.metric.bind(judgments, max_grade=max_grade)
         return PairRounds(self, plan, weights, plan.tables.lambda_kernels(judgments))
+
+
+class PairRounds:
+    """A `BoundObjective` of pairs: normalisers, order of the last round, number of rounds.
+
+    Parameters
+    ----------
+    objective : PairObjective
+    plan : Plan
+        Its metric on the data set.
+    weights : ndarray (n_queries,), optional
+    kernels : LambdaKernels
+        Compiled functions, and the tables that they read.
+
+    Attributes
+    ----------
+    totals : float64 ndarray (n_queries,)
+        Sum of the absolute gradients of each query in the last round, before weights and
+        `sum_norm`.
+    """
+
+    def __init__(
+        self,
+        objective: PairObjective,
+        plan: Plan,
+        weights: np.ndarray | None,
+        kernels: LambdaKernels,
+    ) -> None:
+        self.objective = objective
+        self.queries = plan.judgments.queries
+        self.indptr = plan.judgments.indptr
+        self.kernels = kernels
+        self.truncation = objective.truncation_level or plan.scale.longest
+        with np.errstate(over="ignore"):
+            self.inverse = plan.inverse_ideal(objective.ideal_cutoff) * plan.slope()
+        check.check_learnable(self.inverse, plan.metric, self.queries)
+        self.weight = check.check_training_weights(weights, self.queries)
+        self.score_norm = objective.norm if objective.score_norm is None else objective.score_norm
+        self.sum_norm = objective.norm if objective.sum_norm is None else objective.sum_norm
+        n_rows, n_queries = self.queries.n_rows, len(self.queries)
+        self.order, self.tied = np.empty(n_rows, np.int32), np.empty(n_rows, np.uint8)
+        self.retrieved, self.totals = np.empty(n_queries, np.int64), np.empty(n_queries)
+        self.warm = False  # True if `order` holds the order of the last round
+        self.round = 0
+
+    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
+        check.check_finite_scores(scores, self.queries)
+        seed = seed_of_round(self.objective.random_state, self.round)
+        if self.objective.perturbations:
+            with np.errstate(over="ignore", invalid="ignore"):  # checked below
+                self._average_orders(scores, seed, self.objective.perturbations, grad, hess)
+        else:
+            out = Gradients(grad, hess, self.totals)
+            self._fill_order(scores, scores, seed, out, sum_norm=self.sum_norm)
+            self.warm = True
+        # gradients and curvatures are of the size of `totals`, or less
+        highest = float(self.totals.max()) * float(self.weight.max())
+        if not highest * max(1.0, self.objective.sigmoid) < _SURELY_FITS:
+            check.check_gradients(grad, hess, self.objective)
+        self.round += 1
+
+    def _fill_order(
+        self, ranked: np.ndarray, scores: np.ndarray, seed: int, out: Gradients, *, sum_norm: bool
+    ) -> None:
+        """Fill in the gradient of `scores` in the order of `ranked`, which may have noise."""
+        warm, self.warm = self.warm, False  # an interrupt leaves the order incomplete
+        run_chunks(ranking.rank, self.indptr, ranked, warm, self.order, self.tied, self.retrieved)
+        if self.objective.tie_order == "random":
+            before = self.queries.first_query
+            run_chunks(ranking.shuffle_ties, self.indptr, self.tied, seed, before, self.order)
+        lists = Scored(self.kernels.codes, self.order, scores, self.inverse, self.weight)
+        pairs = PairOptions(
+            self.objective.sigmoid, self.truncation, self.score_norm, sum_norm,
+            _WIDEST[out.grad.dtype.type],
+        )  # fmt: skip
+        self.fill(lists, pairs, out)
+
+    def fill(self, lists: Scored, pairs: PairOptions, out: Gradients) -> None:
+        """Fill in the gradients from all pairs, or from pairs of adjacent ranks."""
+        form, neighbours = self.kernels.form, self.kernels.neighbours
+        if neighbours is None or self.objective.pairs == "all":
+            run_chunks(self.kernels.gradients, self.indptr, lists, form, pairs, out)
+            return
+        changes = np.empty_like(out.grad)
+        run_chunks(neighbours, self.indptr, lists, form, pairs.truncation, changes)
+        run_chunks(lambdarank.neighbours, self.indptr, lists, changes, pairs, out)
+
+    def _average_orders(
+        self, scores: np.ndarray, seed: int, n_orders: int, grad: np.ndarray, hess: np.ndarray
+    ) -> None:
+        """Means of gradients and curvatures over `n_orders` orders of noisy scores."""
+        noisy, totals = np.empty_like(scores), np.zeros_like(self.totals)
+        one = Gradients(np.empty_like(grad), np.empty_like(hess), self.totals)
+        grad[:] = 0
+        hess[:] = 0
+        for order in range(n_orders):
+            order_seed = (seed + order * SEED_STEP) % 2**63
+            run_chunks(
+                ranking.add_noise, self.indptr, scores, self.objective.temperature, order_seed,
+                self.queries.first_row, noisy,
+            )  # fmt: skip
+            self._fill_order(noisy, scores, order_seed, one, sum_norm=False)
+            grad += one.grad
+            hess += one.hess
+            totals += one.totals
+        grad /= n_orders
+        hess /= n_orders
+        self.totals = totals / n_orders
+        if self.sum_norm:
+            run_chunks(lambdarank.normalise, self.indptr, Gradients(grad, hess, self.totals))

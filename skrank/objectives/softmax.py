@@ -1,4 +1,4 @@
-"""Softmax cross-entropy: the gains of a query as shares, and the chances that scores give them."""
+"""Softmax cross-entropy between the normalised gains of a query and the softmax of its scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank._kernels import listwise
 from skrank._kernels.listwise import Listwise, ListwiseGradients, RandomGains
-from skrank.objectives.base import BoundFunction, Objective, seed_of_round
+from skrank.objectives._bound import BoundFunction
+from skrank.objectives.base import Objective, seed_of_round
 
 
 @dataclass(frozen=True)
@@ -23,20 +24,20 @@ class Softmax(Objective):
        -\sum_q w_q \sum_{i \in q} \frac{\text{gain}(y_i)}{\sum_j \text{gain}(y_j)}
        \log \frac{e^{s_i}}{\sum_j e^{s_j}}
 
-    The scores of a query give each document a chance to stand first. The loss is least where these
-    chances are the documents' shares in the gain of the query.
+    The softmax of the scores is the probability of each document to rank first. The loss is lowest
+    if this probability equals the gain of the document divided by the sum of gains of the query.
 
     Parameters
     ----------
     gain : {"exp2", "linear"}, sequence or mapping
         Gain of a document of each label, as in `skrank.metrics.DCG`. Documents that were not
-        judged are worth what label 0 is.
+        judged have the gain of label 0.
     random_gains : bool
-        Add to each gain a number drawn evenly from [0, 1), anew each round. With ``gain="exp2"``
-        these are the targets of XE-NDCG, which LightGBM has as rank_xendcg: its bound of nDCG is
-        the tighter for them.
+        Add to each gain a uniform random number in [0, 1), drawn anew each round. With
+        ``gain="exp2"`` these are the targets of XE-NDCG, LightGBM's rank_xendcg. They make the loss
+        a tighter bound of nDCG.
     random_state : int
-        Seed of these numbers.
+        Seed of the random numbers.
 
     Raises
     ------
@@ -45,9 +46,9 @@ class Softmax(Objective):
 
     Notes
     -----
-    A query without a gain says nothing. The curvature is the diagonal of the second derivatives.
-    LightGBM adds terms of higher order to the gradient of its rank_xendcg, so that its steps are
-    others. With `random_gains` each round has a loss of its own.
+    A query whose gains are all 0 has no gradient. The curvature is the diagonal of the second
+    derivatives. LightGBM adds terms of higher order to the gradient of its rank_xendcg, so that its
+    steps differ. With `random_gains` each round minimises a different loss.
 
     References
     ----------
@@ -73,7 +74,7 @@ class Softmax(Objective):
 
     @property
     def is_function(self) -> bool:
-        """Its gradient is that of the cross-entropy, unless gains are drawn."""
+        """True unless gains are random, and the loss differs from round to round."""
         return not self.random_gains
 
     def bind(
@@ -83,13 +84,13 @@ class Softmax(Objective):
         *,
         max_grade: int | None = None,
     ) -> BoundSoftmax:
-        """The objective on judgments, with one weight per query."""
+        """The objective bound to judgments, with one weight per query."""
         gain = gain_per_code(self.gain, judgments.labels)
         return BoundSoftmax(self, judgments, weights, gain)
 
 
 class BoundSoftmax(BoundFunction):
-    """Softmax cross-entropy on one data set: gains of labels, weights of queries."""
+    """Softmax cross-entropy bound to a data set: gains by code, weights by query."""
 
     objective: Softmax
 

@@ -1,4 +1,4 @@
-"""SoftRank: the metric that is expected when scores are normal variables, and its gradient."""
+"""SoftRank: the expectation of a metric for normally distributed scores, and its gradient."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from skrank._engine.threads import run_chunks
 from skrank._kernels import softrank, softrank_ranks
 from skrank._kernels.softrank import Soft, SoftGradients
 from skrank.metrics import Metric, metric
-from skrank.objectives.base import BoundFunction, Objective, read_rows
+from skrank.objectives._bound import BoundFunction, read_rows
+from skrank.objectives.base import Objective
 
 _LEAST_SIGMA = 1e-9  # so that curvatures fit single precision
 
@@ -27,28 +28,29 @@ _LEAST_SIGMA = 1e-9  # so that curvatures fit single precision
 class SoftRank(Objective):
     r"""One minus a smooth version of GAP, AP, DCG or nDCG.
 
-    The score of a document is taken as the mean of a normal variable, so that document i stands
-    above document j with probability :math:`\pi_{ij} = \Phi((s_i - s_j) / (\sqrt2 \sigma))`. The
-    metric becomes smooth in the scores, and as sigma goes to 0 it becomes the metric itself,
-    where no scores tie. Unlike `LambdaRank`, the gradient is that of a function: `value`.
+    The score of a document is the mean of a normal variable, so that document i ranks above
+    document j with the probability :math:`\pi_{ij} = \Phi((s_i - s_j) / (\sqrt2 \sigma))`. The
+    expected metric is smooth in the scores. As sigma goes to 0, it converges to the metric, if no
+    scores tie. Unlike in `LambdaRank`, the gradient is the derivative of a function: 1 - `value`.
 
     Parameters
     ----------
     metric : str or Metric
         gap, ap, dcg or ndcg. A cut-off needs ``form="distribution"``.
     sigma : float
-        Standard deviation of a score, from 1e-9 on. Small values are true to the metric, large ones
-        let documents learn from ranks that are far away.
+        Standard deviation of a score, at least 1e-9. With small values the smooth metric is close
+        to the metric; with large values gradients reach documents at distant ranks.
     relative : bool
-        Take sigma in units of the standard deviation of the scores of the query (which counts as
-        0.01 where it is less), so that scores of any scale are smoothed alike. The gradient takes
-        it as constant. A fixed sigma grows sharper as training drives the scores apart; one above
-        about 0.3 that is relative stays blunt.
+        Whether sigma is in units of the standard deviation of the scores of the query (at least
+        0.01), so that scores of any scale are smoothed equally. The gradient treats this standard
+        deviation as a constant. Training increases the differences of scores. So a fixed sigma
+        approaches the metric in the course of training, and a relative sigma above about 0.3 does
+        not.
     form : {"moments", "distribution"}
-        What is taken of the rank of a document. "moments": its expectation in GAP and AP
-        (SoftGAP), its expectation and variance in DCG and nDCG; O(n^2) for n documents.
-        "distribution", for DCG and nDCG: all of it, by the recursion of the original SoftRank; with
-        any discount and cut-off, O(n^3).
+        How the rank of a document enters. "moments": by its expectation in GAP and AP (SoftGAP), by
+        expectation and variance in DCG and nDCG; O(n^2) time for n documents. "distribution", for
+        DCG and nDCG with any discount and cut-off: by its distribution, which the recursion of the
+        original SoftRank computes; O(n^3) time.
 
     Notes
     -----
@@ -58,23 +60,26 @@ class SoftRank(Objective):
        \frac1D \sum_j \frac{u_j + \sum_{i \ne j} \pi_{ij} \min(u_i, u_j)}
                            {1 + \sum_{i \ne j} \pi_{ij}},
 
-    a ratio of expectations rather than an expectation. The pivot itself counts once, without which
-    small sigma would not give GAP; the printed formula adds half of it twice.
+    a ratio of expectations, not an expectation. Document j itself counts once in numerator and
+    denominator, so that SoftGAP converges to GAP as sigma goes to 0. The formula in the paper adds
+    half of it twice.
 
-    The curvature belongs to a bound from above of the loss whose slopes along the
-    :math:`\pi_{ij}` are held fixed, as `LambdaRank` holds its deltas: each
-    :math:`-c \Phi(x)` is below :math:`-c \Phi(x_0) \log \Phi(x)` plus a constant, which is convex.
-    It is the sum over pairs of :math:`c \varphi(x) (x + \sqrt{x^2 + 4}) / (4 \sigma^2)`, x being
-    how far the pair stands in the right order, in units of :math:`\sqrt2 \sigma`; where variances
-    count, their own second derivative is added. So it is positive, Newton steps have the scale of
-    sigma, and boosting from constant scores by them alone gives scores in proportion to sigma and
-    the same ranking for any sigma: there sigma matters against the booster's own regularisation.
+    The curvature is that of an upper bound of the loss. Let c be the derivative of the value by
+    :math:`\pi_{ij}`, held fixed as `LambdaRank` holds its deltas. Then :math:`-c \Phi(x)` is at
+    most :math:`-c \Phi(x_0) \log \Phi(x)` plus a constant, which is convex. The curvature is the
+    sum over pairs of :math:`c \varphi(x) (x + \sqrt{x^2 + 4}) / (4 \sigma^2)`, where x is the
+    difference of the scores, positive in the right order, in units of :math:`\sqrt2 \sigma`. For
+    DCG and nDCG the second derivative of the variances is added. So the curvature is positive, and
+    Newton steps are proportional to sigma. Boosting with Newton steps from constant scores gives
+    the same ranking for any sigma; sigma only changes the relative strength of the booster's
+    regularisation.
 
-    The moments of DCG and nDCG make a series to second order: it may exceed 1 by some thousandths.
+    For DCG and nDCG, moments are a Taylor series of second order: the value may exceed 1 by a few
+    thousandths.
 
-    By moments, chances have errors of up to 4e-16. Where gradients are asked for in single
-    precision, as boosters do, the errors are up to 2e-7, or 2e-5 where the scores of a query span
-    hundreds of sigma. Sums over documents are double either way.
+    With "moments", probabilities have errors of up to 4e-16. For gradients in single precision, as
+    boosters need them, errors are up to 2e-7, or 2e-5 if the scores of a query span hundreds of
+    sigma. Sums over documents are always in double precision.
 
     References
     ----------
@@ -114,7 +119,7 @@ class SoftRank(Objective):
 
     @property
     def is_function(self) -> bool:
-        """Its gradient is that of `value`, unless sigma moves with the scores."""
+        """True unless sigma is relative: then the gradient is not the derivative of `value`."""
         return not self.relative
 
     def bind(
@@ -124,7 +129,7 @@ class SoftRank(Objective):
         *,
         max_grade: int | None = None,
     ) -> BoundSoftRank:
-        """The objective on judgments, with one weight per query."""
+        """The objective bound to judgments, with one weight per query."""
         return BoundSoftRank(self, judgments, weights, max_grade)
 
     def value(
@@ -135,7 +140,7 @@ class SoftRank(Objective):
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """The smooth metric, whose mean over queries training raises.
+        """The smooth metric: mean over queries, which training maximises.
 
         Parameters
         ----------
@@ -145,7 +150,7 @@ class SoftRank(Objective):
         Returns
         -------
         float
-            Mean over the queries with a relevant document; NaN if there is none.
+            Mean over the queries with a relevant document; NaN if there is no such query.
 
         Examples
         --------
@@ -161,7 +166,7 @@ class SoftRank(Objective):
 
 
 def _refusal(chosen: Metric, form: str) -> str | None:
-    """Why a metric has no such form, with what to do; else None."""
+    """Reason why SoftRank cannot train on a metric with a form, and the remedy; else None."""
     smooth = chosen.smooth
     if chosen.condensed:
         return "drop the training rows without a label instead of condensed=True."
@@ -172,7 +177,7 @@ def _refusal(chosen: Metric, form: str) -> str | None:
     if smooth is None:
         return "only gap, ap, dcg and ndcg have a smooth form. LambdaRank takes any metric."
     if smooth.pairs and form == "distribution":
-        return f'only dcg and ndcg have it, {chosen.first_name} has "moments".'
+        return f'only dcg and ndcg have this form; {chosen.first_name} has "moments".'
     if smooth.pairs and chosen.k is not None:
         return (
             "its cut-off has no smooth form: train on "
@@ -184,7 +189,7 @@ def _refusal(chosen: Metric, form: str) -> str | None:
 
 
 class BoundSoftRank(BoundFunction):
-    """SoftRank on one data set: gains, discounts, normalisers."""
+    """SoftRank bound to a data set: gains, discounts, normalisers."""
 
     needs: ClassVar[str] = "SoftRank needs"
     objective: SoftRank
@@ -202,7 +207,7 @@ class BoundSoftRank(BoundFunction):
         self.codes = judgments.codes
         tables = check.check_kind(f"{type(chosen).__name__}.tables()", plan.tables, QuadraticTables)
         gain = tables.gain
-        # by a power of two, which rounds nothing: gains fit single precision then
+        # gains are divided by a power of two, which is exact, so that they fit single precision
         unit = 2.0 ** np.floor(np.log2(gain.max())) if gain.any() else 1.0
         super().__init__(objective, judgments, weights, gain / unit)
         self.discount = tables.u
@@ -213,7 +218,7 @@ class BoundSoftRank(BoundFunction):
         self.empty = plan.empty
 
     def values(self, scores: np.ndarray, dtype: DTypeLike = np.float64) -> np.ndarray:
-        """Smooth value of each query; 0 without a relevant document. `dtype` is that of pairs."""
+        """Smooth value of each query; 0 without a relevant document. Pairs have dtype `dtype`."""
         check.check_finite_scores(scores, self.judgments.queries, self.needs)
         out: np.ndarray = np.empty(len(self.inverse), dtype)
         kernels, discount = self._form()
@@ -223,7 +228,7 @@ class BoundSoftRank(BoundFunction):
     def fill(
         self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
     ) -> None:
-        """Fill in 1 - value of each query that has one, and the derivatives."""
+        """Fill in 1 - value of each query with a relevant document, and the derivatives."""
         kernels, discount = self._form()
         out = SoftGradients(grad, hess, np.empty(len(self.inverse)))
         run_chunks(kernels.gradients, self.indptr, self._soft(scores), discount, out)
@@ -234,7 +239,7 @@ class BoundSoftRank(BoundFunction):
         return Soft(self.codes, scores, self.gain, self.inverse, self.weight, sigma, relative)
 
     def _form(self) -> tuple[ModuleType, float | np.ndarray | None]:
-        """The kernels of the form, and the discount as they take it."""
+        """The kernels of the form, and their argument for the discount."""
         if self.objective.form == "distribution":
             return softrank_ranks, self.discount
         return softrank, self.shift

@@ -1,4 +1,4 @@
-"""Regression on the gains of documents: pointwise, or centred by query."""
+"""Squared error between scores and gains of documents: pointwise, or centred by query."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank._kernels import listwise
 from skrank._kernels.listwise import Listwise, ListwiseGradients
-from skrank.objectives.base import BoundFunction, Objective
+from skrank.objectives._bound import BoundFunction
+from skrank.objectives.base import Objective
 
 
 @dataclass(frozen=True)
@@ -23,41 +24,42 @@ class SquaredError(Objective):
 
     .. math:: \frac12 \sum_i w_i \left(s_i - \frac{\text{gain}(y_i)}{\text{gain}(y_{max})}\right)^2
 
-    with the weight w of the document's query. Targets lie in [0, 1], on one scale for the
-    collection. Regression does well on small collections, alone and beside a ranking objective,
-    which it anchors: ``0.9 * LambdaRank("gap") + 0.1 * SquaredError()``.
+    with the weight w of the document's query. Targets are in [0, 1], with the same scale for all
+    queries of the collection. Regression does well on small collections, alone and in a mixture
+    with a ranking objective, whose scores it bounds: ``0.9 * LambdaRank("gap") + 0.1 *
+    SquaredError()``.
 
-    Centred by query, each difference is taken less the mean of those of its query, so that only
-    the distances inside a query are fitted, which is all that a ranking needs: how high the
-    documents of a query are on the whole is left to itself. CatBoost calls this loss QueryRMSE.
+    If it is centred by query, the mean of the differences s - gain of the query is subtracted from
+    each difference. So only the distances inside a query are fitted, which determine the ranking,
+    and the mean score of a query is free. CatBoost calls this loss QueryRMSE.
 
     Parameters
     ----------
     gain : {"exp2", "linear"}, sequence or mapping
         Gain of a document of each label, as in `skrank.metrics.DCG`. Documents that were not
-        judged are worth what label 0 is.
+        judged have the gain of label 0.
     max_grade : int, optional
-        Highest grade of the collection, which has the target 1; gains that are listed have their
-        highest in its place. Default: the highest label of the training data.
+        Highest grade of the collection, which has the target 1. If `gain` is a sequence or mapping,
+        its highest gain has the target 1. Default: the highest label of the training data.
     centered : bool
         Centre the differences of score and target by query.
 
     Raises
     ------
     ValueError
-        If gains fall as labels rise or are all 0. In training: if a label has no gain or is above
-        `max_grade`, or a score is not finite.
+        If gains fall as labels rise, or all gains are 0. In training: if a label has no gain or is
+        above `max_grade`, or a score is not finite.
 
     Notes
     -----
-    Every document counts the same, as far as the weights of queries go, so that long queries have
-    more to say than short ones. Scores are pulled to [0, 1], or to distances of at most 1, whereas
-    ranking objectives drive them apart: the smaller its share in a mixture, the later it holds
-    them.
+    Every document counts the same, times the weight of its query. So long queries have more
+    influence than short queries. The loss pulls scores to [0, 1], or to distances of at most 1,
+    whereas ranking objectives increase the distances of scores without bound. The smaller its
+    weight in a mixture, the larger the distances at which both are in balance.
 
-    The curvature is 1 per document (XGBoost is given twice that, as for any objective of skrank);
-    1 - 1 / n centred by query, n being the number of documents, so that a query of one document
-    says nothing.
+    The curvature is 1 per document (XGBoost gets twice that, as for any objective of skrank).
+    Centred by query, it is 1 - 1 / n for a query of n documents: a query of one document has no
+    effect.
 
     References
     ----------
@@ -89,11 +91,11 @@ class SquaredError(Objective):
 
     @property
     def is_function(self) -> bool:
-        """Its gradient is that of the squared error."""
+        """True: the loss function is the squared error."""
         return True
 
     def targets(self, labels: np.ndarray, max_grade: int) -> np.ndarray:
-        """What the score of a document of each label should be, in [0, 1]."""
+        """Target for the score of a document of each label, in [0, 1]."""
         gains = gain_per_code(self.gain, labels)
         if not isinstance(self.gain, str):
             return gains / _listed(self.gain)[-1]
@@ -107,7 +109,7 @@ class SquaredError(Objective):
         *,
         max_grade: int | None = None,
     ) -> BoundSquaredError:
-        """The objective on judgments, with one weight per query."""
+        """The objective bound to judgments, with one weight per query."""
         top = self.max_grade or max_grade or judgments.max_grade
         return BoundSquaredError(self, judgments, weights, self.targets(judgments.labels, top))
 
@@ -118,7 +120,7 @@ def _listed(gain: Any) -> list[float]:
 
 
 class BoundSquaredError(BoundFunction):
-    """Squared error on one data set: gains on the scale of targets, weights of queries."""
+    """Squared error bound to a data set: targets by code, weights by query."""
 
     objective: SquaredError
 

@@ -1,4 +1,4 @@
-"""Unbiased LambdaMART: pairs of a clicked and another document, weighed by where they stood."""
+"""Unbiased LambdaMART: pairs of a clicked and another document, weighted by their positions."""
 
 from __future__ import annotations
 
@@ -17,46 +17,48 @@ from skrank._kernels.arguments import Gradients, PairOptions, Scored
 from skrank._kernels.debiased import Clicks
 from skrank._kernels.quadratic import QuadraticSwaps
 from skrank._kernels.quadratic_lambdas import lambdas
-from skrank.objectives._pairs import PairObjective, PairRounds
+from skrank.objectives._blocks import blocks
 from skrank.objectives._positions import (
     BoundPositionObjective,
     PositionBias,
     PositionObjective,
     Shown,
 )
-from skrank.objectives.base import blocks
+from skrank.objectives.lambdarank import PairObjective, PairRounds
 
-_UNSEEN = 1e-16  # a ratio, or a cost, that is no more than this says nothing
+_UNSEEN = 1e-16  # ratios and costs up to this count as unknown
 
 
 @dataclass(frozen=True)
 class UnbiasedLambdaRank(PairObjective, PositionObjective):
     r"""LambdaRank for clicks, whose probability depends on the position of the document.
 
-    With t+ the chance of a click at a position and t- that of none, both as ratios to those at the
-    first position, a pair of a clicked document i and another one j weighs
+    t+ of a position is the probability of a click there, divided by that at the first position; t-
+    is the same ratio for the probability of no click. A pair of a clicked document i and a document
+    j that was not clicked has the weight
 
     .. math:: \frac{|\Delta_{ij}|}{t^+_i t^-_j}
 
-    instead of LambdaRank's :math:`|\Delta_{ij}|`. After each round t+ of a position is the mean
-    cost of the pairs of the documents clicked there, each divided by its :math:`t^-_j`, over that
-    at the first position, to the power :math:`1 / (1 + \text{bias\_norm})`; t- likewise.
+    instead of LambdaRank's :math:`|\Delta_{ij}|`. After each round, t+ is estimated as follows. The
+    LambdaRank loss of each pair is divided by its :math:`t^-_j` and added to the position of its
+    clicked document. The mean per document shown at a position is divided by that at the first
+    position, and raised to the power :math:`1 / (1 + \text{bias\_norm})`. t- is estimated likewise.
 
     Parameters
     ----------
     metric : str or Metric
-        A metric that is a sum over documents and pairs: ndcg, dcg, ap, gap, precision, ... Not a
-        metric of a user who stops, such as err and rr: `skrank.AdditivePositionBias` takes any.
+        A metric of the quadratic family: ndcg, dcg, ap, gap, precision, ... Cascade metrics such as
+        err and rr are refused; `skrank.AdditivePositionBias` takes any metric.
     bias_norm : float
-        Regularisation of the ratios, at least 0; the higher, the nearer they are to 1. XGBoost
-        calls it ``lambdarank_bias_norm`` and takes 1.
+        Regularisation of the ratios, at least 0; the higher, the nearer the ratios are to 1.
+        XGBoost calls it ``lambdarank_bias_norm``, with the default 1.
     max_position : int, optional
-        Positions below are taken for this one. Default: each has ratios of its own.
+        Larger positions share the ratios of this one. Default: each position has its own ratios.
     norm : bool
-        As in `LambdaRank`, but off by default: the paper has no such norms, and costs that are
-        divided by the distance of the scores say less about positions.
+        As in `LambdaRank`, but False by default, as the paper does not normalise, and losses that
+        are divided by the distance of the scores depend less on positions.
     pairs : {"all"}
-        Neighbours alone would say little about positions.
+        Unlike `LambdaRank`, "adjacent" is not available.
     sigmoid, truncation_level, score_norm, sum_norm, perturbations, temperature, tie_order
         See `LambdaRank`.
     random_state
@@ -69,14 +71,15 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
     the order of the rows inside their query: sort the rows of a query as they were shown. The
     lowest is the first position.
 
-    Boosters do not report when a training begins. The ratios belong to the data set that is trained
-    on, and start at 1 in a round where all documents of each query tie. A second training on the
+    Boosters do not report when a training begins. The ratios belong to the training data set, and
+    are reset to 1 in a round in which all documents of each query tie. A second training on the
     same data set that begins with other scores continues with the ratios of the first.
 
-    XGBoost's ``rank:ndcg`` with ``lambdarank_unbiased=True`` differs in two ways. The cost of a
-    pair there is ``log(1 + exp(s_i - s_j))``, which rises as the pair comes right; here, and in the
-    paper, it is ``log(1 + exp(s_j - s_i))``. And costs are summed, not averaged over the documents
-    shown at a position, so that one which only long lists reach seems unpopular.
+    XGBoost's ``rank:ndcg`` with ``lambdarank_unbiased=True`` differs in two ways. Its loss of a
+    pair is ``log(1 + exp(s_i - s_j))``, which is high for pairs in the right order; here, and in
+    the paper, it is ``log(1 + exp(s_j - s_i))``. And XGBoost sums losses, whereas skrank averages
+    them over the documents shown at a position. Sums are low for positions that only long lists
+    have.
 
     References
     ----------
@@ -87,18 +90,18 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
     --------
     >>> import skrank
     >>> unbiased = skrank.UnbiasedLambdaRank("ndcg")
-    >>> grad, hess = unbiased([1, 0, 0], [0.0, 0.0, 0.0])  # the first round: no ratio is known
+    >>> grad, hess = unbiased([1, 0, 0], [0.0, 0.0, 0.0])  # the first round: all ratios are 1
     >>> bool(grad[0] < 0)
     True
     """
 
     name = "unbiased_lambdarank"
     takes_positions: ClassVar[bool] = True
-    by_query = False  # all learn from each other's clicks
+    by_query = False  # ratios are learned from all queries
     _: KW_ONLY
     norm: bool = False
     bias_norm: float = number(0.0, 0, 1e6)
-    max_position: int | None = count(None, "the deepest one")
+    max_position: int | None = count(None, "the largest position")
     pairs: str = choice("all", ("all",))
 
     def bind(
@@ -109,7 +112,7 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
         max_grade: int | None = None,
         positions: ArrayLike | None = None,
     ) -> BoundUnbiasedLambdaRank:
-        """The objective on judgments, with one weight per query and one position per row."""
+        """The objective bound to judgments, with one weight per query and one position per row."""
         shown = Shown(judgments.queries, positions, self.max_position)
         bias = PositionBias(shown.values, clicked=1.0, skipped=1.0)
         parts = []
@@ -127,7 +130,7 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
 
 
 class _Rounds(PairRounds):
-    """Rounds on a block of queries: gradients by the ratios of positions, and costs of pairs."""
+    """Rounds on a block of queries: gradients with the ratios of positions, and costs of pairs."""
 
     def __init__(
         self,
@@ -145,7 +148,7 @@ class _Rounds(PairRounds):
 
     def fill(self, lists: Scored, pairs: PairOptions, out: Gradients) -> None:
         """Fill in the gradients from all pairs, and add up the costs by position."""
-        real = out.grad.dtype  # as pairs have
+        real = out.grad.dtype  # dtype of pairs
         factors = [_inverse(one).astype(real)[self.shown] for one in self.bias.estimates.values()]
         costs = np.empty((2, len(lists.scores)), real)
         clicks, tables = Clicks(*factors, *costs), self.kernels.form
@@ -155,7 +158,7 @@ class _Rounds(PairRounds):
 
 
 class BoundUnbiasedLambdaRank(BoundPositionObjective):
-    """LambdaRank on the blocks of one data set, and the ratios of its positions."""
+    """LambdaRank bound to the blocks of a data set, and the ratios of its positions."""
 
     def __init__(
         self,
@@ -174,13 +177,13 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective):
             self.mass += np.bincount(shown.codes[rows], worth, len(self.mass))
 
     def restart(self) -> None:
-        """All positions alike."""
+        """Set all ratios to 1."""
         for ratios in self.position_bias.estimates.values():
             ratios[:] = 1.0
 
     def step(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Fill `grad` and `hess` by the ratios, and take new ones from the costs."""
-        self.round = self.round  # an interrupted round is begun anew by all blocks
+        """Fill `grad` and `hess` with the current ratios, and update the ratios from the costs."""
+        self.round = self.round  # after an interrupted round, all blocks repeat it
         costs = np.zeros((2, len(self.mass)))
         for rows, rounds in self.parts:
             rounds.costs[:] = 0
@@ -190,12 +193,12 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective):
             self._learn(ratios, cost)
 
     def _learn(self, ratios: np.ndarray, costs: np.ndarray) -> None:
-        """New ratios from the costs of positions; the old ones where costs are none or endless."""
+        """Update ratios from the costs of positions, unless costs are infinite or first is 0."""
         means = np.divide(costs, self.mass, out=np.zeros_like(costs), where=self.mass > 0)
         if means[0] > _UNSEEN and np.isfinite(means).all():
             ratios[:] = (means / means[0]) ** (1 / (1 + self.bias_norm))
 
 
 def _inverse(ratios: np.ndarray) -> np.ndarray:
-    """1 / t; 1 where nothing was seen, and no pair will ask."""
+    """1 / t; 1 for unknown t, at whose positions no pair counts."""
     return np.divide(1.0, ratios, out=np.ones_like(ratios), where=ratios > _UNSEEN)

@@ -98,7 +98,7 @@ class CampaignDisplay(PlainDisplay):
         Raises
         ------
         ValueError
-            If no query is labelled yet.
+            If no query of the campaign is labelled yet.
         """
         progress = campaign.progress(confidence, estimator=estimator, anytime=anytime)
         names = campaign.names

@@ -20,7 +20,7 @@ from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Options, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
-from skrank.objectives._as_objective import metric_of
+from skrank.objectives.base import metric_of
 from skrank.rankers._rows import Part
 
 if TYPE_CHECKING:

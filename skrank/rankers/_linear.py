@@ -20,7 +20,7 @@ from skrank._typing import RandomState, Table
 from skrank.dask._scorer import head_of, predict_collection
 from skrank.metrics import Metric
 from skrank.objectives import Objective
-from skrank.objectives._as_objective import metric_of, metric_or_objective
+from skrank.objectives.base import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
 from skrank.rankers._feature_map import FeatureMap
 from skrank.rankers._fit import VALIDATION, Fit, Validator

@@ -12,7 +12,7 @@ from skrank._engine.ranking import Ranking
 from skrank._typing import Options
 from skrank.metrics import Metric
 from skrank.objectives import Objective
-from skrank.objectives.base import BoundLoss, BoundObjective
+from skrank.objectives._bound import BoundLoss, BoundObjective
 from skrank.rankers._linear_features import ScaledFeatures, bytes_of
 
 # Single precision is enough for the gradient of a smooth mean over queries, and kernels are many

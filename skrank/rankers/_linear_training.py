@@ -14,8 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skrank._engine.plan import average
 from skrank.metrics import Metric, Mixture
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
-from skrank.objectives._as_objective import metric_of, metric_or_objective
-from skrank.objectives.mixture import ObjectiveMixture
+from skrank.objectives.base import ObjectiveMixture, metric_of, metric_or_objective
 from skrank.rankers._linear_features import PartMap, sum_arrays
 from skrank.rankers._linear_rows import LinearRows
 

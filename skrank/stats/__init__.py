@@ -1,7 +1,7 @@
 """Statistics of arrays of queries x systems: tests, intervals, effect sizes and correlations.
 
-A query on which a system has no value (NaN) is dropped for the pairs of that system and counted in
-the result. Whatever is random is fixed by `random_state`, which is 0 unless given.
+Comparisons of a system leave out the queries on which that system has no value (NaN), and results
+report their number as `n_dropped`. `random_state` seeds all random draws; its default is 0.
 """
 
 from skrank.stats.agreement import cohen_kappa as cohen_kappa

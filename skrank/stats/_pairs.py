@@ -1,4 +1,4 @@
-"""Pairs of systems and their differences by query, in blocks that share their queries."""
+"""Score differences of pairs of systems, in blocks of pairs compared on the same queries."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank.stats._moments import ROUNDING, Weights
 
-# (values by row and query, weights) -> numbers by row
+# (values of shape (n_rows, n_queries), weights) -> arrays of shape (n_rows,), or numbers
 Measure = Callable[[np.ndarray, Weights], tuple[np.ndarray | float, ...]]
 
 
 class Block(NamedTuple):
-    """Differences of pairs that share their queries.
+    """Differences of pairs of systems that are compared on the same queries.
 
     Attributes
     ----------
     pairs : int64 ndarray of shape (n_block,)
-        Numbers of the pairs.
+        Rows of the pairs in `SystemPairs.index`.
     kept : bool ndarray of shape (n_all_queries,)
-        Queries with a value for both systems.
+        True for queries with a value for both systems.
     z : ndarray of shape (n_block, n_queries)
-        Differences on these.
+        Score of the first system minus that of the second, on the kept queries.
     weights : ndarray of shape (n_queries,) or None
-        Weights of these; None: all the same.
+        Weights of the kept queries; None: equal weights.
     """
 
     pairs: np.ndarray
@@ -39,7 +39,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PairResult:
-    """Pairs of systems that were compared, and on which queries."""
+    """Fields that the results of all tests of pairs have in common."""
 
     pairs: np.ndarray
     difference: np.ndarray
@@ -55,19 +55,20 @@ class SystemPairs:
     scores : array-like of shape (n_queries, n_systems)
         NaN = no value.
     pairs : int or array-like of shape (n_pairs, 2), optional
-        Columns to compare; an int stands for every other column with this one. Default: all pairs.
+        Columns to compare; an int c compares every other column with column c. Default: all pairs.
     nan : {"drop", "raise"}
     weights : array-like of shape (n_queries,), optional
-        Weight of each query; a query of weight 0 has no value for any system.
+        Weight of each query; queries of weight 0 are dropped.
     grid : bool
-        Round differences to multiples of what is negligible, so that equal ones are exactly equal.
+        Round differences to multiples of `ROUNDING` times the largest score, so that differences
+        that are equal up to rounding tie exactly.
 
     Attributes
     ----------
     index : int64 ndarray of shape (n_pairs, 2)
-        Systems of each pair, in all pairs the first < second.
+        Columns of each pair, first < second if `pairs` is None.
     n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
-        Queries with a value for both, and the others.
+        Numbers of queries with a value for both systems, and of other queries.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class SystemPairs:
         sizes = np.abs(self._scores).max(axis=1, where=present, initial=0)
         self._negligible = ROUNDING * sizes[self.index].max(axis=1)
         self._grid = grid
-        # systems with values on the same queries share a mask; mostly all systems share one
+        # distinct masks of the queries with a value: usually a single mask, shared by all systems
         self._masks, self._pattern = unique_rows(present)
         counts = self._masks.astype(np.int64)
         self.n_queries = (counts @ counts.T)[tuple(self._pattern[self.index].T)]
@@ -100,7 +101,7 @@ class SystemPairs:
             a, b = self.index[few[0]]
             raise ValueError(
                 f"systems {a} and {b} both have a value on {self.n_queries[few[0]]} query(s): a "
-                "comparison needs at least 2. Leave out one of them, or fill in its NaNs."
+                "comparison needs at least 2. Leave out one of these systems, or fill in its NaNs."
             )
 
     def __len__(self) -> int:
@@ -112,13 +113,14 @@ class SystemPairs:
         return {"pairs": self.index, "n_queries": self.n_queries, "n_dropped": self.n_dropped}
 
     def blocks(self, width: int = 256) -> Iterator[Block]:
-        """The differences of at most `width` pairs at a time.
+        """Yield the differences of at most `width` pairs at a time.
 
-        Differences that are only rounding come as exact zeros, constant rows as exactly constant.
+        Differences that are 0 up to rounding are exactly 0, and rows that are constant up to
+        rounding are exactly constant.
         """
         first, second = self.index.T
         codes = self._pattern[self.index] @ [len(self._masks), 1]
-        for code in np.unique(codes):  # pairs that have the same queries in common
+        for code in np.unique(codes):  # one code per pair of masks
             a, b = divmod(code, len(self._masks))
             kept, members = self._masks[a] & self._masks[b], np.flatnonzero(codes == code)
             scores = self._scores[:, kept]
@@ -126,11 +128,11 @@ class SystemPairs:
             for start in range(0, len(members), width):
                 chosen = members[start : start + width]
                 z = scores[first[chosen]] - scores[second[chosen]]
-                z = _without_rounding(z, self._negligible[chosen, None], self._grid)
+                z = _without_rounding(z, self._negligible[chosen, None], grid=self._grid)
                 yield Block(chosen, kept, z, weights)
 
     def measure(self, function: Measure, n_values: int, width: int = 256) -> np.ndarray:
-        """`n_values` numbers per pair, of shape (n_values, n_pairs), from `function` of blocks."""
+        """Values of `function`, which returns `n_values` per pair; shape (n_values, n_pairs)."""
         out = np.empty((n_values, len(self)))
         for block in self.blocks(width):
             for row, values in zip(out, function(block.z, block.weights), strict=True):
@@ -139,14 +141,14 @@ class SystemPairs:
 
 
 def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows, and the number of the one that each row equals; numpy.unique would sort."""
-    numbers: dict[bytes, int] = {}
-    codes = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows])
+    """Distinct rows in the order of their first occurrence, and the index of each row in them."""
+    index: dict[bytes, int] = {}
+    codes = np.array([index.setdefault(row.tobytes(), len(index)) for row in rows])
     return rows[np.unique(codes, return_index=True)[1]], codes
 
 
-def _without_rounding(z: np.ndarray, negligible: np.ndarray, grid: bool) -> np.ndarray:
-    """Differences of which negligible ones are 0, and rows that hardly vary are constant."""
+def _without_rounding(z: np.ndarray, negligible: np.ndarray, *, grid: bool) -> np.ndarray:
+    """Set negligible differences to 0, and rows of negligible range to their first value."""
     z[np.abs(z) <= negligible] = 0
     constant = np.ptp(z, axis=1) <= negligible[:, 0]
     z[constant] = z[constant, :1]

@@ -1,4 +1,4 @@
-"""Resamples of queries and of signs: all of them where they are few, else seeded random ones."""
+"""Resamples of queries and of signs: all possible resamples if they are few, else random ones."""
 
 from __future__ import annotations
 
@@ -12,38 +12,36 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from skrank.stats._moments import ROUNDING, Weights, moments, ratio, variance_shares
 
-# A block of resamples x queries has at most so many numbers (8 MB, which fit into the cache of a
-# processor) and so many resamples.
-_CELLS = 2**20
-_ROWS = 1024
+_CELLS = 2**20  # most numbers in a block of resamples x queries: 8 MB, for the processor's cache
+_ROWS = 1024  # most resamples in a block
 
 
-_libraries = functools.cache(ThreadpoolController)  # looking through them takes ten milliseconds
+_libraries = functools.cache(ThreadpoolController)  # finding the BLAS libraries takes 10 ms
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Keep matrix products to one thread.
+    """Limit BLAS to one thread.
 
-    They are many and small: two threads that wait for each other gain nothing, and lose a factor
-    of ten or more where other processes keep the cores busy.
+    The matrix products here are many and small: threads do not speed them up, and make them ten or
+    more times slower where other processes keep the cores busy.
     """
     return _libraries().limit(limits=1, user_api="blas")
 
 
 def blocks(n_queries: int, n_resamples: int) -> Iterator[int]:
-    """Numbers of resamples to draw at a time."""
+    """Number of resamples of each block."""
     rows = max(1, min(_ROWS, _CELLS // n_queries))
     for start in range(0, n_resamples, rows):
         yield min(rows, n_resamples - start)
 
 
 def visits_all(n_queries: int, n_resamples: int) -> bool:
-    """True if all n_queries**n_queries draws are visited, as they are at most `n_resamples`."""
+    """True if there are at most `n_resamples` draws: ``n_queries**n_queries <= n_resamples``."""
     return n_queries * math.log(n_queries) <= math.log(n_resamples) + 1e-9
 
 
 def query_draws(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Queries drawn with replacement, as numbers in blocks of shape (resamples, queries)."""
+    """Indices of queries drawn with replacement, in blocks of shape (n_draws, n_queries)."""
     if visits_all(n_queries, n_resamples):
         yield np.indices((n_queries,) * n_queries).reshape(n_queries, -1).T
         return
@@ -53,37 +51,37 @@ def query_draws(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndar
 
 
 def sums_by_query(draws: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
-    """How often each draw (row) has each query (column), or the sum of its values there.
+    """Sums ``out[d, q]`` of ``values[i]`` over all positions i with ``draws[d, i] == q``.
 
     Parameters
     ----------
     draws : int ndarray of shape (n_draws, n_queries)
-        Numbers of the queries that are drawn.
+        Indices of the drawn queries.
     values : ndarray of shape (n_queries,), optional
-        Value of each position of a draw. Default: 1.
+        Value of each position of a draw. Default: 1, so that the sums are counts.
     """
-    places = draws + np.arange(len(draws))[:, None] * draws.shape[1]
+    cells = draws + np.arange(len(draws))[:, None] * draws.shape[1]
     repeated = None if values is None else np.broadcast_to(values, draws.shape).ravel()
-    sums = np.bincount(places.ravel(), weights=repeated, minlength=draws.size)
+    sums = np.bincount(cells.ravel(), weights=repeated, minlength=draws.size)
     return sums.reshape(draws.shape).astype(np.float64)
 
 
 def query_counts(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """How often each query is drawn with replacement, in blocks of shape (resamples, queries)."""
+    """Counts of the queries drawn with replacement, in blocks of shape (n_draws, n_queries)."""
     return map(sums_by_query, query_draws(n_queries, n_resamples, seed))
 
 
 def every_flip(n_queries: int) -> np.ndarray:
-    """All changes of signs, 1 where a query changes its sign, of shape (n_changes, n_queries).
+    """All sign flips, of shape (2**(n_queries - 1), n_queries): 1 where a query changes its sign.
 
-    The last query keeps its sign, as a change of all signs changes the size of no sum.
+    The last query keeps its sign, because flipping all signs leaves absolute sums unchanged.
     """
-    numbers = np.arange(2 ** (n_queries - 1))[:, None]
-    return ((numbers >> np.arange(n_queries)) & 1).astype(np.float64)
+    bits = np.arange(2 ** (n_queries - 1))[:, None]
+    return ((bits >> np.arange(n_queries)) & 1).astype(np.float64)
 
 
 def sign_flips(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Random changes of signs, 1 where a query changes its sign, in blocks of resamples."""
+    """Random sign flips, in blocks of shape (n_flips, n_queries): 1 where a sign changes."""
     random = np.random.default_rng(seed)
     for rows in blocks(n_queries, n_resamples):
         packed = random.integers(256, size=(rows, -(-n_queries // 8)), dtype=np.uint8)
@@ -93,9 +91,9 @@ def sign_flips(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarr
 def resampled_moments(
     z: np.ndarray, weights: Weights, n_resamples: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and squared standard error of each row in each draw, of shape (rows, draws).
+    """Mean and squared standard error of each row in each draw, of shape (n_rows, n_draws).
 
-    Where a draw varies by no more than rounding, its error is exactly 0.
+    The error of a draw that is constant up to rounding is exactly 0.
     """
     means, errors = [], []
     with one_thread():
@@ -141,7 +139,6 @@ def centred_draws(
     Parameters
     ----------
     z : ndarray of shape (n_pairs, n_queries)
-        Differences.
     weights : ndarray of shape (n_queries,) or None
     n_resamples, seed : int
 
@@ -150,10 +147,10 @@ def centred_draws(
     observed : ndarray of shape (n_pairs,)
         t of `z`.
     squares : ndarray of shape (n_pairs, n_draws)
-        The square of t of each resample of ``z - mean(z)``: where that is constant, 0 or infinite,
-        as its mean is.
+        Squared t of each resample of ``z - mean(z)``. A constant resample has 0 if its mean is 0,
+        and infinity otherwise.
     means : ndarray of shape (n_pairs, n_draws)
-        Its mean.
+        Mean of each resample of ``z - mean(z)``.
     """
     mean, _ = moments(z, weights)
     t = ratio(mean, standard_error(z, weights, mean))
@@ -165,9 +162,9 @@ def centred_draws(
 
 
 def centred(z: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """``z - mean`` by row, where what is only rounding is exactly 0.
+    """``z - mean`` of each row, with rounding errors set to 0.
 
-    Otherwise a resample of zeros could look like a constant difference, of infinite t.
+    Otherwise a resample of rounding errors could be constant and not 0, so that t is infinite.
     """
     shifted = z - mean[:, None]
     shifted[np.abs(shifted) <= ROUNDING * np.abs(z).max(axis=1, keepdims=True)] = 0

@@ -1,4 +1,4 @@
-"""How much do assessors agree, beyond chance."""
+"""Agreement of assessors beyond chance."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ def cohen_kappa(x: ArrayLike, y: ArrayLike, *, weights: str | None = None) -> fl
     Parameters
     ----------
     x, y : array-like of shape (n_documents,)
-        Labels of the same documents; NaN = not judged. Documents that only one has judged are left
-        out.
+        Labels of the same documents; NaN = not judged. Documents that only one assessor has judged
+        are left out.
     weights : {None, "linear", "quadratic"}
-        What a disagreement costs: the same for all, or by the difference of the grades as they are
-        ranked among those given, or by its square.
+        Cost of a disagreement: 1, or the difference of the labels' ranks among the distinct labels,
+        or the square of this difference. Labels 0, 1, 3 have the ranks 0, 1, 2.
 
     Returns
     -------
     float
-        At most 1; 0 for agreement by chance. NaN where both give one and the same label throughout,
-        so that chance agrees, too.
+        At most 1; 0 for agreement by chance. NaN (0 / 0) if both give all documents the same label.
 
     References
     ----------
@@ -48,7 +47,7 @@ def cohen_kappa(x: ArrayLike, y: ArrayLike, *, weights: str | None = None) -> fl
     labels = np.stack(check.check_ratings(x, y), axis=1)
     first, second = labels[~np.isnan(labels).any(axis=1)].T
     if not len(first):
-        raise ValueError("x and y have no document in common that both have judged.")
+        raise ValueError("x and y have no document that both assessors have judged.")
     grades, codes = np.unique([first, second], return_inverse=True)
     if len(grades) == 1:
         return float("nan")
@@ -65,11 +64,11 @@ def fleiss_kappa(labels: ArrayLike) -> float:
     Returns
     -------
     float
-        At most 1; 0 for agreement by chance. NaN where there is one label throughout.
+        At most 1; 0 for agreement by chance. NaN (0 / 0) if all labels are equal.
 
     See Also
     --------
-    krippendorff_alpha : for missing labels, and for grades that are more or less alike.
+    krippendorff_alpha : for missing labels, and for costs that depend on the difference of labels.
 
     References
     ----------
@@ -91,7 +90,7 @@ def fleiss_kappa(labels: ArrayLike) -> float:
         )
     n_assessors = table.shape[1]
     if n_assessors < 2:
-        raise ValueError("labels has one column: agreement takes two assessors or more.")
+        raise ValueError("labels has one column: agreement needs two assessors or more.")
     counts = _counts(table)
     observed = ((counts**2).sum() / len(table) - n_assessors) / (n_assessors * (n_assessors - 1))
     expected = ((counts.sum(axis=0) / counts.sum()) ** 2).sum()
@@ -104,21 +103,21 @@ def krippendorff_alpha(labels: ArrayLike, *, level: str = "nominal") -> float:
     Parameters
     ----------
     labels : array-like of shape (n_documents, n_assessors)
-        NaN = not judged. Documents that fewer than two have judged do not count.
+        NaN = not judged. Documents judged by fewer than two assessors are left out.
     level : {"nominal", "ordinal", "interval", "ratio"}
-        What a disagreement costs: the same for all labels, or by how many labels lie between, by
-        the squared difference, or by the squared difference relative to the sum. Grades of
-        relevance are "ordinal".
+        Cost of labels a and b: "nominal": 1 if they differ. "ordinal": the square of the number of
+        labels given that lie between them, labels a and b counting half. "interval":
+        ``(a - b)**2``. "ratio": ``((a - b) / (a + b))**2``. Grades of relevance are "ordinal".
 
     Returns
     -------
     float
-        At most 1; 0 for agreement by chance. NaN where there is one label throughout.
+        At most 1; 0 for agreement by chance. NaN (0 / 0) if all labels are equal.
 
     Raises
     ------
     ValueError
-        If no document has been judged by two, or a label is negative at level "ratio".
+        If no document has two labels, or a label is negative with level "ratio".
 
     References
     ----------
@@ -141,7 +140,7 @@ def krippendorff_alpha(labels: ArrayLike, *, level: str = "nominal") -> float:
         raise ValueError(f"label {grades[0]:g} is negative: level='ratio' needs a scale from 0.")
     counts = _counts(table)
     judged = counts.sum(axis=1)
-    # a document of m labels has m (m - 1) pairs, each of which counts 1 / (m - 1)
+    # a document with m labels has m (m - 1) ordered pairs of labels, of weight 1 / (m - 1) each
     share = counts / (judged - 1)[:, None]
     together = share.T @ counts - np.diag(share.sum(axis=0))
     total = counts.sum(axis=0)
@@ -157,10 +156,10 @@ def _counts(table: np.ndarray) -> np.ndarray:
 
 
 def _distances(grades: np.ndarray, total: np.ndarray, level: str) -> np.ndarray:
-    """Squared distances of labels, given how often each occurs."""
+    """Costs of pairs of labels; `total` is the number of times that each label was given."""
     if level == "nominal":
         return 1.0 - np.eye(len(grades))
-    if level == "ordinal":  # how many labels lie between both, these two counted by half
+    if level == "ordinal":
         middle = np.cumsum(total) - total / 2
         return np.subtract.outer(middle, middle) ** 2
     difference = np.subtract.outer(grades, grades) ** 2

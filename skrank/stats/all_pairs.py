@@ -1,4 +1,4 @@
-"""Test many pairs of systems at once against the largest t among them."""
+"""Tests of many pairs of systems at once, by the largest t of all pairs, and adjusted p-values."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from skrank.stats import _resampling
 from skrank.stats._moments import EQUAL, ROUNDING, Weights, effective_size, moments, ratio
 from skrank.stats._pairs import Block, PairResult, SystemPairs
 
-_CELLS = 2**21  # of a block of resamples x pairs that are tested one by one
-_CACHED = 2**18  # of a block of resamples x pairs, which then stays in the cache of a processor
-_POOLED = 0.5  # share of the median variance of all pairs in the variance of each pair
+_CELLS = 2**21  # most numbers in a block of resamples x pairs with adjust=False
+_CACHED = 2**18  # most numbers in a chunk of resamples x pairs: 2 MB, for the processor's cache
+_POOLED = 0.5  # pooled variance = (1 - _POOLED) * variance of the pair + _POOLED * median variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,20 +34,21 @@ class MaxT(PairResult):
     difference : ndarray of shape (n_pairs,)
         Mean score of the first system minus that of the second.
     statistic : ndarray of shape (n_pairs,)
-        The difference over its standard error, whose variance is half that of the pair and half
-        the median of all pairs. For one pair, and with ``adjust=False``, this is Student's t.
+        The difference over the root of its pooled variance, which is the mean of the variance of
+        the pair and the median variance of all pairs. For one pair, and with ``adjust=False``, the
+        statistic is Student's t.
     p_value : ndarray of shape (n_pairs,)
-        The chance that any of the pairs is below alpha without a difference is alpha; with
-        ``adjust=False``, that chance for each pair.
+        Adjusted: with probability alpha, any pair of equal true means has a p-value below alpha.
+        With ``adjust=False``, this holds for each pair by itself.
     low, high : ndarray of shape (n_pairs,)
-        Simultaneous confidence intervals: all of them hold together with a chance of 1 - alpha, and
-        those exclude 0 whose p-value is below alpha. Infinite where queries are so few that no
-        p-value is below alpha.
+        Simultaneous confidence intervals: with probability 1 - alpha, all intervals contain the
+        true differences. An interval excludes 0 if the p-value is below alpha. Intervals are
+        infinite if queries are too few for a p-value below alpha.
     alpha : float
     critical_t : float, or ndarray of shape (n_pairs,) with ``adjust=False``
-        Size of the statistic beyond which a pair is significant at `alpha`.
+        A pair is significant at `alpha` if the absolute statistic exceeds this value.
     n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
-        Queries on which both systems have a value, and the others.
+        Numbers of queries with a value for both systems, and of other queries.
     """
 
     statistic: np.ndarray
@@ -69,23 +70,23 @@ def max_t(
     weights: ArrayLike | None = None,
     random_state: check.RandomState = 0,
 ) -> MaxT:
-    """Test pairs of systems at once against the largest t among them.
+    """Test pairs of systems at once, by the distribution of the largest t of all pairs.
 
-    The t of a pair is compared with the largest t of any pair in resamples without differences.
-    Half of the resamples change the signs of the differences on random queries. The other half draw
-    queries with replacement, from the differences of each pair less their mean.
+    The t of a pair is compared with the largest t of all pairs in resamples in which no systems
+    differ. Half of the resamples change the signs of the differences on random queries. The other
+    half draw queries with replacement, from the differences of each pair minus their mean.
 
     Parameters
     ----------
     scores : array-like of shape (n_queries, n_systems)
     adjust : bool
-        True: p-values and intervals of all pairs together. False: of each pair by itself, against
-        its own t in the resamples and with its own variance.
+        True: p-values and intervals hold for all pairs together. False: they hold for each pair by
+        itself, which is compared with its own t in the resamples; variances are not pooled.
     alpha : float
-        Chance of any false finding, and one minus the level of the intervals.
+        Probability of any false positive. The level of the intervals is 1 - alpha.
     n_resamples : int
-        Random changes of signs and random draws, half each. Where there are no more than this half
-        altogether (2**(n_queries - 1) changes, n_queries**n_queries draws), all are visited.
+        Random changes of signs and random draws, half each. If at most this half are possible
+        (2**(n_queries - 1) changes, n_queries**n_queries draws), all are visited.
     pairs, nan, weights
         As in `paired_t`.
     random_state : int, Generator, RandomState or None
@@ -96,29 +97,28 @@ def max_t(
 
     See Also
     --------
-    tukey_hsd : for systems of which each could be any other.
+    tukey_hsd : assumes that all systems vary alike.
     holm : adjusts the p-values of any tests.
 
     Notes
     -----
-    The p-value is the root of the mean square of the two shares of resamples that reach the t of
-    the pair. For B random resamples of which b reach it, the share is (1 + b) / (1 + B). One change
-    of signs in ``2**(n_queries - 1)`` changes nothing, so that no p-value is below
-    ``2**-n_queries``.
+    Let s be the share of changes of signs, and d the share of draws, whose t is at least that of
+    the pair; for B random resamples of which b reach it, the share is ``(1 + b) / (1 + B)``. The
+    p-value is ``sqrt((s**2 + d**2) / 2)``. One of the ``2**(n_queries - 1)`` changes of signs is
+    the data, so no p-value is below ``2**-n_queries``.
 
-    Changing signs is exact where differences are as likely as their opposites, and finds too much
-    where they are skewed. Drawing queries follows the skewness, and finds too little where queries
-    are few. The p-value lies between both shares, nearer to the larger share.
+    Changes of signs are exact if the distribution of differences is symmetric about 0, and reject
+    too often if it is skewed. Draws follow the skewness, and reject too rarely with few queries.
 
-    Few queries often miss a rare large difference, and the pair then seems more certain than it is.
-    The variance of each pair is therefore averaged with the median of the pairs that are connected
-    with it by common systems. Pairs of systems under different metrics are not connected.
+    Few queries often miss a rare large difference, and the estimated variance of the pair is then
+    too small. The variance of each pair is therefore averaged with the median variance of the pairs
+    that are connected with it by common systems: (0, 1) and (2, 3) are connected by (1, 2).
 
-    With weights, the variance is that of differences that vary alike, whatever their weights. In
-    changes of signs each difference keeps its weight, also where the variance depends on the
-    weight. In draws each query keeps its weight, and differences are drawn for it, so draws need
-    differences that vary alike. Their share counts by half the effective number of queries,
-    ``sum(w)^2 / sum(w^2)``, over the number of queries in the mean square.
+    With weights w, the variance of a mean is the unweighted variance of the differences over the
+    effective number of queries, ``m = sum(w)**2 / sum(w**2)``. Changes of signs leave each
+    difference its weight, and are exact also if the variance depends on the weight. Draws assign
+    random differences to the weights, so they need a variance that does not depend on the weight.
+    The p-value is therefore ``sqrt((1 - c) * s**2 + c * d**2)``, with ``c = m / (2 * n_queries)``.
 
     References
     ----------
@@ -146,13 +146,14 @@ def max_t(
     width = len(chosen) if adjust else max(1, _CELLS // n_resamples)
     every = list(chosen.blocks(width))
     for blocks in [every] if adjust else ([block] for block in every):
-        halves = _without_differences(blocks, families, max(1, n_resamples // 2), seed)
+        halves = _null_distributions(blocks, families, max(1, n_resamples // 2), seed)
         for column, members in enumerate([slice(None)] if adjust else blocks[0].pairs):
             nulls = [half._replace(t=half.t[:, column]) for half in halves]
             p_value[members] = _share(nulls, np.abs(t[members]) * EQUAL)
             critical[members] = _critical(nulls, alpha)
-    certain = np.where((t != 0) & (p_value >= alpha), math.inf, 0.0)  # differences that are equal
-    half = np.where(error > 0, critical * np.where(error > 0, error, 1), certain)
+    # half the width of the intervals; constant differences have the error 0
+    constant = np.where((t != 0) & (p_value >= alpha), math.inf, 0.0)
+    half = np.where(error > 0, critical * np.where(error > 0, error, 1), constant)
     return MaxT(
         difference=mean,
         statistic=t,
@@ -166,7 +167,7 @@ def max_t(
 
 
 def _families(pairs: np.ndarray) -> list[np.ndarray | slice]:
-    """Groups of pairs that are connected by common systems; a slice, if there is one group."""
+    """Groups of pairs that are connected by common systems; ``slice(None)`` for a single group."""
     size = int(pairs.max()) + 1
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size))
     family = connected_components(graph, directed=False)[1][pairs[:, 0]]
@@ -176,7 +177,7 @@ def _families(pairs: np.ndarray) -> list[np.ndarray | slice]:
 
 
 def _pooled(variance: np.ndarray, families: list[np.ndarray | slice]) -> np.ndarray:
-    """Variances of shape (..., n_pairs), each averaged with the median of its family, if any."""
+    """Variances of shape (..., n_pairs), each averaged with the median variance of its family."""
     pooled = variance.copy()
     for members in families:
         own = variance[..., members]
@@ -185,19 +186,19 @@ def _pooled(variance: np.ndarray, families: list[np.ndarray | slice]) -> np.ndar
 
 
 def _mean_and_variance(z: np.ndarray, w: Weights) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of each row, and its variance if all differences of the row have one variance."""
+    """Mean of each row, and the variance of the mean if weights do not affect the variance."""
     return moments(z, w)[0], moments(z)[1] ** 2 / effective_size(z.shape[1], w)
 
 
 class _Null(NamedTuple):
-    """Distributions of t without differences, from one kind of resamples.
+    """Distributions of abs(t) if no systems differ, from changes of signs or from draws.
 
     Attributes
     ----------
     t : ndarray of shape (n_resamples, n_columns)
-        Size of t: the largest of all pairs in one column, or one column per pair; ascending.
+        Ascending abs(t): a single column for the largest of all pairs, or one column per pair.
     every : bool
-        All resamples are there. Else they are random, and the data count as one more.
+        True if all possible resamples were visited. If not, the data count as one more resample.
     part : float
         Weight of the squared `share` in the squared p-value.
     """
@@ -213,27 +214,27 @@ class _Null(NamedTuple):
 
 
 def _share(nulls: list[_Null], t: np.ndarray) -> np.ndarray:
-    """Root of the (weighted) mean square of the shares of both kinds of resamples."""
+    """Root of the weighted mean square of the shares of both kinds of resamples: the p-value."""
     return np.sqrt(sum(null.part * null.share(t) ** 2 for null in nulls))
 
 
 def _critical(nulls: list[_Null], alpha: float) -> float:
-    """Smallest t of the resamples that a share below alpha exceeds; infinite if there is none."""
+    """Smallest resampled t above which p-values are below alpha; infinite if there is none."""
     candidates = np.unique(np.concatenate([null.t for null in nulls]))
     significant = _share(nulls, np.nextafter(candidates, math.inf)) < alpha
     return float(candidates[significant.argmax()] / EQUAL) if significant.any() else math.inf
 
 
 class _Sample(NamedTuple):
-    """Some resamples, as factors of the differences of shape (n_resamples, n_queries).
+    """Resamples, as coefficients of the differences.
 
     Attributes
     ----------
-    drawn : ndarray
-        How often each difference is drawn, with its sign.
-    weight, square : ndarray
-        Sums over the queries that a difference is drawn for: of their weights, with its sign, and
-        of their squared weights.
+    drawn : ndarray of shape (n_resamples, n_queries)
+        How often each difference is drawn, negative if its sign changes.
+    weight, square : ndarray of shape (n_resamples, n_queries)
+        Sum of the weights that a difference is drawn for, negative if its sign changes, and sum of
+        the squares of these weights.
     """
 
     drawn: np.ndarray
@@ -241,10 +242,10 @@ class _Sample(NamedTuple):
     square: np.ndarray
 
 
-def _without_differences(
+def _null_distributions(
     blocks: list[Block], families: list[np.ndarray | slice], n_resamples: int, seed: int
 ) -> tuple[_Null, _Null]:
-    """Sizes of t under changes of signs, and in draws of queries, from `n_resamples` of each."""
+    """Distributions of abs(t) from `n_resamples` changes of signs, and from as many draws."""
     weights = np.zeros(len(blocks[0].kept))
     for block in blocks:
         weights[block.kept] = 1.0 if block.weights is None else block.weights
@@ -256,10 +257,10 @@ def _without_differences(
     every = n <= math.log2(n_resamples) + 1
     flips = [_resampling.every_flip(n)] if every else _resampling.sign_flips(n, n_resamples, seed)
     signs = (1 - 2 * flip for flip in flips)
-    changed = (_Sample(one, one * w, np.broadcast_to(w**2, one.shape)) for one in signs)
+    changed = (_Sample(sign, sign * w, np.broadcast_to(w**2, sign.shape)) for sign in signs)
     drawn = (
-        _Sample(*(_resampling.sums_by_query(one, values) for values in (None, w, w**2)))
-        for one in _resampling.query_draws(n, n_resamples, seed)
+        _Sample(*(_resampling.sums_by_query(draws, values) for values in (None, w, w**2)))
+        for draws in _resampling.query_draws(n, n_resamples, seed)
     )
     every_draw = _resampling.visits_all(n, n_resamples)
     with _resampling.one_thread():
@@ -272,18 +273,18 @@ def _without_differences(
 def _resampled_t(
     blocks: list[Block], families: list[np.ndarray | slice], samples: Iterator[_Sample]
 ) -> np.ndarray:
-    """Sizes of t: the largest of the families, or without these of each pair; ascending."""
+    """Ascending abs(t): the largest of all pairs, or that of each pair if there are no families."""
     n_pairs = sum(len(block.pairs) for block in blocks)
     rows = max(1, _CACHED // n_pairs)
-    places = [block.pairs if len(blocks) > 1 else slice(None) for block in blocks]
+    columns = [block.pairs if len(blocks) > 1 else slice(None) for block in blocks]
     z_squared = [block.z**2 for block in blocks]
     found = []
     for sample in samples:
         for start in range(0, len(sample.drawn), rows):
             part = _Sample(*(factors[start : start + rows] for factors in sample))
             mean, variance = np.empty((2, len(part.drawn), n_pairs))
-            for block, squares, place in zip(blocks, z_squared, places, strict=True):
-                mean[:, place], variance[:, place] = _resampled_moments(block, squares, part)
+            for block, squares, own in zip(blocks, z_squared, columns, strict=True):
+                mean[:, own], variance[:, own] = _resampled_moments(block, squares, part)
             t_squared = ratio(mean**2, _pooled(variance, families))
             found.append(t_squared.max(axis=1, keepdims=True) if families else t_squared)
     return np.sort(np.sqrt(np.concatenate(found)), axis=0)
@@ -292,11 +293,11 @@ def _resampled_t(
 def _resampled_moments(
     block: Block, z_squared: np.ndarray, sample: _Sample
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Means and their variances, of shape (resamples, pairs)."""
+    """Means and the variances of these means, of shape (n_resamples, n_pairs)."""
     n_queries = block.z.shape[1]
     drawn, weight, square = (factors[:, block.kept] for factors in sample)
     counts = np.abs(drawn)
-    # where no query of the block is drawn, all sums are 0
+    # A resample may draw no query of the block: all its sums are 0, and divisors of 1 avoid NaN.
     number = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     total = np.abs(weight).sum(axis=1, keepdims=True)
     total[total == 0] = 1
@@ -312,13 +313,13 @@ def _resampled_moments(
 def holm(p_values: ArrayLike) -> np.ndarray:
     """P-values adjusted by Holm's step-down method.
 
-    Calling significant what stays below alpha keeps the chance of any false finding at alpha,
-    however the tests depend on each other.
+    Rejecting where the adjusted p-value is below alpha keeps the probability of any false positive
+    at alpha, under any dependence of the tests.
 
     Parameters
     ----------
-    p_values : array-like
-        Of all tests made, in any shape.
+    p_values : array-like of any shape
+        P-values of all tests made.
 
     Returns
     -------
@@ -347,13 +348,13 @@ def holm(p_values: ArrayLike) -> np.ndarray:
 def benjamini_hochberg(p_values: ArrayLike) -> np.ndarray:
     """P-values adjusted by Benjamini and Hochberg's step-up method.
 
-    Calling significant what stays below alpha keeps the expected share of false findings among the
-    findings at alpha, if the tests are independent or positively dependent.
+    Rejecting where the adjusted p-value is below alpha keeps the false discovery rate at alpha, if
+    the tests are independent or positively dependent.
 
     Parameters
     ----------
-    p_values : array-like
-        Of all tests made, in any shape.
+    p_values : array-like of any shape
+        P-values of all tests made.
 
     Returns
     -------

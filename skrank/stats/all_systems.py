@@ -1,4 +1,4 @@
-"""Tests whether any of several systems differ, on the queries where all have a value."""
+"""Tests whether any of several systems differ, on the queries where all systems have a value."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from skrank import _validation as check
 from skrank.stats._moments import ROUNDING, effective_size, moments, ratio, variance_shares
 from skrank.stats._resampling import one_thread
 
-_CELLS = 2**21  # of a block of permutations x queries x systems, which then takes 16 MB
+_CELLS = 2**21  # most numbers in a block of permutations x queries x systems: 16 MB
 
 
 class AnovaRow(NamedTuple):
-    """One line of an analysis of variance.
+    """One row of the table of an analysis of variance.
 
     Attributes
     ----------
@@ -37,21 +37,21 @@ class AnovaRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Anova:
-    """What `two_way_anova` found.
+    """Analysis of variance of systems and queries, returned by `two_way_anova`.
 
     Attributes
     ----------
     systems, queries, residual : AnovaRow
         Sum of squares, degrees of freedom, mean square, F and p-value.
     epsilon : float
-        Greenhouse and Geisser's: 1 if the differences of all pairs of systems vary alike, down to
-        1 / (n_systems - 1).
+        Greenhouse and Geisser's epsilon, from 1 / (n_systems - 1) to 1. It is 1 if the differences
+        of all pairs of systems have the same variance.
     p_corrected : float
         P-value of the systems with both degrees of freedom multiplied by `epsilon`.
     effect_size : float
-        Partial eta squared: systems as a share of systems and residual.
+        Partial eta squared: the sum of squares of systems over those of systems and residual.
     n_queries, n_dropped : int
-        Queries on which all systems have a value, and the others.
+        Numbers of queries on which all systems have a value, and of other queries.
     """
 
     systems: AnovaRow
@@ -67,8 +67,8 @@ class Anova:
     def variances(self) -> dict[str, float]:
         """Estimates of the variance of "systems", "queries" and "residual", at least 0.
 
-        As in a model in which systems and queries are drawn at random: they add up to the variance
-        of a single score, and plan how many queries are needed.
+        The model draws systems and queries at random, so that the variance of a single score is the
+        sum of the three. `queries_needed` takes ``std = sqrt(2 * variances["residual"])``.
         """
         error = self.residual.mean_square
         n_systems, n_queries = self.systems.freedom + 1, self.queries.freedom + 1
@@ -84,8 +84,8 @@ def two_way_anova(
 ) -> Anova:
     """Analysis of variance of systems and queries, without replication.
 
-    Its F asks whether any systems differ at all: with two systems it is the square of the t of
-    `paired_t`.
+    The F test of systems tests whether any systems differ. For two systems, F is the square of the
+    t of `paired_t`.
 
     Parameters
     ----------
@@ -93,14 +93,13 @@ def two_way_anova(
         Value of a metric on each query; NaN where it has none.
     nan : {"drop", "raise"}
         "drop": queries on which any system has no value are left out.
-    weights : array-like of shape (n_queries,), optional
-        How much each query counts in the means, as in `paired_t`. Default: all the same.
+    weights
+        As in `paired_t`.
 
     Returns
     -------
     Anova
-        With scores that systems and queries explain entirely, F is infinite where they vary (p 0)
-        and 0 where they do not (p 1).
+        If the residual is 0, F is infinite (p 0) for means that differ and 0 (p 1) for equal means.
 
     Raises
     ------
@@ -131,8 +130,8 @@ def two_way_anova(
     by_system = _flat(w @ deviation / w.sum(), negligible)
     rest = deviation - by_system
     rest[np.abs(rest) <= negligible] = 0
-    alike = np.cov(rest, rowvar=False)
-    covariance = (rest.T * variance_shares(w) @ rest + alike) / 2
+    unweighted = np.cov(rest, rowvar=False)
+    covariance = (rest.T * variance_shares(w) @ rest + unweighted) / 2
     of_systems = size * (by_system**2).sum() / (n_systems - 1)
     of_queries = n_systems * moments(by_query[None], w)[1][0] ** 2
     mean_squares = np.array([of_systems, of_queries, np.trace(covariance) / (n_systems - 1)])
@@ -143,21 +142,21 @@ def two_way_anova(
     f[2] = p[2] = np.nan
     columns = np.stack([squares, freedoms, mean_squares, f, p], axis=1)
     systems, queries, residual = (AnovaRow(*row) for row in columns.tolist())
-    epsilon = _epsilon(alike)
+    epsilon = _epsilon(unweighted)
     p_corrected = float(scipy.stats.f.sf(f[0], epsilon * freedoms[0], epsilon * freedoms[2]))
     effect = float(squares[0] / (squares[0] + squares[2])) if squares[[0, 2]].any() else 0.0
     return Anova(systems, queries, residual, epsilon, p_corrected, effect, n_queries, n_dropped)
 
 
 def _flat(means: np.ndarray, negligible: float) -> np.ndarray:
-    """Means made equal where they differ by rounding only, and 0 where they are rounding."""
+    """Means that are exactly equal if they differ by rounding only, and exactly 0 if negligible."""
     if np.ptp(means) <= negligible:
         means = np.full_like(means, means.mean())
     return np.where(np.abs(means) <= negligible, 0.0, means)
 
 
 def _epsilon(covariance: np.ndarray) -> float:
-    """Greenhouse and Geisser's epsilon, of a covariance whose rows and columns sum to 0."""
+    """Greenhouse and Geisser's epsilon of a covariance whose rows and columns sum to 0."""
     squares = (covariance**2).sum()
     n_systems = len(covariance)
     return float(np.trace(covariance) ** 2 / ((n_systems - 1) * squares)) if squares else 1.0
@@ -174,12 +173,12 @@ class TukeyHSD:
     difference : ndarray of shape (n_pairs,)
         Mean score of the first system minus that of the second.
     p_value : ndarray of shape (n_pairs,)
-        Adjusted: the chance that any of the pairs is below alpha without a difference is alpha.
+        Adjusted: with probability alpha, any pair of equal true means has a p-value below alpha.
     alpha : float
     critical_difference : float
-        Difference of means beyond which a pair is significant at `alpha`.
+        A pair is significant at `alpha` if its absolute difference exceeds this value.
     n_queries, n_dropped : int
-        Queries on which all systems have a value, and the others.
+        Numbers of queries on which all systems have a value, and of other queries.
     """
 
     pairs: np.ndarray
@@ -200,10 +199,11 @@ def tukey_hsd(
     weights: ArrayLike | None = None,
     random_state: check.RandomState = 0,
 ) -> TukeyHSD:
-    """Tukey's honestly significant differences, randomised.
+    """Tukey's honestly significant difference test, randomised.
 
-    The systems change names at random on every query; a difference counts against the largest
-    difference of means that then occurs. With two systems this is the randomisation test.
+    Each resample permutes the scores of the systems on every query. The difference of a pair is
+    compared with the largest difference of means in each resample. For two systems, this is
+    `randomisation_test`.
 
     Parameters
     ----------
@@ -211,13 +211,12 @@ def tukey_hsd(
     alpha : float
         Level of the critical difference.
     n_resamples : int
-        Random permutations. Where there are no more than this altogether
-        (n_systems! ** (n_queries - 1)), all are visited and the p-values are exact.
+        Random permutations. If at most this many are possible (n_systems! ** (n_queries - 1)), all
+        are visited and the p-values are exact.
     nan : {"drop", "raise"}
-        "drop": queries on which any system has no value are left out for all, as the permutations
-        need every system.
-    weights : array-like of shape (n_queries,), optional
-        How much each query counts in the means. Default: all the same.
+        "drop": queries on which any system has no value are left out for all systems.
+    weights
+        As in `paired_t`.
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -225,22 +224,17 @@ def tukey_hsd(
     TukeyHSD
         P-values are ``(1 + b) / (1 + n_resamples)``, as in `randomisation_test`.
 
-    Raises
-    ------
-    ValueError
-        If fewer than 2 queries or systems are left.
-
     See Also
     --------
-    max_t : holds its level also where some systems vary more than others.
+    max_t : holds its level also if some systems vary more than others.
 
     Notes
     -----
-    The test asks whether all systems are alike, and takes each for any other. Where some pairs vary
-    much more than others (a system of another kind among many variants of one), the pairs that
-    vary most are found too often and the others too seldom: with four systems alike and one of five
-    times their spread, a false finding at alpha .05 has a chance of about .1. Use `max_t` there, or
-    whenever in doubt.
+    The null hypothesis is that the scores of all systems are exchangeable on each query. If some
+    differences vary much more than others (a system of another kind among many similar systems),
+    the test rejects these too often and the others too rarely. With four similar systems and one of
+    five times their standard deviation, the probability of a false positive at alpha .05 is about
+    .1. Use `max_t` in such cases, and whenever in doubt.
 
     References
     ----------
@@ -282,9 +276,9 @@ def tukey_hsd(
 def _spreads(
     scores: np.ndarray, share: np.ndarray, n_resamples: int, seed: int
 ) -> tuple[np.ndarray, bool]:
-    """Ranges of the means of systems permuted inside queries, ascending; True if all are there."""
+    """Ascending ranges of means of permuted scores; and True if all permutations were visited."""
     n_queries, n_systems = scores.shape
-    # a permutation of all queries alike changes no spread, so the first query can keep its order
+    # One permutation of all queries alike leaves the range unchanged, so the first query is fixed.
     if (n_queries - 1) * math.lgamma(n_systems + 1) <= math.log(n_resamples) + 1e-9:
         orders = np.array(list(itertools.permutations(range(n_systems))))
         means = share[0] * scores[:1]

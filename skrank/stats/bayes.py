@@ -1,4 +1,4 @@
-"""Bayesian comparison: how likely is it that one system is better, or that it does not matter."""
+"""Bayesian comparison: probabilities that a system is better, equivalent or worse."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from skrank.stats._pairs import PairResult, SystemPairs
 from skrank.stats._resampling import one_thread
 
 METHOD_CHOICES = ("t", "signed-rank")
-_CELLS = 2**20  # of a block of samples x queries, which then takes 8 MB
+_CELLS = 2**20  # most numbers in a block of samples x queries: 8 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,14 +30,14 @@ class BayesianComparison(PairResult):
     difference : ndarray of shape (n_pairs,)
         Mean score of the first system minus that of the second.
     rope : (float, float)
-        Region of practical equivalence: differences that do not matter.
+        Region of practical equivalence: the range of differences that do not matter.
     better, equivalent, worse : ndarray of shape (n_pairs,)
-        Probability that the difference is above the region, in it, and below it; they add up to 1.
+        Probabilities that the difference is above, in and below the region; their sum is 1.
     error, freedom : ndarray of shape (n_pairs,)
-        Standard error of the difference and its degrees of freedom: the posterior of method "t" is
-        a Student's t of these, around the difference.
+        Standard error of the difference, and degrees of freedom. The posterior of method "t" is
+        ``difference + error * T``, where T has Student's t distribution.
     n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
-        Queries on which both systems have a value, and the others.
+        Numbers of queries with a value for both systems, and of other queries.
     """
 
     method: str
@@ -63,8 +63,8 @@ def bayesian_comparison(
 ) -> BayesianComparison:
     """Compare systems by posterior probabilities, with a region of practical equivalence.
 
-    Unlike a p-value, these probabilities answer how likely it is, given the data, that the first
-    system is better, that it is worse, or that the difference does not matter.
+    Unlike a p-value, the results are probabilities, given the data, that the first system is
+    better, that it is worse, or that the difference does not matter.
 
     Parameters
     ----------
@@ -73,17 +73,17 @@ def bayesian_comparison(
     rope : float or (float, float)
         Largest difference that does not matter, above 0; or differences below and above 0.
     method : {"t", "signed-rank"}
-        "t": normal differences with a flat prior, about their mean. "signed-rank": any
-        distribution, with a Dirichlet process prior, about the median of the means of two
-        differences (the pseudo-median).
+        "t": posterior of the mean of normal differences, with a flat prior. "signed-rank":
+        posterior of the pseudo-median (the median of the means of two differences) of any
+        distribution, with a Dirichlet process prior.
     n_samples : int
-        Of the posterior, for "signed-rank"; the same for all pairs.
+        Samples of the posterior of "signed-rank", the same for all pairs.
     prior_strength : float
-        Weight of the prior of "signed-rank", in queries without a difference.
+        Weight of the prior of "signed-rank": this many queries with a difference of 0.
     pairs, nan, weights
         As in `paired_t`.
     random_state : int, Generator, RandomState or None
-        For "signed-rank".
+        Seed of the samples of "signed-rank".
 
     Returns
     -------
@@ -138,7 +138,7 @@ def bayesian_comparison(
 
 
 def _posterior(strength: np.ndarray, n_samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Samples of a Dirichlet distribution, in blocks of shape (samples, queries and the prior)."""
+    """Samples of a Dirichlet distribution, in blocks of shape (n_samples, len(strength))."""
     random = np.random.default_rng(seed)
     rows = max(1, _CELLS // len(strength))
     for start in range(0, n_samples, rows):
@@ -148,9 +148,9 @@ def _posterior(strength: np.ndarray, n_samples: int, seed: int) -> Iterator[np.n
 def _signed_rank(
     z: np.ndarray, samples: Iterator[np.ndarray], low: float, high: float
 ) -> np.ndarray:
-    """Number of samples in which most means of two differences are above, and below.
+    """Numbers of samples in which means of two differences most probably exceed `high`, or `low`.
 
-    A sample gives chances to the differences and to 0, where the prior is.
+    A sample assigns probabilities to the observed differences, and to 0 for the prior.
     """
     won = np.zeros((2, len(z)))
     for chances in samples:

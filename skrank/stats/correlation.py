@@ -1,4 +1,4 @@
-"""How alike two metrics rank systems: rank correlations, their p-values and intervals."""
+"""Rank correlations of systems under two metrics, with p-values and intervals."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from skrank import _validation as check
 from skrank.stats._resampling import query_counts
 
 METHOD_CHOICES = ("tau", "tau_b", "tau_ap")
-_CELLS = 2**22  # of a block of rankings x systems x systems
-_SIMULATED = 200  # rankings for the mean and variance of tau_ap at one strength of dependence
+_CELLS = 2**22  # most numbers in a block of rankings x systems x systems
+_SIMULATED = 200  # pairs of rankings that estimate the moments of tau_ap at one value of tau
 
 
 def kendall_tau(x: ArrayLike, y: ArrayLike) -> float:
-    """Kendall's tau: concordant less discordant pairs, as a share of all pairs.
+    """Kendall's tau: concordant minus discordant pairs, as a share of all pairs.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def kendall_tau(x: ArrayLike, y: ArrayLike) -> float:
     Returns
     -------
     float
-        In [-1, 1]. A pair tied in `x` or `y` counts as neither, so that rankings with ties do not
-        reach 1: see `tau_b`.
+        In [-1, 1]. Pairs tied in `x` or `y` are neither concordant nor discordant, so tau is below
+        1 for rankings with ties: see `tau_b`.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def kendall_tau(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def tau_b(x: ArrayLike, y: ArrayLike) -> float:
-    """Kendall's tau_b, by `scipy.stats.kendalltau`: pairs tied in a ranking do not count for it.
+    """Kendall's tau_b, which corrects for ties, by `scipy.stats.kendalltau`.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def tau_b(x: ArrayLike, y: ArrayLike) -> float:
     Returns
     -------
     float
-        In [-1, 1]; NaN where all systems of a ranking tie.
+        In [-1, 1]; NaN if all systems tie in `x` or in `y`.
 
     Examples
     --------
@@ -71,8 +71,8 @@ def tau_ap(
 ) -> float:
     """AP correlation: Kendall's tau with more weight on the top of the ranking.
 
-    For each system but the first of the estimated ranking, the share of the systems above it that
-    are above it in truth: tau_ap is their mean, scaled to [-1, 1].
+    Let m be the mean, over all systems but the first of the estimated ranking, of the share of the
+    systems ranked above that are above in `truth`, too. AP correlation is ``2 * m - 1``.
 
     Parameters
     ----------
@@ -80,15 +80,15 @@ def tau_ap(
         Scores of the same systems, higher is better.
     ties : {"a", "b"}
         "a" (accuracy): the mean over all orders of tied estimates; `truth` must have no ties.
-        "b" (agreement of two rankings that may both have ties): only systems strictly above one
-        another count; symmetric.
+        "b" (agreement): both rankings may have ties, and only pairs without ties count. The value
+        is symmetric in `truth` and `estimate`.
     symmetric : bool
-        The mean of both directions.
+        With ``ties="a"``, the mean of ``tau_ap(x, y)`` and ``tau_ap(y, x)``.
 
     Returns
     -------
     float
-        In [-1, 1]; NaN for ties="b" where all systems of a ranking tie.
+        In [-1, 1]; NaN with ``ties="b"`` if all systems of a ranking tie.
 
     References
     ----------
@@ -110,7 +110,7 @@ def tau_ap(
     for name, values in (("truth", x), ("estimate", y))[: 2 if symmetric else 1]:
         if len(np.unique(values)) < len(values):
             raise ValueError(
-                f'{name} has ties, which ties="a" has no place for: choose ties="b", or order them.'
+                f'{name} has ties, which ties="a" does not allow: pass ties="b", or break the ties.'
             )
     return (_tau_ap_a(x, y) + _tau_ap_a(y, x)) / 2 if symmetric else _tau_ap_a(x, y)
 
@@ -122,9 +122,9 @@ def _tau_ap_a(truth: np.ndarray, estimate: np.ndarray) -> float:
     ranks = np.arange(1, len(truth) + 1)
     weight = np.concatenate(([0.0], 1 / (ranks[1:] - 1)))  # of rank r: 1 / (r - 1)
     total = np.concatenate(([0.0], np.cumsum(weight)))
-    # in random orders of ties, a system takes each rank of its group equally often ...
+    # In random orders of a group of ties, a system takes each rank of the group equally often, and
+    # half of the tied systems above a system are expected to be above it in `truth`.
     mean_weight = (total[n_above + n_tied] - total[n_above]) / n_tied
-    # ... and of its group above it, half is above it in truth, too
     inside = (ranks - 1 - np.sort(n_above)) / 2
     expected = concordant @ mean_weight + weight @ inside
     return float(2 * expected / (len(truth) - 1) - 1)
@@ -144,19 +144,19 @@ def _tau_ap_b(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class RankCorrelation:
-    """A rank correlation, its p-value and its interval.
+    """A rank correlation with its p-value and interval.
 
     Attributes
     ----------
     method : {"tau", "tau_b", "tau_ap"}
     value : float
     p_value : float
-        Two-sided, of no correlation.
+        Two-sided, of the hypothesis of no correlation.
     low, high : float
     confidence : float
     n_systems : int
     n_queries : int or None
-        Queries that were resampled for the interval; None if it is one over systems.
+        Number of queries, if scores per query were passed: the interval then resamples queries.
     """
 
     method: str
@@ -183,39 +183,40 @@ def rank_correlation(
     Parameters
     ----------
     x, y : array-like of shape (n_systems,) or (n_queries, n_systems)
-        Scores of the same systems, such as means of two metrics; or their scores on the same
-        queries, whose means are correlated.
+        Scores of the same systems, such as means of two metrics; or scores of the systems on the
+        same queries, whose means are then correlated.
     method : {"tau", "tau_b", "tau_ap"}
         `kendall_tau`, `tau_b`, or `tau_ap` with ``ties="b"``, which is symmetric.
     confidence : float
         Level of the interval.
     n_resamples : int
-        Random orders of systems for the p-value of "tau_ap", and draws of queries. Where there are
-        no more orders than this (6 systems), all are visited.
+        Number of random orders of systems for the p-value of "tau_ap", and of draws of queries. If
+        at most this many orders exist (6! = 720 for 6 systems), all are visited.
     random_state : int, Generator, RandomState or None
 
     Returns
     -------
     RankCorrelation
-        All NaN where the correlation is not defined, as where all systems of a ranking tie.
+        Value, p-value and interval are NaN if the correlation is not defined, for example if all
+        systems of a ranking tie.
 
     Notes
     -----
-    For tau and tau_b, the p-value is that of `scipy.stats.kendalltau`. For tau_ap it is that of
-    random orders of `y`: ``(1 + b) / (1 + n_resamples)``, the smaller tail twice.
+    For tau and tau_b, the p-value is that of `scipy.stats.kendalltau`. For tau_ap, the p-value is
+    twice the smaller tail ``(1 + b) / (1 + n_resamples)`` of random orders of `y`.
 
-    Scores of systems give an interval over systems, which are regarded as drawn from many. It holds
-    the correlations from which the value is no further than Student's quantile times the standard
-    deviation of the estimate at that correlation. The standard deviation is the one for scores of a
-    bivariate normal distribution: by Esscher's formula for tau and tau_b, and simulated for tau_ap.
-    So the interval has a width also where two rankings agree entirely.
+    Scores per system give an interval over systems, which are regarded as a sample of systems. The
+    interval contains every correlation c with ``abs(value - c) <= q * std(c)``, where q is
+    Student's quantile and std(c) is the standard deviation of the estimate if c is the true
+    correlation of bivariate normal scores (by Esscher's formula for tau and tau_b, simulated for
+    tau_ap). The width is above 0 also if two rankings are equal.
 
     Scores per query give an interval over queries for these systems: percentiles of the
-    correlations of means over queries drawn with replacement. The percentiles are further out than
-    those of `confidence`, as draws of few queries vary too little (the expanded percentile interval
-    of Hesterberg 2015). Chance in the means makes rankings less alike, so that the upper end is at
-    least as far from the value as the lower end. Where all draws agree, the interval is the one
-    over systems.
+    correlations of means over queries drawn with replacement. The percentiles are wider than
+    `confidence`, because draws of few queries vary too little (the expanded percentile interval of
+    Hesterberg 2015). Noise in the means lowers correlations, so the upper end is moved to at least
+    the distance of the lower end. If all draws give the same correlation, the interval over systems
+    is returned.
 
     References
     ----------
@@ -258,7 +259,7 @@ def rank_correlation(
 
 
 def _correlations(x: np.ndarray, y: np.ndarray, method: str) -> np.ndarray:
-    """Correlation of each row of `x` with the same row of `y`, of shape (n_rankings, n_systems)."""
+    """Correlation of each row of `x` with the same row of `y`; both (n_rankings, n_systems)."""
     measure = _tau_ap_b if method == "tau_ap" else partial(_tau, ties=method == "tau_b")
     rows = max(1, _CELLS // x.shape[1] ** 2)
     parts = [slice(start, start + rows) for start in range(0, len(x), rows)]
@@ -266,10 +267,10 @@ def _correlations(x: np.ndarray, y: np.ndarray, method: str) -> np.ndarray:
 
 
 def _tau(x: np.ndarray, y: np.ndarray, *, ties: bool) -> np.ndarray:
-    """Kendall's tau of each row, or tau_b with `ties`."""
+    """Kendall's tau of each row, or tau_b if `ties` is True."""
     above_x, above_y = (scores[:, None, :] > scores[:, :, None] for scores in (x, y))
-    together = (above_x & above_y).sum(axis=(1, 2))
-    excess = together - (above_x & np.swapaxes(above_y, 1, 2)).sum(axis=(1, 2))
+    concordant = (above_x & above_y).sum(axis=(1, 2))
+    excess = concordant - (above_x & np.swapaxes(above_y, 1, 2)).sum(axis=(1, 2))
     if not ties:
         return excess / math.comb(x.shape[1], 2)
     with np.errstate(invalid="ignore"):
@@ -294,10 +295,10 @@ def _p_value(
 def _over_systems(
     value: float, n_systems: int, method: str, confidence: float, seed: int
 ) -> tuple[float, float]:
-    """Correlations from which `value` is no further than a quantile of its distribution there."""
+    """Least and largest correlation c with ``abs(value - c) <= quantile * std(c)``."""
     if n_systems < 3:
         return -1.0, 1.0
-    tau = np.sin(np.linspace(-np.pi / 2, np.pi / 2, 2001))  # a grid that is finest near the ends
+    tau = np.sin(np.linspace(-np.pi / 2, np.pi / 2, 2001))  # a grid that is finest near -1 and 1
     mean, variance = tau, _esscher(tau, n_systems)
     if method == "tau_ap":
         mean, variance = _simulated_moments(tau, n_systems, seed)
@@ -314,7 +315,7 @@ def _esscher(tau: np.ndarray, n_systems: int) -> np.ndarray:
 
 
 def _simulated_moments(tau: np.ndarray, n_systems: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of tau_ap of samples of normal distributions that have these taus."""
+    """Mean and variance of tau_ap in samples of bivariate normal distributions with these taus."""
     random = np.random.default_rng(seed)
     x, noise = random.normal(size=(2, _SIMULATED, n_systems))
     grid = tau[:: len(tau) // 20]

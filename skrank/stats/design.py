@@ -68,24 +68,24 @@ def queries_needed(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> int:
-    """Smallest number of queries for a test to find a difference, or for an interval to be short.
+    """Smallest number of queries for the power of a test, or for the width of an interval.
 
     Parameters
     ----------
     difference : float, optional
-        True mean difference, not 0: of two systems, or of the best and the worst of several, while
-        the others lie in the middle.
+        True mean difference, not 0: of two systems; or of the best and the worst of several
+        systems, all others being halfway between the two.
     std : float
         Standard deviation over queries of the difference of two systems, above 0.
     width : float, optional
-        In place of `difference`: expected width of the interval of the mean difference.
+        Instead of `difference`: expected width of the interval of the mean difference.
     n_systems : int
-        2: the paired t-test, or the interval of one difference. More: `two_way_anova` of so many
-        systems, or intervals of the differences of all pairs that hold together (Bonferroni).
+        2: the paired t-test, or the interval of one difference. More: `two_way_anova` of
+        `n_systems` systems, or simultaneous intervals of all pairs (Bonferroni).
     alpha : float
-        Level of the test, and one minus the level of the intervals.
+        Level of the test. The level of the intervals is 1 - alpha.
     power : float
-        Chance of finding the difference.
+        Probability that the test rejects.
 
     Returns
     -------
@@ -93,8 +93,8 @@ def queries_needed(
 
     See Also
     --------
-    paired_t_power : the chance with a given number of queries.
-    two_way_anova : its ``variances["residual"]``, twice, is the square of `std`.
+    paired_t_power : the power with a given number of queries.
+    two_way_anova : estimates `std` as ``sqrt(2 * variances["residual"])``.
 
     References
     ----------
@@ -120,13 +120,13 @@ def queries_needed(
         return _least(lambda n: width / std >= _expected_width(n, tail), f"width={width:g}")
     effect = _effect(difference, std)
     if effect == 0:
-        raise ValueError("difference is 0: no number of queries finds it. Pass one that matters.")
+        raise ValueError("difference is 0: pass the smallest difference that the test is to find.")
     cause = f"difference / std = {effect:g}"
     return _least(lambda n: bool(_power(effect, n, n_systems, alpha) >= power), cause)
 
 
 def _least(enough: Callable[[int], bool], cause: str) -> int:
-    """Smallest number of queries from 2 on that is enough."""
+    """Smallest number of queries, at least 2, for which `enough` is True."""
     most = 2
     while not enough(most):
         most *= 2
@@ -143,18 +143,19 @@ def _effect(difference: float | None, std: float) -> float:
 
 
 def _power(effect: float, n_queries: np.ndarray | int, n_systems: int, alpha: float) -> np.ndarray:
-    """Power of the F test of systems: the least for this range of means."""
+    """Least power of the F test for a range of means: all other means lie halfway between."""
     freedom = n_systems - 1, (n_systems - 1) * (n_queries - 1)
     critical = scipy.stats.f.isf(alpha, *freedom)
     noncentrality = n_queries * effect**2
     missed = ncfdtr(*freedom, noncentrality, critical)
-    # scipy gives NaN where its series underflows: there the numerator of F is close to its mean.
+    # scipy returns NaN where its series underflows: the noncentrality is then so large that the
+    # numerator of F can be replaced by its mean
     limit = chdtrc(freedom[1], freedom[1] / freedom[0] * noncentrality / critical)
     return 1 - np.where(np.isnan(missed), limit, missed)
 
 
 def _expected_width(n_queries: int, alpha: float) -> float:
-    """Expected width of Student's interval, in standard deviations."""
+    """Expected width of Student's interval of a mean, in standard deviations of the differences."""
     half = (n_queries - 1) / 2
     std = math.exp(gammaln(half + 0.5) - gammaln(half) - math.log(half) / 2)
     return 2 * scipy.stats.t.isf(alpha / 2, 2 * half) * std / math.sqrt(n_queries)

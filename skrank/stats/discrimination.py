@@ -17,27 +17,27 @@ from skrank.stats.paired import achieved_level, block_width
 
 @dataclass(frozen=True, eq=False)
 class DiscriminativePower(PairResult):
-    """How many differences between systems a metric finds.
+    """Discriminative power and required difference of a metric.
 
     Attributes
     ----------
     alpha : float
         Level of significance.
     power : float
-        Share of the pairs whose achieved significance level is below `alpha`.
+        Share of the pairs whose achieved significance level (ASL) is below `alpha`.
     required_difference : float
-        Difference of means that is significant for every pair: the largest of `required`, which one
-        unusual pair may decide.
+        Difference of means that is significant for every pair: the largest value of `required`. A
+        single unusual pair may determine it.
     pairs : int64 ndarray of shape (n_pairs, 2)
         Columns of the two systems, first < second.
     difference : ndarray of shape (n_pairs,)
         Mean score of the first system minus that of the second.
     asl : ndarray of shape (n_pairs,)
-        Achieved significance levels.
+        ASL of `paired_bootstrap`.
     required : ndarray of shape (n_pairs,)
-        Difference of means that each pair needs.
+        Difference of means at which each pair becomes significant.
     n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
-        Queries on which both systems have a value, and the others.
+        Numbers of queries with a value for both systems, and of other queries.
     """
 
     alpha: float
@@ -48,7 +48,7 @@ class DiscriminativePower(PairResult):
 
     @property
     def asl_curve(self) -> np.ndarray:
-        """Achieved significance levels in descending order: nearer to the axes is better."""
+        """ASL in descending order: the lower the curve, the more pairs the metric separates."""
         return np.sort(self.asl)[::-1]
 
     def __repr__(self) -> str:
@@ -69,9 +69,9 @@ def discriminative_power(
 ) -> DiscriminativePower:
     """Discriminative power and required difference of a metric, by the paired bootstrap.
 
-    All pairs are tested on one set of resamples. A pair requires the mean difference, in the
-    resamples of its differences less their mean, that goes with the ``ceil(alpha n_resamples)``-th
-    largest absolute t.
+    All pairs are tested on the same resamples. Let the differences of a pair be shifted to mean 0.
+    The required difference of the pair is the absolute mean of a resample of these differences: of
+    the resample with the ``ceil(alpha * n_resamples)``-th largest absolute t.
 
     Parameters
     ----------
@@ -79,10 +79,8 @@ def discriminative_power(
         Value of the metric on each query; NaN where it has none.
     alpha : float
     n_resamples : int
-    nan : {"drop", "raise"}
-        "drop": a pair is tested on the queries where both systems have a value.
-    weights : array-like of shape (n_queries,), optional
-        How much each query counts in the means. Default: all the same.
+    nan, weights
+        As in `paired_t`.
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -92,7 +90,7 @@ def discriminative_power(
     See Also
     --------
     paired_bootstrap : the test of each pair.
-    tukey_hsd : a test of all pairs that keeps the chance of any false finding at alpha.
+    max_t : a test of all pairs that keeps the probability of any false positive at alpha.
 
     References
     ----------
@@ -113,7 +111,7 @@ def discriminative_power(
 
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         t, squares, means = centred_draws(z, w, n_resamples, seed)
-        # 0.1 * 30 is 3.0000000000000004, of which the ceiling would be 4 without the small term
+        # 0.1 * 30 is 3.0000000000000004: without the term 1e-9, its ceiling would be 4
         extreme = squares.shape[1] - max(1, math.ceil(alpha * squares.shape[1] - 1e-9))
         at = np.argpartition(squares, extreme, axis=1)[:, extreme, None]
         required = np.abs(np.take_along_axis(means, at, axis=1)[:, 0])

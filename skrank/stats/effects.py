@@ -1,4 +1,4 @@
-"""How much systems differ: differences with intervals, effect sizes, wins and losses."""
+"""Effect sizes of paired differences, wins and losses, and tests of equivalence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from skrank.stats._pairs import PairResult, SystemPairs
 
 @dataclass(frozen=True, eq=False)
 class PairedEffects(PairResult):
-    """How much the systems of every pair differ.
+    """Differences, effect sizes, wins, ties and losses of pairs of systems.
 
     Attributes
     ----------
@@ -26,21 +26,23 @@ class PairedEffects(PairResult):
     difference : ndarray of shape (n_pairs,)
         Mean score of the first system minus that of the second.
     low, high : ndarray of shape (n_pairs,)
-        Student's confidence interval of the difference, each pair by itself.
+        Student's confidence interval of the difference, not adjusted for the number of pairs.
     confidence : float
-        Its level.
+        Level of all intervals.
     cohen_d : ndarray of shape (n_pairs,)
-        Mean over standard deviation of the differences; infinite if they are all the same.
+        Mean over standard deviation of the differences; infinite if all differences are equal and
+        not 0.
     hedges_g : ndarray of shape (n_pairs,)
-        Cohen's d without its bias on few queries.
+        Cohen's d, corrected for the bias on few queries.
     g_low, g_high : ndarray of shape (n_pairs,)
-        Confidence interval of the effect size that both estimate: exact for normal differences.
+        Confidence interval of the true mean over the true standard deviation of the differences;
+        exact for normal differences.
     superiority : ndarray of shape (n_pairs,)
-        Share of the queries on which the first system is better, ties counting half.
+        Share of the queries on which the first system is better; ties count half.
     wins, ties, losses : int64 ndarray of shape (n_pairs,)
         Queries on which the first system is better, equal and worse.
     n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
-        Queries on which both systems have a value, and the others.
+        Numbers of queries with a value for both systems, and of other queries.
     """
 
     low: np.ndarray
@@ -71,14 +73,12 @@ def paired_effects(
     scores : array-like of shape (n_queries, n_systems)
         Value of a metric on each query; NaN where it has none.
     confidence : float
-        Level of the intervals. That of the difference excludes 0 when the p-value of `paired_t` is
-        below 1 - confidence.
-    pairs : int or array-like of shape (n_pairs, 2), optional
-        Columns to compare; an int stands for every other column with this one. Default: all pairs.
-    nan : {"drop", "raise"}
-        "drop": a pair is compared on the queries where both systems have a value.
+        Level of the intervals. The interval of the difference excludes 0 if the p-value of
+        `paired_t` is below 1 - confidence.
+    pairs, nan
+        As in `paired_t`.
     weights : array-like of shape (n_queries,), optional
-        How much each query counts in means and in `superiority`. Default: all the same.
+        Weight of each query in means and in `superiority`. Default: equal weights.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def paired_effects(
 
 
 def _unbiased(cohen_d: np.ndarray, freedom: np.ndarray) -> np.ndarray:
-    """Hedges' g: with 1 degree of freedom d has no expectation, and nothing is left of it."""
+    """Hedges' g; 0 for 1 degree of freedom, where the expectation of Cohen's d does not exist."""
     half = freedom / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.exp(gammaln(half) - gammaln(half - 0.5) - np.log(half) / 2)
@@ -141,11 +141,11 @@ def _unbiased(cohen_d: np.ndarray, freedom: np.ndarray) -> np.ndarray:
 
 
 def _noncentrality(t: np.ndarray, freedom: np.ndarray, level: float) -> np.ndarray:
-    """Noncentrality at which the chance of a smaller t is `level`; infinite for infinite t."""
+    """Noncentrality at which a smaller t has the probability `level`; infinite for infinite t."""
     finite = np.where(np.isinf(t), 0.0, t)
     found = nctdtrinc(freedom, level, finite)
     slope = (nctdtr(freedom, found + 1e-5, finite) - nctdtr(freedom, found - 1e-5, finite)) / 2e-5
-    for _ in range(2):  # Newton's steps: what scipy finds is good to seven digits
+    for _ in range(2):  # Newton steps: the value of scipy is accurate to seven digits only
         found = found - (nctdtr(freedom, found, finite) - level) / slope
     return np.where(np.isinf(t), t, found)
 
@@ -161,18 +161,18 @@ class EquivalenceTest(PairResult):
     difference : ndarray of shape (n_pairs,)
         Mean score of the first system minus that of the second.
     margin : (float, float)
-        Differences between which systems are equivalent.
+        Systems are equivalent if the true difference lies between these two differences.
     p_lower, p_upper : ndarray of shape (n_pairs,)
-        P-values of the hypotheses that the difference is at most the lower margin, and at least the
-        upper one.
+        P-values of two hypotheses: that the difference is at most the lower margin, and that it is
+        at least the upper margin.
     p_value : ndarray of shape (n_pairs,)
-        The larger of both: below alpha, the systems are equivalent.
+        The larger of `p_lower` and `p_upper`. Equivalence is significant if it is below alpha.
     low, high : ndarray of shape (n_pairs,)
-        Student's interval of the difference of level 1 - 2 alpha: inside the margin if and only if
-        the p-value is below alpha.
+        Student's interval of the difference of level ``1 - 2 * alpha``. The interval lies inside
+        the margin if and only if the p-value is below alpha.
     alpha : float
     n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
-        Queries on which both systems have a value, and the others.
+        Numbers of queries with a value for both systems, and of other queries.
     """
 
     margin: tuple[float, float]
@@ -195,15 +195,16 @@ def equivalence_test(
 ) -> EquivalenceTest:
     """Test that systems differ by less than a margin (TOST).
 
-    A difference that is not significant is not shown to be small: this test shows it, by rejecting
-    both that the difference is at most the lower margin and that it is at least the upper one.
+    A difference may fail to be significant because queries are few. This test shows that it is
+    small, by rejecting both that it is at most the lower margin and at least the upper margin.
 
     Parameters
     ----------
     scores : array-like of shape (n_queries, n_systems)
         Value of a metric on each query; NaN where it has none.
     margin : float or (float, float)
-        Smallest difference of means that matters, above 0; or differences below and above 0.
+        Smallest difference of means that matters, above 0: 0.01 stands for (-0.01, 0.01). Or the
+        lower margin, below 0, and the upper margin, above 0.
     alpha : float
         Between 0 and .5.
     pairs, nan, weights
@@ -216,7 +217,7 @@ def equivalence_test(
     Raises
     ------
     ValueError
-        If the margin does not hold 0, or for what `paired_t` raises it.
+        If the margin does not contain 0, or under the conditions of `paired_t`.
 
     References
     ----------

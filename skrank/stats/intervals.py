@@ -1,4 +1,4 @@
-"""How sure is a mean over queries: confidence intervals."""
+"""Confidence intervals of means over queries."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from skrank.stats._pairs import Measure, unique_rows
 from skrank.stats._resampling import blocks, centred, resampled_moments, standard_error
 
 METHOD_CHOICES = ("percentile", "bca", "bootstrap-t")
-_FEWEST_DRAWN = 5  # effective queries: of fewer, bootstrap-t intervals cover less than those of t
-_FEWEST_BEYOND = 1  # resamples that are expected beyond each end of an interval
+_FEWEST_DRAWN = 5  # effective queries; with fewer, bootstrap-t intervals cover less than t
+_FEWEST_BEYOND = 1  # expected number of resamples beyond each end of an interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Interval:
     mean, low, high : float or ndarray of shape (n_columns,)
     confidence : float
     n_queries, n_dropped : int or int64 ndarray of shape (n_columns,)
-        Queries that have a value and a weight above 0, and the others.
+        Numbers of queries with a value and a weight above 0, and of other queries.
     """
 
     mean: float | np.ndarray
@@ -58,7 +58,7 @@ def t_interval(
     Returns
     -------
     Interval
-        Of no width where all values are equal.
+        The width is 0 if all values are equal.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def t_interval(
     See Also
     --------
     bootstrap_interval : intervals that follow the skewness of the values.
-    paired_t : how weights enter.
+    paired_t : the standard error of a weighted mean, in its Notes.
 
     Examples
     --------
@@ -99,42 +99,38 @@ def bootstrap_interval(
         NaN = no value: the query is left out of its column.
     confidence : float
     weights : array-like of shape (n_queries,) or that of `values`, optional
-        Weight of each query, or of each value, at least 0. Queries are drawn with equal chances and
-        weigh what they weigh.
+        Weight of each query, or of each value, at least 0. All queries have the same probability of
+        being drawn; a drawn query keeps its weight.
     method : {"percentile", "bca", "bootstrap-t"}
-        Quantiles of the means of resamples, as they are or corrected for bias and skewness (Efron
-        1987); or quantiles of Student's t of resamples, which cover best: see Notes.
+        "percentile": quantiles of the means of resamples. "bca": the same, corrected for bias and
+        skewness (Efron 1987). "bootstrap-t": quantiles of Student's t of resamples, with the best
+        coverage: see Notes.
     n_resamples : int
-        Draws of queries with replacement, the same for all columns. Where there are no more than
-        this altogether (256 for 4 queries), all are visited.
+        Number of draws of queries with replacement, the same for all columns. If at most this many
+        draws are possible (n**n = 256 for 4 queries), all are visited.
     random_state : int, Generator, RandomState or None
 
     Returns
     -------
     Interval
 
-    Raises
-    ------
-    ValueError
-        If a column has fewer than 2 queries with a value, or a value is infinite.
-
     Warns
     -----
     UserWarning
-        If less than 1 of the resamples is expected beyond each end of an interval.
+        If fewer than 1 of the resamples is expected beyond each end of an interval.
 
     See Also
     --------
-    bounded_interval : for values of which fewer than twenty queries may miss the rare ones.
+    bounded_interval : for fewer than twenty queries, which may miss rare values.
 
     Notes
     -----
-    The percentile and BCa intervals are too narrow for few queries: at 10 normal values those of
-    95 % hold the mean in 89 % of cases. Bootstrap-t intervals hold the mean as often as they say
-    from about 10 queries on, also of skewed values. In them, the standard error of a resample
-    counts as at least the share ``min(.5, sqrt(n) / 16)`` of that of the data, each tail has the
-    level ``(1 - confidence) / 2 * (1 - 2 / n)``, and n is the effective number of queries where
-    these have weights. For an n below 5, the interval is that of `t_interval`.
+    The percentile and BCa intervals are too narrow for few queries: 95 % intervals of 10 normal
+    values contain the mean in 89 % of cases. Bootstrap-t intervals reach their level from about 10
+    queries on, also for skewed values. Their standard error of a resample is at least
+    ``min(.5, sqrt(n) / 16)`` times that of the data, and each tail has the level
+    ``(1 - confidence) / 2 * (1 - 2 / n)``; for weighted queries, the n of the tail is the effective
+    number ``sum(w)**2 / sum(w**2)``. Below 5 effective queries, `t_interval` is returned.
 
     References
     ----------
@@ -157,7 +153,7 @@ def bootstrap_interval(
     if n_resamples < enough:
         warnings.warn(
             f"confidence={confidence:g} leaves {beyond * n_resamples:.2g} of {n_resamples} "
-            "resamples beyond each end of an interval, which then depends on chance: pass "
+            "resamples beyond each end of an interval, so the ends are random: pass "
             f"n_resamples={enough} or more.",
             stacklevel=2,
         )
@@ -180,7 +176,7 @@ def bootstrap_interval(
             low, high = mean - error * _quantiles_of_t(means, errors, error, z.shape[1], tails)
         else:
             low, high = np.quantile(means, tails, axis=1)
-        constant = np.ptp(z, axis=1) == 0  # rounding would give its interval a width
+        constant = np.ptp(z, axis=1) == 0  # width 0, without rounding errors
         return mean, np.where(constant, mean, low), np.where(constant, mean, high)
 
     return intervals_by_column(values, weights, confidence, interval)
@@ -211,8 +207,8 @@ def _quantiles_of_t(
     shifts: np.ndarray, squares: np.ndarray, error: np.ndarray, n_queries: int, tails: np.ndarray
 ) -> np.ndarray:
     """Quantiles of t of draws, the highest first, of shape (2, n_rows)."""
-    # A draw that hardly varies has a huge t, so its standard error counts as at least this share of
-    # that of the data, which was chosen by simulation.
+    # A draw that hardly varies has a huge t, so its standard error is bounded from below by a share
+    # of the error of the data. Simulations of the coverage chose the share.
     least = np.where(error > 0, min(0.5, math.sqrt(n_queries) / 16) * error, 1.0)[:, None]
     return np.quantile(shifts / np.maximum(np.sqrt(squares), least), tails, axis=1)[::-1]
 
@@ -220,11 +216,10 @@ def _quantiles_of_t(
 def intervals_by_column(
     values: ArrayLike, weights: ArrayLike | None, confidence: float, interval: Measure
 ) -> Interval:
-    """The intervals that `interval` finds for columns (as rows) of common queries and weights."""
+    """Intervals of columns; `interval` is called once per group with equal queries and weights."""
     check.check_same_index(values=values, weights=weights)
     matrix, weight = check.check_values(values, weights)
     bounds = np.empty((3, matrix.shape[1]))
-    # columns that use the same queries with the same weights are treated together
     patterns, codes = unique_rows(np.where(np.isnan(matrix), 0.0, weight).T)
     for number, pattern in enumerate(patterns):
         kept, columns = pattern > 0, np.flatnonzero(codes == number)
@@ -249,21 +244,22 @@ def bounded_interval(
 ) -> Interval:
     r"""Confidence intervals of means of bounded values, for any number of queries.
 
-    They hold at least what they say whatever the distribution, also where it is mostly 0 and
-    the queries that were drawn happen to show nothing else. The upper end is the quantile of
+    The coverage is at least `confidence` for every distribution within the bounds, also if most
+    values are 0 and all observed values are 0. The upper end is a quantile, over U, of
 
-    .. math:: z_{n+1} - \sum_{i=1}^n U_{(i)} (z_{(i+1)} - z_{(i)})
+    .. math:: z_{(n+1)} - \sum_{i=1}^n U_{(i)} (z_{(i+1)} - z_{(i)})
 
-    where z are the values in ascending order, :math:`z_{n+1}` is the upper bound and U are n
-    ordered uniform random numbers; the lower end is that of the values turned round. Of values that
-    are 0 or 1, this is the interval of Clopper and Pearson.
+    where the :math:`z_{(i)}` are the values in ascending order, :math:`z_{(n+1)}` is the upper
+    bound, and the :math:`U_{(i)}` are n ascending uniform random numbers. The lower end is the
+    upper end of the negated values, negated. For values 0 and 1, this is the interval of Clopper
+    and Pearson.
 
     Parameters
     ----------
     values : array-like of shape (n_queries,) or (n_queries, n_columns)
         NaN = no value: the query is left out of its column.
     bounds : (float, float)
-        Least and highest value possible, as of the metric: not those that were found.
+        Least and largest possible value, such as those of the metric, not of the sample.
     confidence : float
     n_resamples : int
         Random draws of U.
@@ -297,15 +293,15 @@ def bounded_interval(
     """
     confidence = check.check_share("confidence", confidence)
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-        raise ValueError(f"bounds={bounds!r} must be a pair: the least and the highest value.")
+        raise ValueError(f"bounds={bounds!r} must be a pair: the least and the largest value.")
     least, most = (check.check_number("bounds", bound, -1e300, 1e300) for bound in bounds)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
     numbers = check.as_numbers("values", values, "one per query")
     outside = np.argwhere((numbers < least) | (numbers > most))
     if least >= most or len(outside):
-        where = f"; the value of row {outside[0][0]} is not between them" if len(outside) else ""
+        where = f"; the value of row {outside[0][0]} lies outside" if len(outside) else ""
         raise ValueError(
-            f"bounds={bounds!r} must be the least and the highest value possible{where}."
+            f"bounds={bounds!r} must be the least and the largest possible value{where}."
         )
     level = (1 + confidence) / 2
 
@@ -319,7 +315,7 @@ def bounded_interval(
 
 
 def _upper(z: np.ndarray, most: float, level: float, n_resamples: int, seed: int) -> np.ndarray:
-    """Upper ends of rows of values."""
+    """Upper end of the interval of each row of values, which are at most `most`."""
     steps = np.diff(np.sort(z, axis=1), axis=1, append=most)
     random, n_queries = np.random.default_rng(seed), z.shape[1]
     above = [

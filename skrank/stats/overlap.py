@@ -1,4 +1,4 @@
-"""How much of two ranked lists is the same, the first ranks counting most."""
+"""Rank-biased overlap of two rankings, in which the first ranks have the most weight."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from skrank import _validation as check
 def rank_biased_overlap(x: ArrayLike, y: ArrayLike, *, p: float = 0.9, ties: str = "a") -> float:
     """Rank-biased overlap of two rankings of the same systems.
 
-    The share of systems that the first d ranks have in common, averaged over the depths d at which
-    a reader stops who goes on from one rank to the next with chance p.
+    ``sum((1 - p) * p**(d - 1) * agreement(d))`` over all depths d. The agreement at depth d is the
+    number of systems in the first d ranks of both rankings, over d.
 
     Parameters
     ----------
@@ -25,18 +25,19 @@ def rank_biased_overlap(x: ArrayLike, y: ArrayLike, *, p: float = 0.9, ties: str
     p : float
         In (0, 1): 0.9 gives the first ten ranks 86 % of the weight.
     ties : {"a", "b", "w"}
-        "a": the expectation over independent random orders of ties, which a ranking with ties does
-        not reach 1 with even against itself. "b": the same, scaled at each depth so that it does.
-        "w": tied systems stand together at the first of their ranks, as Webber et al. have it.
+        "a": the expectation over independent random orders of ties, so that a ranking with ties has
+        an overlap below 1 with itself. "b": the agreement of "a" is scaled at each depth so that
+        the overlap of a ranking with itself is 1. "w": tied systems share the first of their ranks
+        (Webber et al.).
 
     Returns
     -------
     float
-        In [0, 1]. Beyond the last system the overlap stays complete.
+        In [0, 1]. The agreement at depths beyond the last system is 1.
 
     See Also
     --------
-    list_overlap : for lists of different items or lengths, of which the ends may be unknown.
+    list_overlap : for lists of different items or lengths, which may be truncated.
 
     References
     ----------
@@ -66,10 +67,10 @@ def rank_biased_overlap(x: ArrayLike, y: ArrayLike, *, p: float = 0.9, ties: str
     return float(weight @ (overlap / size) + p ** len(first))
 
 
-def _chance_in_top(scores: np.ndarray, whole: bool) -> np.ndarray:
-    """Chance of each system (row) to stand in the first d ranks (column d - 1).
+def _chance_in_top(scores: np.ndarray, *, whole: bool) -> np.ndarray:
+    """Probability that a system (row) is in the first d ranks (column d - 1).
 
-    `whole`: groups of ties that begin there stand there altogether.
+    If `whole` is True, all systems of a group of ties have the first rank of the group.
     """
     n_above = (scores > scores[:, None]).sum(axis=1)[:, None]
     n_tied = (scores == scores[:, None]).sum(axis=1)[:, None]
@@ -80,14 +81,14 @@ def _chance_in_top(scores: np.ndarray, whole: bool) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ListOverlap:
-    """Rank-biased overlap of two lists whose ends are unknown.
+    """Rank-biased overlap of two truncated lists.
 
     Attributes
     ----------
     extrapolated : float
-        Estimate for the complete lists: the agreement found at the last rank goes on.
+        Estimate for the complete lists, if the agreement at the last rank continues.
     lower : float
-        Least possible value: the lists have nothing more in common.
+        Least possible value, if the lists have no further items in common.
     residual : float
         The greatest possible value is ``lower + residual``.
     p : float
@@ -100,12 +101,12 @@ class ListOverlap:
 
 
 def list_overlap(x: Sequence[Hashable], y: Sequence[Hashable], *, p: float = 0.9) -> ListOverlap:
-    """Rank-biased overlap of two lists that may be cut, and may hold different items.
+    """Rank-biased overlap of two lists that may be truncated, and may contain different items.
 
     Parameters
     ----------
     x, y : sequence of hashable
-        Ids of the items, the first rank first, each at most once. The lengths may differ.
+        Ids of the items in the order of their ranks, each at most once. The lengths may differ.
     p : float
         In (0, 1): 0.9 gives the first ten ranks 86 % of the weight.
 
@@ -116,7 +117,7 @@ def list_overlap(x: Sequence[Hashable], y: Sequence[Hashable], *, p: float = 0.9
     Raises
     ------
     ValueError
-        If a list is empty, or holds an item twice.
+        If a list is empty, or contains an item twice.
 
     See Also
     --------
@@ -139,11 +140,12 @@ def list_overlap(x: Sequence[Hashable], y: Sequence[Hashable], *, p: float = 0.9
     short, long = sorted(both, key=len)
     s, n = len(short), len(long)
     first = {item: rank for rank, item in enumerate(short)}
-    # an item is in both lists from the later of its two ranks on
+    # an item is in the first d ranks of both lists if d is at least the larger of its two ranks
     later = [max(rank, first[item]) for rank, item in enumerate(long) if item in first]
     overlap = np.cumsum(np.bincount(np.array(later, dtype=np.int64), minlength=n))
     at_s, at_n = float(overlap[s - 1]), float(overlap[-1])
-    # at best, each list goes on with the other's items, and from this depth on both are the same
+    # largest overlap: each list continues with the missing items of the other, and from this depth
+    # on both contain the same items
     last = s + n - int(at_n)
     depth = np.arange(1, last + 1)
     weight = (1 - p) / p * p**depth / depth

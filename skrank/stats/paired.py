@@ -14,8 +14,7 @@ from skrank.stats import _resampling
 from skrank.stats._moments import EQUAL, ROUNDING, Weights, moments, ratio, student_t
 from skrank.stats._pairs import Measure, PairResult, SystemPairs
 
-# Queries whose signs are all visited where ranks are tied or weighted: as many as in scipy.
-_MOST_EXACT = 13
+_MOST_EXACT = 13  # with at most this many queries all sign flips are visited, as in scipy
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +27,10 @@ class PairedTest(PairResult):
     pairs : int64 ndarray of shape (n_pairs, 2)
         Columns of the two systems: first < second where all pairs are compared.
     difference : ndarray of shape (n_pairs,)
-        Mean score of the first system minus that of the second, over the queries used.
+        Mean score of the first system minus that of the second.
     statistic, p_value : ndarray of shape (n_pairs,)
-    n_queries : int64 ndarray of shape (n_pairs,)
-        Queries on which both systems have a value: those used.
-    n_dropped : int64 ndarray of shape (n_pairs,)
-        The other queries.
+    n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
+        Numbers of queries with a value for both systems, and of other queries.
     """
 
     name: str
@@ -41,7 +38,7 @@ class PairedTest(PairResult):
     p_value: np.ndarray
 
     def to_matrix(self) -> np.ndarray:
-        """P-values of systems x systems, symmetric; NaN where no test was made."""
+        """P-values in a symmetric matrix of systems x systems; NaN for pairs not tested."""
         n_systems = int(self.pairs.max()) + 1
         matrix = np.full((n_systems, n_systems), np.nan)
         first, second = self.pairs.T
@@ -50,7 +47,7 @@ class PairedTest(PairResult):
 
 
 def run_test(name: str, pairs: SystemPairs, function: Measure, width: int = 256) -> PairedTest:
-    """All pairs, by a `function` that returns differences, statistics and p-values of a block."""
+    """Test all pairs; `function` returns the differences, statistics and p-values of a block."""
     difference, statistic, p_value = pairs.measure(function, 3, width)
     return PairedTest(name, statistic, p_value, difference=difference, **pairs.described)
 
@@ -69,18 +66,18 @@ def paired_t(
     scores : array-like of shape (n_queries, n_systems)
         Value of a metric on each query; NaN where it has none.
     pairs : int or array-like of shape (n_pairs, 2), optional
-        Columns to compare; an int stands for every other column with this one. Default: all pairs.
+        Columns to compare; an int c compares every other column with column c. Default: all pairs.
     nan : {"drop", "raise"}
         "drop": a pair is tested on the queries where both systems have a value.
     weights : array-like of shape (n_queries,), optional
-        How much each query counts in the means, such as how often it is asked: at least 0. Default:
-        all the same.
+        Weight of each query in the means, at least 0, such as the number of times that users sent
+        the query. Default: equal weights.
 
     Returns
     -------
     PairedTest
-        `statistic` is t. Where the differences are the same on all queries, it is 0 (p 1) if they
-        are 0, and infinite (p 0) if not.
+        `statistic` is t. If all differences are equal, t is 0 (p 1) for differences of 0, and
+        infinite (p 0) for others.
 
     Raises
     ------
@@ -89,11 +86,11 @@ def paired_t(
 
     Notes
     -----
-    With weights, t is the weighted mean over its standard error. Its variance is the mean of two
-    estimates, which are both unbiased where the differences of all queries vary alike. In one, each
-    query counts by the square of its weight and is corrected for its share in the mean (HC2,
-    MacKinnon and White 1985); in the other, all queries count the same. Where the variance rises
-    with the weight, the test finds too much: use `randomisation_test` or `max_t` there.
+    With weights, t is the weighted mean over its standard error. The variance of the differences is
+    the mean of two estimates: the leverage-corrected estimate HC2 (MacKinnon and White 1985), in
+    which squared deviations have squared weights, and the unweighted variance. Both are unbiased if
+    all differences have the same variance. If the variance increases with the weight, the test
+    rejects too often: use `randomisation_test` or `max_t` instead.
 
     Examples
     --------
@@ -124,11 +121,12 @@ def wilcoxon(
     ----------
     scores : array-like of shape (n_queries, n_systems)
     zeros : {"wilcox", "pratt", "zsplit"}
-        Differences of 0 are left out, left out after ranking, or split between both signs.
+        "wilcox": drop differences of 0 before ranking. "pratt": drop them after ranking. "zsplit":
+        split their ranks between both signs.
     pairs, nan
         As in `paired_t`.
     weights : array-like of shape (n_queries,), optional
-        What the rank of each query is multiplied by in the sums.
+        Factors of the ranks in the sums of ranks.
 
     Returns
     -------
@@ -137,10 +135,9 @@ def wilcoxon(
 
     Notes
     -----
-    The p-value is exact where no difference is tied or 0 on up to 50 queries, and for up to 13
-    queries in any case. Elsewhere it is that of the normal approximation, with a correction for
-    ties and, but for weighted queries, for continuity. These are the rules of
-    `scipy.stats.wilcoxon`, which does the work where it does not enumerate.
+    The p-value is exact for up to 13 queries, and without weights for up to 50 queries if no
+    difference is tied or 0. Otherwise the p-value is the normal approximation, without weights that
+    of `scipy.stats.wilcoxon`.
 
     Examples
     --------
@@ -164,7 +161,7 @@ def sign_test(
     nan: str = "drop",
     weights: ArrayLike | None = None,
 ) -> PairedTest:
-    """Sign test: how many queries each system wins.
+    """Sign test of the numbers of queries on which each system is better.
 
     Parameters
     ----------
@@ -172,18 +169,18 @@ def sign_test(
     pairs, nan
         As in `paired_t`.
     weights : array-like of shape (n_queries,), optional
-        How much each query counts.
+        Weight of each query in the counts. Default: equal weights.
 
     Returns
     -------
     PairedTest
-        `statistic` is the number (weight) of queries on which the first system is better, of those
-        on which the two differ: ties are left out. Systems that never differ have p 1.
+        `statistic` is the number, or the sum of the weights, of queries on which the first system
+        is better. Ties are left out. Systems that never differ have p 1.
 
     Notes
     -----
-    The p-value is that of the binomial distribution. With weights it is exact for up to 13 queries,
-    and that of the normal approximation for more.
+    Without weights, the p-value is that of the binomial distribution. With weights, the p-value is
+    exact for up to 13 queries; for more, the normal approximation is used.
 
     References
     ----------
@@ -216,13 +213,13 @@ def randomisation_test(
     weights: ArrayLike | None = None,
     random_state: check.RandomState = 0,
 ) -> PairedTest:
-    """Fisher's randomisation test: the two systems change names on random queries.
+    """Fisher's randomisation test: the scores of the two systems are swapped on random queries.
 
     Parameters
     ----------
     scores : array-like of shape (n_queries, n_systems)
     n_resamples : int
-        Random assignments, the same for all pairs. Where there are no more than this altogether
+        Number of random assignments, the same for all pairs. If at most this many are possible
         (2**n_queries), all are visited once and the p-value is exact.
     pairs, nan, weights
         As in `paired_t`.
@@ -231,9 +228,9 @@ def randomisation_test(
     Returns
     -------
     PairedTest
-        `statistic` is the mean difference. The p-value is ``(1 + b) / (1 + n_resamples)``, with b
-        the number of assignments whose mean difference is at least as large: what was observed
-        counts, so that no p-value is 0 (Phipson and Smyth 2010).
+        `statistic` is the mean difference. The p-value of random assignments is
+        ``(1 + b) / (1 + n_resamples)``, where b assignments have a mean difference at least as far
+        from 0. The data count as one assignment, so no p-value is 0 (Phipson and Smyth 2010).
 
     References
     ----------
@@ -258,7 +255,7 @@ def randomisation_test(
 
 
 def _flip_p_value(z: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
-    """Share of sign flips of each row whose sum is as far from 0 as that of the row."""
+    """Share of sign flips of each row whose sum is at least as far from 0 as that of the row."""
     n_queries = z.shape[1]
     with _resampling.one_thread():
         if n_queries <= math.log2(n_resamples):
@@ -278,18 +275,18 @@ def paired_bootstrap(
     weights: ArrayLike | None = None,
     random_state: check.RandomState = 0,
 ) -> PairedTest:
-    """Sakai's paired bootstrap test: achieved significance levels.
+    """Sakai's paired bootstrap test: achieved significance levels (ASL).
 
-    Queries are drawn with replacement, the same draws for all pairs. The level achieved is the
-    share of draws in which the differences, less their mean, have a Student's t at least as far
-    from 0 as the t observed.
+    Queries are drawn with replacement, the same draws for all pairs. The ASL is the share of draws
+    in which Student's t of the differences, shifted to mean 0, is at least as far from 0 as the
+    observed t.
 
     Parameters
     ----------
     scores : array-like of shape (n_queries, n_systems)
     n_resamples : int
-        Random draws. Where there are no more than this altogether (256 for 4 queries), all are
-        visited.
+        Number of random draws. If at most this many draws are possible (n**n = 256 for 4 queries),
+        all are visited.
     pairs, nan, weights
         As in `paired_t`.
     random_state : int, Generator, RandomState or None
@@ -297,8 +294,8 @@ def paired_bootstrap(
     Returns
     -------
     PairedTest
-        `statistic` is Student's t, `p_value` the achieved significance level (ASL), which may be 0.
-        A draw of the same difference throughout has t 0 if it is 0, and infinite t if not.
+        `statistic` is Student's t, and `p_value` is the ASL, which may be 0. A draw of equal
+        differences has t 0 if they are 0, and infinite t otherwise.
 
     References
     ----------
@@ -321,17 +318,17 @@ def paired_bootstrap(
 
 
 def achieved_level(t: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Share of draws, given the squares of their t, that are at least as far from 0 as `t`."""
+    """Share of draws whose squared t, in `squares`, is at least ``t**2``."""
     return (squares >= EQUAL * t[:, None] ** 2).mean(axis=1)
 
 
 def block_width(n_resamples: int) -> int:
-    """Number of pairs whose resamples are held at a time."""
+    """Number of pairs whose resamples are in memory at a time."""
     return max(1, 2**18 // n_resamples)
 
 
 def _signed_rank_test(z: np.ndarray, weights: Weights, zeros: str) -> tuple[np.ndarray, np.ndarray]:
-    """Smaller sum of ranks, and p-value, of each row of differences (pairs, queries)."""
+    """Smaller sum of ranks, and p-value, of each row of differences."""
     ranks, split = _ranks(z, zeros)
     w = 1.0 if weights is None else weights
     signed = np.sign(z) * ranks * w
@@ -339,7 +336,8 @@ def _signed_rank_test(z: np.ndarray, weights: Weights, zeros: str) -> tuple[np.n
     statistic = np.minimum(*sums) + (split * w).sum(axis=1) / 2
     if weights is not None or z.shape[1] <= _MOST_EXACT:
         return statistic, _weighted_sign_test(signed)
-    # one call of scipy uses one method for all its rows, so rows with ties need their own
+    # scipy chooses one method, exact or approximate, for all rows of a call: rows with ties are
+    # tested in a separate call
     sizes, p_value = np.sort(np.abs(z), axis=1), np.ones(len(z))
     tied = (sizes[:, 0] == 0) | (np.diff(sizes, axis=1) == 0).any(axis=1)
     for rows in (~tied, tied & (sizes[:, -1] > 0)):
@@ -349,10 +347,10 @@ def _signed_rank_test(z: np.ndarray, weights: Weights, zeros: str) -> tuple[np.n
 
 
 def _ranks(z: np.ndarray, zeros: str) -> tuple[np.ndarray, np.ndarray]:
-    """Ranks of differences that are not 0, and those that zeros split between the signs."""
+    """Ranks of differences other than 0, and ranks of zeros to be split between the signs."""
     ranks = scipy.stats.rankdata(np.abs(z), axis=1)
     zero = z == 0
-    if zeros == "wilcox":  # zeros have the lowest ranks: without them all others move up
+    if zeros == "wilcox":  # zeros have the lowest ranks, so dropping them lowers all other ranks
         ranks = ranks - zero.sum(axis=1, keepdims=True)
     return np.where(zero, 0.0, ranks), np.where(zero & (zeros == "zsplit"), ranks, 0.0)
 
@@ -366,16 +364,16 @@ def _weighted_sign_test(signed: np.ndarray) -> np.ndarray:
 
 
 def _flip_counts(signed: np.ndarray, flips: np.ndarray) -> np.ndarray:
-    """Number of flips, given as 0 and 1, that leave the sum of a row at least as far from 0."""
+    """Number of sign flips after which the sum of a row is at least as far from 0 as before."""
     total = signed.sum(axis=1, keepdims=True)
     bound = np.abs(total) - ROUNDING * np.abs(signed).sum(axis=1, keepdims=True)
-    # where values that sum to f change their signs, the total becomes total - 2 f
+    # if the flipped values sum to f, the sum becomes total - 2 f
     low, high = (total - bound) / 2, (total + bound) / 2
     flipped = signed @ flips.T
     return np.count_nonzero((flipped <= low) | (flipped >= high), axis=1)
 
 
 def _flip_shares(signed: np.ndarray) -> np.ndarray:
-    """Share of all flips that leave the sum of a row at least as far from 0."""
+    """Share of all sign flips after which the sum of a row is at least as far from 0 as before."""
     flips = _resampling.every_flip(signed.shape[1])
     return _flip_counts(signed, flips) / len(flips)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from skrank._engine.definition import bounds_of
+from skrank._engine.plan import bounds_of
 from skrank.metrics import Metric, metric
 from skrank.testing._case import SEEDS, Case, assume, close, hold, per_query, run
 from skrank.testing._lists import ScoredLists, make_lists

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from skrank._engine.judgments import judge
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
-from skrank.objectives.base import BoundLoss
+from skrank.objectives._bound import BoundLoss
 from skrank.testing._case import assume, close, hold, run
 from skrank.testing._lists import ScoredLists, make_lists
 from skrank.testing._use import boosters_train_on_it, copies_of, judged_lists

@@ -116,13 +116,13 @@ class MetricAccumulator:
     def _measured(self, batch: Batch, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Value and weight by metric (row) and query with documents (column)."""
         sizes, kept = batch.sizes.numpy(), batch.kept.numpy()
-        some = sizes > 0
+        filled = sizes > 0
         labels, scores = (one.double().numpy()[kept] for one in (batch.labels, batch.scores))
-        judgments = Judgments(labels, Queries.from_sizes(sizes[some]))
+        judgments = Judgments(labels, Queries.from_sizes(sizes[filled]))
         ranking = Ranking(judgments, scores)
         plans = [one.bind(judgments, max_grade=self.max_grade) for one in self.metrics.values()]
         values = np.stack([plan.values(ranking) for plan in plans])
-        return values, np.stack([plan.mass(ranking) * weight[some] for plan in plans])
+        return values, np.stack([plan.mass(ranking) * weight[filled] for plan in plans])
 
     def compute(self) -> dict[str, float]:
         """Mean of each metric over all queries; NaN if no query has a relevant document.
@@ -131,10 +131,10 @@ class MetricAccumulator:
         -------
         dict of str to float
         """
-        nothing = np.empty((len(self.metrics), 0))
-        mine = np.hstack([nothing, *self._values]), np.hstack([nothing, *self._mass])
-        every = gather_all(mine, self.process_group)
-        values, mass = (np.hstack(parts) for parts in zip(*every, strict=True))
+        none = np.empty((len(self.metrics), 0))  # of no query: hstack needs an array
+        mine = np.hstack([none, *self._values]), np.hstack([none, *self._mass])
+        ranks = gather_all(mine, self.process_group)
+        values, mass = (np.hstack(parts) for parts in zip(*ranks, strict=True))
         return {
             name: average(one, values[i], mass[i], stacklevel=4)
             for i, (name, one) in enumerate(self.metrics.items())

@@ -32,6 +32,8 @@ class Batch:
         False in the padding. Default: where the label is NaN.
     unjudged : bool
         Keep documents without a label that are not padding.
+    max_grade : int, optional
+        Highest label that is allowed.
 
     Attributes
     ----------
@@ -56,29 +58,39 @@ class Batch:
         mask: torch.Tensor | ArrayLike | None = None,
         *,
         unjudged: bool = False,
+        max_grade: int | None = None,
     ) -> None:
         scores = as_tensor("scores", scores)
-        real = torch.float32 if scores.is_floating_point() else torch.float64
-        self.scores = scores if scores.dtype in _COMPUTED else scores.to(real)
+        if scores.dtype in _COMPUTED:
+            self.scores = scores
+        else:  # half precision, or whole numbers
+            self.scores = scores.float() if scores.is_floating_point() else scores.double()
         self.device = self.scores.device
         self.bad = torch.zeros((), dtype=torch.bool, device=self.device)
-        self.labels = self._like_scores(as_tensor("labels", labels))
-        inside = None if mask is None else as_tensor("mask", mask).to(self.device)
-        fits = self.scores.ndim == (2 if offsets is None else 1)
-        if not (fits and self.labels.shape == scores.shape):
-            raise self._misfit(has_offsets=offsets is not None)
-        if inside is not None and (offsets is not None or inside.shape != scores.shape):
-            raise ValueError(
-                f"mask has shape {tuple(inside.shape)} and scores {tuple(scores.shape)}: a mask "
-                "has the shape of padded scores."
-            )
+        self.labels = as_tensor("labels", labels, like=self.scores)
+        mask = None if mask is None else as_tensor("mask", mask).to(self.device)
+        flat = offsets is not None
+        fits = self.scores.ndim == (1 if flat else 2) and self.labels.shape == scores.shape
+        if not fits or (mask is not None and (flat or mask.shape != scores.shape)):
+            raise self._misfit(mask, flat=flat)
         self.offsets = None if offsets is None else self._checked_offsets(offsets)
-        if inside is None and self._is_clean():
+        clean = mask is None and readable(self.device) and self.labels.numel() > 0
+        if clean:  # a pass over the labels and one over the scores may prove that all are good
+            low, high = map(float, self.labels.aminmax())  # NaN if a label is NaN
+            clean = 0 <= low <= high < math.inf and (max_grade is None or high <= max_grade)
+            clean = clean and math.isfinite(self.scores.sum())
+        if clean:
             self.kept = torch.ones_like(self.labels, dtype=torch.bool)
         else:
-            self.kept = self._kept(inside, unjudged=unjudged)
-            self._check_values()
-        self.sizes = self._sizes()
+            self.kept = self._kept(mask, unjudged=unjudged)
+            self._check_values(max_grade)
+        if self.offsets is None:
+            self.sizes = self.kept.sum(1)
+        else:
+            before = self.offsets.to(self.device, non_blocking=True)  # rows before each query
+            if not clean:  # kept rows
+                before = torch.nn.functional.pad(self.kept.cumsum(0), (1, 0))[before]
+            self.sizes = torch.diff(before)
 
     def __len__(self) -> int:
         return len(self.scores) if self.offsets is None else len(self.offsets) - 1
@@ -104,7 +116,7 @@ class Batch:
 
     def weights(self, given: torch.Tensor | ArrayLike, highest: float) -> torch.Tensor:
         """One weight per query, from 0 to `highest`."""
-        weights = self._like_scores(as_tensor("weights", given))
+        weights = as_tensor("weights", given, like=self.scores)
         if weights.shape != (len(self),):
             raise ValueError(
                 f"weights have shape {tuple(weights.shape)} for {len(self)} queries: give one per "
@@ -121,7 +133,7 @@ class Batch:
         return weights
 
     def spread(self, values: torch.Tensor) -> torch.Tensor:
-        """Values per query in the layout of the scores."""
+        """Values per query, in a shape that broadcasts to the scores."""
         if self.offsets is None:
             return values[:, None]
         lengths = torch.diff(self.offsets).to(self.device, non_blocking=True)
@@ -144,22 +156,15 @@ class Batch:
         return self.scores[rows], self.labels[rows], self.kept[rows] & inside
 
     def unpadded(self, values: torch.Tensor) -> torch.Tensor:
-        """Values (n_queries, n_documents) in the layout of the scores."""
+        """Values as from `padded`, back in the layout of the scores."""
         if self.offsets is None:
             return values
         row_query = self.row_query
         first = self.offsets.to(self.device, non_blocking=True)[row_query]
         return values[row_query, torch.arange(len(first), device=self.device) - first]
 
-    def _like_scores(self, values: torch.Tensor) -> torch.Tensor:
-        """Values on the device of the scores and in their dtype, or in double precision."""
-        n_bytes = values.dtype.itemsize  # float32 holds whole numbers of up to 24 bits
-        exact = n_bytes <= 4 if values.is_floating_point() else n_bytes <= 2
-        single = exact or self.device.type in _NO_DOUBLES
-        return values.to(self.device, self.scores.dtype if single else torch.float64)
-
-    def _misfit(self, *, has_offsets: bool) -> ValueError:
-        """The error for scores, labels and offsets that fit neither layout."""
+    def _misfit(self, mask: torch.Tensor | None, *, flat: bool) -> ValueError:
+        """The error for scores, labels, offsets and a mask that fit neither layout."""
         scores, labels = tuple(self.scores.shape), tuple(self.labels.shape)
         if len(scores) not in (1, 2):
             hint = " Drop the last axis: scores.squeeze(-1)." if scores[-1:] == (1,) else ""
@@ -171,14 +176,20 @@ class Batch:
             return ValueError(
                 f"labels have shape {labels} and scores {scores}: both must have the same shape."
             )
-        if has_offsets:
+        if flat and len(scores) == 2:
             return ValueError(
                 "offsets are for flat rows, and scores are padded, (queries, documents): leave out "
                 "the offsets, or pass scores.squeeze(-1) if each row of scores is one document."
             )
+        if not flat and len(scores) == 1:
+            return ValueError(
+                "scores are flat rows: give the offsets of their queries, 0, the first row of the "
+                "second query, ..., the number of rows (skrank.torch.query_offsets makes them)."
+            )
+        assert mask is not None
         return ValueError(
-            "scores are flat rows: give the offsets of their queries, 0, the first row of the "
-            "second query, ..., the number of rows (skrank.torch.query_offsets makes them)."
+            f"mask has shape {tuple(mask.shape)} and scores {scores}: a mask has the shape of "
+            "padded scores."
         )
 
     def _checked_offsets(self, given: torch.Tensor | ArrayLike) -> torch.Tensor:
@@ -194,18 +205,13 @@ class Batch:
             raise ValueError(f"offsets have shape {shape} and type {dtype}: {remedy}.")
         offsets = offsets.to(torch.int64)
         if readable(offsets.device):
-            _check_offsets(offsets.numpy(), n_rows)
+            first = offsets.numpy()
+            if first[0] != 0 or first[-1] != n_rows or (first[1:] < first[:-1]).any():
+                raise _bad_offsets(first, n_rows)
         else:
             falls = (torch.diff(offsets) < 0).any() | (offsets[0] != 0) | (offsets[-1] != n_rows)
             self.bad = self.bad | falls.to(self.device)
         return offsets
-
-    def _is_clean(self) -> bool:
-        """True if quick checks on the host prove that all documents count and are good."""
-        if not readable(self.device) or self.labels.numel() == 0:
-            return False
-        low, high = self.labels.aminmax()  # NaN if a label is NaN
-        return 0 <= float(low) <= float(high) < math.inf and math.isfinite(self.scores.sum())
 
     def _kept(self, mask: torch.Tensor | None, *, unjudged: bool) -> torch.Tensor:
         """True for documents that count."""
@@ -221,8 +227,8 @@ class Batch:
             mask = mask != 0
         return mask if unjudged else mask & judged
 
-    def _check_values(self) -> None:
-        """Refuse infinite and NaN scores, and infinite and negative labels, of kept documents."""
+    def _check_values(self, max_grade: int | None) -> None:
+        """Refuse scores that are not finite, and labels out of range, of kept documents."""
         bad = self.kept & ~(self.scores.abs() < torch.inf)
         self.refuse(
             bad, self.scores,
@@ -235,33 +241,29 @@ class Batch:
             "label of {place} is {value:g}: labels must be at least 0 and finite, or NaN for "
             "padding and documents that were not judged.",
         )  # fmt: skip
-
-    def _sizes(self) -> torch.Tensor:
-        """Number of kept documents of each query."""
-        if self.offsets is None:
-            return self.kept.sum(1)
-        offsets = self.offsets.to(self.device, non_blocking=True)
-        if readable(self.device) and self.kept.all():
-            return torch.diff(offsets)
-        return torch.diff(torch.nn.functional.pad(self.kept.cumsum(0), (1, 0))[offsets])
+        if max_grade is not None:
+            self.refuse(
+                self.kept & (self.labels > max_grade), self.labels,
+                f"label {{value:g}} is above max_grade={max_grade}: give the highest grade of the "
+                "collection.",
+            )  # fmt: skip
 
 
-def _check_offsets(offsets: np.ndarray, n_rows: int) -> None:
-    """Refuse offsets that do not cover all rows, from the first to the last."""
-    sizes = offsets[1:] - offsets[:-1]
-    if len(sizes) and sizes.min() < 0:
-        raise ValueError(
-            f"offsets fall after query {np.argmax(sizes < 0)}: they are the first row of each "
-            "query in turn."
+def _bad_offsets(offsets: np.ndarray, n_rows: int) -> ValueError:
+    """The error for offsets that do not cover all rows, from the first to the last."""
+    falls = offsets[1:] < offsets[:-1]
+    if falls.any():
+        return ValueError(
+            f"offsets fall after query {np.argmax(falls)}: they are the first row of each query in "
+            "turn."
         )
-    if offsets[0] != 0 or offsets[-1] != n_rows:
-        hint = ""
-        if offsets.sum() == n_rows:
-            hint = " They look like sizes: take numpy.append(0, numpy.cumsum(sizes))."
-        raise ValueError(
-            f"offsets go from {offsets[0]} to {offsets[-1]} and there are {n_rows} rows: offsets "
-            f"must begin with 0 and end with the number of rows.{hint}"
-        )
+    hint = ""
+    if offsets.sum() == n_rows:
+        hint = " They look like sizes: take numpy.append(0, numpy.cumsum(sizes))."
+    return ValueError(
+        f"offsets go from {offsets[0]} to {offsets[-1]} and there are {n_rows} rows: offsets must "
+        f"begin with 0 and end with the number of rows.{hint}"
+    )
 
 
 def readable(device: torch.device) -> bool:
@@ -269,8 +271,13 @@ def readable(device: torch.device) -> bool:
     return device.type == "cpu" and not torch.compiler.is_compiling()
 
 
-def as_tensor(name: str, values: torch.Tensor | ArrayLike) -> torch.Tensor:
-    """A dense tensor of real numbers that double precision can hold; scores must be a tensor."""
+def as_tensor(
+    name: str, values: torch.Tensor | ArrayLike, *, like: torch.Tensor | None = None
+) -> torch.Tensor:
+    """A dense tensor of real numbers that double precision can hold; scores must be a tensor.
+
+    With `like`, on its device and in its dtype, or in double precision if its dtype may round.
+    """
     if not isinstance(values, torch.Tensor):
         if name == "scores":
             raise ValueError(
@@ -290,4 +297,9 @@ def as_tensor(name: str, values: torch.Tensor | ArrayLike) -> torch.Tensor:
                 f"{name} hold a whole number of 2**53 or more, which double precision may round "
                 "to its neighbour: subtract an offset, or divide and pass floats."
             )
-    return values
+    if like is None:
+        return values
+    n_bytes = values.dtype.itemsize  # float32 holds whole numbers of up to 24 bits
+    exact = n_bytes <= 4 if values.is_floating_point() else n_bytes <= 2
+    single = exact or like.device.type in _NO_DOUBLES
+    return values.to(like.device, like.dtype if single else torch.float64)

@@ -215,6 +215,7 @@ class QueryDataset(Dataset):
         weight: ArrayLike | None,
         dtype: torch.dtype,
     ) -> None:
+        """Set the attributes, after a check of the weights."""
         self.source = source
         self.dtype = dtype
         self.queries = Queries.from_groups(ids)

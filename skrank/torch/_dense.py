@@ -39,7 +39,7 @@ class DenseQueries(NamedTuple):
     def bind(self, metric: Metric, cutoff: int | None) -> QuadraticSum:
         """The sum of a metric for these queries; their best lists are cut at `cutoff`."""
         n = self.labels.shape[1]
-        longest = 1 << (n - 1).bit_length()  # so that batches share cached tables
+        longest = 1 << (n - 1).bit_length()  # a power of 2, so that batches share cached tables
         found = quadratic_tables(metric, cutoff, self.max_grade, longest)
         assert found is not None
         tables, worth, ideal = found
@@ -58,8 +58,8 @@ class DenseQueries(NamedTuple):
         return QuadraticSum(inverse, self.look_up(tables.gain), self._put(tables.u[:n]), w, k)
 
     def _slope(self, metric: Metric, relevant: torch.Tensor) -> torch.Tensor:
-        """Derivative of the metric by its normalised sum, for each query."""
-        n_queries, line = len(relevant), metric.line(Lists(*np.ones((3, 1))))
+        """Change of the metric per unit of its normalised sum, for each query."""
+        n_queries, line = len(relevant), metric.line(Lists(*np.ones((3, 1))))  # of any list
         if np.ndim(line.steepness):  # depends on numbers of documents, which are read on the host
             n, found = (one.cpu().double().numpy() for one in (self.valid.sum(1), relevant))
             line = metric.line(Lists(np.minimum(n, metric.k or np.inf), found, n))
@@ -94,7 +94,7 @@ def quadratic_tables(
     """
     labels = np.resize(np.arange(max_grade + 1.0), max(longest, max_grade + 1))  # all labels
     plan = metric.bind(Judgments(labels, Queries.single(len(labels))), max_grade=max_grade)
-    # with a cutoff of 0, nothing is divided by the best list, and any cut-off serves
+    # a cut-off of 0 says that nothing is divided by the best list: the whole list serves as well
     tables, best = plan.tables, metric.tables(plan.scale, cutoff or None)
     if not (isinstance(tables, QuadraticTables) and isinstance(best, QuadraticTables)):
         return None

@@ -14,8 +14,8 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, as_objective
-from skrank.objectives._pairs import PairRounds
-from skrank.objectives.base import BoundFunction
+from skrank.objectives._bound import BoundFunction
+from skrank.objectives.lambdarank import PairRounds
 from skrank.torch._batch import Batch, readable
 from skrank.torch._checks import needs_max_grade
 from skrank.torch._native import native_losses, refusal
@@ -84,10 +84,11 @@ class RankingLoss(nn.Module):
     Both paths have the same gradients. For SoftRank, Softmax and SquaredError, the loss is the
     value of the function whose gradient is computed; for SoftRank, it is one minus the smooth
     metric. LambdaRank and LambdaLoss treat the weights of pairs as constants, so that their
-    gradients are not the gradients of a function. Their loss is ``S / (2 sigmoid)``, with S the sum
-    of the absolute values of all gradients of pairs of a query; with `sum_norm`, ``log2(1 + S)``
-    replaces S. This value falls as pairs come into the right order. Its
-    gradient in torch is the gradient of LambdaRank, not the derivative of the value.
+    gradients are not the gradients of a function. The loss of LambdaRank is ``S / (2 sigmoid)``,
+    with S the sum of the absolute values of all gradients of pairs of a query; with `sum_norm`,
+    ``log2(1 + S)`` replaces S. The loss of LambdaLoss, and of objectives of users, is half the sum
+    of the absolute gradients of the documents. Both fall as pairs come into the right order; their
+    gradients in torch are those of the objective, not the derivatives of the values.
 
     The loss is computed in single precision, for double scores in double precision, with and
     without autocast; gradients have the dtype of the scores. There are no second derivatives.
@@ -159,8 +160,13 @@ class RankingLoss(nn.Module):
         if torch.compiler.is_compiling() and _leaves_graph(scores.device):
             return _outside_of_graph(self, scores, labels, offsets, mask=mask, weights=weights)
         with torch.no_grad():
-            batch = Batch(scores, labels, offsets, mask)
-            losses, gradient = self._losses(batch)
+            batch = Batch(scores, labels, offsets, mask, max_grade=self.max_grade)
+            native = self.path == "native" or (self.path == "auto" and batch.device.type != "cpu")
+            if native and not self._refusal and batch.scores.numel() > 0:
+                compute = native_losses
+            else:
+                compute = kernel_losses
+            losses, gradient = compute(self.objective, batch, self.max_grade, self.rounds)
             weight = self._weight(batch, weights)
             if self.training:
                 self.rounds.add_(1)
@@ -171,20 +177,6 @@ class RankingLoss(nn.Module):
             elif batch.offsets is not None:
                 row_query = batch.row_query
         return _WithGradient.apply(scores, value, gradient, row_query)
-
-    def _losses(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-        """Loss of each query, and gradient in the layout of the scores."""
-        if self.max_grade is not None:
-            batch.refuse(
-                (batch.labels > self.max_grade) & batch.kept, batch.labels,
-                f"label {{value:g}} is above max_grade={self.max_grade}: give the highest grade of "
-                "the collection.",
-            )  # fmt: skip
-        if batch.scores.numel() == 0:
-            return batch.scores.new_zeros(len(batch)), torch.zeros_like(batch.scores)
-        native = self.path == "native" or (self.path == "auto" and batch.device.type != "cpu")
-        losses = native_losses if native and not self._refusal else kernel_losses
-        return losses(self.objective, batch, self.max_grade, self.rounds)
 
     def _weight(self, batch: Batch, given: torch.Tensor | None) -> torch.Tensor:
         """Factor of the loss of each query, (n_queries,); NaN where a value on a device is bad."""
@@ -253,46 +245,38 @@ def kernel_losses(
     """Loss of each query, and gradient in the layout of the scores, from compiled loops.
 
     Without `max_grade`, the highest label of the batch, rounded up, is the highest grade. Random
-    draws depend on `round_`, the number of the call.
+    draws depend on `round_`, the number of the call. Losses are defined in `RankingLoss`, Notes.
     """
     sizes, kept = batch.sizes.numpy(force=True), batch.kept.numpy(force=True).ravel()
+    if not sizes.any():
+        return batch.scores.new_zeros(len(sizes)), torch.zeros_like(batch.scores)
     filled, rows = sizes > 0, slice(None) if kept.all() else kept
     real = np.float64 if batch.scores.dtype == torch.float64 else np.float32
+    labels = batch.labels.double().numpy(force=True).ravel()[rows]
+    scores = batch.scores.double().numpy(force=True).ravel()[rows]
+    judgments = Judgments(labels, Queries.from_sizes(sizes[filled]))
+    top = max_grade or max(1, math.ceil(labels.max()))
     losses, gradient = np.zeros(len(sizes), real), np.zeros(len(kept), real)
-    if filled.any():
-        labels = batch.labels.double().numpy(force=True).ravel()[rows]
-        scores = batch.scores.double().numpy(force=True).ravel()[rows]
-        judgments = Judgments(labels, Queries.from_sizes(sizes[filled]))
-        slopes: np.ndarray = np.zeros(len(labels), real)
-        top = max_grade or max(1, math.ceil(labels.max()))
-        for weight, one in objective.terms:
-            value, slope = _losses(one, judgments, scores, top, int(round_), real)
-            losses[filled] += weight * value
-            slopes += weight * slope
-        gradient[rows] = slopes
+    total: np.ndarray = np.zeros(len(labels), real)
+    grad, hess = np.empty((2, len(labels)), real)
+    for weight, one in objective.terms:
+        bound = one.bind(judgments, max_grade=top)
+        bound.round = int(round_)
+        if isinstance(bound, BoundFunction):
+            value = bound.losses(scores, grad, hess)
+        else:
+            bound.gradient(scores, grad, hess)
+            if isinstance(one, LambdaRank):
+                assert isinstance(bound, PairRounds)
+                pairs = np.log2(1.0 + bound.totals) if bound.sum_norm else bound.totals
+                value = pairs / (2.0 * one.sigmoid)
+            else:
+                absolute = np.abs(grad, dtype=np.float64)
+                value = 0.5 * np.add.reduceat(absolute, judgments.indptr[:-1])
+        losses[filled] += weight * value
+        total += weight * grad
+    gradient[rows] = total
     return (
         torch.from_numpy(losses).to(batch.device),
         torch.from_numpy(gradient).view(batch.kept.shape).to(batch.device),
     )
-
-
-def _losses(
-    objective: Objective,
-    judgments: Judgments,
-    scores: np.ndarray,
-    max_grade: int,
-    round_: int,
-    real: type[np.floating],
-) -> tuple[np.ndarray, np.ndarray]:
-    """Loss of each query, and gradient of each document, of an objective that is not a mixture."""
-    grad, hess = np.empty(len(scores), real), np.empty(len(scores), real)
-    bound = objective.bind(judgments, max_grade=max_grade)
-    bound.round = round_
-    if isinstance(bound, BoundFunction):
-        return bound.losses(scores, grad, hess), grad
-    bound.gradient(scores, grad, hess)
-    if isinstance(objective, LambdaRank):
-        assert isinstance(bound, PairRounds)
-        total = np.log2(1.0 + bound.totals) if bound.sum_norm else bound.totals
-        return total / (2.0 * objective.sigmoid), grad
-    return 0.5 * np.add.reduceat(np.abs(grad, dtype=np.float64), judgments.indptr[:-1]), grad

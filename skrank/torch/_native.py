@@ -127,7 +127,7 @@ def _ranked(objective: LambdaRank, queries: DenseQueries, round_: torch.Tensor) 
     """Index that sorts the documents of each query by rank, with the padding at the end."""
     keys = queries.fill(-queries.scores, math.inf)
     places = torch.arange(keys.shape[1], device=keys.device)
-    if objective.tie_order == "random":  # one order for all queries: ranks of hashed positions
+    if objective.tie_order == "random":  # by hashed positions, in one order for all queries
         drawn = (places + round_.to(places.device) * _STEP + objective.random_state % 2**31) % 2**31
         for factor in (0x45D9F3B, 0x119DE1F3, 0x45D9F3B):
             drawn = ((drawn ^ (drawn >> 16)) * factor) % 2**31
@@ -180,7 +180,7 @@ def _scaled(objective: SoftRank, queries: DenseQueries) -> tuple[torch.Tensor, t
 
 
 def _extremes(queries: DenseQueries) -> tuple[torch.Tensor, torch.Tensor]:
-    """Highest and lowest score of each query, (n_queries, 1); finite for empty queries, too."""
+    """Highest and lowest score of each query, (n_queries, 1); finite also if a query is empty."""
     scores, limits = queries.scores, torch.finfo(queries.scores.dtype)
     high, low = queries.fill(scores, limits.min), queries.fill(scores, limits.max)
     return high.amax(1, keepdim=True), low.amin(1, keepdim=True)

@@ -46,6 +46,7 @@ class ParquetRows:
         self.open_parts = check.check_count("open_parts", open_parts, "row groups in memory")
         self.real = real
         self._files: list[ParquetFile] | None = None
+        # features and labels of the row groups in memory; the least recently used comes first
         self._open: OrderedDict[int, tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self.features = self._feature_names(relevance, groups, features)
         for number in range(len(self.paths)):
@@ -145,6 +146,7 @@ class ParquetRows:
         return self._open[part]
 
     def _read_part(self, part: int) -> tuple[np.ndarray, np.ndarray]:
+        """Features and labels of a row group, from its file."""
         number, group = self.parts[part]
         path, names = self.paths[number], [*self.features, self.relevance]
         with _reading(path):
@@ -165,6 +167,7 @@ class ParquetRows:
         return X, check_data_labels(labels, int(self.first[part]))
 
     def _file(self, number: int) -> ParquetFile:
+        """A file by its number; all files are opened together."""
         if self._files is None:
             files = []
             for path in self.paths:

@@ -85,6 +85,7 @@ class QueryBatchSampler(Sampler[list[int]]):
             yield batches[mine] if mine < len(batches) else []
 
     def _order(self) -> np.ndarray:
+        """Numbers of the queries; shuffled, those of a part stay together."""
         numbers = np.arange(len(self.sizes))
         if not self.shuffle:
             return numbers

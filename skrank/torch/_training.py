@@ -142,8 +142,8 @@ class NeuralTraining:
             for name, value in means.items()
         }
         name, value = next(iter(means.items()))
-        better = self.held_out[1].plans[name].metric.greater_is_better
-        if before is None or (value > before if better else value < before):
+        rising = self.held_out[1].plans[name].metric.greater_is_better
+        if before is None or (value > before if rising else value < before):
             state.best_value, state.best_epoch = value, state.epoch
             state.best = state.last
 

@@ -1,4 +1,4 @@
-"""Columns of judgments and runs in memory, whatever object holds them, and tables of them."""
+"""Columns of judgments and runs in memory, from any object that holds them, and tables of them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     Column: TypeAlias = list[Any] | pa.ChunkedArray
 
+# Names of columns, as other tools have them. Letters may be of any case.
 QUERY = ("qid", "query_id", "q_id", "query", "topic", "topic_id", "query-id")
 DOCUMENT = ("docid", "docno", "doc_id", "did", "document", "document_id", "corpus-id")
 LABEL = ("label", "relevance", "rel", "grade", "score")
@@ -32,7 +33,7 @@ _PLURAL = {"query": "queries", "document": "documents"}
 
 @dataclass(frozen=True)
 class Kind:
-    """Whether rows are judgments or a run, and how their columns are found.
+    """What rows are, judgments or a run, and how to find their columns.
 
     Attributes
     ----------
@@ -40,7 +41,7 @@ class Kind:
     number : tuple of str
         Names of the column of labels or scores.
     places_by_length : dict of int to (int, int, int)
-        Where query, document and number are in a row without names, by the length of the row.
+        Places of query, document and number in a row without names, by the length of the row.
     """
 
     name: str
@@ -48,11 +49,14 @@ class Kind:
     places_by_length: dict[int, tuple[int, int, int]]
 
     def example(self) -> str:
-        """A row as it may be passed."""
+        """A row without names, for messages."""
         return f"({QUERY[0]}, {DOCUMENT[0]}, {self.number[0]})"
 
     def columns_among(self, names: Sequence[str]) -> list[str]:
-        """The names of the columns of queries, documents, numbers, and, if there is one, runs."""
+        """The names of the columns of queries, documents and numbers, and, if there is one, runs.
+
+        Raises ValueError if a column is missing.
+        """
         by_name = {name.lower(): name for name in names}
         found = []
         what = {"queries": QUERY, "documents": DOCUMENT, f"{self.number[0]}s": self.number}
@@ -69,8 +73,8 @@ class Kind:
         swapped = what == "scores" and any(name.lower() in LABEL for name in names)
         hint = " They look like qrels: qrels come first, then runs." * swapped
         return ValueError(
-            f"the {self.name} have no column of {what}: name one of the columns "
-            f"({', '.join(names)}) {' or '.join(map(repr, known[:3]))}.{hint}"
+            f"no column has the {what} of the {self.name}: rename one of the columns "
+            f"({', '.join(names)}) to {' or '.join(map(repr, known[:3]))}.{hint}"
         )
 
 
@@ -80,9 +84,9 @@ RUNS = Kind("run", SCORE, {3: (0, 1, 2), 6: (0, 2, 4)})
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Query, document and number of each row, and the run that the row belongs to, if rows say so.
+    """Query, document and number of each row, and the name of the run, if rows have one.
 
-    Each column is a list, or a column of Arrow.
+    Each column is a list or an array of Arrow.
     """
 
     query: Column
@@ -100,7 +104,7 @@ class Columns:
 
     @classmethod
     def of_arrow(cls, columns: Iterable[pa.ChunkedArray]) -> Columns:
-        """Columns of Arrow, without dictionaries."""
+        """Columns of Arrow. Dictionary-encoded columns are decoded."""
         import pyarrow as pa
 
         dictionary = pa.types.is_dictionary
@@ -111,7 +115,7 @@ class Columns:
         return Columns(self.query[rows], self.document[rows], self.number[rows])
 
     def last_query(self) -> tuple[int, Hashable]:
-        """The first row from which on all rows are of one query, and the query."""
+        """The first row of the last query (0 if there is one query), and the query."""
         last = self.query[-1]
         if isinstance(self.query, list):
             start = len(self) - 1
@@ -139,14 +143,15 @@ def columns_of(thing: object, kind: Kind) -> Columns | None:
 
     Parameters
     ----------
-    thing : dict of dicts, table that narwhals knows, iterable of records, or what ranx, \
-ir_measures and ir_datasets have for it
+    thing : object
+        A dict of dicts, a table that narwhals knows, an iterable of records, or qrels or a run of
+        ranx, ir_measures or ir_datasets.
     kind : Kind
 
     Raises
     ------
     ValueError
-        If a column or a field is missing; the message names what there is.
+        If a column or a field is missing.
     """
     frame = frame_of(thing)
     if frame is not None:
@@ -169,9 +174,9 @@ ir_measures and ir_datasets have for it
 
 
 def frame_of(thing: object) -> narwhals.DataFrame | None:
-    """A table of pandas, polars, Arrow or others as narwhals has it; None if it is not a table."""
+    """A table of pandas, polars, Arrow or others as a table of narwhals; None if it is not one."""
     arrow = hasattr(thing, "__arrow_c_stream__")
-    if not (arrow or hasattr(type(thing), "columns")):  # of the type: some objects compute theirs
+    if not (arrow or hasattr(type(thing), "columns")):  # the type is faster: it computes nothing
         return None
     import narwhals
 
@@ -184,7 +189,7 @@ def frame_of(thing: object) -> narwhals.DataFrame | None:
 
 
 def is_nested(thing: object) -> TypeGuard[Mapping[object, Mapping[object, object]]]:
-    """Whether this maps queries to documents to numbers."""
+    """Whether this maps queries to mappings from documents to numbers."""
     if not isinstance(thing, Mapping) or not thing:
         return False
     inner = [value for value in thing.values() if isinstance(value, Mapping)]
@@ -193,7 +198,7 @@ def is_nested(thing: object) -> TypeGuard[Mapping[object, Mapping[object, object
 
 
 def is_record(row: object, kind: Kind) -> bool:
-    """Whether this is one row: a tuple, or fields by name."""
+    """Whether this is one row: a tuple or list, a mapping, or an object with named fields."""
     if isinstance(row, Mapping):
         return any(name in row for name in QUERY) and any(name in row for name in DOCUMENT)
     if hasattr(row, "query_id") and hasattr(row, "doc_id"):
@@ -202,7 +207,7 @@ def is_record(row: object, kind: Kind) -> bool:
 
 
 def _of_records(rows: list[Any], kind: Kind) -> Columns:
-    """Columns of records like the first: objects of JSON, named tuples, or tuples."""
+    """Columns of records like the first: mappings, objects with named fields, or tuples."""
     first = rows[0]
     if isinstance(first, Mapping):
         names = kind.columns_among([name for name in first if all(name in row for row in rows)])
@@ -222,20 +227,20 @@ def _of_records(rows: list[Any], kind: Kind) -> Columns:
 
 
 def table_of(blocks: Sequence[Columns], kind: Kind, before: int = 0) -> Table:
-    """The table of columns, which may come in blocks of rows.
+    """The table of blocks of consecutive rows.
 
     Parameters
     ----------
     blocks : sequence of Columns
     kind : Kind
     before : int
-        Number of rows above these, which messages count, too.
+        Number of rows of the file above these, for the numbers of rows in messages.
 
     Raises
     ------
     ValueError
-        If there is no row, ids are missing or neither texts nor whole numbers, or a number is not a
-        label or a score.
+        If there is no row, an id is missing or neither a text nor a whole number, or a number is
+        not a label or a score.
     """
     if not sum(map(len, blocks)):
         raise ValueError(f"the {kind.name} hold{'s' * (kind is RUNS)} no document.")
@@ -251,7 +256,7 @@ def table_of(blocks: Sequence[Columns], kind: Kind, before: int = 0) -> Table:
 
 
 def numbers_of(values: ArrayLike | Column, kind: Kind, before: int = 0) -> np.ndarray:
-    """Numbers in double precision; texts must spell them as the lines of TREC files do."""
+    """Labels or scores as float64. Numbers that are texts are read as in lines of TREC."""
     name = kind.number[0]
     if isinstance(values, (list, tuple)):
         rows = list(values)
@@ -288,7 +293,7 @@ def _as_list(column: Column) -> list[Any]:
 
 
 def _joined(columns: Sequence[Column]) -> Column:
-    """Columns, one under the other."""
+    """One column of the rows of all blocks."""
     lists = [column for column in columns if isinstance(column, list)]
     if lists:
         return lists[0] if len(lists) == 1 else list(chain(*lists))
@@ -299,7 +304,7 @@ def _joined(columns: Sequence[Column]) -> Column:
 
 
 def _texts_of(ids: Column, what: str, kind: Kind, before: int) -> Texts:
-    """Ids that are texts or whole numbers, all of one sort."""
+    """Ids of a list or an array of Arrow; raises ValueError unless all are texts, or all whole."""
     if not isinstance(ids, list):
         return _of_arrow(ids, what, kind, before)
     types: set[type] = set(map(type, ids))
@@ -319,7 +324,7 @@ def _texts_of(ids: Column, what: str, kind: Kind, before: int) -> Texts:
 
 
 def _of_arrow(ids: pa.ChunkedArray, what: str, kind: Kind, before: int) -> Texts:
-    """Ids of an array of Arrow, without a Python object each."""
+    """Ids of an array of Arrow, without a Python object for each id."""
     import pyarrow as pa
 
     texts = ("string", "large_string", "string_view", "binary", "large_binary")

@@ -41,9 +41,9 @@ class Qrels:
     queries : Queries
         Query ids and the rows of each.
     documents : Documents
-        Of each row; ``documents.names()`` gives strings.
+        Document ids of the rows; ``documents.names()`` returns them as strings.
     labels : float64 ndarray of shape (n_rows,)
-        At least 0; NaN = in the pool but not judged (negative in the file).
+        At least 0; NaN = in the pool but not judged (a negative label in the file).
     """
 
     queries: Queries
@@ -52,7 +52,7 @@ class Qrels:
 
     @classmethod
     def from_arrays(cls, qid: ArrayLike, docid: ArrayLike, label: ArrayLike) -> Qrels:
-        """Judgments of columns in memory.
+        """Make judgments of columns in memory.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Qrels:
         return cls(table.queries, table.documents, labels)
 
     def with_pool_judged(self) -> Qrels:
-        """The same judgments, where pooled documents without a label are judged not relevant.
+        """Judgments in which the documents of the pool without a label are judged not relevant.
 
         Some tracks give labels below 0 to documents that assessors saw, such as spam.
 
@@ -136,10 +136,10 @@ class Run:
     queries : Queries
         Query ids and the rows of each.
     documents : Documents
-        Of each row; ``documents.names()`` gives strings.
+        Document ids of the rows; ``documents.names()`` returns them as strings.
     scores : float64 ndarray of shape (n_rows,)
     slots : Slots
-        Where the documents of each query are found.
+        Hash tables of the documents of each query.
     """
 
     name: str
@@ -158,7 +158,7 @@ class Run:
         name: str = "run",
         precision: str = "single",
     ) -> Run:
-        """A run of columns in memory.
+        """Make a run of columns in memory.
 
         Parameters
         ----------
@@ -184,8 +184,8 @@ class Run:
 
     @classmethod
     def of_table(cls, table: Table, precision: str, name: str | None = None) -> Run:
-        """The run of a table of scores, called by its tag unless a name is given."""
-        ranked = table.take(_trec_order(table, precision))
+        """The run of a table of scores. Its name is the tag of the table unless it is given."""
+        ranked = _in_trec_order(table, precision)
         name = table.tag if name is None else name
         return cls(name, ranked.queries, ranked.documents, ranked.numbers, ranked.slots())
 
@@ -203,8 +203,9 @@ class Run:
         """
         depth = check.check_count("depth", depth, "the documents of each query to keep")
         indptr, rows = slices(self.queries.indptr[:-1], np.minimum(self.queries.sizes, depth))
-        table = Table(Queries(self.queries.ids, indptr), self.documents, self.scores).take(rows)
-        return Run(self.name, table.queries, table.documents, table.numbers, table.slots())
+        queries = Queries(self.queries.ids, indptr)
+        table = Table(queries, self.documents.take(rows), self.scores[rows])
+        return Run(self.name, queries, table.documents, table.numbers, table.slots())
 
     def to_frame(self) -> pd.DataFrame:
         """One row per document, best first.
@@ -259,7 +260,7 @@ def _frame(queries: Queries, documents: Documents, **column: np.ndarray) -> pd.D
 
 
 def text_index(texts: Sequence[str] | np.ndarray, name: str | None = None) -> pd.Index:
-    """An index of texts; of objects if one of them has bytes that are not UTF-8."""
+    """An index of texts, of dtype object if one of them has bytes that are not UTF-8."""
     import pandas as pd
 
     try:
@@ -268,8 +269,8 @@ def text_index(texts: Sequence[str] | np.ndarray, name: str | None = None) -> pd
         return pd.Index(texts, name=name, dtype=object)
 
 
-def _trec_order(table: Table, precision: str) -> np.ndarray | slice:
-    """The rows by query and rank; a slice of all rows if they are in this order already."""
+def _in_trec_order(table: Table, precision: str) -> Table:
+    """The table with the rows of each query in the order of trec_eval."""
     from skrank._kernels import trec
 
     scores, queries = table.numbers, table.queries
@@ -277,9 +278,9 @@ def _trec_order(table: Table, precision: str) -> np.ndarray | slice:
         widest = np.finfo(np.float32).max
         scores = np.clip(scores, -widest, widest).astype(np.float32).astype(np.float64)
     falls = scores[1:] < scores[:-1]
-    falls[queries.indptr[1:-1] - 1] = True
+    falls[queries.indptr[1:-1] - 1] = True  # between queries
     if falls.all():
-        return slice(None)
+        return table
     order = np.empty(len(scores), np.int32)
     tied = np.empty(len(scores), np.uint8)
     check_scores(queries, scores)
@@ -287,7 +288,7 @@ def _trec_order(table: Table, precision: str) -> np.ndarray | slice:
     rows = np.repeat(queries.indptr[:-1], queries.sizes) + order
     text, start, stop, _ = table.documents.arrays
     run_chunks(trec.settle_by_name, queries.indptr, tied, text, start, stop, rows)
-    return rows
+    return table.take(rows)
 
 
 def read_qrels(source: Source) -> Qrels:
@@ -297,7 +298,7 @@ def read_qrels(source: Source) -> Qrels:
     ----------
     source : path or file object
         Lines of TREC, with or without the iteration; JSON of queries, documents and labels; JSON
-        Lines, CSV, TSV or Parquet with named columns. Plain, or packed with gzip, bzip2, xz or
+        Lines, CSV, TSV or Parquet with named columns. Plain, or compressed with gzip, bzip2, xz or
         Zstandard, whatever its name. Blank lines and comments are ignored. A comment begins with #
         and cannot be a row: it has too few or too many columns, or its label is not a number.
 
@@ -310,8 +311,8 @@ def read_qrels(source: Source) -> Qrels:
     Raises
     ------
     ValueError
-        With the number of the line, if the line has not four columns, a label is not a number, or a
-        document occurs twice in a query; if the file is empty or damaged.
+        With the number of the line, if the line does not have three or four columns, a label is not
+        a number, or a document occurs twice in a query; if the file is empty or damaged.
 
     Examples
     --------
@@ -344,9 +345,9 @@ def read_run(source: Source, *, name: str | None = None, precision: str = "singl
     ----------
     source : path or file object
         Lines of TREC; JSON of queries, documents and scores; JSON Lines, CSV, TSV or Parquet with
-        named columns. Plain, or packed with gzip, bzip2, xz or Zstandard, whatever its name. Blank
-        lines, columns after the tag, and comments are ignored. A comment begins with # and cannot
-        be a row: it has too few columns, or its score is not a number.
+        named columns. Plain, or compressed with gzip, bzip2, xz or Zstandard, whatever its name.
+        Blank lines, columns after the tag, and comments are ignored. A comment begins with # and
+        cannot be a row: it has too few columns, or its score is not a number.
     name : str, optional
         Default: the tag of the first line.
     precision : {"single", "double"}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from skrank.evaluation._comparison import Comparison
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class TrecReport(Tabular):
     """The result of `evaluate`.
 
@@ -37,14 +38,14 @@ class TrecReport(Tabular):
         Names of the runs.
     queries : ndarray of shape (n_queries,)
         Ids of the queries of the qrels.
-    metrics : list of str
-        Names of the columns.
     metric_of : dict of str to Metric
         The metric of each column.
+    metrics : list of str
+        Names of the columns.
     found : Measured
-        Values in arrays.
+        Values, weights and means as arrays.
     facts : list of dict
-        The rows of `runs`. All tables below are made when they are first accessed.
+        The rows of `runs`. The tables below are made when they are first accessed.
     per_query : DataFrame of shape (n_runs * n_queries, n_metrics), indexed by run and qid
         Value of each query of the qrels; NaN where a metric is not defined, and for queries that a
         run lacks under ``missing="skip"``.
@@ -60,16 +61,16 @@ class TrecReport(Tabular):
         Weight of each query in the mean of each metric; 0 where it does not count.
     """
 
-    def __init__(
-        self,
-        names: list[str],
-        queries: np.ndarray,
-        metric_of: dict[str, Metric],
-        found: Measured,
-        facts: list[dict[str, float]],
-    ) -> None:
-        self.names, self.queries, self.found, self.facts = names, queries, found, facts
-        self.metrics, self.metric_of = list(metric_of), metric_of
+    names: list[str]
+    queries: np.ndarray
+    metric_of: dict[str, Metric]
+    found: Measured
+    facts: list[dict[str, float]]
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.metric_of)
 
     @cached_property
     def per_query(self) -> pd.DataFrame:
@@ -234,21 +235,21 @@ def evaluate(
     Parameters
     ----------
     qrels : Qrels, path, file object, or judgments in memory
-        In memory: a dict from queries to dicts from documents to labels (as pytrec_eval and ranx
-        have it), a table of pandas, polars, Arrow or another library that narwhals knows, with
-        named columns (those of PyTerrier, ir_measures and TREC are known), an iterable of records,
-        or the Qrels of ranx or a data set of ir_datasets. Files are those of `read_qrels`.
+        In memory: a dict from queries to dicts from documents to labels, as for pytrec_eval and
+        ranx; a table of pandas, polars, Arrow or another library that narwhals knows, with named
+        columns (the names of PyTerrier, ir_measures and TREC are known); an iterable of records;
+        the Qrels of ranx; or a data set of ir_datasets. Files are those of `read_qrels`.
     runs : the same with scores for labels; or a sequence of them; or a dict from names to them
         A table may hold several runs, named by its column "run". Files are those of `read_run`.
         Files are read one after the other and then released: memory does not grow with their
-        number. A run is called by its name in the dict, else by its tag, or by its path if several
-        runs have the same tag.
+        number. The name of a run is that of the dict, else its tag, or its path if several runs
+        have the same tag.
     metrics : names or Metrics
     missing : {"zero", "skip", "raise"}
-        How queries of the qrels count that a run lacks. "zero": as queries for which nothing was
+        How to count queries of the qrels that a run lacks. "zero": as queries for which nothing was
         retrieved, with a warning (``trec_eval -c``); all metrics but the error rate are 0 then.
-        "skip": not at all (trec_eval without -c), so that means of runs with different queries
-        cannot be compared.
+        "skip": not at all (trec_eval without -c); the means of runs with different queries cannot
+        be compared then.
     empty : {"skip", 0, 1, "nan", "raise"}, optional
         Value of a query without a relevant document, for all metrics. trec_eval has 0. Default: as
         each metric says, which is "skip" unless the metric was given another value.
@@ -268,7 +269,7 @@ def evaluate(
         Precision in which scores are compared, see `read_run`.
     chunksize : int, optional
         Read files of runs about `chunksize` rows at a time, for runs larger than memory: lines of
-        TREC, CSV, TSV, JSON Lines, packed or not, and Parquet. The rows of each query must be
+        TREC, CSV, TSV, JSON Lines, compressed or not, and Parquet. The rows of each query must be
         contiguous. The values have the same bits. The judgments are in memory. Default: read each
         run as a whole.
     progress : bool, optional
@@ -327,8 +328,8 @@ def evaluate(
 
 
 def _changed(one: Metric, given: Options) -> Metric:
-    """The metric with those of the given parameters that it has."""
+    """The metric with the given values for those parameters that it has."""
     known = {field.name for field in dataclasses.fields(one)}
-    if getattr(one, "rel", 1.0) is None:  # graded unless it is told otherwise
+    if getattr(one, "rel", 1.0) is None:  # a metric that is graded by default remains graded
         known.discard("rel")
     return dataclasses.replace(one, **{key: given[key] for key in given if key in known})

@@ -1,16 +1,17 @@
 """Files of judgments (qrels) and of runs: their format, and their rows, whole or in pieces.
 
-`pieces_of` opens a file, recognises its format and yields pieces. A piece holds rows that are not
-checked yet, and all rows of each of its queries, so that pieces can be measured one by one. Its
-method `table` checks the rows, makes float64 of labels or scores, and raises ValueError with the
-file and the place of a wrong row. There are two classes of pieces:
+`read` returns the rows of a whole file. `pieces_of` yields pieces of the file of a run. A piece
+holds all rows of each of its queries, so that pieces can be measured one by one.
 
-- `Lines` of TREC, which are parsed as bytes;
-- `Records` of other formats, which the readers at the end of this file have decoded (text is
-  UTF-8): into lists of texts (CSV, TSV) or of what JSON holds, or into columns of Arrow (Parquet).
+The rows of a file or piece are `Lines` of TREC, which are parsed as bytes, or `Records` of other
+formats, which the readers at the end of this file decode (text is UTF-8): into lists of texts (CSV,
+TSV) or of values of JSON, or into columns of Arrow (Parquet). The method `table` of both checks the
+rows, converts labels or scores to float64, and raises ValueError with the file and the place of a
+wrong row.
 
-A file whose queries are not contiguous yields a query in several pieces. `Table.check_contiguous`
-finds that inside a piece, and whoever takes the pieces compares the queries of different pieces.
+If the rows of a query are not contiguous in a file, the query is in several pieces.
+`Table.check_contiguous` finds that inside a piece; callers of `pieces_of` compare the queries of
+different pieces.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from itertools import islice
 from typing import Any, Protocol, Self, TypeAlias, TypeGuard, TypeVar
 
 from skrank import _validation as check
-from skrank.trec._columns import DOCUMENT, QRELS, QUERY, Columns, Kind, columns_of, table_of
+from skrank.trec._columns import DOCUMENT, QRELS, QUERY, RUNS, Columns, Kind, columns_of, table_of
 from skrank.trec._lines import (
     BOM,
-    FORMS,
+    LINE_FORMATS,
     SHORT_QRELS_LINE,
-    LineForm,
+    LineFormat,
     Lines,
     blocks_of_lines,
     is_comment,
@@ -41,26 +42,27 @@ from skrank.trec._open import SUFFIXES, File, Source, opened
 from skrank.trec._table import Table
 
 _BLOCK_ROWS = 1 << 16  # rows of CSV, JSON Lines and Parquet that are decoded at once
-_SHORTEST_LINE = 16  # bytes of a line of TREC, if the first lines of a file are shorter
+_SHORTEST_LINE = 16  # fewest bytes that a line of TREC is taken to have
 
-# Yields the rows of a file in blocks of at most chunksize rows, if given. Blocks may cut queries.
+# Takes a file, what its rows are, and chunksize or None. Yields blocks of consecutive rows, of at
+# most chunksize rows each; a query may be in several blocks.
 Reader: TypeAlias = Callable[[File, Kind, int | None], Iterator[Columns]]
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """A piece of a file that is not in TREC's format.
+    """A file that is not in TREC's format, or a piece of it.
 
     Attributes
     ----------
     name : str
-        Of the file, for messages.
+        Name of the file, for messages.
     kind : Kind
         Whether the rows are judgments or a run.
     blocks : list of Columns
         Queries, documents, numbers and, if the file names them, runs of consecutive rows.
     before : int
-        Number of rows of the file above these. Messages count rows from the first of the file.
+        Number of rows of the file above these, for the numbers of rows in messages.
     """
 
     name: str
@@ -82,87 +84,59 @@ class Records:
         return replace(table, name=self.name, tag=tag, before=self.before)
 
 
-def read(source: object, kind: Kind) -> Table:
-    """All rows of a file, parsed; raises as `pieces_of`, and as `table` of its piece."""
-    (piece,) = pieces_of(source, kind)
-    return piece.table()
-
-
 def is_file(source: object) -> TypeGuard[Source]:
     """Whether this is a path or a file object."""
     return isinstance(source, (str, os.PathLike)) or hasattr(source, "read")
 
 
-def pieces_of(
-    source: object, kind: Kind, chunksize: int | None = None
-) -> Iterator[Lines] | Iterator[Records]:
-    """The pieces of a file, which stays open until the last piece has been yielded.
-
-    Parameters
-    ----------
-    source : path or file object
-    kind : Kind
-        Whether to expect judgments or a run. With a chunksize: a run.
-    chunksize : int, optional
-        Fewest rows of a piece, but for the last. For lines of TREC, the length of the first lines
-        says how many bytes that is. Default: the whole file is one piece.
-
-    Raises
-    ------
-    TypeError
-        If `source` is neither a path nor a file object.
-    ValueError
-        With the name of the file, if it is damaged, of another format, or cannot be read in pieces.
-    """
+def read(source: object, kind: Kind) -> Table:
+    """All rows of a file; errors name the file."""
     if not is_file(source):
         raise TypeError(
             f"{kind.name} of type {type(source).__name__} cannot be read: pass a path, a file "
             "object, or a mapping or table of them in memory."
         )
-    # `head` are the first bytes, unpacked, which `stream` has, too; its last line may be cut
     with opened(source) as file:
-        form = _format_of(file, kind)
-        if isinstance(form, LineForm):
-            yield from _pieces_of_lines(file, form, chunksize)
-        else:
-            with check.about(file.name):  # puts the name before messages
-                yield from _pieces_of_rows(file.name, kind, form(file, kind, chunksize), chunksize)
+        found = _format_of(file, kind)
+        if isinstance(found, LineFormat):
+            return Lines(whole_text(file), file.name, found).table()
+        with check.about(file.name):  # puts the name before messages
+            blocks = list(found(file, kind, None))
+        return Records(file.name, kind, blocks).table()
 
 
-def _pieces_of_lines(file: File, form: LineForm, chunksize: int | None) -> Iterator[Lines]:
-    if chunksize is None:
-        yield Lines(whole_text(file), file.name, form)
-        return
-    mean_length = len(file.head) // max(1, file.head.count(b"\n"))
-    n_bytes = chunksize * max(_SHORTEST_LINE, mean_length)
-    for blocks in _whole_queries(blocks_of_lines(file.stream, n_bytes), n_bytes):
-        # each block knows the number of its first line in the file
-        yield Lines.of_blocks(blocks, file.name, form)
+def pieces_of(source: Source, chunksize: int) -> Iterator[Lines | Records]:
+    """Yield the pieces of the file of a run; the file stays open until the last one.
 
-
-def _pieces_of_rows(
-    name: str, kind: Kind, blocks: Iterator[Columns], chunksize: int | None
-) -> Iterator[Records]:
-    if chunksize is None:
-        yield Records(name, kind, list(blocks))
-        return
-    before = 0
-    for piece in _whole_queries(blocks, chunksize):
-        yield Records(name, kind, piece, before)
-        before += sum(map(len, piece))
+    A piece has at least `chunksize` rows, but for the last. For lines of TREC, this number is
+    estimated from the mean length of the first lines. Errors name the file.
+    """
+    with opened(source) as file:
+        found = _format_of(file, RUNS)
+        if isinstance(found, LineFormat):
+            mean_length = len(file.head) // max(1, file.head.count(b"\n"))
+            n_bytes = chunksize * max(_SHORTEST_LINE, mean_length)
+            for lines in _whole_queries(blocks_of_lines(file.stream, n_bytes), n_bytes):
+                yield Lines.of_blocks(lines, file.name, found)
+            return
+        before = 0
+        with check.about(file.name):
+            for rows in _whole_queries(found(file, RUNS, chunksize), chunksize):
+                yield Records(file.name, RUNS, rows, before)
+                before += sum(map(len, rows))
 
 
 class _Block(Protocol):
-    """Consecutive rows of a file. Sizes and places count rows of `Columns`, bytes of lines."""
+    """Consecutive rows of a file; places and lengths count rows, or bytes of lines."""
 
     def __len__(self) -> int: ...
 
     def part(self, places: slice) -> Self: ...
 
     def last_query(self) -> tuple[int, Hashable] | None:
-        """Where the last rows of one query begin (0: all rows are of that query), and its id.
+        """Place of the first row of the last query (0 if there is one query), and its id.
 
-        None if there is no row, but comments.
+        Returns None if there is no row.
         """
 
 
@@ -170,15 +144,14 @@ _B = TypeVar("_B", bound=_Block)
 
 
 def _whole_queries(blocks: Iterable[_B], size: int) -> Iterator[list[_B]]:
-    """Cut blocks between queries, and collect them in lists of at least `size`.
+    """Cut blocks between queries, and collect them in lists of a total length of at least `size`.
 
-    A query is whole as soon as a row of another query follows. The last list has the rest. It is
-    empty for a file without rows, which `table` of the piece refuses. Each block is looked at once,
-    however many blocks a query has.
+    A query ends where a row of another query follows. The last list has the rest; it is empty for a
+    file without rows, which `table` of the piece refuses.
     """
     whole: list[_B] = []
-    n_whole = 0  # size of `whole`
-    rest: list[_B] = []  # rows of the query below, which the next block may continue
+    n_whole = 0  # total length of `whole`
+    rest: list[_B] = []  # rows of `query`, which the next block may continue
     query: Hashable = None
     for block in blocks:
         found = block.last_query()
@@ -198,15 +171,15 @@ def _whole_queries(blocks: Iterable[_B], size: int) -> Iterator[list[_B]]:
     yield whole + rest
 
 
-def _format_of(file: File, kind: Kind) -> LineForm | Reader:
+def _format_of(file: File, kind: Kind) -> LineFormat | Reader:
     """The columns of lines of TREC, or the reader of another format.
 
-    The suffix of the name decides, or the one before, if the last is that of a packed file. Without
-    a known suffix, the first lines decide.
+    The suffix of the name decides, without that of compression. If it is not known, the first lines
+    decide.
     """
     name = file.name.lower()
-    for packed in SUFFIXES:
-        name = name.removesuffix(packed)
+    for compression in SUFFIXES:
+        name = name.removesuffix(compression)
     suffix = os.path.splitext(name)[1]
     if suffix in _READERS:
         return _READERS[suffix]
@@ -222,29 +195,27 @@ def _format_of(file: File, kind: Kind) -> LineForm | Reader:
         return _csv
     if kind is QRELS and all(len(line.split()) == 3 for line in lines):
         return SHORT_QRELS_LINE
-    return FORMS[kind.name][0]  # the usual columns
+    return LINE_FORMATS[kind.name][0]
 
 
 def _first_lines(head: bytes, kind: Kind) -> list[bytes]:
-    """The first two lines that are neither blank nor comments, if any; else one empty line."""
+    """The first two lines that are neither blank nor comments; one empty line if there is none."""
     found = []
     for line in head.removeprefix(BOM).splitlines():
-        # a line that begins with # and has the columns of a row is a row
-        if line.strip() and not is_comment(line, FORMS[kind.name]):
+        if line.strip() and not is_comment(line, LINE_FORMATS[kind.name]):
             found.append(line.strip())
             if len(found) == 2:
                 break
     return found or [b""]
 
 
-# readers, whose errors do not name the file ------------------------------------------------------
+# readers, whose errors do not name the file -------------------------------------------------------
 
 
 def _names_to_read(names: list[str], kind: Kind, chunksize: int | None) -> list[str]:
-    """The names of columns among those of a file: query, document, number, and run, if any.
+    """The names of the columns of queries, documents and numbers, and, if there is one, of runs.
 
-    A column of runs may differ between pieces, so it is refused with a chunksize. The tag of TREC's
-    lines is one run by convention: that of the first line names it.
+    A column of runs is refused with a chunksize, as pieces could belong to different runs.
     """
     found = kind.columns_among(names)
     if len(found) > 3 and chunksize is not None:
@@ -279,12 +250,14 @@ def csv_rows(text: Iterable[str], head: bytes) -> Iterator[list[str]]:
     text : iterable of str
         The lines.
     head : bytes
-        The first of the lines at least: columns are separated by tabs if it has one.
+        The first bytes of the lines. Columns are separated by tabs if the first line has one, else
+        by commas.
 
     Raises
     ------
     ValueError
-        With the number of the line, if it has another number of columns or cannot be read.
+        If two columns have the same name; with the number of the line, if it has another number of
+        columns than the header or cannot be read.
     """
     first = head.removeprefix(BOM).partition(b"\n")[0]
     rows = csv.reader(text, delimiter="\t" if b"\t" in first else ",", strict=True)
@@ -310,9 +283,9 @@ def _json_lines(file: File, kind: Kind, chunksize: int | None) -> Iterator[Colum
 def _fields(
     records: Iterable[tuple[int, Any]], kind: Kind, chunksize: int | None
 ) -> Iterator[list[object]]:
-    """Query, document, number and run, if any, of numbered records: objects or lists of JSON.
+    """Query, document, number and, if there is one, run of numbered records of JSON.
 
-    The names of the first object, or the length of the first list, say where they are in all.
+    Records are objects, all with the names of the first, or lists, all of the columns of the first.
     """
     chosen: Sequence[str] | Sequence[int] = ()
     for number, record in records:
@@ -322,7 +295,7 @@ def _fields(
             else:
                 chosen = chosen or kind.places_by_length[len(record)]
             if isinstance(record, str):
-                raise TypeError  # its letters are no fields
+                raise TypeError  # a string could be indexed, too
             yield [record[field] for field in chosen]
         except (IndexError, KeyError, TypeError):
             wanted = ", ".join(map(str, chosen)) or kind.example()

@@ -35,7 +35,7 @@ class FusedRun(Run):
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The documents that at least one run retrieved, query by query.
+    """The documents that at least one run retrieved, by query.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Candidates:
     documents : object ndarray of shape (n_rows,)
         Ids.
     scores, ranks : float64 ndarrays of shape (n_rows, n_runs)
-        NaN where a run did not retrieve the document; ranks begin with 1.
+        Score and rank (from 1) of each document in each run; NaN where a run did not retrieve it.
     """
 
     names: list[str]
@@ -79,7 +79,7 @@ class Candidates:
         return np.repeat(self.queries.ids, self.queries.sizes)
 
     def per_query(self, reduction: np.ufunc, table: np.ndarray) -> np.ndarray:
-        """A reduction over the rows of each query, repeated for each of its rows."""
+        """A reduction over the rows of each query, repeated for each row of the query."""
         found = reduction.reduceat(table, self.queries.indptr[:-1], axis=0)
         return np.repeat(found, self.queries.sizes, axis=0)
 
@@ -88,11 +88,11 @@ class Candidates:
         return self.per_query(np.add, 1.0 - np.isnan(self.ranks))
 
     def n_candidates(self) -> np.ndarray:
-        """Number of rows of the query of each row, as a column."""
+        """Number of candidates of the query of each row, of shape (n_rows, 1)."""
         return np.repeat(self.queries.sizes, self.queries.sizes)[:, None]
 
     def shifted(self) -> np.ndarray:
-        """Scores less the lowest of the query: exactly 0 where all are equal."""
+        """Scores less the lowest score of the query: exactly 0 where all are equal."""
         return self.scores - self.per_query(np.fmin, self.scores)
 
 
@@ -105,7 +105,7 @@ def _ranks(queries: Queries) -> np.ndarray:
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """The quotient; where the denominator is 0, the numerator, which is 0 there, too."""
+    """The quotient, or 0 where the denominator is 0: the numerator is 0 there, too."""
     return np.divide(numerator, denominator, out=numerator.copy(), where=denominator != 0)
 
 
@@ -142,7 +142,7 @@ def _rank(found: Candidates) -> np.ndarray:
 
 
 def _borda(found: Candidates) -> np.ndarray:
-    """Points of an election; documents that a run did not retrieve share those that are left."""
+    """Points of a Borda count; documents that a run did not retrieve share the remaining points."""
     n = found.n_candidates()
     rest = (n - found.n_retrieved() + 1) / 2
     return np.where(np.isnan(found.ranks), rest, n - found.ranks + 1) / n
@@ -167,7 +167,7 @@ def _count(table: np.ndarray) -> np.ndarray:
 
 
 def _condorcet(found: Candidates) -> np.ndarray:
-    """Number of candidates that a document beats in a majority of runs; ties count half."""
+    """Number of candidates that a majority of runs ranks lower; ties count half."""
     ranks = np.where(np.isnan(found.ranks), np.inf, found.ranks)
     margins = np.empty(len(ranks))
     for start, stop in zip(found.queries.indptr[:-1], found.queries.indptr[1:], strict=True):
@@ -200,7 +200,7 @@ METHODS = ("rrf", *BY_RANKS, *BY_SCORES, "weighted_sum", "linear")
 
 
 def load(runs: AnyRuns) -> dict[str, Run]:
-    """Runs by name, read from wherever they are."""
+    """Runs by name; those in files are read."""
     sources = Runs.of(runs)
     loaded = [as_run(source) for source in sources.sources]
     names = sources.names([run.name for run in loaded])

@@ -1,4 +1,4 @@
-"""What other tools read: runs as lines, values as trec_eval prints them, and measures."""
+"""For other tools: runs as lines, values as trec_eval prints them, and measures of ir_measures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def ir_measure(name: str | Metric) -> Measure:
-    """A measure of ir_measures that is a metric of skrank.
+    """Make a measure of ir_measures from a metric of skrank.
 
     It can be used as the measures of ir_measures: in ``ir_measures.calc_aggregate``, and in the
     ``eval_metrics`` of ``pyterrier.Experiment``. Queries without a relevant document count as 0, as
@@ -154,7 +154,7 @@ def trec_eval_lines(report: TrecReport, *, per_query: bool = False) -> str:
     check.check_result("report", report, TrecReport, "trec.evaluate")
     names = sorted(report.metrics, key=_place)
     place = {name: report.metrics.index(name) for name in names}
-    counts = {name: next(iter(columns(name).values())).average == "sum" for name in names}
+    whole = {name: next(iter(columns(name).values())).average == "sum" for name in names}
     shown = {name: _printed(split_prefix(name)[1]) for name in names}
     by_query = [name for name in names if not shown[name].startswith(("gm_", "num_q"))]
     found = report.found
@@ -167,17 +167,17 @@ def trec_eval_lines(report: TrecReport, *, per_query: bool = False) -> str:
             for row in sorted(counted, key=report.queries.__getitem__):
                 query, its_values = report.queries[row], values[row]
                 lines += [
-                    _line(shown[name], query, its_values[place[name]], counts[name])
+                    _line(shown[name], query, its_values[place[name]], whole=whole[name])
                     for name in by_query
                 ]
         if len(report.names) > 1 or "num_q" in shown.values():
             lines.append(f"{'runid':<22}\tall\t{run}")
-        lines += [_line(shown[name], "all", mean[place[name]], counts[name]) for name in names]
+        lines += [_line(shown[name], "all", mean[place[name]], whole=whole[name]) for name in names]
     return "\n".join(lines)
 
 
-def _line(name: str, query: str, value: float, count: bool) -> str:
-    return f"{name:<22}\t{query}\t" + (f"{value:.0f}" if count else f"{value:6.4f}")
+def _line(name: str, query: str, value: float, *, whole: bool) -> str:
+    return f"{name:<22}\t{query}\t" + (f"{value:.0f}" if whole else f"{value:6.4f}")
 
 
 def _printed(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Runs joined with judgments: the labels of retrieved documents, in the order of their ranks."""
+"""Join runs with judgments: the labels of retrieved documents, in the order of their ranks."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class CodedQrels:
     labels : float64 ndarray
         The label of each code.
     unjudged : int
-        The code of pooled documents without a label; the next code is for documents outside of the
-        pool.
+        The code of pooled documents without a label. The next code is that of retrieved documents
+        outside of the pool.
     """
 
     qrels: Qrels
@@ -38,19 +38,19 @@ class CodedQrels:
 
     @classmethod
     def of(cls, qrels: Qrels) -> CodedQrels:
-        """The codes of judgments."""
+        """Give a code to each label."""
         judged = Judgments(qrels.labels, qrels.queries)
         labels = np.append(judged.labels[: judged.n_labels], [0.0, 0.0])
         return cls(qrels, judged.codes, labels, judged.n_labels)
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Number of each query by its id."""
+        """Place of each query among all queries, by its id."""
         ids = self.qrels.queries.ids
         return dict(zip(ids, range(len(ids)), strict=True))
 
     def only(self, places: np.ndarray) -> CodedQrels:
-        """The judgments of some queries, in ascending order, with the codes of all."""
+        """The judgments of the queries at some ascending places, with the codes of all queries."""
         all_queries = self.qrels.queries
         if len(places) == len(all_queries):
             return self
@@ -60,40 +60,40 @@ class CodedQrels:
         return replace(self, qrels=qrels, codes=self.codes[rows])
 
     def numbered(self) -> CodedQrels:
-        """The number of its row as the code of each document.
+        """Judgments whose codes are the numbers of the rows.
 
-        Runs that are joined with numbers can be given the codes of any reduction afterwards.
+        Runs that are joined with them are given the codes of other judgments of the same rows by
+        `Joined.coded`, without another join.
         """
         n_rows = len(self.codes)
         return replace(self, codes=np.arange(n_rows, dtype=np.int32), unjudged=n_rows)
 
     def reduced(self, kept: np.ndarray) -> CodedQrels:
-        """The judgments of some rows (a mask); the other documents are in the pool, not judged."""
+        """Judgments in which documents are not judged, but in the pool, unless `kept` (a mask)."""
         unjudged = self.codes.dtype.type(self.unjudged)
         return replace(self, codes=np.where(kept, self.codes, unjudged))
 
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """Some judged queries, as a run answers them.
+    """Some judged queries with the documents that one run retrieved.
 
     Attributes
     ----------
-    run : int
-        Number of the run.
-    places : int64 ndarray of shape (n_queries,)
-        Numbers of the queries in the judgments, ascending.
+    run, places : int64 ndarrays of shape (n_queries,)
+        Number of the run, the same for all queries, and places of the queries in the judgments,
+        ascending.
     codes : int ndarray of shape (n_rows,)
-        Query by query, of retrieved documents, best first, and then of pooled documents that were
-        not retrieved.
+        For each query, codes of the retrieved documents, best first, and then of the pooled
+        documents that were not retrieved.
     sizes, retrieved : int64 ndarrays of shape (n_queries,)
-        Number of rows of each query, and of retrieved documents among them; 0 retrieved documents
-        if the run lacks the query.
+        Number of rows of each query, and of retrieved documents among them, which is 0 if the run
+        lacks the query.
     n_judged : int
-        Number of judged documents among the retrieved ones.
+        Number of retrieved documents with a label.
     """
 
-    run: int
+    run: np.ndarray
     places: np.ndarray
     codes: np.ndarray
     sizes: np.ndarray
@@ -121,17 +121,19 @@ class Joined:
             codes,
             indptr,
         )
-        return cls(number, places, codes[: indptr[-1]], np.diff(indptr), retrieved, n_judged)
+        runs = np.full(len(places), number)
+        return cls(runs, places, codes[: indptr[-1]], np.diff(indptr), retrieved, n_judged)
 
     @classmethod
     def of_nothing(cls, pool: CodedQrels, places: np.ndarray, number: int) -> Joined:
-        """Judged queries for which a run retrieved nothing."""
+        """Judged queries that a run lacks."""
         judged = pool.only(places)
         sizes = judged.qrels.queries.sizes
-        return cls(number, places, judged.codes, sizes, np.zeros_like(sizes), 0)
+        runs = np.full(len(places), number)
+        return cls(runs, places, judged.codes, sizes, np.zeros_like(sizes), 0)
 
     def coded(self, pool: CodedQrels) -> Joined:
-        """With the codes of `pool`, if the run was joined with the numbers of its rows."""
+        """The same with the codes of `pool`; the run was joined with `CodedQrels.numbered`."""
         outside = np.array([pool.unjudged, pool.unjudged + 1], pool.codes.dtype)
         return replace(self, codes=np.append(pool.codes, outside)[self.codes])
 
@@ -142,16 +144,15 @@ class JoinedJudgments(Judgments):
     Attributes
     ----------
     run, places : int ndarrays of shape (n_queries,)
-        Number of the run of each query, and number of the query in the qrels.
+        Number of the run of each query, and place of the query in the qrels.
     retrieved : int ndarray of shape (n_queries,)
         Number of documents that the run retrieved.
     """
 
     def __init__(self, pool: CodedQrels, joined: Sequence[Joined]) -> None:
-        self.run = np.repeat([one.run for one in joined], [len(one.places) for one in joined])
-        sizes, self.places, self.retrieved, self.codes = (
-            np.concatenate(list(map(attrgetter(name), joined)))
-            for name in ("sizes", "places", "retrieved", "codes")
+        arrays = map(attrgetter("run", "places", "codes", "sizes", "retrieved"), joined)
+        self.run, self.places, self.codes, sizes, self.retrieved = map(
+            np.concatenate, zip(*arrays, strict=True)
         )
         self.indptr = np.concatenate(([0], np.cumsum(sizes)))
         self.queries = Queries(pool.qrels.queries.ids[self.places], self.indptr)
@@ -168,16 +169,15 @@ class JoinedJudgments(Judgments):
 
 
 class JoinedRanking(Ranking):
-    """The documents of `JoinedJudgments`, which are in the order of their ranks, without ties."""
+    """The ranking of the documents of `JoinedJudgments`: by rank already, and without ties."""
+
+    _deepest = None  # do not search for the first ranks: all are known
 
     def __init__(self, judgments: JoinedJudgments) -> None:
         self.judgments = judgments
         self.tied = np.zeros(len(judgments.codes), np.uint8)
         self.retrieved = judgments.retrieved
         self._seen: dict[tuple[str, bool], RankedCodes] = {}
-
-    def head(self, ties: str, depth: int) -> None:
-        """Do nothing: documents are sorted already."""
 
     def _settled(self, ties: str) -> RankedCodes:
         judgments = self.judgments

@@ -1,4 +1,4 @@
-"""Runs read, joined with judgments and measured, in parts of bounded size."""
+"""Read runs, join them with judgments and measure them, in parts of bounded size."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Runs:
     Attributes
     ----------
     sources : list
-        What `evaluate` accepts as one run each.
+        One object for each run: a Run, a file, or a run in memory.
     given : list of str or None
-        Their names, if the caller names them.
+        The names of the runs, if the caller gives them.
     """
 
     sources: list[object]
@@ -51,7 +51,7 @@ class Runs:
 
     @classmethod
     def of(cls, runs: AnyRuns) -> Runs:
-        """The runs that a caller passes."""
+        """The runs of the parameter `runs` of `evaluate`."""
         given: list[str] | None = None
         sources: list[object]
         if isinstance(runs, Mapping) and not is_nested(runs):
@@ -65,9 +65,9 @@ class Runs:
         if given is None and len(sources) == 1 and not isinstance(sources[0], (Run, Qrels)):
             columns = None if is_file(sources[0]) else columns_of(sources[0], RUNS)
             if columns is not None:
-                given = columns.tags() or None
-                several = given is not None and len(given) > 1
-                sources = [columns.of_run(tag) for tag in given or ()] if several else [columns]
+                tags = columns.tags()
+                sources = [columns.of_run(tag) for tag in tags] if len(tags) > 1 else [columns]
+                given = tags or None
         if not sources:
             raise ValueError("runs is empty: pass at least one.")
         if Qrels in map(type, sources):
@@ -75,7 +75,7 @@ class Runs:
         return cls(sources, given)
 
     def names(self, tags: list[str]) -> list[str]:
-        """A name for each run: the given one, its tag, or its path where runs share a tag."""
+        """The given names; else the tag of each run, or its path if several runs have the tag."""
         if self.given is not None:
             return self.given
         count = Counter(tags)
@@ -92,7 +92,7 @@ class Runs:
 
 
 def _is_one_in_memory(runs: object) -> bool:
-    """Whether this is one run, and not a collection of runs or of records."""
+    """Whether this is an object that holds one run, not a collection of runs or of records."""
     known = isinstance(runs, (Run, Qrels, Mapping)) or hasattr(runs, "to_dict")
     return known or frame_of(runs) is not None
 
@@ -101,7 +101,7 @@ def _is_one_in_memory(runs: object) -> bool:
 
 
 class _Reading(NamedTuple):
-    """A run, or a piece of a run, and its judged queries; the table of a piece, for messages."""
+    """A run, or a piece of a run, and its judged queries; of a piece also the table."""
 
     number: int
     run: Run
@@ -113,20 +113,18 @@ class _Reading(NamedTuple):
 class JoinedRuns:
     """Runs that are read and joined with judgments when they are iterated.
 
-    Iteration yields lists of `Joined` of bounded size, which cover each judged query of each run
-    once, in the order of the runs, and are not stored. `tags`, `facts` and `lacks` are complete
-    when the iteration ends.
+    Iteration yields lists of `Joined` of bounded total size, in the order of the runs. Each judged
+    query of each run is in one of the lists. `tags`, `facts` and `lacks` are complete when the
+    iteration ends.
 
     Parameters
     ----------
     pool : CodedQrels
     runs : Runs
-    missing : str
-        Of `evaluate`.
-    bar : Bar
-        Counts runs, or the rows of runs that are read in pieces.
-    depth, precision, chunksize
-        Of `evaluate`.
+    missing, depth, precision, chunksize
+        See `evaluate`.
+    bar : Bar, optional
+        Counts runs, or with `chunksize` the rows of runs.
 
     Attributes
     ----------
@@ -135,7 +133,7 @@ class JoinedRuns:
     facts : list of dict
         A row of ``TrecReport.runs`` for each run.
     lacks : list of str
-        Which queries runs lack, in sentences.
+        With ``missing="zero"``: a clause for each run that lacks queries, for the warning.
     """
 
     pool: CodedQrels
@@ -164,15 +162,16 @@ class JoinedRuns:
             yield part
 
     def _items(self) -> Iterator[tuple[int, object]]:
-        """Number and source of what can be read independently: runs, or pieces of runs."""
+        """Yield the number of a run, and the run or a piece of it, which is not parsed yet."""
         for number, source in enumerate(self.runs.sources):
             if self.chunksize is not None and is_file(source):
-                for piece in pieces_of(source, RUNS, self.chunksize):
+                for piece in pieces_of(source, self.chunksize):
                     yield number, piece
             else:
                 yield number, source
 
     def _read(self, item: tuple[int, object]) -> _Reading:
+        """Parse and join a run or a piece."""
         number, source = item
         piece = None
         if isinstance(source, (Lines, Records)):
@@ -186,7 +185,7 @@ class JoinedRuns:
         return _Reading(number, run, Joined.of(self.pool, run, number), piece)
 
     def _joined(self, number: int, readings: Iterable[_Reading]) -> Iterator[Joined]:
-        """The judged queries of one run; those that the run lacks come last."""
+        """Yield the judged queries of one run; those that the run lacks come last."""
         seen: set[str] = set()
         present = np.zeros(len(self.pool.places), bool)
         n_documents = n_judged = 0
@@ -196,7 +195,7 @@ class JoinedRuns:
                 _warn_swapped(self.pool.qrels, run)
             if piece is not None and not seen.isdisjoint(run.queries.ids):
                 again = next(i for i, query in enumerate(run.queries.ids) if query in seen)
-                raise piece.comes_again(int(piece.queries.indptr[again]))
+                raise piece.not_contiguous(int(piece.queries.indptr[again]))
             seen.update(run.queries.ids)
             present[joined.places] = True
             n_documents += int(joined.retrieved.sum())
@@ -236,7 +235,7 @@ class JoinedRuns:
             self.lacks.append(lacks)
 
     def warn(self) -> None:
-        """Warn, in the name of the caller's caller, of queries that runs lack."""
+        """Warn of queries that runs lack; the warning points to the caller of `evaluate`."""
         if self.lacks:
             more = f"; and so on, {len(self.lacks)} runs in all" * (len(self.lacks) > 3)
             warnings.warn(
@@ -248,7 +247,7 @@ class JoinedRuns:
 
 
 def _ahead(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
-    """``work(item)`` of each item in order; threads work on the next items."""
+    """Yield ``work(item)`` of each item, in order. Threads work on the next items meanwhile."""
     rest = iter(items)
     first = list(islice(rest, 2))
     n_threads = thread_count() if len(first) > 1 else 1
@@ -256,14 +255,14 @@ def _ahead(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
         yield from map(work, chain(first, rest))
         return
 
-    def alone(item: _T) -> _R:
-        with limit_threads(1):
+    def in_one_thread(item: _T) -> _R:
+        with limit_threads(1):  # as each item has a thread already
             return work(item)
 
     with ThreadPoolExecutor(n_threads, thread_name_prefix="skrank-trec") as pool:
         waiting: deque[Future[_R]] = deque()
         for item in chain(first, rest):
-            waiting.append(pool.submit(alone, item))
+            waiting.append(pool.submit(in_one_thread, item))
             if len(waiting) > n_threads:
                 yield waiting.popleft().result()
         while waiting:
@@ -271,7 +270,7 @@ def _ahead(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
 
 
 def _warn_swapped(qrels: Qrels, run: Run) -> None:
-    """Warn where judgments and a run seem to have been passed in the wrong order."""
+    """Warn if judgments look like a run, and a run like judgments."""
     if check.look_swapped(qrels.labels, run.scores):
         warnings.warn(
             f"the qrels have many labels that are not whole numbers, and run {run.name!r} has few "
@@ -291,7 +290,7 @@ class Measured:
     Attributes
     ----------
     values, weights : float64 ndarrays of shape (n_runs, n_queries, n_metrics)
-        Values, and their weights in the means.
+        Value of each query, and its weight in the mean.
     mean : float64 ndarray of shape (n_runs, n_metrics)
     empty : int64 ndarray of shape (n_metrics,)
         Number of queries without a relevant document.
@@ -303,7 +302,7 @@ class Measured:
     empty: np.ndarray
 
     def only(self, metrics: list[int]) -> Measured:
-        """Some of the metrics, by their numbers."""
+        """The values of some of the metrics, by their places."""
         return Measured(
             self.values[..., metrics],
             self.weights[..., metrics],
@@ -320,7 +319,7 @@ def measure(
     missing: str,
     max_grade: int | None,
 ) -> Measured:
-    """All metrics of all runs, which come in parts as those of `JoinedRuns`."""
+    """Measure all runs, which come in parts as from `JoinedRuns`, by all metrics."""
     chosen = list(metrics)
     shape = n_runs, len(pool.qrels.queries), len(chosen)
     values, weights = np.full(shape, np.nan), np.zeros(shape)

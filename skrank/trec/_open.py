@@ -1,4 +1,4 @@
-"""Open files, plain or packed, and file objects as streams of bytes."""
+"""Open files, plain or compressed, and file objects as streams of bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
-HEAD = 65536  # bytes by which the format is recognised
+HEAD = 65536  # first bytes of a file, by which its format is recognised
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 
@@ -40,27 +40,26 @@ def _zstandard(file: BinaryIO) -> _Readable:
         if name == "zstandard":
             return module.ZstdDecompressor().stream_reader(file, read_across_frames=True)
         return module.CompressedInputStream(file, "zstd")
-    raise ValueError("it is packed with Zstandard: install zstandard or pyarrow to read it")
+    raise ValueError("install zstandard or pyarrow to read Zstandard")
 
 
-_OPEN: dict[bytes, Callable[[BinaryIO], _Readable]] = {
+# by the first bytes of compressed content
+_DECOMPRESSORS: dict[bytes, Callable[[BinaryIO], _Readable]] = {
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
     b"\xfd7zXZ\x00": lzma.LZMAFile,
     b"BZh": bz2.BZ2File,
     b"\x28\xb5\x2f\xfd": _zstandard,
 }
-_DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)
+_ERRORS = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
 
 @contextmanager
-def _unpacking(name: str) -> Iterator[None]:
-    """Name the file in errors of unpacking."""
+def _decompressing(name: str) -> Iterator[None]:
+    """Turn errors of decompression into errors of type ValueError that name the file."""
     try:
         yield
-    except _DAMAGED as error:
-        raise ValueError(f"{name} cannot be unpacked: {error}.") from None
-    except ValueError as error:
-        raise ValueError(f"{name} cannot be unpacked: {error}") from None
+    except (*_ERRORS, ValueError) as error:
+        raise ValueError(f"{name} cannot be decompressed: {str(error).rstrip('.')}.") from None
 
 
 def name_of(source: Source) -> str:
@@ -78,11 +77,11 @@ class File:
     ----------
     name : str
     stream : BufferedReader
-        The content, unpacked.
+        The content, decompressed.
     head : bytes
-        The first bytes, which remain to be read.
+        The first bytes of the content; `stream` returns them once more.
     on_disk : bool
-        Whether the content is that of the path `name`, and not packed.
+        Whether `name` is the path of a plain file with this content.
     """
 
     name: str
@@ -93,7 +92,7 @@ class File:
 
 @contextmanager
 def opened(source: Source) -> Iterator[File]:
-    """A source, unpacked if it is packed, at its beginning."""
+    """Open a path, or read a file object; compressed content is decompressed."""
     name = name_of(source)
     with ExitStack() as stack:
         raw: io.RawIOBase
@@ -103,29 +102,29 @@ def opened(source: Source) -> Iterator[File]:
             raw = _Raw(source.read)
         stream: io.BufferedReader = io.BufferedReader(raw, HEAD)
         head = stream.peek(HEAD)
-        unpack = next((call for magic, call in _OPEN.items() if head.startswith(magic)), None)
-        if unpack is not None:
-            with _unpacking(name):
-                content = unpack(stream)
+        magic = next(filter(head.startswith, _DECOMPRESSORS), None)
+        if magic is not None:
+            with _decompressing(name):
+                content = _DECOMPRESSORS[magic](stream)
             stream = io.BufferedReader(_Raw(content.read, name), HEAD)
         head = stream.peek(HEAD)[:HEAD]
-        yield File(name, stream, head, isinstance(raw, io.FileIO) and unpack is None)
+        yield File(name, stream, head, isinstance(raw, io.FileIO) and magic is None)
 
 
 class _Raw(io.RawIOBase):
-    """The bytes of anything that has `read`, such as a file object that is open as text.
+    """The bytes of an object that has `read`, such as a file that is open as text.
 
     Parameters
     ----------
     read : callable
-        Returns some content, of about the size that it is given, or all.
-    packed : str, optional
-        The name of the packed file whose content this is, for errors.
+        Takes a number of bytes or characters and returns at most as many; without it, returns all.
+    compressed : str, optional
+        If `read` decompresses a file: the name of the file, for errors.
     """
 
-    def __init__(self, read: Callable[..., bytes | str], packed: str | None = None) -> None:
-        self._read, self._packed = read, packed
-        self._rest = b""  # what exceeds the size of the buffer: a character can be several bytes
+    def __init__(self, read: Callable[..., bytes | str], compressed: str | None = None) -> None:
+        self._read, self._compressed = read, compressed
+        self._rest = b""  # bytes beyond the last buffer: a character of text can be several bytes
 
     def readable(self) -> bool:
         return True
@@ -141,6 +140,7 @@ class _Raw(io.RawIOBase):
         return self._rest + self._more()
 
     def _more(self, *size: int) -> bytes:
-        with nullcontext() if self._packed is None else _unpacking(self._packed):
+        name = self._compressed
+        with nullcontext() if name is None else _decompressing(name):
             content = self._read(*size)
         return content.encode(errors=BYTES) if isinstance(content, str) else content

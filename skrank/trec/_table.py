@@ -15,19 +15,21 @@ import numpy as np
 from skrank._engine.queries import Queries
 from skrank._kernels.arguments import Names
 
-WORD, NEWLINE = 8, 10
-BYTES = "surrogateescape"  # the error handler by which Python keeps bytes that are not UTF-8
+WORD = 8  # bytes that kernels read at once
+NEWLINE = 10
+BYTES = "surrogateescape"  # error handler that converts bytes that are not UTF-8, and back
 
-_BYTES_PER_ROW = 16  # plain Python parses 16 bytes in the time that other kernels take for a row
+# In plain Python, parsing 16 bytes takes as long as other kernels take for a row.
+_BYTES_PER_ROW = 16
 _FEWEST_SLOTS = 8
-_n_rows_to_read = 0
+_n_rows_to_read = 0  # a minimum of `n_rows_of`: see `announce`
 
 
 def announce(sources: Iterable[object]) -> None:
-    """Add up the sizes of the files that are about to be read.
+    """Take into account how large all files are that are about to be read.
 
-    Small texts are parsed by plain Python, which is faster than importing numba. Beside a large
-    file, numba is imported anyway, so that small files are parsed by compiled code, too: 20 % less
+    Small texts are parsed by plain Python, which is faster than importing numba. A large file needs
+    numba anyway, so that small files beside it are parsed by compiled code, too: 20 % less
     processor time for a process that evaluates 200,000 rows against 7,000 judgments.
     """
     global _n_rows_to_read
@@ -44,12 +46,12 @@ def n_rows_of(text: np.ndarray) -> int:
 
 
 def padded_size(size: int) -> int:
-    """Length of a padded text: a whole number of words, and a word more."""
+    """Length of a padded text: whole words, and at least one word of padding."""
     return size + -size % WORD + WORD
 
 
 def padded(data: bytes | memoryview) -> np.ndarray:
-    """A text as the kernels read it: padded with newlines."""
+    """A text padded with newlines, as kernels read it."""
     text = np.empty(padded_size(len(data)), np.uint8)
     text[: len(data)] = np.frombuffer(data, np.uint8)
     text[len(data) :] = NEWLINE
@@ -57,7 +59,7 @@ def padded(data: bytes | memoryview) -> np.ndarray:
 
 
 def decode(text: np.ndarray, places: np.ndarray) -> list[str]:
-    """Slices of a text as strings.
+    """Slices of a text, whose `places` have the shape (n, 2), as strings.
 
     A byte that is not UTF-8 becomes half of a surrogate pair, so that different slices are
     different strings.
@@ -75,7 +77,7 @@ class Texts:
     data : bytes
         All ids, one after the other.
     edges : int ndarray of shape (n_rows + 1,)
-        Where each id starts, and the end.
+        Where each id starts, and where the last one ends.
     """
 
     data: bytes | memoryview
@@ -83,7 +85,7 @@ class Texts:
 
     @classmethod
     def of(cls, ids: Iterable[object], what: str) -> Texts:
-        """Ids of Python; `what` names them in errors."""
+        """A column of bytes or of objects that are converted by str; `what` is for errors."""
         try:
             encoded = [
                 one if isinstance(one, bytes) else str(one).encode(errors=BYTES) for one in ids
@@ -122,7 +124,7 @@ class Documents:
 
     @property
     def arrays(self) -> Names:
-        """The argument of kernels."""
+        """The arrays as an argument of kernels."""
         return Names(self.text, self.start, self.stop, self.hashed)
 
     def take(self, rows: np.ndarray | slice) -> Documents:
@@ -136,14 +138,14 @@ class Documents:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """A hash table of the documents of each query; the tables stand one after the other.
+    """A hash table of the documents of each query, by which runs and judgments are joined.
 
-    The size of each is a power of 2, and at least twice the number of documents.
+    The size of each table is a power of 2, and at least twice the number of documents.
 
     Attributes
     ----------
     first : int64 ndarray of shape (n_queries + 1,)
-        Where each table begins, and the end.
+        Where the table of each query begins in `rows`, and where the last one ends.
     rows : int32 ndarray
         The row of a document, or -1 in a free slot.
     """
@@ -162,10 +164,11 @@ class Table:
         In the order of their first row.
     documents : Documents
     numbers : float64 ndarray of shape (n_rows,)
+        Labels or scores.
     name : str
-        Of the file that the rows were read from, for messages; empty if there is none.
+        Name of the file of the rows, for messages; empty if there is no file.
     tag : str
-        The name of a run, if the rows say it.
+        The name of a run, if the rows have it.
     line_of : callable, optional
         Returns the number of the line of the file that holds a place of the text, for messages.
     before : int
@@ -203,19 +206,18 @@ class Table:
 
     @classmethod
     def of_texts(cls, queries: Texts, documents: Texts, numbers: np.ndarray) -> Table:
-        """Table of columns."""
+        """Table of columns of ids."""
         middle, end = len(queries.data), len(queries.data) + len(documents.data)
         text = np.full(padded_size(end), NEWLINE, np.uint8)
         text[:middle] = np.frombuffer(queries.data, np.uint8)
         text[middle:end] = np.frombuffer(documents.data, np.uint8)
-        kind = np.int32 if len(text) < 2**31 else np.int64
-        tokens = np.empty((len(numbers), 2, 2), kind)
+        tokens = np.empty((len(numbers), 2, 2), np.int32 if len(text) < 2**31 else np.int64)
         for column, edges in enumerate((queries.edges, documents.edges + middle)):
             tokens[:, column, 0], tokens[:, column, 1] = edges[:-1], edges[1:]
         return cls.of_tokens(text, tokens, 1, numbers)
 
-    def take(self, rows: np.ndarray | slice) -> Table:
-        """The same queries, their rows in another order."""
+    def take(self, rows: np.ndarray) -> Table:
+        """The same queries, with the rows of each query in another order."""
         return replace(self, documents=self.documents.take(rows), numbers=self.numbers[rows])
 
     def slots(self) -> Slots:
@@ -258,34 +260,34 @@ class Table:
         seen: set[int] = set()
         for row in np.flatnonzero(np.append(True, queries[1:] != queries[:-1])).tolist():
             if int(queries[row]) in seen:
-                raise self.comes_again(int(order[row]))
+                raise self.not_contiguous(int(order[row]))
             seen.add(int(queries[row]))
 
-    def comes_again(self, row: int) -> ValueError:
-        """The error for a row of a query after rows of other queries."""
+    def not_contiguous(self, row: int) -> ValueError:
+        """The error for a row that continues its query after rows of other queries."""
         start = int(self.documents.start[row])
         if self.line_of is None:
             place = f"row {self.before + np.count_nonzero(self.documents.start < start)}"
         else:
             place = f"line {self.line_of(start)}"
         return ValueError(
-            f"{self.name}, {place}: query {self.queries.name(self._query_of(row))} comes again, "
+            f"{self.name}, {place}: query {self.queries.name(self._query_of(row))} occurs again "
             "after rows of other queries: sort the file by query to read it in pieces, or evaluate "
             "it without chunksize."
         )
 
 
 def _queries_of(text: np.ndarray, tokens: np.ndarray) -> Queries:
-    """The queries of the first column; `order` is None if the rows of each are contiguous."""
+    """The queries of the first column of rows."""
     from skrank._kernels import trec
 
-    starts = np.empty(len(tokens), np.int64)  # where the query differs from that of the row above
+    starts = np.empty(len(tokens), np.int64)  # rows whose query differs from that of the row above
     starts = starts[: trec.blocks.for_rows(n_rows_of(text))(text, tokens, 0, starts)]
     names = decode(text, tokens[starts, 0])
-    number = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    ids = np.array(list(number), dtype=object)
+    ids = np.array(list(dict.fromkeys(names)), dtype=object)
     if len(ids) == len(names):
         return Queries(ids, np.append(starts, len(tokens)))
+    number = {name: i for i, name in enumerate(ids)}
     numbers = np.array([number[name] for name in names])
     queries = Queries.from_groups(np.repeat(numbers, np.diff(starts, append=len(tokens))))
     return Queries(ids[queries.ids], queries.indptr, queries.order)

@@ -1,4 +1,4 @@
-"""Confidence sequences: they hold at all times of looking, and for every metric."""
+"""Confidence sequences hold simultaneously after every draw, and for every metric."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ POOLS = ("equal chances", "unequal chances", "a third counts")
 
 
 def pool_named(name):
-    """Chances, values, bounds of values, and whether some queries do not count."""
+    """Probabilities, values, bounds of values, and True if some queries do not count."""
     random = np.random.default_rng(1)
     q, share = np.full(N, 1 / N), 1.0
     if name == "unequal chances":
@@ -25,7 +25,7 @@ def pool_named(name):
     elif name == "a third counts":
         q, share = random.dirichlet(np.full(N, 2.0)) * 0.9 + 0.1 / N, 0.35
     bounds = random.random(N) * 0.5, 0.5 + random.random(N) * 0.5
-    values = np.where(random.random(N) < 0.3, *bounds)  # at the bounds: hard to bet on
+    values = np.where(random.random(N) < 0.3, *bounds)  # extreme values are the hardest case
     if share < 1:
         values[random.random(N) > share] = np.nan
     return q, values, bounds, share < 1
@@ -38,7 +38,7 @@ def order_without_replacement(q, random, n):
 @pytest.mark.parametrize("name", POOLS)
 @pytest.mark.parametrize("with_replacement", [True, False])
 def test_sequences_hold_under_optional_stopping(name, with_replacement):
-    """Stopped at the worst moment, at most 5 % of 2,000 campaigns exclude the truth."""
+    """At most 5 % of 2,000 campaigns exclude the truth after any of their draws."""
     q, values, bounds, may_not_count = pool_named(name)
     p, truth = np.full(N, 1 / N), np.nanmean(values)
     random = np.random.default_rng(2)
@@ -63,7 +63,7 @@ def test_sequences_hold_under_optional_stopping(name, with_replacement):
 
 @pytest.mark.parametrize("with_replacement", [True, False])
 def test_the_mean_payment_is_zero_at_the_truth(with_replacement):
-    """Checked as a sum over all first and second draws."""
+    """The expectation is computed as a sum over all first and second draws."""
     q, values, bounds, _ = pool_named("a third counts")
     p = np.full(N, 1 / N)
     truth = np.nanmean(values)
@@ -112,7 +112,7 @@ def test_certainty_so_far_is_that_of_the_interval():
 
 
 def documents(metric, scores, groups, grades):
-    """Metric on its grades, and the pool of documents that need labels."""
+    """A GradedMetric, and the pool of documents that need labels."""
     found = random_labels(metric, scores, groups, "uniform", None, grades, 0, who="it")
     return found.graded, found.pool
 
@@ -120,7 +120,7 @@ def documents(metric, scores, groups, grades):
 def lists(name):
     """Metric and pool of three rankers, with ties and documents that are not retrieved."""
     random = np.random.default_rng(5)
-    ties = not skrank.metric(name).strict  # which refuses ties
+    ties = not skrank.metric(name).strict  # strict metrics refuse ties
     scores = [random.integers(0, 6 if ties else 10**9, 60).astype(float), random.random(60)]
     scores.append(scores[1].copy())
     scores[2][random.random(60) < 0.2] = -np.inf

@@ -1,4 +1,4 @@
-"""The protocol: ask, tell, budget, saving, and errors of use."""
+"""Campaigns: asking, telling, budgets, decisions and errors of use."""
 
 import dataclasses
 import warnings
@@ -23,7 +23,7 @@ def test_the_budget_is_never_exceeded_and_ends_at_the_draw_that_does_not_fit(mak
         drawn = campaign.draws(1000).index
         asked = [request.query for request in campaign.ask(1000)] + list(drawn.unique())
         paid = np.cumsum([COSTS[query] for query in asked])
-        assert campaign.cost == paid[paid <= 100][-1]  # in the order of the draws, none skipped
+        assert campaign.cost == paid[paid <= 100][-1]  # in the order of the draws, without skips
 
 
 def test_asking_again_gives_the_same_queries_until_they_are_labelled():
@@ -92,7 +92,7 @@ def test_any_metric_can_be_estimated(name):
     assert run(campaign).value == pytest.approx(truth)
 
 
-def test_only_documents_that_can_matter_are_asked_for():
+def test_only_documents_that_can_change_the_value_are_asked():
     scores = {"a": np.array([3.0, 2, 1, 0]), "b": np.array([0.0, 1, 3, 2])}
     campaign = ActiveComparator(scores, np.zeros(4), metric="dcg@1", grades=[0, 1])
     assert campaign.next_query().rows.tolist() == [0, 2]
@@ -155,7 +155,7 @@ def test_labels_out_of_order_wait_for_the_draws_before_them():
 
 
 def test_the_passive_cost_is_that_of_passive_campaigns():
-    """The passive cost is near the budget at which passive campaigns are as accurate."""
+    """`passive_cost` is close to the budget at which uniform draws are equally accurate."""
     from skrank.active import simulate
 
     big = make_ranking(800, n_docs=(3, 30), random_state=1)
@@ -205,7 +205,7 @@ def test_no_decision_between_identical_rankers():
 # the label model
 
 
-def test_a_contestant_as_label_model_causes_a_warning():
+def test_a_compared_ranker_as_label_model_causes_a_warning():
     near = np.argsort(np.argsort(SCORES["new"])) / len(data.qid)
     own = np.column_stack([1 - near, near])
     with pytest.warns(ContestantWarning, match="ranker 'new'"):
@@ -216,13 +216,13 @@ def test_a_contestant_as_label_model_causes_a_warning():
         comparator(scores=by_gain, label_model=belief)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        comparator(label_model=own, grades=None, center=0)  # guarded
-        comparator(label_model=np.eye(5)[data.relevance])  # orders documents as neither ranker does
+        comparator(label_model=own, grades=None, center=0)  # center=0 does not favour a ranker
+        comparator(label_model=np.eye(5)[data.relevance])  # orders documents unlike both rankers
         removed = np.where(np.arange(len(near)) % 9 == 4, -np.inf, SCORES["new"])
         comparator(scores={"full": SCORES["new"], "part": removed}, label_model=own, grades=None)
 
 
-def test_grades_that_the_model_has_never_seen_can_be_told():
+def test_grades_unknown_to_the_label_model_can_be_told():
     two = np.full((len(data.qid), 2), 0.5)
     campaign = evaluator(label_model=two, grades=range(5))
     assert np.isfinite(run(campaign).value)
@@ -244,7 +244,7 @@ def test_method_and_predictions_are_visible():
 # errors
 
 
-def test_wrong_labels_raise_and_lose_nothing():
+def test_wrong_labels_raise_and_leave_the_campaign_unchanged():
     campaign = evaluator(items=[f"d{i}" for i in range(len(data.qid))])
     first, second, third = campaign.ask(3)
     answer(campaign, [first, third])
@@ -260,7 +260,7 @@ def test_wrong_labels_raise_and_lose_nothing():
         (second.query, [*labels[:-1], 0.5], "not one of the grades"),
         (second.query, [*labels[:-1], np.nan], "label nan"),
         (second.query, ["good"] * len(labels), "must be grades, one per item"),
-        (second.query, named | {"d-1": 0}, "item 'd-1' is not among those asked"),
+        (second.query, named | {"d-1": 0}, "item 'd-1' is not one of the items asked"),
         (second.query, {k: v for k, v in named.items() if k != second.items[0]}, "has no label"),
         (first.query, 4 - data.relevance[first.rows], r"tell\(\.\.\., replace=True\)"),
     ]
@@ -302,9 +302,9 @@ def test_request_says_what_to_label():
     ("options", "message"),
     [
         ({"budget": 0}, "budget=0"),
-        ({"budget": 1}, "pays for no query: the cheapest costs"),
+        ({"budget": 1}, "does not pay for any query: the cheapest costs"),
         ({"mixing": 1.5}, "mixing=1.5"),
-        ({"random_state": "a"}, "must be an integer or None"),
+        ({"random_state": "a"}, "must be None or an integer"),
         ({"random_state": -1}, "from 0 to"),
         ({"costs": "free"}, "costs='free'"),
         ({"costs": np.zeros(len(data.qid))}, "cost of row 0 is 0.0"),
@@ -316,7 +316,7 @@ def test_request_says_what_to_label():
         ({"items": [1, "a"] * (len(data.qid) // 2) + [1] * (len(data.qid) % 2)}, "all of them str"),
         ({"metric": "dgc"}, "did you mean 'dcg'"),
         ({"scores": np.full(len(data.qid), np.nan)}, "score of row 0 is nan"),
-        ({"scores": np.full(len(data.qid), -np.inf)}, "leave it out of the pool"),
+        ({"scores": np.full(len(data.qid), -np.inf)}, "leave this query out of the pool"),
         ({"scores": np.zeros(3)}, "entries for 3 rows"),
     ],
 )
@@ -336,14 +336,14 @@ def test_groups_are_needed_and_can_come_on_the_index():
 
 
 def test_a_comparison_needs_two_rankers():
-    with pytest.raises(ValueError, match="scores holds 1 rankers"):
+    with pytest.raises(ValueError, match="but scores has 1"):
         comparator(scores={"a": SCORES["old"]})
     with pytest.raises(ValueError, match="must differ"):
         comparator(scores={1: SCORES["old"], "1": SCORES["new"]})
 
 
 def test_draws_need_a_number_or_a_budget():
-    with pytest.raises(ValueError, match="say how many draws"):
+    with pytest.raises(ValueError, match="pass the number of draws"):
         evaluator().draws()
     with pytest.raises(ValueError, match="pays for the whole pool"):
         evaluator(budget=1e9).draws()

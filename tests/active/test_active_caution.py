@@ -1,4 +1,4 @@
-"""When an estimate has a caution."""
+"""Cautions of estimates."""
 
 import numpy as np
 import pandas as pd
@@ -25,29 +25,29 @@ def campaign_of(n, costs, seed):
     return campaign
 
 
-def one_dear(n, *, met):
-    """Query 0 costs 500, and was drawn or not; the others cost 1, all of them 7.24 on average."""
+def with_expensive_query(n, *, drawn):
+    """A campaign of n queries in which query 0, of cost 500, is drawn or not; others cost 1."""
     costs = np.where(np.arange(N) == 0, 500.0, 1.0)
     for seed in range(100):
         campaign = campaign_of(n, costs, seed)
-        if (campaign.cost > 500) == met:
+        if (campaign.cost > 500) == drawn:
             return campaign
     raise AssertionError("no such campaign")
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_many_cheap_queries_have_a_caution(estimator):
-    campaign = one_dear(35, met=False)
+    campaign = with_expensive_query(35, drawn=False)
     found = campaign.estimate(estimator=estimator)
     assert (found.n_queries, found.n_distinct) == (35, 35)
     assert found.n_typical == pytest.approx(35 / (579 / 80))
-    assert "only 35 queries count, for the cost of 4 average ones: too few" in found.caution
+    assert "only 35 queries count, at the cost of 4 average queries: too few" in found.caution
     assert campaign.estimate(estimator=estimator, anytime=True).caution is None
 
 
 def test_an_expensive_query_counts_as_several_but_twenty_must_be_distinct():
-    assert one_dear(25, met=True).estimate().caution is None
-    found = one_dear(12, met=True).estimate()
+    assert with_expensive_query(25, drawn=True).estimate().caution is None
+    found = with_expensive_query(12, drawn=True).estimate()
     assert found.n_typical > 30
     assert "only 12 queries count" in found.caution
 
@@ -61,7 +61,7 @@ def test_with_equal_costs_the_number_of_queries_counts(cost):
 
 
 def test_draws_that_do_not_count_have_a_share_in_the_cost():
-    """A query that counts is taken to cost the average of all drawn queries."""
+    """`n_typical` assigns the average cost of all drawn queries to each query that counts."""
     sampling = pd.DataFrame({"probability": 0.01, "cost": [2.0] * 50 + [8.0] * 50})
     losses = pd.Series(np.where(np.arange(100) % 2, np.nan, np.arange(100.0)))
     drawn = pd.Series(1.0, index=[*range(40, 60), 40])
@@ -73,7 +73,7 @@ def test_draws_that_do_not_count_have_a_share_in_the_cost():
 
 
 def test_a_batch_has_the_caution_of_its_campaign():
-    campaign = one_dear(35, met=False)
+    campaign = with_expensive_query(35, drawn=False)
     found = campaign.estimate(estimator="importance")
     weights = campaign.draws(found.n_draws)
     options = {"metric": "dcg(empty=0)", "scores": np.tile([2.0, 1.0], N), "groups": QUERIES}
@@ -87,9 +87,9 @@ def test_a_batch_has_the_caution_of_its_campaign():
 
 
 def test_the_command_line_prints_the_caution(tmp_path, capsys):
-    one_dear(35, met=False).save(tmp_path / "c.npz")
+    with_expensive_query(35, drawn=False).save(tmp_path / "c.npz")
     assert main(["active", "estimate", str(tmp_path / "c.npz")]) == 0
-    assert "for the cost of 4 average ones" in capsys.readouterr().out
+    assert "at the cost of 4 average queries" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_bad_costs_are_refused(drawn, sampling, message):
 
 @pytest.fixture(scope="module")
 def rising():
-    """Queries whose value rises with their cost, and a q that prefers cheap queries."""
+    """Queries whose value increases with the cost, and a q that prefers cheap queries."""
     random = np.random.default_rng(8)
     costs = np.exp(random.standard_normal(600))
     values = np.log(costs) + 0.5 * random.standard_normal(600)
@@ -130,7 +130,7 @@ def rising():
 
 
 def test_campaigns_that_drew_cheap_queries_have_a_caution(rising):
-    """With a budget of 20 average draws, campaigns of thirty queries cover .43."""
+    """With a budget of 20 average draws, intervals of campaigns of 30 queries cover .43."""
     values, q, costs = rising
     budgets = np.array([20, 34]) * (q @ costs)
     runs = simulate(values, q, budgets, costs=costs, n_campaigns=1500)

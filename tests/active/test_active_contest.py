@@ -1,4 +1,4 @@
-"""More than two rankers, labels that exist already, and budgets that are too small."""
+"""More than two rankers, known labels, and small budgets."""
 
 import warnings
 
@@ -19,7 +19,7 @@ THREE = SCORES | {"truth": data.relevance + 0.0}
 def test_the_best_of_three_is_found_and_named():
     campaign = comparator(scores=THREE, metric="ndcg", n_label_draws=20)
     answer(campaign, campaign.ask(20))
-    assert campaign.decision().better is None  # too few: the estimates have a caution
+    assert campaign.decision().better is None  # too few queries: estimates have a caution
     answer(campaign, campaign.ask(20))
     found = campaign.decision()
     assert (found.better, found.leader, found.candidates) == ("truth", "truth", ("truth",))
@@ -44,7 +44,7 @@ def test_pairs_are_named_and_must_exist():
 
 
 def test_queries_where_any_two_rankers_differ_are_drawn():
-    """The first two rankers are copies, so q depends on the third one."""
+    """The first two rankers are equal, so q depends on the third ranker."""
     twice = {"a": SCORES["old"], "b": SCORES["old"] + 0.0, "c": SCORES["new"]}
     pair = comparator(scores={"a": SCORES["old"], "c": SCORES["new"]}, center=0.0)
     np.testing.assert_allclose(
@@ -61,7 +61,7 @@ def known_labels(queries):
 
 
 @pytest.mark.parametrize("estimator", ["importance", "assisted", "lure"])
-def test_labels_that_exist_are_neither_asked_for_nor_lost(estimator):
+def test_known_labels_are_not_asked_and_are_in_the_estimate(estimator):
     labels = known_labels(np.arange(20))
     campaign = evaluator(metric="ndcg", labels=labels, n_label_draws=30)
     assert (campaign.sampling.probability[:20] == 0).all()
@@ -89,10 +89,10 @@ def test_intervals_with_known_queries_cover():
             low, high = campaign.estimate(estimator=estimator).interval
             covered += low <= truth <= high
             told += 1
-    assert 0.93 < covered / told < 0.985  # a third of 30 is drawn: "importance" covers more
+    assert 0.93 < covered / told < 0.985  # high for "importance", as a third of the pool is drawn
 
 
-def test_single_labels_that_exist_are_not_asked_for_again():
+def test_known_labels_of_single_documents_are_not_asked():
     labels = np.where(np.arange(len(data.qid)) % 2, data.relevance, np.nan)
     campaign = evaluator(labels=labels, costs=np.full(len(data.qid), 2.0))
     requests = campaign.ask(100)
@@ -124,10 +124,10 @@ def test_a_campaign_starts_from_the_labels_of_another(tmp_path):
     [
         ([1.0], "labels has 1 entries"),
         (np.full(len(data.qid), 7.0), "label 7 of row 0 is not one of the grades"),
-        (data.relevance, "nothing to ask"),
+        (data.relevance, "labelled already"),
     ],
 )
-def test_labels_that_cannot_be_taken_are_refused(labels, message):
+def test_wrong_known_labels_are_refused(labels, message):
     with pytest.raises(ValueError, match=message):
         evaluator(labels=labels)
 
@@ -139,7 +139,7 @@ def test_a_budget_below_typical_costs_warns_before_labels_are_bought():
     with pytest.warns(BudgetWarning, match=r"budget=12 is small: a draw costs .* on average"):
         evaluator(budget=12)
     dear = dict.fromkeys(range(60), 1.0) | dict.fromkeys(range(20), 50.0)
-    with pytest.warns(BudgetWarning, match="of them cost more than all of it"):
+    with pytest.warns(BudgetWarning, match="of draws cost more than the whole budget"):
         evaluator(budget=40, costs=dear, cost_aware=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -147,7 +147,7 @@ def test_a_budget_below_typical_costs_warns_before_labels_are_bought():
 
 
 @pytest.mark.filterwarnings("ignore::skrank.active.BudgetWarning")
-def test_estimate_says_when_nothing_was_affordable():
+def test_estimate_reports_a_budget_below_the_first_draw():
     seeds = (evaluator(budget=4, random_state=seed) for seed in range(50))
     campaign = next(one for one in seeds if one.next_query() is None)
     with pytest.raises(ValueError, match=r"budget of 4 does not pay for query .* Raise campaign"):
@@ -157,7 +157,7 @@ def test_estimate_says_when_nothing_was_affordable():
 
 
 def test_campaigns_below_the_limit_of_the_warning_end_without_a_label():
-    """With a budget below one average draw most campaigns do; from the limit on few do."""
+    """Most campaigns with a budget below one average draw do, but few above the limit."""
     costs = np.exp(1.5 * np.random.default_rng(0).standard_normal(400))
     options = {"costs": costs, "n_campaigns": 500}
     for factor, low, high in ((0.2, 0.2, 1.0), (5.0, 0.0, 0.08)):
@@ -183,5 +183,5 @@ def test_display_shows_the_campaign():
     again = display.plot(display.ax_)
     assert again.ax_ is display.ax_
     plt.close(display.figure_)
-    with pytest.raises(ValueError, match="nothing to estimate from yet"):
+    with pytest.raises(ValueError, match="no labels to estimate from yet"):
         CampaignDisplay.from_campaign(evaluator())

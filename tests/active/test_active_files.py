@@ -1,4 +1,4 @@
-"""Files of campaigns: every fault is a ValueError that names the file."""
+"""Files of campaigns: every invalid file raises a ValueError that names the file."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def contents(path):
 
 
 def refusal(path):
-    """Why a file is refused; the path is named."""
+    """Message of the error that refuses a file, which must name the path."""
     with pytest.raises(ValueError, match=re.escape(str(path))) as error:
         ActiveEvaluator.load(path)
     return str(error.value)
@@ -52,9 +52,9 @@ def swap(array, i, j):
     return out
 
 
-def change(array, place, value):
+def change(array, index, value):
     out = np.array(array)
-    out[place] = value
+    out[index] = value
     return out
 
 
@@ -66,7 +66,7 @@ FAULTS = {
     "q times 5": lambda a: {"q": a["q"] * 5},
     "negative costs": lambda a: {"costs": -a["costs"]},
     "NaN labels": lambda a: {"labels": a["labels"] * np.nan},
-    "labels that are no grades": lambda a: {"labels": a["labels"] + 0.5},
+    "labels that are not grades": lambda a: {"labels": a["labels"] + 0.5},
     "too few labels": lambda a: {"labels": a["labels"][:-1]},
     "NaN scores": lambda a: {"scores": a["scores"] * np.nan},
     "scores as text": lambda a: {"scores": a["scores"].astype(str)},
@@ -74,7 +74,7 @@ FAULTS = {
     "queries twice": lambda a: {"ids": np.zeros_like(a["ids"])},
     "no query": lambda a: {"ids": a["ids"][:0], "indptr": a["indptr"][:1]},
     "q of 0 that counts": lambda a: {"q": change(a["q"], 0, 0.0) / change(a["q"], 0, 0.0).sum()},
-    "p that is no share": lambda a: {"p": a["p"] * 2},
+    "p with a sum other than 1": lambda a: {"p": a["p"] * 2},
     "infinite moments": lambda a: {"moments": a["moments"] * np.inf},
     "grades that fall": lambda a: {"grades": a["grades"][::-1]},
     "asked that was not drawn": lambda a: {"asked": (a["asked"] + 1) % 60},
@@ -83,21 +83,21 @@ FAULTS = {
     "told twice": lambda a: {"told": change(a["told"], 1, a["told"][0])},
     "told and not asked": lambda a: {"told": change(a["told"], 1, -1)},
     "an unknown metric": lambda a: {"facts": facts(a, metric="nonsense")},
-    "a budget that is none": lambda a: {"facts": facts(a, budget="much")},
+    "a budget that is not a number": lambda a: {"facts": facts(a, budget="much")},
     "a negative budget": lambda a: {"facts": facts(a, budget=-1)},
-    "a seed that is none": lambda a: {"facts": facts(a, seed=-1)},
+    "a negative seed": lambda a: {"facts": facts(a, seed=-1)},
     "an unknown method": lambda a: {"facts": facts(a, method="guess")},
     "too many names": lambda a: {"facts": facts(a, names=["a", "b"])},
     "another format": lambda a: {"facts": facts(a, format="skrank campaign 1")},
-    "facts that are none": lambda a: {"facts": np.array("[]")},
-    "no JSON": lambda a: {"facts": np.array("{")},
-    "something else": lambda a: {"surplus": np.arange(3)},
+    "facts that are not a mapping": lambda a: {"facts": np.array("[]")},
+    "facts that are not JSON": lambda a: {"facts": np.array("{")},
+    "an unknown array": lambda a: {"surplus": np.arange(3)},
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_file_that_was_tampered_with_is_refused(saved, fault):
-    """The checksum is right, so the other checks must find the fault."""
+    """The checksum is valid, so other checks must find the fault."""
     arrays = contents(saved)
     _files.write(saved, arrays | FAULTS[fault](arrays))
     assert refusal(saved)
@@ -115,25 +115,25 @@ def test_the_checksum_finds_what_was_changed(saved):
     arrays = contents(saved)
     with np.load(saved) as file:
         digest = file["sha256"]
-    arrays["labels"] = 4 - arrays["labels"]  # all of them grades
+    arrays["labels"] = 4 - arrays["labels"]  # valid grades
     np.savez(saved, sha256=digest, **arrays)
-    assert "checksum does not fit" in refusal(saved)
+    assert "checksum does not match" in refusal(saved)
     np.savez(saved, **arrays)
     assert "no checksum" in refusal(saved)
 
 
 def test_damaged_bytes_are_refused(saved):
-    """Whichever error zlib, zipfile or numpy raise."""
+    """The error is a ValueError for all errors of zlib, zipfile and NumPy."""
     whole = saved.read_bytes()
     random = np.random.default_rng(0)
     good = ActiveEvaluator.load(saved).estimate()
     for _ in range(300):
         broken = bytearray(whole)
-        for place in random.integers(len(whole), size=random.integers(1, 4)):
-            broken[place] ^= int(random.integers(1, 256))
+        for position in random.integers(len(whole), size=random.integers(1, 4)):
+            broken[position] ^= int(random.integers(1, 256))
         saved.write_bytes(bytes(broken))
         try:
-            assert ActiveEvaluator.load(saved).estimate() == good  # the byte has no meaning
+            assert ActiveEvaluator.load(saved).estimate() == good  # bytes that are not read
         except ValueError as error:
             assert str(saved) in str(error)  # noqa: PT017
     for length in (0, 1, 100, len(whole) // 2, len(whole) - 1):
@@ -165,7 +165,7 @@ BOMBS = {
 def test_small_files_of_large_arrays_are_refused_before_they_take_memory(saved, bomb):
     arrays = contents(saved)
     _files.write(saved, arrays | BOMBS[bomb](arrays))
-    refusal(saved)  # what is imported for it is no memory of the file's
+    refusal(saved)  # imports modules, whose memory must not count
     tracemalloc.start()
     try:
         refusal(saved)
@@ -176,7 +176,7 @@ def test_small_files_of_large_arrays_are_refused_before_they_take_memory(saved, 
 
 
 def test_many_values_that_all_differ_are_read(tmp_path):
-    """Those that a compressed file holds in the fewest bytes."""
+    """The most compressible arrays of distinct values are accepted."""
     for number, values in enumerate((np.arange(10**6), np.arange(10**6) * 2.0**20)):
         path = tmp_path / f"{number}.npz"
         _files.write(path, {"rows": values})
@@ -185,9 +185,9 @@ def test_many_values_that_all_differ_are_read(tmp_path):
 
 
 def rewrite(path, change_entry, packing=zipfile.ZIP_DEFLATED):
-    """Write the arrays of a file anew, each as `change_entry` says."""
+    """Rewrite a file; `change_entry` maps the name and bytes of each array to new ones."""
     with zipfile.ZipFile(path) as archive:
-        entries = [(place.filename, archive.read(place)) for place in archive.infolist()]
+        entries = [(member.filename, archive.read(member)) for member in archive.infolist()]
     with zipfile.ZipFile(path, "w", packing) as archive:
         for name, content in entries:
             archive.writestr(*change_entry(name, content))
@@ -213,7 +213,7 @@ def header(shape, descr="'<f8'"):
     ],
     ids=map(str, range(9)),
 )
-def test_headers_that_are_none(saved, content, reason):
+def test_invalid_headers_are_refused(saved, content, reason):
     rewrite(saved, lambda name, old: (name, content if name == "labels.npy" else old))
     assert reason in refusal(saved)
 
@@ -236,9 +236,9 @@ def test_archives_of_other_kinds(saved):
     assert "holds 'inner.npz', which skrank does not write" in refusal(saved)
 
 
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device")
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="/dev/zero does not exist")
 def test_devices_are_refused():
-    with pytest.raises(ValueError, match="/dev/zero holds no campaign: it is not a regular file"):
+    with pytest.raises(ValueError, match="/dev/zero is not a campaign: it is not a regular file"):
         ActiveEvaluator.load("/dev/zero")
 
 
@@ -284,7 +284,7 @@ def test_the_next_save_removes_the_file_of_a_killed_save(saved):
     assert killed.wait() == -signal.SIGKILL
     (left,) = set(saved.parent.iterdir()) - {saved}  # the killed process did not remove its file
     ours = left.with_name(left.name.replace(str(killed.pid), str(os.getpid())))
-    ours.touch()  # of a thread that still writes
+    ours.touch()  # as if a thread of this process were still writing
     evaluator(budget=50).save(saved)
     assert sorted(saved.parent.iterdir()) == sorted([saved, ours])
 
@@ -318,7 +318,7 @@ def test_an_item_that_occurs_twice_in_a_query_is_refused():
     items = np.array([f"d{row}" for row in range(len(data.qid))])
     first, second = np.flatnonzero(data.qid == data.qid[0])[:2]
     items[second] = items[first]
-    with pytest.raises(ValueError, match=r"item 'd0' stands more than once in query 0"):
+    with pytest.raises(ValueError, match=r"item 'd0' occurs more than once in query 0"):
         evaluator(items=items)
     evaluator(
         items=np.arange(len(items)) - np.searchsorted(data.qid, data.qid)

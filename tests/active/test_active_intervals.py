@@ -14,7 +14,7 @@ def draws(random, n):
 
 
 def of_resample(losses, w):
-    """Weighted mean of some draws and its standard error, from their definitions."""
+    """Weighted mean of draws and its standard error, by their definitions."""
     mean = np.average(losses, weights=w)
     k = len(losses)
     return mean, np.sqrt(k / (k - 1) * np.sum(w**2 * (losses - mean) ** 2)) / w.sum()
@@ -35,7 +35,7 @@ def test_ends_are_quantiles_under_their_own_candidate(n, side, random):
         ratios.append((again - end) / max(its_error, least))
     level = 0.025 if side else 0.975
     pull = w * (losses - mean)
-    kurtosis = stats.kurtosis(np.r_[pull, -pull]) + 6 / (n + 1)  # less that of normal values
+    kurtosis = stats.kurtosis(np.r_[pull, -pull]) + 6 / (n + 1)  # minus that of normal values
     skewness = np.mean(pull**3) / np.mean(pull**2) ** 1.5
     if (skewness > 0) == (side == 1):  # the end on the side of the long tail
         kurtosis -= 1.5 * (skewness**2 - 6 * (n - 2) / ((n + 1) * (n + 3)))
@@ -52,7 +52,7 @@ def test_few_draws_have_intervals_of_students_t():
 
 @pytest.mark.parametrize("scale", [1.0, 1e-6])
 def test_draws_in_proportion_to_their_values(scale, random):
-    """Under one candidate all pulls are equal: the mean of weight times value."""
+    """For one candidate, the mean of weight times value, all pulls are equal."""
     w = random.random(30) + 0.1
     low, high = estimate(scale / w, w).interval
     value = scale / w.mean()
@@ -62,7 +62,7 @@ def test_draws_in_proportion_to_their_values(scale, random):
 @pytest.mark.parametrize("n", [3, 6, 30, 150])
 @pytest.mark.parametrize("shift", [-2.5, 0.0, 2.5])
 def test_the_confidence_of_a_decision_is_where_the_interval_reaches_zero(n, shift, random):
-    """Its complement is 1.4 times the two-sided p-value."""
+    """1 - confidence is 1.4 times the two-sided p-value."""
     losses = random.exponential(size=n)
     losses += shift * losses.std() / n**0.5 - losses.mean()
     campaign = contest(losses)
@@ -96,7 +96,7 @@ def test_intervals_widen_with_confidence_and_turn_with_the_sign(confidence, rand
 
 @pytest.mark.parametrize(("weights", "least"), [("equal", 0.938), ("unequal", 0.93)])
 def test_intervals_of_skewed_values_cover(weights, least):
-    """Student's covers .91 and .90 of 20 draws with these tails."""
+    """For comparison, Student's intervals of 20 draws cover .91 and .90 here."""
     random, hits = np.random.default_rng(5), 0
     for _ in range(2000):
         x = random.random(20)
@@ -110,9 +110,9 @@ def test_intervals_of_skewed_values_cover(weights, least):
 
 @pytest.mark.parametrize("truth", [0.0, 0.2])
 def test_intervals_cover_where_rankers_agree_on_many_queries(truth):
-    """A third of the pool is known to tie and is drawn once in forty draws, with a weight of 13.
+    """On a third of the pool the rankers are known to agree: 1 of 40 draws, of weight 13.
 
-    Intervals whose resamples do not shift the values cover .93 where the truth is not 0.
+    Without the shift of values, intervals cover .93 if the truth is not 0.
     """
     random, hits = np.random.default_rng(3), 0
     for _ in range(1000):

@@ -1,4 +1,4 @@
-"""Means from drawn queries: weights, errors, labels that exist, and what the label model adds."""
+"""Means from drawn queries: weights, errors, known labels, and correction by a label model."""
 
 import itertools
 
@@ -18,7 +18,7 @@ ESTIMATORS = (*ONCE, "importance")
 
 
 def chances(q):
-    """Chance of each draw among the queries left, from its definition."""
+    """Probability of each draw among the queries not yet drawn, by its definition."""
     return np.array([q[m] / (1 - q[:m].sum()) for m in range(len(q))])
 
 
@@ -29,7 +29,7 @@ def drawn_once(values, draws, p, q, **options):
 
 @pytest.mark.parametrize("n_draws", [1, 2, 3, 5])
 def test_lure_is_exactly_unbiased(n_draws, random):
-    """The mean over all orders of five queries, with unequal chances and frequencies."""
+    """The expectation over all orders of five queries, with unequal probabilities and p."""
     q, p = random.dirichlet(np.ones(5)), random.dirichlet(np.ones(5))
     loss = random.random(5)
     total = sum(
@@ -90,7 +90,7 @@ def test_equal_chances_without_replacement_shrink_the_error_of_a_finite_pool(est
 
 @pytest.mark.parametrize("known", [Known(), Known(share=0.4, mass=0.3, total=0.2)])
 def test_pulls_and_shares_give_the_mean_of_any_draws(known, random):
-    """The mean of draws that occur any number of times follows without computing it anew."""
+    """The mean of draws with any multiplicities is a function of the pulls and shares."""
     loss, w = random.random(9), random.random(9) + 0.05
     loss[[2, 5]] = np.nan
     found = importance_mean(loss, w, known)
@@ -129,17 +129,17 @@ def test_draws_that_do_not_count_change_nothing(random):
     assert (found.n_draws, found.n_counted) == (26, 6)
 
 
-def test_two_equal_values_say_nothing():
+def test_two_equal_values_have_an_unknown_error():
     for losses in ([0.5, 0.5], [0.5, np.nan, 0.5, 0.5], [0.0, 0.0, 0.0], [0.3, np.nan]):
         found = estimate(losses)
         assert found.interval == (-np.inf, np.inf)
-        assert "says nothing" in found.caution
+        assert "error is unknown" in found.caution
         assert found.caution in str(found)
         assert np.isnan(found.standard_error) == (found.n_counted < 2)
     nothing = estimate([np.nan, np.nan])
     assert np.isnan(nothing.value)
     assert nothing.interval == (-np.inf, np.inf)
-    assert "no query that was drawn counts" in nothing.caution
+    assert "no drawn query has a relevant document" in nothing.caution
 
 
 def test_few_draws_have_a_caution(random):
@@ -155,7 +155,7 @@ def test_few_draws_have_a_caution(random):
 
 
 def test_known_queries_are_a_stratum_of_their_own(random):
-    """The error is that of the rest, and the value is unbiased."""
+    """The error is that of the other queries, and the estimate is unbiased."""
     loss, p = random.random(40), np.full(40, 1 / 40)
     known = Known(share=0.5, mass=0.5, total=float(loss[:20].sum() / 40))
     q = np.where(np.arange(40) < 20, 0, 1 / 20)
@@ -174,10 +174,10 @@ def test_known_queries_are_a_stratum_of_their_own(random):
         assert once.value == pytest.approx(found.value)
 
 
-# what the label model adds
+# correction by the label model
 
 
-def test_a_label_model_that_knows_all_leaves_no_error(random):
+def test_a_perfect_label_model_leaves_no_error(random):
     loss, uniform = random.random(50), np.full(50, 0.02)
     draws = random.permutation(50)[:12]
     found = drawn_once(
@@ -257,7 +257,7 @@ def test_the_default_is_not_behind_uniform_draws_without_replacement(task, belie
 
 @pytest.mark.parametrize("n_draws", [5, 10, 20])
 def test_intervals_with_a_quarter_counted_cover(n_draws, random):
-    """Of t intervals that count all draws, and not those that count, .34, .58 and .81 do."""
+    """Student's intervals with the number of all draws as n cover .34, .58 and .81."""
     loss = np.where(random.random(4000) < 0.25, random.standard_normal(4000), np.nan)
     runs = simulate(
         loss, np.ones(4000), [n_draws], estimator="importance", n_campaigns=3000, random_state=1
@@ -276,7 +276,7 @@ def test_a_factor_of_all_weights_changes_nothing(factor, random):
 def test_values_and_weights_whose_squares_overflow_are_refused():
     with pytest.raises(ValueError, match=r"value of draw 1 is -1e\+200.*Scale"):
         estimate([0.1, -1e200, 0.3])
-    with pytest.raises(ValueError, match=r"weights reach from 1e-200 to 1\.0.*leave it out"):
+    with pytest.raises(ValueError, match=r"weights reach from 1e-200 to 1\.0.*Leave out the draws"):
         estimate([0.1, 0.2, 0.3], [1, 1e-200, 1])
 
 

@@ -57,7 +57,7 @@ def test_two_grades_are_logistic_regression():
 
 
 def test_ordered_logit_maximises_likelihood_times_prior():
-    """The slope of the logarithm of the literal posterior is 0."""
+    """The gradient of the logarithm of the posterior, by its definition, is 0."""
     random = np.random.default_rng(2)
     X, codes = random.standard_normal((40, 3)), random.integers(0, 4, 40)
     model = OrderedLogit(C=0.3).fit(X, codes)
@@ -73,8 +73,8 @@ def test_ordered_logit_maximises_likelihood_times_prior():
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
-class Told(ClassifierMixin, BaseEstimator):
-    """A binary classifier that predicts the share of positive labels it was fitted on."""
+class ShareClassifier(ClassifierMixin, BaseEstimator):
+    """A binary classifier that predicts the share of positive training labels."""
 
     def fit(self, X, y):
         self.share_ = np.mean(y * X[:, 0])
@@ -84,10 +84,10 @@ class Told(ClassifierMixin, BaseEstimator):
         return np.full((len(X), 2), [1 - self.share_, self.share_])
 
 
-def test_contradicting_thresholds_are_put_in_order():
-    """The classifiers predict .4, .8 and .1: P(label >= 2) > P(label >= 1)."""
+def test_inconsistent_probabilities_are_sorted():
+    """The classifiers predict P(label >= 1) = .4, P(label >= 2) = .8, P(label >= 3) = .1."""
     X = np.array([[0.0], [-1.6], [2.8], [0.4]])
-    model = GradeClassifier(Told()).fit(X, [0, 1, 2, 3])
+    model = GradeClassifier(ShareClassifier()).fit(X, [0, 1, 2, 3])
     np.testing.assert_allclose(model.predict_proba(X[:1]), [[0.2, 0.4, 0.3, 0.1]])
 
 

@@ -1,4 +1,4 @@
-"""Moments of metrics under random labels against the sum over all label vectors."""
+"""Moments of metrics under random labels equal sums over all label vectors."""
 
 import itertools
 
@@ -23,7 +23,7 @@ GRADES = [0.0, 1.0, 2.0]
 
 
 def enumerated(metric, scores, probabilities, grades):
-    """Mass, mean and mean square as sums over all label vectors of one query."""
+    """Mass, mean and mean square of one query, as sums over all label vectors."""
     n, n_grades = probabilities.shape
     codes = np.array(list(itertools.product(range(n_grades), repeat=n)))
     chance = np.prod(probabilities[np.arange(n), codes], axis=1)
@@ -38,7 +38,7 @@ def enumerated(metric, scores, probabilities, grades):
 
 
 def cases(random, n=5):
-    """Scores of two rankers and label probabilities: plain, certain labels, not retrieved."""
+    """Scores of two rankers and label probabilities; also certain labels and -inf scores."""
     for kind in ("plain", "certain", "missing", "missing twice"):
         probabilities = random.dirichlet([0.6] * len(GRADES), n)
         scores = random.random((2, n))
@@ -52,7 +52,7 @@ def cases(random, n=5):
 
 
 def fixed(name):
-    """The metric with the highest grade of the pool, which a single label vector may lack."""
+    """The metric with `max_grade` of the pool, as a label vector may lack the highest grade."""
     metric = skrank.metric(name)
     if getattr(metric, "max_grade", 0) is None and "thresholds" not in name:
         metric = skrank.metric(metric, max_grade=2)
@@ -60,12 +60,12 @@ def fixed(name):
 
 
 def counted(name):
-    """The metric as campaigns use it: what counts every query is 0 where nothing is relevant."""
+    """The metric as in campaigns: with ``empty=0`` if it is not normalised."""
     return ActiveEvaluator(np.arange(5.0), np.zeros(5), metric=fixed(name), grades=GRADES).metric
 
 
 def largest_error(name, n_rankers):
-    """Of exact moments; None if those of the metric are not exact."""
+    """Largest error of exact moments; None if the metric has no exact moments."""
     random, metric = np.random.default_rng(0), counted(name)
     worst = 0.0
     for scores, probabilities in cases(random):
@@ -93,7 +93,7 @@ def test_comparison_moments_equal_enumeration(name):
 
 @pytest.mark.parametrize("name", sorted(registered()))
 def test_every_metric_that_claims_exact_moments_has_them(name):
-    """A new metric that resembles a sum over ranks, and is not one, must fail here."""
+    """Finds metrics that `GradedMetric` wrongly takes for sums over ranks."""
     for text in (name, f"{name}@2"):
         try:
             counted(text)
@@ -104,7 +104,7 @@ def test_every_metric_that_claims_exact_moments_has_them(name):
 
 
 def test_cascade_of_long_lists_neither_underflows_nor_loses_digits():
-    """The product of two equal lists is the square of one."""
+    """The expected product of two equal lists is the expected square."""
     random = np.random.default_rng(1)
     scores = random.standard_normal(1500)
     probabilities = random.dirichlet([0.2] * 5, 1500)
@@ -126,7 +126,7 @@ def literal_gap(labels, u, depth):
 
 @pytest.mark.parametrize("depth", [None, 3])
 def test_moments_of_gap_are_the_delta_method_on_enumerated_sums_and_divisors(depth):
-    """Of second order, given a relevant document."""
+    """The delta method is of second order, conditional on a relevant document."""
     random = np.random.default_rng(2)
     n, g = 6, np.array([0.2, 0.5, 0.3])
     u = np.concatenate(([0.0], np.cumsum(g)))
@@ -135,7 +135,7 @@ def test_moments_of_gap_are_the_delta_method_on_enumerated_sums_and_divisors(dep
     scores = random.random(n)
     found = label_moments(metric, scores, np.zeros(n), label_model=probabilities)
     ranked = probabilities[np.argsort(-scores)]
-    lists = list(itertools.product(range(4), repeat=n))[1:]  # the first one is not relevant
+    lists = list(itertools.product(range(4), repeat=n))[1:]  # without the list of zeros
     chance = np.array([np.prod(ranked[np.arange(n), labels]) for labels in lists])
     sums = np.array([literal_gap(np.array(labels), u, depth or n) for labels in lists]).T
     relevant = chance.sum()
@@ -154,7 +154,7 @@ def test_delta_method_for_gap_is_near_a_simulation_on_real_lengths():
     n, n_queries = 40, 6
     groups = np.repeat(np.arange(n_queries), n)
     scores = random.standard_normal(n * n_queries)
-    # A ranker that is right more often than not.
+    # scores correlate with labels
     tilt = np.exp(np.outer(scores, [-0.6, 0.0, 0.4, 0.8]))
     probabilities = tilt / tilt.sum(axis=1, keepdims=True)
     options = {"label_model": probabilities}
@@ -194,7 +194,7 @@ def test_monte_carlo_depends_on_the_seed_only():
     assert (first != other).any()
 
 
-def test_grades_need_not_be_neighbours_nor_start_at_0():
+def test_grades_need_not_be_consecutive_nor_start_at_0():
     random = np.random.default_rng(6)
     grades = [1.0, 2.0, 4.0]
     probabilities = random.dirichlet([1.0] * 3, 4)
@@ -236,7 +236,7 @@ def test_row_order_and_threads_do_not_matter():
         ({"label_model": np.full((4, 2), 0.4)}, "row 0 are .0.4, 0.4."),
         ({"label_model": np.full((3, 2), 0.5)}, r"\(4, 2\) is expected"),
         ({"label_model": np.full(4, 0.5)}, "one column per grade"),
-        ({"grades": [0, 2, 1]}, "must ascend"),
+        ({"grades": [0, 2, 1]}, "must be ascending"),
         ({"grades": [-1, 0]}, "at least 0"),
         ({"grades": "abc"}, "must be numbers"),
         ({"grades": [0, 1], "method": "exact", "metric": "ndcg"}, "'monte-carlo', or 'auto'"),

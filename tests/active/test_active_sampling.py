@@ -1,4 +1,4 @@
-"""The sampling distribution, the estimator, and simulated campaigns."""
+"""The sampling distribution, estimates from draws with replacement, and simulated campaigns."""
 
 import numpy as np
 import pandas as pd
@@ -19,10 +19,10 @@ from tests.helpers.campaigns import COSTS, comparator, contest, evaluator
 
 @pytest.fixture(scope="module")
 def world():
-    """A pool of labelled queries, moments of a comparison under a rough label model, and costs."""
+    """Values of two rankers, moments under a noisy label model, and costs of a pool of queries."""
     data = make_ranking(600, n_docs=(5, 60), random_state=0)
     random = np.random.default_rng(0)
-    # The second ranker differs from the first one much in some queries, little in most.
+    # The rankers differ much on a few queries, and little on most.
     change = np.exp(1.5 * random.standard_normal(600) - 1.5)[data.qid]
     scores = [data.X[:, :4].sum(axis=1)]
     scores.append(scores[0] + change * random.standard_normal(len(data.qid)))
@@ -42,7 +42,7 @@ def world():
 
 
 def predicted_variance(q, moments, costs, p):
-    """The variance per cost that the optimal distribution minimises, up to a factor."""
+    """Variance times cost, which the optimal distribution minimises, up to a factor."""
     a = p**2 * moments.squared_error(moments.center(p))
     return (a / q).sum() * (costs @ q)
 
@@ -170,7 +170,7 @@ def test_bad_weights_are_refused(weights, message):
         estimate([0.1, 0.2, 0.3], weights)
 
 
-def test_labels_need_scores_to_be_estimated_from():
+def test_a_metric_needs_scores():
     with pytest.raises(ValueError, match="needs scores"):
         estimate([1, 0], metric="err")
     with pytest.raises(ValueError, match="scores is empty"):
@@ -182,7 +182,7 @@ def concluded(losses, confidence):
 
 
 def test_decision_is_a_two_sided_test():
-    """At a level of .05, of which a reserve of 1.4 is held back."""
+    """The p-value of a decision is 1.4 times that of the interval."""
     loss = np.array([0.3, -0.1, 0.4, 0.2, 0.1, -0.05, 0.35, 0.15, 0.25, 0.0])
     loss = np.concatenate([loss, 0.8 * loss, 0.9 * loss])
     loss = np.concatenate([loss, 2 * loss.mean() - loss])
@@ -232,10 +232,10 @@ def design(world, which):
 
 
 def test_estimator_is_consistent(world):
-    """The error shrinks as one over the root of the budget, and so does any bias."""
+    """Error and bias decrease like ``budget ** -0.5``."""
     loss, q = design(world, "differences")
     budgets = world["costs"].mean() * np.array([100, 400, 1600])
-    # Copies of the pool, so that repeated draws do not come into play.
+    # copies of the pool, so that queries are hardly drawn twice
     copies = [np.tile(part, 40) for part in (loss, q / 40, world["costs"])]
     runs = simulate(copies[0], copies[1], budgets, costs=copies[2], n_campaigns=2000)
     error, _ = runs.error()
@@ -294,19 +294,19 @@ def test_simulation_runs_campaigns_as_the_evaluator_does():
     )  # fmt: skip
     seeds = np.random.SeedSequence(4).generate_state(5)
     for number, seed in enumerate(seeds.tolist()):
-        for place, budget in enumerate(budgets):
+        for column, budget in enumerate(budgets):
             campaign = ActiveEvaluator(
                 scores, data.qid, budget=budget, random_state=seed, **options
             )
             for request in campaign.ask(1000):
                 campaign.tell(request, data.relevance[request.rows])
             found = campaign.estimate()
-            assert runs.values[number, place] == pytest.approx(found.value, rel=1e-9)
-            assert runs.standard_errors[number, place] == pytest.approx(
+            assert runs.values[number, column] == pytest.approx(found.value, rel=1e-9)
+            assert runs.standard_errors[number, column] == pytest.approx(
                 found.standard_error, rel=1e-6
             )
-            assert runs.cautious()[number, place] == (found.caution is not None)
-            assert found.complete or runs.n_typical[number, place] == found.n_typical
+            assert runs.cautious()[number, column] == (found.caution is not None)
+            assert found.complete or runs.n_typical[number, column] == found.n_typical
     assert runs.error()[0][-1] < 1e-12  # the whole pool
 
 
@@ -329,7 +329,7 @@ def test_simulation_refuses_bad_input():
         simulate([1.0, 2.0], [1.0], 5)
 
 
-# input that would give wrong results silently
+# invalid frequencies, costs and budgets
 
 
 @pytest.fixture

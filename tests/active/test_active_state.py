@@ -19,7 +19,7 @@ def test_an_interrupted_campaign_continues_bit_for_bit(make, ids, tmp_path, monk
     campaign = make(**options)
     step = 0
     while (requests := campaign.ask(2)) and step < 1000:
-        now = requests[step % len(requests)]  # another one may keep waiting
+        now = requests[step % len(requests)]  # the other requests keep waiting
         answer(campaign, [now])
         campaign.save(tmp_path / "campaign.npz")
         campaign = type(campaign).load(tmp_path / "campaign.npz")
@@ -33,7 +33,7 @@ def test_an_interrupted_campaign_continues_bit_for_bit(make, ids, tmp_path, monk
     assert [f.name for f in tmp_path.iterdir()] == ["campaign.npz"]
 
 
-def test_files_need_no_pickle_and_foreign_ones_are_refused(tmp_path):
+def test_files_need_no_pickle_and_other_files_are_refused(tmp_path):
     campaign = evaluator(budget=50)
     path = tmp_path / "c.npz"
     campaign.save(path)
@@ -44,7 +44,7 @@ def test_files_need_no_pickle_and_foreign_ones_are_refused(tmp_path):
     (tmp_path / "text").write_text("hello")
     np.savez(tmp_path / "other.npz", a=np.arange(3))
     for name in ("text", "other.npz"):
-        with pytest.raises(ValueError, match="holds no campaign"):
+        with pytest.raises(ValueError, match="cannot be read as a campaign"):
             ActiveEvaluator.load(tmp_path / name)
     with pytest.raises(FileNotFoundError):
         ActiveEvaluator.load(tmp_path / "nowhere.npz")

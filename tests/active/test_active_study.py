@@ -1,4 +1,4 @@
-"""The study of the examples runs, on few queries."""
+"""The program examples/active_evaluation.py runs on few queries."""
 
 import functools
 import importlib.util

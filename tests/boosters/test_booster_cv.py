@@ -1,4 +1,4 @@
-"""Cross-validation of boosters finds what a loop by hand finds."""
+"""Cross-validation of boosters equals a loop over folds."""
 
 import lightgbm as lgb
 import numpy as np
@@ -23,7 +23,7 @@ def data():
     return Data()
 
 
-# What a hand-made loop gives ------------------------------------------------------------------
+# A loop over folds ---------------------------------------------------------------------------
 
 
 def lightgbm_by_hand(data, folds, rounds, metric, weighted=False, objective="gap"):
@@ -163,7 +163,7 @@ def test_xgboost_stops_as_by_hand(data):
     given, names = XGB | {"learning_rate": 0.5}, ["gap@5", "err"]
     plain = skrank.xgboost.cv(given, data.matrix(), 60, metrics=names, **options)
     ends = {name: stop_by_hand(plain[f"test-{name}-mean"].to_numpy(), 4) for name in names}
-    assert 0 < ends["err"] < ends["gap@5"] < 50  # the first metric decides
+    assert 0 < ends["err"] < ends["gap@5"] < 50  # the first metric decides when to stop
     for first, second in (names, names[::-1]):
         found, boosters = skrank.xgboost.cv(
             given, data.matrix(), 60, metrics=[first, second], early_stopping_rounds=4,

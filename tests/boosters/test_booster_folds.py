@@ -41,7 +41,7 @@ def test_the_order_of_queries_does_not_matter_with_groups(data):
         found = both(data, folds=folds, groups=data.qid)
         again = both(other, folds=folds, groups=other.qid)
         np.testing.assert_allclose(again, found, atol=2e-6)
-    assert not np.allclose(both(data), both(other))  # queries are then named by their places
+    assert not np.allclose(both(data), both(other))  # ids are then the numbers of the queries
 
 
 def test_splitters_and_rows_give_the_same(data):
@@ -65,7 +65,7 @@ def test_splitters_see_the_labels(data):
 def test_the_scale_of_grades_is_that_of_all_labels(data):
     low = Data(3)
     low.y = np.minimum(low.y, 2)
-    low.y[low.qid == low.qid[0]] = 4  # in one query only, which most training parts miss
+    low.y[low.qid == low.qid[0]] = 4  # in one query only, which most training parts lack
     number = np.repeat(np.arange(len(low.sizes)), low.sizes)
     folds = list(skrank.QueryKFold(4).split(low.X, low.y, number))[:2]
     firm = skrank.LambdaRank(skrank.metric("err", max_grade=4), **FIRM)
@@ -177,7 +177,7 @@ def test_bad_groups(data, run):
     torn, alike = data.qid.copy(), data.qid.copy()
     torn[1] = "other"
     alike[-data.sizes[-1] :] = alike[0]
-    for groups, message in ((torn, "row 1 is of query"), (alike, "the same id for two queries")):
+    for groups, message in ((torn, "row 1 has query"), (alike, "the same id for two queries")):
         with pytest.raises(ValueError, match=message):
             run(data, objective="gap", groups=groups)
 

@@ -1,4 +1,4 @@
-"""Training on Dask: as on one machine, or refused."""
+"""Training on Dask: the model of one machine, or an error."""
 
 import importlib
 import os
@@ -86,7 +86,7 @@ def train_alone(train, valid, rounds=8, *, metrics=("gap@10", "err"), callbacks=
 
 
 class RoundsOfWorker(xgb.callback.TrainingCallback):
-    """Leaves on each worker how many rounds it trained, and what it logged."""
+    """Stores on each worker the number of trained rounds, and the log."""
 
     def after_iteration(self, model, epoch, evals_log):
         distributed.get_worker().seen = epoch, {name: dict(log) for name, log in evals_log.items()}
@@ -186,7 +186,7 @@ def test_lightgbm_is_as_on_one_machine(client, train, valid, weighted):
     alone = lgb.LGBMRanker(
         objective=skrank.lightgbm.objective(GAP, tie_order="stable"), n_jobs=1, **params
     ).fit(train.X, train.y, group=train.sizes, sample_weight=weight)
-    # features of few values have the same bins everywhere, and small trees the same splits
+    # features of few values have equal bins on all workers, and small trees equal splits
     np.testing.assert_allclose(found, alone.predict(valid.X), atol=1e-6)
     assert found.std() > 0.1
 
@@ -233,7 +233,7 @@ def kill_one_in_training(client):
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no SIGKILL")
 @pytest.mark.parametrize("booster", ["lightgbm", "xgboost"])
 def test_a_killed_worker_is_an_error_and_no_other_model(train, booster):
-    # tasks that can run on a dead worker only are given up
+    # tasks that can run only on a dead worker are cancelled
     with (
         dask.config.set({"distributed.scheduler.no-workers-timeout": "3s"}),
         start() as cluster,

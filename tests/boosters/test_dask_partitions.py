@@ -44,7 +44,7 @@ def valid():
 
 
 def assert_whole(parts, X, y, qid, weight=None):
-    """Every query is in one partition, with its rows in their order."""
+    """Each query is in one partition, with its rows in the original order."""
     found, labels = parts.X.compute(), parts.y.compute()
     numbers, sizes = parts.qid.compute(), parts.group.compute()
     found = found.to_numpy() if hasattr(found, "to_numpy") else found
@@ -97,7 +97,7 @@ def test_kinds_of_data_in_memory(client, train):
 
 
 def chunked(data, *ends):
-    """Collections cut after these rows; an end twice makes an empty partition."""
+    """Collections split after these rows; a repeated end makes an empty partition."""
     chunks = tuple(np.diff([0, *ends, len(data.y)]).tolist())
     X = da.from_array(data.X, chunks=(chunks, 4))
     return X, da.from_array(data.y, chunks=(chunks,)), da.from_array(data.qid, chunks=(chunks,))

@@ -1,4 +1,4 @@
-"""Early stopping and tuners follow metrics of skrank in the right direction."""
+"""Early stopping and tuners maximise or minimise metrics of skrank as `greater_is_better` says."""
 
 import lightgbm as lgb
 import numpy as np
@@ -37,9 +37,9 @@ def train(metrics, rounds=30, **arguments):
     ("metrics", "stop"),
     [
         (["gap@10"], {"early_stopping_rounds": 3, "maximize": True}),
-        (["gap@10", "ndcg@5"], {"early_stopping_rounds": 3}),  # XGBoost knows this name
+        (["gap@10", "ndcg@5"], {"early_stopping_rounds": 3}),  # XGBoost maximises ndcg
         (["gap@10", "precision@5"], {"early_stopping_rounds": 3}),
-        (["gap@10", "error@5"], {"early_stopping_rounds": 3}),  # the lower the better
+        (["gap@10", "error@5"], {"early_stopping_rounds": 3}),  # lower is better
     ],
 )
 def test_early_stopping_of_xgboost_in_the_right_direction_works(metrics, stop):
@@ -58,7 +58,7 @@ def test_metrics_of_others_are_not_looked_at():
     booster = train(
         ["gap"], params={"disable_default_eval_metric": 0, "eval_metric": "rmse"}, callbacks=[own]
     )
-    assert booster.num_boosted_rounds() == booster.best_iteration + 4  # stopped by its own rmse
+    assert booster.num_boosted_rounds() == booster.best_iteration + 4  # stopped by XGBoost's rmse
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_metrics_of_others_are_not_looked_at():
 )
 def test_stopping_on_a_metric_that_nobody_evaluates_names_those_that_there_are(stop, evaluated):
     callback = skrank.xgboost.early_stopping(stop, rounds=3)
-    with pytest.raises(ValueError, match=r"which is not evaluated: there are gap.*, ndcg@5\. Give"):
+    with pytest.raises(ValueError, match=r"not an evaluated metric: gap.*, ndcg@5\. Pass"):
         train([evaluated, "ndcg@5"], callbacks=[callback])
 
 

@@ -1,4 +1,4 @@
-"""Features in files: the code of the page on external memory trains what arrays train."""
+"""Features in files: the code of the page on external memory trains the model of arrays."""
 
 import gc
 from pathlib import Path
@@ -23,7 +23,7 @@ TREES = {"max_bin": 63, "num_threads": 1, "num_leaves": 15, "metric": "None", "v
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """The names that the page leaves, in the folder of its files."""
+    """The variables of the page after it ran, in the folder of its files."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("external"))
         names, missing = run(PAGE)

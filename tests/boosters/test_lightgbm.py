@@ -1,4 +1,4 @@
-"""Objectives and eval metrics in LightGBM: parity with its own, at all entry points."""
+"""Objectives and eval metrics in LightGBM: parity with LightGBM's own, at all entry points."""
 
 import inspect
 import pickle
@@ -26,7 +26,7 @@ def fit(data, objective, rounds=15, weight=False, **params):
 @pytest.mark.parametrize("norm", [True, False])
 @pytest.mark.parametrize("sigmoid", [1.0, 2.0])
 def test_lambdarank_of_lightgbm_is_reproduced(valid, norm, sigmoid, weight):
-    # leaves of some size: LightGBM looks its sigmoid up in a table, right to about 1e-5
+    # large leaves: LightGBM's table of the sigmoid has errors of about 1e-5
     train = Data(0, 300)
     params = {"min_data_in_leaf": 20, "num_leaves": 8, "learning_rate": 0.05, "weight": weight}
     ours = skrank.lightgbm.objective(
@@ -41,7 +41,7 @@ def test_lambdarank_of_lightgbm_is_reproduced(valid, norm, sigmoid, weight):
 
 @pytest.mark.parametrize("weight", [False, True])
 def test_ndcg_equals_lightgbms(train, weight):
-    # LightGBM adds 1 per empty query whatever its weight, so that only unweighted ones compare
+    # LightGBM adds 1 per empty query, with any weight: values agree without weights only
     valid = Data(1, 40, empty=() if weight else (3, 4, 11))
     if weight:
         valid.y[np.unique(valid.qid, return_index=True)[1]] = 1

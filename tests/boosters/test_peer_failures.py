@@ -1,7 +1,7 @@
-"""What users of the boosters and of scikit-learn's tools run into works here, or says what to do.
+"""Common failures with boosters and scikit-learn's tools work in skrank, or raise a clear error.
 
-`COVERED` names each failure by its symptom, with the tests that hold skrank's answer elsewhere; the
-other failures have their tests below. Nothing passes with a wrong number in silence.
+`COVERED` lists failures by symptom, with the tests in other files that cover them. The other
+failures have their tests below. No case returns a wrong number without a warning.
 """
 
 import ast
@@ -33,7 +33,7 @@ import skrank.xgboost
 from skrank.datasets import make_ranking
 
 COVERED = {
-    # what people ask for again and again
+    # frequent questions
     "GridSearchCV cannot slice the group sizes of LGBMRanker": [
         "test_grid_search",
         "test_parallel_searches_give_the_same_numbers",
@@ -86,7 +86,7 @@ COVERED = {
         "test_both_modes_give_the_same_scores",
         "test_groups_that_are_missing_or_wrong_raise",
     ],
-    # what precisely breaks
+    # known failures
     "LGBMRanker has no score method": ["test_without_scoring_the_ranker_scores_itself"],
     "a subclass that takes groups works only with routing on": [
         "test_cross_validate_gives_the_same_scores_in_both_modes",
@@ -187,7 +187,7 @@ every_booster = pytest.mark.parametrize("make", [lgbm, xgb, cat])
 @every_booster
 @pytest.mark.parametrize("of", ["sizes", "ids", "ones"])
 def test_group_of_the_boosters_in_a_search(make, of, data, y, sizes):
-    """Sizes that cannot be sliced, ids that are summed up, and ones that pass and train nothing."""
+    """Sizes cannot be sliced, ids are taken for sizes, and sizes of 1 train nothing."""
     name = "group_id" if make is cat else "group"
     group = {"sizes": sizes, "ids": data.qid, "ones": np.ones(len(y))}[of]
     search = GridSearchCV(skrank.GroupedRanker(make()), GRID, scoring=GAP, cv=CV)
@@ -202,7 +202,7 @@ def test_group_cannot_be_requested(data):
 
 @every_booster
 def test_every_row_its_own_query(make, data):
-    """All candidates of such a search score the same."""
+    """All candidates of such a search have equal scores."""
     rows = np.arange(len(data.qid))
     with pytest.raises(ValueError, match=r"each of the \d+ rows is a query of its own"):
         skrank.GroupedRanker(make()).fit(data.X, data.relevance, groups=rows)
@@ -228,7 +228,7 @@ def test_randomized_search(data, y):
 
 
 def test_groups_for_the_splitter_reach_no_score(data):
-    """A fold is not one long list: without routing the score says what it lacks."""
+    """A fold is not one list: without routing, scoring raises an error."""
     search = GridSearchCV(skrank.GroupedRanker(xgb()), GRID, cv=GroupKFold(3), error_score="raise")
     with pytest.raises(ValueError, match=r"needs the query of each row: use y = .*with_groups"):
         search.fit(data.X, data.relevance, groups=data.qid, qid=data.qid)
@@ -270,7 +270,7 @@ def frame(data):
 @pytest.mark.filterwarnings("ignore:the column .qid. of X is a feature")
 @pytest.mark.parametrize("objective", [None, "gap"])
 def test_a_qid_column_for_xgboost(objective, data):
-    """XGBoost would take it for its queries in `fit`, and for a feature in `train`."""
+    """XGBoost would read it as queries in `fit`, and as a feature in `train`."""
     ranker = skrank.GroupedRanker(xgb(), objective=objective)
     with pytest.raises(ValueError, match=r"move it to the index, X.set_index\('qid'\)"):
         ranker.fit(frame(data), data.relevance)
@@ -289,7 +289,7 @@ def test_a_qid_column_becomes_a_feature(model, data):
 
 @pytest.mark.parametrize("container", ["default", "pandas"])
 def test_a_pipeline_scales_the_qid_column(container, data, y):
-    """The last step gets it, under another scale and maybe without its name."""
+    """The last step gets the column scaled, and maybe without its name."""
     scaler = StandardScaler().set_output(transform=container)
     for model in (skrank.GroupedRanker(lgbm()), Ridge()):
         with pytest.warns(UserWarning, match='"qid" of X is a feature of the model'):
@@ -313,7 +313,7 @@ def test_a_pipeline_scales_the_qid_column(container, data, y):
 )
 @pytest.mark.parametrize("parameters", [{}, {"validation_fraction": 0.3}], ids=["none", "some"])
 def test_early_stopping_of_the_estimator_has_no_queries(estimator, parameters, data, y):
-    """Not even where there are some: two rules to stop would be one too many."""
+    """Its own rule is refused, with and without a validation part: `GroupedRanker` has a rule."""
     ranker = skrank.GroupedRanker(estimator, **parameters)
     with pytest.raises(ValueError, match="set early_stopping_rounds of GroupedRanker instead"):
         ranker.fit(data.X, y)
@@ -334,7 +334,7 @@ LISTS = {
     "all tied, best last": ([0, 0, 1, 3], [1, 1, 1, 1]),
     "a single irrelevant document": ([0], [1]),
 }
-RELEVANT = ([2, 0, 1], [1, 3, 2])  # a query whose value is beyond doubt
+RELEVANT = ([2, 0, 1], [1, 3, 2])  # a query with the same value under all conventions
 
 
 class Echo:
@@ -345,7 +345,7 @@ class Echo:
 
 
 def values_everywhere(name, relevance, scores, sizes):
-    """A metric from every door of skrank."""
+    """The value of a metric by every function of skrank."""
     relevance, scores = np.asarray(relevance, float), np.asarray(scores, float)
     qid = np.repeat(np.arange(len(sizes)), sizes)
     column = scores.reshape(-1, 1)
@@ -372,7 +372,7 @@ def test_one_value_whatever_the_booster(case, name):
     )
     beside = alone(*RELEVANT)
     if "relevant document" in case or "single" in case:
-        expected = beside  # the query is left out of the mean, and does not count as 0 or 1
+        expected = beside  # the query is skipped, and does not count as 0 or 1
     else:
         orders = itertools.permutations(LISTS[case][0])
         mean = np.mean([alone(labels, [4, 3, 2, 1]) for labels in orders])

@@ -1,4 +1,4 @@
-"""What the callables for LightGBM and XGBoost keep, in copies and threads, and what they refuse."""
+"""Caches of the callables for LightGBM and XGBoost, in copies and threads, and errors."""
 
 import copy
 import gc
@@ -89,7 +89,7 @@ def test_plans_are_built_once_per_data_set(library, train, valid, monkeypatch):
     metric = library.module.eval_metric("gap", "err", max_grade=4)
     measured = [library.build(train), library.build(valid)]
     library.train(library.build(train), library.module.objective("gap"), 6, measured, metric)
-    assert len(built) == 3  # for gradients, and for both evaluations
+    assert len(built) == 3  # for the objective, and for both evaluation sets
 
 
 @both

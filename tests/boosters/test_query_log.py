@@ -1,4 +1,4 @@
-"""The log of every query's value in every round: what the metric gives, in both boosters."""
+"""The log of the value of every query in every round equals the metric, in both boosters."""
 
 import copy
 import pickle
@@ -79,7 +79,7 @@ def test_values_are_those_of_the_metric(train, valid, fit):
             frame = log.frame(name, number)
             assert (frame.index.name, frame.columns.name) == ("round", "query")
             assert frame.shape == (4, len(data.sizes))
-            assert frame[4].isna().all()  # it has no relevant document
+            assert frame[4].isna().all()  # the query has no relevant document
             for round_ in range(4):
                 expected = data.per_query(name, predict(booster, data, round_ + 1))
                 np.testing.assert_allclose(frame.loc[round_], expected, atol=1e-12)
@@ -101,7 +101,7 @@ def test_ranker_writes_to_the_log_of_the_user(train, valid):
         train.X,
         train.y,
         group=train.sizes,
-        eval_set=[(valid.X, labels), (-valid.X, labels)],  # which share their labels
+        eval_set=[(valid.X, labels), (-valid.X, labels)],  # evaluation sets with the same labels
         eval_group=[valid.sizes, valid.sizes],
         eval_metric=skrank.lightgbm.eval_metric("gap", per_query=log),
     )

@@ -1,4 +1,4 @@
-"""Eval metrics of boosters take the scale of grades of the training set."""
+"""Eval metrics of boosters use the highest grade of the training set."""
 
 from contextlib import nullcontext
 

@@ -1,4 +1,4 @@
-"""Objectives, eval metrics and early stopping in XGBoost: parity with its own."""
+"""Objectives, eval metrics and early stopping in XGBoost: parity with XGBoost's own."""
 
 import copy
 import sys
@@ -23,7 +23,7 @@ margins = XGBoost.scores
 
 
 def train_until(train, valid, stop, *metrics):
-    """A booster on GAP, and the values on `valid`, which is not the last data set."""
+    """A booster trained on GAP, and its values on `valid`, which is not the last data set."""
     booster, log = XGBoost.train(
         train.matrix(), skrank.xgboost.objective("gap"), 150, [valid.matrix(), train.matrix()],
         skrank.xgboost.eval_metric(*metrics, max_grade=4), learning_rate=0.5, callbacks=[stop],
@@ -48,7 +48,7 @@ def test_rank_ndcg_of_xgboost_is_reproduced_up_to_a_constant(
         "lambdarank_normalization": sum_norm,
         "lambdarank_score_normalization": score_norm,
     }
-    # large gradients add up in XGBoost's single precision: later rounds differ by some 1e-5
+    # XGBoost sums large gradients in single precision: later rounds differ by about 1e-5
     rounds = 8 if score_norm and not sum_norm else 15
     expected = margins(fit(train.matrix(weight, kind), rounds=rounds, **own), valid)
     norms = {"score_norm": score_norm, "sum_norm": sum_norm}
@@ -190,7 +190,7 @@ def test_one_query_is_no_missing_query():
 
 
 def test_two_workers_train_and_evaluate_as_one(train):
-    train.y[train.qid < 20] = np.minimum(train.y[train.qid < 20], 2)  # one does not see the top
+    train.y[train.qid < 20] = np.minimum(train.y[train.qid < 20], 2)  # not the highest grade
     tracker = RabitTracker(host_ip="127.0.0.1", n_workers=2)
     tracker.start()
 
@@ -276,7 +276,7 @@ def test_scikit_learn_estimators_of_xgboost_are_refused(train):
 
 def test_arrays_of_a_device_are_fetched(train):
     class OnDevice:
-        """Has of a cupy array what the adapter needs."""
+        """The part of a CuPy array that the adapter uses."""
 
         __cuda_array_interface__: ClassVar[dict] = {}
 

@@ -108,7 +108,7 @@ def test_a_belief_in_a_grade_beyond_the_scale(call):
     text = pool(p_0=np.full(len(DATA.qid), 0.5), p_3=np.full(len(DATA.qid), 0.5))
     status, out, err = call(*START, "--max-grade", 2, files={"pool": text})
     assert (status, out) == (1, "")
-    assert "column p_3 is of a grade beyond --max-grade" in err
+    assert "column p_3 has the probability of a grade that --max-grade excludes" in err
 
 
 def test_beliefs_costs_and_labels_that_exist_come_with_the_pool(call):
@@ -137,7 +137,7 @@ def test_labels_left_empty_wait_and_wrong_ones_change_nothing(call):
         (rest[:1] * 2, "occurs twice"),
         ([{"query": "q?", "item": "d0", "label": 1}], "not in the pool"),
         ([rest[0] | {"label": "good"}], "row 1: label='good' is not a number"),
-        ([rest[0] | {"item": "d?", "label": 1}], "not among those asked"),
+        ([rest[0] | {"item": "d?", "label": 1}], "not one of the items asked"),
         ([row | {"label": 0} for row in rows if row["query"] == first], "--replace"),
     ):
         status, out, err = call("tell", "c.npz", "labels", files={"labels": table(wrong, "csv")})
@@ -150,7 +150,7 @@ def test_labels_left_empty_wait_and_wrong_ones_change_nothing(call):
     ("arguments", "files", "message"),
     [
         (("estimate", "none.npz"), {}, "none.npz: No such file"),
-        (("next", "text"), {"text": "hello"}, "text holds no campaign"),
+        (("next", "text"), {"text": "hello"}, "text cannot be read as a campaign"),
         (START, {"pool": ""}, "pool has no rows"),
         (START, {"pool": "query,item\n1,2\n"}, "no column of scores"),
         (START, {"pool": "query,score\n1,2\n"}, "row 1 lacks item"),

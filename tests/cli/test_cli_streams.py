@@ -47,8 +47,8 @@ def test_a_format_must_not_contradict_the_suffix(files, call, suffix, given):
     [
         ("report.xlsx", [], ".xlsx is not the suffix of a format: use .txt, .csv, "),
         ("report.tsv", [], ".tsv is not the suffix of a format"),
-        ("report.csv.gz", [], "the output is not packed: leave .gz out"),
-        ("report.gz", ["--format", "csv"], "the output is not packed"),
+        ("report.csv.gz", [], "the output is not compressed: leave .gz out"),
+        ("report.gz", ["--format", "csv"], "the output is not compressed"),
     ],
 )
 def test_suffixes_that_say_nothing(files, call, path, options, message):

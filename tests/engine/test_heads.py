@@ -1,4 +1,4 @@
-"""At a cut-off, the first ranks alone are put in order: values keep their bits."""
+"""With a cut-off, only the first ranks are sorted: values keep their bits."""
 
 import re
 
@@ -14,7 +14,7 @@ DEPTHS = (1, 3, 10)
 
 
 def cut_metrics():
-    """Every metric that takes a cut-off."""
+    """All metrics with a cut-off."""
     for name in sorted(registered()):
         try:
             yield from (skrank.metric(name, k=k) for k in DEPTHS)
@@ -36,7 +36,7 @@ SCORES = {
 
 
 def rankings(scores, seed=0):
-    """The same ranking twice: one that has sorted nothing yet, one that has sorted everything."""
+    """The same ranking twice: before sorting, and with all documents sorted."""
     rng = np.random.default_rng(seed)
     sizes = [1, 2, 9, 31, 64, 130, 400]
     queries = Queries.from_groups(np.repeat(np.arange(len(sizes)), sizes))

@@ -1,4 +1,4 @@
-"""Calls that are interrupted at any moment: what comes later is as in a fresh process."""
+"""After an interrupt at any moment, later calls have the results of a new process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# 200 of each objective, and a fifth as many of trainings, take a minute:
+# 200 interrupts of each objective, and 40 of trainings, take a minute:
 # SKRANK_INTERRUPTS=200 pytest -n 0 tests/engine/test_interrupts.py
 INTERRUPTS = int(os.environ.get("SKRANK_INTERRUPTS", "25"))
 
@@ -177,7 +177,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("signals", ["1", "4"])
 def test_no_thread_works_on_after_an_interrupt(signals):
-    """However many interrupts there are: the later ones come while the first is waited for."""
+    """Also after several interrupts, while the call waits for its threads."""
     done = subprocess.run(
         [sys.executable, "-c", WAIT, signals],
         capture_output=True, text=True, cwd=ROOT, check=False,

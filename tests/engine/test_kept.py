@@ -1,4 +1,4 @@
-"""Documents that count are found once for many metrics: values keep their bits."""
+"""Documents that contribute are searched once for many metrics: values keep their bits."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def ranking(ties, seed=0):
 def values(name, judgments, ranked):
     try:
         return skrank.metric(name).bind(judgments, max_grade=4).values(ranked)
-    except ValueError as error:  # it needs a strict order
+    except ValueError as error:  # the metric needs a strict order
         return str(error)
 
 
@@ -41,11 +41,11 @@ def values(name, judgments, ranked):
 @pytest.mark.parametrize("name", WHOLE)
 def test_documents_that_do_not_count_may_be_left_out(monkeypatch, name, ties):
     found = values(name, *ranking(ties))
-    monkeypatch.setattr(RankedCodes, "kept", lambda self, worthy, **_: self.all_kept)
+    monkeypatch.setattr(RankedCodes, "contributing", lambda self, _, **__: self.all_retrieved)
     np.testing.assert_array_equal(found, values(name, *ranking(ties)), strict=True)
 
 
-def test_others_may_be_among_those_that_are_kept():
+def test_documents_that_do_not_contribute_may_be_included():
     together = ranking(ties=False)
     for name in ("ap(rel=3)", "gap", "ap(rel=2)", "q", "err", "q(gain=[1,2,3,4])", "pfound"):
         assert values(name, *together).tobytes() == values(name, *ranking(ties=False)).tobytes()
@@ -55,7 +55,7 @@ def test_documents_are_found_once():
     judgments, one = ranking(ties=False)
     ranked = one.codes("average", False)
     masks = judgments.labels >= np.array([[2], [1], [3]])
-    first, second, third = map(ranked.kept, masks)
+    first, second, third = map(ranked.contributing, masks)
     assert third is first
     assert first is not second
     for mask, kept in zip(masks, (first, second), strict=False):
@@ -86,7 +86,7 @@ def test_best_lists_go_down_to_a_rank():
 @pytest.mark.parametrize("k", [None, 2])
 @pytest.mark.parametrize("beta", [0, 0.3])
 def test_weights_of_q_have_the_same_bits_from_counts_and_from_lists(monkeypatch, beta, k):
-    """Documents are counted where labels are few; else the best lists are read."""
+    """Few labels are counted; with many labels, the best lists are read."""
     metric = skrank.metric("q", beta=beta, k=k)
     weights = metric.bind(ranking(ties=False)[0]).tables.u
     monkeypatch.setattr(Judgments, "counts", None)
@@ -105,9 +105,9 @@ def test_best_sums_are_found_once(monkeypatch):
         assert judgments.best_sums(worth, cut).tolist() == [2.5, 1, 3]
         assert judgments.best_sums(worth**2, ones).tolist() == [5, 1, 9]
     assert len(found) == 3
-    judgments.best_sums(worth, ones)[:] = 0  # is the caller's own
+    judgments.best_sums(worth, ones)[:] = 0  # a copy: the cache does not change
     assert judgments.best_sums(worth, ones).tolist() == [3, 1, 3]
-    for _ in range(2):  # not worth a look: there are more ranks than queries
+    for _ in range(2):  # not cached: there are more ranks than queries
         assert judgments.best_sums(worth, np.ones(9)).tolist() == [3, 1, 3]
     assert len(found) == 5
 
@@ -123,7 +123,7 @@ def test_metrics_share_the_sizes_of_lists():
 
 
 def test_weights_of_ranks_and_pairs_are_both_looked_at():
-    """One array may be both, and as long as the data: then it is looked at once."""
+    """One array may be both; then it is checked once, as it may be as long as the data."""
     found, bad = np.array([0.0, 1]), np.array([1.0, np.nan])
     with pytest.raises(ValueError, match=r"PairWorth\.weights holds NaN"):
         PairWorth(bad, found, found, np.multiply)

@@ -1,4 +1,4 @@
-"""The order of scores is that of a stable sort, however near, far or equal they are."""
+"""The order of documents is that of a stable sort, for scores near, far and equal."""
 
 from contextlib import nullcontext
 

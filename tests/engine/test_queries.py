@@ -1,4 +1,4 @@
-"""Where groups come from, and rows of queries in any order."""
+"""Sources of groups, and rows of queries in any order."""
 
 from __future__ import annotations
 
@@ -140,15 +140,15 @@ def test_no_source():
 DISAGREE = [
     (
         (["b", "b", "b", "b"], labelled(IDS)),
-        "groups and the .* of y disagree: row 2 is of query 'b' in one and 'a' in the other",
+        "groups and the .* of y disagree: row 2 has query 'b' in one and 'a' in the other",
     ),
     (
         (IDS, Y, frame(["b", "b", "a", "c"])),
         'groups and the index level "qid" of X disagree: row 3',
     ),
     ((None, labelled(IDS), frame(IDS[::-1])), 'of y and the index level "qid" of X disagree'),
-    (([1, 1, 2, 2], labelled(IDS)), "row 0 is of query 1 in one and 'b' in the other. Keep one"),
-    ((["1", "1", "2", "2"], labelled([1, 1, 2, 2])), "row 0 is of query '1' in one and 1 in the"),
+    (([1, 1, 2, 2], labelled(IDS)), "row 0 has query 1 in one and 'b' in the other. Pass only one"),
+    ((["1", "1", "2", "2"], labelled([1, 1, 2, 2])), "row 0 has query '1' in one and 1 in the"),
 ]
 
 

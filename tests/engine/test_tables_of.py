@@ -1,4 +1,4 @@
-"""Tables of a metric serve further data on the same scale, if they tell of no single query."""
+"""Tables are cached for other data with the same labels, unless they depend on queries."""
 
 from dataclasses import dataclass
 
@@ -50,7 +50,7 @@ def test_tables_are_cached_if_they_tell_of_no_query():
 
 @dataclass(frozen=True)
 class Weighted(Metric):
-    """Gains in a list, which has no hash."""
+    """Its gains are a list, which is not hashable."""
 
     names = ("weighted_gains",)
     gains: list = None

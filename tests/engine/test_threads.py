@@ -33,7 +33,7 @@ first = value()
 
 
 def run(code, **environment):
-    """What a fresh process prints, with two threads or as told."""
+    """Standard output of a new process, with two threads by default."""
     done = subprocess.run(
         [sys.executable, "-c", DATA + code],
         capture_output=True, text=True, cwd=ROOT, check=False, timeout=120,
@@ -45,7 +45,7 @@ def run(code, **environment):
 
 
 def test_one_pool_serves_all_limits():
-    """64 limits once made 63 pools with 1,957 threads."""
+    """Regression: 64 limits made 63 pools with 1,957 threads."""
     code = (
         "import threading\n"
         "from skrank._engine.threads import limit_threads\n"
@@ -114,7 +114,7 @@ def test_a_cached_value_is_computed_without_a_lock():
     other = threading.Thread(target=lambda: slow.value)
     other.start()
     assert started.wait(10)
-    assert slow.value == 1  # while the other one is at it
+    assert slow.value == 1  # while the other thread computes the value
     proceed.set()
     other.join()
     assert slow.__dict__ == {"value": 1}
@@ -132,7 +132,7 @@ def test_spawned_children():
 
 
 def test_evaluation_at_exit():
-    """Executors of the standard library take no more work then."""
+    """At exit, executors of the standard library refuse new tasks."""
     assert run("import atexit; atexit.register(lambda: print(value() == first))\n") == ["True"]
 
 
@@ -174,18 +174,9 @@ def test_errors_stop_what_has_not_begun():
     assert len(seen) < 8
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "options", "expected"),
-    [
-        (9_990, {}, 1),
-        (10_000, {}, 2),
-        (100_000, {}, 3),
-        (100_000, {"rows_per_thread": threads.ROWS_PER_THREAD_OF_A_PASS}, 1),
-        (1_000, {"rows_per_thread": 100}, 3),
-    ],
-)
-def test_one_more_thread_for_so_many_rows(n_rows, options, expected):
-    """As long as there are queries for them, and the limit is not reached."""
+@pytest.mark.parametrize(("n_rows", "expected"), [(9_990, 1), (10_000, 2), (100_000, 3)])
+def test_one_more_thread_for_so_many_rows(n_rows, expected):
+    """At most one thread per query, and at most the limit."""
     callers = set()
 
     def kernel(first, last, indptr):
@@ -193,10 +184,10 @@ def test_one_more_thread_for_so_many_rows(n_rows, options, expected):
         time.sleep(0.05)
 
     with threads.limit_threads(3):
-        threads.run_chunks(kernel, np.arange(0, n_rows + 1, 10), **options)
+        threads.run_chunks(kernel, np.arange(0, n_rows + 1, 10))
         assert len(callers) == expected
         callers.clear()
-        threads.run_chunks(kernel, np.array([0, n_rows]), **options)
+        threads.run_chunks(kernel, np.array([0, n_rows]))
     assert len(callers) == 1
 
 

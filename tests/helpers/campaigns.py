@@ -1,4 +1,4 @@
-"""What the tests of campaigns share."""
+"""Data and campaigns for the tests of active evaluation."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ def run(campaign):
 
 
 def contest(differences, **options):
-    """A comparison of "old" and "new", whose draws have these differences of values in turn.
+    """A comparison of "old" and "new" in which the i-th draw has the difference `differences[i]`.
 
-    Each query has two documents. The rankers prefer different ones, so that the difference is that
-    of the two labels. Draws are uniform, from so many queries that none is drawn twice.
+    Each query has two documents, and each ranker prefers a different document, so the difference of
+    the values is the difference of the labels. Draws are uniform from 20,000 queries, so that no
+    query is drawn twice.
     """
     differences = np.asarray(differences, float)
     labels = np.maximum(np.column_stack([differences, -differences]), 0)

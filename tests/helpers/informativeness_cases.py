@@ -1,4 +1,4 @@
-"""What the tests of informativeness share."""
+"""Lists and runs for the tests of informativeness."""
 
 from __future__ import annotations
 

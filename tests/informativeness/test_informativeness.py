@@ -1,4 +1,4 @@
-"""What the value of a metric tells of a list: curves, study, thresholds, clicks."""
+"""Informativeness of metrics: precision-recall curves, the study, thresholds, and clicks."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tests.helpers.informativeness_cases import made, random_list
 
 
 def test_error_by_hand():
-    """AP of one relevant document at rank 2 of 2: it is at rank 2 for certain, but for 1e-5."""
+    """AP .5 with 2 ranks: the relevant document is at rank 2 with probability 1 - 1e-5."""
     found = maximum_entropy("ap", 0.5, [1], 2)
     assert found.error([0, 1]) == pytest.approx(0, abs=1e-3)
-    even = maximum_entropy("recall", 1.0, [2], 4)  # half a document a rank: hits at ranks 2 and 4
-    assert even.error([1, 0, 0, 1]) == pytest.approx(np.sqrt(((1 - 1 / 2) ** 2 + 0) / 2))
-    thirds = maximum_entropy("recall", 1.0, [2], 5)  # hits at ranks 2.5 and 5
-    assert thirds.error([0, 1, 1, 0, 0]) == pytest.approx(
+    halves = maximum_entropy("recall", 1.0, [2], 4)  # expected relevant documents: 1 at rank 2
+    assert halves.error([1, 0, 0, 1]) == pytest.approx(np.sqrt(((1 - 1 / 2) ** 2 + 0) / 2))
+    fifths = maximum_entropy("recall", 1.0, [2], 5)  # expected relevant documents: 1 at rank 2.5
+    assert fifths.error([0, 1, 1, 0, 0]) == pytest.approx(
         np.sqrt(((1 / 2 - 1 / 2.5) ** 2 + (2 / 3 - 2 / 5) ** 2) / 2)
     )
 
@@ -39,8 +39,8 @@ def literal_error(p, grades, rel):
     for rank, grade in enumerate(grades, start=1):
         if grade >= rel:
             hits += 1
-            place = np.interp(hits - 1e-9, cumulated, np.arange(len(cumulated)))
-            squares.append((hits / rank - hits / place) ** 2)
+            inferred_rank = np.interp(hits - 1e-9, cumulated, np.arange(len(cumulated)))
+            squares.append((hits / rank - hits / inferred_rank) ** 2)
     return np.sqrt(np.mean(squares))
 
 
@@ -65,13 +65,13 @@ def test_curves_of_other_lists_are_refused():
         found.error([2, 2, 1, 0, 0, 0])
     with pytest.raises(ValueError, match="grades are not those of the distribution"):
         found.error([2, 1, 1, 0, 0, 0.5])
-    with pytest.raises(ValueError, match="rel=3: the query has no document"):
+    with pytest.raises(ValueError, match="no document of grade rel=3 or higher"):
         found.error([2, 1, 1, 0, 0, 0], rel=3)
     with pytest.raises(ValueError, match="rel=0"):
         found.precision_recall(rel=0)
-    elsewhere = maximum_entropy("gap", 0.3, [2, 0], 6, relevant=[2, 1])
-    with pytest.raises(ValueError, match="the list holds no document of grade 2 or better"):
-        elsewhere.error([1, 1, 0, 0, 0, 0], rel=2)
+    missing = maximum_entropy("gap", 0.3, [2, 0], 6, relevant=[2, 1])
+    with pytest.raises(ValueError, match="the list has no document of grade 2 or higher"):
+        missing.error([1, 1, 0, 0, 0, 0], rel=2)
 
 
 def test_result_prints():
@@ -115,7 +115,7 @@ def test_study_is_the_single_problem_on_each_list(condensed, depth):
                 assert found.errors[i, m, t] == pytest.approx(one.error(labels, rel), abs=1e-6)
 
 
-def test_study_without_a_metric_knows_the_least():
+def test_errors_without_a_metric_are_the_largest():
     qrels, runs, *_ = made()
     found = study(qrels, runs, ["gap", "ndcg", "recall"], min_retrieved=5)
     uninformed = found.uninformed.mean(axis=0)
@@ -156,7 +156,7 @@ def test_study_leaves_out_lists_with_few_documents():
     assert 0 < found.n_left_out < 24
     assert found.n_left_out + len(found.lists) == 24
     assert found.lists.groupby(["run", "qid"]).ngroups == len(found.lists)
-    with pytest.raises(ValueError, match="no list holds 50 documents of each label above 0"):
+    with pytest.raises(ValueError, match="no list has 50 documents of each label above 0"):
         study(qrels, runs, ["gap"], min_retrieved=50)
 
 
@@ -170,7 +170,7 @@ def test_missing_queries_of_a_run_do_not_count():
 
 
 def test_metric_that_is_not_defined_on_some_queries():
-    """No list of the study lacks relevant documents, but LETOR's rule makes short lists 0."""
+    """All lists have relevant documents, but LETOR's rule makes the nDCG of short lists 0."""
     qrels, runs, *_ = made(n_docs=40)
     found = study(qrels, runs, ["ndcg(discount=letor)@100", "gap"])
     assert (found.values[:, 0] == 0).all()
@@ -187,8 +187,8 @@ def test_bad_input_of_a_study():
         ({"rel": [0]}, "rel=0"),
         ({"metrics": []}, "metrics is empty"),
         ({"metrics": ["gap", "gap"]}, "given twice"),
-        ({"metrics": ["gap(condensed=True)"]}, "pass condensed=True for all of them"),
-        ({"metrics": ["judged"]}, "treats documents that were not judged"),
+        ({"metrics": ["gap(condensed=True)"]}, "pass condensed=True to the study"),
+        ({"metrics": ["judged"]}, "distinguishes unjudged documents"),
     ]:
         with pytest.raises(ValueError, match=message):
             study(qrels, runs, **{"metrics": ["gap"], **changes})
@@ -199,11 +199,11 @@ def test_bad_input_of_a_study():
         study(empty, runs, ["gap"])
     names = [str(i) for i in range(60)]
     graded = trec.Qrels.from_arrays(["0"] * 60, names, np.arange(60))
-    with pytest.raises(ValueError, match="59 labels above 0: name those of interest as rel="):
+    with pytest.raises(ValueError, match=r"59 labels above 0 .*: pass some of them as rel="):
         study(graded, runs, ["ndcg"])
 
 
-def test_study_tells_of_its_progress():
+def test_study_reports_its_progress():
     qrels, runs, *_ = made()
     lines = []
     study(qrels, runs, ["gap", "ndcg"], progress=lines.append)
@@ -225,8 +225,8 @@ def test_grid_of_thresholds():
         threshold_grid(10, 10)
 
 
-def test_selection_finds_the_thresholds_that_matter():
-    """Only one curve is asked for: the precision of the metric that knows it alone tells most."""
+def test_selection_finds_the_thresholds_of_a_single_curve():
+    """For a single relevant label, the best GAP has most of its weight on this label."""
     qrels, runs, *_ = made(n_queries=20, unjudged=0)
     top = select_thresholds(qrels, runs, rel=[2], n_steps=4)
     assert top.thresholds[1] >= 0.75
@@ -298,7 +298,7 @@ def test_bad_input_of_the_selection():
 
 def test_shares_of_clicks_by_hand():
     grades = [0, 1, 1, 2, 3]
-    clicks = [9, 2, 3, 10, 5]  # those on grade 0 do not count
+    clicks = [9, 2, 3, 10, 5]  # clicks on grade 0 do not count
     assert thresholds_from_clicks(grades, clicks) == (0.25, 0.5, 0.25)
     assert thresholds_from_clicks(grades, clicks, max_grade=4) == (0.25, 0.5, 0.25, 0.0)
     assert thresholds_from_clicks([1, 2, 2], [True, False, True]) == (0.5, 0.5)
@@ -312,8 +312,8 @@ def test_rises_of_click_rates_by_hand():
     np.testing.assert_allclose(falling, [0.3 / 0.6, 0, 0.3 / 0.6])  # rates .3, .3, .6
 
 
-def test_rates_recover_the_users_and_shares_need_not():
-    """Users who click on what they find relevant, and now and then on anything."""
+def test_rates_recover_the_thresholds_of_users_and_shares_need_not():
+    """Users click on documents that they find relevant, and at random on any document."""
     rng = np.random.default_rng(0)
     g = np.array([0.5, 0.2, 0.3])
     grades = rng.choice(4, 40000, p=[0.6, 0.25, 0.1, 0.05])
@@ -338,7 +338,7 @@ def test_rates_recover_the_users_and_shares_need_not():
         ([0, 1], [1, 0], {}, "no document above grade 0 was clicked"),
         ([1, 3], [1, 1], {"max_grade": 2}, "grade 3 of row 1 is above max_grade=2"),
         ([1, 2], [1, 2], {"shown": [1, 1]}, "row 1 has 2 clicks and was shown 1 times"),
-        ([0, 1], [0, 2], {"method": "rate"}, "pass how often documents were shown="),
+        ([0, 1], [0, 2], {"method": "rate"}, "pass the number of views, shown="),
         ([0, 2], [0, 1], {"method": "rate"}, "no document of grade 1 was shown"),
         ([0, 1], [1, 0], {"method": "rate"}, "does not rise"),
         ([1, 2], [1, 1], {"method": "rates"}, "method='rates'"),

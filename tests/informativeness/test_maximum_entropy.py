@@ -1,4 +1,4 @@
-"""The most random distribution under which a metric has its value."""
+"""The distribution of highest entropy under which a metric has a given value."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def entropy(p):
 
 
 def expected_gap(p, g, relevant):
-    """Literal definition: a document is relevant to threshold j with probability P(grade >= j)."""
+    """Expected GAP by its definition: P(relevant at threshold j) = P(grade >= j)."""
     total = 0.0
     for j, share in enumerate(g, start=1):
         at_least = p[:, j:].sum(axis=1)
@@ -41,7 +41,7 @@ def expected_dcg(p):
 
 
 def slsqp(expected, value, retrieved, n_ranks, seed=0):
-    """The same problem, by a general solver."""
+    """The highest entropy that scipy's SLSQP finds for the same problem."""
     counts = np.concatenate(([n_ranks - sum(retrieved)], retrieved))
     shape = (n_ranks, len(counts))
     rng = np.random.default_rng(seed)
@@ -73,7 +73,7 @@ def slsqp(expected, value, retrieved, n_ranks, seed=0):
     ("value", "retrieved", "n_ranks", "g"),
     [
         (0.8, [2, 1], 6, (0.5, 0.5)),
-        (0.45, [2, 1], 6, (0.5, 0.5)),  # below that of even spread
+        (0.45, [2, 1], 6, (0.5, 0.5)),  # below the value of the uniform distribution
         (0.6, [3, 2], 12, (0.9, 0.1)),
         (0.95, [2, 3], 10, (0.1, 0.9)),
         (0.5, [1, 2, 2], 12, (0.2, 0.5, 0.3)),
@@ -93,7 +93,7 @@ def test_gap_equals_a_general_solver(value, retrieved, n_ranks, g):
     best = max(solved, key=entropy)
     assert entropy(best) == pytest.approx(found.entropy, abs=1e-6)
     np.testing.assert_allclose(found.probabilities, best, atol=1e-6)
-    # no start of the general solver finds more
+    # SLSQP finds no higher entropy from any start
     assert max(map(entropy, solved)) < found.entropy + 1e-6
 
 
@@ -112,14 +112,14 @@ QUADRATIC = [
     if isinstance(point.settled.bind(judge([3.0, 2, 1, 0]), max_grade=3).tables, QuadraticTables)
     and point.settled.names[0] not in ("judged", "mixture")
     and not point.settled.names[0].endswith("_residual")
-    and str(point.settled) != "set_ap"  # of pairs whose order does not matter
+    and str(point.settled) != "set_ap"  # does not depend on the order of documents
     and not point.settled.condensed
 ]
 
 
 @pytest.mark.parametrize("metric", QUADRATIC, ids=str)
-def test_the_value_of_a_list_is_met(metric):
-    """Every metric of the family: the constraints hold, and so does stationarity of the result."""
+def test_the_result_satisfies_constraints_and_stationarity(metric):
+    """Every metric that is a sum over documents and pairs."""
     grades = random_list(0)
     scores = -np.arange(60.0)
     metric = metric.on_scale(3)
@@ -131,12 +131,12 @@ def test_the_value_of_a_list_is_met(metric):
     np.testing.assert_allclose(found.probabilities.sum(axis=1), 1, atol=1e-9)
     np.testing.assert_allclose(found.probabilities.sum(axis=0), found.retrieved, atol=1e-7)
     assert found.probabilities.min() >= 0
-    # a list is itself a distribution with this mean
+    # a list is a distribution of entropy 0 with this mean
     assert 0 <= found.entropy <= entropy(np.tile(found.retrieved / 60, (60, 1))) + 1e-9
 
 
-def test_pairs_whose_order_does_not_matter_say_nothing():
-    with pytest.raises(ValueError, match="set_ap does not depend on the order of the whole list"):
+def test_metrics_that_do_not_depend_on_the_order_are_refused():
+    with pytest.raises(ValueError, match="set_ap does not depend on the order of the list"):
         maximum_entropy("set_ap", 0.4, [10, 5], 30)
 
 
@@ -199,7 +199,7 @@ def test_ideal_value_gives_the_ideal_list():
     assert worst.probabilities.argmax(axis=1).tolist() == [0, 0, 0, 0, 0, 1, 1, 2]
 
 
-def test_metrics_that_tell_nothing_leave_an_even_spread():
+def test_metrics_without_information_give_the_uniform_distribution():
     found = maximum_entropy("recall", 1.0, [2, 1], 6)
     np.testing.assert_allclose(found.probabilities, np.tile([0.5, 1 / 3, 1 / 6], (6, 1)))
     everything = maximum_entropy("ap", 1.0, [3], 3)
@@ -214,7 +214,7 @@ def test_point_mass_is_average_precision():
         np.testing.assert_allclose(gap.probabilities, ap.probabilities, atol=1e-8)
 
 
-# what cannot be
+# errors
 # ------------------------------------------------------------------------------------------------
 
 
@@ -226,18 +226,18 @@ def test_reach_is_that_of_all_orders():
         for end in (min(orders), max(orders)):
             assert maximum_entropy(metric, end, [2, 1], 5).converged
         for beyond in (min(orders) - 1e-6, max(orders) + 1e-6):
-            with pytest.raises(ValueError, match=r"is beyond reach: .* between"):
+            with pytest.raises(ValueError, match=r"is not possible: .* between"):
                 maximum_entropy(metric, beyond, [2, 1], 5)
 
 
 def test_value_beyond_reach():
-    with pytest.raises(ValueError, match=r"gap = 1.2 is beyond reach: .* between 0.\d+ and 1\."):
+    with pytest.raises(ValueError, match=r"gap = 1.2 is not possible: .* between 0.\d+ and 1 in"):
         maximum_entropy("gap", 1.2, [2, 1], 6)
-    # 0.9 is possible where all documents were retrieved, and not where half of them were
+    # 0.9 is possible if all relevant documents are retrieved, but not if half of them are
     assert maximum_entropy("gap", 0.9, [2, 1], 6).converged
     with pytest.raises(ValueError, match=r"between 0.131667 and 0.4"):
         maximum_entropy("gap", 0.9, [2, 1], 6, relevant=[4, 3])
-    with pytest.raises(ValueError, match="beyond reach"):
+    with pytest.raises(ValueError, match="is not possible"):
         maximum_entropy("gap", 0.05, [2, 1], 6)
 
 
@@ -253,7 +253,7 @@ def test_metrics_of_other_families_are_refused(name):
         ({"value": np.nan}, "value=nan must be a number"),
         ({"value": "high"}, "value='high' must be a number"),
         ({"n_ranks": 0}, "n_ranks=0 must be at least 1"),
-        ({"n_ranks": 2}, r"3 documents for 2 ranks: count those of the list .* relevant="),
+        ({"n_ranks": 2}, r"3 documents for 2 ranks: count the documents of the list .* relevant="),
         ({"retrieved": [2, -1]}, "retrieved=.* whole numbers"),
         ({"retrieved": [1.5]}, "retrieved=.* whole numbers"),
         ({"retrieved": []}, "retrieved=.* at least one number"),

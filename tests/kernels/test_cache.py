@@ -1,4 +1,4 @@
-"""Machine code is cached, and found again only if it is that of these sources and undamaged."""
+"""Machine code is cached, and loaded only if its sources are unchanged and its file undamaged."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 import skrank
 from skrank._kernels.jit import MESSAGE
 
-PACKAGE = Path(skrank.__file__).resolve().parent  # of the tree, or an installed one
+PACKAGE = Path(skrank.__file__).resolve().parent  # in the working tree or installed
 
-# Two kernels that compile in a moment, and what they compute.
+# Two kernels that compile quickly, and their results.
 WORK = """
 import warnings
 warnings.simplefilter("always")
@@ -39,7 +39,7 @@ def start(work, path=PACKAGE.parent, **settings):
 
 
 def run(work=WORK, path=PACKAGE.parent, **settings):
-    """What a fresh process prints, and what it says on standard error."""
+    """Standard output and standard error of a new process."""
     process = start(work, path, **settings)
     out, said = process.communicate(timeout=300)
     assert process.returncode == 0, said
@@ -47,7 +47,7 @@ def run(work=WORK, path=PACKAGE.parent, **settings):
 
 
 def written(folder):
-    """The cached files, with the times when they were written."""
+    """The cached files, with their modification times."""
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*.nb?")}
 
 
@@ -145,7 +145,8 @@ def test_functions_of_users_are_compiled_and_cached_as_they_wish(tmp_path):
 def test_processes_that_start_at_once(tmp_path):
     processes = [start(WORK, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(3)]
     assert [process.communicate()[0] for process in processes] == [RIGHT] * 3
-    run(NUMBA_CACHE_DIR=str(tmp_path))  # at most, one of the files was replaced behind its checksum
+    # one file may have been replaced after its checksum was recorded: its kernel is compiled again
+    run(NUMBA_CACHE_DIR=str(tmp_path))
     assert run(NUMBA_CACHE_DIR=str(tmp_path)) == (RIGHT, "")
 
 
@@ -197,7 +198,7 @@ def copied(tmp_path):
 
 
 def test_no_folder_can_be_written(tmp_path):
-    """As in a container: a file stands in the way, since permissions do not stop every user."""
+    """As in a container. A file has the name of the folder, since root ignores permissions."""
     package = copied(tmp_path)
     (package / "_kernels" / "__pycache__").write_text("a file")
     (tmp_path / "file").write_text("a file")
@@ -229,7 +230,7 @@ def test_the_folder_is_lost_while_a_process_runs(folder):
 
 
 def test_an_edit_in_another_file_is_noticed(tmp_path):
-    """And the machine code of the sources before it goes, if it is beside them."""
+    """The cache of the previous sources is deleted, if it is beside them."""
     package = copied(tmp_path)
     path, beside = package / "_kernels" / "powers.py", package / "_kernels" / "__pycache__"
     work = "import skrank\nprint(*skrank.Softmax()([2, 0], [0.5, 0], groups=[1, 1])[0])\n"

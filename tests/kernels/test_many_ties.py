@@ -1,4 +1,4 @@
-"""Blocks of ties as long as a collection: the work does not grow with their square."""
+"""Blocks of ties as long as a collection: the time does not grow with the square of the length."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 def two_grades(worthless, relevant, rho, ranks):
     """Expected ERR of a random order of documents of two grades, summed over the first ranks.
 
-    Among the first j documents there are K relevant ones, K being hypergeometric; a user passes
-    them with the mean chance of (1 - rho)^K.
+    The first j documents contain K relevant documents, where K is hypergeometric. A user passes the
+    first j documents with the probability E (1 - rho)^K.
     """
     passes = []
     for j in range(ranks + 1):
@@ -57,7 +57,7 @@ for top in (10, 20):  # users who go on for long
 
 
 def literal(rho, phi):
-    """Chances of passing random sets of documents, by the means of products over all of them."""
+    """Probability of passing j random documents: mean over all sets of j of prod (1 - rho)."""
     sums = np.r_[1.0, np.zeros(len(rho))]
     for n, one in enumerate(rho):
         sums[1 : n + 2] += (1 - one) * sums[: n + 1]
@@ -69,7 +69,7 @@ def literal(rho, phi):
 
 @pytest.mark.parametrize("case", range(30))
 def test_the_cut_changes_nothing(case):
-    """Lists of up to 300 tied documents, from hardly any relevance to nothing else."""
+    """Lists of up to 300 tied documents, from few to all relevant."""
     rng = np.random.default_rng(case)
     n, n_codes = rng.integers(2, 300), 5
     stop = np.r_[0.0, rng.random(n_codes - 1) ** rng.integers(1, 8)]
@@ -89,7 +89,7 @@ def test_the_cut_changes_nothing(case):
 
 
 def in_turn(counts, rhos, shown):
-    """Chances of passing, the documents added one after the other: n squared steps."""
+    """Probabilities of passing, with documents added one by one: n squared steps."""
     n = np.arange(shown + 1.0)
     passes, known = np.where(n == 0, 1.0, 0.0), 0
     for count, rho in zip(counts, rhos, strict=True):
@@ -106,13 +106,13 @@ def in_turn(counts, rhos, shown):
         ([5000, 3000], [0, 1 / 1024]),
         ([7000, 1500, 400, 100], [0, 1e-3, 3e-3, 7e-3]),
         ([9000, 9, 2], [1e-4, 0.999, 0]),
-        ([8000, 5, 1], [0, 1e-4, 1]),  # the last one may hold a user anywhere
+        ([8000, 5, 1], [0, 1e-4, 1]),  # the last document stops every user
         ([6000, 1200], [0, 1]),
         ([4000, 3000], [1e-5, 2e-5]),
     ],
 )
 def test_groups_of_ties_that_are_put_together(counts, rhos):
-    """As one after the other, down to the last digits; long stretches are interpolated."""
+    """The same as one by one, up to rounding; long intervals are interpolated."""
     shown = sum(counts)
     exact = in_turn(counts, rhos, shown)
     passes, known = (1 - rhos[0]) ** np.arange(shown + 1.0), counts[0]
@@ -126,7 +126,7 @@ def test_groups_of_ties_that_are_put_together(counts, rhos):
 
 @pytest.mark.parametrize("top", [8, 12, 20])
 def test_a_long_block_is_worth_what_its_documents_are(top):
-    """Both ways to the worth of a block."""
+    """Joined groups, and documents one by one, give the same value of a block."""
     labels = np.repeat([0, 1, 3], [9000, 2000, 50])
     stop = (2.0 ** np.arange(top + 1) - 1) / 2.0**top
     counts, rhos = [9000, 2000, 50], stop[[0, 1, 3]]

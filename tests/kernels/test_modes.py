@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Those of one line share a process.
+# The programs of one line share a process.
 PROGRAMS = [("values", "long_lists", "files"), ("gradients", "soft_values"), ("distributions",)]
 
 
@@ -39,7 +39,7 @@ def test_without_compilation(programs):
 
 
 def test_double_precision_without_compilation():
-    """Gradients in single precision are those in double."""
+    """Without compilation, gradients in single and in double precision agree."""
     found = run(["double_gradients"], NUMBA_DISABLE_JIT="1")
     single = run(["gradients"], NUMBA_DISABLE_JIT="1")
     np.testing.assert_allclose(single, found, rtol=1e-3, atol=1e-4)
@@ -47,7 +47,7 @@ def test_double_precision_without_compilation():
 
 @pytest.mark.parametrize("programs", PROGRAMS, ids=" ".join)
 def test_under_bounds_checking(programs):
-    """In a cache of its own: numba does not tell checked machine code from other."""
+    """In a separate cache, since numba does not distinguish code with and without checks."""
     folder = Path(os.environ["NUMBA_CACHE_DIR"]) / "checked"
     checked = run(programs, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(folder))
     np.testing.assert_allclose(checked, compiled(*programs), rtol=1e-4, atol=1e-5)

@@ -1,4 +1,4 @@
-"""Plain Python takes the place of compiled kernels on few rows, with the same bits."""
+"""Kernels run as plain Python on few rows, with the same bits as compiled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIZES = [7, 1, 20, 12, 16, 257]
 
 
 def lists():
-    """Labels and scores: apart, tied (257 in one block), not judged, not retrieved."""
+    """Labels and scores: distinct scores, ties (257 in a block), not judged, not retrieved."""
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(len(SIZES)), SIZES)
     grades = rng.choice(5, len(groups), p=[0.5, 0.3, 0.1, 0.05, 0.05]) * 1.0
@@ -37,7 +37,7 @@ def lists():
 
 
 def values(metric):
-    """Values of queries, or what is refused."""
+    """Values of queries, or the text of the error."""
     groups, pairs = lists()
     found = []
     for relevance, scores in pairs:
@@ -49,7 +49,7 @@ def values(metric):
 
 
 def variants(name):
-    """A metric with a cut-off, and with what it may do about ties and judgments that lack."""
+    """A metric with a cut-off, and with each treatment of ties and of missing judgments."""
     for options in ({}, {"k": 5}, {"ties": "worst"}, {"ties": "stable"}, {"condensed": True}):
         try:
             yield skrank.metric(name, **options)
@@ -70,7 +70,7 @@ def test_both_forms_give_the_same_bits(name, plain_python):
 @pytest.mark.parametrize("empty", ["skip", 0])
 def test_moments_have_the_same_bits(name, empty, plain_python):
     groups, [_, (_, tied), *_, (_, shown)] = lists()
-    shown[0] = 7.0  # of each query something is retrieved
+    shown[0] = 7.0  # each query retrieves a document
     proba = np.random.default_rng(0).dirichlet(np.ones(5), len(groups))
     proba[groups == 4] = [1, 0, 0, 0, 0]
     metric = dataclasses.replace(skrank.metric(name), empty=empty)

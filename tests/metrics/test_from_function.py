@@ -150,7 +150,7 @@ def test_training_on_a_function_metric_raises_with_the_remedy():
     metric = skrank.metric_from_function(first)
     with pytest.raises(ValueError, match=r"Python function of one list.*skrank\.register"):
         skrank.LambdaRank(metric)
-    with pytest.raises(TypeError, match="no best value"):
+    with pytest.raises(TypeError, match="best value is not known"):
         metric.bind(judge([1, 0])).tables.ideals(judge([1, 0]))
 
 

@@ -331,6 +331,6 @@ def test_names_in_a_sum_in_any_case_of_letters():
     ],
 )
 def test_a_spelling_with_two_meanings_is_refused_with_both_ways_to_write_it(text, both):
-    with pytest.raises(ValueError, match="Write the one that you mean") as error:
+    with pytest.raises(ValueError, match="Write one of these") as error:
         skrank.metric(text)
     assert all(one in str(error.value) for one in both)

@@ -11,7 +11,7 @@ import pytest
 from sklearn import metrics as sklearn_metrics
 
 import skrank
-from tests.helpers.engine import PEERS, Here
+from tests.helpers.engine import PEERS, Alias
 
 N_QUERIES, N_DOCUMENTS = 60, 25
 GROUPS = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
@@ -185,7 +185,7 @@ def test_values_are_those_of_the_library(name, ties, n_documents):
 
 def test_all_names_of_libraries_are_compared():
     for library in LIBRARIES:
-        read = {name for name, one in PEERS[library].names.items() if isinstance(one, Here)}
+        read = {name for name, one in PEERS[library].names.items() if isinstance(one, Alias)}
         texts = (text.partition(":")[2] for text in NAMES if text.startswith(library))
         assert {re.split(r"[@:(-]", text)[0] for text in texts} == read
 
@@ -314,7 +314,7 @@ def test_values_are_those_of_the_formulas_of_ntcireval(options, how, k):
         scores[(rng.random(25) < 0.2) & ~np.isnan(labels)] = -np.inf
         literal = of_ntcireval(labels, scores, k=k, **how)
         assert {name.partition("@")[0] for name in literal} == {
-            name for name, one in PEERS["ntcireval"].names.items() if isinstance(one, Here)
+            name for name, one in PEERS["ntcireval"].names.items() if isinstance(one, Alias)
         }
         for name, expected in literal.items():
             base, at, cut = name.partition("@")

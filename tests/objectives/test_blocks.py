@@ -1,4 +1,4 @@
-"""Objectives on blocks of queries: the same gradients, in the room of a block."""
+"""Objectives on blocks of queries: the same gradients, in the memory of one block."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from skrank import (
     UnbiasedLambdaRank,
 )
 from skrank.extending import Judgments, Queries
-from skrank.objectives import base
-from skrank.objectives.base import BoundBlocks, blocks
+from skrank.objectives import _blocks
+from skrank.objectives._blocks import BoundBlocks, blocks
 from tests.helpers.catalogue import every_objective
 from tests.helpers.engine import judge
 from tests.helpers.lambdarank_cases import many
@@ -33,13 +33,13 @@ ROUNDS = 3
 
 @pytest.fixture
 def small(monkeypatch):
-    """Blocks of some 2,000 rows."""
-    monkeypatch.setattr(base, "_ROWS", 2000)
-    monkeypatch.setattr(base, "_ROWS_OF_A_THREAD", 1)
+    """Blocks of about 2,000 rows."""
+    monkeypatch.setattr(_blocks, "_ROWS", 2000)
+    monkeypatch.setattr(_blocks, "_ROWS_OF_A_THREAD", 1)
 
 
 def rounds(bound, scores, dtype=np.float64):
-    """Gradient and curvature of some rounds on scores that move."""
+    """Gradient and curvature of several rounds, whose scores change."""
     found = []
     for number in range(ROUNDS):
         grad, hess = np.empty((2, len(scores)), dtype)
@@ -121,7 +121,7 @@ def test_blocks_are_whole_queries(small):
 
 
 def test_the_highest_grade_is_that_of_all(small):
-    """ERR knows it from the data alone."""
+    """ERR has no max_grade, and takes it from the data."""
     labels = np.r_[np.full(3000, 1.0), np.full(3000, 4.0)]
     labels[::2] = 0
     judgments = Judgments(labels, Queries.from_sizes(np.full(60, 100)))
@@ -153,7 +153,7 @@ def test_a_round_that_was_interrupted_is_begun_anew(small):
     objective = LambdaRank("gap", **PERTURBED)
     parts, fresh = (BoundBlocks(objective, judgments, None, None) for _ in range(2))
     bad = data.scores.copy()
-    bad[-1] = np.nan  # the last block does not end its round
+    bad[-1] = np.nan  # the last block raises an error
     with pytest.raises(ValueError, match="is nan"):
         rounds(parts, bad)
     for one, other in zip(rounds(parts, data.scores), rounds(fresh, data.scores), strict=True):
@@ -161,7 +161,7 @@ def test_a_round_that_was_interrupted_is_begun_anew(small):
 
 
 def test_objectives_of_ones_own_are_bound_whole(small):
-    """They may learn from all queries at once."""
+    """Their gradients may depend on all queries."""
 
     @dataclasses.dataclass(frozen=True)
     class Own(skrank.Objective):
@@ -177,9 +177,9 @@ def test_objectives_of_ones_own_are_bound_whole(small):
     assert Own.seen == [90]
 
 
-# Room
+# Memory
 
-BOUND = {UnbiasedLambdaRank: 40}  # bytes per row at the peak of a round; of others 24
+BOUND = {UnbiasedLambdaRank: 40}  # bytes per row at the peak of a round; 24 for other objectives
 TRAINED = [
     *(LambdaRank(name) for name in ("gap", "ndcg@10", "ap", "q", "err", "0.7*gap+0.3*err")),
     LambdaRank("gap", pairs="adjacent"),
@@ -194,10 +194,10 @@ TRAINED = [
 
 @pytest.mark.parametrize("objective", TRAINED, ids=str)
 def test_room_of_a_round(objective, monkeypatch):
-    """What stays of a data set, gradients, and what the work takes beside them."""
+    """Memory of the bound data set, of gradients, and of the workspace."""
     lightgbm = pytest.importorskip("lightgbm")
-    monkeypatch.setattr(base, "_ROWS", 20_000)
-    monkeypatch.setattr(base, "_ROWS_OF_A_THREAD", 1)
+    monkeypatch.setattr(_blocks, "_ROWS", 20_000)
+    monkeypatch.setattr(_blocks, "_ROWS_OF_A_THREAD", 1)
     rows, documents = 300_000, 200
     rng = np.random.default_rng(0)
     labels, scores = rng.integers(0, 5, rows).astype(np.float32), rng.normal(size=rows)
@@ -221,7 +221,7 @@ def test_room_of_a_round(objective, monkeypatch):
 @pytest.mark.parametrize("first", [[0, 2, 1], [0, 0.5, 1], [0, 300, 1]])
 @pytest.mark.parametrize("second", [[0, 2, 2], [0, 2, 1.5], [0, 2, 257], [0, 44, 1]])
 def test_labels_that_change_in_place_are_read_again(first, second):
-    """Also labels that are equal modulo 256, the range of small integers."""
+    """Also if labels are equal modulo 256, as uint8."""
     called, fresh = (skrank.lightgbm.objective("dcg(gain=linear)") for _ in range(2))
     labels, scores, sizes = np.array(first, np.float32), np.array([0.3, 0.2, 0.1]), np.array([3])
     called(labels, scores, None, sizes)

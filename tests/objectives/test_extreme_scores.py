@@ -1,4 +1,4 @@
-"""Gradients at scores far apart, far from 0 and next to outliers are those of the definition."""
+"""Gradients of scores far apart, far from 0 and next to outliers equal the definition."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def close(found, expected, dtype):
 @pytest.mark.parametrize("row", [0, 4])
 @pytest.mark.parametrize("far", FAR)
 def test_an_outlier_leaves_the_others_as_they_are(objective, row, far, dtype):
-    """Its order is certain at a distance of 200 already."""
+    """At a distance of 200, the order is already certain."""
     scores, expected = NEAR.copy(), NEAR.copy()
     scores[row], expected[row] = far, math.copysign(200, far)
     close(gradient(objective, scores, dtype), gradient(objective, expected), dtype)
@@ -72,7 +72,7 @@ def test_softrank_of_certain_orders_is_the_metric(objective, size):
 
 
 def test_softrank_of_many_documents_next_to_outliers():
-    """Sorted by steps of all sizes; each cluster as by itself but for the ranks above."""
+    """Wider gaps between clusters of documents do not change the gradients."""
     rng = np.random.default_rng(0)
     labels, near = rng.choice([0.0, 0, 1, 2], 600), rng.normal(size=600)
     place = rng.integers(-2, 3, 600)
@@ -94,7 +94,7 @@ def test_softrank_of_many_documents_next_to_outliers():
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["ndcg", "gap"])
 def test_lambdarank_is_the_double_loop(name, scores, norm, sigmoid, dtype):
-    """Where distances of scores matter as well, and with a cost of any slope."""
+    """With and without `score_norm`, for any `sigmoid`."""
     numerator, scale = (
         (ref.dcg_sum, {}) if name == "ndcg" else (ref.gap_numerator, {"max_grade": 3})
     )

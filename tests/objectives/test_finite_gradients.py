@@ -1,4 +1,4 @@
-"""Gradients are numbers, or refused with what to do: extreme labels, gains, scores and weights."""
+"""Gradients are finite, or an error has a remedy: extreme labels, gains, scores and weights."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_gains_that_nothing_divides_are_refused_by_callables(objective, label):
     ids=repr,
 )  # fmt: skip
 def test_bound_gradients_are_numbers_or_refused(objective, label):
-    """And when they are refused, those of the next round are as those of a fresh start."""
+    """After an error, the gradients of the next round equal those of a new objective."""
     labels = np.array([0, label, 1, label - 1])
     bound = objective.bind(judge(labels, np.zeros(4, int)))
     out = np.full((2, 4), np.nan, np.float32)

@@ -1,4 +1,4 @@
-"""LambdaLoss: literal definitions, and what it has in common with LambdaRank."""
+"""LambdaLoss: literal definitions, and comparison with LambdaRank."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_weights_of_pairs_in_the_wrong_order_bound_the_loss():
             assert bound >= loss - 1e-12
             if loss > 0:
                 ratios.append(bound / loss)
-    assert min(ratios) < 1.01  # nothing less would do
+    assert min(ratios) < 1.01  # the bound is tight
 
 
 @pytest.mark.parametrize("k", [1, 3, 10])
@@ -128,11 +128,11 @@ def test_without_the_bound_it_is_lambdarank(name, norm, level):
 def test_far_down_the_list_it_tells_neighbours_apart():
     n = 200
     labels = np.zeros(n)
-    labels[-1] = 1  # behind 199 others
+    labels[-1] = 1  # at rank 200
     ratio = {}
     for objective in (LambdaRank("ndcg", norm=False), LambdaLoss("ndcg")):
         grad, _ = objective(labels, -1e-3 * np.arange(n))
-        ratio[type(objective)] = grad[-2] / grad[0]  # of the neighbour and of the first document
+        ratio[type(objective)] = grad[-2] / grad[0]  # of ranks n - 1 and 1
     assert ratio[LambdaRank] < 0.01
     assert ratio[LambdaLoss] > 1
 

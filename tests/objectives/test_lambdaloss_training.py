@@ -1,4 +1,4 @@
-"""LambdaLoss: precision, trainings, and what is refused."""
+"""LambdaLoss: precision, trainings, and errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.helpers.lambdaloss_cases import (
 
 
 def single(objective, data, dtype=np.float32):
-    """Gradients through the path that the boosters take, for contiguous queries."""
+    """Gradients as boosters compute them, for contiguous queries."""
     judgments = judge(data.relevance, data.groups)
     assert judgments.queries.order is None
     grad, hess = np.full((2, len(data.groups)), np.nan, dtype)
@@ -71,7 +71,7 @@ def test_scores_of_any_range(spread, norm):
 
 
 def overflowing(function, *args, **kwargs):
-    """The literal loop with an exponential that ends at the largest number."""
+    """The literal loop, with an exponential clipped to the largest number."""
     real = math.exp
     math.exp = lambda x: real(min(x, 700))
     try:
@@ -138,7 +138,7 @@ def test_gradients_sum_to_zero_and_curvature_is_positive():
 
 def test_perturbed_orders_of_no_noise_are_the_order():
     data = finite(3, n_queries=20, longest=20, special=False)
-    data.scores[:] = np.random.default_rng(0).permutation(len(data.scores)) / 10  # none tie
+    data.scores[:] = np.random.default_rng(0).permutation(len(data.scores)) / 10  # without ties
     for options in ({}, {"sum_norm": True}, {"score_norm": True}):
         noisy = gradient("ndcg@3", data, perturbations=3, temperature=1e-9, **options)
         close(noisy, gradient("ndcg@3", data, **options))
@@ -218,6 +218,6 @@ def test_metrics_without_such_weights(name):
 
 
 def test_scores_that_cannot_be_trained_on():
-    for value, message in [(np.nan, "score of row 2 is nan"), (-np.inf, "query 'b' is -inf")]:
+    for value, message in [(np.nan, "score of row 2 is nan"), (-np.inf, "score of row 2 is -inf")]:
         with pytest.raises(ValueError, match=message):
             LambdaLoss("ndcg")([1, 0, 1, 0], [1, 2, value, 3], groups=["a", "a", "b", "b"])

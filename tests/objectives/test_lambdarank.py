@@ -34,7 +34,7 @@ WITH_A_CUTOFF = ("precision", "recall", "cg", "f1")
     + [(name, 3) for name in WITH_A_CUTOFF],
 )
 def test_which_metrics_are_divided_by_their_best_value(name, k):
-    """The docstring names them. Gradients add up the pairs' changes of the metric itself."""
+    """The docstring lists these metrics. Gradients use changes of the metric as it is defined."""
     labels, scores = np.array([0, 3, 1, 0, 2, 1, 0, 1]), np.arange(8.0)[::-1]
     scale = {"max_grade": 4} if name in ("gap", "nerr", "err", "rbp") else {}
     metric = skrank.metric(name, **({"k": k} if k else {}), **scale)

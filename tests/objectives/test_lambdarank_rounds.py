@@ -1,4 +1,4 @@
-"""LambdaRank: long queries, rounds and their orders of ties, and what is refused."""
+"""LambdaRank: long queries, rounds and their orders of ties, and errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.helpers.lambdarank_cases import OPTIONS, STABLE, close, gradient, lit
 
 
 def by_arrays(metric, data, *, truncation_level=None, norm=True, sigmoid=1.0):
-    """The double loop on arrays, with swap deltas that test_deltas.py holds to the definition."""
+    """The double loop on arrays, with swap deltas that test_deltas.py compares with definitions."""
     n = len(data.groups)
     order = np.argsort(-data.scores, kind="stable")
     labels, s = data.relevance[order], data.scores[order]
@@ -88,7 +88,7 @@ def test_queries_longer_than_a_tile_of_pairs(name, options):
 @pytest.mark.parametrize("options", LONG, ids=str)
 @pytest.mark.parametrize("metric", ["err(max_grade=12)", "rr", "err(max_grade=12)@600", "err@20"])
 def test_queries_longer_than_a_tile_of_users(metric, options):
-    """High max_grade: users hardly stop, so that every rank of a long list is reached."""
+    """With a high max_grade, users rarely stop, so that every rank of a long list counts."""
     share = [0.999, 0.001] if metric == "rr" else [0.5, 0.3, 0.15, 0.05]
     data = long_query(1700, share, seed=1)
     expected = by_arrays(skrank.metric(metric), data, **options)
@@ -110,7 +110,7 @@ def test_lengths_around_a_tile(name, n):
 
 
 def rounds(objective, data, n_rounds=6, dtype=np.float32):
-    """Gradients of rounds with drifting scores, some of them torn up or tied."""
+    """Gradients of rounds whose scores change slightly, completely, or tie."""
     rng = np.random.default_rng(14)
     judgments = judge(data.relevance, data.groups)
     bound = objective.bind(judgments)
@@ -180,7 +180,7 @@ def test_random_ties_leave_the_order_of_different_scores():
 
 
 def random_orders(n_documents, n_queries, n_rounds=1, seed=0):
-    """Orders of tied documents, one line per query and round."""
+    """Orders of tied documents, one row per query and round."""
     n = n_documents * n_queries
     queries = np.repeat(np.arange(n_queries), n_documents)
     bound = LambdaRank("gap", random_state=seed).bind(judge(np.arange(n) % 2, queries))
@@ -211,7 +211,7 @@ def test_random_ties_of_long_blocks_are_uniform_by_place():
 
 
 def test_random_ties_repair_a_file_that_is_sorted_by_label():
-    """Row order must not leak into the first round: all documents tie there."""
+    """All documents tie in the first round: row order must not influence it."""
     labels, groups = np.tile([3, 2, 1, 0, 0, 0], 500), np.repeat(np.arange(500), 6)
     scores = np.zeros(3000)
     forward = LambdaRank("ndcg")(labels, scores, groups=groups)[0].reshape(500, 6)
@@ -254,7 +254,7 @@ def test_scores_that_cannot_be_trained_on():
     for value, message in [
         (np.nan, "score of row 2 is nan"),
         (np.inf, "score of row 2 is inf"),
-        (-np.inf, r"score of query 'b' is -inf: gradients need finite scores.*learning rate"),
+        (-np.inf, r"score of row 2 is -inf: gradients need finite scores.*learning rate"),
     ]:
         with pytest.raises(ValueError, match=message):
             LambdaRank("gap")([1, 0, 1, 0], [1, 2, value, 3], groups=groups)

@@ -19,7 +19,7 @@ from tests.helpers.engine import judge
 RNG = np.random.default_rng(0)
 QID = np.sort(RNG.integers(0, 7, 50))
 LABELS = RNG.integers(0, 4, 50).astype(float)
-LABELS[QID == 2] = 0  # a query without a gain
+LABELS[QID == 2] = 0  # a query whose gains are all 0
 SCORES = RNG.normal(size=50)
 WEIGHTS = RNG.uniform(0.5, 2, 7)
 LOSSES = [
@@ -150,7 +150,7 @@ def test_documents_that_were_not_judged_have_the_gain_of_label_0():
 
 
 def targets(bound):
-    """The share of each document in the gain of its query."""
+    """Gain of each document / sum of gains of its query."""
     chances = per_query(lambda query: softmax(SCORES[query]))
     return chances - gradient(bound)[0]
 
@@ -173,7 +173,7 @@ def test_random_gains_are_drawn_anew_each_round():
             )
             expected = (2 ** LABELS[rows] - 0.5) / (gains + 0.5 * rows.sum())
             assert_allclose(rounds[:, rows].mean(0), expected, rtol=0.1)
-    assert_array_equal(rounds[0][QID == 2] != 0, True)  # the chances: its gradient is 0
+    assert_array_equal(rounds[0][QID == 2] != 0, True)  # chances: its gradient is 0
     assert_array_equal(gradient(bound_to(objective))[0][QID == 2], 0)
 
 

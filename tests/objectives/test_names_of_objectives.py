@@ -1,4 +1,4 @@
-"""Objectives as texts, and the errors for texts that name none."""
+"""Texts of objectives, and errors for texts that are not objectives."""
 
 import re
 from dataclasses import dataclass, fields, replace
@@ -66,7 +66,7 @@ ALONE = {
     "additive_position_bias:(0.9*gap+0.1*softmax)": skrank.AdditivePositionBias(
         0.9 * skrank.LambdaRank("gap") + 0.1 * skrank.Softmax()
     ),
-}  # they are no parts of others
+}  # they cannot be parts of a mixture
 
 
 @pytest.mark.parametrize("text", [*TEXTS, *ALONE])
@@ -108,13 +108,16 @@ def test_a_text_of_metrics_alone_is_lambdarank_on_it(text, metric):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("lambdarank", "'lambdarank' is no objective: write lambdarank:ndcg, with what to train"),
-        ("softrank(sigma=2)", "write softrank:ndcg, with what to train on"),
+        (
+            "lambdarank",
+            "'lambdarank' is not an objective: its metric is missing, write lambdarank:ndcg",
+        ),
+        ("softrank(sigma=2)", "its metric is missing, write softrank:ndcg"),
         ("softmax:gap", "softmax has no metric, write softmax"),
         ("softmax(gian=linear)", "unknown option of Softmax 'gian': did you mean 'gain'"),
-        ("softmax(1)", r"'softmax\(1\)' is no objective: write name or name\(option=value\)"),
-        ("softmax(gain=linear", "is no objective: write name or name"),
-        ("0.5*softmax*gap", "'softmax\\*gap' is no objective"),
+        ("softmax(1)", r"'softmax\(1\)' is not an objective: write name or name\(option=value\)"),
+        ("softmax(gain=linear", "is not an objective: write name or name"),
+        ("0.5*softmax*gap", "'softmax\\*gap' is not an objective"),
         ("lambdarank:gpa", "unknown metric 'gpa': did you mean 'gap'"),
         ("-1*softmax", "weight=-1.0 must be"),
         ("(" * 3000 + "softmax" + ")" * 3000, "unknown metric|unknown objective"),
@@ -188,7 +191,7 @@ def test_what_is_neither(door, value):
     [
         ("gap(foo=3)", "unknown parameter of gap 'foo'"),
         ("gap@@3", "unknown metric 'gap@@3': write name"),
-        ("nDCG@10", "Write the one that you mean"),
+        ("nDCG@10", "Write one of these"),
     ],
 )
 def test_what_is_wrong_with_the_name_of_a_metric_is_told_as_ever(door, name, message):

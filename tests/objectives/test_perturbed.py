@@ -1,4 +1,4 @@
-"""LambdaRank on perturbed orders, on neighbours only, and with one normalisation at a time."""
+"""LambdaRank with perturbed orders, with adjacent pairs, and with single normalisations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import LambdaLoss, LambdaRank, UnbiasedLambdaRank, metric
 from skrank._kernels import ranking
-from skrank.objectives._pairs import SEED_STEP
+from skrank.objectives.base import seed_of_round
+from skrank.objectives.lambdarank import SEED_STEP
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import CATALOGUE, Lists, every_objective, lists
 from tests.helpers.engine import judge, limit_threads
@@ -24,7 +25,7 @@ def mixed(x):
 
 
 def noise(seed, n):
-    """Gumbel noise of rows 0 .. n - 1, number by number."""
+    """Gumbel noise of rows 0 .. n - 1, in a loop."""
     draws = [mixed((mixed(seed) + 0x9E3779B97F4A7C15 * (row + 1)) % WORD) >> 11 for row in range(n)]
     return -np.log(-np.log((np.array(draws, dtype=float) + 0.5) * 2.0**-53))
 
@@ -56,7 +57,7 @@ def literal(point, labels, scores, order, *, score_norm, sum_norm, max_grade, ad
 
 
 def expected(point, data, objective, *, seed=None):
-    """Means over the orders that the objective draws, all of them if `seed` is given."""
+    """Means over the orders that the objective draws; without `seed`, for the order of scores."""
     grad, hess = np.zeros((2, len(data.scores)))
     shift = 0 if seed is None else objective.temperature
     norms = {"score_norm": objective.score_norm, "sum_norm": objective.sum_norm}
@@ -123,14 +124,14 @@ def test_perturbed_gradients_are_means_over_the_drawn_orders(name, pairs, norm):
     judgments = judge(data.relevance, data.groups)
     bound = objective.bind(judgments)
     for _ in range(2):
-        seed = bound.seed
+        seed = seed_of_round(objective.random_state, bound.round)
         grad, hess = np.empty((2, len(data.scores)))
         bound.gradient(data.scores, grad, hess)
         close((grad, hess), expected(point_of(name), data, objective, seed=seed))
 
 
 def wide(spread, seed=0):
-    """Lists of scores so far apart that exponentials overflow, some of them equal."""
+    """Scores so far apart that exponentials overflow, with ties."""
     data = finite(lists(seed, n_queries=6, longest=9, scattered=False))
     data.scores[:] = spread * np.random.default_rng(seed).integers(-3, 4, len(data.scores))
     return data
@@ -143,7 +144,7 @@ def test_perturbed_scores_of_any_range(name, pairs, spread):
     data = wide(spread)
     objective = LambdaRank(name, perturbations=2, temperature=spread, pairs=pairs)
     bound = objective.bind(judge(data.relevance, data.groups))
-    seed = bound.seed
+    seed = seed_of_round(objective.random_state, bound.round)
     grad, hess = np.empty((2, len(data.scores)))
     bound.gradient(data.scores, grad, hess)
     close((grad, hess), expected(point_of(name), data, objective, seed=seed), 1e-9)
@@ -154,7 +155,7 @@ def test_perturbed_scores_of_any_range(name, pairs, spread):
 @pytest.mark.parametrize("spread", [0.1, 40.0, 1000.0, 1e6])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_relatives_see_the_same_orders(spread, dtype):
-    """Without a bound, and before any position is known, both are LambdaRank."""
+    """With mu=0, and while all ratios are 1, both objectives equal LambdaRank."""
     data = wide(spread)
     options = {"perturbations": 3, "temperature": spread, "norm": True}
     plain = single(LambdaRank("ndcg", **options), data, dtype)
@@ -165,10 +166,11 @@ def test_relatives_see_the_same_orders(spread, dtype):
 
 def test_rounds_on_equal_scores_share_no_order():
     data = many(30)
-    bound = LambdaRank("gap", perturbations=3).bind(judge(data.relevance, data.groups))
+    objective = LambdaRank("gap", perturbations=3)
+    bound = objective.bind(judge(data.relevance, data.groups))
     seen = []
     for _ in range(3):
-        seed = bound.seed
+        seed = seed_of_round(objective.random_state, bound.round)
         seen += [(seed + k * SEED_STEP) % 2**63 for k in range(3)]
         bound.gradient(data.scores, *np.empty((2, len(data.scores))))
     assert len(set(seen)) == len(seen)
@@ -239,7 +241,7 @@ def test_gradients_of_noisy_orders_keep_the_invariants():
 
 
 def test_queries_of_equal_scores_learn_from_many_orders():
-    """With one order, documents beyond the cut-off learn nothing from pairs beyond it."""
+    """With a single order, pairs below the cut-off have no gradient."""
     labels = np.tile([1.0, 0.0], 20)
     data = Lists(labels, np.zeros(40), np.zeros(40, int))
     data.relevance[:20] = 0

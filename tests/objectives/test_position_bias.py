@@ -30,7 +30,7 @@ OPTIONS = [
 @pytest.mark.parametrize("metric", ["ndcg", "ndcg@3", "gap", "ap", "dcg(gain=linear)"])
 def test_pairs_are_weighed_literally(metric, options):
     data = Clicks(0, 40, ragged=True)
-    data.y *= 1 + (data.X[:, 2] > 0)  # two grades of clicks
+    data.y *= 1 + (data.X[:, 2] > 0)  # clicks of grades 1 and 2
     positions = (data.rank * 7) % 5 + 3
     weight = np.random.default_rng(0).choice([0.5, 1, 2], len(data.sizes))[data.qid]
     expected = Literal(metric, data, positions=positions, weight=weight, **options)
@@ -146,7 +146,7 @@ def by_objective(data, rounds, objective):
 
 @pytest.mark.parametrize("bias_norm", [0.5, 1.0])
 def test_xgboosts_ratios_are_reproduced_while_all_scores_tie(bias_norm):
-    """The first round gives the ratios and the second weighs by them: nothing differs so far."""
+    """The first round estimates the ratios, the second uses them: both agree up to here."""
     data = Clicks(0, 80)
     unbiased = UnbiasedLambdaRank("ndcg", bias_norm=bias_norm, **AS_XGBOOST)
     objective = skrank.xgboost.objective(unbiased)

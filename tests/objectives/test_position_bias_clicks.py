@@ -1,4 +1,4 @@
-"""Position bias: what is learned from simulated clicks, and where positions come from."""
+"""Position bias: estimates from simulated clicks, and sources of positions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.helpers.position_bias_cases import BOOSTERS, QUIET, Clicks, both, tra
 
 
 def test_ratios_are_the_chances_to_be_seen():
-    data = Clicks(0, 4000, taste=0.0)  # an old ranker whose order says nothing
+    data = Clicks(0, 4000, taste=0.0)  # shown in a random order
     bias = UnbiasedLambdaRank("ndcg").position_bias(
         data.y, data.log_odds, groups=data.qid, rounds=30
     )
@@ -33,7 +33,7 @@ def test_ratios_are_the_chances_to_be_seen():
 
 
 def test_ratios_are_nearer_to_the_truth_than_rates_of_clicks():
-    """The old ranker puts good documents first, where more clicks are not all bias."""
+    """Good documents are shown first: more clicks there are not only bias."""
     data = Clicks(0, 4000)
     rates = np.array([data.y[data.rank == rank].mean() for rank in range(1, 11)])
     bias = UnbiasedLambdaRank("ndcg").position_bias(
@@ -92,7 +92,7 @@ def test_positions_are_the_order_of_the_rows_or_given(objective):
     judgments = judge(data.y[rows], data.qid[rows])
     given = objective.bind(judgments, positions=data.rank[rows].astype(float).tolist())
     for _ in range(3):
-        scores = rng.normal(size=len(data.y))  # none tie
+        scores = rng.normal(size=len(data.y))  # without ties
         grad, hess = np.empty((2, 2, len(rows)))
         in_order.gradient(scores, grad[0], hess[0])
         given.gradient(judgments.queries.gather(scores[rows]), grad[1], hess[1])
@@ -132,7 +132,7 @@ def test_lightgbm_positions_reach_the_objective(objective):
     fields = {"group": data.sizes, "position": data.rank[rows], "params": dict(QUIET)}
     lgb.train(QUIET | {"objective": called}, lgb.Dataset(data.X[rows], data.y[rows], **fields), 20)
     given = called.position_bias_.iloc[::-1, 0]
-    assert list(given.index) == list(range(9, -1, -1))  # numbered as they occur: 10, 9, ...
+    assert list(given.index) == list(range(9, -1, -1))  # numbered by first occurrence: 10, 9, ...
     if given.min() >= 0:
         in_order, given = np.log(in_order), np.log(given)
     assert np.corrcoef(in_order, given)[0, 1] > 0.9

@@ -1,4 +1,4 @@
-"""Position bias: trainings, precision, and what is refused."""
+"""Position bias: trainings, precision, and errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_trainings_do_not_know_of_each_other(objective, booster):
 
 @both
 def test_the_same_data_set_again(objective):
-    """The Dataset is kept, and with it what is bound to it."""
+    """The Dataset is the same, and so is the objective that is bound to it."""
     data = Clicks(7, 60)
     dataset, called = data.dataset().construct(), skrank.lightgbm.objective(objective)
 
@@ -77,8 +77,8 @@ def test_when_a_training_begins(objective):
         return bound.position_bias.frame().to_numpy()
 
     assert not np.array_equal(learned(start, other), learned(start))
-    assert not np.array_equal(learned(start, other, start), learned(start))  # goes on
-    assert_array_equal(learned(start, other, per_query), learned(per_query))  # begins anew
+    assert not np.array_equal(learned(start, other, start), learned(start))  # continues
+    assert_array_equal(learned(start, other, per_query), learned(per_query))  # restarts
     assert_array_equal(learned(start, per_query, other, per_query), learned(per_query))
     assert not np.array_equal(learned(start, other, third), learned(third))
 

@@ -38,12 +38,12 @@ def phi(x):
 
 
 def chance(scores, i, j, sigma):
-    """Probability that i stands above j."""
+    """Probability that i ranks above j."""
     return 0.5 * math.erfc(-(scores[i] - scores[j]) / (2 * sigma))
 
 
 def soft_gap(worth, scores, sigma):
-    """A ratio of expectations for each relevant document, over the sum of their worth."""
+    """Sum of a ratio of expectations over relevant documents, divided by the sum of u."""
     n, total = len(scores), 0.0
     for j in range(n):
         if worth[j] == 0:
@@ -56,7 +56,7 @@ def soft_gap(worth, scores, sigma):
 
 
 def soft_dcg(gains, scores, sigma, shift):
-    """The discount to second order around the expected rank."""
+    """The Taylor series of the discount at the expected rank, to second order."""
     n, total = len(scores), 0.0
     for j in range(n):
         chances = [chance(scores, i, j, sigma) for i in range(n) if i != j]
@@ -68,7 +68,7 @@ def soft_dcg(gains, scores, sigma, shift):
 
 
 def soft_dcg_by_ranks(gains, scores, sigma, discounts):
-    """The discount, averaged over the distribution of the rank."""
+    """The mean of the discount over the distribution of the rank."""
     n, total = len(scores), 0.0
     for j in range(n):
         p = [1.0]
@@ -94,7 +94,7 @@ def discount_of(metric, n):
 
 
 def literal(name, form, labels, scores, sigma):
-    """Soft value of one query, labels 0..3 whose highest is 3 in the collection."""
+    """Soft value of one query; the highest grade of the collection is 3."""
     metric = skrank.metric(name)
     if name.startswith("gap"):
         g = metric.thresholds or (1 / 3, 1 / 3, 1 / 3)
@@ -154,7 +154,7 @@ def test_small_sigma_gives_the_metric(name, form):
 
 
 def test_two_documents_by_hand():
-    """The relevant document is 0.6 below the other: it is first in Phi(-0.6 / theta) of cases."""
+    """The relevant document scores 0.6 less: it ranks first with probability Phi(-0.6 / theta)."""
     first = ndtr(-0.6 / (math.sqrt(2) * 0.5))
     labels, scores, options = [1, 0], [0.0, 0.6], {"sigma": 0.5}
     assert SoftRank("gap", **options).value(labels, scores) == pytest.approx(1 / (2 - first))
@@ -164,7 +164,7 @@ def test_two_documents_by_hand():
 
 
 def test_an_ideal_list_is_worth_one_at_most():
-    """The printed formula of SoftGAP, which counts half of each pivot twice, gives 1.33 here."""
+    """The formula in the paper, which counts half of each pivot twice, gives 1.33."""
     labels, scores = [3, 2, 1, 0], [40.0, 30, 20, 10]
     assert SoftRank("gap", sigma=0.5).value(labels, scores) == pytest.approx(1, abs=1e-12)
     for sigma in (0.1, 1, 10, 100):
@@ -184,7 +184,7 @@ def test_moments_are_close_to_the_distribution():
 
 
 def pair_costs(name, labels, scores, sigma):
-    """Slopes along Phi of each pair i < j, by finite differences; z; weights of the variances."""
+    """Derivatives by pi of each pair i < j, by finite differences; z; weights of variances."""
     n = len(labels)
     z = np.subtract.outer(scores, scores) / (math.sqrt(2) * sigma)
     pi = ndtr(z)
@@ -246,7 +246,7 @@ def test_the_cost_of_a_pair_stays_below_its_bound():
 
 
 def test_curvature_of_the_distribution_bounds_pairs_one_by_one():
-    """More than the pairs of the moments ask for, yet of one order."""
+    """It is higher than that of the moments, by a factor of less than 5."""
     labels, scores, groups = many(50)
     short = SoftRank("ndcg")(labels, scores, groups=groups)
     long = SoftRank("ndcg", form="distribution")(labels, scores, groups=groups)
@@ -258,7 +258,7 @@ def test_curvature_of_the_distribution_bounds_pairs_one_by_one():
 @every_form
 @pytest.mark.parametrize("sigma", [0.1, 1.0, 10.0])
 def test_newton_steps_raise_the_value(name, form, sigma):
-    """By a learning rate of 1/2 in every step, up to the top; nothing diverges."""
+    """With a learning rate of 1/2, every step raises the value, and none diverges."""
     labels, scores, groups = many(20, seed=1, longest=15)
     scores = scores * sigma
     objective = SoftRank(name, sigma=sigma, form=form)

@@ -1,4 +1,4 @@
-"""SoftRank: properties, precision, trainings, and what is refused."""
+"""SoftRank: properties, precision, trainings, and errors."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_values_of_queries_without_a_relevant_document_do_not_count():
 
 
 def through_boosters(objective, labels, scores, groups, dtype=np.float32):
-    """Gradients by the path that the boosters take."""
+    """Gradients as boosters compute them."""
     grad, hess = np.full((2, len(labels)), np.nan, dtype)
     objective.bind(judge(labels, groups)).gradient(scores, grad, hess)
     return grad, hess
@@ -119,7 +119,7 @@ def through_boosters(objective, labels, scores, groups, dtype=np.float32):
     ("real", "absolute", "relative"), [(np.float32, 2e-7, 1e-4), (np.float64, 4e-16, 1e-12)]
 )
 def test_the_normal_distribution(real, absolute, relative):
-    """With the errors that `skrank._kernels.normal` states."""
+    """Errors are at most those documented in `skrank._kernels.normal`."""
     y = np.linspace(0, normal.reach(real(0)), 20_001).astype(real)
     found = np.transpose([normal.normal(one) for one in y]).astype(float)
     exact = y.astype(float)
@@ -144,7 +144,7 @@ def test_a_value_and_its_gradient_come_in_one_pass():
 
 @pytest.mark.parametrize("name", ["gap", "ndcg"])
 def test_pairs_that_are_not_kept_are_made_again(name):
-    """A query with too many relevant documents for its pairs to be kept, over several tiles."""
+    """A query with too many relevant documents to cache its pairs, and several tiles."""
     rng = np.random.default_rng(0)
     labels, scores = rng.integers(0, 4, 1300).astype(float), rng.normal(size=1300)
     objective = SoftRank(name, sigma=0.3)
@@ -194,7 +194,7 @@ def test_scores_of_any_range(name, form, spread, relative):
 @every_form
 @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 32, 33, 65])
 def test_lengths_around_a_step_of_simd(name, form, n):
-    """The padding of lists must not count, whatever a longer list has left there."""
+    """Padding does not count, even after a longer list has filled it."""
     rng = np.random.default_rng(n)
     labels, scores = rng.integers(0, 4, n).astype(float), rng.normal(size=n)
     labels[0] = 3
@@ -209,7 +209,7 @@ def test_lengths_around_a_step_of_simd(name, form, n):
 
 
 def test_long_queries():
-    """Ten thousand documents in the memory of a few of their columns."""
+    """Ten thousand documents, with memory for a few numbers per document."""
     rng = np.random.default_rng(0)
     labels, scores = rng.choice([0.0, 1, 3], 10_000, p=[0.98, 0.01, 0.01]), rng.normal(size=10_000)
     for name in ("gap", "ndcg"):
@@ -246,7 +246,7 @@ def test_metrics_and_forms_without_a_smooth_form():
     for name, form, message in [
         ("gap@10", "moments", r"cut-off has no smooth form: train on 'gap' and evaluate 'gap@10'"),
         ("ap@5", "moments", "train on 'ap'"),
-        ("gap", "distribution", 'only dcg and ndcg have it, gap has "moments"'),
+        ("gap", "distribution", 'only dcg and ndcg have this form; gap has "moments"'),
         ("ndcg@10", "moments", 'cut-offs and .* need form="distribution"'),
         ("ndcg(discount=jk)", "moments", 'other than "log2" and "romip" need form="distribution"'),
         ("dcg(discount=[1,0.5])", "moments", 'form="distribution"'),
@@ -319,7 +319,7 @@ def ranking_data():
 
 
 def rising(values):
-    """A training curve that ends well above its start and never far below its best."""
+    """Whether a training curve ends well above its start, and never far below its best."""
     values = np.array(values)
     return values[-1] > values[0] + 0.05 and (values >= np.maximum.accumulate(values) - 0.02).all()
 
@@ -376,7 +376,7 @@ def test_xgboost_raises_the_metric(objective, ranking_data):
 
 
 def test_a_large_learning_rate_does_not_diverge(ranking_data):
-    """Newton steps at full length for many rounds: scores stay finite and the metric high."""
+    """Many rounds with learning rate 1: scores stay finite and the metric high."""
     lightgbm = pytest.importorskip("lightgbm")
     import skrank.lightgbm
 

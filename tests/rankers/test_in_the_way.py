@@ -201,7 +201,7 @@ def test_validation_arguments_of_the_booster_raise_with_the_remedy(make, name):
     ("name", "metric"), [("lambdarank", "ndcg"), ("rank:ndcg", "ndcg"), ("rank:map", "ap")]
 )
 def test_an_objective_of_the_booster_is_recognised(name, metric):
-    hint = f"objective='{name}' is the booster's own.*such as objective='{metric}'"
+    hint = f"objective='{name}' is an objective of the booster.*such as objective='{metric}'"
     with pytest.raises(ValueError, match=hint):
         GroupedRanker(lgbm(), objective=name).fit(X, Y)
     for module in (skrank.lightgbm, skrank.xgboost):
@@ -210,9 +210,9 @@ def test_an_objective_of_the_booster_is_recognised(name, metric):
 
 
 def test_a_column_name_as_groups_raises():
-    with pytest.raises(ValueError, match=r"groups='qid' is one name.*groups=frame\['qid'\]"):
+    with pytest.raises(ValueError, match=r"groups='qid' is a single name.*groups=frame\['qid'\]"):
         GroupedRanker(lgbm()).fit(FRAME.assign(qid=QID).drop(columns="qid"), Y, groups="qid")
-    with pytest.raises(ValueError, match="groups='qid' is one name"):
+    with pytest.raises(ValueError, match="groups='qid' is a single name"):
         skrank.evaluate(DATA.relevance, X[:, 0], groups="qid")
 
 

@@ -1,4 +1,4 @@
-"""Max-t: its level, its intervals, and what it is literally."""
+"""`max_t`: its level, its intervals, and its literal definition; and exact `tukey_hsd`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def scores(n_queries=30, n_systems=5, seed=0):
 
 
 def literal_mean_and_variance(z, w):
-    """Weighted mean and its variance for differences that vary alike, each written out."""
+    """Weighted mean, and the variance of the mean if weights do not affect the variance of z."""
     h = w / w.sum()
     return h @ z, np.var(z, ddof=1) * (h**2).sum()
 
 
 def literal_t(differences, w):
-    """Squares of t of each pair, with variances half of the pair and half the median of all."""
+    """abs(t) of each pair; the variance is the mean of that of the pair and the median of all."""
     means, variances = np.transpose([literal_mean_and_variance(z, w) for z in differences])
     pooled = (variances + np.median(variances)) / 2
     squares = np.zeros(len(means))
@@ -50,7 +50,7 @@ def test_literally(weights):
     ]
     assert_allclose(np.abs(found.statistic), literal_t(differences, w))
     for t, p in zip(literal_t(differences, w), found.p_value, strict=True):
-        shares = [np.mean(np.array(one) >= t * (1 - 1e-9)) for one in (flipped, drawn)]
+        shares = [np.mean(np.array(null) >= t * (1 - 1e-9)) for null in (flipped, drawn)]
         part = w.sum() ** 2 / (w**2).sum() / 5 / 2
         assert p == pytest.approx(np.sqrt((1 - part) * shares[0] ** 2 + part * shares[1] ** 2))
 
@@ -65,7 +65,7 @@ def test_random_resamples_come_near_all_resamples():
 
 @pytest.mark.parametrize("n_queries", [2, 3, 5, 8])
 def test_few_queries_give_no_small_p_value(n_queries):
-    """However clear the difference: among the signs of n queries, one in 2**(n - 1) is no other."""
+    """One of the 2**(n - 1) changes of signs is the data, also if the difference is clear."""
     clear = np.column_stack([np.arange(n_queries) + 100.0, np.arange(n_queries)])
     noisy = clear + np.random.default_rng(0).normal(size=clear.shape)
     for x in (clear, noisy):
@@ -81,7 +81,7 @@ def test_one_pair_has_the_t_of_student():
 
 
 def test_pairs_without_common_systems_do_not_share_variances():
-    """Systems under two metrics stand side by side, and each metric has its own scale."""
+    """The columns are systems under two metrics, and each metric has its own scale."""
     one, other = scores(12, 3), scores(12, 3, seed=1)
     pairs = [(0, 1), (0, 2), (1, 2), (3, 4), (3, 5), (4, 5)]
     together = stats.max_t(np.hstack([one, 1000 * other]), pairs=pairs)
@@ -90,7 +90,7 @@ def test_pairs_without_common_systems_do_not_share_variances():
 
 
 def skewed_levels(test, n_queries, repeats=300):
-    """Share of samples with any pair below .05: skewed systems, and one that hardly varies."""
+    """Share of samples with any p-value below .05, for skewed systems and a nearly constant one."""
     random = np.random.default_rng(0)
     found = 0
     for seed in range(repeats):
@@ -102,7 +102,7 @@ def skewed_levels(test, n_queries, repeats=300):
 
 @pytest.mark.parametrize("n_queries", [10, 25])
 def test_keeps_its_level_where_differences_are_skewed(n_queries):
-    """Holm's correction of t-tests finds a difference in up to every eighth sample here."""
+    """For comparison, Holm's correction of t-tests rejects in up to 12 % of these samples."""
 
     def max_t(x, seed):
         return stats.max_t(x, n_resamples=400, random_state=seed).p_value.min()
@@ -124,7 +124,7 @@ def test_intervals_exclude_zero_where_significant():
 
 @pytest.mark.parametrize("adjust", [True, False])
 @pytest.mark.parametrize(("n_queries", "significant"), [(2, False), (4, False), (6, True)])
-def test_equal_differences_of_few_queries_show_no_more_than_their_signs(
+def test_constant_differences_of_few_queries_are_significant_by_their_signs_only(
     adjust, n_queries, significant
 ):
     x = np.arange(n_queries)[:, None] / 10 + [[0.5, 0.0]]
@@ -134,8 +134,7 @@ def test_equal_differences_of_few_queries_show_no_more_than_their_signs(
     assert found.high[0] == (found.difference[0] if significant else np.inf)
 
 
-def test_pairs_by_themselves():
-    """Without adjustment each pair is tested as if it were the only one."""
+def test_without_adjustment_each_pair_is_tested_as_the_only_pair():
     x = scores(n_queries=12, n_systems=4)
     x[3, 2] = np.nan
     found = stats.max_t(x, adjust=False, alpha=0.1)
@@ -187,8 +186,7 @@ def test_pairs_may_miss_queries():
     assert_allclose(alone.p_value, again.p_value, atol=0.03)
 
 
-def test_many_pairs_are_no_other_than_few():
-    """The largest t of all blocks of pairs counts."""
+def test_the_largest_t_is_taken_over_all_blocks_of_pairs():
     x = scores(12, 40)
     found = stats.max_t(x, n_resamples=200)
     assert len(found.pairs) > 512
@@ -199,8 +197,8 @@ def test_many_pairs_are_no_other_than_few():
 
 
 @pytest.mark.parametrize(("test", "least"), [(stats.tukey_hsd, 1 / 1000), (stats.max_t, 1 / 500)])
-def test_the_observed_order_counts_among_the_random_ones(test, least):
-    """A system that is better on all 30 queries: no resample reaches that, and p is not 0."""
+def test_the_data_count_as_a_resample(test, least):
+    """One system is better on all 30 queries: no random resample reaches its t, and p is not 0."""
     found = test(scores(30, 3) + np.array([0, 0, 100]), n_resamples=999)
     assert_allclose(found.p_value[1:], least)  # max_t draws 499 resamples of each kind
     assert found.p_value[0] > 1 / 1000
@@ -218,7 +216,7 @@ class TestTukeyExactly:
         expected = [np.mean(np.array(spreads) >= abs(d) - 1e-12) for d in found.difference]
         assert_allclose(found.p_value, expected)
 
-    def test_random_ones_come_near(self):
+    def test_random_permutations_come_near(self):
         x = scores(5, 3)
         exact = stats.tukey_hsd(x, n_resamples=1296).p_value
         some = stats.tukey_hsd(x, n_resamples=1295).p_value

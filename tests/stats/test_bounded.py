@@ -8,7 +8,7 @@ from skrank import stats
 
 
 @pytest.mark.parametrize("n_ones", [0, 1, 4, 10])
-def test_of_zeros_and_ones_it_is_the_interval_of_clopper_and_pearson(n_ones):
+def test_for_values_0_and_1_it_is_the_interval_of_clopper_and_pearson(n_ones):
     values = np.repeat([1.0, 0.0], [n_ones, 10 - n_ones])
     found = stats.bounded_interval(values, n_resamples=200_000)
     exact = scipy.stats.binomtest(n_ones, 10).proportion_ci(method="exact")
@@ -17,7 +17,7 @@ def test_of_zeros_and_ones_it_is_the_interval_of_clopper_and_pearson(n_ones):
 
 
 def test_it_holds_where_most_values_are_zero(random):
-    """Of t intervals .79 hold the mean here, of bootstrap-t intervals .83."""
+    """For comparison, t intervals cover .79 here, and bootstrap-t intervals .83."""
     values = np.where(random.random((10, 1000)) < 0.8, 0.0, random.random((10, 1000)))
     found = stats.bounded_interval(values, n_resamples=1000)
     assert np.mean((found.low <= 0.1) & (found.high >= 0.1)) > 0.97
@@ -25,13 +25,13 @@ def test_it_holds_where_most_values_are_zero(random):
     assert np.mean(found.high - found.low) < 0.9 * np.mean(longer.high - longer.low)
 
 
-def test_it_goes_with_its_bounds_and_turns_with_the_values(random):
+def test_it_is_equivariant_and_widens_with_its_bounds(random):
     values = random.random(15)
     found = stats.bounded_interval(values)
-    turned = stats.bounded_interval(1 - values)
-    assert (turned.low, turned.high) == pytest.approx((1 - found.high, 1 - found.low))
-    moved = stats.bounded_interval(6 * values - 2, bounds=(-2, 4))
-    assert (moved.low, moved.high) == pytest.approx((6 * found.low - 2, 6 * found.high - 2))
+    reflected = stats.bounded_interval(1 - values)
+    assert (reflected.low, reflected.high) == pytest.approx((1 - found.high, 1 - found.low))
+    scaled = stats.bounded_interval(6 * values - 2, bounds=(-2, 4))
+    assert (scaled.low, scaled.high) == pytest.approx((6 * found.low - 2, 6 * found.high - 2))
     wider = stats.bounded_interval(values, bounds=(-1, 2))
     assert wider.low < found.low < found.mean < found.high < wider.high
     assert 0 <= found.low < found.high <= 1
@@ -46,7 +46,7 @@ def test_missing_values_are_left_out_by_column(random):
     assert found.n_dropped.tolist() == [0, 4, 0]
 
 
-def test_two_queries_are_enough_and_one_is_not():
+def test_two_queries_suffice_and_a_single_query_is_refused():
     found = stats.bounded_interval([0.5, 0.5])
     assert 0 < found.low < 0.2
     assert 0.8 < found.high < 1
@@ -57,9 +57,9 @@ def test_two_queries_are_enough_and_one_is_not():
 @pytest.mark.parametrize(
     ("values", "bounds", "message"),
     [
-        ([0.1, 1.2], (0, 1), "the value of row 1 is not between"),
-        ([-0.1, 0.2], (0, 1), "the value of row 0 is not between"),
-        ([0.1, 0.2], (1, 0), "must be the least and the highest"),
+        ([0.1, 1.2], (0, 1), "the value of row 1 lies outside"),
+        ([-0.1, 0.2], (0, 1), "the value of row 0 lies outside"),
+        ([0.1, 0.2], (1, 0), "must be the least and the largest"),
         ([0.1, 0.2], (0, np.inf), "bounds"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Few queries, constant differences and ties have an answer; swapping systems swaps signs only."""
+"""Results for few queries, constant differences and ties; swapping systems swaps signs only."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_constant_difference():
     assert stats.wilcoxon(x).p_value == 2 / 2**8
     found = stats.max_t(x)
     assert (found.statistic, found.low, found.high) == (np.inf, found.difference, found.difference)
-    # one of 128 changes of signs, and none of 2500 draws, but for the data
+    # 1 of 128 changes of signs reaches t; of 2500 random draws plus the data, only the data do
     assert found.p_value == pytest.approx(np.sqrt((1 / 2**14 + 1 / 2501**2) / 2))
     effects = stats.paired_effects(x)
     assert effects.hedges_g == effects.g_low == effects.g_high == np.inf
@@ -101,7 +101,7 @@ def test_a_constant_difference():
     assert (anova.queries.f, anova.queries.p_value) == (np.inf, 0)
 
 
-def test_anova_of_nothing():
+def test_anova_of_constant_scores():
     anova = stats.two_way_anova(np.full((4, 3), 0.1))
     for source in (anova.systems, anova.queries):
         assert (source.f, source.p_value, source.sum_of_squares) == (0, 1, 0)
@@ -109,8 +109,8 @@ def test_anova_of_nothing():
     assert anova.variances == {"systems": 0, "queries": 0, "residual": 0}
 
 
-def test_too_few_signs_leave_intervals_open():
-    """Of two queries, any t occurs by signs alone: nothing can be said."""
+def test_intervals_are_infinite_if_no_p_value_can_be_below_alpha():
+    """Two queries have 2 changes of signs, so every p-value is at least 1/4."""
     found = stats.max_t([[0.5, 0.4], [0.7, 0.4]])
     assert (found.low, found.high, found.critical_t) == (-np.inf, np.inf, np.inf)
     assert stats.max_t(scores(), n_resamples=10).critical_t == np.inf

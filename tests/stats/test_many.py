@@ -21,7 +21,7 @@ def scores(n_queries=30, n_systems=6, seed=0):
 
 
 def literal_required(z, alpha, n_resamples, seed):
-    """The mean that goes with the (alpha B)-th largest absolute t of the shifted differences."""
+    """The mean of the resample of shifted differences with the (alpha B)-th largest absolute t."""
     shifted = z - z.mean()
     found = []
     for draws in query_counts(len(z), n_resamples, seed):
@@ -63,15 +63,15 @@ class TestDiscriminativePower:
         power = [stats.discriminative_power(truth + s * noise).power for s in (0.3, 1, 3)]
         assert power[0] > power[1] > power[2]
 
-    def test_number_of_the_extreme(self):
-        # 0.05 * 50 is 2.5: the third largest, for the second would not be reached often enough
+    def test_number_of_the_extreme_is_rounded_up(self):
+        # 0.05 * 50 is 2.5, so the third largest t is taken
         matrix = scores(n_systems=4)
         found = stats.discriminative_power(matrix, n_resamples=50)
         expected = [
             literal_required(a - b, 0.05, 50, 0) for a, b in itertools.combinations(matrix.T, 2)
         ]
         assert_allclose(found.required, expected)
-        # 0.1 * 30 is 3.0000000000000004: still the third largest
+        # 0.1 * 30 is 3.0000000000000004, which must count as 3
         matrix = scores(n_systems=2)
         found = stats.discriminative_power(matrix, alpha=0.1, n_resamples=30)
         assert_allclose(found.required, literal_required(np.subtract(*matrix.T), 0.0999, 30, 0))
@@ -87,7 +87,7 @@ class TestDiscriminativePower:
             t = np.inf if np.ptp(w) == 0 else abs(w.mean() / (w.std(ddof=1) / math.sqrt(5)))
             drawn.append((t, abs(w.mean())))
         t = abs(z.mean() / (z.std(ddof=1) / math.sqrt(5)))
-        assert_allclose(found.asl, np.mean([one[0] >= t * (1 - 1e-9) for one in drawn]))
+        assert_allclose(found.asl, np.mean([drawn_t >= t * (1 - 1e-9) for drawn_t, _ in drawn]))
         extreme = sorted(drawn, reverse=True)[math.ceil(0.1 * 5**5) - 1]
         assert_allclose(found.required, extreme[1])
 
@@ -121,7 +121,7 @@ class TestTukey:
         assert 0.01 < exact[0] < 0.99
         assert_allclose(found, exact, atol=0.012)
 
-    def test_keeps_the_chance_of_any_false_finding(self):
+    def test_keeps_the_probability_of_any_false_positive(self):
         random = np.random.default_rng(0)
         any_found = [
             stats.tukey_hsd(
@@ -144,7 +144,7 @@ class TestTukey:
         expected = scipy.stats.studentized_range.ppf(0.95, 8, 59 * 7) * error
         assert critical == pytest.approx(expected, rel=0.03)
 
-    def test_is_more_careful_than_pairs_alone(self):
+    def test_p_values_are_at_least_those_of_single_pairs(self):
         matrix = scores()
         alone = stats.randomisation_test(matrix, n_resamples=5000).p_value
         assert (stats.tukey_hsd(matrix).p_value >= alone - 0.01).all()
@@ -174,8 +174,8 @@ class TestAdjusted:
         flat = self.P.ravel()
         expected = np.empty(6)
         least = 0.0
-        for place, i in enumerate(sorted(range(6), key=lambda i: flat[i])):
-            least = max(least, (6 - place) * flat[i])
+        for rank, i in enumerate(sorted(range(6), key=lambda i: flat[i])):
+            least = max(least, (6 - rank) * flat[i])
             expected[i] = min(1, least)
         found = stats.holm(self.P)
         assert found.shape == (2, 3)

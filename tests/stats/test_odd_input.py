@@ -1,4 +1,4 @@
-"""Whatever is passed: a p-value, or an error of ours that says what is wrong; never a warning."""
+"""Any input gives a p-value in [0, 1] or a ValueError with a message, and never a warning."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ WEIGHTS = st.sampled_from([0.0, 1.0, 2.0, 0.3, 1e-300, 1e300])
 @pytest.mark.parametrize("name", TESTS | OTHERS)
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
-def test_an_answer_or_an_error_of_ours(name, data):
+def test_any_input_gives_a_result_or_a_value_error(name, data):
     x = data.draw(MATRICES)
     weights = data.draw(st.none() | arrays(np.float64, len(x), elements=WEIGHTS))
     with warnings.catch_warnings():
@@ -69,7 +69,7 @@ def test_too_large_and_too_small():
         stats.paired_t([[1, 1e200], [1, 2]])
     with pytest.raises(ValueError, match="at most 1e"):
         stats.t_interval([1e200, 1.0])
-    # weights that are nothing beside others are nothing
+    # weights that are negligible beside other weights count as 0
     with pytest.raises(ValueError, match="comparison needs at least 2"):
         stats.paired_t([[1, 2], [2, 3], [4, 1]], weights=[1e300, 1, 1])
     with pytest.raises(ValueError, match="two assessors"):

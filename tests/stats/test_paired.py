@@ -17,7 +17,7 @@ anyone = pytest.mark.parametrize("test", TESTS)
 
 
 def scores(n_queries=30, n_systems=4, seed=0):
-    """Scores with strong effects of queries and weak ones of systems."""
+    """Scores with strong effects of queries and weak effects of systems."""
     random = np.random.default_rng(seed)
     queries = random.random((n_queries, 1))
     return queries + 0.3 * random.random((n_queries, n_systems)) + np.linspace(0, 0.1, n_systems)
@@ -63,7 +63,7 @@ class TestAgainstScipy:
         matrix[:, 4] = scores(n_queries, seed=1)[:, 0]  # one system without ties
         found = stats.wilcoxon(matrix, zeros=zeros)
         for z, statistic, p in zip(each_pair(matrix), found.statistic, found.p_value, strict=True):
-            # scipy takes rounding for a difference, and parts ties by it
+            # scipy ranks rounding errors, which breaks ties: round the differences first
             expected = scipy.stats.wilcoxon(z.round(12), zero_method=zeros)
             assert_allclose([statistic, p], [expected.statistic, expected.pvalue])
 
@@ -79,7 +79,7 @@ class TestAgainstScipy:
 
     @pytest.mark.parametrize("outlier", [False, True])
     def test_bootstrap_of_two_systems(self, outlier):
-        """One query that differs much more than all others parts the bootstrap from t."""
+        """With an outlier, the p-value of the bootstrap differs from that of Student's t."""
         random = np.random.default_rng(0)
         matrix = random.beta(1, 4, size=(25, 2)) + np.array([0.06, 0])
         if outlier:
@@ -126,14 +126,14 @@ class TestLiterally:
         assert_allclose(some, exact, atol=0.03)
         assert not np.array_equal(some, exact)
 
-    def test_what_was_observed_counts(self):
+    def test_the_data_count_as_an_assignment(self):
         z = np.ones((40, 1)) + np.linspace(0, 1, 40)[:, None]
         found = stats.randomisation_test(np.hstack([z, 0 * z]), n_resamples=999)
         assert found.p_value[0] == 1 / 1000
 
 
 class TestLevels:
-    """Without a difference, p-values are as small as they say as often as they say."""
+    """If the systems do not differ, about 5 % of p-values are below .05."""
 
     @pytest.mark.parametrize(
         ("test", "low", "high"),
@@ -159,7 +159,7 @@ class TestLevels:
 class TestConstantDifferences:
     def test_all_the_same(self):
         one = scores(n_systems=1)
-        shifted = np.hstack([one + 0.1, one])  # constant but for rounding
+        shifted = np.hstack([one + 0.1, one])  # constant up to rounding
         assert np.ptp(shifted[:, 0] - shifted[:, 1]) > 0
         t = stats.paired_t(shifted)
         assert t.statistic == np.inf
@@ -169,10 +169,10 @@ class TestConstantDifferences:
         assert bootstrap.p_value == 0
 
     def test_a_constant_resample(self):
-        # z = -1, 0, 1: t is 0, and a draw of one query only has t 0 (the middle) or infinite
+        # z = -1, 0, 1 has t 0; a draw that repeats one query has t 0 (the middle) or infinity
         matrix = np.array([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]])
         assert stats.paired_bootstrap(matrix, n_resamples=100).p_value == 1
-        # z = 0, .2, .4: 0.2 less their mean is not quite 0 in floating point
+        # z = 0, .2, .4: 0.2 minus the mean of z is not exactly 0 in floating point
         matrix = np.array([[0.1, 0.1], [0.3, 0.1], [0.7, 0.3]])
         found = stats.paired_bootstrap(matrix, n_resamples=500)
         z = np.array([0.0, 1.0, 2.0])  # in units of .2

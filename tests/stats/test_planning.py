@@ -48,10 +48,11 @@ class TestBootstrapInterval:
         assert_allclose(found.mean, np.average(x, weights=w))
 
     def test_bca_counts_draws_of_the_same_mean_by_half(self):
-        """Also where they differ from it by rounding, as sums in another order do."""
-        whole = np.random.default_rng(0).integers(0, 10, 10).astype(float)  # whose sums are exact
+        """Means that differ from the observed mean by rounding only count as equal."""
+        integers = np.random.default_rng(0).integers(0, 10, 10).astype(float)  # sums are exact
         exact, found = (
-            stats.bootstrap_interval(x, method="bca", n_resamples=300) for x in (whole, whole / 10)
+            stats.bootstrap_interval(x, method="bca", n_resamples=300)
+            for x in (integers, integers / 10)
         )
         assert_allclose([10 * found.low, 10 * found.high], [exact.low, exact.high])
 
@@ -67,7 +68,7 @@ class TestBootstrapInterval:
         tail = 0.025 * (1 - 2 / 12)
         low, high = np.quantile(t, [tail, 1 - tail])
         assert_allclose([found.low, found.high], [x.mean() - high * error, x.mean() - low * error])
-        assert found.high - found.mean > 2 * (found.mean - found.low)  # where the long tail is
+        assert found.high - found.mean > 2 * (found.mean - found.low)  # longer at the long tail
 
     @pytest.mark.parametrize(("draw", "mean"), [("normal", 0), ("exponential", 1)])
     def test_bootstrap_t_covers(self, draw, mean):
@@ -87,7 +88,7 @@ class TestBootstrapInterval:
         assert_allclose([found.low, found.high], [expected.low, expected.high])
 
     def test_bootstrap_t_covers_where_most_values_are_small(self):
-        """As those of metrics of the first ranks are: Student's interval covers .90."""
+        """Metrics of the first ranks have such values; Student's interval covers .90 here."""
         x = np.random.default_rng(0).beta(0.4, 2, size=(10, 1500))
         found = stats.bootstrap_interval(x, method="bootstrap-t")
         held = np.mean((found.low <= 1 / 6) & (found.high >= 1 / 6))
@@ -166,7 +167,7 @@ class TestPower:
         power = stats.paired_t_power(effect, 1, np.array([queries - 1, queries]))
         assert power[0] < 0.8 <= power[1]
 
-    def test_power_is_how_often_the_test_finds_it(self):
+    def test_power_is_the_rejection_rate_of_the_t_test(self):
         random = np.random.default_rng(0)
         z = random.normal(0.3, 1, size=(20, 4000))
         found = np.mean(scipy.stats.ttest_1samp(z, 0).pvalue < 0.05)
@@ -179,8 +180,8 @@ class TestPower:
         assert stats.queries_needed(0.001, 1) == pytest.approx(7.849e6, rel=1e-3)
 
     @pytest.mark.parametrize("n_systems", [2, 3, 10])
-    def test_power_of_several_systems_is_how_often_anova_finds_it(self, n_systems):
-        """The best and the worst differ by 1, and the difference of two systems has std 2."""
+    def test_power_of_several_systems_is_the_rejection_rate_of_anova(self, n_systems):
+        """The best and the worst system differ by 1; differences have the standard deviation 2."""
         n_queries = stats.queries_needed(1, 2, n_systems=n_systems)
         random, found = np.random.default_rng(0), 0
         means = np.zeros(n_systems)

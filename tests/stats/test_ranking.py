@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from skrank import stats
 
-# README of ircor (J. Urbano), the R package of the paper on ties
+# data of the README of ircor (J. Urbano), the R package of the paper on ties in AP correlation
 X = np.array([0.06, 0.2, 0.27, 0.37, 0.57, 0.63, 0.66, 0.9, 0.91, 0.94])
 Y = np.array([0.37, 0.06, 0.2, 0.27, 0.57, 0.66, 0.63, 0.91, 0.9, 0.94])
 # R rounds halves to even, as numpy does
@@ -26,7 +26,7 @@ def rankings(seed, n, levels=None):
 
 
 def orders(scores):
-    """Scores without ties, of every order of the tied."""
+    """Scores without ties, for every order of each group of ties."""
     groups = [np.flatnonzero(scores == value) for value in np.unique(scores)]
     for order in itertools.product(*map(itertools.permutations, groups)):
         untied = np.empty(len(scores))
@@ -91,7 +91,7 @@ class TestTauAP:
         expected = np.mean([literal_tau_ap(x, order) for order in orders(y)])
         assert_allclose(stats.tau_ap(x, y), expected, atol=1e-12)
 
-    def test_all_tied_estimates_are_worth_nothing(self):
+    def test_estimates_that_all_tie_have_the_correlation_0(self):
         assert_allclose(stats.tau_ap([3, 2, 1, 0], [1, 1, 1, 1]), 0, atol=1e-12)
 
     def test_extremes(self):
@@ -128,7 +128,7 @@ class TestRankBiasedOverlap:
         assert_allclose(stats.rank_biased_overlap(x, y, p=0.8), expected)
 
     def test_w_counts_ties_from_their_first_rank(self):
-        # {a, c} b d against a {b, c} d: 2/3, then 4/5, then everything
+        # {a, c} b d against a {b, c} d: the agreement is 2/3, 4/5, and then 1
         x, y = [3, 2, 3, 1], [3, 2, 2, 1]
         expected = 0.1 * (2 / 3 + 0.9 * 4 / 5) + 0.81
         assert_allclose(stats.rank_biased_overlap(x, y, ties="w"), expected)
@@ -141,7 +141,7 @@ class TestRankBiasedOverlap:
 
 
 def overlap_to(depth, x, y, p):
-    """Rank-biased overlap of the first ranks, summed up depth by depth."""
+    """Rank-biased overlap up to a depth, as a sum over depths."""
     total, seen_x, seen_y = 0.0, set(), set()
     for d in range(1, depth + 1):
         seen_x.update(x[d - 1 : d])
@@ -150,8 +150,8 @@ def overlap_to(depth, x, y, p):
     return total
 
 
-def gone_on(x, y, depth):
-    """The lists, each followed by the other's items and then by the same new ones."""
+def continued(x, y, depth):
+    """Each list, followed by the missing items of the other list and then by common new items."""
     x, y = ([*a, *(item for item in b if item not in a)] for a, b in ((x, y), (y, x)))
     new = [("new", i) for i in range(depth - len(x))]
     return x + new, y + new
@@ -165,26 +165,26 @@ class TestListOverlap:
         x, y = (random.permutation(12)[: random.integers(1, 9)].tolist() for _ in range(2))
         found = stats.list_overlap(x, y, p=p)
         assert_allclose(found.lower, overlap_to(400, x, y, p), atol=1e-12)
-        greatest = overlap_to(400, *gone_on(x, y, 400), p)
+        greatest = overlap_to(400, *continued(x, y, 400), p)
         assert_allclose(found.lower + found.residual, greatest, atol=1e-12)
         assert found.lower - 1e-12 <= found.extrapolated <= greatest + 1e-12
         swapped = stats.list_overlap(y, x, p=p)
         assert_allclose(swapped.extrapolated, found.extrapolated)
 
     def test_extrapolation_of_lists_of_one_length(self):
-        """The agreement at the last rank goes on: equation 30 of the article."""
+        """The agreement at the last rank continues: equation 30 of Webber et al. (2010)."""
         x, y, p = list("abcdefg"), list("bdacxyz"), 0.8
         agreement = [len(set(x[:d]) & set(y[:d])) / d for d in range(1, 8)]
-        seen = sum((1 - p) * p**d * one for d, one in enumerate(agreement))
+        observed = sum((1 - p) * p**d * share for d, share in enumerate(agreement))
         found = stats.list_overlap(x, y, p=p)
-        assert_allclose(found.extrapolated, seen + agreement[-1] * p**7)
+        assert_allclose(found.extrapolated, observed + agreement[-1] * p**7)
 
     def test_extrapolation_of_uneven_lists(self):
-        """As computed by the package rbo 0.1.3."""
+        """The expected value is of the Python package rbo 0.1.3."""
         found = stats.list_overlap(["a", "b", "c", "d"], ["b", "a", "e"])
         assert_allclose(found.extrapolated, 0.63, rtol=1e-12)
 
-    def test_complete_rankings_have_the_value_of_the_other_function(self):
+    def test_complete_rankings_have_the_value_of_rank_biased_overlap(self):
         x, y = rankings(0, 200)
         found = stats.list_overlap(np.argsort(-x).tolist(), np.argsort(-y).tolist(), p=0.8)
         assert_allclose(found.extrapolated, stats.rank_biased_overlap(x, y, p=0.8))

@@ -82,7 +82,7 @@ class TestEquivalence:
 
 class TestEffects:
     def test_interval_of_the_effect_size(self):
-        """The observed t is as far out as the level says at both ends of the interval."""
+        """The observed t is the 97.5 % or 2.5 % quantile for the noncentrality of each end."""
         x = np.random.default_rng(0).random((12, 5)) + np.linspace(0, 3, 5)
         found = stats.paired_effects(x, confidence=0.9)
         t = stats.paired_t(x).statistic
@@ -250,7 +250,7 @@ class TestAssessors:
             stats.krippendorff_alpha([[1, -1]], level="ratio")
         with pytest.raises(ValueError, match="x labels 2 documents and y 1"):
             stats.cohen_kappa([1, 2], [1])
-        with pytest.raises(ValueError, match="no document in common"):
+        with pytest.raises(ValueError, match="no document that both"):
             stats.cohen_kappa([1, np.nan], [np.nan, 1])
         with pytest.raises(ValueError, match="weights='cubic'"):
             stats.cohen_kappa([1, 2], [1, 2], weights="cubic")
@@ -271,7 +271,7 @@ class TestRankCorrelation:
 
     @pytest.mark.parametrize("method", ["tau", "tau_b"])
     def test_ends_of_the_interval_literally(self, method):
-        """At both ends, the value is Student's quantile of Esscher's deviations away."""
+        """Each end differs from the value by Student's quantile times Esscher's deviation."""
         x = np.arange(9.0)
         y = np.array([1.0, 0, 2, 4, 3, 5, 6, 8, 7])
         found = stats.rank_correlation(x, y, method=method, confidence=0.9)
@@ -327,7 +327,7 @@ class TestRankCorrelation:
         for method in ("tau", "tau_b", "tau_ap"):
             found = stats.rank_correlation(x, x, method=method)
             assert found.low < 0.8 < found.high == 1
-        per_query = x + np.zeros((5, 1))  # all draws of queries agree, too
+        per_query = x + np.zeros((5, 1))  # all draws of queries give the correlation 1
         again = stats.rank_correlation(per_query, per_query)
         assert (again.low, again.high) == (stats.rank_correlation(x, x).low, 1)
 

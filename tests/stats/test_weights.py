@@ -1,4 +1,4 @@
-"""Weights of queries: how much each counts in the means, in every test."""
+"""Weights of queries in every test, interval and effect size."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OTHERS = {
     "bootstrap_t": lambda x, **how: stats.bootstrap_interval(x, method="bootstrap-t", **how).low,
 }
 MEASURES = {name: lambda x, t=test, **how: t(x, **how).p_value for name, test in TESTS.items()}
-# With weights these are approximations where they are exact without, or draw other numbers.
+# Methods that change with weights: from exact to approximate, or to other random numbers.
 OTHER_METHODS = {"wilcoxon", "sign_test", "bayesian_signed_rank"}
 each_measure = pytest.mark.parametrize(
     "measure", (MEASURES | OTHERS).values(), ids=MEASURES | OTHERS
@@ -59,7 +59,7 @@ def test_equal_weights_change_nothing(measure):
 
 @pytest.mark.parametrize("n_queries", [5, 20])
 @pytest.mark.parametrize("name", sorted((MEASURES | OTHERS).keys() - OTHER_METHODS))
-def test_hardly_different_weights_hardly_change_anything(name, n_queries):
+def test_nearly_equal_weights_give_nearly_equal_results(name, n_queries):
     x, measure = scores(n_queries), (MEASURES | OTHERS)[name]
     nearly = np.append(np.ones(n_queries - 1), 1 + 1e-13)
     assert_allclose(measure(x, weights=nearly), measure(x), rtol=1e-9)
@@ -102,14 +102,14 @@ def test_weights_in_another_order_are_refused(measure):
 
 
 def literal_t(z, w, hc2=0.5):
-    """The weighted mean over its standard error, each written out."""
+    """The weighted mean over its standard error, with the share `hc2` of the variance HC2."""
     h = w / w.sum()
     mean = h @ z
-    # the variance of the deviation of a query from the weighted mean, for z of variance 1
+    # variance of the deviation of each query from the weighted mean, if z has the variance 1
     factors = [sum(((i == j) - h[j]) ** 2 for j in range(len(h))) for i in range(len(h))]
     corrected = sum(h[i] ** 2 * (z[i] - mean) ** 2 / factors[i] for i in range(len(h)))
-    alike = (h**2).sum() * np.var(z, ddof=1)
-    return mean / np.sqrt(hc2 * corrected + (1 - hc2) * alike)
+    unweighted = (h**2).sum() * np.var(z, ddof=1)
+    return mean / np.sqrt(hc2 * corrected + (1 - hc2) * unweighted)
 
 
 def test_t_literally():
@@ -167,7 +167,7 @@ def test_tests_by_signs_literally():
 
 
 def literal_square(z, w, drawn=slice(None)):
-    """The square of t with the standard error HC2."""
+    """Square of t, with the variance HC2 only."""
     return literal_t(z[drawn], w[drawn], hc2=1) ** 2
 
 

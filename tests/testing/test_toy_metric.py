@@ -214,7 +214,7 @@ class Pairs(skrank.Metric):
     ("metric", "message"),
     [
         (Pairs(), r"labels 1 and 2 have equal gain and differ in PairWorth\.upper"),
-        (Pairs(gain=(0, 1, 2), cutoff=3), "are divided by the best list only if `ideal` says"),
+        (Pairs(gain=(0, 1, 2), cutoff=3), "divided by the best list only if `ideal` has"),
         (Pairs(gain=(0, 1, 2), offset=(0, 0)), r"offset has 2 entries for the 1 queries"),
         (Pairs(gain=(0, 1, 2), offset=(1,)), r"with the documents of its query, holds 4"),
         (Short(), r"QuadraticTables.u has 2 entries for the 3 ranks of scale.longest"),

@@ -252,8 +252,16 @@ def test_a_table_of_several_runs():
 @pytest.mark.parametrize(
     ("qrels", "run", "message"),
     [
-        (pd.DataFrame({"qid": ["1"], "label": [1]}), RUN, "no column of documents: name one .*qid"),
-        (QRELS, pd.DataFrame({"qid": ["1"], "docno": ["a"]}), "no column of scores"),
+        (
+            pd.DataFrame({"qid": ["1"], "label": [1]}),
+            RUN,
+            "no column has the documents of .*: rename .*qid",
+        ),
+        (
+            QRELS,
+            pd.DataFrame({"qid": ["1"], "docno": ["a"]}),
+            "no column has the scores of the run",
+        ),
         (
             RUN,
             pd.DataFrame({"qid": ["1"], "docno": ["a"], "label": [1]}),
@@ -326,7 +334,7 @@ def test_lazy_frames_of_polars(expected):
         ("q.csv", "qid,docid,label\n1,a,1\n1,a,2\n", "q.csv: document 'a' occurs twice"),
         ("q.csv", "qid,docid,label\n", "q.csv: the qrels hold no document"),
         ("q.csv", 'qid,docid,label\n1,a,"1' + 200_000 * "\n", "q.csv: line .*field larger than"),
-        ("q.csv", "", "q.csv: the qrels have no column of queries"),
+        ("q.csv", "", "q.csv: no column has the queries of the qrels"),
         ("q.parquet", "PAR1", "q.parquet: "),
         ("q", "1 a 1\n1 c 0\n1 b\n", "q, line 3: 2 columns instead of 3"),
     ],
@@ -340,7 +348,7 @@ def test_mistakes_in_files(tmp_path, name, text, message):
 @pytest.mark.parametrize("packing", PACKED)
 def test_damaged_files(tmp_path, packing):
     (tmp_path / "qrels").write_bytes(PACKED[packing](QRELS_TREC.encode() * 50)[:200])
-    with pytest.raises(ValueError, match=r"qrels cannot be unpacked: "):
+    with pytest.raises(ValueError, match=r"qrels cannot be decompressed: "):
         trec.read_qrels(tmp_path / "qrels")
 
 

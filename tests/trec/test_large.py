@@ -176,7 +176,7 @@ def test_rows_of_a_query_must_be_neighbours(tmp_path, behind):
     for judged in (qrels, {"2": {"b": 1}}):  # also of queries that are not judged
         for name, place in places.items():
             for chunksize in (1, 2, 100):
-                message = rf"{name}, {place}: query '1' comes again.*sort the file by query"
+                message = rf"{name}, {place}: query '1' occurs again.*sort the file by query"
                 with pytest.raises(ValueError, match=message):
                     trec.evaluate(judged, tmp_path / name, "ap", chunksize=chunksize)
 
@@ -192,17 +192,17 @@ def test_rows_of_a_query_must_be_neighbours(tmp_path, behind):
         ("run.json", '{"1": {"a": 1}}', "JSON is one object.*write JSON Lines"),
         ("run.csv", "qid,docid,score\n1,a\n", "run.csv: line 2: 2 columns instead of 3"),
         ("run.csv", "qid,docid,score\n1,a,1\n1,b,x\n", "run.csv: .*must be numbers"),
-        ("run.csv", "qid,docid\n1,a\n", "run.csv: the run have no column of scores"),
+        ("run.csv", "qid,docid\n1,a\n", "run.csv: no column has the scores of the run"),
         ("run.csv", "qid,docid,score,run\n1,a,1,t\n", "of several runs"),
         (
             "run.csv",
             'qid,docid,score\n1,a,"1' + 200_000 * "\n",
             "run.csv: line .*field larger than",
         ),
-        ("run.csv", "", "run.csv: the run have no column of queries"),
+        ("run.csv", "", "run.csv: no column has the queries of the run"),
         ("run.jsonl", '{"qid": "1", "docid": "a", "score": 1}\nx\n', "line 2: no JSON"),
         ("run.jsonl", '{"qid": "1", "docid": "a", "score": 1}\n{}\n', "line 2: no record with"),
-        ("run.gz", gzip.compress(lines().encode(), mtime=0)[:60], "run.gz cannot be unpacked"),
+        ("run.gz", gzip.compress(lines().encode(), mtime=0)[:60], "run.gz cannot be decompressed"),
     ],
 )
 def test_mistakes(tmp_path, name, text, message):

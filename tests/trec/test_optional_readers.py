@@ -36,7 +36,7 @@ def frame(**changed):
         (frame(docid=["a", None, "a"]), "the id of the document of row 1 is missing"),
         (frame(qid=[1.5, 1.5, 2.5]), "query ids of the run is of type double: ids are texts"),
         (frame()[:0], "the run holds no document"),
-        (frame().drop(columns="score"), "no column of scores"),
+        (frame().drop(columns="score"), "no column has the scores"),
     ],
 )
 def test_wrong_rows_of_parquet(parquet, tmp_path, rows, message):
@@ -86,8 +86,9 @@ def test_without_zstandard(tmp_path, monkeypatch):
     for name in ("compression.zstd", "zstandard", "pyarrow"):
         monkeypatch.setitem(sys.modules, name, None)
     (tmp_path / "run.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(20))
+    message = r"run\.zst cannot be decompressed.*install zstandard or"
     for how in ({}, {"chunksize": 2}):
-        with pytest.raises(ValueError, match=r"run\.zst cannot be unpacked.*install zstandard or"):
+        with pytest.raises(ValueError, match=message):
             trec.evaluate(QRELS, tmp_path / "run.zst", "ap", **how)
 
 

@@ -87,7 +87,7 @@ def test_damaged_and_missing_files(tmp_path):
     packed = gzip.compress(b"1 0 a 1\n" * 100)
     for data in (packed[:-9], packed[:5], packed[:-8] + b"12345678"):
         (tmp_path / "qrels.gz").write_bytes(data)
-        with pytest.raises(ValueError, match=r"qrels\.gz cannot be unpacked"):
+        with pytest.raises(ValueError, match=r"qrels\.gz cannot be decompressed"):
             trec.read_qrels(tmp_path / "qrels.gz")
     with pytest.raises(FileNotFoundError):
         trec.read_run(tmp_path / "none")

@@ -1,4 +1,4 @@
-"""Bad input: every message names the place and the remedy."""
+"""Bad input: every message names the row, query or parameter, and the remedy."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_groups(call, groups, message):
 def test_groups_that_disagree_with_the_index(call):
     y = skrank.with_groups(Y, ["a", "a", "a", "b"])
     with pytest.raises(
-        ValueError, match=r"groups and .*of y disagree: row 2 is of query 'b'.*Keep"
+        ValueError, match=r"groups and .*of y disagree: row 2 has query 'b'.*Pass only one"
     ):
         call(y=y)
 
@@ -89,7 +89,7 @@ def test_scores_that_cannot_be_ranked(call, value):
 
 @every_door
 def test_the_row_is_that_of_the_caller(call):
-    """Rows are grouped inside: the message speaks of the rows that were passed."""
+    """skrank sorts rows by query; messages have row numbers of the caller."""
     with pytest.raises(ValueError, match="score of row 1 is nan"):
         call(scores=[4, np.nan, 2, 1], groups=["b", "a", "b", "a"])
     with pytest.raises(ValueError, match="label of row 2 is -1"):
@@ -106,7 +106,7 @@ def test_scores_that_are_not_numbers(call, scores):
 @every_door
 @pytest.mark.parametrize("scores", [[1.0, 2], [1.0] * 5])
 def test_scores_of_another_length(call, scores):
-    message = rf"scores has {len(scores)} rows and relevance has 4: they must be of one length"
+    message = rf"scores has {len(scores)} rows and relevance has 4: lengths must be equal"
     with pytest.raises(ValueError, match=message):
         call(scores=scores)
 

@@ -1,4 +1,4 @@
-"""Faults that tests with random arguments have found."""
+"""Regressions: faults that tests with random arguments have found."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ REFUSED = {
     "no metrics": (
         lambda: skrank.evaluate([1, 0], [2, 1], groups=[1, 1], metrics=None), "metrics=None must be"
     ),
-    "no metrics of a scorer": (lambda: skrank.scoring.RankingScorer(object), "must be one of a"),
+    "no metrics of a scorer": (lambda: skrank.scoring.RankingScorer(object), "must be one item"),
     "no persistence": (lambda: skrank.metric("rbp", p=np.array([0.5, 0.5])), "p=array.* must be"),
     "no gap of queries": (
         lambda: [*skrank.QueryTimeSeriesSplit(2, gap=[1]).split(np.zeros(9), groups=range(9))],
@@ -210,7 +210,7 @@ REFUSED = {
 
 
 class Unranked:
-    """A model whose predictions are no scores."""
+    """A model whose predictions are not scores."""
 
     def fit(self, X, y):
         return self
@@ -221,7 +221,7 @@ class Unranked:
 
 @pytest.mark.parametrize(("call", "message"), REFUSED.values(), ids=REFUSED)
 def test_errors_name_the_argument(call, message):
-    """Errors of skrank, not of NumPy; masks are not ignored."""
+    """skrank raises the errors, not NumPy; masks are not ignored."""
     with pytest.raises((ValueError, TypeError), match=message) as error:
         call()
     assert odd.is_ours(error.value)
@@ -244,7 +244,7 @@ def test_bad_options_of_early_stopping():
 
 
 def test_differences_far_beyond_their_error():
-    """The ratio is infinite, and nothing warns."""
+    """The ratio is infinite, without a warning."""
     scores = np.array([[1.0, 0.0], [1.0, 1e-300], [1.0, 0.0]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -262,7 +262,7 @@ def test_dask_collections_must_not_be_none():
 
 
 def test_a_run_with_a_query_that_nobody_judged():
-    """It raised; ir_measures leaves such queries out."""
+    """Regression: it raised an error. ir_measures skips such queries."""
     measures = [trec.ir_measure("rr"), ir_measures.RR]
     run = {"q": {"a": 2.0, "b": 1.0}, "other": {"a": 1.0}}
     found = ir_measures.calc_aggregate(measures, {"q": {"b": 1}}, run)
@@ -282,7 +282,7 @@ def test_folds_that_do_not_exist(fold, tmp_path):
 
 
 def test_costs_below_the_smallest_normal_float():
-    """The quotient of an error and such a cost overflows; its root does not."""
+    """error / cost overflows; its square root does not."""
     q = active.sampling_distribution(MOMENTS, costs=[5e-324, 1])
     assert q[0] > 0.5
     assert q.sum() == pytest.approx(1)

@@ -14,7 +14,7 @@ SETTINGS = settings(derandomize=True, deadline=None, database=None)
 
 
 def rows_of(values):
-    """Names of documents, one for each value of what has a length."""
+    """Names of documents, one per value, if `values` has a length."""
     size = len(values) if hasattr(values, "__len__") and getattr(values, "shape", True) else 1
     return [f"d{row}" for row in range(size)]
 

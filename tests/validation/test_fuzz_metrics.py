@@ -18,7 +18,7 @@ points = st.sampled_from(POINTS)
 
 
 def literal(point, labels, scores):
-    """The literal value of each query; None where the definition cannot be computed."""
+    """The literal value of each query; None if the definition cannot be computed."""
     data = Lists(labels, scores, np.zeros(len(labels), int))
     how = ref.stable if point.name in STRICT else ref.tie_expectation
     ((values, ranked),) = data.queries()
@@ -41,7 +41,7 @@ def check(found, expected):
 @settings(SETTINGS, max_examples=1500)
 @given(st.data(), points, st.integers(1, 5))
 def test_any_labels_and_scores(data, point, size):
-    """A value that is returned is the literal one."""
+    """A returned value equals the literal value."""
     labels = data.draw(odd.arrays(odd.labels, size))
     scores = data.draw(odd.arrays(odd.scores, size))
     found = odd.outcome(lambda: point.settled.per_query(labels, scores))
@@ -63,7 +63,7 @@ def test_grades_and_finite_scores_are_never_refused(data, point, size, one, othe
 @settings(SETTINGS, max_examples=1000)
 @given(st.data(), st.integers(1, 6))
 def test_any_query_ids(data, size):
-    """Each query is measured alone, by the rows whose ids are equal to Python."""
+    """The rows of a query are those whose ids are equal in Python."""
     values = data.draw(st.lists(odd.ids, min_size=size, max_size=size))
     groups = odd.in_container(values, data.draw(odd.containers))
     labels = np.array(data.draw(st.lists(odd.grades, min_size=size, max_size=size)))

@@ -1,7 +1,7 @@
 """All public names, called with random arguments: a correct result, or an error of skrank.
 
 The environment variable SKRANK_EXAMPLES is the number of calls with usual arguments per case, and
-a third as many have odd ones: `SKRANK_EXAMPLES=2000 pytest tests/validation/test_fuzz_public.py`.
+a third of that with odd ones: `SKRANK_EXAMPLES=2000 pytest tests/validation/test_fuzz_public.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.helpers.drive import (  # noqa: F401
 if find_spec("torch"):
     from tests.helpers.drive import networks  # noqa: F401
 
-# a failure is told with what was drawn, and not made smaller: that would take minutes
+# a failure is reported with its arguments, without shrinking, which would take minutes
 SETTINGS = settings(derandomize=True, deadline=None, database=None, phases=[Phase.generate])
 EXAMPLES = int(os.environ.get("SKRANK_EXAMPLES", "24"))
 
@@ -40,7 +40,7 @@ def test_all_that_is_public_is_driven():
 
 
 def ends_of(name, examples, is_odd):
-    """How many calls return, and how many are refused."""
+    """Number of calls that return, and number of calls that raise an error of skrank."""
     ends = Counter()
 
     @settings(SETTINGS, max_examples=examples)
@@ -63,7 +63,7 @@ def ends_of(name, examples, is_odd):
 
 @pytest.mark.parametrize("name", drive.CASES)
 def test_any_arguments(name):
-    """Usual arguments are never refused; odd ones are, or give a value: most calls return."""
+    """Calls with usual arguments return; calls with odd arguments return or raise an error."""
     slow = {
         "plotting": 3, "testing.check_metric": 12, "testing.check_objective": 12, "tune": 12,
         "save_onnx": 6,

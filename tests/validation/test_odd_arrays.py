@@ -17,7 +17,7 @@ GAP = skrank.metric("gap")
 FAR = [2.0, 1.0, 0.0]
 
 
-# a label sizes no memory
+# memory does not depend on the size of a label
 
 
 def test_high_labels_do_not_allocate_memory():

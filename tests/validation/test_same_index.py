@@ -56,7 +56,7 @@ def closed_figures():
 
 
 def test_indexes_that_cannot_be_hashed_are_not_compared():
-    """As lists are: rows are taken by position, as where indexes have nothing in common."""
+    """With labels that cannot be hashed, such as lists, rows correspond by position."""
     x = pd.Series([3.0, 1.0, 2.0], index=pd.Index([[1], [2], [3]]))
     y = pd.Series([2.0, 1.0, 3.0], index=pd.Index([[3], [2], [1]]))
     assert stats.kendall_tau(x, y) == stats.kendall_tau(x.to_numpy(), y.to_numpy())
@@ -90,7 +90,7 @@ def test_the_system_is_named():
     ("first", "second", "refused"),
     [
         ([1, 2, 2], [2, 1, 2], True),
-        ([1, 1, 2], [1, 2, 2], False),  # not the same labels: one is there twice
+        ([1, 1, 2], [1, 2, 2], False),  # not the same labels: 1 and 2 differ in number
         ([1, 2, 3], [1, 2, 3], False),
         ([0, 1, 2], [2, 1, 0], True),
         ([1, "x", 2], ["x", 1, 2], True),

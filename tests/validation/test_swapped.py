@@ -56,7 +56,7 @@ def test_objectives_and_missing_judgments():
     [
         (LABELS, MARGINS),
         (LABELS, CHANCES),
-        (LABELS / 2, LABELS),  # averaged grades, and a model that knows few values
+        (LABELS / 2, LABELS),  # averaged grades, and a model with few distinct predictions
         (CHANCES, CHANCES),
         (CHANCES, MARGINS),
         (CHANCES, np.zeros(60)),
@@ -79,5 +79,5 @@ def test_other_errors_stay_as_they_are():
     assert "swapped" not in str(found.value)
     with pytest.raises(ValueError, match="relevance must be numbers"):
         skrank.metric("ndcg")(["a", "b"], [1, 0])
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="lengths must be equal"):
         skrank.metric("ndcg")(MARGINS[:3] ** 2, LABELS[:4])

@@ -13,8 +13,8 @@ import numpy as np
 import skrank
 
 # %%
-# Two lists of the same documents: the first has the best document on top and the fair ones last,
-# the second the fair ones first. Which is better depends on the users.
+# Two lists of the same documents: the first has the document of grade 2 on top and the documents of
+# grade 1 last; the second has grade 1 first. The better list depends on the users.
 
 best_first = [2, 0, 0, 0, 1, 1, 1]
 fair_first = [1, 1, 1, 0, 2, 0, 0]

@@ -1,10 +1,10 @@
 """
-Ties, and what tools make of them
-=================================
+Ties, and how tools break them
+==============================
 
-Trees with few leaves, rounded scores and documents without a match cause ties. A tool that keeps
-the order of the rows then measures the order of the file. skrank computes the exact mean over all
-orders of tied documents.
+Trees with few leaves, rounded scores and documents without a match cause ties. A tool that breaks
+ties by the order of the rows measures the order of the file. skrank computes the exact mean over
+all orders of tied documents.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """
-A linear ranker, and how sure its weights are
-=============================================
+A linear ranker, and the uncertainty of its weights
+===================================================
 
-``LinearRanker`` maximises the metric itself. Refitting it on resampled queries shows how much its
-weights vary by chance.
+``LinearRanker`` maximises the metric itself. Refitting the ranker on resampled queries shows how
+much the weights vary by chance.
 """
 
 import matplotlib.pyplot as plt

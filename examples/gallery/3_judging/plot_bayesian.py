@@ -2,7 +2,7 @@
 How likely is it that a system is better?
 =========================================
 
-A p-value does not answer this question. A posterior does, and it also has the probability that the
+A p-value does not answer this question. A posterior does, and also gives the probability that the
 difference is too small to matter.
 """
 

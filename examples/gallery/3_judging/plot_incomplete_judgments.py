@@ -27,8 +27,8 @@ runs = [
 ]
 
 # %%
-# Metrics on raw lists count documents without a judgment as not relevant. Condensed metrics remove
-# them.
+# Metrics on raw lists count unjudged documents as not relevant. Condensed metrics remove unjudged
+# documents.
 
 metrics = ["ap", "ap(condensed=True)", "gap", "gap(condensed=True)", "bpref"]
 found = robustness(qrels, runs, metrics, percents=(100, 60, 30, 15), n_repeats=3, n_resamples=200)

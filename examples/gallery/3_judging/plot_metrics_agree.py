@@ -1,6 +1,6 @@
 """
-Do metrics agree, and which tells systems apart?
-================================================
+Do metrics agree, and which metric distinguishes systems?
+=========================================================
 
 Systems are ranked by several metrics. Kendall's tau measures how much the rankings agree, and the
 achieved significance levels of all pairs show how many differences each metric finds.

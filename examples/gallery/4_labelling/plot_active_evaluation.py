@@ -2,8 +2,8 @@
 Which of two rankers is better, with few labels?
 ================================================
 
-Queries are labelled one by one, the most informative first. The band is an interval that holds at
-all times, so that labelling may stop as soon as the band excludes 0.
+Queries are labelled one by one; informative queries are drawn more often. The band is an interval
+that holds simultaneously after every label, so labelling may stop as soon as the band excludes 0.
 """
 
 import matplotlib.pyplot as plt

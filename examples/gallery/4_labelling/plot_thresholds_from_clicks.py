@@ -2,8 +2,8 @@
 Thresholds of GAP from clicks
 =============================
 
-Users of GAP click on what they find relevant. Then the click rate of grade i is g_1 + ... + g_i,
-and the thresholds are the differences of the click rate.
+In the user model of GAP, users click on documents that they find relevant. The click rate of grade
+i is then g_1 + ... + g_i, and the thresholds are the differences of the click rate.
 """
 
 import matplotlib.pyplot as plt

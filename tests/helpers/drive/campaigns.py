@@ -1,4 +1,4 @@
-"""Campaigns of active evaluation, from the first draw to the file, and what they are made of."""
+"""Calls of the public functions of `skrank.active`, with campaigns from first draw to file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCORES = st.integers(-3, 3).map(float)
 
 
 class Pool:
-    """Documents of a few queries, and what people would say of them."""
+    """Documents of a few queries, and their true labels."""
 
     def __init__(self, draw):
         n_queries = draw.size(2, 5)
@@ -61,7 +61,7 @@ def construction(draw, pool, **more):
 
 
 def label_all(campaign, draw, pool):
-    """Some steps of a campaign, and then all labels that are left."""
+    """Take random steps of a campaign, then label all remaining queries."""
     for step in draw.pick(("ask", "draws"), ("waiting", "save"), ("ask", "save"), ()):
         if step == "ask":
             for request in campaign.ask(draw(st.integers(1, 3))):
@@ -85,7 +85,7 @@ def label_all(campaign, draw, pool):
 
 
 def truth(pool, scores, metric, given):
-    """The mean over the pool, which all labels tell."""
+    """The mean over the pool, from all true labels."""
     measure = skrank.metric(metric, max_grade=2) if metric == "gap" else skrank.metric(metric)
     values = measure.per_query(pool.truth, scores, groups=pool.groups).to_numpy()
     shares = given.get("frequencies", dict.fromkeys(range(pool.n_queries), 1.0))
@@ -115,7 +115,7 @@ def _(draw):
     pool = Pool(draw)
     scores = {name: pool.scores(draw) for name in "ab"}
     given = construction(draw, pool, center=st.just(0.0))
-    given.setdefault("center", 0.0)  # or it warns of a label model that agrees with a ranker
+    given.setdefault("center", 0.0)  # avoids the ContestantWarning
 
     def call():
         campaign = label_all(active.ActiveComparator(scores, **given), draw, pool)
@@ -149,7 +149,7 @@ def _(draw):
 def _(draw):
     pool = Pool(draw)
     scores = pool.scores(draw)
-    sure = (pool.truth[:, None] == GRADES).astype(float)  # beliefs that leave nothing to chance
+    sure = (pool.truth[:, None] == GRADES).astype(float)  # probability 1 for the true label
     if not draw.is_odd:
         scores = (
             np.unique(odd.as_floats(scores), return_inverse=True)[1] + np.arange(len(sure)) / 99

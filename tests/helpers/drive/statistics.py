@@ -1,4 +1,4 @@
-"""Tests, intervals, correlations and agreement, beside what scipy or a double loop says."""
+"""Calls of the public functions of `skrank.stats`, compared with scipy or with loops."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows(x):
 
 
 def columns(found, *names, low=0.0, high=1.0):
-    """All of some attributes lie in a range."""
+    """Assert that these attributes lie between `low` and `high`."""
     for name in names:
         within(low, high)(getattr(found, name))
 
@@ -142,7 +142,7 @@ def rankings(draw):
 
 
 def tau(x, y):
-    """Concordant less discordant pairs, by the pair."""
+    """Concordant minus discordant pairs, as a share of all pairs."""
     signs = [np.sign(x[i] - x[j]) * np.sign(y[i] - y[j]) for i, j in combinations(range(len(x)), 2)]
     return np.mean(signs)
 
@@ -212,8 +212,8 @@ def _(draw):
     def right(found):
         given = odd.as_floats(p)
         order, low = np.argsort(given, kind="stable"), 0.0
-        for place, test in enumerate(order):
-            low = max(low, min(1.0, given[test] * (len(given) - place)))
+        for rank, test in enumerate(order):
+            low = max(low, min(1.0, given[test] * (len(given) - rank)))
             assert np.ravel(found)[test] == pytest.approx(low)
 
     return Call(lambda: stats.holm(p), right)

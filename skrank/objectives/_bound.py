@@ -1,0 +1,164 @@
+"""Objectives on one data set: what `Objective.bind` returns, which counts rounds of gradients."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Protocol, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skrank import _validation as check
+from skrank._engine.judgments import Judgments, judge
+
+
+class BoundObjective(Protocol):
+    """An objective bound to a data set. Seeds of random draws depend on the number of the round."""
+
+    round: int
+
+    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`.
+
+        Raises a ValueError if they would not be finite.
+        """
+
+
+class BoundLoss(BoundObjective, Protocol):
+    """An objective bound to a data set, whose gradient is the derivative of a loss function."""
+
+    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
+        """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
+
+
+def read_rows(
+    relevance: ArrayLike,
+    scores: ArrayLike,
+    groups: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    **more: object,
+) -> tuple[Judgments, np.ndarray | None, np.ndarray]:
+    """Judgments, one weight per query, and scores contiguous by query, from the caller's arrays.
+
+    `more` are further arrays with one entry per row, whose index is checked.
+    """
+    check.check_same_index(
+        relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight, **more
+    )
+    with check.labels_first(relevance, scores):
+        judgments = judge(relevance, groups)
+    queries = judgments.queries
+    weights = check.query_weights(sample_weight, queries)
+    return judgments, weights, queries.gather(check.as_vector("scores", scores, queries.n_rows))
+
+
+def begins_training(scores: np.ndarray, indptr: np.ndarray) -> bool:
+    """Whether scores, contiguous by query, tie inside every query, as before the first round.
+
+    Boosters do not report when a training begins. The number of the round and learned estimates
+    belong to the data set that an objective is bound to, and are reset for such scores.
+    """
+    for some in (scores[:1000], scores):  # in most rounds, the first 1000 suffice
+        changes = np.flatnonzero(some[1:] != some[:-1]) + 1
+        if not np.array_equal(indptr[np.searchsorted(indptr, changes)], changes):
+            return False
+    return True
+
+
+class SharedRounds:
+    """Bound objectives that count their rounds together.
+
+    Attributes
+    ----------
+    bounds : sequence of BoundObjective
+        In the order in which their gradients are computed.
+    """
+
+    bounds: Sequence[BoundObjective]
+
+    @property
+    def round(self) -> int:
+        """Number of rounds that all bound objectives have completed."""
+        return self.bounds[-1].round
+
+    @round.setter
+    def round(self, number: int) -> None:
+        for bound in self.bounds:
+            bound.round = number
+
+
+class BoundFunction(ABC):
+    """A loss function of scores on a data set, with gains per code and weights per query."""
+
+    needs: ClassVar[str] = "gradients need"  # begins the error "... finite scores"
+
+    def __init__(
+        self,
+        objective: object,
+        judgments: Judgments,
+        weights: np.ndarray | None,
+        gain: np.ndarray,
+    ) -> None:
+        self.objective = objective
+        self.judgments = judgments
+        self.gain = gain
+        self.weight = check.check_training_weights(weights, judgments.queries)
+        self.round = 0
+
+    @abstractmethod
+    def fill(
+        self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
+    ) -> None:
+        """Fill the loss of each query, times its weight, and the derivatives of the sum."""
+
+    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
+        """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
+        check.check_finite_scores(scores, self.judgments.queries, self.needs)
+        losses = np.empty(len(self.weight))
+        self.fill(scores, grad, hess, losses)
+        check.check_gradients(grad, hess, self.objective)
+        self.round += 1
+        return losses
+
+    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
+        self.losses(scores, grad, hess)
+
+
+class BoundObjectiveMixture(SharedRounds):
+    """A mixture of objectives bound to a data set, which count their rounds together."""
+
+    def __init__(self, objective: object, parts: list[tuple[float, BoundObjective]]) -> None:
+        self.objective = objective
+        self.parts = parts
+        self.bounds = [bound for _, bound in parts]
+
+    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
+        for _, bound, out in self._add(grad, hess):
+            bound.gradient(scores, *out)
+
+    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
+        """Loss of each query, if all parts are loss functions; fills `grad` and `hess`."""
+        return np.sum(
+            [
+                weight * cast(BoundLoss, bound).losses(scores, *out)
+                for weight, bound, out in self._add(grad, hess)
+            ],
+            axis=0,
+        )
+
+    def _add(
+        self, grad: np.ndarray, hess: np.ndarray
+    ) -> Iterator[tuple[float, BoundObjective, tuple[np.ndarray, np.ndarray]]]:
+        """Yields each part with its weight and two arrays; adds the filled arrays to the sums."""
+        part_grad, part_hess = np.empty_like(grad), np.empty_like(hess)
+        grad[:], hess[:] = 0, 0
+        for weight, bound in self.parts:
+            yield weight, bound, (part_grad, part_hess)
+            with np.errstate(over="ignore", invalid="ignore"):
+                for total, part in ((grad, part_grad), (hess, part_hess)):
+                    part *= weight  # in place, to save memory
+                    total += part
+        check.check_gradients(grad, hess, self.objective)
