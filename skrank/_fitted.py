@@ -1,4 +1,4 @@
-"""Fitted models: their scores, the highest grade that they know, and fits that fail."""
+"""Fitted models: scores, highest grade of the training labels, and attributes if `fit` fails."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from skrank._typing import Estimator, Table
 
 RESPONSES = ("predict_proba", "decision_function", "predict")
 _INNER = ("best_estimator_", "regressor_", "estimator_")  # fitted models inside fitted models
-_MEMBERS = ("estimators_", "final_estimator_")  # of ensembles
+_MEMBERS = ("estimators_", "final_estimator_")  # fitted models of ensembles
 
 
 def predicted_scores(estimator: Estimator, X: Table, response_method: str = "auto") -> np.ndarray:
-    """Scores to rank by: the expected grade of a classifier, or what a model predicts.
+    """Scores to rank by: the result of `response_method`, or the expected grade of a classifier.
 
-    `response_method` is "auto" or one of RESPONSES; "auto" is the first that the model has.
+    `response_method` is "auto" or a name in RESPONSES; "auto" is the first that the model has.
     """
     if response_method == "auto":
-        for response_method in RESPONSES:  # the last is what all models have
+        for response_method in RESPONSES:  # all models have the last one, predict
             if hasattr(estimator, response_method):
                 break
     values = np.asarray(getattr(estimator, response_method)(X))
@@ -31,13 +31,13 @@ def predicted_scores(estimator: Estimator, X: Table, response_method: str = "aut
     if values.ndim == 0:
         kind = type(values.item()).__name__
         raise TypeError(
-            f"{response_method} of {type(estimator).__name__} gives {kind}, not an array of one "
-            "score per row."
+            f"{response_method} of {type(estimator).__name__} returns {kind}, not an array with "
+            "one score per row."
         )
     if values.ndim == 2 and values.shape[1] > 1:
         raise ValueError(
-            f"{response_method} of {type(estimator).__name__} gives {values.shape[1]} values per "
-            "row, which do not rank them: use a regressor, or a classifier with predict_proba."
+            f"{response_method} of {type(estimator).__name__} returns {values.shape[1]} values per "
+            "row instead of one score: use a regressor, or a classifier with predict_proba."
         )
     return values.reshape(len(values))
 
@@ -47,22 +47,22 @@ def _grades_of_classes(estimator: Estimator) -> np.ndarray:
         return np.asarray(estimator.classes_, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            f"the classes of {type(estimator).__name__} are not numbers, so they have no expected "
-            "grade: train it on grades 0, 1, 2, ..."
+            f"the classes of {type(estimator).__name__} are not numbers, so that there is no "
+            "expected grade: train the classifier on grades 0, 1, 2, ..."
         ) from None
 
 
 def class_names(estimator: Estimator) -> Iterator[tuple[str, str]]:
     """Package and name of the class of an estimator and of its base classes.
 
-    Estimators of a library are recognised by these, so that the library is not imported.
+    skrank recognises estimators of a library by these names, without importing the library.
     """
     for cls in type(estimator).__mro__:
         yield cls.__module__.partition(".")[0], cls.__name__
 
 
 def chain_of(estimator: Estimator) -> list[Estimator]:
-    """A model and the fitted models inside: last step, best estimator, wrapped estimator."""
+    """A model and the models inside it: last step, best estimator or wrapped estimator, in turn."""
     chain = []
     while estimator is not None:
         chain.append(estimator)
@@ -75,9 +75,9 @@ def chain_of(estimator: Estimator) -> list[Estimator]:
 def trained_grade(estimator: Estimator) -> int | None:
     """Highest grade that a model, or a member of an ensemble, was trained on; None if unknown.
 
-    Rankers of skrank have `max_grade_`, classifiers of grades have classes.
+    Read from `max_grade_` of rankers of skrank, or from `classes_` of classifiers.
     """
-    grades = [one.max_grade_ for one in _all_in(estimator) if hasattr(one, "max_grade_")]
+    grades = [one.max_grade_ for one in _nested_models(estimator) if hasattr(one, "max_grade_")]
     if grades:
         return max(grades)
     classes = next((one.classes_ for one in chain_of(estimator) if hasattr(one, "classes_")), None)
@@ -87,20 +87,21 @@ def trained_grade(estimator: Estimator) -> int | None:
         return None
 
 
-def _all_in(estimator: Estimator) -> Iterator[Estimator]:
+def _nested_models(estimator: Estimator) -> Iterator[Estimator]:
     """A model, and all models inside it, members of ensembles included."""
     for model in chain_of(estimator):
         yield model
         for name in _MEMBERS:
             for member in np.ravel(np.array(getattr(model, name, ()), dtype=object)):
-                yield from _all_in(member)
+                yield from _nested_models(member)
 
 
 @contextmanager
 def restored_on_failure(estimator: Estimator) -> Iterator[None]:
-    """Restore the attributes of an estimator if its `fit` raises, so that all are of one fit.
+    """Restore the attributes of an estimator if its `fit` raises an error.
 
-    `fit` must replace attributes, not modify their values.
+    All fitted attributes thus come from the same fit. `fit` must replace attributes, and must not
+    modify their values in place.
     """
     before = dict(vars(estimator))
     try:
@@ -112,9 +113,9 @@ def restored_on_failure(estimator: Estimator) -> Iterator[None]:
 
 
 def warn_of_feature(X: Table, estimator: Estimator, *, stacklevel: int = 3) -> None:
-    """Warn if the column "qid" of X is a feature of a model, or of one inside it.
+    """Warn if the column "qid" of X is a feature of a model, or of a model inside it.
 
-    `stacklevel` is that of the line of the user which calls the scorer, or `fit`.
+    `stacklevel` must point to the line of the user's code that calls the scorer or `fit`.
     """
     if LEVEL not in list(getattr(X, "columns", ())):
         return
@@ -128,7 +129,7 @@ def warn_of_feature(X: Table, estimator: Estimator, *, stacklevel: int = 3) -> N
 
 
 def _features(model: Estimator) -> list[str]:
-    """Names of the features of a model; of a pipeline, those that its last step gets."""
+    """Names of the features of a model, or of the last step of a pipeline."""
     names = getattr(model, "feature_names_in_", None)
     if names is not None and hasattr(model, "steps"):
         try:

@@ -1,4 +1,4 @@
-"""save_onnx: a fitted ranker as one ONNX graph, which needs neither Python nor the booster."""
+"""save_onnx: convert a fitted ranker to one ONNX graph, which runs without Python and booster."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from skrank._fitted import class_names
 from skrank._onnx_trees import catboost_trees, lightgbm_trees, xgboost_trees
 from skrank._typing import Estimator
 from skrank.rankers import GroupedRanker, LinearRanker, RankerMean
-from skrank.rankers._feature_gaps import FARTHEST
 from skrank.rankers._feature_map import FeatureMap
+from skrank.rankers._feature_missing import FARTHEST
 from skrank.rankers._signed_logs import signed_log
 
 if TYPE_CHECKING:
     import onnx
 
 _INPUT, _OUTPUT = "X", "score"
-_OPSETS = {"": 17, "ai.onnx.ml": 3}  # of onnxruntime 1.18 and newer
+_OPSETS = {"": 17, "ai.onnx.ml": 3}  # versions that onnxruntime 1.18 and newer support
 
 
 def save_onnx(ranker: Estimator, path: str | PathLike[str]) -> None:
-    """Save a fitted ranker as one ONNX model, with its start and all its trees.
+    """Save a fitted ranker as one ONNX model, with its `init` and its trees.
 
     The model has one input ``X``, float64 of shape (n_rows, n_features) with the columns in the
-    order of training, and one output ``score``, float64 of shape (n_rows,). Its scores differ from
-    those of `predict` by rounding only: trees are summed in single precision.
+    order of training, and one output ``score``, float64 of shape (n_rows,). The scores differ from
+    `predict` only by rounding: trees are summed in single precision.
 
     Parameters
     ----------
     ranker : GroupedRanker, LinearRanker or RankerMean
-        Fitted. A GroupedRanker around an LGBMRanker, XGBRanker or CatBoostRanker, whose `init` is
-        such a ranker, or none; a RankerMean of such rankers.
+        Fitted. A GroupedRanker must contain an LGBMRanker, XGBRanker or CatBoostRanker; its `init`
+        and the rankers of a RankerMean must be rankers that can be saved, too.
     path : str or path
-        File to write; one that exists is replaced.
+        File to write; an existing file is replaced.
 
     Raises
     ------
     ImportError
         If onnx is not installed.
     TypeError
-        If the ranker, or one inside it, is of another class.
+        If the ranker, or a ranker inside it, has another class.
     ValueError
-        If trees cannot be converted: those with categorical features, of a linear booster, or with
-        linear leaves; or a linear ranker of categories, or of a transformer in `features`.
+        If a ranker cannot be converted: trees with categorical features or linear leaves, a linear
+        booster, or a linear ranker with categories or with a transformer in `features`.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class _Graph:
         return self.node("Cast", name, to=to)
 
     def model(self, scores: str, n_features: int) -> onnx.ModelProto:
-        """The model of all nodes; its output are the scores, which have shape (n_rows, 1) here."""
+        """The model of all nodes; reshapes `scores` from (n_rows, 1) to its output (n_rows,)."""
         helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
         shape = self.constant(np.array([-1], np.int64))
         self.nodes.append(helper.make_node("Reshape", [scores, shape], [_OUTPUT]))
@@ -115,8 +115,8 @@ class _Graph:
         return helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="skrank")
 
 
-# rankers: each function adds the nodes of a ranker and returns the name of its scores, which are
-# float64 of shape (n_rows, 1)
+# Each function below adds nodes to the graph and returns the name of their output. Scores are
+# float64 of shape (n_rows, 1).
 
 
 def _scores(graph: _Graph, ranker: Estimator) -> str:
@@ -143,27 +143,28 @@ def _linear(graph: _Graph, ranker: LinearRanker) -> str:
 
 
 def _features(graph: _Graph, ranker: LinearRanker) -> str:
-    """The features of `feature_map_`: columns or their logs, NaN replaced, indicators of NaN."""
-    found = ranker.feature_map_
-    if found.transformer_ is not None or found.encoders_:
+    """Features of `feature_map_`: columns or their logs with NaN replaced; indicators of NaN."""
+    feature_map = ranker.feature_map_
+    if feature_map.transformer_ is not None or feature_map.encoders_:
         raise ValueError(
             "save_onnx cannot convert a linear ranker of categories, or of a transformer in "
             "features=: encode the columns before the ranker, and save the encoder by skl2onnx."
         )
-    numbers = _without_gaps(graph, _logs(graph, found), found)
-    if not len(found.missing_):
+    numbers = _without_nan(graph, _logs(graph, feature_map), feature_map)
+    if not len(feature_map.missing_):
         return numbers
-    columns = graph.node("Gather", _INPUT, graph.constant(found.missing_), axis=1)
+    columns = graph.node("Gather", _INPUT, graph.constant(feature_map.missing_), axis=1)
     missing = graph.cast(graph.node("IsNaN", columns), np.float64)
     return graph.node("Concat", numbers, missing, axis=1)
 
 
-def _logs(graph: _Graph, found: FeatureMap) -> str:
-    """Columns, some of them as signed logarithms; NaN stays NaN."""
-    logs = np.isfinite(found.scale_)
+def _logs(graph: _Graph, feature_map: FeatureMap) -> str:
+    """Columns, or their signed logarithms where the scale is finite; NaN stays NaN."""
+    logs = np.isfinite(feature_map.scale_)
     if not logs.any():
         return _INPUT
-    center, scale = np.where(logs, found.center_, 0.0), np.where(logs, found.scale_, 1.0)
+    center = np.where(logs, feature_map.center_, 0.0)
+    scale = np.where(logs, feature_map.scale_, 1.0)
     away = graph.node("Sub", _INPUT, graph.constant(center))
     away = graph.node("Div", away, graph.constant(scale))
     size = graph.node("Add", graph.node("Abs", away), graph.constant(np.array(1.0)))
@@ -173,25 +174,25 @@ def _logs(graph: _Graph, found: FeatureMap) -> str:
     return graph.node("Where", graph.constant(logs), signed, _INPUT)
 
 
-def _without_gaps(graph: _Graph, values: str, found: FeatureMap) -> str:
-    """Values with the estimate or the median in place of NaN."""
-    gaps = graph.node("IsNaN", values)
-    if (known := found.estimates_) is None:
-        return graph.node("Where", gaps, graph.constant(found.fill_), values)
-    standard = graph.node("Sub", values, graph.constant(known.mean))
-    standard = graph.node("Div", standard, graph.constant(known.deviation))
-    standard = graph.node("Where", gaps, graph.constant(np.array(0.0)), standard)
-    estimates = graph.node("MatMul", standard, graph.constant(known.weights.T.copy()))
+def _without_nan(graph: _Graph, values: str, feature_map: FeatureMap) -> str:
+    """Values with an estimate from the other features, or the median, in place of NaN."""
+    is_nan = graph.node("IsNaN", values)
+    if (ridge := feature_map.estimates_) is None:
+        return graph.node("Where", is_nan, graph.constant(feature_map.fill_), values)
+    standard = graph.node("Sub", values, graph.constant(ridge.mean))
+    standard = graph.node("Div", standard, graph.constant(ridge.deviation))
+    standard = graph.node("Where", is_nan, graph.constant(np.array(0.0)), standard)
+    estimates = graph.node("MatMul", standard, graph.constant(ridge.weights.T.copy()))
     estimates = graph.node("Min", estimates, graph.constant(np.array(FARTHEST)))
     estimates = graph.node("Max", estimates, graph.constant(np.array(-FARTHEST)))
-    spread = np.where(np.isfinite(known.deviation), known.deviation, 0.0)
+    spread = np.where(np.isfinite(ridge.deviation), ridge.deviation, 0.0)
     estimates = graph.node("Mul", estimates, graph.constant(spread))
-    estimates = graph.node("Add", estimates, graph.constant(known.mean))
-    return graph.node("Where", gaps, estimates, values)
+    estimates = graph.node("Add", estimates, graph.constant(ridge.mean))
+    return graph.node("Where", is_nan, estimates, values)
 
 
 def _grouped(graph: _Graph, ranker: GroupedRanker) -> str:
-    """The sum of the start and of the rounds that predictions use."""
+    """The sum of the scores of `init` and of the rounds that predictions use."""
     parts = []
     if ranker.init_factor_:
         parts.append(_times(graph, _scores(graph, ranker.init_), ranker.init_factor_))
@@ -200,11 +201,12 @@ def _grouped(graph: _Graph, ranker: GroupedRanker) -> str:
     return _sum(graph, parts)
 
 
+# Converter of the trees, and the dtype of features when the booster compares them with thresholds.
 _TREES: dict[tuple[str, str], tuple[Callable[..., Any], type]] = {
     ("lightgbm", "LGBMRanker"): (lightgbm_trees, np.float64),
     ("xgboost", "XGBRanker"): (xgboost_trees, np.float32),
     ("catboost", "CatBoostRanker"): (catboost_trees, np.float32),
-}  # and the type to which the booster converts features before it compares them
+}
 
 
 def _trees(graph: _Graph, estimator: Estimator, n_rounds: int | None) -> str:
@@ -216,7 +218,7 @@ def _trees(graph: _Graph, estimator: Estimator, n_rounds: int | None) -> str:
         )
     convert, dtype = found
     attributes = convert(estimator, n_rounds)
-    if attributes is None:  # no round
+    if attributes is None:  # no tree: all scores are 0
         zeros = graph.constant(np.zeros((estimator.n_features_in_, 1)))
         return graph.node("MatMul", _INPUT, zeros)
     X = _INPUT if dtype is np.float64 else graph.cast(_INPUT, dtype)

@@ -1,9 +1,8 @@
 """Trees of boosters as attributes of ONNX's TreeEnsembleRegressor.
 
-Converters exist for the boosters, but those of onnxmltools choose by the objective: that for
-XGBoost makes a classifier of the booster of an XGBRanker, and that for LightGBM does not know
-models whose objective is a function. Here the trees are read as the boosters store them, and
-thresholds keep their precision.
+onnxmltools is not used, since its converters depend on the objective of the booster: they convert
+an XGBRanker to a classifier, and raise an error for LightGBM with a callable objective. This module
+reads the trees from the models of the boosters, and keeps the precision of thresholds.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ import numpy as np
 
 from skrank._typing import Estimator, Options
 
-Node = dict[str, Any]
+Node = dict[str, Any]  # of `dump_model` of LightGBM
 
 
 class _Nodes:
-    """Nodes of trees, in the lists that TreeEnsembleRegressor takes."""
+    """Nodes of trees, as lists with an entry per node for TreeEnsembleRegressor."""
 
     def __init__(self) -> None:
         self.columns: dict[str, list[Any]] = {
@@ -32,13 +31,13 @@ class _Nodes:
                 "falsenodeids", "missing_value_tracks_true",
             )
         }  # fmt: skip
-        self.leaves: list[tuple[int, int, float]] = []
+        self.leaves: list[tuple[int, int, float]] = []  # tree, node, value
 
     def split(
         self, tree: int, node: int, mode: str, feature: int, threshold: float,
         children: tuple[int, int], missing_is_true: bool,
     ) -> None:  # fmt: skip
-        """Add an inner node; the first of the children follows where the comparison is true."""
+        """Add an inner node; `children` are the nodes if the comparison is true, and if false."""
         row = (tree, node, mode, feature, threshold, *children, int(missing_is_true))
         for column, value in zip(self.columns.values(), row, strict=True):
             column.append(value)
@@ -49,7 +48,7 @@ class _Nodes:
         self.leaves.append((tree, node, value))
 
     def attributes(self, dtype: type, base: float = 0.0) -> Options | None:
-        """Attributes of the node, with numbers of a type; None if there is no tree."""
+        """Attributes of TreeEnsembleRegressor with numbers of a dtype; None if there is no tree."""
         from onnx import numpy_helper
 
         if not self.leaves:
@@ -81,10 +80,10 @@ def lightgbm_trees(estimator: Estimator, n_rounds: int | None) -> Options | None
 
 
 def _add_lightgbm_tree(nodes: _Nodes, tree: int, root: Node) -> None:
-    """Add a tree; children are numbered in the order of the walk."""
-    waiting, n_nodes = [(0, root)], 1
-    while waiting:
-        number, node = waiting.pop()
+    """Add a tree; nodes are numbered from 0, the root, when their parent is added."""
+    stack, n_nodes = [(0, root)], 1
+    while stack:
+        number, node = stack.pop()
         if "split_feature" not in node:
             if "leaf_coeff" in node:
                 raise _refused("linear_tree=True of LightGBM", "train with constant leaves")
@@ -97,12 +96,12 @@ def _add_lightgbm_tree(nodes: _Nodes, tree: int, root: Node) -> None:
             raise _refused("zero_as_missing=True of LightGBM", "train with NaN for missing values")
         children = (n_nodes, n_nodes + 1)
         n_nodes += 2
-        # where no value was missing in training, LightGBM takes NaN for 0
+        # LightGBM replaces NaN by 0 if the feature had no NaN in training
         missing_is_true = node["default_left"] if missing == "NaN" else threshold >= 0
         nodes.split(
             tree, number, "BRANCH_LEQ", node["split_feature"], threshold, children, missing_is_true
         )
-        waiting += zip(children, (node["left_child"], node["right_child"]), strict=True)
+        stack += zip(children, (node["left_child"], node["right_child"]), strict=True)
 
 
 def xgboost_trees(estimator: Estimator, n_rounds: int | None) -> Options | None:
@@ -123,7 +122,7 @@ def xgboost_trees(estimator: Estimator, n_rounds: int | None) -> Options | None:
         for node, (left, right) in enumerate(
             zip(tree["left_children"], tree["right_children"], strict=True)
         ):
-            value = tree["split_conditions"][node]  # of a leaf, its weight
+            value = tree["split_conditions"][node]  # threshold, or the value of a leaf
             if left < 0:
                 nodes.leaf(number, node, value)
             else:
@@ -134,7 +133,7 @@ def xgboost_trees(estimator: Estimator, n_rounds: int | None) -> Options | None:
 
 
 def catboost_trees(estimator: Estimator, n_rounds: int | None) -> Options | None:
-    """Trees of CatBoost, which compares in single precision, by its own export."""
+    """Trees of CatBoost, which compares in single precision, from CatBoost's ONNX export."""
     import onnx
 
     if estimator.get_cat_feature_indices():
@@ -145,9 +144,9 @@ def catboost_trees(estimator: Estimator, n_rounds: int | None) -> Options | None
         path = Path(folder, "trees.onnx")
         estimator.save_model(str(path), format="onnx")
         (node,) = onnx.load(path).graph.node
-    found = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
-    del found["n_targets"]
-    return found
+    attributes = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
+    del attributes["n_targets"]  # the caller adds this attribute
+    return attributes
 
 
 def _refused(what: str, remedy: str) -> ValueError:

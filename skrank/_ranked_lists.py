@@ -1,4 +1,4 @@
-"""Ranked lists: a table of the documents of each query in the order of their scores."""
+"""rank: a table of the documents of each query in the order of their scores."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def rank(
     k : int, optional
         Largest number of documents per query. Default: all.
     ties : {"stable", "average", "best", "worst"}, default="stable"
-        Rank of documents with equal scores: that of the order of their rows ("stable"), the mean
-        of their ranks, the first of them, or the last. Tied documents are listed in the order of
-        their rows, of which `k` cuts the last.
+        Rank of documents with equal scores: ranks in row order ("stable"), or for all of them the
+        mean, the first or the last of these ranks. Tied documents are listed in row order, also
+        where `k` lists only some of them.
 
     Returns
     -------
@@ -82,29 +82,31 @@ def rank(
     documents = np.arange(len(given))
     if ids is not None:
         documents = check.as_ids("ids", ids, len(given), "document")
-        _check_once(queries, documents)
+        _check_distinct(queries, documents)
 
+    # output: rows by falling score, 1 where the score equals that of the rank above, and the number
+    # of retrieved documents, of each query
     order, tied = np.empty(len(given), np.int32), np.empty(len(given), np.uint8)
     retrieved = np.empty(len(queries), np.int64)
     rank_scores(queries, ordered, order, tied, retrieved)
     first = np.repeat(queries.indptr[:-1], queries.sizes)
-    place = np.arange(len(given)) - first
-    listed = place < np.repeat(retrieved, queries.sizes)
+    stable_rank = np.arange(1, len(given) + 1) - first
+    listed = stable_rank <= np.repeat(retrieved, queries.sizes)
     rows = (first + order)[listed]
     table = {
         "query": queries.ids[queries.row_query[listed]],
-        "rank": _ranks(place[listed] + 1, tied[listed] == 0, ties),
+        "rank": _ranks(stable_rank[listed], tied[listed] == 0, ties),
         "document": queries.gather(documents)[rows],
         "score": ordered[rows],
     }
     if k is not None:
-        kept = place[listed] < k
+        kept = stable_rank[listed] <= k
         table = {name: column[kept] for name, column in table.items()}
     return pd.DataFrame(table)
 
 
 def _ranks(ranks: np.ndarray, differs: np.ndarray, ties: str) -> np.ndarray:
-    """Ranks of listed documents; `differs` is False where the score is that of the rank above."""
+    """Ranks of listed documents; `differs` is False if the score equals that of the rank above."""
     if ties == "stable":
         return ranks
     tie = np.cumsum(differs) - 1
@@ -116,8 +118,8 @@ def _ranks(ranks: np.ndarray, differs: np.ndarray, ties: str) -> np.ndarray:
     return worst if ties == "worst" else (best + worst) / 2
 
 
-def _check_once(queries: Queries, documents: np.ndarray) -> None:
-    """Refuse a document that occurs twice in a query."""
+def _check_distinct(queries: Queries, documents: np.ndarray) -> None:
+    """Raise if a document occurs twice in a query."""
     import pandas as pd
 
     table = pd.DataFrame({"query": queries.row_query, "document": queries.gather(documents)})
@@ -126,6 +128,6 @@ def _check_once(queries: Queries, documents: np.ndarray) -> None:
         row, query = queries.caller_row(again[0]), int(table["query"].iloc[again[0]])
         raise ValueError(
             f"row {row} of ids repeats document {show(documents[row])} of query "
-            f"{queries.name(query)}: a list has a document once. Keep one of its rows, or leave "
-            "out ids to list rows by their numbers."
+            f"{queries.name(query)}. Keep one row of each document, or leave out ids to list rows "
+            "by their numbers."
         )

@@ -1,4 +1,4 @@
-"""tune: a search for the best booster and its parameters within a time."""
+"""tune: search the best booster and its parameters within a time budget."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import optuna
     import pandas as pd
 
-_ROUNDS = 1000  # at most; early stopping ends training before
-# The first trial of each booster: the trees of the contest in "What should I train?".
+_ROUNDS = 1000  # upper bound; early stopping usually ends training earlier
+# Parameters of the first trial of each booster, from the page "What should I train?" of the docs.
 _FIRST: dict[str, Options] = {
     "lightgbm": {
         "num_leaves": 15, "min_child_samples": 50, "extra_trees": True, "learning_rate": 0.05,
@@ -48,7 +48,7 @@ _FIRST: dict[str, Options] = {
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """What `tune` found.
+    """Result of `tune`.
 
     Attributes
     ----------
@@ -57,8 +57,8 @@ class Tuning:
     params : dict
         Its booster and the parameters that were searched.
     value : float
-        Mean over folds of the metric of these parameters, negated if lower is better. The best of
-        many values is too good: measure `ranker` on other queries.
+        Mean over folds of the metric with these parameters, negated if lower is better. The highest
+        of many values is biased upwards: measure `ranker` on other queries.
     trials : pandas.DataFrame
         A row per trial, best first: number, value (NaN if pruned), folds, seconds, and parameters.
     study : optuna.Study
@@ -90,14 +90,14 @@ def tune(
     progress: bool | None = None,
     random_state: RandomState = None,
 ) -> Tuning:
-    """Search the best booster and its parameters, within a time, and train it on all queries.
+    """Search the best booster and its parameters in limited time, and train it on all queries.
 
-    Every candidate is boosted from a linear ranker: LightGBM and XGBoost on GAP, CatBoost on
-    YetiRank. Optuna draws the booster, and its parameters from `skrank.search_space`; the first
-    trial of each booster has the parameters that "What should I train?" recommends. A candidate
-    is measured on folds of whole queries. In each fold, it stops early on a fifth of the training
-    queries. After each fold, the trial is pruned if its mean is below the median of the trials
-    before.
+    Every candidate starts from the scores of a linear ranker; LightGBM and XGBoost train on GAP,
+    CatBoost on YetiRank. Optuna draws the booster, and its parameters from `skrank.search_space`;
+    the first trial of each booster has the parameters that "What should I train?" recommends. A
+    candidate is measured on folds of whole queries. In each fold, it stops early on a fifth of the
+    training queries. After each fold, the trial is pruned if its mean is below the median of the
+    previous trials.
 
     Parameters
     ----------
@@ -110,23 +110,23 @@ def tune(
         Weight of each row's query, constant inside a query: in training, in early stopping, and in
         the means of the metric over queries.
     metric : str or Metric, default="ndcg@10"
-        What to search for, and to stop on.
+        Metric by which candidates are compared and stop early.
     time_budget : float, default=60
-        Seconds of the search. There is at least one trial; the last trial ends after the fold that
-        is being trained; the final training comes on top.
+        Seconds of the search. There is at least one trial. The last trial ends after the fold that
+        is being trained. The final training is not counted.
     boosters : sequence of {"lightgbm", "xgboost", "catboost"}, optional
-        Default: those that are installed.
+        Default: all installed boosters.
     cv : int, default=3
         Number of folds.
     study : optuna.Study, str or path, optional
-        A study that maximises, whose trials are continued, with its sampler and pruner; or the path
-        of a file in which trials are kept, and found again by another call. Default: a study in
-        memory.
+        A study that maximises; the search adds trials, with the sampler and the pruner of the
+        study. Or the path of a file to which trials are written; another call with this path
+        continues them. Default: a study in memory.
     progress : bool, optional
         Whether to show a progress bar. Default: on terminals, if tqdm is installed.
     random_state : int, RandomState instance or None, default=None
-        Seed of the sampler and of the rankers. The number of trials depends on the machine; their
-        order does not.
+        Seed of the sampler and of the rankers. The number of trials depends on the speed of the
+        machine; the parameters of the n-th trial do not.
 
     Returns
     -------
@@ -138,9 +138,9 @@ def tune(
     ImportError
         If Optuna or the boosters are not installed.
     ValueError
-        If there is no time, or there are too few queries with a relevant document; if groups are
-        missing or disagree; if weights vary inside a query; if the trials of `study` are of other
-        data, folds, boosters or another metric.
+        If `time_budget` is 0, or too few queries have a relevant document; if groups are missing,
+        or differ between two sources; if weights vary inside a query; if the trials of `study` are
+        of other data, folds, boosters or another metric.
 
     See Also
     --------
@@ -203,7 +203,7 @@ def tune(
 
 @dataclass(eq=False)
 class _Search:
-    """The objective of the study: the mean over folds of the metric, for a trial's parameters."""
+    """Objective function of the study: mean over folds of the metric with a trial's parameters."""
 
     X: Table
     y: pd.Series
@@ -216,12 +216,12 @@ class _Search:
 
     @property
     def is_over(self) -> bool:
-        """True when the time is used up."""
+        """True after the time budget."""
         return time.monotonic() >= self.end
 
     @property
     def attributes(self) -> Options:
-        """What trials of one study have in common."""
+        """Values that must be equal in all trials of a study, with a checksum of the data."""
         rows = [np.asarray(self.y, dtype=np.float64), *(test for _, test in self.folds)]
         if self.weights is not None:
             rows.append(self.weights)
@@ -236,14 +236,14 @@ class _Search:
     def ranker(self, params: Options) -> GroupedRanker:
         """The ranker of the parameters of a trial."""
         others = {name: value for name, value in params.items() if name != "booster"}
-        return _rankers(params["booster"], self.metric, self.seed).set_params(**others)
+        return _base_ranker(params["booster"], self.metric, self.seed).set_params(**others)
 
     def __call__(self, trial: optuna.Trial) -> float:
         import optuna
 
         booster = trial.suggest_categorical("booster", self.boosters)
-        start = _rankers(booster, self.metric, self.seed)
-        ranker = start.set_params(refit=False, **search_space(start).suggest(trial))
+        base = _base_ranker(booster, self.metric, self.seed)
+        ranker = base.set_params(refit=False, **search_space(base).suggest(trial))
         values: list[float] = []
         for number, (train, test) in enumerate(self.folds, start=1):
             fitted = clone(ranker).fit(**self._part(train))
@@ -251,19 +251,19 @@ class _Search:
             assert not isinstance(value, dict)  # a scorer of one metric
             values.append(value)
             trial.report(float(np.mean(values)), number)
-            late = self.is_over and _completed(trial.study)
-            if number < len(self.folds) and (late or trial.should_prune()):
+            ends_search = self.is_over and _completed(trial.study)
+            if number < len(self.folds) and (ends_search or trial.should_prune()):
                 raise optuna.TrialPruned
         return float(np.mean(values))
 
 
-def _rankers(booster: str, metric: str | Metric, seed: int) -> GroupedRanker:
-    """The ranker that is searched, with the parameters that are not."""
+def _base_ranker(booster: str, metric: str | Metric, seed: int) -> GroupedRanker:
+    """A ranker with the parameters that are not searched."""
     library = import_module(booster)
     if booster == "lightgbm":
         trees = library.LGBMRanker(
             n_estimators=_ROUNDS, subsample=0.8, subsample_freq=1, random_state=seed, verbosity=-1,
-            feature_pre_filter=False,  # otherwise small folds have no feature left, which is fatal
+            feature_pre_filter=False,  # True would drop all features of a small fold, and fail
         )  # fmt: skip
     elif booster == "xgboost":
         trees = library.XGBRanker(n_estimators=_ROUNDS, random_state=seed)
@@ -282,7 +282,7 @@ def _rankers(booster: str, metric: str | Metric, seed: int) -> GroupedRanker:
 
 
 def _study_of(study: optuna.Study | str | PathLike[str] | None, seed: int) -> optuna.Study:
-    """The given study, the one in a file, or a new one."""
+    """The given study, the study in a file, or a new study."""
     import optuna
 
     if isinstance(study, optuna.Study):
@@ -292,7 +292,7 @@ def _study_of(study: optuna.Study | str | PathLike[str] | None, seed: int) -> op
     storage = None
     if study is not None:
         if not isinstance(study, (str, PathLike)):
-            raise ValueError(f"study={study!r} is no optuna.Study and no path of a file.")
+            raise ValueError(f"study={study!r} is neither an optuna.Study nor a path of a file.")
         from optuna.storages.journal import JournalFileBackend
 
         storage = optuna.storages.JournalStorage(JournalFileBackend(fspath(study)))
@@ -300,13 +300,13 @@ def _study_of(study: optuna.Study | str | PathLike[str] | None, seed: int) -> op
         storage=storage, study_name="skrank.tune", direction="maximize", load_if_exists=True,
         pruner=optuna.pruners.MedianPruner(n_startup_trials=3),
     )  # fmt: skip
-    # another seed after each trial: a study that is continued does not draw the same again
+    # the seed depends on the number of trials, so that a continued study repeats no parameters
     found.sampler = optuna.samplers.TPESampler(seed=seed + len(found.trials))
     return found
 
 
 def _begin(study: optuna.Study, search: _Search) -> None:
-    """Enqueue the first trials of a new study; refuse one whose trials are of other data."""
+    """Enqueue the first trials of a new study; raise if an old study has other attributes."""
     expected = search.attributes
     known = study.user_attrs
     if not study.trials:
@@ -319,8 +319,8 @@ def _begin(study: optuna.Study, search: _Search) -> None:
     for name, value in expected.items():
         if known.get(name) != value:
             raise ValueError(
-                f"the trials of study are of other {name} ({known.get(name)!r}, and now {value!r}),"
-                " so that their values cannot be compared: give another study, or the path of "
+                f"the trials of study are of other {name}: {known.get(name)!r}, not {value!r} as "
+                "in this call. Their values cannot be compared: give another study, or the path of "
                 "another file."
             )
 
@@ -360,7 +360,7 @@ def _boosters(given: Sequence[str] | None) -> list[str]:
         return found
     names = check.several("boosters", given, (str,))
     if not names:
-        raise ValueError(f"boosters={given!r} is empty: name one, or leave it out for all.")
+        raise ValueError(f"boosters={given!r} is empty: name a booster, or leave boosters out.")
     for name in names:
         check.check_choice("boosters", name, tuple(_FIRST))
         if not find_spec(name):
@@ -369,7 +369,7 @@ def _boosters(given: Sequence[str] | None) -> list[str]:
 
 
 def _check_queries(ids: np.ndarray, labels: pd.Series, cv: int) -> None:
-    """Refuse so few queries that a fold could not validate."""
+    """Raise if there are too few queries for each fold to train, to validate and to test on."""
     relevant = len(np.unique(ids[check.as_vector("y", labels) > 0]))
     if relevant < 2 * cv:
         raise ValueError(

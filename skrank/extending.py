@@ -3,7 +3,7 @@
 A metric is a frozen dataclass that derives from `skrank.Metric`. Its method `tables` returns the
 gains of labels and the weights of ranks, as arrays that the compiled loops of a family read:
 
-- `QuadraticTables`: gains at ranks, and pairs of documents (`PairWorth`): DCG, AP, GAP, Q-measure;
+- `QuadraticTables`: sums over documents and pairs of documents (`PairWorth`): DCG, AP, Q-measure;
 - `CascadeTables`: a user who reads down the list until satisfied: ERR, PFound, reciprocal rank;
 - `PreferenceTables`: worse documents above each relevant one: bpref, rpref;
 - `StrictTables`: metrics without a closed form for ties: interpolated and inferred precision;
@@ -11,9 +11,9 @@ gains of labels and the weights of ranks, as arrays that the compiled loops of a
   precision, recall.
 
 `tables` gets a `Scale`: the distinct labels of the data, the highest grade, the length of the
-longest list and the judgments. `line` converts sums into values, such as counts into shares: it
-gets `Lists`, the numbers of documents of each query, and returns a `Line`. `Smooth` declares that
-`skrank.SoftRank` can train on the metric.
+longest list and the judgments. `line` gets `Lists`, the numbers of documents of each query, and
+returns a `Line`, which maps the sum of a query to its value, (slope * sum + shift) / divisor.
+`Smooth` declares that `skrank.SoftRank` can train on the metric.
 
 An objective derives from `skrank.Objective`. Its method `bind` takes `Judgments` and returns a
 `BoundObjective`, or a `BoundLoss` if its gradient is the gradient of a function.

@@ -18,32 +18,33 @@ from skrank._engine.queries import Queries
 from skrank._fitted import restored_on_failure
 from skrank._typing import Table
 
-_BLOCK = 2**17  # values of a block: its arrays, of 1 MB each, stay in the cache
+_BLOCK = 2**17  # values per block: an array of float64 takes 1 MB and stays in the CPU cache
 
 
 def _rank(values: np.ndarray) -> np.ndarray:
-    """Mean rank of each value among those of its query, from the lowest, as a share of them."""
-    order = np.argsort(values, axis=-1)
+    """Mean rank of each value in its query (lowest: 1), divided by the number of known values."""
+    order = np.argsort(values, axis=-1)  # NaN comes last
     ascending = np.take_along_axis(values, order, axis=-1)
     differs = ascending[..., 1:] != ascending[..., :-1]
     size, edge = values.shape[-1], np.ones((*values.shape[:-1], 1), bool)
-    place = np.arange(size, dtype=np.float64)
-    first = np.where(np.concatenate([edge, differs], axis=-1), place, 0)
-    last = np.where(np.concatenate([differs, edge], axis=-1), place, size)
+    index = np.arange(size, dtype=np.float64)
+    # index of the first and of the last value of each run of equal values
+    first = np.where(np.concatenate([edge, differs], axis=-1), index, 0)
+    last = np.where(np.concatenate([differs, edge], axis=-1), index, size)
     np.maximum.accumulate(first, axis=-1, out=first)
-    backwards = last[..., ::-1]
-    np.minimum.accumulate(backwards, axis=-1, out=backwards)
+    reversed_last = last[..., ::-1]
+    np.minimum.accumulate(reversed_last, axis=-1, out=reversed_last)
     first += last
     ranks = np.empty_like(values)
-    np.put_along_axis(ranks, order, first / 2 + 1, axis=-1)  # NaN has the last ranks
+    np.put_along_axis(ranks, order, first / 2 + 1, axis=-1)
     missing = np.isnan(values)
     ranks[missing] = np.nan
     return ranks / np.maximum(size - missing.sum(axis=-1, keepdims=True), 1)
 
 
 def _zscore(values: np.ndarray) -> np.ndarray:
-    """Value less the mean of its query, in standard deviations; 0 if all values are equal."""
-    shares = _share(values)  # whose squares are finite
+    """Value minus the mean of its query, in standard deviations; 0 if all values are equal."""
+    shares = _share(values)  # at most 1, so that squares do not overflow
     missing = np.isnan(shares)
     counts = np.maximum(shares.shape[-1] - missing.sum(axis=-1, keepdims=True), 1)
     means = np.where(missing, 0, shares).sum(axis=-1, keepdims=True) / counts
@@ -51,22 +52,22 @@ def _zscore(values: np.ndarray) -> np.ndarray:
     squares = np.where(missing, 0, rest * rest).sum(axis=-1, keepdims=True)
     deviations = np.sqrt(squares / counts)
     highest, lowest = (one.reduce(shares, axis=-1, keepdims=True) for one in (np.fmax, np.fmin))
-    rest[(highest == lowest) & ~missing] = 0  # the mean may be rounded
+    rest[(highest == lowest) & ~missing] = 0  # equal values may differ from a rounded mean
     return rest / np.where(deviations > 0, deviations, 1)
 
 
 def _share(values: np.ndarray) -> np.ndarray:
-    """Value divided by the largest absolute value of its query; 0 if that is 0."""
+    """Value divided by the largest absolute value of its query; 0 if all values are 0."""
     largest = np.fmax.reduce(np.abs(values), axis=-1, keepdims=True)
     return values / np.where(largest > 0, largest, 1)
 
 
 def _difference(values: np.ndarray) -> np.ndarray:
-    """Value less the highest of its query."""
+    """Value minus the highest value of its query."""
     return values - np.fmax.reduce(values, axis=-1, keepdims=True)
 
 
-# of values in the shape (queries, features, documents); NaN stays NaN and counts for no other value
+# functions of arrays of shape (n_queries, n_features, n_documents); NaN stays NaN and is ignored
 KINDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "rank": _rank,
     "zscore": _zscore,
@@ -76,25 +77,25 @@ KINDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Add values of each feature relative to the documents of its query.
+    """Add ranks or standardised values of each feature inside its query.
 
-    A ranker compares documents of one query. A BM25 score of 12 is high for one query and low for
-    another; that it is the highest of its query means the same everywhere.
+    A BM25 score of 12 may be high in one query and low in another. The highest score of a query has
+    the rank 1 in every query.
 
     Parameters
     ----------
     kinds : str or sequence of str, default="rank"
-        What to add of each feature:
+        What to add for each feature:
 
         - "rank": mean rank of the value, counted from the lowest, divided by the number of values,
           so that a single highest value has 1;
-        - "zscore": the value less the mean, divided by the standard deviation, 0 if all values are
+        - "zscore": the value minus the mean, divided by the standard deviation, 0 if all values are
           equal;
-        - "share": the value divided by the largest absolute value, 0 if all values are 0. It keeps
-          sparse `X` sparse;
-        - "difference": the value less the highest value, at most 0.
+        - "share": the value divided by the largest absolute value, 0 if all values are 0. Sparse
+          `X` stays sparse;
+        - "difference": the value minus the highest value, at most 0.
     keep_original : bool, default=True
-        Whether the output begins with the features themselves.
+        True: the output begins with the features of `X`.
 
     Attributes
     ----------
@@ -108,16 +109,15 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    NaN stays NaN, and does not count among the values of its query. Infinite values are refused.
+    NaN stays NaN, and is ignored in the values of other documents. Infinite values are an error.
 
     The query of each row comes from `groups`, from the index level "qid" of `X`, or from a column
-    "qid" of `X`, which is then no feature, and not in the output. While fitting in a pipeline, the
-    index level "qid" of `y` serves, too; as there is no `y` in `predict`, `X` needs the queries
-    there. `set_output(transform="pandas")` keeps the index of `X` for the steps behind.
+    "qid" of `X`, which is then neither a feature nor in the output. `fit` of a pipeline can also
+    read the index level "qid" of `y`; `predict` has no `y`, so that `X` must have the queries.
+    `set_output(transform="pandas")` keeps the index of `X` for the next steps of a pipeline.
 
-    All documents of a query must be in one call: what is added depends on which documents compete.
-    Of a Dask frame with whole queries in its partitions, take
-    ``frame.map_partitions(features.transform)``, after `fit` on some of its rows.
+    All documents of a query must be in one call. For a Dask frame with whole queries in its
+    partitions, call `fit` on some rows, and then ``frame.map_partitions(features.transform)``.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def fit(
         self, X: Table, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> QueryFeatures:
-        """Remember the number and the names of the features: nothing else is learned.
+        """Store the number and the names of the features; nothing else is learned.
 
         Parameters
         ----------
@@ -159,8 +159,8 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is wrong, a feature is infinite, or `X` is sparse and `kinds` has others
-            than "share".
+            If a parameter is wrong, a feature is infinite, or `X` is sparse and `kinds` is not
+            "share".
         """
         self._checked_kinds()
         with restored_on_failure(self):
@@ -170,7 +170,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(
         self, X: Table, groups: ArrayLike | None = None
     ) -> np.ndarray | sparse.csr_matrix:
-        """Add to the features what they are inside their queries.
+        """Add the values of `kinds` to the features.
 
         Parameters
         ----------
@@ -187,8 +187,8 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If groups are missing, of the wrong length, or disagree; if a feature is infinite; if
-            `X` is sparse and `kinds` has others than "share".
+            If groups are missing, have the wrong length, or differ between two sources; if a
+            feature is infinite; if `X` is sparse and `kinds` is not "share".
         """
         check_is_fitted(self)
         kinds = self._checked_kinds()
@@ -201,18 +201,18 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if sparse.issparse(values):
             shares = _sparse_shares(values, queries)
             return sparse.hstack([values, shares], format="csr") if self.keep_original else shares
-        kept = bool(self.keep_original)
+        n_copied = int(self.keep_original)  # blocks of columns before those of `kinds`
         width = values.shape[1]
-        found = np.empty((len(values), width * (kept + len(kinds))), values.dtype)
-        if kept:
+        found = np.empty((len(values), width * (n_copied + len(kinds))), values.dtype)
+        if n_copied:
             found[:, :width] = values
         for rows, columns in _blocks(queries, width):
             block = values[rows, columns].transpose(0, 2, 1).astype(np.float64, order="C")
-            for number, kind in enumerate(kinds, start=kept):
+            for number, kind in enumerate(kinds, start=n_copied):
                 first = number * width
                 with np.errstate(over="ignore"):
                     result = KINDS[kind](block).transpose(0, 2, 1).astype(values.dtype)
-                # no difference of finite values is infinite
+                # a difference that overflows to -inf becomes the lowest finite number
                 np.maximum(result, np.finfo(values.dtype).min, out=result)
                 found[rows, first + columns.start : first + columns.stop] = result
         return found
@@ -235,7 +235,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray or CSR matrix of shape (n_rows, n_features_out)
-            As of `transform`.
+            The result of `transform`.
         """
         return self.fit(X).transform(X, groups=resolve_groups(groups, y))
 
@@ -245,7 +245,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : array-like of str, optional
-            Names of the features of `X`, if it had none in `fit`. Default: x0, x1, ...
+            Names of the features of `X`, if `X` had no names in `fit`. Default: x0, x1, ...
 
         Returns
         -------
@@ -268,7 +268,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         for kind in kinds:
             check.check_choice("each of kinds", kind, tuple(KINDS))
         if not kinds or len(set(kinds)) < len(kinds):
-            raise ValueError(f"kinds={self.kinds!r} must name at least one kind, and none twice.")
+            raise ValueError(f"kinds={self.kinds!r} must name at least one kind, no kind twice.")
         check.check_flag("keep_original", self.keep_original)
         return kinds
 
@@ -282,14 +282,14 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
         if sparse.issparse(X) and not self._keeps_sparse:
             raise ValueError(
-                f"X is sparse, and with kinds={self.kinds!r} most of the output is not 0: take "
-                'QueryFeatures("share"), which keeps 0, or pass X.toarray().'
+                f"X is sparse, and with kinds={self.kinds!r} most of the output is not 0: use "
+                'QueryFeatures("share"), which maps 0 to 0, or pass X.toarray().'
             )
         names = [name for name in getattr(X, "columns", ()) if name != LEVEL]
         table: Any = X if LEVEL not in getattr(X, "columns", ()) else X[names]
         if hasattr(X, "columns") and not names:
-            raise ValueError("X has no column besides the queries: give it 1 feature at least.")
-        remedy = "Encode the column, or choose the others with ColumnTransformer."
+            raise ValueError("X has no column besides the queries: it needs at least 1 feature.")
+        remedy = "Encode the column, or choose the other columns with ColumnTransformer."
         values = check.feature_numbers(table, remedy, who=self)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return values
@@ -300,16 +300,16 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def _blocks(queries: Queries, width: int) -> Iterator[tuple[np.ndarray, slice]]:
-    """Rows of queries of one size, as (queries, documents), and columns, until all were there."""
+    """Row numbers of shape (n_queries, n_documents) of queries of equal size, and columns."""
     sizes = queries.sizes
     by_size = np.argsort(sizes, kind="stable")
     edges = np.flatnonzero(np.diff(sizes[by_size])) + 1
-    for alike in np.split(by_size, edges):
-        size = int(sizes[alike[0]])
+    for equal_sized in np.split(by_size, edges):
+        size = int(sizes[equal_sized[0]])
         columns = max(1, min(width, _BLOCK // size))
         step = max(1, _BLOCK // (size * columns))
-        for start in range(0, len(alike), step):
-            first = queries.indptr[alike[start : start + step]]
+        for start in range(0, len(equal_sized), step):
+            first = queries.indptr[equal_sized[start : start + step]]
             rows = first[:, None] + np.arange(size)
             if queries.order is not None:
                 rows = queries.order[rows]
@@ -323,6 +323,7 @@ def _sparse_shares(values: sparse.csr_matrix, queries: Queries) -> sparse.csr_ma
     if shares.nnz == 0:
         return shares
     numbers = queries.scatter(queries.row_query)
+    # each cell is a feature in a query
     cells = np.repeat(numbers, np.diff(values.indptr)) * values.shape[1] + values.indices
     order = np.argsort(cells, kind="stable")
     first = np.append(True, np.diff(cells[order]) != 0)

@@ -1,4 +1,4 @@
-"""Scorers: metrics as scikit-learn calls them, for labels that have the query of each row."""
+"""Scorers of scikit-learn that compute ranking metrics from the query of each row."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def scorer(
     Parameters
     ----------
     *metrics : str or Metric
-        Metrics, or their names, such as ``"gap@10"``. One: the scorer returns a float. Several: a
-        dict of floats, from one prediction and one sort; `refit="gap"` chooses one in a search.
+        Metrics, or their names, such as ``"gap@10"``. With one metric, the scorer returns a float;
+        with several, a dict of floats. ``refit="gap"`` of a search chooses one of the metrics.
     max_grade : int, optional
-        Highest grade of the collection, for metrics that depend on it and do not fix it, such as
-        err. Default: that of all labels of the `skrank.with_groups` that the scored ones come from;
-        else of those that the model was trained on (`max_grade_` of `skrank.GroupedRanker`, also
-        inside ensembles, or the classes of a classifier). All folds thus share one scale. Where
-        neither is known, such a metric raises.
+        Highest grade of the collection, for metrics such as err that depend on it. Default: the
+        highest label that was passed to `skrank.with_groups`, if `y` is a part of its result;
+        otherwise the highest label that the model was trained on (`max_grade_` of
+        `skrank.GroupedRanker`, also inside ensembles, or the highest class of a classifier). All
+        folds thus share one scale. If neither is known, such a metric raises an error.
     response_method : {"auto", "predict", "predict_proba", "decision_function"}
-        Method whose values rank the rows. "auto": `predict_proba` if the model has it, as the
-        expected grade; else `decision_function`; else `predict`.
+        Method that gives the scores; with `predict_proba`, the score is the expected grade. "auto":
+        `predict_proba` if the model has it; else `decision_function`; else `predict`.
 
     Returns
     -------
@@ -73,16 +73,17 @@ def scorer(
     return RankingScorer(metrics, max_grade=max_grade, response_method=response_method)
 
 
-get_scorer = scorer  # by the name that scikit-learn has for it
+get_scorer = scorer  # the name of this function in scikit-learn
 
 
 def get_scorer_names() -> list[str]:
-    """Names that `get_scorer` takes, with or without a cut-off and parameters.
+    """Names of metrics that `get_scorer` accepts; a cut-off and parameters may be added to them.
 
     Returns
     -------
     list of str
-        Sorted, aliases included. A metric that needs a cut-off is listed with rank 10.
+        Sorted, aliases included. A metric that needs a cut-off is listed with "@10", and a metric
+        for which lower is better with the prefix "neg_".
 
     Examples
     --------
@@ -90,11 +91,11 @@ def get_scorer_names() -> list[str]:
     >>> "gap" in get_scorer_names()
     True
     """
-    return sorted(_complete(name) for cls in registered().values() for name in cls.names)
+    return sorted(_scorer_name(name) for cls in registered().values() for name in cls.names)
 
 
-def _complete(name: str) -> str:
-    """A name, with a cut-off where the metric needs one."""
+def _scorer_name(name: str) -> str:
+    """The name of a metric with the cut-off and the prefix that its scorer needs."""
     try:
         better = metric(name).greater_is_better
     except ValueError:
@@ -104,14 +105,12 @@ def _complete(name: str) -> str:
 
 
 class RankingScorer:
-    """One or more metrics as a scorer; `skrank.scorer` makes it.
+    """Scorer of one or more metrics; `skrank.scorer` makes it.
 
     The groups come from the first source that has them: `groups=` (passed by scikit-learn when
-    metadata routing is enabled), the index level "qid" of `y` (see `skrank.with_groups`), that of
-    `X`, the column "qid" of `X`. Without any, the scorer raises.
-
-    Scores are such that higher is better: a metric for which lower is better is negated and, in a
-    dict, has the prefix ``neg_``.
+    metadata routing is enabled), the index level "qid" of `y` (see `skrank.with_groups`), the index
+    level "qid" of `X`, the column "qid" of `X`. Higher scores are better: a metric for which lower
+    is better is negated and, in a dict, has the prefix ``neg_``.
 
     Parameters
     ----------
@@ -121,9 +120,9 @@ class RankingScorer:
 
     Notes
     -----
-    The scorer measures the rows that it gets. Where rows of one query are in the training and in
-    the test part, as with `KFold`, it measures shortened lists of queries that the model knows, and
-    warns (see `skrank.CutQueryWarning`). `skrank.QueryKFold` keeps queries whole.
+    The scorer ranks only the rows that it gets. A splitter such as `KFold` puts rows of one query
+    into the training and the test part; the scorer then measures shortened lists of training
+    queries, and warns (see `skrank.CutQueryWarning`). `skrank.QueryKFold` keeps queries whole.
     """
 
     def __init__(
@@ -134,13 +133,13 @@ class RankingScorer:
         response_method: str = "auto",
     ) -> None:
         given = check.several("metrics", metrics, (str, Metric))
-        self.metrics = tuple(unique_metrics(list(map(_positive, given))).values())
+        self.metrics = tuple(unique_metrics(list(map(_without_prefix, given))).values())
         self.max_grade = check.check_max_grade(max_grade)
         self.response_method = check.check_choice(
             "response_method", response_method, ("auto", *RESPONSES)
         )
-        self._bound: np.ndarray | None = None
-        self._requests: dict[str, object] = {"groups": True, "sample_weight": None}
+        self._bound_groups: np.ndarray | None = None  # see `bind`
+        self._requests: dict[str, object] = {"groups": True, "sample_weight": None}  # of metadata
 
     def __call__(
         self,
@@ -172,20 +171,20 @@ class RankingScorer:
         Raises
         ------
         ValueError
-            If groups are missing, of the wrong length, or disagree; if a metric depends on the
-            highest grade of the collection, and that is not known.
+            If groups are missing, have the wrong length, or differ between two sources; if a metric
+            depends on the highest grade of the collection, and this grade is not known.
 
         Warns
         -----
         CutQueryWarning
             If a query has fewer rows than in the call of `skrank.with_groups`.
         """
-        if groups is None and self._bound is not None:
-            groups, n_rows = self._bound, np.shape(y)[0]
+        if groups is None and self._bound_groups is not None:
+            groups, n_rows = self._bound_groups, np.shape(y)[0]
             if len(groups) != n_rows:
                 raise ValueError(
-                    f"this scorer is bound to {len(groups)} rows and was given {n_rows}: a bound "
-                    "scorer serves one data set. Use y = skrank.with_groups(relevance, qid)."
+                    f"this scorer is bound to the groups of {len(groups)} rows, and y has {n_rows} "
+                    "rows. To score other rows, use y = skrank.with_groups(relevance, qid)."
                 )
         queries = Queries.from_groups(require_groups(groups, y, X, who="the scorer"))
         judgments = Judgments(check.without_index(y), queries, collection=collection_of(y))
@@ -199,16 +198,17 @@ class RankingScorer:
             if self.max_grade is not None:
                 plan = one.bind(judgments, max_grade=self.max_grade)
             else:
+                # `bind_part` raises an error if the metric needs the highest grade and gets None
                 known = one.needs_scale and (judgments.collection_grade or trained_grade(estimator))
                 plan = one.bind_part(judgments, max_grade=known or None)
             means[one] = plan.mean(ranking, plan.values(ranking), weights)
         return as_scores(means)
 
     def bind(self, groups: ArrayLike | None) -> RankingScorer:
-        """The same scorer with the groups of one data set.
+        """A copy of the scorer that stores the groups of one data set.
 
-        For tools that do not pass groups, such as `permutation_importance` on arrays. All rows must
-        be scored, in this order.
+        For tools that do not pass groups, such as `permutation_importance` on arrays. Each call of
+        the copy must score all rows of the data set, in the order of `groups`.
 
         Parameters
         ----------
@@ -219,14 +219,14 @@ class RankingScorer:
         RankingScorer
         """
         other = copy.copy(self)
-        other._bound = require_groups(groups, who="bind")
+        other._bound_groups = require_groups(groups, who="bind")
         return other
 
     def to_sklearn(self) -> Callable[..., object]:
         """A scorer of scikit-learn's own type, from `sklearn.metrics.make_scorer`.
 
-        For tools that require that type. It ranks by `predict`, takes groups that are routed or on
-        the index of `y`, and gets no model: give `max_grade` where a metric depends on it.
+        For tools that require that type. The scorer ranks by `predict`, with groups from metadata
+        routing or the index of `y`. A metric such as err needs `max_grade`, as no model is known.
 
         Returns
         -------
@@ -240,16 +240,16 @@ class RankingScorer:
         import sklearn
         from sklearn.metrics import make_scorer
 
-        if len(self.metrics) > 1 or self._bound is not None:
+        if len(self.metrics) > 1 or self._bound_groups is not None:
             raise ValueError("to_sklearn takes a scorer of one metric, without bound groups.")
         if self.response_method not in ("auto", "predict"):
-            raise ValueError("scikit-learn's scorers know no grades of classes: use predict.")
+            raise ValueError("scikit-learn's scorers do not compute expected grades: use predict.")
         function = _ScoreFunction(self.metrics[0], self.max_grade)
         made = make_scorer(function, greater_is_better=self.metrics[0].greater_is_better)
         with sklearn.config_context(enable_metadata_routing=True):
             return made.set_score_request(**self._requests)
 
-    # what scikit-learn asks for -------------------------------------------------------------------
+    # methods that scikit-learn calls --------------------------------------------------------------
 
     def set_score_request(self, **requests: bool | str | None) -> RankingScorer:
         """Choose the metadata that scikit-learn passes where metadata routing is enabled.
@@ -257,8 +257,8 @@ class RankingScorer:
         Parameters
         ----------
         **requests : bool, None or str
-            For `groups` and `sample_weight`: True to ask for it (as `groups` does by default),
-            False to refuse, None to raise if it is passed, a str to ask for it by another name.
+            For `groups` (default: True) and `sample_weight` (default: None). True: passed. False:
+            not passed. None: an error if the user passes it. A str: passed from this name.
 
         Returns
         -------
@@ -278,7 +278,7 @@ class RankingScorer:
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """The metadata that the scorer asks for.
+        """The metadata that the scorer requests.
 
         Returns
         -------
@@ -297,13 +297,13 @@ class RankingScorer:
             raise AttributeError(
                 f"a scorer of skrank has no {name}. Tools that read it, such as "
                 "TunedThresholdClassifierCV, need a scorer of scikit-learn's own type: "
-                "skrank.scorer(...).to_sklearn(). (A threshold changes no ranking: measure the "
-                "classifier itself.)"
+                "skrank.scorer(...).to_sklearn(). A decision threshold does not change a ranking: "
+                "score the classifier itself."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _accept_sample_weight(self) -> bool:
-        """True: searches without metadata routing then pass `sample_weight`."""
+        """Return True, so that searches without metadata routing pass `sample_weight`."""
         return True
 
     def __sklearn_clone__(self) -> RankingScorer:
@@ -316,7 +316,7 @@ class RankingScorer:
             parts.append(f"max_grade={self.max_grade}")
         if self.response_method != "auto":
             parts.append(f"response_method={self.response_method!r}")
-        bound = "" if self._bound is None else f".bind(<{len(self._bound)} rows>)"
+        bound = "" if self._bound_groups is None else f".bind(<{len(self._bound_groups)} rows>)"
         return f"scorer({', '.join(parts)}){bound}"
 
 
@@ -346,20 +346,20 @@ class _ScoreFunction:
         return plan.mean(ranking, plan.values(ranking), weights)
 
 
-def _positive(item: str | Metric) -> str | Metric:
-    """A metric, or its name without the prefix of negated metrics."""
+def _without_prefix(item: str | Metric) -> str | Metric:
+    """A metric, or its name without the prefix "neg_"."""
     if not isinstance(item, str) or not item.startswith(_NEGATED):
         return item
     one = metric(item.removeprefix(_NEGATED))
     if one.greater_is_better:
         raise ValueError(
-            f"{item!r} is not a scorer: {one} is better when it is higher, write '{one}'."
+            f"{item!r} is not a scorer: higher values of {one} are better. Write '{one}'."
         )
     return one
 
 
 def as_scores(means: Mapping[Metric, float]) -> float | dict[str, float]:
-    """Scores from means of metrics: higher is better. Several are a dict."""
+    """Scores from means of metrics, negated if lower is better; a dict if there are several."""
     scores: dict[str, float] = {}
     for one, mean in means.items():
         name = str(one)

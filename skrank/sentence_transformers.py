@@ -27,7 +27,7 @@ from skrank.torch import RankingLoss
 
 
 class CrossEncoderLoss(nn.Module):
-    """Any objective of skrank as a loss of ``CrossEncoderTrainer``, on lists per query.
+    """Loss for ``CrossEncoderTrainer`` from any objective of skrank, on one list per query.
 
     The training data has a column of queries, a column of lists of documents, and a column of lists
     of labels, as for the ``LambdaLoss`` of sentence-transformers.
@@ -82,28 +82,28 @@ class CrossEncoderLoss(nn.Module):
         """
         if isinstance(labels, torch.Tensor) or len(inputs) != 2:
             raise ValueError(
-                "a row of the data is a query, a list of documents and a list of their labels."
+                "the data must have 3 columns: queries, lists of documents and lists of labels."
             )
         queries, documents = inputs
         sizes = _checked_sizes(documents, labels)
-        pairs = [(query, one) for query, of in zip(queries, documents, strict=True) for one in of]
+        pairs = _pairs(queries, documents)
         tokens = self.model.preprocess(pairs, prompt=prompt, task=task)
         device = self.model.device
         on_device = {
-            name: one.to(device) if isinstance(one, torch.Tensor) else one
-            for name, one in tokens.items()
+            name: value.to(device) if isinstance(value, torch.Tensor) else value
+            for name, value in tokens.items()
         }
         scores = self.model(on_device)["scores"].view(-1)
         offsets = torch.tensor([0, *accumulate(sizes)])
         return self.ranking_loss(scores, torch.cat(list(labels)).to(scores), offsets)
 
     def get_config_dict(self) -> dict[str, str]:
-        """Parameters that the card of the model shows."""
+        """Parameters for the model card."""
         return {"objective": str(self.ranking_loss.objective)}
 
 
 class CrossEncoderEvaluator(BaseEvaluator):
-    """Metrics of skrank as ``evaluator`` of ``CrossEncoderTrainer``.
+    """The argument ``evaluator`` of ``CrossEncoderTrainer``, with metrics of skrank.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
     labels : sequence of sequences of numbers
         The labels of these documents, at least 0; NaN = not judged.
     metrics : str, Metric or sequence of these
-        The first decides which checkpoint is best.
+        The first metric decides which checkpoint is best.
     name : str
         Prefix of the names of the metrics.
     batch_size : int
@@ -126,8 +126,8 @@ class CrossEncoderEvaluator(BaseEvaluator):
 
     Examples
     --------
-    >>> judged = CrossEncoderEvaluator(["q"], [["d1", "d2"]], [[1, 0]], ["ndcg@10", "gap"])
-    >>> judged.primary_metric
+    >>> evaluator = CrossEncoderEvaluator(["q"], [["d1", "d2"]], [[1, 0]], ["ndcg@10", "gap"])
+    >>> evaluator.primary_metric
     'ndcg@10'
     """
 
@@ -146,13 +146,11 @@ class CrossEncoderEvaluator(BaseEvaluator):
         if not len(queries) == len(documents) == len(labels) > 0:
             raise ValueError(
                 f"there are {len(queries)} queries, {len(documents)} lists of documents and "
-                f"{len(labels)} lists of labels: their numbers must be equal, and not 0."
+                f"{len(labels)} lists of labels: give as many of each, and at least 1."
             )
         sizes = _checked_sizes(documents, labels)
-        self.pairs = [
-            (query, one) for query, of in zip(queries, documents, strict=True) for one in of
-        ]
-        self.labels = np.array([label for of in labels for label in of], dtype=np.float64)
+        self.pairs = _pairs(queries, documents)
+        self.labels = np.array([label for some in labels for label in some], dtype=np.float64)
         self.groups = np.repeat(np.arange(len(queries)), sizes)
         self.metrics = chosen
         self.name = name
@@ -181,15 +179,20 @@ class CrossEncoderEvaluator(BaseEvaluator):
         report = evaluate(
             self.labels, scores, groups=self.groups, metrics=list(self.metrics.values())
         )
-        values = {str(one): float(value) for one, value in report.mean.items()}
-        found: dict[str, float] = self.prefix_name_to_metrics(values, self.name)
-        self.store_metrics_in_model_card_data(model, found, epoch, steps)
-        return found
+        means = {str(metric): float(mean) for metric, mean in report.mean.items()}
+        values: dict[str, float] = self.prefix_name_to_metrics(means, self.name)
+        self.store_metrics_in_model_card_data(model, values, epoch, steps)
+        return values
+
+
+def _pairs(queries: Sequence[str], documents: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
+    return [(query, one) for query, some in zip(queries, documents, strict=True) for one in some]
 
 
 def _checked_sizes(documents: Sequence[Sequence[str]], labels: Sequence[Any]) -> list[int]:
     """Number of documents of each query."""
-    for query, (of, given) in enumerate(zip(documents, labels, strict=True)):
-        if len(of) != len(given):
-            raise ValueError(f"query {query} has {len(of)} documents and {len(given)} labels.")
-    return [len(of) for of in documents]
+    sizes = [len(some) for some in documents]
+    for query, (size, given) in enumerate(zip(sizes, labels, strict=True)):
+        if size != len(given):
+            raise ValueError(f"query {query} has {size} documents and {len(given)} labels.")
+    return sizes

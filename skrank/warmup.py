@@ -1,6 +1,6 @@
-"""``python -m skrank.warmup`` compiles all loops in advance, for example in a container image.
+"""``python -m skrank.warmup`` compiles all kernels in advance, for example in a container image.
 
-Otherwise, the first use of each loop compiles it. Compiled code is cached beside the installed
+Otherwise, the first use of each kernel compiles it. Compiled code is cached beside the installed
 files, or in the folder that the environment variable ``NUMBA_CACHE_DIR`` names. Later processes
 load the cached code.
 """
@@ -37,10 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m skrank.warmup", description=main.__doc__)
     parser.add_argument("--quiet", action="store_true", help="print nothing")
     quiet = parser.parse_args(argv).quiet
-    os.environ |= {
-        "SKRANK_QUIET": "1",
-        "SKRANK_COMPILE": "1",
-    }  # no notices
+    # no notices; small data are compiled too, instead of interpreted
+    os.environ |= {"SKRANK_QUIET": "1", "SKRANK_COMPILE": "1"}
     for name, work in steps():
         start = time.perf_counter()
         work()
@@ -50,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def steps() -> Iterator[tuple[str, Callable[[], object]]]:
-    """Parts of skrank to compile, by name."""
+    """Names of parts of skrank, and functions that compile them."""
     yield "metrics", metrics
     yield "objectives", objectives
     yield "run files", run_files

@@ -129,7 +129,7 @@ def test_the_log_of_optuna_is_as_before():
         ({"boosters": "sklearn"}, "is not a choice"),
         ({"boosters": []}, "boosters"),
         ({"metric": "gab"}, "gab"),
-        ({"study": 3}, "no optuna.Study and no path"),
+        ({"study": 3}, "neither an optuna.Study nor a path"),
         ({"study": optuna.create_study()}, "minimises"),
         ({"random_state": "a"}, "is not a seed"),
     ],

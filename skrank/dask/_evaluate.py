@@ -1,4 +1,4 @@
-"""Evaluate collections of Dask, partition by partition, to the report of all of them."""
+"""Evaluate Dask collections partition by partition, with one report of all queries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank._typing import DaskColumn
-from skrank.dask._partitions import aligned_pieces, check_whole
+from skrank.dask._partitions import aligned_partitions, check_unsplit_queries
 from skrank.evaluation._evaluate import DEFAULT_METRICS, MeasuredQueries, Report, measure, report_of
 from skrank.metrics import Metric
 
@@ -36,13 +36,13 @@ def evaluate(
 ) -> Report:
     """Evaluate Dask collections as `skrank.evaluate` evaluates arrays, with identical values.
 
-    Each partition is measured where it lies, and only the values of its queries come back. Labels
-    are read twice: once for the grades of all partitions and to see that queries are whole.
+    Each partition is evaluated on its worker, which returns only the values of queries. Labels are
+    computed twice: a first pass collects the distinct labels, and checks that queries are whole.
 
     Parameters
     ----------
     relevance : dask Array, Series or DataFrame of one column, of shape (n_rows,)
-        Labels, at least 0; NaN = not judged. Sizes of chunks need not be known.
+        Labels, at least 0; NaN = not judged. Chunk sizes may be unknown.
     scores : dask Array, Series or DataFrame of one column, of shape (n_rows,)
         Higher ranks first; -inf = judged but not retrieved.
     groups : dask Array or Series of shape (n_rows,), optional
@@ -50,10 +50,10 @@ def evaluate(
         be neighbours, but must lie in one partition.
     metrics : names or Metrics
     max_grade : int, optional
-        Highest grade of the collection, for metrics that do not fix it. Default: the highest label
+        Highest grade of the collection, for metrics that depend on it. Default: the highest label
         of all partitions.
     sample_weight : dask Array or Series of shape (n_rows,), optional
-        Weight of each row's query, constant inside a query; weighs the means.
+        Weight of each row's query in the means, constant inside a query.
 
     Returns
     -------
@@ -65,8 +65,9 @@ def evaluate(
     ImportError
         If Dask is not installed.
     ValueError
-        If a query lies in two partitions, partitions do not correspond, groups are missing, or a
-        value is not usable; the message names the query, or the partition and its row.
+        If a query lies in two partitions, collections have different partitions, groups are
+        missing, or a label or score is invalid; the message names the query, or the partition and
+        its row.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def evaluate(
     Name: mean, dtype: float64
     """
     chosen, max_grade = unique_metrics(metrics), check.check_max_grade(max_grade)
-    pieces = aligned_pieces(
+    pieces = aligned_partitions(
         {
             "relevance": relevance,
             "scores": scores,
@@ -88,15 +89,15 @@ def evaluate(
             "sample_weight": sample_weight,
         }
     )
-    parts = [DaskPiece(number, *piece) for number, piece in enumerate(pieces)]
-    report = report_of(chosen, measured_pieces(parts, chosen, max_grade))
+    parts = [ScoredPartition(number, *piece) for number, piece in enumerate(pieces)]
+    report = report_of(chosen, measured_partitions(parts, chosen, max_grade))
     if report.n_queries == report.n_rows:
         check.warn_single_rows(Queries.from_sizes(np.ones(report.n_rows, np.int64)))
     return report
 
 
-class DaskPiece(NamedTuple):
-    """One partition of each collection: delayed, and on a worker in memory."""
+class ScoredPartition(NamedTuple):
+    """One partition of each collection: delayed on the client, data on a worker."""
 
     number: int
     relevance: Delayed
@@ -105,7 +106,7 @@ class DaskPiece(NamedTuple):
     weights: Delayed | None
 
     def judged(self) -> Judgments | None:
-        """Labels of its queries; None if there is no row."""
+        """Labels of the queries of the partition; None if it has no rows."""
         if len(self.relevance) == 0:
             return None
         ids = require_groups(self.groups, self.relevance, who="evaluate")
@@ -116,10 +117,10 @@ class DaskPiece(NamedTuple):
         )
 
 
-def measured_pieces(
-    pieces: Sequence[DaskPiece], metrics: Mapping[str, Metric], max_grade: int | None
+def measured_partitions(
+    pieces: Sequence[ScoredPartition], metrics: Mapping[str, Metric], max_grade: int | None
 ) -> list[MeasuredQueries]:
-    """The values of the partitions that are not empty."""
+    """Values of the queries of each partition with rows."""
     labels, filled = _labels(pieces)
     work = partial(_measured, metrics=metrics, labels=labels, max_grade=max_grade)
     found = _computed(work, [pieces[number] for number in filled])
@@ -127,8 +128,8 @@ def measured_pieces(
     return [measured for measured, _ in found]
 
 
-def _computed(work: Callable[..., T], pieces: Sequence[DaskPiece]) -> list[T]:
-    """``work(piece)`` of each piece, by the scheduler of Dask that is at work."""
+def _computed(work: Callable[..., T], pieces: Sequence[ScoredPartition]) -> list[T]:
+    """``work(*piece)`` of each piece, computed by the current Dask scheduler."""
     try:
         import dask
     except ImportError as error:
@@ -137,21 +138,21 @@ def _computed(work: Callable[..., T], pieces: Sequence[DaskPiece]) -> list[T]:
     return list(dask.compute(*(call(*piece) for piece in pieces)))
 
 
-def _labels(pieces: Sequence[DaskPiece]) -> tuple[Judgments, list[int]]:
-    """All labels that there are, each once, and the numbers of the partitions with rows."""
+def _labels(pieces: Sequence[ScoredPartition]) -> tuple[Judgments, list[int]]:
+    """The distinct labels of all partitions, and the numbers of the partitions with rows."""
     labels_only = [one._replace(scores=None, weights=None) for one in pieces]
     summaries = _computed(_summary, labels_only)
-    check_whole([ids for ids, *_ in summaries])
+    check_unsplit_queries([ids for ids, *_ in summaries])
     n_rows = [rows for _, rows, _ in summaries]
     if not any(n_rows):
         raise ValueError("relevance is empty: there is no document to rank.")
-    labels = np.unique(np.concatenate([labels for *_, labels in summaries]))  # one NaN at most
+    labels = np.unique(np.concatenate([labels for *_, labels in summaries]))  # at most one NaN
     return Judgments(labels, Queries.single(len(labels))), np.flatnonzero(n_rows).tolist()
 
 
 def _summary(*piece: Delayed) -> tuple[np.ndarray, int, np.ndarray]:
-    """Queries, number of rows and different labels of a partition."""
-    one = DaskPiece(*piece)
+    """Query ids, number of rows and distinct labels of a partition."""
+    one = ScoredPartition(*piece)
     with check.about(f"partition {one.number}"):
         judgments = one.judged()
     if judgments is None:
@@ -164,8 +165,8 @@ def _summary(*piece: Delayed) -> tuple[np.ndarray, int, np.ndarray]:
 def _measured(
     *piece: Delayed, metrics: Mapping[str, Metric], labels: Judgments, max_grade: int | None
 ) -> tuple[MeasuredQueries, float]:
-    """The values of a partition, and the highest weight of its queries, on its worker."""
-    one = DaskPiece(*piece)
+    """Values of the queries of a partition, and their highest weight; runs on a worker."""
+    one = ScoredPartition(*piece)
     with check.about(f"partition {one.number}"):
         check.check_same_index(
             relevance=one.relevance, scores=one.scores, groups=one.groups, sample_weight=one.weights

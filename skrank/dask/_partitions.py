@@ -1,4 +1,4 @@
-"""Data of whole queries for the boosters' training on Dask."""
+"""Dask collections whose partitions hold whole queries, for training and evaluation."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 
-def aligned_pieces(collections: Mapping[str, DaskTable | None]) -> list[tuple[Delayed | None, ...]]:
-    """The pieces of collections, partition by partition; None of those that are None.
+def aligned_partitions(
+    collections: Mapping[str, DaskTable | None],
+) -> list[tuple[Delayed | None, ...]]:
+    """The i-th partitions of all collections, for each i; None for a collection that is None.
 
     Parameters
     ----------
     collections : dict of str to dask Array, Series or DataFrame, or None
-        By the names that messages have for them. Only groups and weights may be None.
+        By name, for messages. Only "groups" and "sample_weight" may be None.
 
     Raises
     ------
     ValueError
-        If one is not a collection, is cut by columns, or has other partitions than the first.
+        If a value is not a collection or is chunked by columns, or numbers of partitions differ.
     """
     for name, one in collections.items():
         if one is None and name not in ("groups", "sample_weight"):
@@ -46,8 +48,8 @@ def aligned_pieces(collections: Mapping[str, DaskTable | None]) -> list[tuple[De
     if len(set(counts)) > 1:
         *names, last = columns
         raise ValueError(
-            f"{', '.join(names)} and {last} have {counts} partitions: take all from one frame, or "
-            "rechunk them alike."
+            f"{', '.join(names)} and {last} have {counts} partitions: take all collections from "
+            "one frame, or rechunk them to the same numbers of rows."
         )
     absent = [None] * counts[0]
     return list(zip(*(columns.get(name, absent) for name in collections), strict=True))
@@ -63,24 +65,24 @@ def _pieces(name: str, collection: DaskTable, first: str) -> list[Delayed]:
     return pieces.ravel().tolist()
 
 
-def check_whole(ids_of_partitions: Sequence[np.ndarray]) -> None:
-    """Refuse queries that lie in two partitions: no worker would see them whole."""
+def check_unsplit_queries(ids_of_partitions: Sequence[np.ndarray]) -> None:
+    """Raise if a query lies in two partitions, so that no worker has all of its rows."""
     seen: dict[object, int] = {}
     for number, ids in enumerate(ids_of_partitions):
         for one in ids.tolist():
             if one in seen:
                 raise ValueError(
                     f"query {show(one)} lies in partitions {seen[one]} and {number}: keep queries "
-                    'whole, with frame = frame.shuffle("qid").persist() before labels, scores, '
-                    "features and groups are taken from the frame: without persist, each would be "
-                    "shuffled by itself, into an order of its own."
+                    'whole, with frame = frame.shuffle("qid").persist() before you take labels, '
+                    "scores, features and groups from the frame. Without persist, each column is "
+                    "shuffled again, and the orders of rows may differ."
                 )
             seen[one] = number
 
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """Dask collections of the same partitions; each holds its queries whole and contiguous.
+    """Dask collections with the same partitions; a partition has whole, contiguous queries.
 
     Attributes
     ----------
@@ -94,7 +96,7 @@ class Partitions:
     weight : dask Array of shape (n_rows,) or None
         Weight of each row's query: for ``DaskLGBMRanker.fit(sample_weight=)``.
     queries : ndarray of shape (n_queries,)
-        The query ids, in the order of `group` and by the numbers in `qid`.
+        Query ids: ``queries[i]`` is the id of the query with the number i in `qid`.
     """
 
     X: DaskTable
@@ -105,7 +107,7 @@ class Partitions:
     queries: np.ndarray
 
     def per_row(self, function: Callable[[Table], np.ndarray]) -> da.Array:
-        """What a function gives for the features of each partition: a number per row."""
+        """The results of a function of the features of a partition, which has a number per row."""
         from dask import delayed
 
         call = delayed(function, traverse=False)
@@ -127,12 +129,12 @@ def partition_queries(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_rows, n_features), or dask Array or DataFrame
-        Features. Data in memory are cut into partitions of about as many rows, which go to the
-        workers in turn. The partitions of a Dask collection are kept.
+        Features. Data in memory are split into partitions of about equal numbers of rows, which are
+        sent to the workers in turn. The partitions of a Dask collection do not change.
     y : array-like of shape (n_rows,), or dask Array or Series
         Labels.
     groups : array-like of shape (n_rows,), or dask Array or Series, optional
-        Query id of each row. Rows of a query need not be neighbours, but must lie in one partition
+        Query id of each row. Rows of a query need not be contiguous, but must lie in one partition
         of a Dask collection. Default, for data in memory: the index level "qid" of `y`, or `X`.
     sample_weight : array-like of shape (n_rows,), or dask Array or Series, optional
         Weights, the same for all rows of a query.
@@ -144,8 +146,8 @@ def partition_queries(
     Returns
     -------
     Partitions
-        The rows of a query become neighbours and keep their order. The data lie in the memory of
-        the workers as long as the result lives.
+        The rows of a query are contiguous and keep their order. The data stay in the memory of the
+        workers until the result is deleted.
 
     Raises
     ------
@@ -181,7 +183,7 @@ def partition_queries(
 
 
 def current_client() -> Client:
-    """The client of the cluster that is at work."""
+    """The current Dask client."""
     try:
         from distributed import get_client
     except ImportError as error:
@@ -192,25 +194,25 @@ def current_client() -> Client:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """One partition: data on a worker, and their sizes."""
+class _WorkerPartition:
+    """One partition on a worker, with its query ids and its number of rows."""
 
-    data: Future  #  of the X, y, qid, group and weight of the partition
+    data: Future  # of SortedRows
     queries: np.ndarray
     n_rows: int
 
 
-# X, labels, number of the query of each row, sizes of queries, and weights, in order.
-Rows: TypeAlias = tuple[Table, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
+# X, labels, number of the query of each row, sizes of queries, and weights, sorted by query.
+SortedRows: TypeAlias = tuple[Table, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
 
-# X, y, groups and weights of a partition.
-Piece: TypeAlias = tuple[Table, ArrayLike, ArrayLike, ArrayLike | None]
+# X, y, groups and weights of a partition, as the caller gave them.
+Partition: TypeAlias = tuple[Table, ArrayLike, ArrayLike, ArrayLike | None]
 
 
 def _in_order(
     X: Table, y: ArrayLike, weights: ArrayLike | None, queries: Queries, first: int
-) -> Rows:
-    """The data of a partition with contiguous queries, numbered from `first`."""
+) -> SortedRows:
+    """Rows sorted by query; query numbers start at `first`."""
     if queries.order is not None:
         X = _safe_indexing(X, queries.order)
     labels = queries.gather(np.asarray(y, np.float64))
@@ -228,7 +230,7 @@ def _of_memory(
     groups: ArrayLike | None,
     weights: ArrayLike | None,
     n_partitions: int | None,
-) -> list[_Part]:
+) -> list[_WorkerPartition]:
     groups = require_groups(groups, y, X, who="partition_queries")
     workers = sorted(client.nthreads())
     if not workers:
@@ -239,27 +241,29 @@ def _of_memory(
     check.query_weights(weights, queries)
     labels = check.check_labels(y, len(groups))
     if len(queries) < count:
-        raise ValueError(f"{len(queries)} queries do not fill {count} partitions: ask for fewer.")
+        raise ValueError(
+            f"{len(queries)} queries do not fill {count} partitions: lower n_partitions."
+        )
     X, labels, _, sizes, weights = _in_order(X, labels, weights, queries, 0)
     parts = []
     for number, (first, last) in enumerate(_even_cuts(sizes, count)):
         rows = np.arange(queries.indptr[first], queries.indptr[last])
-        some = Queries.from_sizes(sizes[first:last])
+        part = Queries.from_sizes(sizes[first:last])
         weight = None if weights is None else weights[rows]
-        data = _in_order(_safe_indexing(X, rows), labels[rows], weight, some, first)
+        data = _in_order(_safe_indexing(X, rows), labels[rows], weight, part, first)
         worker = workers[number % len(workers)]
         future = client.scatter([data], workers=[worker], hash=False)[0]
-        parts.append(_Part(future, queries.ids[first:last], len(rows)))
+        parts.append(_WorkerPartition(future, queries.ids[first:last], len(rows)))
     return parts
 
 
 def _even_cuts(sizes: np.ndarray, count: int) -> list[tuple[int, int]]:
-    """First and last query of parts with about as many rows, none of them empty."""
+    """Query ranges [first, last) of `count` parts with about equal numbers of rows."""
     ends = np.cumsum(sizes)
     cuts = np.searchsorted(ends, ends[-1] * np.arange(1, count) / count) + 1
     least = np.arange(1, count)
-    cuts = np.maximum.accumulate(cuts - least) + least  # one query at least for each part
-    cuts = np.minimum(cuts, len(sizes) - count + least)  # and for each that follows
+    cuts = np.maximum.accumulate(cuts - least) + least  # at least one query for each part
+    cuts = np.minimum(cuts, len(sizes) - count + least)  # and for each of the following parts
     return list(zip([0, *cuts.tolist()], [*cuts.tolist(), len(sizes)], strict=True))
 
 
@@ -272,7 +276,7 @@ def _of_collections(
     y: DaskColumn,
     groups: DaskColumn | None,
     weights: DaskColumn | None,
-) -> list[_Part]:
+) -> list[_WorkerPartition]:
     from dask import delayed
 
     if groups is None:
@@ -280,15 +284,15 @@ def _of_collections(
             "partition_queries needs groups=, the query of each row, beside X of Dask."
         )
     parts, first = [], 0
-    for piece, found in whole_pieces(client, X, y, groups, weights):
+    for piece, found in loaded_partitions(client, X, y, groups, weights):
         data = client.persist(delayed(_ordered)(piece, first))
-        parts.append(_Part(data, found.ids, found.n_rows))
+        parts.append(_WorkerPartition(data, found.ids, found.n_rows))
         first += len(found.ids)
     return parts
 
 
-class PieceSummary(NamedTuple):
-    """A partition: ids, sizes and weights (or None) of its queries, and its different labels."""
+class PartitionSummary(NamedTuple):
+    """Ids, sizes and weights (or None) of the queries of a partition, and its distinct labels."""
 
     ids: np.ndarray
     sizes: np.ndarray
@@ -300,42 +304,42 @@ class PieceSummary(NamedTuple):
         return int(self.sizes.sum())
 
 
-def whole_pieces(
+def loaded_partitions(
     client: Client, X: DaskTable, y: DaskColumn, groups: DaskColumn, weights: DaskColumn | None
-) -> list[tuple[Future, PieceSummary]]:
-    """The partitions that have rows, checked and in the memory of the workers.
+) -> list[tuple[Future, PartitionSummary]]:
+    """Load the partitions into the memory of the workers, and check them; omits empty partitions.
 
-    A partition is a tuple of X, y, groups and weights.
+    Each future is of Partition.
     """
     from dask import delayed
     from distributed import futures_of
 
-    rows = aligned_pieces({"X": X, "y": y, "groups": groups, "sample_weight": weights})
+    rows = aligned_partitions({"X": X, "y": y, "groups": groups, "sample_weight": weights})
     pieces = futures_of(client.persist([delayed(tuple)(row) for row in rows]))
     found = client.gather(
         [client.submit(_summary, piece, number) for number, piece in enumerate(pieces)]
     )
-    check_whole([one.ids for one in found])
+    check_unsplit_queries([one.ids for one in found])
     if not any(one.n_rows for one in found):
         raise ValueError("X has no rows.")
     return [(piece, one) for piece, one in zip(pieces, found, strict=True) if one.n_rows]
 
 
-def _summary(piece: Piece, number: int) -> PieceSummary:
-    """Queries of a partition, checked on its worker."""
+def _summary(piece: Partition, number: int) -> PartitionSummary:
+    """Check a partition, and summarise its queries; runs on a worker."""
     X, y, groups, weights = piece
     n_rows = X.shape[0]
     if n_rows == 0:
-        return PieceSummary(np.empty(0, object), np.empty(0, np.int64), None, np.empty(0))
+        return PartitionSummary(np.empty(0, object), np.empty(0, np.int64), None, np.empty(0))
     with check.about(f"partition {number}"):
         check.check_same_index(X=X, y=y, groups=groups, sample_weight=weights)
         queries = Queries.from_groups(check.as_ids("groups", groups, n_rows))
         labels = check.check_labels(y, n_rows)
         query_weights = check.query_weights(weights, queries, part=True)
-    return PieceSummary(queries.ids, queries.sizes, query_weights, np.unique(labels))
+    return PartitionSummary(queries.ids, queries.sizes, query_weights, np.unique(labels))
 
 
-def _ordered(piece: Piece, first: int) -> Rows:
+def _ordered(piece: Partition, first: int) -> SortedRows:
     X, y, groups, weights = piece
     queries = Queries.from_groups(check.as_ids("groups", groups, X.shape[0]))
     return _in_order(X, y, weights, queries, first)
@@ -344,14 +348,16 @@ def _ordered(piece: Piece, first: int) -> Rows:
 # The result
 
 
-def _collect(parts: Sequence[_Part], like: Table | DaskTable, *, weighted: bool) -> Partitions:
-    """Collections over partitions that lie on workers."""
+def _collect(
+    parts: Sequence[_WorkerPartition], like: Table | DaskTable, *, weighted: bool
+) -> Partitions:
+    """Collections of partitions that are on workers; `like` has the type of their features."""
     from dask import delayed
 
     data = [delayed(part.data) for part in parts]
 
-    def vector(place: int, dtype: type[np.number], lengths: Sequence[int]) -> da.Array:
-        return _stacked([one[place] for one in data], lengths, dtype=dtype)
+    def vector(field: int, dtype: type[np.number], lengths: Sequence[int]) -> da.Array:
+        return _stacked([one[field] for one in data], lengths, dtype=dtype)
 
     rows, counts = [part.n_rows for part in parts], [len(part.queries) for part in parts]
     return Partitions(
@@ -365,7 +371,7 @@ def _collect(parts: Sequence[_Part], like: Table | DaskTable, *, weighted: bool)
 
 
 def _features(pieces: Sequence[Delayed], rows: Sequence[int], like: Table | DaskTable) -> DaskTable:
-    """The features as a collection of the kind of `like`."""
+    """The features as a collection of the type of `like`."""
     if hasattr(like, "iloc"):
         import dask.dataframe as dd
 
@@ -377,7 +383,7 @@ def _features(pieces: Sequence[Delayed], rows: Sequence[int], like: Table | Dask
 def _stacked(
     pieces: Sequence[Delayed], lengths: Sequence[int], *width: int, **kind: object
 ) -> da.Array:
-    """Pieces of these lengths as one array."""
+    """The concatenation of pieces of these lengths."""
     import dask.array as da
 
     shapes = [(length, *width) for length in lengths]

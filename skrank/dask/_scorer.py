@@ -1,4 +1,4 @@
-"""Predictions and scores of models on Dask collections."""
+"""Scorers and predictions of models on Dask collections."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._fitted import chain_of, predicted_scores, trained_grade
 from skrank._typing import DaskColumn, DaskTable, Estimator, Table
-from skrank.dask._evaluate import DaskPiece, measured_pieces
-from skrank.dask._partitions import aligned_pieces
+from skrank.dask._evaluate import ScoredPartition, measured_partitions
+from skrank.dask._partitions import aligned_partitions
 from skrank.evaluation._evaluate import report_of
 from skrank.metrics import Metric
 from skrank.scoring import RankingScorer, as_scores
@@ -19,7 +19,7 @@ from skrank.scoring import RankingScorer, as_scores
 if TYPE_CHECKING:
     import pandas as pd
 
-_OWN = ("lightgbm.dask", "xgboost.dask", "dask_ml")  # models of these predict collections
+_DASK_MODELS = ("lightgbm.dask", "xgboost.dask", "dask_ml")  # modules
 
 
 def scorer(
@@ -30,12 +30,12 @@ def scorer(
     Parameters
     ----------
     *metrics : str or Metric
-        One: the scorer returns a float. Several: a dict of floats.
+        With one metric, the scorer returns a float; with several, a dict of floats.
     max_grade : int, optional
-        Highest grade of the collection, for metrics that depend on it and do not fix it. Default:
-        that of the training labels of the model, if it is known.
+        Highest grade of the collection, for metrics that depend on it. Default: the highest
+        training label of the model, if it is known.
     response_method : {"auto", "predict", "predict_proba", "decision_function"}
-        Where the ranking comes from, for models that predict arrays: see `skrank.scorer`.
+        Method that gives the scores, for models that predict arrays: see `skrank.scorer`.
 
     Returns
     -------
@@ -62,15 +62,15 @@ def scorer(
 
 
 class DaskScorer:
-    """One or more metrics as a scorer of models on Dask; `skrank.dask.scorer` makes it.
+    """Scorer of one or more metrics for models on Dask; `skrank.dask.scorer` makes it.
 
     Models of LightGBM's and XGBoost's Dask interfaces, of dask-ml, and rankers of skrank around
-    them, predict the collection themselves; all others predict it partition by partition, where it
-    lies. Scores are such that higher is better, as those of `skrank.scorer`.
+    them, predict whole collections. All other models predict each partition on its worker. Higher
+    scores are better, as with `skrank.scorer`.
     """
 
-    def __init__(self, alone: RankingScorer) -> None:
-        self._alone = alone
+    def __init__(self, local: RankingScorer) -> None:
+        self._local = local  # the scorer of arrays with the same parameters
 
     def __call__(
         self,
@@ -103,59 +103,58 @@ class DaskScorer:
         ------
         ValueError
             As `skrank.dask.evaluate`; and if a metric depends on the highest grade of the
-            collection and nothing says it.
+            collection, and this grade is not known.
         """
-        alone = self._alone
-        known = alone.max_grade or trained_grade(estimator)
-        for one in alone.metrics:
-            if one.needs_scale and known is None:
-                raise check.missing_scale(one)
-        named = {str(one): one for one in alone.metrics}
-        pieces = self._pieces(estimator, X, y, groups, sample_weight)
-        means = report_of(named, measured_pieces(pieces, named, known)).mean
-        return as_scores({one: float(means[name]) for name, one in named.items()})
+        metrics = {str(one): one for one in self._local.metrics}
+        max_grade = self._local.max_grade or trained_grade(estimator)
+        for metric in metrics.values():
+            if metric.needs_scale and max_grade is None:
+                raise check.missing_scale(metric)
+        partitions = self._predicted(estimator, X, y, groups, sample_weight)
+        means = report_of(metrics, measured_partitions(partitions, metrics, max_grade)).mean
+        return as_scores({metric: float(means[name]) for name, metric in metrics.items()})
 
-    def _pieces(
+    def _predicted(
         self,
         estimator: Estimator,
         X: DaskTable,
         y: DaskColumn,
         groups: DaskColumn | None,
         weights: DaskColumn | None,
-    ) -> list[DaskPiece]:
-        own = predicts_collections(estimator)
-        scores = estimator.predict(X) if own else X
+    ) -> list[ScoredPartition]:
+        on_collections = predicts_collections(estimator)
+        scores = estimator.predict(X) if on_collections else X
         named = {"X": scores, "y": y, "groups": groups, "sample_weight": weights}
-        rows = aligned_pieces(named)
-        if not own:
+        partitions = aligned_partitions(named)
+        if not on_collections:
             import dask
 
             model = dask.delayed(estimator, traverse=False)
-            predict = dask.delayed(_predicted, pure=False)
-            method = self._alone.response_method
-            rows = [(predict(model, one, method), *rest) for one, *rest in rows]
+            predict = dask.delayed(_predicted_scores, pure=False)
+            method = self._local.response_method
+            partitions = [(predict(model, part, method), *rest) for part, *rest in partitions]
         return [
-            DaskPiece(number, labels, one, ids, weight)
-            for number, (one, labels, ids, weight) in enumerate(rows)
+            ScoredPartition(number, labels, scores, ids, weight)
+            for number, (scores, labels, ids, weight) in enumerate(partitions)
         ]
 
     def __repr__(self) -> str:
-        return f"skrank.dask.{self._alone!r}"
+        return f"skrank.dask.{self._local!r}"
 
 
 def predicts_collections(estimator: Estimator) -> bool:
-    """Whether a model takes and gives Dask collections."""
+    """True if `predict` of a model gets and returns Dask collections."""
     names = [cls.__module__ for model in chain_of(estimator) for cls in type(model).__mro__]
-    return any(name == own or name.startswith(f"{own}.") for name in names for own in _OWN)
+    return any(name == own or name.startswith(f"{own}.") for name in names for own in _DASK_MODELS)
 
 
-def _predicted(estimator: Estimator, X: Table, response_method: str) -> ArrayLike:
+def _predicted_scores(estimator: Estimator, X: Table, response_method: str) -> ArrayLike:
     """Scores of a partition, which may be empty."""
     return predicted_scores(estimator, X, response_method) if X.shape[0] else []
 
 
 def head_of(X: DaskTable) -> Table:
-    """The columns of a collection, without rows."""
+    """A table with the columns of a collection and no rows."""
     if not hasattr(X, "columns"):
         return np.empty((0, X.shape[1]))
     import pandas as pd
@@ -176,7 +175,7 @@ def predict_collection(ranker: Estimator, X: DaskTable) -> DaskTable:
 
 
 def _scores(X: Table, ranker: Estimator) -> np.ndarray:
-    """Scores of a partition, in the dtype that the collection announces."""
+    """Scores of a partition, of the dtype in the metadata of the collection."""
     return np.asarray(ranker.predict(X) if len(X) else (), dtype=np.float64)
 
 

@@ -1,4 +1,4 @@
-"""Reader of LETOR collections; public through `skrank.datasets`."""
+"""load_letor: read LETOR collections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
 _OPENERS: dict[str, Any] = {".txt": open, ".txt.gz": gzip.open, ".txt.xz": lzma.open}
-_FORM = "the form of a line is <label> qid:<query> <feature>:<value> ..., features from 1 on"
+_FORM = "a line must be <label> qid:<query> <feature>:<value> ..., with features numbered from 1"
 _PARTS = (("train",), ("vali", "valid"), ("test",))
 
 
@@ -42,12 +42,12 @@ _Parts = tuple[tuple[Path, ...], ...]  # files for training, validation and test
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LETOR:
-    """A LETOR collection: its files in memory, and the folds made of them.
+    """A LETOR collection: its files in memory, and its folds.
 
     Attributes
     ----------
     files : dict of Path to Bunch
-        What each file holds: `X`, `relevance` and `qid`.
+        `X`, `relevance` and `qid` of each file.
     splits : dict of int to (tuple of Path, tuple of Path, tuple of Path)
         For each fold, the files whose rows are its training, validation and test part.
 
@@ -68,12 +68,12 @@ class LETOR:
         Parameters
         ----------
         number : int
-            Which one, from 1 as in the names of the files.
+            Number of the fold, from 1 as in the names of the files.
 
         Returns
         -------
         fold : Fold
-            Its training, validation and test part.
+            Training, validation and test part.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class LETOR:
 
     @property
     def folds(self) -> Iterator[Fold]:
-        """The folds in turn, each put together when it is asked for."""
+        """An iterator over the folds; it concatenates the files of one fold at a time."""
         return map(self.fold, self.splits)
 
 
@@ -104,34 +104,34 @@ def load_letor(
 ) -> LETOR | Fold:
     r"""Read a LETOR collection, such as OHSUMED, MQ2008 or MSLR-WEB10K.
 
-    Two layouts are known, each with files that end in ``.txt``, ``.txt.gz`` or ``.txt.xz``:
+    Two layouts are supported, each with files that end in ``.txt``, ``.txt.gz`` or ``.txt.xz``:
 
     * ``S1`` to ``S5``: fold N trains on S_N, S_N+1 and S_N+2, validates on S_N+3 and tests on
       S_N+4, where S1 follows S5;
     * folders ``Fold1`` to ``Fold5``, or some of them, each with ``train``, ``vali`` (or ``valid``)
       and ``test``.
 
-    A folder with both is read by the first, which holds each row once.
+    In a folder with both layouts, the files of the first are read, which hold each row once.
 
     Parameters
     ----------
     folder : str or path
         Folder of the collection.
     fold : int, optional
-        Read no more than this fold needs, and return it. Folds are numbered from 1.
+        Read and return only this fold. Folds are numbered from 1.
     dtype : dtype, default=float64
-        Type of the features. Float32 halves the memory.
+        Data type of the features. Float32 halves the memory.
 
     Returns
     -------
     collection : LETOR or Fold
-        The whole collection, each file of which is read once; its `folds` are `Fold` tuples
-        ``train, valid, test``. With `fold`, that one only. Each part is a Bunch with the attributes
+        The whole collection, whose `folds` are `Fold` tuples ``train, valid, test``; or the Fold
+        with the number `fold`. Each part is a Bunch with the attributes
 
         X : ndarray of shape (n_rows, n_features), dense
             Features; the same number of columns in every part.
         relevance : ndarray of shape (n_rows,), float64
-            Labels. The label -1 stands for a document that was not judged: it becomes NaN.
+            Labels. The label -1 in a file (not judged) is read as NaN.
         qid : ndarray of shape (n_rows,), int64, or str where an id is not an integer
             Query of each row.
 
@@ -140,16 +140,16 @@ def load_letor(
     FileNotFoundError
         If the folder, a part of a fold, or both layouts are missing.
     ValueError
-        If there is no such fold, or a file is empty, damaged or malformed, with the number of the
-        line; or if the same query is in two of the S files.
+        If there is no such fold, or a file is empty, damaged or malformed (the message has the
+        number of the line); or if the same query is in two of the S files.
 
     Notes
     -----
     A line is ``<label> qid:<query> <feature>:<value> ... # comment``, with features numbered from 1
     in increasing order, as in T. Qin, T.-Y. Liu, J. Xu and H. Li, "LETOR: A benchmark collection
     for research on learning to rank for information retrieval", Information Retrieval 13, 2010.
-    A # inside the id of a query belongs to the id. The row order of some of these files leaks
-    relevance: break ties at random.
+    A # inside the id of a query belongs to the id. The row order of some of these files correlates
+    with relevance: break ties at random.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def load_letor(
 def _fold_of(splits: dict[int, _Parts], number: object) -> _Parts:
     """Files for training, validation and test of a fold."""
     if not isinstance(number, (int, np.integer)) or number not in splits:
-        raise ValueError(f"fold={number!r}: there are the folds {_listed(splits)}.")
+        raise ValueError(f"fold={number!r} does not exist: the folds are {_listed(splits)}.")
     return splits[int(number)]
 
 
@@ -196,13 +196,13 @@ def _find(folder: Path, *stems: str) -> Path:
     for name in names:
         if (folder / name).is_file():
             return folder / name
-    raise FileNotFoundError(f"{folder} has none of {_listed(names)}: add the missing part")
+    raise FileNotFoundError(f"{folder} has none of {_listed(names)}: add the missing file")
 
 
 def _find_splits(folder: Path) -> dict[int, _Parts]:
     """For each fold, the files of its training, validation and test part."""
     if not folder.is_dir():
-        raise FileNotFoundError(f"{folder} is not a folder: give the one that holds the collection")
+        raise FileNotFoundError(f"{folder} is not a folder: give the folder of the collection")
     names = sorted(path.name for path in folder.iterdir())
     has_sets = any(re.fullmatch(r"S[1-5]\.txt(\.gz|\.xz)?", name) for name in names)
     numbers_of_folds = sorted(int(name[4:]) for name in names if re.fullmatch(r"Fold\d+", name))
@@ -223,10 +223,10 @@ def _find_splits(folder: Path) -> dict[int, _Parts]:
 
 
 class _Lines(io.RawIOBase):
-    """The rows of an open file, and what scikit-learn's reader would lose of them.
+    """The lines of an open file without their query ids, which are stored in `qid`.
 
-    That reader appends each query id to an array, in time quadratic in the number of rows, takes
-    integers only, and does not say which line it could not read.
+    scikit-learn's reader would append each query id to an array, in time quadratic in the number of
+    rows. It accepts only integer ids, and does not report the line of an error: see `number`.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -241,14 +241,14 @@ class _Lines(io.RawIOBase):
             if not fields or fields[0].startswith(b"#"):
                 continue
             features, _, _ = fields[2].partition(b"#") if len(fields) > 2 else (b"", b"", b"")
-            if b"_" in fields[0] + features:  # which Python passes over in numbers
-                raise ValueError("an underscore stands in a number")
+            if b"_" in fields[0] + features:  # Python reads 1_0 as 10
+                raise ValueError("there is an underscore in a number")
             if not (0 <= float(fields[0]) < math.inf or float(fields[0]) == -1):
                 raise ValueError(
-                    f"the label {fields[0].decode()} is neither 0 or more, nor -1 for unjudged"
+                    f"the label {fields[0].decode()} is neither at least 0 nor -1 (not judged)"
                 )
             if len(fields) < 2 or not re.fullmatch(rb"qid:.+", fields[1]):
-                raise ValueError("no qid:<query> right after the label")
+                raise ValueError("there is no qid:<query> right after the label")
             self.qid.append(fields[1][4:].decode())
             yield fields[0] + b" " + features
 
@@ -265,14 +265,14 @@ def _read_file(path: Path, dtype: np.dtype) -> tuple[Any, np.ndarray, list[str]]
         except (ValueError, OverflowError) as error:
             raise ValueError(f"{path}, line {lines.number}: {error}; {_FORM}") from error
     if not lines.qid:
-        raise ValueError(f"{path} holds no rows: replace it by the whole file")
+        raise ValueError(f"{path} has no rows: replace it by the complete file")
     return X, np.where(labels == -1, np.nan, labels), lines.qid
 
 
 def _number_type(dtype: DTypeLike) -> np.dtype:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of letters that NumPy deprecates: none is a number
+            warnings.simplefilter("ignore")  # NumPy deprecates some codes, which raise below
             found = np.dtype(dtype)
     except TypeError:
         found = None
@@ -282,11 +282,11 @@ def _number_type(dtype: DTypeLike) -> np.dtype:
 
 
 def _read_files(paths: Iterable[Path], dtype: np.dtype) -> dict[Path, Bunch]:
-    """What each file holds, with as many features as the widest one."""
+    """Contents of each file, all with the same number of features."""
     rows = [_read_file(path, dtype) for path in paths]
     n_features = max(X.shape[1] for X, _, _ in rows)
     ends = np.cumsum([len(qid) for _, _, qid in rows])[:-1]
-    # All ids at once: they are integers everywhere or nowhere.
+    # All ids at once, so that ids of all files have the same type.
     qids = np.split(_as_ids([query for _, _, qid in rows for query in qid]), ends)
     files = {}
     for path, (X, relevance, _), qid in zip(paths, rows, qids, strict=True):
@@ -296,7 +296,7 @@ def _read_files(paths: Iterable[Path], dtype: np.dtype) -> dict[Path, Bunch]:
 
 
 def _as_ids(qid: list[str]) -> np.ndarray:
-    """Integers, if they tell the same queries apart as the strings do: 03 is not 3."""
+    """Ids as integers, or as strings if a conversion would change an id, such as "03"."""
     ids = np.array(qid)
     try:
         numbers = ids.astype(np.int64)
@@ -306,7 +306,7 @@ def _as_ids(qid: list[str]) -> np.ndarray:
 
 
 def _check_disjoint(files: dict[Path, Bunch]) -> None:
-    """Refuse a query in two files: stacking them would make one query of two."""
+    """Raise if a query is in two files, whose rows would be merged in a fold."""
     owners: dict[object, Path] = {}
     for path, part in files.items():
         for query in np.unique(part.qid).tolist():
@@ -318,7 +318,7 @@ def _check_disjoint(files: dict[Path, Bunch]) -> None:
 
 
 def _stack(parts: list[Bunch]) -> Bunch:
-    """Rows of the parts one after the other; a single part as it is."""
+    """Concatenate the rows of the parts; a single part is not copied."""
     if len(parts) == 1:
         return parts[0]
     return Bunch(

@@ -1,4 +1,4 @@
-"""Generated rankings, with grades as frequent as in web search."""
+"""make_ranking: generate rankings with the frequencies of grades of web search."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def make_ranking(
 ) -> Bunch:
     """Make a collection of queries whose documents have graded relevance.
 
-    A latent relevance is a sum of the informative features, of the product of the first two, of
-    the third one squashed, and of the last one times a trait of the query. Noise is added, more
-    of it in hard queries than in easy ones, and a shift per query: some queries have many relevant
-    documents, some few. Thresholds on the sum give the grades, in the proportions of MSLR-WEB:
+    The latent relevance of a document is a weighted sum of the informative features, the product of
+    the first two, tanh of the third, and the product of the last with a random number per query. To
+    this are added noise, whose standard deviation varies between queries, and a shift per query, so
+    that numbers of relevant documents vary. Thresholds give grades in the proportions of MSLR-WEB:
     about 52, 32, 13, 2 and 1 % for grades 0 to 4.
 
     Parameters
@@ -39,22 +39,22 @@ def make_ranking(
     n_queries : int, default=100
         Number of queries.
     n_docs : int or (int, int), default=(10, 120)
-        Documents per query: one number for all, or the least and the most. Sizes are skewed:
-        spread on a logarithmic scale, so that long lists are rarer than short ones.
+        Documents per query: one number for all, or the smallest and the largest number. Sizes are
+        distributed on a logarithmic scale, so that long lists are rarer than short lists.
     n_features : int, default=20
-        Number of columns of `X`. Those that are not informative are shared out among noisy copies
-        of informative features, traits of the query (constant within it) and pure noise.
+        Number of columns of `X`. A third each of the features that are not informative are noisy
+        copies of informative features, query features (constant in a query) and pure noise.
     n_informative : int, default=8
         Number of features that the latent relevance depends on, at least 3.
     max_grade : int, default=4
-        Highest grade. Below 4, it takes in the higher ones; above 4, each further grade is half
-        as frequent as the one before.
+        Highest grade. Below 4, higher grades become `max_grade`; above 4, each further grade is
+        half as frequent as the previous grade.
     noise : float, default=0.7
         Standard deviation of the noise in a query of average difficulty, in units of the standard
         deviation of the noiseless latent relevance.
     empty_fraction : float, default=0.05
-        Share of the queries, from 0 to 1, that are left without a relevant document, whatever
-        their features say: the ones with the lowest shift. Others may turn out so by chance.
+        Share of the queries, from 0 to 1, whose labels are all set to 0: the queries of the lowest
+        shift. Other queries may have no relevant document by chance.
     random_state : int, RandomState instance or None, default=None
         Seed. The same integer gives the same collection.
 
@@ -65,12 +65,12 @@ def make_ranking(
 
         X : ndarray of shape (n_rows, n_features), float64
             Features, in random order. Odd-numbered informative features are log-normal, all
-            others normal.
+            other features normal.
         relevance : ndarray of shape (n_rows,), int64
             Grades from 0 to `max_grade`.
         qid : ndarray of shape (n_rows,), int64
-            Query of each row, from 0 to `n_queries - 1`. The rows of a query are contiguous, and
-            their order says nothing about their relevance.
+            Query of each row, from 0 to `n_queries - 1`. The rows of a query are contiguous, in
+            random order.
         feature_names : list of str
             Kind and number of each feature, as in ``"informative_0"``, ``"noisy_0"``,
             ``"query_0"``, ``"noise_0"``.
@@ -133,7 +133,7 @@ def _bounds(n_docs: object) -> tuple[Any, Any]:
 
 
 def _query_sizes(rng: np.random.RandomState, n_queries: int, low: int, high: int) -> np.ndarray:
-    """Sizes from low to high: log-normal in shape, with no heap at either bound."""
+    """Numbers of documents from low to high, beta-distributed on a logarithmic scale."""
     return np.floor(low * ((high + 1) / low) ** rng.beta(2, 2.5, n_queries)).astype(np.int64)
 
 
@@ -143,11 +143,11 @@ def _relevance_signal(signals: np.ndarray, trait: np.ndarray) -> np.ndarray:
     signal += 0.8 * signals[:, 0] * signals[:, 1]
     signal += 1.2 * np.tanh(2 * signals[:, 2])
     signal += 0.8 * trait * signals[:, -1]
-    return signal / (np.std(signal) or 1.0)  # of a single row it is 0
+    return signal / (np.std(signal) or 1.0)  # the deviation of a single row is 0
 
 
 def _cut(latent: np.ndarray, max_grade: int) -> np.ndarray:
-    """Grades by rank of the latent relevance: the best rows get the highest grade."""
+    """Grades from quantiles of the latent relevance; the highest rows get the highest grade."""
     grades = np.arange(1, max_grade + 1)
     at_least = np.interp(grades, [1, 2, 3, 4], _AT_LEAST) * 0.5 ** np.maximum(grades - 4, 0)
     thresholds = np.quantile(latent, 1 - at_least, method="inverted_cdf")

@@ -1,17 +1,17 @@
 """Metrics of rankings.
 
-`metric` makes one from a name; each class says what it measures. A class is data that a
-compiled kernel of its family reads:
+`metric` makes a metric from a name; the docstring of each class has its definition. A metric is a
+frozen dataclass. Metrics of one family share a compiled kernel:
 
 - `quadratic`, sums over documents and pairs of documents (GAP, AP, nDCG, Q-measure, precision);
 - `cascade`, a user who stops when satisfied (ERR, PFound, reciprocal rank, success);
-- `preference`, worse documents above each relevant one (bpref, rpref);
-- `strict`, what has no closed form for ties (interpolated precision, infAP);
-- `user_models`, users whose reading depends on the gains seen (INST, BPM, nearly ERR), which have
-  no closed form for ties either;
-- `overlap`, likeness to an ideal ranking (compatibility).
+- `preference`, worse documents above each relevant document (bpref, rpref);
+- `strict`, metrics without a closed form for ties (interpolated precision, infAP);
+- `user_models`, users whose reading depends on the gains seen (INST, BPM, nearly ERR), also without
+  a closed form for ties;
+- `overlap`, similarity to an ideal ranking (compatibility).
 
-`metric_from_function` makes one of a Python function of one ranked list; `register` adds a class.
+`metric_from_function` makes a metric from a function of one ranked list; `register` adds a class.
 """
 
 from skrank._engine.assessors import aggregate_judgments as aggregate_judgments

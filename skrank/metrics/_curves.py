@@ -23,11 +23,11 @@ class GradedCurve:
     Attributes
     ----------
     precision : ndarray of shape (n_pivots,)
-        Graded precision at each document that some user finds relevant, best rank first.
+        Graded precision at each document with a label above 0, in rank order.
     recall : ndarray of shape (n_pivots,)
-        Graded recall there.
+        Graded recall at these documents.
     rank : int ndarray of shape (n_pivots,)
-        Their ranks, from 1.
+        Ranks of these documents, from 1.
     gap : float
         The area under the steps: ``sum(precision * diff(recall, prepend=0))``.
     """
@@ -106,7 +106,7 @@ def graded_precision_recall_curve(
 def graded_points(
     ranked: RankedCodes, worth: np.ndarray, totals: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Query, rank, graded recall and graded precision of all documents with u > 0, by rank."""
+    """Query, rank, graded recall and graded precision of documents with `worth` u > 0, by rank."""
     sizes = np.diff(ranked.indptr)
     query = np.repeat(np.arange(len(sizes)), sizes)
     rank = np.arange(1, len(query) + 1) - ranked.indptr[query]
@@ -115,14 +115,14 @@ def graded_points(
     pivots = u > 0
     precision = np.empty(len(u))
     for level in np.unique(worth[worth > 0]):
-        here = u == level
-        precision[here] = _sums(np.minimum(u, level), starts)[here] / (rank[here] * level)
+        equal = u == level
+        precision[equal] = _sums(np.minimum(u, level), starts)[equal] / (rank[equal] * level)
     recall = _sums(u, starts)[pivots] / totals[query[pivots]]
     return query[pivots], rank[pivots], recall, precision[pivots]
 
 
 def _sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Cumulative sums that begin again at each of `starts`, without differences of long sums."""
+    """Cumulative sums that start again at `starts`; rounding errors stay inside each part."""
     values = values.copy()
     values[starts[1:]] -= np.add.reduceat(values, starts)[:-1]
     return np.cumsum(values)
@@ -140,7 +140,6 @@ def eleven_point_curve(
 ) -> np.ndarray:
     """Interpolated precision at recall 0, 0.1, ..., 1, mean over queries (TREC).
 
-    ROMIP names a second 11-point matrix of its own, but no edition of ROMIP defines it.
 
     Parameters
     ----------
@@ -154,7 +153,7 @@ def eleven_point_curve(
     Returns
     -------
     ndarray of shape (11,)
-        Its mean is the 11-point average precision.
+        Precision at each level of recall. The mean is the 11-point average precision.
 
     References
     ----------

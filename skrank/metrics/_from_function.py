@@ -27,11 +27,11 @@ def metric_from_function(
     unjudged: float = 0.0,
     **settings: Any,
 ) -> FunctionMetric:
-    """The metric of a Python function of one ranked list.
+    """Make a metric from a Python function of one ranked list.
 
-    The metric can be used wherever a metric can: called, in `skrank.evaluate`, as scorer, as eval
-    metric of boosters, for early stopping and in `GroupedRanker`. It cannot be an objective. The
-    function runs once per query, and in case of ties once per order of the tied documents.
+    The metric can be called, and used in `skrank.evaluate`, scorers, eval metrics of boosters,
+    early stopping and `GroupedRanker`. It cannot be an objective. The function is called once per
+    query; with ties, once per order of the tied documents.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ def metric_from_function(
         True if the metric is not defined for queries without a label above 0. `function` is then
         not called for these queries, and their value is that of `empty`.
     value_range : str
-        Range of the values, as in "[0, 1]", for tables and tests.
+        Range of the values, such as "[0, 1]", for tables and tests.
     unjudged : float
         Label that `function` gets for documents without a label; may be NaN.
     **settings
         `k`, `condensed`, `empty`, `ties` and `average`: see `skrank.Metric`. With
-        ``ties="average"`` the value is the exact mean over the orders of tied documents, found by
-        trying all that differ within the first k ranks.
+        ``ties="average"`` the value is the exact mean over all orders of tied documents that differ
+        within the first k ranks.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def metric_from_function(
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionMetric(Metric):
-    """A Python function of one ranked list as a metric: `metric_from_function` makes it.
+    """Metric of a Python function of one ranked list; `metric_from_function` makes it.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class FunctionMetric(Metric):
         See `Metric`.
     """
 
-    names = ("function",)  # for messages: each has its own
+    names = ("function",)  # for messages about the class; see `first_name`
     unnamed: ClassVar[tuple[str, ...]] = (
         "k", "function", "name", "greater_is_better", "needs_relevant", "value_range", "unjudged",
     )  # fmt: skip
@@ -151,5 +151,5 @@ class FunctionMetric(Metric):
 
 
 def _of_ranked(function: Callable[..., float], ranked: np.ndarray, _: np.ndarray) -> float:
-    """Value of a function that does not take the labels of documents that are not in the list."""
+    """Value of a function without the argument for labels of documents that are not in the list."""
     return function(ranked)

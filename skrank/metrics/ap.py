@@ -60,7 +60,7 @@ class AP(Metric):
         return Smooth(pairs=True)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """The precision at a relevant document of rank n: 1 / n for each relevant one up to n."""
+        """The precision at a relevant document of rank n: 1 / n per relevant document up to n."""
         relevant = (scale.labels >= self.rel).astype(np.float64)
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
         pairs = PairWorth(weights, relevant, relevant, np.multiply)

@@ -21,8 +21,8 @@ class BPM(UserModel):
 
     .. math:: BPM = \frac1n \sum_{r \le n} \frac{\text{gain}(y_r)}{\text{gain}(\text{max grade})}
 
-    n is the first rank at which the sum of the gains reaches T, but at most k. This is the static
-    model of the paper: T and k do not change while the user reads.
+    n is the smaller of k and the first rank at which the sum of the gains reaches T. This is the
+    static model of the paper: T and k do not change while the user reads.
 
     Parameters
     ----------
@@ -31,13 +31,12 @@ class BPM(UserModel):
     gain : {"linear", "exp2"}, sequence or mapping
         See `DCG`.
     max_grade : int, optional
-        Highest grade of the collection; gains are divided by the gain of this grade. Default: the
-        highest of all labels that `skrank.with_groups` was given, also for a part of them such as a
-        fold; for other labels, the highest of the labels that are measured.
+        Highest grade of the collection; gains are divided by its gain. Default: the highest label
+        that was passed to `skrank.with_groups`; for other labels, the highest measured label.
     k, condensed, empty, ties, average
-        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval. The
-        mean over the orders of ties has no closed form: ``ties="average"`` is an error where the
-        user stops inside a block of tied documents of different gains. Range [0, 1].
+        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
+        ``ties="average"`` is an error if the user stops among tied documents of different gains:
+        there is no closed form. Range [0, 1].
 
     See Also
     --------

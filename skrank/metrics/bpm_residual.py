@@ -1,4 +1,4 @@
-"""What documents not judged could add to the Bejeweled player model."""
+"""Residual of the Bejeweled player model."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from skrank.metrics.bpm import BPM
 @register("bpm_residual")
 @dataclass(frozen=True, kw_only=True)
 class BPMResidual(BPM):
-    """Residual of the Bejeweled player model: what documents without a label could add to it.
+    """Residual of the Bejeweled player model: its change if unjudged documents were relevant.
 
     The value of the metric if all documents without a label, and all ranks below the end of the
-    list, have the highest grade, minus its value if they have gain 0. The residual is negative
-    where a user who gains nothing from these documents reads on to better ones.
+    list, have the highest grade, minus its value if they have gain 0. The residual is negative if
+    the user with gain 0 from these documents reads on to documents of higher gain.
 
     Parameters
     ----------
@@ -27,9 +27,8 @@ class BPMResidual(BPM):
         See `BPM`.
     k, condensed, empty, ties, average
         See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
-        Defined for every query. The mean over the orders of ties has no closed form:
-        ``ties="average"`` is an error where the user stops inside a block of tied documents of
-        different gains. Range [-1, 1]; lower is better.
+        Defined for every query. ``ties="average"`` is an error if the user stops among tied
+        documents of different gains: there is no closed form. Range [-1, 1]; lower is better.
 
     References
     ----------

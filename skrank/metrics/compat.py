@@ -1,4 +1,4 @@
-"""Compatibility: overlap with the ideal ranking that is most like the list."""
+"""Compatibility: overlap with the ideal ranking that is most similar to the list."""
 
 from __future__ import annotations
 

@@ -32,9 +32,9 @@ class ERR(Metric):
     gain : {"exp2", "linear"}, sequence or mapping
         See `DCG`. "exp2" is the definition of the paper; other gains give ERR of NTCIREVAL.
     max_grade : int, optional
-        Highest grade of the collection. Default: the highest of all labels that
-        `skrank.with_groups` was given, also for a part of them such as a fold; for other labels,
-        the highest of the labels that are measured. Give `max_grade` to compare data sets.
+        Highest grade of the collection. Default: the highest label that was passed to
+        `skrank.with_groups`; for other labels, the highest measured label. Give `max_grade` to
+        compare data sets.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1); an ideal list scores less than 1.
 

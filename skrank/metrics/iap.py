@@ -39,8 +39,8 @@ class InterpolatedAP(StrictMetric):
     k : None
         There is no cut-off.
     condensed, empty, ties, average
-        See `Metric`. The mean over the orders of ties has no closed form: where documents of
-        different labels tie, ``ties="average"`` is an error. Range [0, 1].
+        See `Metric`. ``ties="average"`` is an error if documents of different labels tie: there is
+        no closed form. Range [0, 1].
 
     See Also
     --------

@@ -29,8 +29,8 @@ class InfAP(StrictMetric):
     rel : float
         Documents with a label of at least `rel` are relevant.
     condensed, empty, ties, average
-        See `Metric`; there is no cut-off. The mean over the orders of ties has no closed form:
-        where it depends on that order, ``ties="average"`` is an error. Range [0, 1].
+        See `Metric`; there is no cut-off. ``ties="average"`` is an error if ties change the value:
+        there is no closed form. Range [0, 1].
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What documents not judged could add to INSQ."""
+"""Residual of INSQ."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from skrank._engine.user_models import WeightResidual, insq_weights
 @register("insq_residual")
 @dataclass(frozen=True, kw_only=True)
 class INSQResidual(WeightResidual):
-    """Residual of INSQ: what documents without a label could add to it at most.
+    """Residual of INSQ: its highest increase if unjudged documents were relevant.
 
     Ranks below the end of the list count as not judged.
 

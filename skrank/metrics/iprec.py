@@ -39,8 +39,8 @@ class InterpolatedPrecision(StrictMetric):
         up to version 9. "trec_eval10": rounded to the nearest whole number, as in version 10, so
         that a value may be reported for a recall that was not reached.
     condensed, empty, ties, average
-        See `Metric`; there is no cut-off. The mean over the orders of ties has no closed form:
-        where it depends on that order, ``ties="average"`` is an error. Range [0, 1].
+        See `Metric`; there is no cut-off. ``ties="average"`` is an error if ties change the value:
+        there is no closed form. Range [0, 1].
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""What documents not judged could add to nearly ERR."""
+"""Residual of nearly ERR."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from skrank.metrics.nearly_err import NearlyERR
 @register("nearly_err_residual")
 @dataclass(frozen=True, kw_only=True)
 class NearlyERRResidual(NearlyERR):
-    """Residual of nearly ERR: what documents without a label could add to it.
+    """Residual of nearly ERR: its change if unjudged documents were relevant.
 
     The value of the metric if all documents without a label, and all ranks below the end of the
     list, have the highest grade, minus its value if they have gain 0.
@@ -26,8 +26,8 @@ class NearlyERRResidual(NearlyERR):
         See `NearlyERR`.
     k, condensed, empty, ties, average
         See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
-        Defined for every query. The mean over the orders of ties has no closed form: where it
-        depends on that order, ``ties="average"`` is an error. Range [0, 1]; lower is better.
+        Defined for every query. ``ties="average"`` is an error if ties change the value: there is
+        no closed form. Range [0, 1]; lower is better.
 
     References
     ----------

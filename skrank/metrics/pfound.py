@@ -72,19 +72,18 @@ class PFound(Metric):
     def probability(self, labels: np.ndarray) -> np.ndarray:
         """p(y) of each label."""
         if self.p_rel == "romip":
-            known = np.minimum(
-                labels, check.MOST_GRADES
-            )  # higher labels would overflow; they are refused below
-            found = np.where(labels > 0, np.exp2(known - 3) / 2, 0.0)
+            # clipped to avoid overflow; `check_probabilities` refuses labels above 4
+            clipped = np.minimum(labels, check.MOST_GRADES)
+            p = np.where(labels > 0, np.exp2(clipped - 3) / 2, 0.0)
         elif self.p_rel == "yandex":
-            found = check.look_up("p_rel=yandex", dict(enumerate(YANDEX)), labels)
+            p = check.look_up("p_rel=yandex", dict(enumerate(YANDEX)), labels)
         elif self.p_rel == "raw":
-            found = labels.astype(np.float64)
+            p = labels.astype(np.float64)
         else:
             pairs: Any = self.p_rel
-            found = check.look_up("p_rel", dict(pairs), labels)
-        check.check_probabilities(f"p_rel of {self}", labels, found)
-        return found
+            p = check.look_up("p_rel", dict(pairs), labels)
+        check.check_probabilities(f"p_rel of {self}", labels, p)
+        return p
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
         """p(y) by label, and (1 - p_break)^(r - 1) by rank."""

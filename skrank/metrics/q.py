@@ -19,7 +19,7 @@ from skrank._kernels.labels import QGains
 
 
 class _Pairs(PairWorth):
-    """Pairs whose weights `QMeasure` has computed: no check, which would read one per row."""
+    """PairWorth without a check of the weights, which would take time for one weight per row."""
 
     def __post_init__(self) -> None:
         """Check nothing."""

@@ -55,9 +55,9 @@ class RPrecision(Metric):
         return np.floor(self.multiple * relevant + 0.9)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """Weights of ranks: ones, then zeros; `offset` is where the weights of a query begin.
+        """Weights of ranks: 1 up to the cut-off of the query, then 0.
 
-        The first weight of a query is so many ones before the zeros as its cut-off is.
+        All queries share the array 1, ..., 1, 0, ..., 0; `offset` is the index of rank 1 by query.
         """
         found = scale.labels >= self.rel
         cutoff = self._cutoff(scale.judgments.number_of(found))

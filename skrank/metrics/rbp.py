@@ -32,9 +32,8 @@ class RBP(Metric):
     gain : {"linear", "exp2"}, sequence or mapping
         See `DCG`.
     max_grade : int, optional
-        Highest grade of the collection; gains are divided by the gain of this grade. Default: the
-        highest of all labels that `skrank.with_groups` was given, also for a part of them such as a
-        fold; for other labels, the highest of the labels that are measured.
+        Highest grade of the collection; gains are divided by its gain. Default: the highest label
+        that was passed to `skrank.with_groups`; for other labels, the highest measured label.
     rel : float, optional
         Binary gains: 1 for labels of at least `rel`, 0 for all others; `gain` and `max_grade` must
         then be left out. Default: the gains that `gain` defines.
@@ -69,7 +68,7 @@ class RBP(Metric):
         if self.rel is not None and (self.gain != "linear" or self.max_grade is not None):
             raise ValueError(
                 f"rel={self.rel} defines binary gains, gain and max_grade define graded gains: "
-                "give rbp one or the other."
+                "leave out rel, or gain and max_grade, of rbp."
             )
 
     @property
@@ -86,7 +85,7 @@ class RBP(Metric):
 
 
 def persistence_weights(p: float, longest: int, k: int | None) -> np.ndarray:
-    """(1 - p) p^(r - 1) of each rank r: the share of this rank in what the user reads."""
+    """(1 - p) p^(r - 1) of each rank r; the sum over all ranks is 1."""
     return discounts(lambda rank: (1 - p) * p ** (rank - 1), longest, k)
 
 

@@ -1,4 +1,4 @@
-"""What documents not judged could add to rank-biased precision."""
+"""Residual of rank-biased precision."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from skrank.metrics.rbp import persistence_weights
 @register("rbp_residual")
 @dataclass(frozen=True, kw_only=True)
 class RBPResidual(Metric):
-    """Residual of rank-biased precision: what documents without a label could add to it at most.
+    """Residual of rank-biased precision: its highest increase if unjudged documents were relevant.
 
-    With complete judgments, RBP would lie between its present value and that value plus the
-    residual, whatever the labels of the documents that were not judged, and of those below the end
+    With complete judgments, RBP would lie between its present value and this value plus the
+    residual, for all labels of the documents that were not judged, and of documents below the end
     of the list or below the cut-off.
 
     Parameters
@@ -51,12 +51,12 @@ class RBPResidual(Metric):
     p: float = parameter(0.8, check.check_persistence)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """The sum is the weight of the documents not judged."""
+        """The sum of the weights of ranks whose documents were not judged."""
         missing = (~scale.judged).astype(np.float64)
         return QuadraticTables(missing, persistence_weights(self.p, scale.longest, k))
 
     def line(self, lists: Lists) -> Line:
-        """Plus the weight of all ranks below the list, p to the power of its length."""
+        """The sum, plus p^n: the weight of all ranks below the n documents of the list."""
         return Line(shift=self.p**lists.shown)
 
 

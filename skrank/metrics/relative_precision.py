@@ -1,4 +1,4 @@
-"""Precision relative to the best that the query allows."""
+"""Precision divided by the highest possible precision."""
 
 from __future__ import annotations
 

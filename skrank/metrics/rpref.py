@@ -34,9 +34,8 @@ class RPref(PreferenceMetric):
     gain : {"linear", "exp2"}, sequence or mapping
         See `DCG`.
     max_grade : int, optional
-        Highest grade of the collection; gains are divided by the gain of this grade. Default: the
-        highest of all labels that `skrank.with_groups` was given, also for a part of them such as a
-        fold; for other labels, the highest of the labels that are measured.
+        Highest grade of the collection; gains are divided by its gain. Default: the highest label
+        that was passed to `skrank.with_groups`; for other labels, the highest measured label.
     condensed, empty, ties, average
         See `Metric`; there is no cut-off. Range [0, 1].
 

@@ -65,7 +65,7 @@ class RR(Metric):
             self._set(ruler=ruler)
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
-        """The first relevant document ends the search; its rank has the value."""
+        """The first relevant document ends the search; its value is 1 / rank, or by `ruler`."""
         found = (scale.labels >= self.rel).astype(np.float64)
         if self.ruler is None:
             return CascadeTables(found, discounts(lambda rank: 1 / rank, scale.longest, k))

@@ -26,9 +26,8 @@ class SDCG(UserModel):
     gain : {"linear", "exp2"}, sequence or mapping
         See `DCG`.
     max_grade : int, optional
-        Highest grade of the collection; gains are divided by the gain of this grade. Default: the
-        highest of all labels that `skrank.with_groups` was given, also for a part of them such as a
-        fold; for other labels, the highest of the labels that are measured.
+        Highest grade of the collection; gains are divided by its gain. Default: the highest label
+        that was passed to `skrank.with_groups`; for other labels, the highest measured label.
     k, condensed, empty, ties, average
         See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
         Range [0, 1]; an ideal list with fewer than k documents of the highest grade scores less

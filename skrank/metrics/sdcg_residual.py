@@ -1,4 +1,4 @@
-"""What documents not judged could add to scaled discounted cumulated gain."""
+"""Residual of scaled discounted cumulated gain."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from skrank.metrics.sdcg import log_discount
 @register("sdcg_residual")
 @dataclass(frozen=True, kw_only=True)
 class SDCGResidual(WeightResidual):
-    """Residual of SDCG: what documents without a label could add to it at most.
+    """Residual of SDCG: its highest increase if unjudged documents were relevant.
 
     Ranks below the end of a list that is shorter than k count as not judged.
 

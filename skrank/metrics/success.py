@@ -30,7 +30,7 @@ class Success(Metric):
     rel : float
         Documents with a label of at least `rel` are relevant.
     k, condensed, empty, ties, average
-        See `Metric`. Without k: within the list. Range [0, 1].
+        See `Metric`. Without a cut-off, all retrieved documents count. Range [0, 1].
 
     References
     ----------

@@ -18,8 +18,8 @@ def _check_weights(weights: Sequence[float]) -> tuple[float, ...]:
     numbers = check.check_numbers("weights", weights)
     if len(numbers) != 4:
         raise ValueError(
-            f"weights={list(numbers)} are {len(numbers)} numbers instead of four: of relevant and "
-            "other documents shown, and of relevant and others not shown."
+            f"weights={list(numbers)} has {len(numbers)} numbers instead of four: of relevant and "
+            "other documents that are shown, and of relevant and other documents that are not."
         )
     return numbers
 

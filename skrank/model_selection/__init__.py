@@ -1,7 +1,7 @@
-"""Splits that keep queries whole, and parameters to search.
+"""Splitters that keep queries whole, and parameters to search.
 
-Which query falls into which part depends on the query ids, the labels and the seed only: not on the
-order of the rows, nor on the version of scikit-learn.
+The part of a query depends only on the query ids, the labels and the seed, not on the order of the
+rows or the version of scikit-learn.
 """
 
 from skrank.model_selection._draws import QueryShuffleSplit as QueryShuffleSplit

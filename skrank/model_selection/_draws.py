@@ -34,7 +34,7 @@ class QueryShuffleSplit(QuerySplitter):
     test_size : float or int, default=0.1
         Share, or number, of the queries in the test part.
     train_size : float or int, optional
-        Share, or number, of the queries in the training part. Default: all others.
+        Share, or number, of the queries in the training part. Default: all other queries.
     stratify : {"n_relevant", "max_grade", "size"}, callable or None, default=None
         See `QueryKFold`.
     random_state : int, RandomState instance or None, default=None
@@ -76,19 +76,19 @@ class QueryShuffleSplit(QuerySplitter):
 
 @dataclass(eq=False, repr=False)
 class QueryTimeSeriesSplit(QuerySplitter):
-    """Test parts of whole queries, each later than its training part.
+    """Test parts of whole queries that are later than the queries of the training part.
 
     Parameters
     ----------
     n_splits : int, default=5
     time : mapping from query id to time, optional
-        A dict, or a Series indexed by query: numbers or dates. Default: the ids themselves.
+        A dict, or a Series indexed by query: numbers or dates. Default: the query ids.
     max_train_size : int, optional
-        Most queries in a training part: the latest ones. Default: all earlier ones.
+        Largest number of queries in a training part, the latest queries. Default: no limit.
     test_size : int, optional
-        Queries in a test part. Default: all but those of the first training part, in equal parts.
+        Number of queries in a test part. Default: n_queries // (n_splits + 1).
     gap : int, default=0
-        Queries between a training and its test part that are in neither.
+        Number of queries between a training part and its test part that are in neither part.
 
     Notes
     -----
@@ -119,11 +119,11 @@ class QueryTimeSeriesSplit(QuerySplitter):
         return self._in_time(rows.codes, self._times(rows.ids))
 
     def _in_time(self, codes: np.ndarray, times: np.ndarray) -> Iterator[Split]:
-        """The splits, lazily; times are checked before."""
+        """A generator of the splits, for times that are checked already."""
         n_queries = len(times)
-        place = np.empty(n_queries, np.int64)
-        place[np.argsort(times, kind="stable")] = np.arange(n_queries)
-        row_place = place[codes]
+        time_order = np.empty(n_queries, np.int64)
+        time_order[np.argsort(times, kind="stable")] = np.arange(n_queries)
+        row_order = time_order[codes]
         gap = check.check_count("gap", self.gap, "the queries left out before a test part", 0)
         for name in ("max_train_size", "test_size"):
             if getattr(self, name) is not None:
@@ -138,8 +138,8 @@ class QueryTimeSeriesSplit(QuerySplitter):
         for start in range(first, n_queries, size):
             end = start - gap
             begin = 0 if self.max_train_size is None else end - self.max_train_size
-            train = (row_place >= begin) & (row_place < end)
-            test = (row_place >= start) & (row_place < start + size)
+            train = (row_order >= begin) & (row_order < end)
+            test = (row_order >= start) & (row_order < start + size)
             yield np.flatnonzero(train), np.flatnonzero(test)
 
     def _times(self, ids: np.ndarray) -> np.ndarray:
@@ -148,7 +148,7 @@ class QueryTimeSeriesSplit(QuerySplitter):
             return check.check_times(ids, "the query ids")
         missing = next((one for one in ids if one not in self.time), None)
         if missing is not None:
-            raise ValueError(f"time has no entry for query {show(missing)}: give one for each.")
+            raise ValueError(f"time has no entry for query {show(missing)}: add its time.")
         return check.check_times(np.array([self.time[one] for one in ids]), "time")
 
 
@@ -165,13 +165,13 @@ def query_train_test_split(
     Parameters
     ----------
     *arrays : array-likes of n_rows
-        `X`, then `y`, then any others.
+        `X`, then `y`, then any other arrays.
     groups : array-like of shape (n_rows,), optional
         Query of each row. Default: the index level "qid" of `y`, or of `X`.
     test_size : float or int, default=0.25
         Share, or number, of the queries in the test part.
     valid_size : float or int, optional
-        Share, or number, of the queries in the validation part. Default: there is none.
+        Share, or number, of the queries in the validation part. Default: no validation part.
     stratify : {"n_relevant", "max_grade", "size"}, callable or None, default=None
         See `QueryKFold`.
     random_state : int, RandomState instance or None, default=None
@@ -180,8 +180,8 @@ def query_train_test_split(
     Returns
     -------
     list
-        The parts of the first array, then those of the second, as in scikit-learn. Rows keep their
-        order.
+        The parts of the first array, then the parts of the second array, as `train_test_split` of
+        scikit-learn returns them. Rows keep their order.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def query_train_test_split(
         raise ValueError("there is nothing to split: pass X, y, ...")
     for number, array in enumerate(arrays):
         if array is None:
-            raise ValueError(f"array {number} of those to split is None: leave it out.")
+            raise ValueError(f"array {number} is None: leave it out.")
     check_consistent_length(*arrays)
     y = arrays[1] if len(arrays) > 1 else None
     ids = require_groups(groups, y, arrays[0], who="query_train_test_split")
@@ -212,5 +212,5 @@ def query_train_test_split(
     counts.append(len(rows.ids) - sum(counts))
     rng = check.as_random_state("random_state", random_state)
     part = draw_parts(counts, strata, rows.sizes, rng)[rows.codes]
-    chosen = [np.flatnonzero(part == number) for number in reversed(range(len(counts)))]
-    return [_safe_indexing(array, some) for array in arrays for some in chosen]
+    rows_of_parts = [np.flatnonzero(part == number) for number in reversed(range(len(counts)))]
+    return [_safe_indexing(array, chosen) for array in arrays for chosen in rows_of_parts]

@@ -18,21 +18,21 @@ from skrank.model_selection._parts import FoldSplitter, QueryRows, Split, Strati
 class QueryKFold(FoldSplitter):
     """K folds of whole queries.
 
-    Queries are sorted by `stratify`, then by size, and dealt to the folds in turn. The numbers of
-    queries of two folds differ by at most one.
+    Queries are sorted by `stratify`, then by size, and assigned to the folds in turn. The numbers
+    of queries of two folds differ by at most one.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     stratify : {"n_relevant", "max_grade", "size"}, callable or None, default=None
-        Property of queries whose distribution is alike in all folds: the number of relevant
-        documents (label above 0), the highest label, or the number of documents, which balances the
-        rows. A callable gets the labels of a query and returns a number.
+        Property of queries whose distribution is about equal in all folds: the number of relevant
+        documents (label above 0), the highest label, or the number of documents. A callable gets
+        the labels of a query and returns a number.
     drop_unjudged_test : bool, default=False
         Leave queries without any label (all NaN) out of the test part.
     shuffle : bool, default=False
-        Deal at random. By default the folds depend on the sorted query ids and the labels only.
+        Assign queries at random. By default, folds depend only on the query ids and the labels.
     random_state : int, RandomState instance or None, default=None
         Seed, with `shuffle`.
 
@@ -66,7 +66,7 @@ class RepeatedQueryKFold(FoldSplitter):
     n_splits : int, default=5
         Number of folds, at least 2.
     n_repeats : int, default=10
-        Number of times that the queries are dealt.
+        Number of times that the queries are assigned to folds.
     stratify, drop_unjudged_test
         See `QueryKFold`.
     random_state : int, RandomState instance or None, default=None
@@ -90,7 +90,7 @@ class RepeatedQueryKFold(FoldSplitter):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        count = check.check_count("n_repeats", self.n_repeats, "how often queries are dealt")
+        count = check.check_count("n_repeats", self.n_repeats, "the number of repetitions")
         self.n_repeats = count
 
 
@@ -98,8 +98,8 @@ class RepeatedQueryKFold(FoldSplitter):
 class LETORFolds(FoldSplitter):
     """The folds of LETOR collections: three parts of five train, one validates, one tests.
 
-    The queries are dealt to parts; fold i trains on all parts but two. `split` gives the training
-    and the test part, as scikit-learn expects, `rotate` all three.
+    Queries are assigned to `n_splits` parts. Each fold validates on one part, tests on one part,
+    and trains on the others. `split` returns training and test rows, `rotate` all three.
 
     Parameters
     ----------
@@ -156,8 +156,8 @@ class LETORFolds(FoldSplitter):
     def _triples(self, rows: QueryRows) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         part = next(self._folds(rows))[rows.codes]
         for number in range(self.n_splits):
-            turned = (part - number) % self.n_splits
-            tests, validates = turned == self.n_splits - 1, turned == self.n_splits - 2
+            rotated = (part - number) % self.n_splits
+            tests, validates = rotated == self.n_splits - 1, rotated == self.n_splits - 2
             trains = ~(tests | validates)
             yield np.flatnonzero(trains), np.flatnonzero(validates), np.flatnonzero(tests)
 

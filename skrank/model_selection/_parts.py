@@ -1,4 +1,4 @@
-"""Parts of queries, and the base classes of the splitters that draw them.
+"""Base classes of splitters, and functions that assign queries to parts.
 
 Parts depend on query ids, labels and the seed, never on the order of rows.
 """
@@ -60,13 +60,13 @@ class QueryRows(NamedTuple):
         return rows
 
     def labels(self, who: str) -> np.ndarray:
-        """Labels, which `who` needs."""
+        """Labels; raises if there are none, with `who` as the reason."""
         if self.y is None:
             raise ValueError(f"{who} needs the labels: pass y to split.")
         return check.as_vector("y", self.y)
 
     def strata(self, stratify: Stratify) -> np.ndarray | None:
-        """Property of each query whose distribution must be alike in all parts."""
+        """A number per query whose distribution must be about equal in all parts."""
         if stratify is None:
             return None
         if stratify == "size":
@@ -86,7 +86,7 @@ class QueryRows(NamedTuple):
 def draw_parts(
     counts: list[int], strata: np.ndarray | None, sizes: np.ndarray, rng: np.random.RandomState
 ) -> np.ndarray:
-    """Number of a random part for each query, -1 for none; part i gets ``counts[i]`` queries."""
+    """Part number of each query; part i gets ``counts[i]`` random queries, -1 is no part."""
     n_queries = len(sizes)
     if min(counts) < 1 or sum(counts) > n_queries:
         raise ValueError(
@@ -98,17 +98,17 @@ def draw_parts(
         order = order[np.lexsort((sizes[order], strata[order]))]
     parts = np.full(n_queries, -1)
     for number, count in enumerate(counts):
-        # equal distances from a random start draw from every stratum in proportion to its size
-        places = (np.arange(count) + rng.random_sample()) * (len(order) / count)
+        # systematic sampling: equal distances from a random start sample strata proportionally
+        positions = (np.arange(count) + rng.random_sample()) * (len(order) / count)
         chosen = np.zeros(len(order), bool)
-        chosen[places.astype(np.int64)] = True
+        chosen[positions.astype(np.int64)] = True
         parts[order[chosen]] = number
         order = order[~chosen]
     return parts
 
 
 def count_queries(name: str, size: float | int | None, n_queries: int) -> int:
-    """A number of queries from a number or a share."""
+    """Number of queries, from a number (int) or a share (float)."""
     if isinstance(size, (float, np.floating)):
         share = check.check_number(name, size, 0, 1, open_low=True)
         return max(1, round(share * n_queries))
@@ -125,7 +125,7 @@ Split = tuple[np.ndarray, np.ndarray]
 
 
 class QuerySplitter(BaseCrossValidator):
-    """A splitter of queries, which it gets as groups or on the index of `y` or `X`."""
+    """A splitter of queries; groups are an argument of `split`, or on the index of `y` or `X`."""
 
     __metadata_request__split: ClassVar[dict[str, bool]] = {"groups": True}
 
@@ -168,20 +168,20 @@ class QuerySplitter(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If groups are missing, of the wrong length, or disagree; if there are too few queries.
+            If groups are missing, have the wrong length, or differ; if there are too few queries.
 
         Warns
         -----
         CutQueryWarning
             If a query of `y` has fewer rows than in the call of `skrank.with_groups`.
         """
-        # not a generator, so that wrong groups raise before the first fit
+        # not a generator, so that `split` itself raises errors, before the first fit
         ids = require_groups(groups, y, X, who=type(self).__name__)
         return self._splits(QueryRows.of(ids, y, "rows that are split"))
 
     @abstractmethod
     def _splits(self, rows: QueryRows) -> Iterator[Split]:
-        """The splits of rows by their queries."""
+        """Row numbers of the training and the test part of each split."""
 
     def __repr__(self) -> str:
         defaults = type(self)().__dict__
@@ -194,7 +194,7 @@ class QuerySplitter(BaseCrossValidator):
 
 
 class FoldSplitter(QuerySplitter):
-    """A splitter that deals queries to folds. Each fold is the test part once."""
+    """A splitter that assigns queries to folds. Each fold is the test part once per repetition."""
 
     fewest: ClassVar[int] = 2
     stratify: Stratify
@@ -207,7 +207,7 @@ class FoldSplitter(QuerySplitter):
         check.check_flag("drop_unjudged_test", self.drop_unjudged_test)
         if self.random_state is not None and not self.shuffle:
             raise ValueError(
-                "random_state has no effect without shuffle=True: set it, or drop one."
+                "random_state has no effect without shuffle=True: set shuffle or drop random_state."
             )
         self.n_splits = check.check_count("n_splits", self.n_splits, "the number of folds")
         if self.n_splits < self.fewest:
@@ -219,7 +219,7 @@ class FoldSplitter(QuerySplitter):
     def _folds(self, rows: QueryRows) -> Iterator[np.ndarray]:
         """Fold of each query, for each repetition.
 
-        Queries are sorted by stratum and size, and dealt in turn.
+        Queries are sorted by stratum and size. Each block of `n_splits` queries has one per fold.
         """
         n_queries = len(rows.ids)
         if n_queries < self.n_splits:
@@ -234,12 +234,12 @@ class FoldSplitter(QuerySplitter):
             if strata is not None:
                 order = order[np.lexsort((sizes[order], strata[order]))]
             if rng is None:
-                turns = np.tile(np.arange(self.n_splits), (n_blocks, 1))
-                turns[1::2] = turns[1::2, ::-1]  # no fold gets the largest query of every block
+                blocks = np.tile(np.arange(self.n_splits), (n_blocks, 1))
+                blocks[1::2] = blocks[1::2, ::-1]  # no fold gets the largest query of every block
             else:
-                turns = rng.random_sample((n_blocks, self.n_splits)).argsort(axis=1, kind="stable")
+                blocks = rng.random_sample((n_blocks, self.n_splits)).argsort(axis=1, kind="stable")
             folds = np.empty(n_queries, np.int64)
-            folds[order] = turns.ravel()[:n_queries]
+            folds[order] = blocks.ravel()[:n_queries]
             yield folds
 
     def _splits(self, rows: QueryRows) -> Iterator[Split]:

@@ -1,4 +1,4 @@
-"""Parameters worth tuning, and where to look for them."""
+"""search_space: parameters of rankers to tune, with their ranges."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _PREFIX = "estimator__"
 
 @dataclass(frozen=True)
 class Between:
-    """Numbers of a range.
+    """A range of numbers.
 
     Attributes
     ----------
     low, high : int or float
-        Both included. Integers are drawn if both are.
+        Bounds, included. If both are integers, values are integers.
     grid : tuple
-        Values for a grid; empty for a parameter that is left out of it.
+        Values for a grid search; empty if a grid search does not vary the parameter.
     log : bool
-        Even on a logarithmic scale.
+        True: values are drawn uniformly on a logarithmic scale; False: uniformly.
     """
 
     low: float
@@ -39,7 +39,7 @@ class Between:
 
     @property
     def whole(self) -> bool:
-        """Whether its numbers are integers."""
+        """True if the values are integers."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     def suggest(self, name: str, trial: optuna.Trial) -> float:
@@ -48,19 +48,19 @@ class Between:
         return suggest(name, self.low, self.high, log=self.log)
 
     def rvs(self, size: int | None = None, random_state: RandomState = None) -> float | np.ndarray:
-        """Random values, as distributions of scipy give them."""
+        """Random values, by the interface of scipy's distributions."""
         low, high = (self.low - 0.5, self.high + 0.5) if self.whole else (self.low, self.high)
         rng = check.as_random_state("random_state", random_state)
-        forth, back = (np.log, np.exp) if self.log else (np.asarray, np.asarray)
-        drawn = back(rng.uniform(forth(low), forth(high), size))
-        found = np.clip(np.rint(drawn) if self.whole else drawn, self.low, self.high)
+        transform, inverse = (np.log, np.exp) if self.log else (np.asarray, np.asarray)
+        drawn = inverse(rng.uniform(transform(low), transform(high), size))
+        values = np.clip(np.rint(drawn) if self.whole else drawn, self.low, self.high)
         kind = int if self.whole else float
-        return kind(found) if size is None else found.astype(kind)
+        return kind(values) if size is None else values.astype(kind)
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """Values to choose from, all of them in a grid."""
+    """A set of values, all of which are in the grid."""
 
     values: tuple[bool, ...]
 
@@ -112,12 +112,12 @@ _START: dict[str, Between | OneOf] = {"init_scale": Between(0.2, 5.0, (0.5, 1.0,
 
 
 class SearchSpace(dict[str, list[float]]):
-    """Values of parameters, as GridSearchCV takes them; ranges for other searches.
+    """Lists of values by parameter for GridSearchCV, and ranges of values for other searches.
 
     Attributes
     ----------
     ranges : dict of str to Between or OneOf
-        All parameters, of which the grid holds the most important ones.
+        All parameters. The grid has only the most important parameters.
     """
 
     def __init__(self, ranges: dict[str, Between | OneOf]) -> None:
@@ -142,21 +142,21 @@ def search_space(estimator: Estimator) -> SearchSpace:
     Parameters
     ----------
     estimator : estimator
-        A GroupedRanker or LinearRanker, whose parameters are named as they are; or an estimator of
-        LightGBM, XGBoost, CatBoost or HistGradientBoosting, whose parameters are named as in a
-        GroupedRanker around it: ``estimator__num_leaves``.
+        A GroupedRanker or LinearRanker; or an estimator of LightGBM, XGBoost, CatBoost or
+        HistGradientBoosting, whose parameters get the names that they have in a GroupedRanker, such
+        as ``estimator__num_leaves``.
 
     Returns
     -------
     SearchSpace
-        A dict of lists for GridSearchCV; its `distributions` are for RandomizedSearchCV, its
-        `suggest(trial)` is for Optuna. Both know more parameters than the grid, which has no more
-        than 36 points. The number of rounds is not among them: early stopping finds it.
+        A dict of lists for GridSearchCV, of at most 36 points; its `distributions` are for
+        RandomizedSearchCV and its `suggest(trial)` for Optuna, with further parameters. The number
+        of rounds is not a parameter: early stopping chooses it.
 
     Raises
     ------
     ValueError
-        If nothing is known about the estimator.
+        If skrank has no ranges for the class of the estimator.
 
     Examples
     --------
@@ -180,9 +180,9 @@ def search_space(estimator: Estimator) -> SearchSpace:
     trees = next((_TREES[name] for name in class_names(inner) if name in _TREES), None)
     if trees is None:
         raise ValueError(
-            f"nothing is known about the parameters of {type(inner).__name__}: search_space takes "
-            "a LinearRanker, and estimators of LightGBM, XGBoost, CatBoost and "
-            "HistGradientBoosting, bare or in a GroupedRanker."
+            f"search_space has no ranges for the parameters of {type(inner).__name__}: pass a "
+            "LinearRanker, or an estimator of LightGBM, XGBoost, CatBoost or "
+            "HistGradientBoosting, alone or in a GroupedRanker."
         )
     ranges = {_PREFIX + name: one for name, one in trees.items()}
     return SearchSpace({**ranges, **(_START if start else {})})

@@ -1,7 +1,7 @@
 """Plots of rankings, systems and metrics, as scikit-learn's displays.
 
-A display keeps what it shows as attributes; `plot` draws it again, several on the same axes if they
-get the same `ax`. matplotlib is imported when something is drawn: ``pip install skrank[plot]``.
+A display stores its data as attributes, and `plot` draws the data again. Displays with the same
+`ax` share axes. Drawing needs matplotlib: ``pip install skrank[plot]``.
 """
 
 from skrank.plotting.agreement import MetricScatterDisplay as MetricScatterDisplay

@@ -1,4 +1,4 @@
-"""What curves over recall have in common: data, axes, legends."""
+"""Base class of displays of precision over recall."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ class Ranked(NamedTuple):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CurveDisplay(Display, ABC):
-    """A curve over recall: from 0 to 1 on both axes, its value in the legend."""
+    """A curve of precision over recall, with a summary value in the legend."""
 
     n_queries: int = 1
     n_empty: int = 0
     name: str | None = None
 
-    _measure: ClassVar[str]  # what the value in the legend is called
-    _axes: ClassVar[tuple[str, str]]  # what recall and precision are called on the axes
+    _measure: ClassVar[str]  # name of the value in the legend
+    _axes: ClassVar[tuple[str, str]]  # names of recall and precision on the axes
 
     @abstractmethod
     def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, Options]:
-        """Recall, precision, the value in the legend, and how the line looks."""
+        """Recall, precision, the value in the legend, and the style of the line."""
 
     @classmethod
     def _trained(
         cls, estimator: Estimator, y: ArrayLike, ids: np.ndarray, given: Options
     ) -> Options:
-        """Parameters of `from_predictions`: the given ones, and what a fitted model knows."""
+        """The `given` parameters of `from_predictions`, with defaults from a fitted model."""
         return given
 
     @classmethod
     def _ranked(
         cls, metric: Metric, relevance: ArrayLike, scores: ArrayLike, groups: ArrayLike | None
     ) -> tuple[Ranked, Ranked, dict[str, int]]:
-        """The ranking, the same with ties broken as a curve needs it, and numbers of queries.
+        """The ranking, the ranking to draw, and numbers of queries.
 
-        Ties that shall be averaged are broken by lot, in every call the same: the rows stand in a
-        random order, in which a stable sort leaves them.
+        They differ for ``ties="average"``: a curve cannot average over orders of ties, so ties in
+        the ranking to draw are broken at random, with a fixed seed.
         """
         check.check_same_index(relevance=relevance, scores=scores, groups=groups)
         ids = require_groups(groups, relevance, who=cls.__name__)
@@ -65,8 +65,8 @@ class CurveDisplay(Display, ABC):
         n_queries = int(np.count_nonzero(plan.relevant))
         if n_queries == 0:
             raise ValueError(
-                "no query has a relevant document, so there is nothing to recall: check the "
-                "labels, and the lowest one that counts as relevant."
+                "no query has a relevant document, so recall is not defined: check the labels, and "
+                "the lowest relevant label."
             )
         given = drawn = Ranked(plan, ranking)
         if metric.ties == "average" and ranking.tied.any():
@@ -107,7 +107,7 @@ class CurveDisplay(Display, ABC):
         name : str, optional
             Default: the class of the model.
         **kwargs
-            Of `from_predictions`.
+            Passed to `from_predictions`.
 
         Returns
         -------
@@ -153,7 +153,7 @@ class CurveDisplay(Display, ABC):
         name : str, optional
             Name of the system, for the legend. Default: that of the display.
         **kwargs
-            Of `matplotlib.axes.Axes.plot`.
+            Passed to `matplotlib.axes.Axes.plot`.
 
         Returns
         -------
@@ -164,13 +164,13 @@ class CurveDisplay(Display, ABC):
         ax = self._open(ax)
         (self.line_,) = ax.plot(recall, precision, **{"label": label, **style, **kwargs})
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xticks=np.linspace(0, 1, 11))
-        ax.set(xlabel=self._recall(self._axes[0]), ylabel=self._axes[1])
+        ax.set(xlabel=self._recall_label(self._axes[0]), ylabel=self._axes[1])
         if ax.get_legend_handles_labels()[1]:
             ax.legend(loc="best")
         return self
 
-    def _recall(self, name: str) -> str:
-        """The label of the axis of recall, with the number of queries behind the curve."""
+    def _recall_label(self, name: str) -> str:
+        """Label of the recall axis, with the number of queries of the curve."""
         if self.n_queries + self.n_empty == 1:
             return name
         text = "one query" if self.n_queries == 1 else f"mean of {self.n_queries} queries"
@@ -179,7 +179,7 @@ class CurveDisplay(Display, ABC):
 
 
 def _legend_entry(name: str | None, measure: str, value: float | None) -> str | None:
-    """A name, a value, or both; None if there is neither."""
+    """Name and value for the legend; either may be missing."""
     if value is None:
         return name
     text = f"{measure} = {value:.3f}"

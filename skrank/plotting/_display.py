@@ -1,4 +1,4 @@
-"""What displays have in common: axes, legends, counts of queries."""
+"""Base classes of displays, and names beside points."""
 
 from __future__ import annotations
 
@@ -17,22 +17,20 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.text import Annotation
 
-
-_EDGES = (("center", "left", "right"), ("center", "bottom", "top"))
-# Offsets of a name from its point, of which the first that hides nothing is taken.
+# Offsets of a name from its point; the first offset at which the name overlaps nothing is used.
 _OFFSETS = ((4, 0), (-4, 0), (0, 4), (0, -4), (3, 3), (3, -3), (-3, 3), (-3, -3))
-_INCHES_A_ROW, _FEWEST_INCHES = 0.24, 2.5
+_INCHES_PER_ROW, _FEWEST_INCHES = 0.24, 2.5
 
 
 class Display:
-    """Something that is drawn on axes."""
+    """A plot on matplotlib axes."""
 
     ax_: Axes
     figure_: Figure | SubFigure
     line_: Line2D
 
     def _open(self, ax: Axes | None, n_rows: int = 0) -> Axes:
-        """The axes to draw on: the given ones, or those of a new figure, high enough for rows."""
+        """The axes to draw on: `ax`, or the axes of a new figure, high enough for `n_rows`."""
         if ax is None:
             try:
                 import matplotlib.pyplot as plt
@@ -43,7 +41,7 @@ class Display:
                 ) from error
             figure, ax = plt.subplots(layout="constrained")
             if n_rows:
-                figure.set_figheight(max(_FEWEST_INCHES, _INCHES_A_ROW * n_rows + 1.2))
+                figure.set_figheight(max(_FEWEST_INCHES, _INCHES_PER_ROW * n_rows + 1.2))
         ax.grid(alpha=0.3)
         ax.set_axisbelow(True)
         self.ax_, self.figure_ = ax, ax.figure
@@ -51,11 +49,11 @@ class Display:
 
 
 class PlainDisplay(Display, ABC):
-    """A display with nothing to choose but its look."""
+    """A display whose `plot` has no parameters besides the style."""
 
     @abstractmethod
     def _draw(self, ax: Axes | None, style: Options) -> None:
-        """Draw on `ax`; what the caller wishes of the `style` goes before the usual look."""
+        """Draw on `ax`; `style` overrides the default style."""
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the display.
@@ -65,8 +63,8 @@ class PlainDisplay(Display, ABC):
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure, high enough for all rows.
         **kwargs
-            Of the method of `matplotlib.axes.Axes` that draws: ``plot`` for lines, ``imshow`` for a
-            matrix, ``errorbar`` for intervals.
+            Passed to the method of `matplotlib.axes.Axes` that draws: ``plot`` for lines,
+            ``imshow`` for a matrix, ``errorbar`` for intervals.
 
         Returns
         -------
@@ -77,7 +75,7 @@ class PlainDisplay(Display, ABC):
 
 
 class LinesDisplay(Display):
-    """Several lines on the same axes, each under the name of what it shows."""
+    """Several lines on the same axes, by key in `lines_`."""
 
     lines_: dict[Hashable, Line2D]
 
@@ -88,7 +86,7 @@ class LinesDisplay(Display):
     def _line(
         self, key: Hashable, x: ArrayLike, y: ArrayLike, look: Options, given: Options
     ) -> None:
-        """Draw the line of `key`: `given` are the caller's wishes, which go before the look."""
+        """Draw the line of `key`; the caller's style `given` overrides `look`."""
         (self.lines_[key],) = self.ax_.plot(x, y, **(look | given))
 
     def _finish(self, xlabel: str, ylabel: str) -> Self:
@@ -98,7 +96,7 @@ class LinesDisplay(Display):
 
 
 def choose(parameter: str, wanted: Sequence[str] | None, known: Iterable[str]) -> list[str]:
-    """The wanted names, each of which must be known; all known ones for None."""
+    """The wanted names, by default all known names; raises if a wanted name is not known."""
     names = list(known)
     if wanted is None:
         return names
@@ -110,27 +108,25 @@ def choose(parameter: str, wanted: Sequence[str] | None, known: Iterable[str]) -
 
 
 def name_points(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str]) -> list[Annotation]:
-    """Write names beside points, in the given order, where they hide no point and no other name.
+    """Draw names beside points, in the given order.
 
-    A name for which there is no room at its point is left out.
+    A name that would overlap a point, another name or the frame at every offset is left out.
     """
     from matplotlib.transforms import Bbox
 
     figure = ax.figure.figure  # also where the axes belong to a subfigure
-    figure.draw_without_rendering()  # which decides how large the axes are
+    figure.draw_without_rendering()  # sets the size of the axes
     pixels = ax.transData.transform(np.column_stack([x, y]))
     frame = ax.get_window_extent()
     taken = [Bbox.from_bounds(px - 3, py - 3, 6, 6) for px, py in pixels]
     written = []
-    for place, name in zip(zip(x, y, strict=True), names, strict=True):
+    for point, name in zip(zip(x, y, strict=True), names, strict=True):
         for dx, dy in _OFFSETS:
-            # at index 0, 1 and -1: beside the point in this direction, and away from it
-            ha, va = (
-                ("center", "left", "right")[np.sign(dx)],
-                ("center", "bottom", "top")[np.sign(dy)],
-            )
+            # indexes 0, 1 and -1: the name is aligned so that it extends away from the point
+            ha = ("center", "left", "right")[np.sign(dx)]
+            va = ("center", "bottom", "top")[np.sign(dy)]
             text = ax.annotate(
-                name, place, (dx, dy), textcoords="offset points", ha=ha, va=va, fontsize="x-small"
+                name, point, (dx, dy), textcoords="offset points", ha=ha, va=va, fontsize="x-small"
             )
             box = text.get_window_extent()
             inside = frame.contains(*box.min) and frame.contains(*box.max)

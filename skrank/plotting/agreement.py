@@ -1,4 +1,4 @@
-"""Whether two metrics say the same of the systems."""
+"""Agreement of metrics on systems: rank correlations and scatter plots."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from skrank.trec import TrecReport
 
 METHOD_CHOICES = ("tau_b", "tau_ap")
-_MOST_NAMED = 60  # points, of which a figure of the usual size can name about half
+_MOST_NAMED = 60  # points; a figure of default size has space for about half of the names
 
 
 class TauMatrixDisplay(PlainDisplay):
-    """Rank correlation of the systems between each two metrics, as a heat map.
+    """Heat map of the rank correlations of systems between each two metrics.
 
     Parameters
     ----------
     means : DataFrame of shape (n_systems, n_metrics)
         Mean of each system; higher is better.
     method : {"tau_b", "tau_ap"}
-        Kendall's tau_b, or AP correlation, which weighs the top of the ranking more; symmetric, for
-        rankings that may both have ties.
+        Kendall's tau_b, or the AP correlation, which weighs the top of the ranking more, in its
+        symmetric form for rankings with ties.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class TauMatrixDisplay(PlainDisplay):
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure.
         **kwargs
-            Of `matplotlib.axes.Axes.imshow`.
+            Passed to `matplotlib.axes.Axes.imshow`.
 
         Returns
         -------
@@ -107,7 +107,7 @@ class TauMatrixDisplay(PlainDisplay):
         Raises
         ------
         ValueError
-            If the report has not such a column, or fewer than two runs.
+            If the report has no such column, or fewer than two runs.
         """
         names = choose("metric", metrics, report.mean.columns)
         signs = [1 if report.metric_of[name].greater_is_better else -1 for name in names]
@@ -123,17 +123,17 @@ class TauMatrixDisplay(PlainDisplay):
         ax.set_xticks(places, labels=names, rotation=45, ha="right", rotation_mode="anchor")
         ax.set_yticks(places, labels=names)
         for (row, column), value in np.ndenumerate(values):
-            # light on the dark end of the colours, dark on the light one
+            # white text on dark cells, black text on light cells
             colour = "white" if value < (low + 1) / 2 else "black"
             ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour)
         self.figure_.colorbar(self.image_, ax=ax, label=self.method)
 
 
 class MetricScatterDisplay(Display):
-    """One metric against another, a point per system or, for one system, per query.
+    """Scatter plot of two metrics: a point per system, or a point per query of one system.
 
-    Points have the names that the index of `x` gives them, as far as there is room; those that the
-    two metrics rank most differently first.
+    Points are named by the index of `x`, starting with points that the two metrics rank most
+    differently. Names that would overlap are left out.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class MetricScatterDisplay(Display):
     names : (str, str)
         Names of the metrics.
     what : str
-        What a point is, in the plural.
+        Name of the points in the title, in the plural, such as "systems".
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class MetricScatterDisplay(Display):
         Kendall's tau_b of the points.
     scatter_ : matplotlib PathCollection
     texts_ : list of matplotlib Annotation
-        Names that are written.
+        Names that are drawn.
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
 
@@ -221,7 +221,7 @@ class MetricScatterDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure.
         **kwargs
-            Of `matplotlib.axes.Axes.scatter`.
+            Passed to `matplotlib.axes.Axes.scatter`.
 
         Returns
         -------
@@ -250,9 +250,9 @@ class MetricScatterDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure.
         show_names : bool, optional
-            Whether to write names beside points. Default: for at most 60 points.
+            Draw names beside points. Default: True for at most 60 points.
         **kwargs
-            Of `matplotlib.axes.Axes.scatter`.
+            Passed to `matplotlib.axes.Axes.scatter`.
 
         Returns
         -------
@@ -276,7 +276,7 @@ class MetricScatterDisplay(Display):
 
 
 def _correlation(x: pd.Series, y: pd.Series, method: str) -> float:
-    """Of the systems that both metrics are defined on; NaN if they are fewer than two."""
+    """Correlation over systems with a value of both metrics; NaN if there are fewer than two."""
     defined = x.notna() & y.notna()
     if defined.sum() < 2:
         return float("nan")

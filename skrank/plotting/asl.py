@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 class ASLCurveDisplay(LinesDisplay, PlainDisplay):
     """Achieved significance levels of all pairs of systems in descending order, for some metrics.
 
-    The lower a curve, the more pairs a metric distinguishes at the same level. The legend says what
-    share of the pairs is below `alpha`, and what difference of means that takes. Levels of 0, which
-    no resample reached, lie below the axis.
+    The lower the curve of a metric, the more pairs it distinguishes at the same level. The legend
+    has the share of pairs below `alpha`, and the difference of means that is significant for every
+    pair. Levels of 0, which no resample reached, are not drawn on the logarithmic axis.
 
     Parameters
     ----------
     powers : dict of str to DiscriminativePower
-        What `skrank.stats.discriminative_power` found for each metric.
+        Result of `skrank.stats.discriminative_power` for each metric.
 
     Attributes
     ----------
     lines_ : dict of str to matplotlib Line2D
         The curve of each metric.
     line_ : matplotlib Line2D
-        The level of significance.
+        Horizontal line at `alpha`.
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
 
@@ -60,13 +60,13 @@ class ASLCurveDisplay(LinesDisplay, PlainDisplay):
 
     def __init__(self, powers: Mapping[str, DiscriminativePower]) -> None:
         if not isinstance(powers, Mapping) or not powers:
-            raise ValueError("powers is empty: pass what discriminative_power found, by metric.")
+            raise ValueError("powers is empty: pass a dict of results of discriminative_power.")
         for name, power in powers.items():
             check.check_result(
                 f"powers[{name!r}]", power, DiscriminativePower, "stats.discriminative_power"
             )
         if len({one.alpha for one in powers.values()}) > 1:
-            raise ValueError("powers are of several alpha: their curves have one line to cross.")
+            raise ValueError("powers have different alpha: compute all with one alpha.")
         self.powers = dict(powers)
 
     @classmethod
@@ -94,7 +94,7 @@ class ASLCurveDisplay(LinesDisplay, PlainDisplay):
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure.
         **kwargs
-            Of `matplotlib.axes.Axes.plot`.
+            Passed to `matplotlib.axes.Axes.plot`.
 
         Returns
         -------
@@ -103,7 +103,7 @@ class ASLCurveDisplay(LinesDisplay, PlainDisplay):
         Raises
         ------
         ValueError
-            If the report has not such a column, or fewer than two runs.
+            If the report has no such column, or fewer than two runs.
         """
         how: Options = {"alpha": alpha, "n_resamples": n_resamples, "random_state": random_state}
         powers = {

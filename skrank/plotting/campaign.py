@@ -1,4 +1,4 @@
-"""How the estimate of a labelling campaign settles as labels come in."""
+"""The estimate of a labelling campaign against the cost of its labels."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ if TYPE_CHECKING:
 class CampaignDisplay(PlainDisplay):
     """The estimate of a campaign and its intervals, against the cost of the labels.
 
-    Of two or more rankers, the difference of the first two is shown, and where it is 0.
+    With two or more rankers, the estimate is the difference of the first two. A line marks 0 if
+    estimates or bounds have both signs.
 
     Parameters
     ----------
     progress : DataFrame
-        Of ``progress`` of an `ActiveEvaluator` or `ActiveComparator`.
+        Result of ``progress`` of an `ActiveEvaluator` or `ActiveComparator`.
     budget : float, optional
-        Most that labels may cost: drawn as a vertical line.
+        Highest total cost of labels: drawn as a vertical line.
     label : str, optional
-        What is estimated, for the axis.
+        Name of the estimate, for the axis.
 
     Attributes
     ----------
     line_ : matplotlib Line2D
         The estimate.
     band_ : matplotlib collection
-        The intervals, where they have bounds.
+        The intervals with finite bounds.
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
 
@@ -84,11 +85,11 @@ class CampaignDisplay(PlainDisplay):
         campaign : ActiveEvaluator or ActiveComparator
             With at least the first query labelled.
         confidence, estimator, anytime
-            As of ``campaign.estimate``.
+            See ``campaign.estimate``.
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure.
         **kwargs
-            Of `matplotlib.axes.Axes.plot`.
+            Passed to `matplotlib.axes.Axes.plot`.
 
         Returns
         -------
@@ -122,7 +123,7 @@ class CampaignDisplay(PlainDisplay):
         if self.budget is not None:
             ax.axvline(self.budget, color="grey", linestyle=":", linewidth=1)
         ax.set(xlabel="cost of the labels", ylabel=self.label or "estimate", xlim=(0, None))
-        # the later half of the intervals is shown in full: the first ones may be huge
+        # limits of the y axis from the later half of the intervals, as first ones may be very wide
         later = slice(len(low) // 2, None)
         shown = np.concatenate([value, low[later], high[later]])
         if len(shown):

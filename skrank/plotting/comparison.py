@@ -1,4 +1,4 @@
-"""Two systems query by query: where one is better, and by how much."""
+"""Comparison of two systems query by query."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.collections import PathCollection, PolyCollection
 
-_MOST_NAMES = 50  # queries whose ids fit below the bars
+_MOST_NAMES = 50  # number of queries up to which ids are drawn below the bars
 
 
 class QueryComparisonDisplay(Display):
     """Difference of two systems on each query, under one metric.
 
-    `from_predictions` makes one. A query on which the metric is not defined, such as one without a
-    relevant document, is left out and counted.
+    `from_predictions` makes a display from scores. Queries without a value of the metric, such as
+    queries without a relevant document, are left out, and `n_empty` is their number.
 
     Parameters
     ----------
     values_a, values_b : Series or array-like of shape (n_queries,)
         Value of each query, of the same queries in the same order; NaN = not defined.
     metric : str or Metric
-        What was measured.
+        Metric of the values.
     names : (str, str)
         Names of the systems.
 
@@ -113,14 +113,14 @@ class QueryComparisonDisplay(Display):
         names : (str, str)
             Names of the systems.
         max_grade : int, optional
-            Highest grade of the collection, for a metric that does not fix it. Default: the highest
+            Highest grade of the collection, for a metric that depends on it. Default: the highest
             label.
         kind : {"bars", "scatter"}
             See `plot`.
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure.
         **kwargs
-            Of `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -202,12 +202,12 @@ class QueryComparisonDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure.
         kind : {"bars", "scatter"}
-            "bars": the difference on each query, sorted. "scatter": a point per query, the value of
-            the first system over that of the second.
+            "bars": the difference on each query, sorted. "scatter": a point per query, with the
+            value of the first system on the y axis and that of the second on the x axis.
         names : (str, str), optional
             Names of the systems. Default: those of the display.
         **kwargs
-            Of `matplotlib.axes.Axes.fill_between`, or of `matplotlib.axes.Axes.scatter`.
+            Passed to `matplotlib.axes.Axes.fill_between`, or of `matplotlib.axes.Axes.scatter`.
 
         Returns
         -------
@@ -233,7 +233,7 @@ class QueryComparisonDisplay(Display):
         difference = self.difference.sort_values(ascending=False, kind="stable")
         heights, edges = difference.to_numpy(), np.arange(len(difference) + 1) + 0.5
         up, down = (a, b) if self.metric.greater_is_better else (b, a)
-        # one polygon for all bars of a colour, as one for each bar is slow for 30,000 queries
+        # one polygon for all bars of a colour: one polygon per bar is slow for 30,000 queries
         corners = np.append(heights, 0.0)
         look: Options = {"step": "post", "linewidth": 0}
         above, below = (look | {"label": f"{name} better"} | style for name in (up, down))
@@ -268,7 +268,7 @@ class QueryComparisonDisplay(Display):
 
 
 def _series(name: str, values: ArrayLike) -> pd.Series:
-    """Values by query."""
+    """Values with the index of the caller."""
     import pandas as pd
 
     if isinstance(values, pd.Series):
@@ -284,7 +284,7 @@ def _check_names(names: Sequence[str]) -> tuple[str, str]:
 
 
 def _values(plan: Plan, scores: ArrayLike, name: str) -> pd.Series:
-    """Value of each query of a plan; a message about scores names the system."""
+    """Value of each query of a plan; errors about scores name the system."""
     import pandas as pd
 
     with check.about(f"system {name!r}"):

@@ -18,22 +18,22 @@ from skrank.metrics.gap import GAP
 from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 from skrank.plotting._curve import CurveDisplay
 
-_ROUNDING = 1e-9  # recall that misses a level by less has reached it
+_ROUNDING = 1e-9  # tolerance in comparisons of recall with a level
 
 
 @dataclass(eq=False, repr=False)
 class ElevenPointDisplay(CurveDisplay):
     """Interpolated precision at recall 0, 0.1, ..., 1, mean over queries (TREC).
 
-    `from_predictions` and `from_estimator` make one. To compare systems, draw them on the same
-    axes. The legend shows the mean of the eleven points, 11-point average precision.
+    `from_predictions` and `from_estimator` make a display from scores. To compare systems, draw
+    them on the same axes. The legend shows 11-point average precision, the mean of the points.
 
     Parameters
     ----------
     precision : ndarray of shape (11,)
         Interpolated precision at recall 0, 0.1, ..., 1.
     n_queries, n_empty : int
-        Queries with a relevant document, and those without, which are left out.
+        Numbers of queries with a relevant document, and of queries without, which are left out.
     name : str, optional
         Name of the system, for the legend.
 
@@ -92,14 +92,14 @@ class ElevenPointDisplay(CurveDisplay):
         rel, condensed
             See `skrank.metrics.InterpolatedPrecision`.
         ties : {"average", "stable", "worst", "best"}
-            How documents of equal score are ordered. "average": in one random order, the same in
-            every call, for interpolated precision has no closed form for the mean over all orders.
+            How documents of equal score are ordered. "average": in one random order with a fixed
+            seed, since interpolated precision has no closed form for the mean over all orders.
         name : str, optional
             Name of the system, for the legend.
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure.
         **kwargs
-            Of `matplotlib.axes.Axes.plot`.
+            Passed to `matplotlib.axes.Axes.plot`.
 
         Returns
         -------
@@ -146,14 +146,13 @@ class ElevenPointDisplay(CurveDisplay):
 class GradedPrecisionRecallDisplay(CurveDisplay):
     """Graded precision against graded recall.
 
-    `from_predictions` and `from_estimator` make one. For a single query it shows the steps at the
-    relevant documents, and the area under them is GAP. For several queries it shows the mean over
-    those that have a relevant document, interpolated as TREC does: at each of `n_levels` levels of
-    recall, evenly from 0 to 1, a query has its highest graded precision at any rank where graded
-    recall has reached the level, and 0 if it never does. Interpolation lifts a curve: the area
-    under a mean is larger than GAP. `from_estimator` takes for the highest grade, where neither
-    `thresholds` nor `max_grade` is given, the highest that the model was trained on or that is in
-    `y`, as `skrank.scorer` does.
+    `from_predictions` and `from_estimator` make a display from scores. For a single query, the
+    curve has steps at the relevant documents, and the area under the curve is GAP. For several
+    queries, the curve is the mean over queries with a relevant document, interpolated as in TREC:
+    at each of `n_levels` levels of recall, evenly from 0 to 1, a query has its highest graded
+    precision at any rank with at least this graded recall, or 0 if there is no such rank. The area
+    under an interpolated curve is larger than GAP. In `from_estimator`, without `thresholds` and
+    `max_grade`, the highest grade is the highest label of the model's training or of `y`.
 
     Parameters
     ----------
@@ -162,9 +161,9 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
     gap : float, optional
         GAP, for the legend.
     n_queries : int
-        Queries with a relevant document. The curve of one is drawn in steps.
+        Number of queries with a relevant document. The curve of a single query is drawn in steps.
     n_empty : int
-        Queries without, which are left out.
+        Number of queries without a relevant document, which are left out.
     name : str, optional
         Name of the system, for the legend.
 
@@ -231,17 +230,16 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
         thresholds, max_grade, labels, condensed
             See `skrank.metrics.GAP`.
         ties : {"average", "stable", "worst", "best"}
-            How documents of equal score are ordered. "average": GAP is the mean over all orders,
-            exactly; the curve, which has no such mean, is that of one random order, the same in
-            every call.
+            How documents of equal score are ordered. "average": GAP is the exact mean over all
+            orders; the curve is that of one random order with a fixed seed.
         n_levels : int
-            Levels of recall, evenly from 0 to 1, for the mean of several queries.
+            Number of levels of recall, evenly from 0 to 1, for the mean of several queries.
         name : str, optional
             Name of the system, for the legend.
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure.
         **kwargs
-            Of `matplotlib.axes.Axes.plot`.
+            Passed to `matplotlib.axes.Axes.plot`.
 
         Returns
         -------
@@ -297,16 +295,16 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
 def _interpolate(
     query: np.ndarray, recall: np.ndarray, precision: np.ndarray, n_queries: int, n_levels: int
 ) -> np.ndarray:
-    """Highest precision at each level of recall or beyond, of shape (n_queries, n_levels)."""
+    """Highest precision at each level of recall or above, of shape (n_queries, n_levels)."""
     reached = np.floor(recall * (n_levels - 1) + _ROUNDING).astype(np.int64)
     best = np.zeros(n_queries * n_levels)
     np.maximum.at(best, query * n_levels + reached, precision)
-    backwards = best.reshape(n_queries, n_levels)[:, ::-1]
-    return np.maximum.accumulate(backwards, axis=1)[:, ::-1]
+    falling_levels = best.reshape(n_queries, n_levels)[:, ::-1]
+    return np.maximum.accumulate(falling_levels, axis=1)[:, ::-1]
 
 
 def _steps(recall: np.ndarray, precision: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Corners of steps from recall 0 to 1; precision is 0 where recall is never reached."""
+    """Corners of steps from recall 0 to 1; precision is 0 above the highest recall."""
     if recall.max(initial=0.0) < 1 - _ROUNDING:
         recall, precision = np.append(recall, 1.0), np.append(precision, 0.0)
     return np.insert(recall, 0, 0.0), np.insert(precision, 0, precision[0])

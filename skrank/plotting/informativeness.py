@@ -1,4 +1,4 @@
-"""How informative graded average precision is about rankings, by its thresholds."""
+"""Errors of precision-recall curves inferred from GAP, against the thresholds of GAP."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _DASHES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 class InformativenessDisplay(LinesDisplay):
     """Mean error of inferred precision-recall curves against the thresholds of GAP.
 
-    A line per lowest relevant label for the GAP metrics of a study, and a level line in the same
-    colour for each of its other metrics. With two grades the axis is g_1. With three, a triangle
-    shows the mean over the labels, in colour: each corner is one threshold alone, and a point lies
-    the nearer to it the larger that threshold is. With more grades, the GAP metrics stand side by
-    side in the order of their thresholds, and the axis counts them.
+    Each lowest relevant label has a line for the GAP metrics of a study, and a horizontal line in
+    the same colour for each other metric. With two grades, the x axis is g_1. With three grades, a
+    triangle has a point per GAP metric, at the barycentric coordinates (g_1, g_2, g_3), whose
+    colour is the mean error over the labels. With more grades, the x axis is the number of the GAP
+    metric in the order of thresholds.
 
     Parameters
     ----------
@@ -41,8 +41,7 @@ class InformativenessDisplay(LinesDisplay):
     thresholds : float64 ndarray of shape (n_candidates, n_grades)
         Of the GAP metrics, in ascending order.
     lines_ : dict of (str, float) to matplotlib Line2D
-        The line of "gap" or of the name of another metric, by lowest relevant label; none in a
-        triangle.
+        By "gap" or the name of another metric, and lowest relevant label; empty in a triangle.
     scatter_ : matplotlib PathCollection or None
         The points of a triangle.
     ax_ : matplotlib Axes
@@ -90,7 +89,7 @@ class InformativenessDisplay(LinesDisplay):
         if len(candidates) < 2 or len(widths) > 1:
             raise ValueError(
                 f"the study has {len(candidates)} metrics gap(thresholds=[...]) of "
-                f"{sorted(widths)} grades: a line takes at least 2, of one number of grades."
+                f"{sorted(widths)} grades: a line takes at least 2 with the same number of grades."
             )
         self._names = sorted(candidates, key=lambda name: tuple(candidates[name]))
         self.thresholds = np.array([candidates[name] for name in self._names])
@@ -112,9 +111,9 @@ class InformativenessDisplay(LinesDisplay):
         rel : sequence of float, optional
             Lowest relevant labels. Default: all of the study.
         metrics : sequence of str, optional
-            Those to draw besides GAP. Default: all others of the study.
+            Metrics to draw besides GAP. Default: all other metrics of the study.
         **kwargs
-            Of `matplotlib.axes.Axes.plot`.
+            Passed to `matplotlib.axes.Axes.plot`.
 
         Returns
         -------
@@ -176,31 +175,31 @@ class InformativenessDisplay(LinesDisplay):
         return levels
 
 
-# Of shares (1, 0, 0), (0, 1, 0), (0, 0, 1): left below, right below, on top.
+# x and y of the corners for shares (1, 0, 0), (0, 1, 0), (0, 0, 1): left, right and top.
 _CORNERS = np.array([[0.0, 1.0, 0.5], [0.0, 0.0, np.sqrt(0.75)]])
-# Of their names: offsets, and which sides of the texts are there.
-_BESIDE = np.array([[-0.01, -0.02], [0.01, -0.02], [0, 0.02]])
+# Offsets of the names from the corners, and alignments of their texts.
+_OFFSETS = np.array([[-0.01, -0.02], [0.01, -0.02], [0, 0.02]])
 _SIDES = (("right", "top"), ("left", "top"), ("center", "bottom"))
 _LEVELS = (0.25, 0.5, 0.75)
 
 
 def draw_triangle(ax: Axes, names: Sequence[str]) -> np.ndarray:
-    """Draw an empty triangle, its corners named, lines of equal shares at quarters.
+    """Draw an empty triangle with named corners, and lines of equal shares at quarters.
 
     Returns
     -------
     ndarray of shape (2, 3)
-        What shares are multiplied by for their place.
+        The x and y of a point are this matrix times its three shares.
     """
     ax.set(aspect="equal", xlim=(-0.15, 1.15), ylim=(-0.12, 1.0))
     ax.axis("off")
     around = _CORNERS[:, [0, 1, 2, 0]]
     ax.plot(*around, color="black", linewidth=1)
-    for (x, y), name, (ha, va) in zip(_CORNERS.T + _BESIDE, names, _SIDES, strict=True):
+    for (x, y), name, (ha, va) in zip(_CORNERS.T + _OFFSETS, names, _SIDES, strict=True):
         ax.text(x, y, f"{name} = 1", ha=ha, va=va)
     for level in _LEVELS:
         for corner in range(3):
-            # the line from one side to the other on which the share of this corner is `level`
+            # shares of the end points of the line on which the share of `corner` is `level`
             ends = np.roll([[level, level], [1 - level, 0], [0, 1 - level]], corner, axis=0)
             ax.plot(*(_CORNERS @ ends), color="gray", linewidth=0.5, alpha=0.5, zorder=0)
     return _CORNERS

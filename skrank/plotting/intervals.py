@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class IntervalDisplay(PlainDisplay):
-    """Intervals of many systems, one row each, the highest on top.
+    """Intervals of means or differences of systems, one row each, the highest value on top.
 
     `from_report` shows means of systems and `from_comparison` their differences.
 
     Parameters
     ----------
     table : DataFrame of shape (n_rows, 3)
-        Columns "value", "low" and "high", indexed by what the rows are called.
+        Columns "value", "low" and "high", indexed by the names of the rows.
     label : str
         Name of the values.
     title : str, optional
-        Such as what the intervals say.
+        Title of the plot.
     reference : float, optional
-        Where to draw a line, such as 0 for differences.
+        Value at which a line is drawn, such as 0 for differences.
 
     Attributes
     ----------
     bars_ : matplotlib ErrorbarContainer
-        Of rows that exclude the reference, or of all if there is none.
+        Intervals that exclude the reference; without a reference, all intervals.
     faint_bars_ : matplotlib ErrorbarContainer or None
-        Of rows that hold the reference.
+        Intervals that contain the reference.
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
 
@@ -94,7 +94,7 @@ class IntervalDisplay(PlainDisplay):
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure, high enough for all rows.
         **kwargs
-            Of `matplotlib.axes.Axes.errorbar`.
+            Passed to `matplotlib.axes.Axes.errorbar`.
 
         Returns
         -------
@@ -120,18 +120,18 @@ class IntervalDisplay(PlainDisplay):
         ax: Axes | None = None,
         **kwargs: object,
     ) -> Self:
-        """Draw the differences that a comparison has found.
+        """Draw the differences of a comparison.
 
         Parameters
         ----------
         comparison : Comparison
-            Of `skrank.compare`, whose `correction` says what the intervals hold.
+            Result of `skrank.compare`. Its `correction` decides if intervals hold simultaneously.
         metric : str
             Column of its means.
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure, high enough for all rows.
         **kwargs
-            Of `matplotlib.axes.Axes.errorbar`.
+            Passed to `matplotlib.axes.Axes.errorbar`.
 
         Returns
         -------
@@ -156,21 +156,21 @@ class IntervalDisplay(PlainDisplay):
         ax = self._open(ax, len(self.table))
         rows = np.arange(len(self.table))
         value, low, high = (self.table[name].to_numpy() for name in ("value", "low", "high"))
-        holds = np.zeros(len(rows), dtype=bool)
+        contains = np.zeros(len(rows), dtype=bool)
         if self.reference is not None:
             ax.axvline(self.reference, color="black", linewidth=0.8)
-            holds = (low <= self.reference) & (self.reference <= high)
+            contains = (low <= self.reference) & (self.reference <= high)
 
         def draw(chosen: np.ndarray, colour: str) -> ErrorbarContainer:
             sides = np.stack([value - low, high - value])[:, chosen]
             look = {"fmt": "o", "markersize": 4, "capsize": 2, "color": colour, **style}
-            # an interval without a bound has no bar: matplotlib cannot draw one without an end
+            # a side of infinite length is drawn with length 0: matplotlib cannot draw it
             return ax.errorbar(
                 value[chosen], rows[chosen], xerr=np.where(np.isfinite(sides), sides, 0), **look
             )
 
-        self.bars_ = draw(~holds, "C0")
-        self.faint_bars_ = draw(holds, "0.6") if holds.any() else None
+        self.bars_ = draw(~contains, "C0")
+        self.faint_bars_ = draw(contains, "0.6") if contains.any() else None
         ax.set_yticks(rows, labels=self.table.index.astype(str))
         ax.set(xlabel=self.label, ylim=(-0.6, len(rows) - 0.4))
         ax.tick_params(axis="y", labelsize="small")

@@ -1,4 +1,4 @@
-"""What is known of two systems after the data: better, worse, or the same for all that matters."""
+"""Posterior probabilities that a system is better than, worse than or equivalent to another."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _COLOURS = {"worse": "C3", "equivalent": "0.7", "better": "C0"}
 
 
 class PosteriorDisplay(Display):
-    """Posterior probabilities of pairs of systems, or the density of one of them.
+    """Posterior probabilities of pairs of systems, or the posterior density of one pair.
 
     Parameters
     ----------
     found : BayesianComparison
-        Of `skrank.stats.bayesian_comparison`.
+        Result of `skrank.stats.bayesian_comparison`.
     names : sequence of str, optional
         Names of the systems. Default: their numbers.
 
@@ -69,9 +69,9 @@ class PosteriorDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure, high enough for all bars.
         pair : int, optional
-            Number of a pair of method "t", whose density is drawn. Default: bars of all pairs.
+            Number of the pair whose density is drawn, for method "t". Default: bars of all pairs.
         **kwargs
-            Of `matplotlib.axes.Axes.barh`, or of `matplotlib.axes.Axes.plot`.
+            Passed to `matplotlib.axes.Axes.barh`, or of `matplotlib.axes.Axes.plot`.
 
         Returns
         -------
@@ -89,8 +89,8 @@ class PosteriorDisplay(Display):
             raise ValueError(f"pair={pair} is not one of the {len(self.found.pairs)} pairs.")
         if self.found.method != "t" or self.found.error[pair] == 0:
             raise ValueError(
-                f'the posterior of pair {pair} has no density: it is known for method "t" and '
-                "differences that vary. Leave `pair` out for its probabilities."
+                f'the posterior of pair {pair} has no density, which needs method "t" and '
+                "differences that vary. Leave `pair` out to draw its probabilities."
             )
         return self._density(ax, pair, kwargs)
 

@@ -1,4 +1,4 @@
-"""What is left of a comparison of systems as judgments shrink."""
+"""Comparisons of systems with fewer and fewer judgments."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _AXES = {
 class RobustnessDisplay(LinesDisplay):
     """Correlation with the full ranking, or discriminative power, against the share of judgments.
 
-    A metric on condensed lists has the colour of the metric itself and a dashed line. With several
-    repeats the line is their mean, in a band from the least to the largest.
+    A metric on condensed lists has a dashed line in the colour of the metric on full lists. With
+    several repeats, the line is their mean, in a band from the smallest to the largest value.
 
     Parameters
     ----------
     robustness : Robustness
-        Of `skrank.incompleteness.robustness`.
+        Result of `skrank.incompleteness.robustness`.
 
     Attributes
     ----------
@@ -84,11 +84,11 @@ class RobustnessDisplay(LinesDisplay):
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure.
         column : {"tau_b", "tau_ap", "power", "required_difference", "mean"}
-            What is drawn, see `skrank.incompleteness.Robustness`.
+            Column of `skrank.incompleteness.Robustness` to draw.
         metrics : sequence of str, optional
             Default: all of the study.
         **kwargs
-            Of `matplotlib.axes.Axes.plot`.
+            Passed to `matplotlib.axes.Axes.plot`.
 
         Returns
         -------
@@ -104,16 +104,16 @@ class RobustnessDisplay(LinesDisplay):
         table = self.robustness.table
         chosen = choose("metric", metrics, table["metric"].unique())
         ax = self._open(ax)
-        raw = list(dict.fromkeys(_raw(name) for name in chosen))
-        colours = {name: f"C{number}" for number, name in enumerate(raw)}
+        full = list(dict.fromkeys(_on_full_lists(name) for name in chosen))
+        colours = {name: f"C{number}" for number, name in enumerate(full)}
         for name in chosen:
-            by = table[table["metric"] == name].groupby("percent")[column]
-            mean, dashed = by.mean(), _raw(name) != name
+            values = table[table["metric"] == name].groupby("percent")[column]
+            mean, dashed = values.mean(), _on_full_lists(name) != name
             look = {"marker": "o", "label": name, "linestyle": "--" if dashed else "-"}
-            look["color"] = colours[_raw(name)]
+            look["color"] = colour = colours[_on_full_lists(name)]
             self._line(name, mean.index, mean, look, kwargs)
             if table["repeat"].any():
-                ax.fill_between(mean.index, by.min(), by.max(), color=look["color"], alpha=0.1)
+                ax.fill_between(mean.index, values.min(), values.max(), color=colour, alpha=0.1)
         percents = sorted(table["percent"].unique())
         margin = 0.03 * (percents[-1] - percents[0]) + 0.5
         ax.set(xticks=percents, xlim=(percents[-1] + margin, percents[0] - margin))
@@ -122,6 +122,6 @@ class RobustnessDisplay(LinesDisplay):
         )
 
 
-def _raw(name: str) -> str:
-    """The name of a metric on lists that are not condensed."""
+def _on_full_lists(name: str) -> str:
+    """The name of a metric without condensed=True."""
     return re.sub(r"\(condensed=True\)|condensed=True,|,condensed=True", "", name)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Ranker(BaseEstimator):
     """An estimator whose `fit` takes groups, and whose `score` is the metric `scoring`."""
 
-    # only here: in scikit-learn 1.6 a subclass cannot remove `qid` again
+    # requests that all subclasses share: a subclass cannot remove one in scikit-learn 1.6
     __metadata_request__fit: ClassVar[dict[str, object]] = {"groups": True, "qid": UNUSED}
     __metadata_request__score: ClassVar[dict[str, object]] = {"groups": True}
 
@@ -53,8 +53,8 @@ class Ranker(BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Features: numbers, which may be NaN but not infinite, and categories. A `RankerMean`
-            takes what its rankers take. A `LinearRanker` also takes Dask collections, for all
-            arguments, with whole queries in their partitions.
+            accepts the features that its rankers accept. A `LinearRanker` also accepts Dask
+            collections for all arguments; each query must lie in one partition.
         y : array-like of shape (n_rows,)
             Labels, at least 0.
         groups : array-like of shape (n_rows,), optional
@@ -64,8 +64,8 @@ class Ranker(BaseEstimator):
         sample_weight : array-like of shape (n_rows,), optional
             Weight of each row's query, constant inside a query.
         X_val, y_val, groups_val : optional
-            Rows to choose among the `alphas` of a `LinearRanker` on, or to validate the rankers of
-            a `RankerMean` on, instead of `validation_fraction`.
+            Validation rows, instead of those of `validation_fraction`. A `LinearRanker` chooses
+            among its `alphas` by these rows; a `RankerMean` passes them to its rankers.
 
         Returns
         -------
@@ -75,11 +75,11 @@ class Ranker(BaseEstimator):
         Raises
         ------
         ValueError
-            If groups are missing, of the wrong length, or disagree; if a label is negative or NaN,
-            or all are 0; if weights vary inside a query; if a feature is infinite, or is text
-            and not a category; if the objective cannot be trained on; if a `RankerMean` has no
-            validation rows to choose weights on. A note of the error names the ranker of the
-            `RankerMean` that cannot be trained.
+            If groups are missing, have the wrong length, or differ between two sources; if a label
+            is negative or NaN, or all are 0; if weights vary inside a query; if a feature is
+            infinite, or is text and not a category; if the ranker cannot train on the objective; if
+            a `RankerMean` needs validation rows for its weights. A note of the error names the
+            ranker of a `RankerMean` that raised it.
 
         Warns
         -----
@@ -148,8 +148,8 @@ class Ranker(BaseEstimator):
         Raises
         ------
         ValueError
-            If groups are missing, of the wrong length, or disagree; if a document occurs twice in a
-            query.
+            If groups are missing, have the wrong length, or differ between two sources; if a
+            document occurs twice in a query.
 
         See Also
         --------
@@ -205,11 +205,11 @@ class Ranker(BaseEstimator):
             if on_dask:
                 self._train_on_dask(train, valid)
                 return self
-            found = self._resolved(train, validation=False)
+            resolved = self._resolved(train, validation=False)
             warn_of_feature(train.X, self, stacklevel=4)
             if valid is not None:
                 valid = self._resolved(valid, validation=True)
-            self._train(found, valid)
+            self._train(resolved, valid)
         return self
 
     def _given_groups(
@@ -225,7 +225,7 @@ class Ranker(BaseEstimator):
         return groups if qid is None else qid
 
     def _resolved(self, rows: LabelledRows, *, validation: bool) -> LabelledRows:
-        """The rows with checked features, and with the query of each row where it is needed."""
+        """The rows with checked features, and with the query of each row if the ranker needs it."""
         table = self._table(rows.X, reset=not validation)
         check_consistent_length(table, rows.y)
         ids = None
@@ -238,13 +238,13 @@ class Ranker(BaseEstimator):
         """Raise if a parameter is wrong; `has_X_val` is True if the caller gives `X_val`."""
 
     def _table(self, X: Table, *, reset: bool) -> Table:
-        """Features whose number and names are those of the fit, or set them with `reset`."""
+        """X as a checked table. `reset` stores the number and names of features, else compares."""
         X = features(X, polars=False)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
     def _needs_queries(self, *, validation: bool) -> bool:
-        """True if the training rows, or the validation rows, must have a query each."""
+        """True if each row must have a query; `validation` asks about the validation rows."""
         return True
 
     def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
@@ -254,23 +254,23 @@ class Ranker(BaseEstimator):
     def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
         """Train on Dask collections, and set the fitted attributes."""
         raise ValueError(
-            f"X is a Dask collection, and {type(self).__name__} trains on one machine: give it "
-            "rows that fit into memory, or train each ranker on Dask and add up their scores."
+            f"X is a Dask collection, and {type(self).__name__} trains on one machine: pass "
+            "arrays that fit into memory, or train each ranker on Dask and add up their scores."
         )
 
     def _external(self, X_val: Table, y_val: ArrayLike, groups_val: ArrayLike | None) -> Part:
-        """Validation rows that the caller gives, with their queries."""
+        """The validation rows of the arguments of `fit`, checked and sorted by query."""
         rows = self._resolved(LabelledRows(X_val, y_val, groups_val), validation=True)
         return Rows(rows, unjudged=self.unjudged).part()
 
     def _checked(self, X: Table) -> Table:
-        """Features to score, if the ranker is fitted and they are those of the training rows."""
+        """X as a table; raises if the ranker is not fitted or X has other features than in fit."""
         check_is_fitted(self, self._fitted_by)
         return self._table(X, reset=False)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # for ensembles it is a regressor: one number per row
+        # ensembles of scikit-learn use a ranker as a regressor: it predicts one number per row
         tags.estimator_type = "regressor"
         tags.regressor_tags = RegressorTags(poor_score=True)
         tags.target_tags.required = True

@@ -1,9 +1,8 @@
-"""CatBoost under a GroupedRanker: its names for queries and weights, and metrics on whole queries.
+"""GroupedRanker with CatBoost: arguments for queries and weights, and metrics on whole queries.
 
-CatBoost passes no queries to an eval metric, but all rows of a part at once, those of the
-validation rows in the order in which they were given: a metric that has the judgments of that part
-needs the scores only. Objectives are called on blocks of rows, in an order of CatBoost's own, so
-that they cannot be trained on in this way.
+CatBoost does not pass queries to an eval metric, but it passes all validation rows at once and in
+their order. An eval metric that stores the judgments of these rows needs only the scores. CatBoost
+calls objectives on blocks of rows in another order, so it cannot train on objectives of skrank.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from numpy.typing import ArrayLike
 
 from skrank._boosters.adapters import import_booster
 from skrank._typing import Estimator, Options, Reduced, Table
-from skrank.rankers._fit import VALIDATION, Booster, Fit, HeldOut, Log
+from skrank.rankers._fit import VALIDATION, Booster, Fit, Log, Validator
 from skrank.rankers._rows import Part
 
-_NOT_MEASURED = -1.0  # for the training rows; CatBoost writes values as JSON, which has no NaN
+_NOT_MEASURED = -1.0  # value for training rows; not NaN, since CatBoost writes values as JSON
 
 
 class CatBoost(Booster):
@@ -44,7 +43,7 @@ class CatBoost(Booster):
             arguments["early_stopping_rounds"] = fit.patience
             if fit.metrics:
                 metric = _metric_named(next(iter(fit.metrics)))
-                metric.bind(valid, HeldOut(valid, fit.metrics))
+                metric.bind(valid, Validator(valid, fit.metrics))
                 estimator.set_params(eval_metric=metric)
         arguments |= self._queries_and_weights(train, "sample_weight") | {"baseline": train.start}
         estimator.fit(train.X, train.y, **arguments)
@@ -55,7 +54,7 @@ class CatBoost(Booster):
         fit.best_iteration = int(estimator.tree_count_)
 
     def _queries_and_weights(self, part: Part, weight: str) -> Options:
-        """Arguments for queries and weights; `weight` is that for weights of single rows."""
+        """Arguments for queries and weights; `weight` names the argument for weights of rows."""
         if not self.trains_on_queries:
             return {} if part.weights is None else {weight: part.weights}
         added: Options = {"group_id": part.queries.row_query}
@@ -70,7 +69,7 @@ class CatBoost(Booster):
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         if self.trains_on_queries:
-            return estimator.predict(X)  # margins; it has no prediction_type
+            return estimator.predict(X)  # a CatBoostRanker predicts margins
         return estimator.predict(X, prediction_type="RawFormulaVal")
 
     def inverse_link(self, estimator: Estimator, margins: np.ndarray) -> np.ndarray:
@@ -78,26 +77,26 @@ class CatBoost(Booster):
         return np.exp(margins) if loss.partition(":")[0] in ("Poisson", "Tweedie") else margins
 
 
-class _HeldOutMetric:
-    """Metrics on the validation rows as `eval_metric` of CatBoost: the first decides.
+class _EvalMetric:
+    """Metrics on the validation rows as `eval_metric` of CatBoost, which follows the first metric.
 
-    CatBoost takes the name of the class for that of the metric.
+    CatBoost reads the name of the metric from the name of the class.
     """
 
-    no_jit = True  # otherwise CatBoost lets numba compile the methods, and warns that it cannot
-    held_out: HeldOut | None = None
+    no_jit = True  # otherwise CatBoost tries to compile the methods with numba, and warns
+    metrics: Validator | None = None
     labels: np.ndarray | None = None
 
-    def bind(self, part: Part, held_out: HeldOut) -> None:
+    def bind(self, part: Part, metrics: Validator) -> None:
         """Set the validation rows."""
-        self.held_out, self.labels = held_out, part.y.astype(np.float32)
-        # by address of the labels: training rows with the same labels are measured, too, and first
+        self.metrics, self.labels = metrics, part.y.astype(np.float32)
+        # By memory address of the labels: training rows with equal labels are measured too, first.
         self.values: dict[int, list[dict[str, float]]] = {}
 
     def release(self) -> Log:
-        """Values per round. Drops the rows, since the fitted estimator refers to the metric."""
+        """Values per round on the validation rows. Frees the rows: the estimator keeps `self`."""
         rounds = list(self.values.values())[-1]
-        self.held_out = self.labels = None
+        self.metrics = self.labels = None
         self.values = {}
         return {name: [means[name] for means in rounds] for name in rounds[0]}
 
@@ -107,12 +106,12 @@ class _HeldOutMetric:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of one training>"
 
-    def __deepcopy__(self, _: object) -> _HeldOutMetric:
+    def __deepcopy__(self, _: object) -> _EvalMetric:
         return self  # CatBoost copies its parameters before it trains
 
     def is_max_optimal(self) -> bool:
-        assert self.held_out is not None
-        return next(iter(self.held_out.plans.values())).metric.greater_is_better
+        assert self.metrics is not None
+        return next(iter(self.metrics.plans.values())).metric.greater_is_better
 
     def get_final_error(self, error: float, weight: float) -> float:
         return error
@@ -120,16 +119,16 @@ class _HeldOutMetric:
     def evaluate(
         self, approxes: Sequence[np.ndarray], target: np.ndarray, weight: ArrayLike | None
     ) -> tuple[float, float]:
-        if self.held_out is None or self.labels is None:
-            raise ValueError("this eval_metric has served its training: set another one, or None.")
+        if self.metrics is None or self.labels is None:
+            raise ValueError("this eval_metric was for one training: set another one, or None.")
         if not np.array_equal(target, self.labels):
             return _NOT_MEASURED, 1.0
         (scores,) = approxes
-        means = self.held_out.means(scores)
+        means = self.metrics.means(scores)
         self.values.setdefault(target.__array_interface__["data"][0], []).append(means)
         return next(iter(means.values())), 1.0
 
 
-def _metric_named(name: str) -> _HeldOutMetric:
-    """A metric without rows, of a class of this name."""
-    return type(name, (_HeldOutMetric,), {})()
+def _metric_named(name: str) -> _EvalMetric:
+    """An eval metric, not yet bound to rows, whose class has this name."""
+    return type(name, (_EvalMetric,), {})()

@@ -1,4 +1,4 @@
-"""Parameters and arguments that GroupedRanker refuses, with the remedy."""
+"""Checks of the parameters and arguments of GroupedRanker, with messages that name the remedy."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _VALIDATION = (
 
 
 def check_parameters(ranker: Estimator, *, has_X_val: bool) -> None:
-    """Refuse parameters of a GroupedRanker that its estimator does not support.
+    """Raise if the estimator of a GroupedRanker does not support a parameter.
 
-    `has_X_val` is True if the caller gives validation rows to `fit`.
+    `has_X_val` is True if the caller passes validation rows to `fit`.
     """
     kind, name = kind_of(ranker.estimator), type(ranker.estimator).__name__
     metric(ranker.scoring)  # raises if unknown
@@ -31,8 +31,8 @@ def check_parameters(ranker: Estimator, *, has_X_val: bool) -> None:
         reason = ""
         if kind.trains_on_queries and hasattr(ranker.estimator, "eval_metrics"):
             reason = (
-                " CatBoost calls objectives on blocks of rows, without their queries: choose "
-                'one of its own, loss_function="YetiRank:mode=NDCG", and follow eval_metric.'
+                " CatBoost calls objectives on blocks of rows, without their queries: choose an "
+                'objective of CatBoost, loss_function="YetiRank:mode=NDCG", with eval_metric.'
             )
         raise ValueError(
             f"{name} cannot train on objective={ranker.objective!r}: "
@@ -42,8 +42,8 @@ def check_parameters(ranker: Estimator, *, has_X_val: bool) -> None:
     if ranker.eval_metric is not None and not kind.follows_metrics:
         raise ValueError(
             f"{name} cannot follow eval_metric={ranker.eval_metric!r}: leave it unset, and "
-            "measure with skrank.scorer. HistGradientBoosting can, and the rankers and "
-            "regressors of LightGBM, XGBoost and CatBoost."
+            "measure with skrank.scorer. HistGradientBoosting and the rankers and regressors of "
+            "LightGBM, XGBoost and CatBoost can follow eval_metric."
         )
     if ranker.init_scale is not None:
         check.check_number("init_scale", ranker.init_scale, 0, 1e6, open_low=True)
@@ -62,12 +62,12 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
     validates = has_X_val or ranker.validation_fraction is not None
     if validates and not kind.validates:
         raise ValueError(
-            f"{name} cannot validate while it trains: each machine would measure its own queries, "
-            "and stop by itself. Leave validation_fraction and X_val unset and measure the trained "
-            "ranker, or train xgboost.dask.DaskXGBRanker, whose machines stop together."
+            f"{name} cannot validate while it trains: each worker would measure only its queries, "
+            "and stop in another round. Leave validation_fraction and X_val unset and measure the "
+            "trained ranker, or train xgboost.dask.DaskXGBRanker, whose workers stop together."
         )
     if has_X_val and ranker.validation_fraction is not None:
-        raise ValueError("there are X_val and validation_fraction: set one of the two.")
+        raise ValueError("X_val and validation_fraction are given: set one of the two.")
     if validates and kind.rounds_parameter is None:
         raise ValueError(
             f"{name} does not train in rounds, so there is nothing to stop early: leave "
@@ -76,9 +76,8 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
     params = ranker.estimator.get_params(deep=False) if kind.patience_parameters else {}
     for own in filter(params.get, kind.patience_parameters):
         raise ValueError(
-            f"{own} of {name} needs queries to validate on: give early_stopping_rounds to "
-            "GroupedRanker instead, with validation_fraction, or with X_val, y_val and groups_val "
-            "of fit."
+            f"{own} of {name} needs validation queries: set early_stopping_rounds of GroupedRanker "
+            "instead, with validation_fraction, or with X_val, y_val and groups_val of fit."
         )
     given = [] if ranker.eval_metric is None else ["eval_metric"]
     rounds = ranker.early_stopping_rounds
@@ -87,25 +86,27 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
         given.append("early_stopping_rounds")
     if given and not validates:
         warnings.warn(
-            f"{' and '.join(given)} of GroupedRanker without validation: training goes on to the "
-            "end. Give validation_fraction, or X_val, y_val and groups_val to fit.",
+            f"{' and '.join(given)} of GroupedRanker without validation rows: all rounds are "
+            "trained. Give validation_fraction, or X_val, y_val and groups_val to fit.",
             UserWarning,
             stacklevel=5,  # where fit is called
         )
     stops = validates and rounds is not None
-    if stops and "dart" in _boosting(ranker.estimator):  # later rounds change earlier trees
+    if stops and "dart" in _boosting_kinds(ranker.estimator):  # later rounds change earlier trees
         raise check.dart_cannot_stop(name)
 
 
 def _check_start(ranker: Estimator, kind: EstimatorKind) -> None:
-    """Refuse an `init` that the estimator cannot start from."""
+    """Raise if the estimator cannot start from the scores of `init`."""
     if isinstance(ranker.init, str):
         check.check_choice("init", ranker.init, ("linear",))
     elif not hasattr(ranker.init, "fit") or isinstance(ranker.init, type):
-        raise ValueError(f'init={ranker.init!r} is not an estimator: give one, "linear" or None.')
+        raise ValueError(
+            f'init={ranker.init!r} is not an estimator: give an estimator, "linear" or None.'
+        )
     if type(ranker.init).__module__.startswith(DASK_MODULES):
         raise ValueError(
-            f"init={type(ranker.init).__name__} trains on Dask, and gives no start: choose "
+            f"init={type(ranker.init).__name__} trains on Dask, and cannot be used as init: choose "
             'init="linear" or a skrank.LinearRanker.'
         )
     if not kind.starts_from_scores:
@@ -113,21 +114,21 @@ def _check_start(ranker: Estimator, kind: EstimatorKind) -> None:
             f"{type(ranker.estimator).__name__} cannot start from the scores of init="
             f"{ranker.init!r}: rankers and regressors of LightGBM, XGBoost and CatBoost can."
         )
-    if any(name in ("rf", "random_forest") for name in _boosting(ranker.estimator)):
+    if any(name in ("rf", "random_forest") for name in _boosting_kinds(ranker.estimator)):
         raise ValueError(
-            "the random forest of LightGBM averages trees, and starts from no scores of init: "
+            "the random forest of LightGBM averages trees, and cannot start from scores of init: "
             'choose another boosting_type, such as "gbdt", or leave init unset.'
         )
 
 
-def _boosting(estimator: Estimator) -> list[object]:
-    """Values of the parameters of LightGBM and XGBoost for the kind of boosting."""
+def _boosting_kinds(estimator: Estimator) -> list[object]:
+    """Values of the parameters that choose the kind of boosting, such as "dart"."""
     params = estimator.get_params(deep=False)
     return [params.get(name) for name in ("booster", "boosting_type", "boosting", "boost")]
 
 
 def check_fit_params(params: Options, kind: EstimatorKind, *, overwrites: bool) -> None:
-    """Refuse arguments of `fit` that GroupedRanker sets itself."""
+    """Raise if arguments of `fit` are arguments that GroupedRanker sets itself."""
     for name in params:
         if name in _SIZES and kind.trains_on_queries:
             raise ValueError(
@@ -137,13 +138,13 @@ def check_fit_params(params: Options, kind: EstimatorKind, *, overwrites: bool) 
             )
         if name in _VALIDATION and overwrites:
             raise ValueError(
-                f"{name}= of fit would be overwritten by GroupedRanker: give it eval_metric and "
-                "early_stopping_rounds, and validation rows to fit as X_val, y_val and groups_val."
+                f"GroupedRanker would overwrite {name}= of fit: set its eval_metric and "
+                "early_stopping_rounds, and pass X_val, y_val and groups_val to fit."
             )
 
 
 def check_taken_positions(objective: Objective | None, rows: Rows) -> None:
-    """Refuse positions that the objective ignores; warn where they are missing."""
+    """Raise if the objective ignores given positions; warn if it needs positions not given."""
     if objective is None or not objective.takes_positions:
         if rows.positions is not None:
             raise ValueError(
@@ -154,9 +155,8 @@ def check_taken_positions(objective: Objective | None, rows: Rows) -> None:
     if rows.positions is None:
         check.check_rows_shown(rows.kept)
         warnings.warn(
-            "the order of the rows inside their query is taken for the positions at which their "
-            "documents were shown; the order of shuffled rows is meaningless. Give position= to "
-            "fit.",
+            "no position= is given to fit: the row order inside each query is used as the "
+            "positions at which documents were shown. This is wrong if the rows were shuffled.",
             UserWarning,
             stacklevel=5,  # where fit is called
         )

@@ -1,6 +1,6 @@
-"""The rankers of LightGBM and XGBoost for Dask under a GroupedRanker.
+"""GroupedRanker with DaskLGBMRanker and DaskXGBRanker.
 
-They are trained on the workers of a cluster; the fitted estimator is an LGBMRanker or XGBRanker.
+These rankers train on the workers of a cluster. The fitted estimator is an LGBMRanker or XGBRanker.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from skrank._boosters.adapters import import_booster
 from skrank._engine.groups import highest_grade
 from skrank._typing import DaskColumn, Estimator, Options, Table
 from skrank.dask import Partitions, evaluate, partition_queries
-from skrank.dask._partitions import aligned_pieces
+from skrank.dask._partitions import aligned_partitions
 from skrank.dask._scorer import head_of
 from skrank.objectives import Objective
-from skrank.rankers._fit import VALIDATION, Booster, EstimatorKind, Fit, HeldOut, Start, fit_of
+from skrank.rankers._fit import VALIDATION, Booster, EstimatorKind, Fit, Start, Validator, fit_of
 from skrank.rankers._lightgbm import LightGBM
 from skrank.rankers._linear import LinearRanker, linear_start
 from skrank.rankers._rows import LabelledRows, Part, spread_of, squares_inside_queries
@@ -47,10 +47,10 @@ class DaskRanker(EstimatorKind):
     trains_on_queries = trains_objectives = starts_from_scores = True
 
     def train(self, fit: Fit) -> None:
-        """Bring rows in memory to the workers, query by query, and train there."""
+        """Send rows in memory to the workers, in partitions of whole queries, and train there."""
         _refuse_positions(fit.estimator, fit.objective)
         if fit.valid is not None and fit.metrics:
-            HeldOut(fit.valid, fit.metrics)  # raises where a metric has no value
+            Validator(fit.valid, fit.metrics)  # raises if a metric has no value
         client = client_of(fit.estimator)
         valid = None if fit.valid is None else _partitions(fit.valid, client)
         self.train_partitions(fit, _partitions(fit.train, client), valid)
@@ -65,7 +65,7 @@ class DaskRanker(EstimatorKind):
 
     @abstractmethod
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
-        """Train on partitions, which take the place of the parts of `fit`."""
+        """Train on partitions, instead of on `fit.train` and `fit.valid`."""
 
 
 class DaskLightGBMRanker(DaskRanker):
@@ -82,7 +82,7 @@ class DaskLightGBMRanker(DaskRanker):
         if fit.start.factor:
             if "init_score" in fit.arguments:
                 raise ValueError(
-                    "there are init_score= of fit and init of GroupedRanker: give one of the two."
+                    "init_score= of fit and init of GroupedRanker are both given: give one of them."
                 )
             fit.arguments["init_score"] = _start_scores(fit, train)
         estimator.fit(
@@ -109,15 +109,14 @@ class DaskXGBoostRanker(DaskRanker):
         client = client_of(fit.estimator)
         evals = [] if valid is None else [(_matrix(fit, client, valid), VALIDATION)]
         options = train_options(fit, evals)
-        options["params"].pop("coll_cfg", None)
+        options["params"].pop("coll_cfg", None)  # for Dask, not for the booster
         options |= {"verbose_eval": fit.arguments.pop("verbose", False)} | fit.arguments
         dtrain = _matrix(fit, client, train)
-        found = import_booster("xgboost.dask").train(client, dtrain=dtrain, **options)
+        result = import_booster("xgboost.dask").train(client, dtrain=dtrain, **options)
         ranker = import_booster("xgboost").XGBRanker()
-        own = fit.estimator.get_params(deep=False)
-        known = ranker.get_params(deep=False)
+        own, known = fit.estimator.get_params(deep=False), ranker.get_params(deep=False)
         fit.estimator = ranker.set_params(**{name: own[name] for name in known if name in own})
-        take_booster(fit, found["booster"], found["history"])
+        take_booster(fit, result["booster"], result["history"])
 
 
 def _partitions(part: Part, client: Client) -> Partitions:
@@ -147,16 +146,16 @@ def _matrix(fit: Fit, client: Client, parts: Partitions) -> xgboost.dask.DaskDMa
 
 
 def _start_scores(fit: Fit, parts: Partitions) -> dask.array.Array | None:
-    """The scores that boosting starts from, computed on the workers; None if they are equal."""
+    """The scores that boosting starts from, computed on the workers; None without `init`."""
     return parts.per_row(fit.start.finite_scores) if fit.start.factor else None
 
 
 def _refuse_positions(estimator: Estimator, objective: Objective | None) -> None:
-    """Refuse objectives that learn about positions."""
+    """Raise if the objective learns about positions."""
     if objective is not None and objective.takes_positions:
         raise ValueError(
             f"{type(estimator).__name__} cannot learn about positions, since workers do not "
-            "exchange estimates of them: train on one machine, or on another objective."
+            "exchange estimates of position bias: train on one machine, or on another objective."
         )
 
 
@@ -171,7 +170,7 @@ def fit_collections(
 ) -> tuple[Fit, int]:
     """Train the estimator of a GroupedRanker on Dask collections.
 
-    Returns the highest label of all rows, too.
+    Returns the training, and the highest label of all training and validation rows.
     """
     import dask
 
@@ -185,7 +184,7 @@ def fit_collections(
     if name is not None or rows.position is not None:
         raise ValueError(
             f"{name or 'position'} is for data in memory: choose the rows of Dask collections "
-            "before fit, and give those to validate on as X_val, y_val and groups_val."
+            "before fit, and give validation rows as X_val, y_val and groups_val."
         )
     X, y = rows.X, rows.y
     validate_data(ranker, head_of(X), skip_check_array=True)
@@ -210,7 +209,7 @@ def fit_collections(
 def _trained_start(
     fit: Fit, init: str | Estimator, scale: float | None, train: Partitions
 ) -> Start:
-    """Train a clone of `init` on Dask; a factor brings its scores to the deviation `scale`."""
+    """Train a clone of `init` on Dask; its scores are scaled to the standard deviation `scale`."""
     init = linear_start(fit) if isinstance(init, str) else init
     if not isinstance(init, LinearRanker):
         raise ValueError(
@@ -232,7 +231,7 @@ def _spread(scores: DaskColumn, train: Partitions) -> float:
     largest = float(abs(scores).max().compute())
     columns = {"scores": scores, "group": train.group, "sample_weight": train.weight}
     squares = dask.delayed(squares_inside_queries)
-    sums = dask.compute(*(squares(*piece, largest) for piece in aligned_pieces(columns)))
+    sums = dask.compute(*(squares(*piece, largest) for piece in aligned_partitions(columns)))
     return spread_of(np.sum(sums, axis=0), largest)
 
 

@@ -1,4 +1,4 @@
-"""The columns that a feature map is decided from: those of all rows, or of each partition."""
+"""Columns on which a FeatureMap is fitted: those of all rows, or those of one Dask partition."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import TargetEncoder
 from sklearn.utils import _safe_indexing
 
-from skrank.rankers._feature_gaps import GapSums
+from skrank.rankers._feature_missing import MissingSums
 from skrank.rankers._linear_features import Matrix, bytes_of
 
-_FOLDS = 5  # of queries; the levels of each are encoded by the grades of the others
+_FOLDS = 5  # of queries, for out-of-fold target encoding
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingColumns:
-    """The columns of some rows, and what decides on their map: all rows, or those of a partition.
+    """Columns and grades of all rows, or of the rows of one partition.
 
     Attributes
     ----------
     numbers : ndarray or csr_matrix
     categories : DataFrame or ndarray, or None
     grades : ndarray of shape (n_rows,)
-        Less the mean of their query.
+        Grade of each row minus the mean grade of its query.
     queries : ndarray of shape (n_rows,)
         Number of the query of each row.
     used : ndarray
-        Numbers of the rows that may change the map.
+        Numbers of the rows of training queries; the map does not depend on other rows.
     before : int
-        Number of the rows used that stand before these rows.
+        Number of used rows in previous partitions.
     """
 
     numbers: Matrix
@@ -44,30 +44,30 @@ class TrainingColumns:
     before: int = 0
 
     def __sizeof__(self) -> int:
-        return bytes_of(self.numbers) + 32 * len(self.grades)
+        return bytes_of(self.numbers) + 32 * len(self.grades)  # for Dask
 
-    def gaps(self) -> GapSums:
-        """Where NaN is."""
-        return GapSums.of(self.numbers, self.grades, self.used)
+    def missing_sums(self) -> MissingSums:
+        """Number of NaN and sum of their grades, for each column of numbers."""
+        return MissingSums.of(self.numbers, self.grades, self.used)
 
     def sample(self, step: int) -> Matrix:
-        """Numbers of every `step`-th row of those used, counted from the first of all rows."""
+        """Numbers of every `step`-th used row, counted over all partitions."""
         return self.numbers[self.used[-self.before % step :: step]]
 
     def levels(self) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Categories, grades and queries of the rows used."""
+        """Categories, grades and queries of the used rows."""
         return rows_of(self.categories, self.used), self.grades[self.used], self.queries[self.used]
 
 
 class EncoderFolds(NamedTuple):
-    """Encoders of levels in training, so that no level is encoded by the grades of its own query.
+    """Out-of-fold target encoders: a training row is encoded without the grades of its query.
 
     Attributes
     ----------
     encoders : list of TargetEncoder
-        Of each fold of queries: fitted on the other folds.
+        The encoder of each fold of queries, fitted on the other folds.
     fold_of : ndarray
-        The fold of each query by its number; -1 for a query that is not used.
+        Number of the fold of each query; -1 for a query without used rows.
     """
 
     encoders: list[TargetEncoder]
@@ -75,7 +75,7 @@ class EncoderFolds(NamedTuple):
 
     @classmethod
     def fit(cls, categories: Any, grades: np.ndarray, queries: np.ndarray) -> EncoderFolds:
-        """Fit the encoders, on all rows that are used."""
+        """Fit the encoders on the used rows."""
         encoders: list[TargetEncoder] = []
         fold_of = np.full(queries.max() + 1, -1)
         n_folds = min(_FOLDS, len(np.unique(queries)))
@@ -87,7 +87,7 @@ class EncoderFolds(NamedTuple):
         return cls(encoders, fold_of)
 
     def encode(self, categories: Any, queries: np.ndarray, encoded: np.ndarray) -> None:
-        """Replace the mean grades of the rows of used queries by those of other queries."""
+        """Overwrite `encoded` in the rows of used queries by the encoders of their folds."""
         known = queries < len(self.fold_of)
         folds = np.where(known, self.fold_of[np.where(known, queries, 0)], -1)
         for number, encoder in enumerate(self.encoders):
@@ -100,8 +100,8 @@ def rows_of(X: Any, rows: np.ndarray) -> Any:
     return X if len(rows) == X.shape[0] else _safe_indexing(X, rows)
 
 
-def below(parts: Sequence[Any]) -> Any:
-    """Rows of the parts, one part below the other."""
+def stack_rows(parts: Sequence[Any]) -> Any:
+    """Concatenate frames, arrays or matrices along their rows."""
     if len(parts) == 1:
         return parts[0]
     if hasattr(parts[0], "iloc"):

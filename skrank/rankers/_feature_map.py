@@ -1,4 +1,4 @@
-"""From the columns of X to the features of a linear ranker: logarithms, gaps and categories."""
+"""FeatureMap: from the columns of X to the features of a linear ranker."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from skrank._typing import Table
 from skrank.rankers._feature_columns import (
     EncoderFolds,
     TrainingColumns,
-    below,
     columns_of,
     rows_of,
+    stack_rows,
 )
-from skrank.rankers._feature_gaps import GapEstimates, GapSums, has_gaps
+from skrank.rankers._feature_missing import MissingEstimates, MissingSums, has_nan
 from skrank.rankers._linear_features import (
-    Each,
     Matrix,
-    each_of_one,
+    PartMap,
     is_sparse,
+    map_one_part,
     row_blocks,
     with_entries,
     without_duplicates,
@@ -41,22 +41,23 @@ if TYPE_CHECKING:
 _SAMPLE = 2**13  # rows from which the map of a column is chosen
 _MOST = 512  # columns of numbers, up to which NaN is estimated from the other columns
 _FEW = 10  # number of levels up to which each level has a weight
-_PRESENT = 0.01  # a column with fewer values other than 0 is taken as it is
+_PRESENT = 0.01  # share of values other than 0 below which a column is not transformed
 _REMEDY = "Make it a category, or name it in categorical_features of LinearRanker."
 
 
 class FeatureMap(BaseEstimator):
     """The features of a linear ranker, from the columns of X.
 
-    A column of numbers is taken as it is, or as its signed log, which is sign(x - center) *
-    log(1 + abs(x - center) / scale), less the same for x = 0, so that sparse columns stay sparse.
-    NaN is replaced by an estimate from the other columns of the row, where NaN occurs in training,
-    and X is dense and has up to 512 columns of numbers; else by the median. NaN has an indicator,
-    with a weight, if grades of rows with NaN differ in training.
+    A column of numbers is not transformed, or replaced by its signed log f(x) - f(0), where
+    f(x) = sign(x - center) * log(1 + abs(x - center) / scale). 0 is thus mapped to 0, and sparse
+    columns stay sparse. NaN is replaced by an estimate from the other columns of the row if X is
+    dense, has up to 512 columns of numbers, and has NaN in training; otherwise by the median. NaN
+    has an indicator feature if it correlates with grades in training.
 
-    A categorical column of few levels has an indicator for each. A column of more levels becomes
-    the mean grade of its level, where grades are less the mean of their query. A level that does
-    not occur in training has no indicator, or the mean grade of all rows.
+    A categorical column of up to 10 levels has an indicator feature for each level. In a column of
+    more levels, each level is replaced by its mean grade, after the mean grade of each query is
+    subtracted (target encoding). A level that does not occur in training has indicators of 0, or
+    the mean grade of all rows.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class FeatureMap(BaseEstimator):
     Attributes
     ----------
     table : DataFrame
-        What was decided: a row per feature. The map prints as this table.
+        A row per feature: its column and its map. `repr` of the map is this table.
     transformer_ : transformer or None
         Fitted `features`, if this is a transformer. The other attributes are of its output.
     numbers_, categories_ : list of str
@@ -74,14 +75,14 @@ class FeatureMap(BaseEstimator):
     categorical_ : bool ndarray
         True for a categorical column.
     center_, scale_, fill_ : ndarray
-        Of the columns of numbers: center and scale of the log, where scale is NaN for a column that
-        is taken as it is, and the median of the feature.
+        For each column of numbers, the center and the scale of its log, and the median of the
+        feature. The scale is NaN for a column that is not transformed.
     missing_ : ndarray
-        Which columns of numbers have an indicator of NaN.
-    estimates_ : GapEstimates or None
-        What replaces NaN; None for the median.
-    encoders_ : list of (encoder, list)
-        OneHotEncoder and TargetEncoder, and which categorical columns they encode.
+        Numbers of the columns of numbers that have an indicator of NaN.
+    estimates_ : MissingEstimates or None
+        Estimates that replace NaN; None: the medians `fill_` replace NaN.
+    encoders_ : list of (encoder, ndarray)
+        OneHotEncoder and TargetEncoder, and the numbers of the categorical columns they encode.
     n_features_in_ : int
     feature_names_in_ : ndarray
         If `X` has names that are all strings.
@@ -98,51 +99,51 @@ class FeatureMap(BaseEstimator):
     def fit_transform(
         self, X: Table, grades: np.ndarray, queries: np.ndarray, used: np.ndarray
     ) -> Matrix:
-        """Decide on the map of each column; return the features to train on.
+        """Fit the map of each column; return the features to train on.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
         grades : ndarray of shape (n_rows,)
-            Less the mean of their query.
+            Grade of each row minus the mean grade of its query.
         queries : ndarray of shape (n_rows,)
             Number of the query of each row.
         used : ndarray
-            Numbers of the rows that may change the map.
+            Numbers of the rows of training queries; the map does not depend on other rows.
 
         Returns
         -------
         ndarray or csr_matrix of shape (n_rows, n_features_out)
-            As of `transform`, but the mean grade of a level is that in other queries.
+            As of `transform`, but mean grades of levels are out-of-fold; see `EncoderFolds`.
         """
         self.set_columns(X, grades, used)
         columns = TrainingColumns(*self.split(X), grades, queries, used)
-        folds = self.decide(partial(each_of_one, columns))
+        folds = self.decide(partial(map_one_part, columns))
         return self.features_of(columns.numbers, columns.categories, folds, queries)
 
     def set_columns(self, X: Table, grades: np.ndarray, used: np.ndarray) -> None:
         """Set the names and kinds of the columns of X, and fit `features` if it is a transformer.
 
-        Rows of X matter to a transformer only.
+        Only a transformer reads the rows of X.
         """
         self._check_parameters()
         validate_data(self, X, skip_check_array=True)
         self._fit_columns(X, grades, used)
 
-    def decide(self, each: Each) -> EncoderFolds | None:
-        """Decide on the map of each column; `each` calls a method of all `TrainingColumns`.
+    def decide(self, map_parts: PartMap) -> EncoderFolds | None:
+        """Fit the map of each column; `map_parts` maps over all `TrainingColumns`.
 
-        Returns the encoders of levels by the grades of other queries, if there are any.
+        Returns the out-of-fold encoders of training rows; None without columns of many levels.
         """
-        gaps = GapSums.total(each(TrainingColumns.gaps))
-        samples = each(TrainingColumns.sample, -int(-gaps.rows // _SAMPLE))
-        self._fit_numbers(below(samples), gaps)
+        missing = MissingSums.total(map_parts(TrainingColumns.missing_sums))
+        samples = map_parts(TrainingColumns.sample, -int(-missing.rows // _SAMPLE))
+        self._fit_numbers(stack_rows(samples), missing)
         self.encoders_: list[tuple[Encoder, np.ndarray]] = []
         if not self.categorical_.any():
             return None
-        categories, *vectors = zip(*each(TrainingColumns.levels), strict=True)
+        categories, *vectors = zip(*map_parts(TrainingColumns.levels), strict=True)
         grades, queries = map(np.concatenate, vectors)
-        return self._fit_categories(below(categories), grades, queries)
+        return self._fit_categories(stack_rows(categories), grades, queries)
 
     def transform(self, X: Table) -> Matrix:
         """The features of rows.
@@ -155,13 +156,13 @@ class FeatureMap(BaseEstimator):
         Returns
         -------
         ndarray or csr_matrix of shape (n_rows, n_features_out)
-            `X` itself, if all columns are taken as they are.
+            `X` itself, if no column is transformed.
         """
         validate_data(self, X, reset=False, skip_check_array=True)
         return self.apply(X)
 
     def apply(self, X: Table) -> Matrix:
-        """`transform` of columns whose number and names are known to be right."""
+        """`transform` without a check of the number and the names of the columns."""
         numbers, categories = self.split(X)
         return self.features_of(numbers, categories)
 
@@ -172,7 +173,7 @@ class FeatureMap(BaseEstimator):
         folds: EncoderFolds | None = None,
         queries: Any = None,
     ) -> Matrix:
-        """Features of columns; with `folds`, the levels of their queries are those of training."""
+        """Features of columns; with `folds` and `queries`, levels get out-of-fold mean grades."""
         parts = self._numbers(numbers)
         for encoder, columns in self.encoders_:
             block = columns_of(categories, columns)
@@ -180,20 +181,20 @@ class FeatureMap(BaseEstimator):
             if folds is not None and queries is not None and isinstance(encoder, TargetEncoder):
                 folds.encode(block, queries, encoded)
             parts.append(encoded)
-        return _beside(parts)
+        return _stack_columns(parts)
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """Names of the features, such as "bm25", "bm25_missing" and "site_org"."""
         return self.table.index.to_numpy(dtype=object)
 
-    def carried(self, before: FeatureMap, weights: np.ndarray) -> np.ndarray:
-        """Weights of the features of another map, for those of this map; 0 for a new feature."""
+    def transferred(self, before: FeatureMap, weights: np.ndarray) -> np.ndarray:
+        """Weights of another map, for features of the same name in this map; 0 for new features."""
         known = dict(zip(before.get_feature_names_out(), weights, strict=True))
         return np.array([known.get(name, 0.0) for name in self.get_feature_names_out()])
 
     @property
     def table(self) -> pd.DataFrame:
-        """What was decided: a row per feature."""
+        """A row per feature: its column and its map."""
         import pandas as pd
 
         forms = np.where(np.isnan(self.scale_), "as it is", "log")
@@ -232,13 +233,13 @@ class FeatureMap(BaseEstimator):
             )
         elif self.categorical_features is not None:
             raise ValueError(
-                "features is a transformer of all columns, so that categorical_features would "
-                "have no effect: leave it unset, and encode categories by the transformer, such as "
+                "features is a transformer of all columns, so that categorical_features has no "
+                "effect: leave it unset, and encode categories by the transformer, such as "
                 "make_column_transformer((OneHotEncoder(), ['site']), remainder='passthrough')."
             )
 
     def _fit_columns(self, X: Table, grades: np.ndarray, used: np.ndarray) -> None:
-        """Fit the transformer, and find which columns are numbers, and which are categories."""
+        """Fit the transformer, and set the names and kinds of columns."""
         names = list(getattr(self, "feature_names_in_", ())) or _default_names(X)
         self.transformer_ = None
         if isinstance(self.features, str):
@@ -262,7 +263,7 @@ class FeatureMap(BaseEstimator):
         categories = columns_of(X, np.flatnonzero(self.categorical_))
         if issparse(categories):
             categories = categories.toarray()
-        elif hasattr(categories, "notna"):  # encoders do not know NA of pandas
+        elif hasattr(categories, "notna"):  # encoders of scikit-learn do not accept pandas.NA
             categories = categories.astype(object).where(categories.notna(), np.nan)
         if self.categorical_.all():
             return np.empty((X.shape[0], 0)), categories
@@ -271,25 +272,25 @@ class FeatureMap(BaseEstimator):
 
     # numbers --------------------------------------------------------------------------------------
 
-    def _fit_numbers(self, sample: Matrix, gaps: GapSums) -> None:
-        """Choose the map of each column of numbers, from some of the rows."""
+    def _fit_numbers(self, sample: Matrix, missing: MissingSums) -> None:
+        """Fit the map of each column of numbers on a sample of rows."""
         columns = np.arange(sample.shape[1])
         self.center_, self.scale_, self.fill_ = np.zeros((3, len(columns)))
         self.scale_[:] = np.nan
-        self.missing_ = np.flatnonzero(gaps.telling())
-        self.estimates_: GapEstimates | None = None
+        self.missing_ = np.flatnonzero(missing.informative_columns())
+        self.estimates_: MissingEstimates | None = None
         for column, values in _present(sample):
             self.fill_[column] = np.median(values)
             if self.transformer_ is None and self.features != "standard":
                 found = log_of(values, always=self.features == "log")
                 self.center_[column], self.scale_[column] = found
         self.fill_ = self._logs(self.fill_, columns)
-        if not is_sparse(sample) and len(columns) <= _MOST and gaps.present:
-            self.estimates_ = GapEstimates(self._logs(sample, columns), self.fill_)
+        if not is_sparse(sample) and len(columns) <= _MOST and missing.present:
+            self.estimates_ = MissingEstimates(self._logs(sample, columns), self.fill_)
 
     def _numbers(self, X: Matrix) -> list[Matrix]:
         """Features of columns of numbers, and indicators of NaN."""
-        if np.isnan(self.scale_).all() and not has_gaps(X):
+        if np.isnan(self.scale_).all() and not has_nan(X):
             mapped = X
         elif is_sparse(X):
             X = without_duplicates(X)
@@ -305,15 +306,15 @@ class FeatureMap(BaseEstimator):
                 mapped[rows] = np.where(np.isnan(block), self.fill_, block)
         if not len(self.missing_):
             return [mapped]
-        holes = X[:, self.missing_]
-        if not is_sparse(holes):
-            return [mapped, np.isnan(holes)]
-        holes.data = np.isnan(holes.data).astype(X.dtype)
-        holes.eliminate_zeros()
-        return [mapped, holes]
+        indicators = X[:, self.missing_]
+        if not is_sparse(indicators):
+            return [mapped, np.isnan(indicators)]
+        indicators.data = np.isnan(indicators.data).astype(X.dtype)
+        indicators.eliminate_zeros()
+        return [mapped, indicators]
 
     def _logs(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Features from values whose last dimension is that of these columns; NaN stays NaN."""
+        """Values or their signed logs; the last axis runs over `columns`. NaN stays NaN."""
         found = np.array(values, dtype=np.float64)
         logs = np.isfinite(self.scale_[columns])
         center, scale = self.center_[columns][logs], self.scale_[columns][logs]
@@ -326,7 +327,7 @@ class FeatureMap(BaseEstimator):
     def _fit_categories(
         self, categories: Any, grades: np.ndarray, queries: np.ndarray
     ) -> EncoderFolds | None:
-        """Fit an encoder of the columns of few levels, and one of those of many."""
+        """Fit an encoder of columns of few levels, and an encoder of columns of many levels."""
         counts = [len(levels) for levels in OneHotEncoder().fit(categories).categories_]
         few = np.array(counts) <= _FEW
         for encoder, columns in (
@@ -341,7 +342,7 @@ class FeatureMap(BaseEstimator):
         return EncoderFolds.fit(columns_of(categories, np.flatnonzero(~few)), grades, queries)
 
 
-def _beside(parts: list[Matrix]) -> Matrix:
+def _stack_columns(parts: list[Matrix]) -> Matrix:
     """Features side by side, in the layout and the dtype of the first part."""
     if len(parts) == 1:
         return parts[0]
@@ -355,7 +356,7 @@ def _default_names(X: Table) -> list[str]:
 
 
 def _categorical(X: Table, given: Sequence[str | int | bool] | None) -> np.ndarray:
-    """True for columns of pandas categories, and for those that the caller names."""
+    """True for columns of the pandas dtype category, and for columns that the caller names."""
     categorical = np.array([str(one) == "category" for one in getattr(X, "dtypes", ())], dtype=bool)
     if not len(categorical):
         categorical = np.zeros(X.shape[1], dtype=bool)
@@ -382,7 +383,7 @@ def _categorical(X: Table, given: Sequence[str | int | bool] | None) -> np.ndarr
 
 
 def _present(X: Matrix) -> Iterator[tuple[int, np.ndarray]]:
-    """Number and finite values of each column, but for columns that are nearly always 0."""
+    """Number and known values of each column; omits columns with a share > 0.99 of zeros."""
     counts = np.bincount(X.indices, X.data != 0, X.shape[1]) if is_sparse(X) else (X != 0).sum(0)
     columns: Any = X.tocsc() if is_sparse(X) else X
     for column in np.flatnonzero(counts > _PRESENT * X.shape[0]).tolist():

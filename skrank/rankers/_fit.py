@@ -1,4 +1,4 @@
-"""One training of an estimator, and the interface of the kinds of estimators that train it."""
+"""Fit: data, settings and result of a training. EstimatorKind: how a kind of estimator trains."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DASK_MODULES = ("lightgbm.dask", "xgboost.dask")
 VALIDATION = "validation"  # name of the validation part in logs
-_DEFAULT_METRIC = "ndcg@10"  # of early stopping, for rankers that train on their own objective
+_DEFAULT_METRIC = "ndcg@10"  # for early stopping of rankers with their own objective
 _DEFAULT_PATIENCE = 50  # rounds
 
 Log = dict[str, list[float]]  # values per round, by the name of the metric
@@ -40,20 +40,21 @@ class EstimatorKind(ABC):
     Attributes
     ----------
     rounds_parameter : str or None
-        Parameter of the estimator for the number of rounds. None: it does not train in rounds.
+        Parameter of the estimator for the number of rounds; None if it does not train in rounds.
     patience_parameters : tuple of str
-        Parameters by which the estimator would stop early by itself, on rows instead of queries.
+        Parameters of the estimator for its own early stopping, on rows instead of queries.
     trains_on_queries : bool
+        True for rankers.
     trains_objectives : bool
-        It can train on an `Objective`.
+        True if the estimator can train on an `Objective`.
     follows_metrics : bool
-        Its early stopping can follow a `Metric`.
+        True if early stopping can follow a `Metric`.
     starts_from_scores : bool
-        Its rounds can add to the scores of another model.
+        True if rounds can add to the scores of another model.
     validates : bool
-        It can be measured on validation rows while it trains.
+        True if the estimator can be measured on validation rows during training.
     start_argument : str or None
-        Argument of `fit` of the estimator for scores that its rounds add to.
+        Argument of `fit` of the estimator for start scores, such as "init_score".
     """
 
     rounds_parameter: str | None = None
@@ -80,20 +81,20 @@ class EstimatorKind(ABC):
         raise NotImplementedError(f"{type(self).__name__}.starts_from_scores is False")
 
     def inverse_link(self, estimator: Estimator, margins: np.ndarray) -> np.ndarray:
-        """Predictions that a fitted estimator makes of margins, such as exp(margins) of counts."""
+        """Predictions from margins, such as exp(margins) for a Poisson objective."""
         return margins
 
 
 class Booster(EstimatorKind):
-    """Estimators of LightGBM, XGBoost or CatBoost: a class per library.
+    """Estimators of LightGBM, XGBoost or CatBoost: a subclass per library.
 
     Parameters
     ----------
     role : {"ranker", "regressor", "classifier"}
-        "regressor" stands for any model of the library without classes.
+        "regressor": any estimator of the library that is neither a ranker nor a classifier.
     """
 
-    takes_callables: bool = True  # as objectives, with the queries
+    takes_callables: bool = True  # True if the objective may be a function that gets the queries
 
     def __init__(self, role: str) -> None:
         self.trains_on_queries = role == "ranker"
@@ -103,9 +104,9 @@ class Booster(EstimatorKind):
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """The scores that boosting starts from: those of a fitted `init`, times a factor.
+    """The scores that boosting starts from: the scores of a fitted `init` times a factor.
 
-    A factor of 0 stands for no start: boosting begins with equal scores.
+    With a factor of 0, boosting starts from equal scores.
     """
 
     init: Estimator | None = None
@@ -122,17 +123,17 @@ class Start:
         if len(bad):
             raise ValueError(
                 f"init={type(self.init).__name__} scores {len(bad)} rows as {bad[0]}, and boosting "
-                "starts from finite scores: give another init, or fill in what is missing in X."
+                "needs finite scores: give another init, or impute missing values of X."
             )
         return scores
 
     def predictions(
         self, kind: EstimatorKind, estimator: Estimator, X: Table, n_rounds: int | None
     ) -> np.ndarray:
-        """Predictions of a fitted estimator whose rounds, unless there are 0, add to these scores.
+        """Predictions: the inverse link of the sum of these scores and the margins of the rounds.
 
         The scores are part of the margin, as are `base_margin` of XGBoost, `init_score` of LightGBM
-        and `baseline` of CatBoost: the inverse link of the objective is applied to the sum.
+        and `baseline` of CatBoost. With `n_rounds` = 0, no round is added.
         """
         if not self.factor:
             return predicted_scores(estimator, X)
@@ -158,13 +159,14 @@ class Fit:
     objective : Objective or None
         None: the estimator's own.
     metrics : dict of str to Metric
-        By the name that the user gave; the first decides when to stop. Empty: the estimator's own.
+        By the name that the user gave. Early stopping follows the first. Empty: the estimator's own
+        metric.
     patience : int or None
         Rounds without improvement after which training stops; None: all rounds are trained.
     start : Start
-        Of the estimator's rounds.
+        Scores to which the rounds of the estimator add.
     arguments : dict
-        Further arguments for `fit` of the estimator; the kind adds to them.
+        Further arguments for `fit` of the estimator; `kind.train` adds arguments.
     log : dict of str to list of float
         Result: values per round on the validation rows.
     best_iteration : int or None
@@ -193,7 +195,7 @@ class Fit:
             if valid is not None:
                 self.valid = replace(valid, start=start.finite_scores(valid.X))
         if n_rounds is not None and self.kind.rounds_parameter is not None:
-            # boosters train at least 1 round: where 0 are best, the start alone predicts
+            # boosters train at least 1 round, which predictions ignore if `n_rounds` is 0
             self.estimator.set_params(**{self.kind.rounds_parameter: max(n_rounds, 1)})
             if "early_stopping_rounds" in self.estimator.get_params(deep=False):
                 self.estimator.set_params(early_stopping_rounds=None)
@@ -204,39 +206,39 @@ class Fit:
                 self.best_iteration = 0
             if self.valid is not None and self.metrics:
                 scores = start.predictions(self.kind, self.estimator, self.valid.X, 0)
-                self.log_start(HeldOut(self.valid, self.metrics).means(scores))
+                self.log_start(Validator(self.valid, self.metrics).means(scores))
 
     def _take_start(self, name: str) -> None:
-        """Move the scores that the caller gave to `fit` as argument `name` to the parts."""
+        """Move the start scores that were passed to `fit` as `name` to `train` and `valid`."""
         scores = self.arguments.pop(name)
         if scores is None:
             return
         if self.start.factor:
             raise ValueError(
-                f"there are {name}= of fit and init of GroupedRanker: give one of the two."
+                f"{name}= of fit and init of GroupedRanker are both given: give one of them."
             )
         if self.valid is not None:
             if name not in self.valid.params:
                 raise ValueError(
-                    f"{name}= is for the training rows, and those of X_val have none: hold out a "
+                    f"{name}= has scores of the training rows, but not of X_val: hold out a "
                     "validation_fraction of the training rows instead."
                 )
             self.valid = replace(self.valid, start=np.asarray(self.valid.params[name]))
         self.train = replace(self.train, start=np.asarray(scores))
 
     def _check_link(self) -> None:
-        """Raise if the estimator does not predict the inverse link of its margins, on 8 rows."""
+        """Raise if predictions of 8 rows differ from the inverse link of their margins."""
         X = _safe_indexing(self.train.X, np.arange(min(8, self.train.X.shape[0])))
         expected = self.kind.inverse_link(self.estimator, self.kind.margins(self.estimator, X))
         if not np.allclose(predicted_scores(self.estimator, X), expected, 1e-3, equal_nan=True):
             raise ValueError(
-                f"init cannot start {type(self.estimator).__name__}, for skrank does not know how "
-                "it predicts from the margin, to which its rounds add. Leave init unset, or choose "
-                "another objective."
+                f"init cannot start {type(self.estimator).__name__}: skrank does not know the "
+                "inverse link by which it computes predictions from margins. Leave init unset, or "
+                "choose another objective."
             )
 
     def log_start(self, means: Mapping[str, float]) -> None:
-        """Put the values of the start before those of the rounds; the start may be the best."""
+        """Insert the values of the start before those of the rounds; `best_iteration` may be 0."""
         self.log = {name: [means[name], *values] for name, values in self.log.items()}
         name, metric = next(iter(self.metrics.items()))
         best = max(self.log[name]) if metric.greater_is_better else min(self.log[name])
@@ -245,7 +247,7 @@ class Fit:
 
 
 def trained_start(kind: EstimatorKind, init: Estimator, scale: float | None, train: Part) -> Start:
-    """Train a clone of `init`; a factor brings its scores to the standard deviation `scale`."""
+    """Train a clone of `init`; its scores are scaled to the standard deviation `scale`."""
     fit = Fit(kind, clone(init), replace(train, params={}))
     fit.run()
     start = Start(fit.estimator, 1.0)
@@ -256,23 +258,23 @@ def trained_start(kind: EstimatorKind, init: Estimator, scale: float | None, tra
 
 
 def fit_of(
-    ranker: Estimator, kind: EstimatorKind, train: Part, valid: Part | None, top: int
+    ranker: Estimator, kind: EstimatorKind, train: Part, valid: Part | None, max_grade: int
 ) -> Fit:
-    """The training that the parameters of a GroupedRanker ask for; `top` is the highest grade."""
+    """A training, not yet run, with the parameters of a GroupedRanker."""
     objective, rounds = ranker.objective, ranker.early_stopping_rounds
     if objective is not None:
         objective = as_objective(objective)
     found = metrics_of(ranker, kind, objective)
-    metrics = {name: one.on_scale(top) for name, one in found.items()}
+    metrics = {name: one.on_scale(max_grade) for name, one in found.items()}
     patience = _DEFAULT_PATIENCE if rounds == "auto" else rounds
     return Fit(
-        kind, cloned(ranker.estimator), train, valid, objective and objective.on_scale(top),
+        kind, cloned(ranker.estimator), train, valid, objective and objective.on_scale(max_grade),
         metrics, patience, arguments=dict(train.params),
     )  # fmt: skip
 
 
 def cloned(estimator: Estimator, *, safe: bool = True) -> Estimator:
-    """A clone with the client of the estimator: a client itself cannot be copied."""
+    """A clone that shares the Dask client of the estimator, since a client cannot be copied."""
     if not type(estimator).__module__.startswith(DASK_MODULES):
         return clone(estimator, safe=safe)
     bare = copy.copy(estimator)
@@ -287,14 +289,14 @@ def cloned(estimator: Estimator, *, safe: bool = True) -> Estimator:
 def _client_or_none(estimator: Estimator) -> Client | None:
     try:
         return estimator.client
-    except ValueError:  # DaskXGBRanker without a client, while there is no current one
+    except ValueError:  # a DaskXGBRanker without a client, and no current client
         return None
 
 
 def metrics_of(
     ranker: Estimator, kind: EstimatorKind, objective: Objective | None
 ) -> dict[str, Metric]:
-    """Metrics that early stopping of a GroupedRanker follows; empty: those of the estimator."""
+    """Metrics for early stopping of a GroupedRanker; empty: the estimator's own metric."""
     chosen = ranker.eval_metric
     if chosen is None and objective is not None:
         chosen = metric_of(objective)
@@ -305,8 +307,8 @@ def metrics_of(
     return {} if chosen is None else unique_metrics(chosen)
 
 
-class HeldOut:
-    """Metrics on the validation rows, from one sort per round. LightGBM calls it as `eval_metric`.
+class Validator:
+    """Metrics on the validation rows, from one sort per round; a callable for LightGBM.
 
     Parameters
     ----------
@@ -319,7 +321,7 @@ class HeldOut:
         self.judgments = Judgments(part.y, part.queries)
         self.weights = part.query_weights
         if self.weights is not None and not 1e-100 < self.weights.max() < 1e100:
-            # only ratios count; sums of the largest doubles and products of the smallest overflow
+            # only ratios of weights matter; sums or products of extreme weights are inf or 0
             self.weights = self.weights / (self.weights.max() or 1.0)
         self.plans = {name: one.bind(self.judgments) for name, one in metrics.items()}
         for name, plan in self.plans.items():
@@ -329,7 +331,7 @@ class HeldOut:
                     "stop: hold out more queries, or give others as X_val."
                 )
 
-    def __deepcopy__(self, _: object) -> HeldOut:
+    def __deepcopy__(self, _: object) -> Validator:
         return self  # LightGBM copies metrics; this object never changes
 
     def means(self, scores: ArrayLike) -> dict[str, float]:

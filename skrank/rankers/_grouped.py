@@ -31,10 +31,10 @@ from skrank.rankers._rows import LabelledRows, Part, Rows, check_not_single, fea
 class GroupedRanker(MetaEstimatorMixin, Ranker):
     """A ranker of LightGBM, XGBoost or CatBoost, for all tools of scikit-learn.
 
-    Rows come in any order. The query of each row is given as `groups`, or on the index of `y` (see
-    `skrank.with_groups`). The ranker sorts rows by query, passes the queries to the estimator in
-    the form that it takes, and holds out whole queries for early stopping. Regressors and
-    classifiers of grades can be wrapped too: they are trained on single rows.
+    Rows may be in any order. The query of each row is given as `groups`, or on the index of `y`
+    (see `skrank.with_groups`). The ranker sorts rows by query, passes the queries to the estimator
+    by the argument that its `fit` has for them, and holds out whole queries for early stopping.
+    Regressors and classifiers of grades can be wrapped too; they are trained on single rows.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         LGBMRanker, XGBRanker, CatBoostRanker, DaskLGBMRanker, DaskXGBRanker,
         HistGradientBoostingRegressor, any other regressor, classifier or Pipeline.
     objective : str, Metric or Objective, optional
-        Objective of LGBMRanker and XGBRanker in place of their own, such as ``"gap"``, which is
-        LambdaRank on it, ``"softmax"``, or ``"0.9*lambdarank:gap+0.1*softmax"``.
+        Objective of LGBMRanker and XGBRanker in place of their own. The name of a metric, such as
+        ``"gap"``, is LambdaRank on this metric. Others are ``"softmax"``, or a mixture such as
+        ``"0.9*lambdarank:gap+0.1*softmax"``.
     eval_metric : str, Metric or a sequence of them, optional
-        Metric that early stopping follows; the first of several. For LightGBM, XGBoost, CatBoost
-        and HistGradientBoosting, regressors included. Default: the metric of `objective`; of a
-        mixture, that of the first objective which has a metric. Otherwise nDCG@10 for LGBMRanker
-        and XGBRanker, unless they have a metric parameter, and the estimator's own metric for all
-        other estimators.
+        Metric for early stopping; the first of several. For LightGBM, XGBoost, CatBoost and
+        HistGradientBoosting, regressors included. Default: the metric of `objective`; of a mixture,
+        the first metric of its objectives. Without one, nDCG@10 for LGBMRanker and XGBRanker,
+        unless they have a metric parameter, and the estimator's own metric otherwise.
     validation_fraction : float, optional
         Share of the training queries to hold out for early stopping, stratified by their numbers of
         relevant documents. Default: none, and no early stopping unless `fit` gets `X_val`.
@@ -79,7 +79,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         (``resource="max_queries"``), which would otherwise cut queries.
     scoring : str or Metric, default="ndcg@10"
         Metric of `score`. It does not depend on `objective` and `eval_metric`, so that a search
-        over these compares values of one metric.
+        over these parameters compares values of one metric.
     random_state : int, RandomState instance or None, default=None
         Seed of the queries held out and drawn. The draw depends on the seed and the query ids, not
         on the order of the rows.
@@ -98,9 +98,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         ``evals_result_["validation"]["gap@10"]``: values per round, with validation rows; with
         `init`, the value of the start comes first.
     max_grade_ : int
-        Highest grade, at least 1: of all labels that were passed to `skrank.with_groups` together
-        with those of `fit`, otherwise of those of `fit`. `skrank.scorer` reads it, so that all
-        folds have the same scale.
+        Highest grade, at least 1: of all labels that were passed to `skrank.with_groups`, if `y` is
+        a part of its result; otherwise of the labels of `fit`. `skrank.scorer` reads it, so that
+        all folds have the same scale.
     classes_ : ndarray of shape (n_classes,)
         Of `estimator_`, if it is a classifier.
     feature_importances_ : ndarray of shape (n_features,)
@@ -209,7 +209,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         sample_weight : array-like of shape (n_rows,), optional
             Weights; for a ranker, constant inside a query.
         X_val, y_val, groups_val : optional
-            Rows to validate on, instead of `validation_fraction`.
+            Validation rows, instead of those of `validation_fraction`.
         **fit_params
             Passed on to `fit` of the estimator. Values with an entry per row are sorted with the
             rows.
@@ -222,9 +222,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         Raises
         ------
         ValueError
-            If groups are needed and missing, have the wrong length, or disagree; if a label is
-            negative or NaN; if weights vary inside a query; if the estimator does not support the
-            objective, the metric, or early stopping.
+            If groups are needed and missing, have the wrong length, or differ between two sources;
+            if a label is negative or NaN; if weights vary inside a query; if the estimator does not
+            support the objective, the metric, or early stopping.
         """
         rows = LabelledRows(X, y, groups, sample_weight, qid, position, fit_params)
         return self._fit(rows, X_val, y_val, groups_val)
@@ -286,7 +286,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     def __sklearn_clone__(self) -> GroupedRanker:
         bare = copy.copy(self)
-        bare.estimator = None  # cloned by itself: `clone` cannot copy the Dask client that it has
+        bare.estimator = None  # cloned below, since `clone` cannot copy a Dask client
         made = super(GroupedRanker, bare).__sklearn_clone__()
         made.estimator = cloned(self.estimator, safe=False)
         return made
@@ -298,7 +298,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             tags.classifier_tags = ClassifierTags(poor_score=True)
         try:
             tags.input_tags = self.estimator.__sklearn_tags__().input_tags
-        except (AttributeError, TypeError):  # an estimator from before scikit-learn's tags
+        except (AttributeError, TypeError):  # an estimator without tags, which came in 1.6
             tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
@@ -342,8 +342,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         elif rows.weights is not None:
             check.check_row_weights(rows.weights)
 
-        # numbers of the queries to train on (None: all), and of those to stop early on; there are
-        # none of these if X_val is given, for `_check_parameters` refuses both
+        # numbers of the training queries (None: all), and of the queries held out for validation,
+        # which is empty if X_val is given: `_check_parameters` raises if both are
         trained, held_out = None, np.array([], dtype=np.int64)
         if self.validation_fraction is not None or self.max_queries is not None:
             rng = check_random_state(self.random_state)
@@ -352,7 +352,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         if valid is not None:
             validation = Rows(valid, unjudged=self.unjudged, graded=graded).part()
         labels = rows.y if validation is None else np.append(rows.y, validation.y)
-        # highest of all labels given to `with_groups`, if `train.y` is a part of them, as in folds
+        # highest of all labels passed to `with_groups`, if `train.y` is a part of its result
         max_grade = collection_grade(train.y, labels)
 
         fit = self._trained(rows.part(trained), validation, max_grade)  # parts are sorted by query
@@ -364,7 +364,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self._set_attributes(fit, max_grade)
 
     def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
-        """`_train` for collections; `max_queries`, held-out rows and positions are refused."""
+        """`_train` for collections, without `max_queries`, `validation_fraction` and positions."""
         fit, max_grade = _dask.fit_collections(self, kind_of(self.estimator), train, valid)
         self._set_attributes(fit, max_grade)
 
@@ -373,8 +373,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     ) -> Fit:
         """Train clones of `init` and of the estimator.
 
-        With `validation`, training stops early. `n_rounds` takes the place of the number of rounds
-        that is a parameter of the estimator; if it is 0, the start alone predicts.
+        With `validation`, training stops early. `n_rounds` replaces the number of rounds of the
+        estimator; if it is 0, predictions are the scores of `init`.
         """
         kind = kind_of(self.estimator)
         fit = fit_of(self, kind, train, validation, max_grade)

@@ -1,4 +1,4 @@
-"""HistGradientBoosting under a GroupedRanker, on whole queries held out instead of single rows."""
+"""GroupedRanker with HistGradientBoosting: validation on whole queries instead of single rows."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from sklearn.base import clone
 
 from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Table
-from skrank.rankers._fit import EstimatorKind, Fit, HeldOut, Log
+from skrank.rankers._fit import EstimatorKind, Fit, Log, Validator
 from skrank.rankers._rows import Part
 
 
 class HistGradientBoosting(EstimatorKind):
     """Regressors and classifiers of scikit-learn that boost on histograms.
 
-    They predict with all their rounds: after early stopping, a second training has as many rounds
-    as were best.
+    Their predictions use all trained rounds. After early stopping, the estimator is trained again
+    with the best number of rounds.
     """
 
     rounds_parameter = "max_iter"
@@ -30,8 +30,8 @@ class HistGradientBoosting(EstimatorKind):
             estimator.set_params(max_iter=int(np.argmax(scores)) + 1)
         elif estimator.early_stopping is True:
             raise ValueError(
-                "early_stopping=True of HistGradientBoosting holds out rows, which tears queries "
-                "apart: give validation_fraction to GroupedRanker instead."
+                "early_stopping=True of HistGradientBoosting holds out single rows, which splits "
+                "queries: give validation_fraction to GroupedRanker instead."
             )
         estimator.set_params(early_stopping=False)
         estimator.fit(train.X, train.y, sample_weight=train.weights, **fit.arguments)
@@ -39,14 +39,14 @@ class HistGradientBoosting(EstimatorKind):
 
 
 def _values_of_rounds(fit: Fit, valid: Part) -> tuple[np.ndarray, Log]:
-    """Validation score after each round, the higher the better, and the log."""
+    """Validation score after each round (higher is better), and the log of all metrics."""
     train, estimator = fit.train, clone(fit.estimator)
     if "X_val" not in signature(estimator.fit).parameters:
         raise ValueError(
             "HistGradientBoosting takes validation rows since scikit-learn 1.7: update it, or "
             "leave validation_fraction and X_val unset."
         )
-    scorer = _HeldOutScorer(HeldOut(valid, fit.metrics), valid.y) if fit.metrics else None
+    scorer = _ValidationScorer(Validator(valid, fit.metrics), valid.y) if fit.metrics else None
     estimator.set_params(early_stopping=True, n_iter_no_change=fit.patience or estimator.max_iter)
     if scorer is not None:
         estimator.set_params(scoring=scorer)
@@ -58,36 +58,35 @@ def _values_of_rounds(fit: Fit, valid: Part) -> tuple[np.ndarray, Log]:
     return scores, {"loss": (-scores).tolist()} if scorer is None else scorer.log_of(len(scores))
 
 
-class _HeldOutScorer:
+class _ValidationScorer:
     """`scoring` of HistGradientBoosting by the first metric on the validation rows.
 
     HistGradientBoosting calls it before the first round and after each round, first with training
-    rows and then with the validation rows; the former do not decide when to stop.
+    rows and then with the validation rows. Only values of validation rows decide when to stop.
     """
 
-    def __init__(self, held_out: HeldOut, y: np.ndarray) -> None:
-        self.held_out = held_out
+    def __init__(self, metrics: Validator, y: np.ndarray) -> None:
+        self.metrics = metrics
         self.y = y
-        self.values: Log = {name: [] for name in held_out.plans}
+        self.values: Log = {name: [] for name in metrics.plans}
 
     def __call__(
         self, estimator: Estimator, X: Table, y: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> float:
         if len(y) != len(self.y) or not np.array_equal(y, self.y):
             return 0.0  # training rows
-        for name, value in self.held_out.means(predicted_scores(estimator, X)).items():
+        for name, value in self.metrics.means(predicted_scores(estimator, X)).items():
             self.values[name].append(value)
-        name, plan = next(iter(self.held_out.plans.items()))
+        name, plan = next(iter(self.metrics.plans.items()))
         return self.values[name][-1] * (1 if plan.metric.greater_is_better else -1)
 
     def log_of(self, n_rounds: int) -> Log:
         """Values on the validation rows after each round.
 
-        If the training rows have the same labels, they were measured too: there are two values per
-        round then, of which the last one is that of the validation rows.
+        If training rows have the same labels, they were measured too, first in each round.
         """
         log = {}
         for name, values in self.values.items():
-            per_round = len(values) // (1 + n_rounds)  # one more from before the first round
+            per_round = len(values) // (1 + n_rounds)  # 1 or 2; the first is before round 1
             log[name] = values[per_round - 1 :: per_round][1:]
         return log

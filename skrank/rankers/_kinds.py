@@ -1,4 +1,4 @@
-"""Which kind an estimator is of: boosters by the names of their classes, and any other one."""
+"""kind_of: the EstimatorKind of an estimator, found by the names of its classes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from skrank.rankers._hist import HistGradientBoosting
 from skrank.rankers._lightgbm import LightGBM
 from skrank.rankers._xgboost import XGBoost
 
-# by package and name of a class: no booster is imported to recognise its estimators
+# by package and class name, so that no booster is imported to recognise its estimators
 _KINDS: dict[tuple[str, str], EstimatorKind] = {
     ("lightgbm", "DaskLGBMRanker"): DaskLightGBMRanker(),
     ("xgboost", "DaskXGBRanker"): DaskXGBoostRanker(),
@@ -60,7 +60,7 @@ def kind_of(estimator: Estimator) -> EstimatorKind:
 
 
 class OtherKind(EstimatorKind):
-    """Any other estimator. It trains on queries if its `fit` has an argument for them."""
+    """Any other estimator. It trains on queries if its `fit` has an argument for queries."""
 
     def __init__(self, estimator: Estimator) -> None:
         known = signature(estimator.fit).parameters
@@ -70,7 +70,7 @@ class OtherKind(EstimatorKind):
     def train(self, fit: Fit) -> None:
         estimator, train = fit.estimator, fit.train
         if self.query_argument is not None:
-            # ids, not numbers: the index of X may have them, too
+            # query ids as the caller gave them, since X may have the same ids on its index
             fit.arguments[self.query_argument] = train.queries.ids[train.queries.row_query]
         if train.weights is not None:
             fit.arguments[weight_argument(estimator)] = train.weights

@@ -1,4 +1,4 @@
-"""LightGBM under a GroupedRanker: sizes of queries, weights per row, one callback that stops."""
+"""GroupedRanker with LightGBM: sizes of queries, weights per row, and a callback that stops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import skrank.lightgbm
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank._typing import Estimator, Options, Table
-from skrank.rankers._fit import VALIDATION, Booster, Fit, HeldOut
+from skrank.rankers._fit import VALIDATION, Booster, Fit, Validator
 from skrank.rankers._rows import Part
 
 
@@ -35,17 +35,17 @@ class LightGBM(Booster):
             objective.positions = train.positions
             estimator.set_params(objective=objective)
         if fit.metrics and (fit.objective is not None or valid is not None):
-            estimator.set_params(metric="None")  # its own metrics would also stop the training
+            estimator.set_params(metric="None")  # training would also stop by metrics of LightGBM
         if self.trains_on_queries:
             arguments["group"] = train.queries.sizes
-            check.query_weights(train.weights, train.queries)
+            check.query_weights(train.weights, train.queries)  # raises if they vary inside a query
         if train.start is not None:
             arguments["init_score"] = train.start
         if valid is not None:
             arguments |= self._validation(fit, valid)
         estimator.fit(train.X, train.y, sample_weight=train.weights, **arguments)
         if objective is not None:
-            objective.positions = None  # the fitted estimator refers to the objective
+            objective.positions = None  # frees memory: the fitted estimator keeps the objective
         if valid is not None:
             fit.log = estimator.evals_result_.get(VALIDATION, {})
         fit.best_iteration = estimator.best_iteration_ or estimator.n_estimators_
@@ -64,7 +64,7 @@ class LightGBM(Booster):
         if valid.start is not None:
             added["eval_init_score"] = [valid.start]
         if fit.metrics:
-            added["eval_metric"] = HeldOut(valid, fit.metrics)
+            added["eval_metric"] = Validator(valid, fit.metrics)
         if fit.patience is not None:
             stop = import_booster("lightgbm").early_stopping(
                 fit.patience, first_metric_only=True, verbose=False
@@ -77,7 +77,7 @@ class LightGBM(Booster):
     ) -> Sequence[str | int | bool] | None:
         own = estimator.get_params().get("categorical_feature")
         named = arguments.get("categorical_feature", own)
-        return None if named is None or isinstance(named, str) else named  # "auto": of the dtype
+        return None if named is None or isinstance(named, str) else named  # "auto": by dtype
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         return estimator.predict(X, raw_score=True)
@@ -85,11 +85,11 @@ class LightGBM(Booster):
     def inverse_link(self, estimator: Estimator, margins: np.ndarray) -> np.ndarray:
         if self.trains_on_queries:
             return margins
-        # LightGBM cannot predict from given scores; the objective as text, such as
-        # "binary sigmoid:1", is part of its model
+        # LightGBM has no function from margins to predictions; the dumped model names the
+        # objective, such as "binary sigmoid:1"
         model = estimator.booster_.dump_model(num_iteration=1)
         name, *parameters = model.get("objective", "none").split()
-        if "sqrt" in parameters:  # trained on square roots of the labels
+        if "sqrt" in parameters:  # reg_sqrt: trained on square roots of the labels
             return np.copysign(margins**2, margins)
         if name == "binary":
             return expit(float(parameters[0].removeprefix("sigmoid:")) * margins)

@@ -23,9 +23,9 @@ from skrank.objectives import Objective
 from skrank.objectives.base import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
 from skrank.rankers._feature_map import FeatureMap
-from skrank.rankers._fit import VALIDATION, Fit, HeldOut
+from skrank.rankers._fit import VALIDATION, Fit, Validator
 from skrank.rankers._linear_dask import collection_rows, validation_values
-from skrank.rankers._linear_features import Each, ScaledFeatures, each_of_one, products
+from skrank.rankers._linear_features import PartMap, ScaledFeatures, map_one_part, products
 from skrank.rankers._linear_rows import LinearRows
 from skrank.rankers._linear_training import LinearTraining, Stages
 from skrank.rankers._rows import LabelledRows, Part, Rows, check_not_single
@@ -34,48 +34,49 @@ from skrank.rankers._rows import LabelledRows, Part, Rows, check_not_single
 class LinearRanker(Ranker):
     """A linear ranker whose weights maximise a ranking metric.
 
-    Scores are a weighted sum of features, which a map makes of the columns of `X`: columns with
-    heavy tails become logarithms, and NaN and categories get weights of their own. Training starts
-    from ridge regression on the grades, centred by query. L-BFGS then maximises the smooth form of
-    the metric (`skrank.SoftRank`), with less smoothing from stage to stage. A metric without a
-    smooth form, such as ERR or precision at 10, is maximised in two steps: first the smooth form of
-    the metric without its cut-off, or of GAP; then the metric itself, along Newton steps of
-    `skrank.LambdaRank` whose lengths are chosen by the metric.
+    The score of a document is a weighted sum of features. A feature map computes the features from
+    the columns of `X`: it takes logarithms of columns with heavy tails, and adds indicators of NaN
+    and categories. Training starts from ridge regression on the grades, centred by query. L-BFGS
+    then maximises the smooth form of the metric (`skrank.SoftRank`), with less smoothing in each
+    stage. A metric without a smooth form, such as ERR or precision at 10, is maximised in two
+    steps: first the smooth form of the metric without its cut-off, or of GAP; then the metric
+    itself, by Newton steps of `skrank.LambdaRank` of the length that is best for the metric.
 
     Parameters
     ----------
     objective : str, Metric or Objective, default="gap"
-        What to train on, such as "gap" or "softmax". SoftRank, Softmax, SquaredError and mixtures
-        of them are minimised directly; LambdaRank and LambdaLoss as described above for a metric
-        without a smooth form.
+        Such as "gap" or "softmax". SoftRank, Softmax, SquaredError and mixtures of these are
+        minimised directly; LambdaRank and LambdaLoss as described above for a metric without a
+        smooth form.
     alpha : float, default=1e-3
         Weight of the penalty. The loss is the mean over queries of 1 - (smooth metric), plus alpha
         times the sum of the squared weights, for features divided by their standard deviation.
     alphas : sequence of float, optional
-        Penalties to try in falling order, each from the weights of the one before. The one that is
-        best on held-out queries is then trained on all queries.
+        Penalties to try in falling order; training with each starts from the weights of the
+        previous one. The penalty that is best on held-out queries is used on all queries.
     eval_metric : str or Metric, optional
         Metric on held-out queries. Default: the metric of `objective`.
     validation_fraction : float, default=0.2
         Share of the training queries that are held out if there are `alphas` and `fit` gets no
         `X_val`.
     sigma : float or sequence of float, optional
-        Smoothing of each stage, in units of the standard deviation inside queries of the scores at
-        the start. Default: 1, then 0.5; if `objective` is a SoftRank, its sigma.
+        Smoothing of each stage, in units of the standard deviation inside queries of the start
+        scores. Default: 1, then 0.5; if `objective` is a SoftRank, its sigma.
     max_iter : int, default=200
         Iterations of a stage.
     tol : float, default=1e-6
         A stage ends when an iteration lowers the loss by less than this share of it.
     features : {"auto", "standard", "log"} or transformer, default="auto"
-        Map of columns of numbers. "standard": as they are. "log": signed logarithms. "auto":
-        signed logarithms of columns with heavy tails. A transformer of scikit-learn takes all
-        columns, categorical ones too; its `fit` gets grades less the mean of their query.
+        Map of columns of numbers. "standard": no transformation. "log": signed logarithms. "auto":
+        signed logarithms of columns with heavy tails. A transformer of scikit-learn gets all
+        columns, categorical columns too; the `y` of its `fit` are grades minus the mean grade of
+        their query.
     categorical_features : sequence of str, int or bool, optional
-        Names, numbers or a mask of categorical columns, besides those of the dtype category.
+        Names, numbers or a mask of categorical columns, besides columns of the dtype category.
     positive : bool, default=False
-        Weights of at least 0 only.
+        True: all weights are at least 0.
     warm_start : bool, default=False
-        Start from the weights of the last `fit` instead of from ridge.
+        Start from the weights of the last `fit` instead of ridge regression.
     unjudged : {"raise", "drop", "zero"}, default="raise"
         How `fit` treats documents without a judgment (label NaN): an error, left out, or not
         relevant.
@@ -91,14 +92,13 @@ class LinearRanker(Ranker):
     Attributes
     ----------
     feature_map_ : transformer
-        Makes features of columns by `transform`. Prints as a table of what became of each column.
+        Its `transform` computes the features. Its `repr` is a table with a row per feature.
     coef_ : ndarray of shape (n_features_out,)
-        Weights of the features that `feature_map_` makes, the rows of its table, in their units; 0
-        for a feature that is constant.
+        Weights of the features of `feature_map_`, not standardised; 0 for a constant feature.
     alpha_ : float
-        The penalty of `coef_`.
+        The penalty that `coef_` was trained with.
     n_iter_ : int
-        Iterations of all stages.
+        Number of iterations of all stages.
     evals_result_ : dict of str to dict of str to list of float
         ``evals_result_["validation"]["gap"]``: values of the `alphas`, in falling order of alpha.
     max_grade_ : int
@@ -110,25 +110,25 @@ class LinearRanker(Ranker):
 
     See Also
     --------
-    skrank.GroupedRanker : boosting, which may start from a linear ranker.
+    skrank.GroupedRanker : boosting, which can start from a linear ranker.
 
     Notes
     -----
-    The loss is not convex: the weights depend on the start, but on no random draw. Scaling and
-    shifting of columns changes scores by rounding only. Sparse `X` stays sparse. Besides `X`,
-    training takes some 40 bytes per row, and a copy of `X` unless all columns stay as they are.
+    The loss is not convex: the weights depend on the start, but not on random numbers. Scaling and
+    shifting of columns changes scores only by rounding. Sparse `X` stays sparse. Besides `X`,
+    training takes some 40 bytes per row, and a copy of `X` unless no column is transformed.
 
-    The logarithm is sign(x - center) * log(1 + abs(x - center) / scale), with the center where
-    values are densest. "auto" takes it if the kurtosis is above 5. NaN is estimated from the other
-    columns of the row, and has a weight if it goes with the grade. A category of up to 10 levels
-    has a weight per level, and one of more levels becomes the mean grade of its level in other
-    queries, less that of the query (`sklearn.preprocessing.TargetEncoder`).
+    The logarithm is sign(x - center) * log(1 + abs(x - center) / scale), where values are densest
+    at the center. "auto" uses it if the kurtosis is above 5. NaN is estimated from the other
+    columns of the row, and has a weight if it correlates with the grade. A category of up to 10
+    levels has a weight per level. Levels of other categories are replaced by their mean grade in
+    other queries, after centring by query (`sklearn.preprocessing.TargetEncoder`).
 
     On Dask collections with whole queries in their partitions, workers send sums of losses and
     gradients to the client; weights equal those of one machine up to rounding.
 
-    Only differences inside a query count. There is thus no intercept, and a feature that is
-    constant inside queries gets a weight of about 0.
+    The loss depends on differences of scores inside queries only. There is thus no intercept, and a
+    feature that is constant inside queries gets a weight of about 0.
 
     References
     ----------
@@ -220,8 +220,8 @@ class LinearRanker(Ranker):
         wrong = np.flatnonzero(~np.isfinite(scores))
         if len(wrong):
             raise ValueError(
-                f"the score of row {wrong[0]} is {scores[wrong[0]]}: its features are far beyond "
-                "those of the training rows. Give them in the same units."
+                f"the score of row {wrong[0]} is {scores[wrong[0]]}: its features are far outside "
+                "the range of the training rows. Give features in the same units as in fit."
             )
         return scores
 
@@ -236,17 +236,19 @@ class LinearRanker(Ranker):
         self._alphas()
         self._stages()
         if has_X_val and self.alphas is None:
-            raise ValueError("X_val chooses among alphas: give LinearRanker alphas, or no X_val.")
+            raise ValueError(
+                "LinearRanker uses X_val to choose among alphas: set alphas, or leave X_val out."
+            )
 
     def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
-        before = self._before()
+        last_fit = self._last_fit()
         rows = Rows(train, unjudged=self.unjudged)
         check_not_single(rows.ids, len(rows.y))
         refits = self.alphas is not None and valid is None
         share = self.validation_fraction if refits else None
         rng = check_random_state(self.random_state)
         chosen, held_out = rows.choose(self.max_queries, share, rng)
-        part = None  # to choose among alphas on
+        part = None  # validation rows
         if refits:
             part = rows.part(held_out)
         elif valid is not None:
@@ -256,33 +258,33 @@ class LinearRanker(Ranker):
         stages = self._stages().on_scale(self.max_grade_)
         training = self._training(rows, chosen, stages)
         if not refits:
-            del rows  # frees its vectors
-        measure = None if part is None else partial(self._values, part)
+            del rows  # frees memory
+        measure = None if part is None else partial(self._validation_values, part)
         self.evals_result_ = {}
-        start = training.start(self._rescaled(before, training))
-        weights = self._follow(training, self._alphas(), start, measure)
+        start = training.start(self._warm_weights(last_fit, training))
+        weights = self._best_weights(training, self._alphas(), start, measure)
         if refits:
-            first = self.feature_map_
+            first_map = self.feature_map_
             training = self._training(rows, np.append(chosen, held_out), stages)
-            start = training.start(self.feature_map_.carried(first, weights))
-            weights = self._follow(training, np.array([self.alpha_]), start, None)
+            start = training.start(self.feature_map_.transferred(first_map, weights))
+            weights = self._best_weights(training, np.array([self.alpha_]), start, None)
         self.coef_ = weights / training.scale
 
     def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
-        before = self._before()
-        each, scale = collection_rows(self, train, valid)
-        training = self._trained_on(each, scale, self._stages().on_scale(self.max_grade_))
+        last_fit = self._last_fit()
+        map_parts, scale = collection_rows(self, train, valid)
+        training = self._trained_on(map_parts, scale, self._stages().on_scale(self.max_grade_))
         measure = None if valid is None else partial(validation_values, self, valid)
         self.evals_result_ = {}
-        start = training.start(self._rescaled(before, training))
-        self.coef_ = self._follow(training, self._alphas(), start, measure) / scale
+        start = training.start(self._warm_weights(last_fit, training))
+        self.coef_ = self._best_weights(training, self._alphas(), start, measure) / scale
 
-    def _before(self) -> tuple[FeatureMap, np.ndarray] | None:
-        """The map and the weights of the last fit, if training starts from them."""
-        again = self.warm_start and hasattr(self, "coef_")
-        return (self.feature_map_, self.coef_) if again else None
+    def _last_fit(self) -> tuple[FeatureMap, np.ndarray] | None:
+        """The map and the weights of the last fit, if `warm_start` uses them."""
+        is_used = self.warm_start and hasattr(self, "coef_")
+        return (self.feature_map_, self.coef_) if is_used else None
 
-    def _follow(
+    def _best_weights(
         self,
         training: LinearTraining,
         alphas: np.ndarray,
@@ -304,13 +306,13 @@ class LinearRanker(Ranker):
         self.alpha_, weights, self.n_iter_ = path[best]
         return weights
 
-    def _values(
+    def _validation_values(
         self, part: Part, name: str, metric: Metric, tried: list[np.ndarray]
     ) -> list[float]:
         """Values of a metric on validation rows, for each of the `coef_` tried."""
-        held_out = HeldOut(part, {name: metric})
+        metrics = Validator(part, {name: metric})
         X = self.feature_map_.apply(part.X)
-        return [held_out.means(products(X, coef))[name] for coef in tried]
+        return [metrics.means(products(X, coef))[name] for coef in tried]
 
     def _alphas(self) -> np.ndarray:
         """Penalties in falling order."""
@@ -335,7 +337,7 @@ class LinearRanker(Ranker):
         return Stages.of(self.objective, sigmas)
 
     def _training(self, rows: Rows, chosen: np.ndarray, stages: Stages) -> LinearTraining:
-        """Training on the chosen queries: all others get the weight 0."""
+        """Training on the chosen queries; other queries get the weight 0."""
         kept = slice(None) if rows.kept.all() else np.flatnonzero(rows.kept)
         assert rows.codes is not None
         queries = Queries.from_groups(rows.codes[kept])
@@ -344,7 +346,7 @@ class LinearRanker(Ranker):
         given = None if rows.weights is None else rows.weights[kept]
         weights = check.query_weights(given, queries)
         weights = np.isin(numbers, chosen) * (1.0 if weights is None else weights)
-        weights /= weights.max() or 1.0  # only ratios count; gradients are in single precision
+        weights /= weights.max() or 1.0  # only ratios matter; gradients are in single precision
         y = rows.y[kept]
         judgments = Judgments(y, queries)
         self.feature_map_ = FeatureMap(self.features, self.categorical_features)
@@ -355,27 +357,27 @@ class LinearRanker(Ranker):
             np.flatnonzero(queries.scatter(np.repeat(weights > 0, queries.sizes))),
         )
         part = LinearRows(ScaledFeatures(X, queries, weights), judgments, weights)
-        return self._trained_on(partial(each_of_one, part), part.features.scales.scale, stages)
+        return self._trained_on(partial(map_one_part, part), part.features.scales.scale, stages)
 
-    def _trained_on(self, each: Each, scale: np.ndarray, stages: Stages) -> LinearTraining:
-        return LinearTraining(each, scale, stages, self.max_iter, self.tol, self.positive)
+    def _trained_on(self, map_parts: PartMap, scale: np.ndarray, stages: Stages) -> LinearTraining:
+        return LinearTraining(map_parts, scale, stages, self.max_iter, self.tol, self.positive)
 
-    def _rescaled(
-        self, before: tuple[FeatureMap, np.ndarray] | None, training: LinearTraining
+    def _warm_weights(
+        self, last_fit: tuple[FeatureMap, np.ndarray] | None, training: LinearTraining
     ) -> np.ndarray | None:
-        """The weights of the last fit, for features in the units of this training."""
-        if before is None:
+        """The weights of the last fit, for the standardised features of this training."""
+        if last_fit is None:
             return None
-        last, weights = before
-        given, known = self.n_features_in_, last.n_features_in_
+        last_map, weights = last_fit
+        given, known = self.n_features_in_, last_map.n_features_in_
         if given != known:
             raise ValueError(f"warm_start: X has {given} features, and the last fit had {known}.")
         scale = np.where(np.isfinite(training.scale), training.scale, 0.0)
-        return self.feature_map_.carried(last, weights) * scale
+        return self.feature_map_.transferred(last_map, weights) * scale
 
 
 def linear_start(fit: Fit) -> LinearRanker:
-    """The ranker that `init="linear"` of a GroupedRanker stands for."""
+    """The LinearRanker for `init="linear"` of a GroupedRanker."""
     return LinearRanker(
         (fit.objective and metric_of(fit.objective)) or "gap",
         categorical_features=fit.kind.categorical_features(fit.estimator, fit.arguments),

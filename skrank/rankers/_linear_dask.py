@@ -15,13 +15,13 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._typing import DaskColumn, Estimator
 from skrank.dask._evaluate import evaluate
-from skrank.dask._partitions import Piece, PieceSummary, current_client, whole_pieces
+from skrank.dask._partitions import Partition, PartitionSummary, current_client, loaded_partitions
 from skrank.dask._scorer import head_of, predict_collection
 from skrank.metrics import Metric
 from skrank.model_selection._parts import QueryRows
 from skrank.rankers._feature_columns import EncoderFolds, TrainingColumns
 from skrank.rankers._feature_map import FeatureMap
-from skrank.rankers._linear_features import Each, ScaledFeatures, Scales, WeightedRows, scales_of
+from skrank.rankers._linear_features import PartMap, ScaledFeatures, Scales, WeightedRows, scales_of
 from skrank.rankers._linear_rows import LinearRows
 from skrank.rankers._rows import LabelledRows, check_not_single, features
 
@@ -33,17 +33,17 @@ T = TypeVar("T")
 
 def collection_rows(
     ranker: Estimator, train: LabelledRows, valid: LabelledRows | None
-) -> tuple[Each, np.ndarray]:
+) -> tuple[PartMap, np.ndarray]:
     """Training rows of a LinearRanker, and the standard deviations of their features.
 
-    Sets the attributes of the ranker that fitting X and y gives, but for the weights.
+    Sets `feature_map_`, `max_grade_`, `n_features_in_` and `feature_names_in_` of the ranker.
     """
-    _refuse(ranker, train, validates=valid is not None)
+    _check_parameters(ranker, train, validates=valid is not None)
     client, head = current_client(), head_of(train.X)
     validate_data(ranker, head, skip_check_array=True)
-    found = FeatureMap(ranker.features, ranker.categorical_features)
-    found.set_columns(head, np.empty(0), np.empty(0, np.int64))
-    pieces = whole_pieces(client, train.X, train.y, train.groups, train.sample_weight)
+    feature_map = FeatureMap(ranker.features, ranker.categorical_features)
+    feature_map.set_columns(head, np.empty(0), np.empty(0, np.int64))
+    pieces = loaded_partitions(client, train.X, train.y, train.groups, train.sample_weight)
     summaries = [summary for _, summary in pieces]
     labels = np.unique(np.concatenate([summary.labels for summary in summaries]))
     ranker.max_grade_ = highest_grade(labels)
@@ -51,25 +51,25 @@ def collection_rows(
         top = cast(DaskColumn, valid.y).max().compute()
         ranker.max_grade_ = max(ranker.max_grade_, highest_grade(top))
 
-    def made(function: Callable[..., object], *lists: Sequence[object]) -> list[Future]:
-        """Futures of a function of each partition; of its arguments there are one each."""
+    def submit(function: Callable[..., object], *lists: Sequence[object]) -> list[Future]:
+        """Futures of the function for each partition; each list has an argument per partition."""
         calls = zip(*lists, strict=True)
         return [client.submit(function, *arguments, pure=False) for arguments in calls]
 
-    places = _places(summaries, Judgments(labels, Queries.single(len(labels))))
-    labelled = made(_labelled, [piece for piece, _ in pieces], places)
-    columns = made(_columns, [piece for piece, _ in pieces], labelled, places, _all(found, pieces))
-    folds = found.decide(OnWorkers(client, columns))
-    ranker.feature_map_ = found
-    given = _all(found, pieces), _all(folds, pieces)
-    weighted = made(_weighted, columns, labelled, *given)
+    data, n_parts = [piece for piece, _ in pieces], len(pieces)
+    offsets = _offsets(summaries, Judgments(labels, Queries.single(len(labels))))
+    labelled = submit(_labelled, data, offsets)
+    columns = submit(_columns, data, labelled, offsets, [feature_map] * n_parts)
+    folds = feature_map.decide(OnWorkers(client, columns))
+    ranker.feature_map_ = feature_map
+    weighted = submit(_weighted, columns, labelled, [feature_map] * n_parts, [folds] * n_parts)
     scales = scales_of(OnWorkers(client, weighted))
-    rows = made(_linear_rows, weighted, labelled, _all(scales, pieces))
+    rows = submit(_linear_rows, weighted, labelled, [scales] * n_parts)
     return OnWorkers(client, rows), scales.scale
 
 
-def _refuse(ranker: Estimator, train: LabelledRows, *, validates: bool) -> None:
-    """Refuse parameters that need all rows on one machine."""
+def _check_parameters(ranker: Estimator, train: LabelledRows, *, validates: bool) -> None:
+    """Raise if a parameter needs all rows on one machine."""
     if train.groups is None:
         raise ValueError("LinearRanker.fit needs groups=, the query of each row, beside X of Dask.")
     if ranker.unjudged != "raise" or ranker.max_queries is not None:
@@ -79,8 +79,8 @@ def _refuse(ranker: Estimator, train: LabelledRows, *, validates: bool) -> None:
         )
     if ranker.alphas is not None and not validates:
         raise ValueError(
-            "alphas are chosen on validation rows, and no queries are held out of Dask "
-            "collections: give other collections to fit as X_val, y_val and groups_val."
+            "alphas are compared on validation rows, and validation_fraction does not apply to "
+            "Dask collections: give other collections to fit as X_val, y_val and groups_val."
         )
     if not isinstance(ranker.features, str):
         raise ValueError(
@@ -106,14 +106,14 @@ def validation_values(
     if np.isnan(values).any():
         raise ValueError(
             f"no validation query has a relevant document, so {name} cannot choose among alphas: "
-            "give others as X_val."
+            "give other queries as X_val."
         )
     return values
 
 
 @dataclass(frozen=True, eq=False)
 class OnWorkers:
-    """Calls functions of objects on the workers, one object per partition; see `Each`."""
+    """`PartMap` over objects on the workers, one object per partition."""
 
     client: Client
     parts: Sequence[Future]
@@ -127,20 +127,20 @@ def _call(part: object, function: Callable[..., T], arguments: Sequence[object])
     return function(part, *arguments)
 
 
-class Place(NamedTuple):
-    """Where a partition stands among all rows.
+class Offsets(NamedTuple):
+    """Numbers that a partition needs from the other partitions.
 
     Attributes
     ----------
     first_query, first_row, used_before : int
-        Numbers of the queries, rows and rows of a weight above 0 in the partitions before.
+        Numbers of queries, rows and rows of a weight above 0 in previous partitions.
     codes : ndarray of shape (n_queries,)
         Number of each query, by ascending query id of all partitions.
     heaviest : float
-        The highest weight of a query of all partitions.
+        The highest query weight of all partitions.
     labels : Judgments
-        Each label of all partitions once. The last bits of gradients depend on the labels there
-        are, by the tables that kernels read.
+        The distinct labels of all partitions. Kernels read tables of all distinct labels; equal
+        tables make gradients equal to the last bit.
     """
 
     first_query: int
@@ -156,59 +156,56 @@ class Labelled(NamedTuple):
 
     judgments: Judgments
     weights: np.ndarray
-    grades: np.ndarray  # per row of the caller, less the mean of their query
+    grades: np.ndarray  # in the caller's row order, minus the mean grade of their query
 
 
-def _places(summaries: Sequence[PieceSummary], labels: Judgments) -> list[Place]:
+def _offsets(summaries: Sequence[PartitionSummary], labels: Judgments) -> list[Offsets]:
     weights = [np.ones(len(one.ids)) if one.weights is None else one.weights for one in summaries]
     heaviest = max(float(one.max()) for one in weights)
     check.check_some_weight(np.array([heaviest]))
     found = np.concatenate([one.ids for one in summaries])
     codes, ids, *_ = QueryRows.of(found, None, "rows that are given to fit")
     check_not_single(ids, sum(one.n_rows for one in summaries))
-    places, query, row, used = [], 0, 0, 0
+    offsets, query, row, used = [], 0, 0, 0
     for one, mass in zip(summaries, weights, strict=True):
         last = query + len(one.ids)
-        places.append(Place(query, row, used, codes[query:last], heaviest, labels))
+        offsets.append(Offsets(query, row, used, codes[query:last], heaviest, labels))
         query, row, used = last, row + one.n_rows, used + int(one.sizes[mass > 0].sum())
-    return places
-
-
-def _all(same: T, pieces: Sequence[object]) -> list[T]:
-    """One argument for all partitions."""
-    return [same] * len(pieces)
+    return offsets
 
 
 # on the workers -----------------------------------------------------------------------------------
 
 
-def _labelled(piece: Piece, place: Place) -> Labelled:
+def _labelled(piece: Partition, offsets: Offsets) -> Labelled:
     X, y, groups, weights = piece
     queries = replace(
         Queries.from_groups(check.as_ids("groups", groups, X.shape[0])),
-        first_query=place.first_query,
-        first_row=place.first_row,
+        first_query=offsets.first_query,
+        first_row=offsets.first_row,
     )
     labels = check.check_labels(y, X.shape[0])
     given = check.query_weights(weights, queries, part=True)
-    shares = np.ones(len(queries)) if given is None else given / place.heaviest
+    shares = np.ones(len(queries)) if given is None else given / offsets.heaviest
     grades = queries.scatter(queries.centered(queries.gather(labels)))
-    return Labelled(Judgments(labels, queries).coded_as(place.labels), shares, grades)
+    return Labelled(Judgments(labels, queries).coded_as(offsets.labels), shares, grades)
 
 
-def _columns(piece: Piece, rows: Labelled, place: Place, found: FeatureMap) -> TrainingColumns:
+def _columns(
+    piece: Partition, rows: Labelled, offsets: Offsets, feature_map: FeatureMap
+) -> TrainingColumns:
     queries = rows.judgments.queries
     used = np.flatnonzero(queries.scatter(np.repeat(rows.weights > 0, queries.sizes)))
-    codes = queries.scatter(np.repeat(place.codes, queries.sizes))
-    table = features(piece[0], polars=False)
-    return TrainingColumns(*found.split(table), rows.grades, codes, used, place.used_before)
+    codes = queries.scatter(np.repeat(offsets.codes, queries.sizes))
+    numbers, categories = feature_map.split(features(piece[0], polars=False))
+    return TrainingColumns(numbers, categories, rows.grades, codes, used, offsets.used_before)
 
 
 def _weighted(
-    columns: TrainingColumns, rows: Labelled, found: FeatureMap, folds: EncoderFolds | None
+    columns: TrainingColumns, rows: Labelled, feature_map: FeatureMap, folds: EncoderFolds | None
 ) -> WeightedRows:
     queries = rows.judgments.queries
-    X = found.features_of(columns.numbers, columns.categories, folds, columns.queries)
+    X = feature_map.features_of(columns.numbers, columns.categories, folds, columns.queries)
     return WeightedRows(X, queries.scatter(np.repeat(rows.weights, queries.sizes)))
 
 

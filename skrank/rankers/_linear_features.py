@@ -1,4 +1,4 @@
-"""Features of a linear ranker, in units of their standard deviation, without a copy of X."""
+"""Standardised features of a linear ranker, without a copy of X."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ T = TypeVar("T")
 
 _BLOCK = 2**17  # entries of X that are converted or centred at a time
 _EXTREME = 2**300  # squares and sums of values from 1 / _EXTREME to _EXTREME are finite and not 0
-_ROUNDING = 8 * np.finfo(np.float64).eps  # a smaller spread, as a share of the mean, is rounding
+_ROUNDING = 8 * np.finfo(np.float64).eps  # a feature with deviation / mean below it is constant
 
 
-class Each(Protocol):
-    """Calls a function of each part of the rows; on one machine, all rows are one part.
+class PartMap(Protocol):
+    """``map_parts(function, *arguments)`` is the list of ``function(part, *arguments)``.
 
-    ``each(function, *arguments)`` lists ``function(part, *arguments)``.
+    The parts of the rows are the Dask partitions; on one machine, all rows are one part.
     """
 
     def __call__(self, function: Callable[..., T], *arguments: object) -> list[T]: ...
 
 
-def each_of_one(part: object, function: Callable[..., T], *arguments: object) -> list[T]:
-    """`Each` of rows that are one part."""
+def map_one_part(part: object, function: Callable[..., T], *arguments: object) -> list[T]:
+    """`PartMap` over a single part."""
     return [function(part, *arguments)]
 
 
@@ -41,10 +41,10 @@ def is_sparse(X: Matrix) -> TypeGuard[csr_matrix]:
 
 
 def products(X: Matrix, weights: np.ndarray) -> np.ndarray:
-    """X @ weights in double precision, each row by itself.
+    """X @ weights in double precision, with equal results for equal rows.
 
-    BLAS computes rows in groups, so that the last bit of a score would depend on the neighbouring
-    rows, and equal documents would not tie.
+    BLAS computes rows in groups: the last bit of a product depends on neighbouring rows, and equal
+    documents would not tie.
     """
     if is_sparse(X):
         return X @ weights
@@ -55,8 +55,8 @@ def products(X: Matrix, weights: np.ndarray) -> np.ndarray:
     return out
 
 
-def add(sums: Sequence[np.ndarray]) -> np.ndarray:
-    """Sum of what the parts of some rows give."""
+def sum_arrays(sums: Sequence[np.ndarray]) -> np.ndarray:
+    """Sum of arrays, such as the results of `map_parts`."""
     return reduce(np.add, sums)
 
 
@@ -71,7 +71,7 @@ def row_blocks(X: Matrix) -> Iterator[slice]:
 
 
 class Scales(NamedTuple):
-    """What features are divided and shifted by, decided from all rows.
+    """Means and standard deviations of features.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Scales(NamedTuple):
     deviation : ndarray of shape (n_features,)
         Standard deviations of the features, times 2**-exponents; inf for a constant feature.
     exponents : int ndarray of shape (n_features,)
-        0, but for features whose squares would overflow or vanish.
+        0, except for features whose squares would overflow or underflow.
     """
 
     center: np.ndarray
@@ -89,17 +89,17 @@ class Scales(NamedTuple):
 
     @property
     def scale(self) -> np.ndarray:
-        """Standard deviations in the units of the features; inf for a constant feature."""
+        """Standard deviations of the features; inf for a constant feature."""
         return np.ldexp(self.deviation, self.exponents)
 
 
 class WeightedRows:
-    """Features of some rows, with a weight per row: their sums.
+    """Features of some rows with a weight per row, and weighted sums of these rows.
 
     Parameters
     ----------
     X : ndarray or csr_matrix of shape (n_rows, n_features)
-        Finite, where weights are above 0.
+        Finite in rows of a weight above 0.
     weights : ndarray of shape (n_rows,)
     """
 
@@ -121,15 +121,15 @@ class WeightedRows:
         first = int(np.argmax(self.weights > 0))
         if not is_sparse(self.X):
             return self.X[first].astype(np.float64)
-        found = np.zeros(self.X.shape[1])
-        places = slice(self.X.indptr[first], self.X.indptr[first + 1])
-        found[self.X.indices[places]] = self.X.data[places]
-        return found
+        row = np.zeros(self.X.shape[1])
+        entries = slice(self.X.indptr[first], self.X.indptr[first + 1])
+        row[self.X.indices[entries]] = self.X.data[entries]
+        return row
 
     def largest(self) -> np.ndarray:
-        """Largest absolute value of each feature; 0 in single precision, whose squares are finite.
+        """Largest absolute value of each feature in rows of a weight above 0.
 
-        Rows of weight 0 do not count.
+        Returns 0 for features in single precision, whose squares do not overflow in double.
         """
         largest = np.zeros(self.X.shape[1])
         if self.X.dtype == np.float64:
@@ -143,10 +143,7 @@ class WeightedRows:
         return largest
 
     def sums(self, center: np.ndarray, exponents: np.ndarray | None) -> np.ndarray:
-        """Weighted sums of differences from a center, and of their squares, by feature.
-
-        Features are divided by 2**exponents before.
-        """
+        """Weighted sums of (x - center) and of (x - center)^2, with x = X / 2**exponents."""
         sums = np.zeros((2, len(center)))
         for block, mass in self._blocks():
             if exponents is not None:
@@ -182,43 +179,46 @@ class WeightedRows:
                 yield self.X[rows][kept], self.weights[rows][kept]
 
 
-def scales_of(each: Each) -> Scales:
-    """Means and standard deviations of features; `each` calls a method of all WeightedRows."""
+def scales_of(map_parts: PartMap) -> Scales:
+    """Means and standard deviations of the features of all WeightedRows."""
     with np.errstate(over="ignore", invalid="ignore"):
-        center, deviation = moments(each)
+        center, deviation = moments(map_parts)
     exponents = np.zeros(len(center), dtype=np.int32)
     if _is_extreme(deviation).any():
-        largest = np.max(each(WeightedRows.largest), axis=0)
+        largest = np.max(map_parts(WeightedRows.largest), axis=0)
         unsafe = _is_extreme(largest) & (largest > 0)
         if unsafe.any():
             exponents = np.where(unsafe, np.frexp(largest)[1], 0)
-            center, deviation = moments(each, exponents)
+            center, deviation = moments(map_parts, exponents)
     constant = deviation <= _ROUNDING * np.abs(center)
     constant |= np.ldexp(deviation, exponents) < np.finfo(np.float64).tiny
     return Scales(center, np.where(constant, np.inf, deviation), exponents)
 
 
-def moments(each: Each, exponents: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def moments(
+    map_parts: PartMap, exponents: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Weighted mean and standard deviation of each feature, divided by 2**exponents.
 
-    Sums are of differences from the first row, and then from the mean of the first pass: large
-    values that hardly differ lose no digits, and a constant has a deviation of exactly 0.
+    The first pass sums differences from the first row, the second pass differences from the mean of
+    the first pass: large values that differ little lose no digits, and the deviation of a constant
+    is exactly 0.
     """
-    near = next(row for row in each(WeightedRows.first_row) if row is not None)
-    near = near if exponents is None else np.ldexp(near, -exponents)
-    total = sum(each(WeightedRows.total))
-    mean = near + add(each(WeightedRows.sums, near, exponents))[0] / total
-    rest, squares = add(each(WeightedRows.sums, mean, exponents)) / total
+    origin = next(row for row in map_parts(WeightedRows.first_row) if row is not None)
+    origin = origin if exponents is None else np.ldexp(origin, -exponents)
+    total = sum(map_parts(WeightedRows.total))
+    mean = origin + sum_arrays(map_parts(WeightedRows.sums, origin, exponents))[0] / total
+    rest, squares = sum_arrays(map_parts(WeightedRows.sums, mean, exponents)) / total
     return mean, np.sqrt(np.maximum(squares - rest**2, 0))
 
 
 class ScaledFeatures:
-    """Features minus their mean, over their standard deviation: a linear map of weights to scores.
+    """The linear map from weights to scores: features minus mean, divided by standard deviation.
 
-    Scores and gradients are contiguous by query. Subtracting the mean changes no difference inside
-    a query, but limits rounding errors: gradients of a query add up to 0 in single precision only,
-    and a large mean would multiply the remainder. The means of sparse features are subtracted from
-    the products, so that the features stay sparse.
+    Scores and gradients are sorted by query. The mean does not change differences of scores inside
+    a query, but it limits rounding errors: the gradients of a query sum to 0 only in single
+    precision, and a large mean would multiply the remainder. The mean is subtracted from products,
+    so that sparse features stay sparse.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ class ScaledFeatures:
     weights : ndarray of shape (n_queries,)
         Weights of the queries in means and deviations: from 0 to 1, and not all 0.
     scales : Scales, optional
-        Default: of these rows.
+        Default: the scales of these rows.
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class ScaledFeatures:
     ) -> None:
         rows = WeightedRows(X, queries.scatter(np.repeat(weights, queries.sizes)))
         if scales is None:
-            scales = scales_of(partial(each_of_one, rows))
+            scales = scales_of(partial(map_one_part, rows))
         self.X, self.queries, self.scales = rows.X, queries, scales
         if scales.exponents.any():
             self.X = times_powers(self.X, -scales.exponents)
@@ -250,20 +250,20 @@ class ScaledFeatures:
         scores[self._unweighted] = 0
         return scores
 
-    def slopes(self, rows: np.ndarray) -> np.ndarray:
-        """Gradient with respect to the weights, of that with respect to the scores of `rows`."""
-        rows = self.queries.scatter(rows.astype(np.float64))
+    def slopes(self, by_score: np.ndarray) -> np.ndarray:
+        """Gradient with respect to the weights, from the gradient with respect to the scores."""
+        by_score = self.queries.scatter(by_score.astype(np.float64))
         if is_sparse(self.X):
-            total = self.X.T @ rows
+            total = self.X.T @ by_score
         else:
             total = np.zeros_like(self.scales.center)
-            for block in row_blocks(self.X):
-                total += rows[block] @ self.X[block].astype(np.float64, copy=False)
-        return (total - rows.sum() * self.scales.center) / self.scales.deviation
+            for rows in row_blocks(self.X):
+                total += by_score[rows] @ self.X[rows].astype(np.float64, copy=False)
+        return (total - by_score.sum() * self.scales.center) / self.scales.deviation
 
 
 def without_duplicates(X: csr_matrix) -> csr_matrix:
-    """X; if it has several entries in one place, a copy with their sum."""
+    """X, or a copy in which entries of the same row and column are summed."""
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -271,7 +271,7 @@ def without_duplicates(X: csr_matrix) -> csr_matrix:
 
 
 def _is_extreme(values: np.ndarray) -> np.ndarray:
-    """True where squares or their sums may overflow or vanish; NaN results from such sums."""
+    """True where squares or their sums may overflow or underflow; True for NaN."""
     return ~((values >= 1 / _EXTREME) & (values <= _EXTREME))
 
 
@@ -283,10 +283,10 @@ def times_powers(X: M, exponents: np.ndarray) -> M:
 
 
 def with_entries(X: csr_matrix, entries: np.ndarray) -> csr_matrix:
-    """A matrix with other entries in the places of those of X."""
+    """A matrix with the sparsity pattern of X and other entries."""
     return csr_matrix((entries, X.indices, X.indptr), X.shape)
 
 
 def bytes_of(X: Matrix) -> int:
-    """Memory of the entries of X, and of their places."""
+    """Bytes of the entries of X and of their indexes."""
     return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if is_sparse(X) else X.nbytes

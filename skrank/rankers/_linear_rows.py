@@ -1,4 +1,4 @@
-"""Losses, metrics and curvatures on the rows that a linear ranker is trained on."""
+"""Losses, gradients, curvatures and metrics on the training rows of a linear ranker."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _PRECISION = np.float32
 
 
 class LinearRows:
-    """Rows to train on: all rows of one machine, or those of a partition of whole queries.
+    """Training rows: all rows on one machine, or the rows of one partition.
 
-    What depends on the arguments only is cached, so that Dask may move or recompute the rows.
+    The cached attributes follow from the arguments and are not pickled, so that Dask can move the
+    rows to another worker.
 
     Parameters
     ----------
@@ -46,39 +47,39 @@ class LinearRows:
         return bytes_of(self.features.X) + 40 * self.judgments.queries.n_rows
 
     def masses(self) -> np.ndarray:
-        """Weight of the queries with a relevant document, and of all rows."""
+        """Sums of the weights of queries with a relevant document, and of the weights of rows."""
         relevant = self.judgments.totals(self.judgments.labels > 0)
         sizes = self.judgments.queries.sizes
         return np.array([self.weights[relevant > 0].sum(), self.weights @ sizes])
 
     def spread(self, weights: np.ndarray) -> float:
-        """Weighted sum of the squares of scores, less their mean inside queries."""
+        """Weighted sum of the squares of scores that are centred by query."""
         queries = self.judgments.queries
         scores = queries.centered(self.features.scores(weights))
         return float(self.weights @ np.add.reduceat(scores**2, queries.indptr[:-1]))
 
     def loss(self, objective: Objective, weights: np.ndarray) -> np.ndarray:
-        """Sum of the losses of an objective that is a function, and its gradient."""
+        """Sum of the losses of a differentiable objective (first entry), and its gradient."""
         bound, (grad, hess) = self._bind(objective)
         losses = cast(BoundLoss, bound).losses(self.features.scores(weights), grad, hess)
         return np.append(losses.sum(), self.features.slopes(grad))
 
     def slopes(self, objective: Objective, number: int, weights: np.ndarray) -> np.ndarray:
-        """Gradient of an objective in the round with this number."""
+        """Gradient of an objective with respect to the weights, in round `number`."""
         (grad, _) = self._derivatives(objective, number, weights)
         return self.features.slopes(grad)
 
     def curvature(
         self, objective: Objective, number: int, weights: np.ndarray, direction: np.ndarray
     ) -> np.ndarray:
-        """Curvature of an objective, where `slopes` are taken, times a direction."""
+        """X^T diag(hess) X @ direction, with X centred by query, in round `number`."""
         _, hess = self._derivatives(objective, number, weights)
         queries = self.judgments.queries
         rows = hess * queries.centered(self.features.scores(direction))
         return self.features.slopes(queries.centered(rows))
 
     def values(self, metric: Metric, tried: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Values of a metric per weights tried (row) and query, and what the values weigh."""
+        """Values of a metric, and their weights in means, of shape (n_tried, n_queries)."""
         if self._plan is None or self._plan[0] != metric:
             self._plan = metric, metric.bind(self.judgments)
         plan, queries = self._plan[1], self.judgments.queries
@@ -89,19 +90,19 @@ class LinearRows:
         return values, mass * self.weights
 
     def _derivatives(self, objective: Objective, number: int, weights: np.ndarray) -> np.ndarray:
-        """First and second derivatives by the scores, in the round with this number."""
-        place = objective, number, weights.tobytes()
-        bound, found = self._bind(objective)
-        if self._derived != place:
+        """First and second derivatives with respect to the scores, in round `number`; cached."""
+        key = objective, number, weights.tobytes()
+        bound, derivatives = self._bind(objective)
+        if self._derived != key:
             bound.round = number
-            bound.gradient(self.features.scores(weights), *found)
-            self._derived = place
-        return found
+            bound.gradient(self.features.scores(weights), *derivatives)
+            self._derived = key
+        return derivatives
 
     def _bind(self, objective: Objective) -> tuple[BoundObjective, np.ndarray]:
-        """The objective on these rows, and memory for its first and second derivatives."""
+        """The objective bound to these rows, and a buffer for first and second derivatives."""
         if self._bound is None or self._bound[0] != objective:
             self._bound = self._derived = None  # frees memory first
-            found = np.empty((2, self.judgments.queries.n_rows), _PRECISION)
-            self._bound = objective, objective.bind(self.judgments, self.weights), found
+            buffer = np.empty((2, self.judgments.queries.n_rows), _PRECISION)
+            self._bound = objective, objective.bind(self.judgments, self.weights), buffer
         return self._bound[1:]

@@ -1,4 +1,4 @@
-"""Training of the weights of a linear ranker: ridge, then ever sharper forms of the metric."""
+"""Training of the weights of a linear ranker: ridge regression, then less and less smoothing."""
 
 from __future__ import annotations
 
@@ -15,34 +15,35 @@ from skrank._engine.plan import average
 from skrank.metrics import Metric, Mixture
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
 from skrank.objectives.base import ObjectiveMixture, metric_of, metric_or_objective
-from skrank.rankers._linear_features import Each, add
+from skrank.rankers._linear_features import PartMap, sum_arrays
 from skrank.rankers._linear_rows import LinearRows
 
-SIGMAS = (1.0, 0.5)  # times the spread of the scores; chosen on validation parts of LETOR
-_RIDGE = 0.005  # penalty of the start per row, for features of variance 1
-_LEAST_CURVATURE = 1e-6  # where all hessians and the penalty are 0
-_LENGTHS = 4 * 0.5 ** np.arange(10)  # of steps, in units of Newton's step
-_GRID = 2.0**-36  # losses and gradients are rounded to it, in units of the loss of scores of 0:
-# L-BFGS would multiply the rounding errors of sums, which depend on the partitions of the rows
-_SMALL_LOSS = 1e-3  # of scores of 0; for losses below 1, tolerances of scipy are absolute
+SIGMAS = (1.0, 0.5)  # in units of the spread of scores; chosen on validation parts of LETOR
+_RIDGE = 0.005  # penalty of the ridge regression per row, for features of variance 1
+_LEAST_CURVATURE = 1e-6  # lower bound of alpha in curvatures, so that Newton steps are finite
+_LENGTHS = 4 * 0.5 ** np.arange(10)  # of steps to try, in units of the Newton step
+# Losses and gradients are rounded to multiples of _GRID, in units of the loss of zero scores. The
+# last bits of sums depend on the partitions of the rows, and L-BFGS would amplify them.
+_GRID = 2.0**-36
+_SMALL_LOSS = 1e-3  # smaller losses are rescaled: tolerances of scipy are absolute below 1
 
-Solution = tuple[float, np.ndarray, int]  # alpha, the weights for it, number of iterations
+Solution = tuple[float, np.ndarray, int]  # alpha, weights, number of iterations
 
 
 @dataclass(frozen=True)
 class Stages:
-    """The objectives of a training, one after the other.
+    """The objectives of a training, in turn.
 
     Attributes
     ----------
     smooth : Objective
         A differentiable function of the scores.
     sigmas : tuple of float
-        Smoothing of `smooth` in each stage, in units of the spread of the scores at the start.
+        Smoothing of `smooth` in each stage, in units of the spread of the start scores.
     final : Objective or None
-        LambdaRank or the like: gradients that belong to no function. Trained last.
+        Objective of the last stage whose gradient is not that of a function, such as LambdaRank.
     metric : Metric or None
-        The metric that `final` increases.
+        The metric that the last stage improves.
     """
 
     smooth: Objective
@@ -52,7 +53,7 @@ class Stages:
 
     @classmethod
     def of(cls, objective: str | Metric | Objective, sigmas: tuple[float, ...] | None) -> Stages:
-        """The stages of an objective; without `sigmas`, its own or the default."""
+        """The stages of an objective; `sigmas` default to the sigma of a SoftRank, or SIGMAS."""
         objective = metric_or_objective(objective)
         if isinstance(objective, Objective) and objective.is_function:
             own = [one.sigma for _, one in objective.terms if isinstance(one, SoftRank)]
@@ -73,7 +74,7 @@ class Stages:
         return cls(_smooth_start(objective), sigmas or SIGMAS, final, objective)
 
     def on_scale(self, max_grade: int) -> Stages:
-        """The stages on a scale of grades."""
+        """The stages for labels of this highest grade."""
         return replace(
             self,
             smooth=self.smooth.on_scale(max_grade),
@@ -83,7 +84,7 @@ class Stages:
 
 
 def _smooth(metric: Metric) -> Objective | None:
-    """SoftRank on a metric, or on each part of a mixture; None if one has no smooth form."""
+    """SoftRank on a metric, or on each part of a mixture; None if a part has no smooth form."""
     try:
         parts = tuple((weight, SoftRank(part)) for weight, part in metric.terms)
     except ValueError:
@@ -116,8 +117,8 @@ class LinearTraining:
 
     Attributes
     ----------
-    each : Each
-        Calls a method of all LinearRows: of one machine, or of each partition.
+    map_parts : PartMap
+        Maps methods over all LinearRows: one on one machine, or one per partition.
     scale : ndarray of shape (n_features,)
         Standard deviations of the features.
     stages : Stages
@@ -125,7 +126,7 @@ class LinearTraining:
         See LinearRanker.
     """
 
-    each: Each
+    map_parts: PartMap
     scale: np.ndarray
     stages: Stages
     max_iter: int
@@ -133,21 +134,21 @@ class LinearTraining:
     positive: bool
 
     def start(self, given: np.ndarray | None = None) -> np.ndarray:
-        """Weights to start from, by default of ridge, scaled so that scores have a spread of 1."""
+        """Start weights, by default of ridge regression, scaled so that scores have spread 1."""
         _, n_rows = self._masses()
         if given is None:
             squares = SquaredError("linear", centered=True)
             given = self._minimise(squares, n_rows, _RIDGE, np.zeros(len(self.scale))).x
-        spread = np.sqrt(sum(self.each(LinearRows.spread, given)) / n_rows)
+        spread = np.sqrt(sum(self.map_parts(LinearRows.spread, given)) / n_rows)
         return given / spread if spread > 0 else given
 
     def path(self, alphas: np.ndarray, weights: np.ndarray) -> Iterator[Solution]:
-        """The solution for each alpha, which is the start for the next alpha."""
+        """The solution for each alpha; each solution is the start for the next alpha."""
         mass, _ = self._masses()
         if mass == 0:
             raise ValueError(
-                "no training query has a relevant document (and a weight above 0): there is "
-                "nothing to learn. Are the labels grades, with 0 for documents not relevant?"
+                "no training query has a relevant document (and a weight above 0). Labels must be "
+                "grades, above 0 for relevant documents and 0 for others."
             )
         for alpha in alphas:
             n_iter = 0
@@ -162,26 +163,28 @@ class LinearTraining:
                         stacklevel=6,  # where fit is called
                     )
             if self.stages.final is not None:
-                weights, steps = self._climb(alpha, mass, weights)
+                weights, steps = self._newton_steps(alpha, mass, weights)
                 n_iter += steps
             yield alpha, weights, n_iter
 
     def _masses(self) -> tuple[float, float]:
-        """Weight of the queries with a relevant document, and of all rows."""
-        relevant, n_rows = add(self.each(LinearRows.masses)).tolist()
+        """Sums of the weights of queries with a relevant document, and of the weights of rows."""
+        relevant, n_rows = sum_arrays(self.map_parts(LinearRows.masses)).tolist()
         return relevant, n_rows
 
     def _minimise(
         self, objective: Objective, mass: float, alpha: float, weights: np.ndarray
     ) -> OptimizeResult:
         """Weights that minimise sum(losses) / mass + alpha * sum(weights**2)."""
-        first = add(self.each(LinearRows.loss, objective, np.zeros(len(weights))))[0] / mass
-        # losses far below 1, such as squared errors of click rates, are minimised in their own unit
+        first = (
+            sum_arrays(self.map_parts(LinearRows.loss, objective, np.zeros(len(weights))))[0] / mass
+        )
+        # losses far below 1, such as squared errors of click rates, are divided by the first loss
         unit = first if 0 < first < _SMALL_LOSS else 1.0
         grid = np.ldexp(_GRID, np.frexp(first)[1])
 
         def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-            means = add(self.each(LinearRows.loss, objective, weights)) / mass
+            means = sum_arrays(self.map_parts(LinearRows.loss, objective, weights)) / mass
             value, *slopes = np.round(means / grid) * grid
             gradient = np.array(slopes) + 2 * alpha * weights
             return (value + alpha * weights @ weights) / unit, gradient / unit
@@ -195,8 +198,10 @@ class LinearTraining:
             options={"maxiter": self.max_iter, "ftol": self.tol, "gtol": 1e-9},
         )
 
-    def _climb(self, alpha: float, mass: float, weights: np.ndarray) -> tuple[np.ndarray, int]:
-        """Newton steps of the final objective, of the lengths that are best for the metric."""
+    def _newton_steps(
+        self, alpha: float, mass: float, weights: np.ndarray
+    ) -> tuple[np.ndarray, int]:
+        """Steps along Newton directions of the final objective, of the best length by metric."""
         (best,) = self._values_at(weights[None], alpha)
         for step in range(self.max_iter):
             tried = weights - np.outer(_LENGTHS, self._newton(step, weights, alpha, mass))
@@ -208,12 +213,12 @@ class LinearTraining:
         return weights, self.max_iter
 
     def _values_at(self, tried: np.ndarray, alpha: float) -> list[float]:
-        """Mean of the metric, less the penalty, for each of the weights tried."""
+        """Mean of the metric (negated if lower is better) minus penalty, for each of `tried`."""
         metric = self.stages.metric
         assert metric is not None
         values, mass = (
             np.concatenate(one, axis=1)
-            for one in zip(*self.each(LinearRows.values, metric, tried), strict=True)
+            for one in zip(*self.map_parts(LinearRows.values, metric, tried), strict=True)
         )
         sign = 1 if metric.greater_is_better else -1
         return [
@@ -222,15 +227,16 @@ class LinearTraining:
         ]
 
     def _newton(self, step: int, weights: np.ndarray, alpha: float, mass: float) -> np.ndarray:
-        """Newton's step: the solution of curvature @ step = slopes, by conjugate gradients."""
-        place = self.stages.final, step, weights
-        slopes = add(self.each(LinearRows.slopes, *place)) / mass + 2 * alpha * weights
+        """Newton step: the solution of hessian @ step = gradient, by conjugate gradients."""
+        point = self.stages.final, step, weights
+        slopes = sum_arrays(self.map_parts(LinearRows.slopes, *point)) / mass + 2 * alpha * weights
 
         def curve(direction: np.ndarray) -> np.ndarray:
             direction = direction.ravel()
             least = 2 * max(alpha, _LEAST_CURVATURE)
             return (
-                add(self.each(LinearRows.curvature, *place, direction)) / mass + least * direction
+                sum_arrays(self.map_parts(LinearRows.curvature, *point, direction)) / mass
+                + least * direction
             )
 
         size = len(slopes)

@@ -19,13 +19,13 @@ from skrank.rankers._base import Ranker
 from skrank.rankers._members import (
     Named,
     best_weights,
-    carried,
     check_member,
     finite_scores,
     fitted,
     is_list_of_rankers,
     naming,
     unchecked_part,
+    with_query_index,
 )
 from skrank.rankers._rows import LabelledRows
 
@@ -33,31 +33,30 @@ from skrank.rankers._rows import LabelledRows
 class RankerMean(MetaEstimatorMixin, Ranker):
     """The mean of the scores of several rankers.
 
-    Rankers that err on different documents correct each other: a mean of two is often ahead of
-    both, and takes the time of both. Each ranker is trained by itself, on the same queries.
+    Rankers with different errors correct each other: the mean of two rankers often ranks better
+    than each of them. It takes the time of both. Each ranker is trained on the same queries.
 
-    Scores of different rankers have different scales. The scores of each ranker are divided by
-    their standard deviation inside the training queries. The score of a row hence depends on this
-    row only, and `predict` needs no groups.
+    The scores of each ranker are divided by their standard deviation inside the training queries.
+    The score of a row thus depends on this row only, and `predict` needs no groups.
 
     Parameters
     ----------
     estimators : sequence of rankers, or of (str, ranker)
-        A `skrank.GroupedRanker`, a `skrank.LinearRanker`, a Pipeline or a search that ends with one
-        of these, any regressor, or a classifier of grades. A ranker without a name is named as
-        `sklearn.pipeline.make_union` names it: by its class in lower case, and a number if there
-        are several. Names begin the names of parameters, as in ``grouped__init_scale``.
+        A `skrank.GroupedRanker`, a `skrank.LinearRanker`, a Pipeline or a search with such a
+        ranker, any regressor, or a classifier of grades. A ranker without a name gets the name of
+        its class in lower case, with a number if several have the same class, as in
+        `sklearn.pipeline.make_union`. Names are prefixes of parameters: ``grouped__init_scale``.
     weights : sequence of float, "validation" or None, default=None
-        Weights of the rankers. "validation": chosen for the best `scoring` on the validation rows.
-        None: equal.
+        Weights of the rankers. "validation": the weights with the best `scoring` on the validation
+        rows. None: equal.
     validation_fraction : float, optional
         Share of the training queries to hold out, stratified by their numbers of relevant
-        documents. Rankers that stop early and hold out no queries themselves stop on these; weights
-        are chosen on these. Default: none, unless `fit` gets `X_val`.
+        documents. These queries decide on "validation" weights, and on early stopping of rankers
+        without a `validation_fraction`. Default: none, unless `fit` gets `X_val`.
     scoring : str or Metric, default="ndcg@10"
-        Metric of `score`, and of weights that are chosen.
+        Metric of `score`, and of "validation" weights.
     random_state : int, RandomState instance or None, default=None
-        Seed of the queries held out. The rankers have seeds of their own.
+        Seed of the queries held out. The rankers use their own seeds.
 
     Attributes
     ----------
@@ -67,8 +66,8 @@ class RankerMean(MetaEstimatorMixin, Ranker):
     weights_ : ndarray of shape (n_rankers,)
         Weights, which sum to 1.
     factors_ : ndarray of shape (n_rankers,)
-        Weights divided by the standard deviations: predictions are the sum of the scores of the
-        rankers times these. 0 for scores that are constant inside queries.
+        Weights divided by the standard deviations of scores; 0 for scores that are constant inside
+        queries. A prediction is the sum of the rankers' scores times their factors.
     max_grade_ : int
         Highest grade among the labels, at least 1. `skrank.scorer` reads it.
     n_features_in_ : int
@@ -170,8 +169,8 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         Parameters
         ----------
         **params
-            Such as ``{"groupedranker-1__estimator__num_leaves": 7}``. A ranker that is replaced
-            makes all of `estimators` pairs of name and ranker.
+            Such as ``{"groupedranker-1__estimator__num_leaves": 7}``. If a ranker is replaced by
+            its name, `estimators` becomes a list of pairs of name and ranker.
 
         Returns
         -------
@@ -200,23 +199,23 @@ class RankerMean(MetaEstimatorMixin, Ranker):
     # steps of fit, called by `Ranker._fit` --------------------------------------------------------
 
     def _named(self) -> list[Named]:
-        """The rankers with names of their own."""
+        """Names and rankers; a ranker without a name is named after its class."""
         pairs = [one if isinstance(one, tuple) else (None, one) for one in self.estimators]
         classes = [type(one).__name__.lower() for _, one in pairs]
         named = []
-        for place, (name, one) in enumerate(pairs):
-            found = classes[place]
-            if classes.count(found) > 1:
-                found = f"{found}-{classes[: place + 1].count(found)}"
-            named.append((found if name is None else name, one))
+        for number, (name, one) in enumerate(pairs):
+            default = classes[number]
+            if classes.count(default) > 1:
+                default = f"{default}-{classes[: number + 1].count(default)}"
+            named.append((default if name is None else name, one))
         return named
 
     def _check_parameters(self, *, has_X_val: bool) -> None:
         metric(self.scoring)  # raises if unknown
         if not is_list_of_rankers(self.estimators):
             raise ValueError(
-                f"estimators={self.estimators!r} must be a list of rankers, or of pairs "
-                '("name", ranker): at least one.'
+                f"estimators={self.estimators!r} must be a list of at least one ranker, or of "
+                'pairs ("name", ranker).'
             )
         names = [name for name, _ in self._named()]
         taken = super().get_params(deep=False)
@@ -233,7 +232,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
             because = ": it leaves nothing to train on"
             check.check_share("validation_fraction", self.validation_fraction, because)
             if has_X_val:
-                raise ValueError("there are X_val and validation_fraction: set one of the two.")
+                raise ValueError("X_val and validation_fraction are given: set one of the two.")
         if isinstance(self.weights, str):
             check.check_choice("weights", self.weights, ("validation",))
             if not has_X_val and self.validation_fraction is None:
@@ -248,9 +247,9 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         labels, weights = check.as_vector("y", train.y), train.sample_weight
         if weights is not None:
             weights = check.as_vector("sample_weight", weights, len(labels))
-        y, train = train.y, replace(carried(train), sample_weight=weights)
+        y, train = train.y, replace(with_query_index(train), sample_weight=weights)
         if valid is not None:
-            valid = carried(valid)
+            valid = with_query_index(valid)
             labels = np.append(labels, check.as_vector("y_val", valid.y))
         elif self.validation_fraction is not None:
             train, valid = self._split(train, self.validation_fraction)
@@ -271,7 +270,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         return (finite_scores(name, one, X) for name, one in self.named_estimators_.items())
 
     def _split(self, train: LabelledRows, share: float) -> tuple[LabelledRows, LabelledRows]:
-        """Training rows, and those of the queries to hold out."""
+        """Training rows, and rows of the queries to hold out."""
         arrays = [train.X, train.y, train.groups]
         if train.sample_weight is not None:
             arrays.append(train.sample_weight)
@@ -285,12 +284,12 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         if len(weights) != len(self.estimators) or weights.min() < 0 or not weights.sum() > 0:
             raise ValueError(
                 f"weights={self.weights!r} must have a number of at least 0 for each of the "
-                f"{len(self.estimators)} rankers, and one above 0."
+                f"{len(self.estimators)} rankers, at least one above 0."
             )
         return weights / weights.sum()
 
     def _weights(self, factors: np.ndarray, valid: LabelledRows | None) -> np.ndarray:
-        """Weights of the rankers, whose scores are standardised by factors."""
+        """Weights of the rankers; scores times `factors` are standardised."""
         if self.weights is None:
             return np.full(len(factors), 1 / len(factors))
         if not isinstance(self.weights, str):

@@ -15,46 +15,47 @@ from skrank._engine.groups import index_level, with_groups
 from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Options, Table
 from skrank.metrics import Metric
-from skrank.rankers._fit import HeldOut
+from skrank.rankers._fit import Validator
 from skrank.rankers._grouped import GroupedRanker
 from skrank.rankers._kinds import OtherKind, kind_of, weight_argument
 from skrank.rankers._rows import LabelledRows, Part, Rows
 
 Named: TypeAlias = tuple[str, Estimator]
 
-_STEPS = 20  # at most, when weights are chosen: the larger, the finer
+_STEPS = 20  # greatest number of greedy steps; more steps allow finer weights
 
 
 def unchecked_part(rows: LabelledRows) -> Part:
-    """Rows sorted by query; documents without a judgment count as not relevant."""
+    """Rows sorted by query, with label 0 for NaN, and without checks of the labels."""
     return Rows(rows, unjudged="zero", graded=False).part()
 
 
 def best_weights(scores: np.ndarray, part: Part, metric: Metric) -> np.ndarray:
-    """Weights that are best on validation rows, found by greedy steps from equal weights.
+    """Weights with a high metric on validation rows, found by a greedy search from equal weights.
 
-    Each step adds to the weight of one ranker, as long as the metric improves.
+    Weights are counts divided by their sum. Each step adds 1 to the count that improves the metric
+    most; the search ends when no count improves it.
     """
-    held_out = HeldOut(part, {"metric": metric})
+    metrics = Validator(part, {"metric": metric})
     sign = 1 if metric.greater_is_better else -1
 
     def value(counts: np.ndarray) -> float:
-        return sign * held_out.means(counts @ scores)["metric"]
+        return sign * metrics.means(counts @ scores)["metric"]
 
     counts = np.ones(len(scores))
     best = value(counts)
     for _ in range(_STEPS):
         tried = counts + np.eye(len(scores))
         values = [value(one) for one in tried]
-        place = int(np.argmax(values))
-        if values[place] <= best:
+        chosen = int(np.argmax(values))
+        if values[chosen] <= best:
             break
-        counts, best = tried[place], values[place]
+        counts, best = tried[chosen], values[chosen]
     return counts / counts.sum()
 
 
-def carried(rows: LabelledRows) -> LabelledRows:
-    """The rows with their queries on the index of the labels, where all rankers read them."""
+def with_query_index(rows: LabelledRows) -> LabelledRows:
+    """The rows with queries on the index of the labels, from which all rankers can read them."""
     if index_level(rows.y) is not None:
         return rows
     assert rows.groups is not None
@@ -71,7 +72,7 @@ def is_list_of_rankers(estimators: object) -> bool:
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Add the name of a ranker to errors."""
+    """Add a note with the name of a ranker to errors."""
     try:
         yield
     except Exception as error:
@@ -80,34 +81,34 @@ def naming(name: str) -> Iterator[None]:
 
 
 def check_member(estimator: Estimator) -> None:
-    """Refuse rankers of boosters outside a GroupedRanker, and values that are not estimators."""
+    """Raise for a ranker of a booster outside a GroupedRanker, or a value without `fit`."""
     if hasattr(estimator, "steps"):
         estimator = estimator.steps[-1][1]
-    kind = kind_of(estimator)  # raises if it is no estimator
+    kind = kind_of(estimator)  # raises if it has no `fit`
     if kind.trains_on_queries and not isinstance(kind, OtherKind):
         cls = type(estimator).__name__
         raise ValueError(
-            f"{cls} takes sizes of queries, which RankerMean does not pass: give it "
-            f"GroupedRanker({cls}())."
+            f"fit of {cls} needs sizes of queries, which RankerMean does not pass: replace {cls}() "
+            f"by GroupedRanker({cls}())."
         )
 
 
 def fitted(
     name: str, estimator: Estimator, train: LabelledRows, valid: LabelledRows | None
 ) -> Estimator:
-    """A fitted clone; validation rows go to rankers that stop early and hold out none."""
+    """A fitted clone; validation rows are passed to rankers that use them for early stopping."""
     with naming(name):
         member = clone(estimator)
         arguments: Options = {}
         if train.sample_weight is not None:
             arguments[weight_argument(member)] = train.sample_weight
-        if valid is not None and _stops_on_given(member):
+        if valid is not None and _uses_validation_rows(member):
             arguments |= {"X_val": valid.X, "y_val": valid.y}
         return member.fit(train.X, train.y, **arguments)
 
 
-def _stops_on_given(ranker: Estimator) -> bool:
-    """True if validation rows that are passed to `fit` decide when the ranker stops."""
+def _uses_validation_rows(ranker: Estimator) -> bool:
+    """True if `fit` has `X_val` for early stopping, and the ranker holds out no queries itself."""
     if "X_val" not in signature(ranker.fit).parameters:
         return False
     if isinstance(ranker, GroupedRanker):
@@ -118,13 +119,13 @@ def _stops_on_given(ranker: Estimator) -> bool:
 
 
 def finite_scores(name: str, ranker: Estimator, X: Table) -> np.ndarray:
-    """Scores of rows; a mean with inf or NaN would rank nothing."""
+    """Scores of rows; raises for inf and NaN, which would make the mean inf or NaN."""
     with naming(name):
         scores = np.asarray(predicted_scores(ranker, X), dtype=np.float64)
         bad = np.flatnonzero(~np.isfinite(scores))
         if len(bad):
             raise ValueError(
-                f"the ranker {name!r} scores row {bad[0]} as {scores[bad[0]]}, of which there is "
-                "no mean: leave it out, or repair the row."
+                f"the ranker {name!r} scores row {bad[0]} as {scores[bad[0]]}, and a mean needs "
+                "finite scores: remove the ranker, or correct the row."
             )
         return scores

@@ -21,15 +21,14 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-_ROUNDING = 1e-9  # a smaller spread, as a share of the largest score, is rounding
+_ROUNDING = 1e-9  # scores with (standard deviation) / (largest score) below it are constant
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """Features, labels and further arguments that a caller passes to `fit`, a value per row.
+    """The arguments of `GroupedRanker.fit` for training or validation rows, not yet checked.
 
-    `params` are for `fit` of a wrapped estimator; other attributes are those of
-    `GroupedRanker.fit`.
+    `params` are the further arguments for `fit` of the wrapped estimator.
     """
 
     X: Table
@@ -43,7 +42,7 @@ class LabelledRows:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows to train or to validate on, contiguous by query if the queries are known.
+    """Training or validation rows, sorted by query if the queries are known.
 
     Attributes
     ----------
@@ -56,7 +55,7 @@ class Part:
     start : ndarray of shape (n_rows,) or None
         Scores that boosting starts from.
     positions : int64 ndarray of shape (n_rows,) or None
-        Where each document was shown.
+        Position at which each document was shown.
     """
 
     X: Table
@@ -79,7 +78,7 @@ class Part:
         return check.query_weights(self.weights, self.queries)
 
     def spread(self, scores: np.ndarray) -> float:
-        """Weighted standard deviation inside queries; of all rows if the queries are unknown."""
+        """Weighted standard deviation of scores inside queries, or of all rows without queries."""
         largest = float(np.abs(scores).max())
         sizes = None if self.known is None else self.known.sizes
         return spread_of(squares_inside_queries(scores, sizes, self.weights, largest), largest)
@@ -88,11 +87,11 @@ class Part:
 def squares_inside_queries(
     scores: np.ndarray, sizes: np.ndarray | None, weights: np.ndarray | None, largest: float
 ) -> np.ndarray:
-    """Weighted sum of the squares of centred scores over the largest score, and of the weights.
+    """Weighted sum of (centred score / `largest`)^2, and sum of the weights.
 
-    `sizes` are numbers of rows of queries; None: all rows are centred together.
+    Scores are centred by query, with `sizes` the numbers of rows of queries; None: all together.
     """
-    scores = scores / (largest or 1.0)  # so that no square overflows
+    scores = scores / (largest or 1.0)  # so that squares do not overflow
     if sizes is None:
         rest = scores - np.average(scores, weights=weights)
     else:
@@ -109,10 +108,10 @@ def spread_of(sums: np.ndarray, largest: float) -> float:
 
 
 def features(X: Table, *, polars: bool = True) -> Table:
-    """Features in two dimensions, in a form that all estimators accept.
+    """X as a two-dimensional array, CSR matrix or frame.
 
-    Boosters need pandas instead of `polars`: LightGBM and XGBoost read names and categories from
-    pandas frames, and XGBoost reads polars frames only if pyarrow is installed.
+    With polars=False, polars frames become pandas frames for boosters: LightGBM and XGBoost read
+    names and categories from pandas frames, and XGBoost needs pyarrow for polars frames.
     """
     if not polars and type(X).__module__.startswith("polars.") and hasattr(X, "iter_columns"):
         X = _as_pandas(X)
@@ -196,15 +195,15 @@ class Rows:
     def choose(
         self, max_queries: int | None, held_out: float | None, rng: np.random.RandomState
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Draw the numbers (`codes`) of the queries to train and to validate on.
+        """Draw the numbers (`codes`) of the training queries and of the validation queries.
 
-        At most `max_queries` queries are used, and the share `held_out` of these for validation.
+        At most `max_queries` queries are drawn; the share `held_out` of these is for validation.
         """
         assert self.codes is not None
         used = np.unique(self.codes[self.order])
         if max_queries is not None:
             check.check_count("max_queries", max_queries, "training queries to use")
-            # the head of one permutation: more queries include the fewer
+            # the first queries of one permutation: a larger `max_queries` adds queries
             used = np.sort(rng.permutation(used)[:max_queries])
         if held_out is None:
             return used, used[:0]
@@ -222,7 +221,7 @@ class Rows:
         return used[parts == 1], used[parts == 0]
 
     def part(self, chosen: np.ndarray | None = None) -> Part:
-        """The rows of the chosen queries, all of them by default."""
+        """The rows of the chosen queries, by default of all queries."""
         rows = self.order
         if chosen is not None:
             assert self.codes is not None
@@ -243,7 +242,7 @@ class Rows:
         return Part(X, self.y[rows], weights, params, queries, positions=positions)
 
     def _take(self, value: object, rows: np.ndarray) -> object:
-        """The chosen entries of an argument that has one per row."""
+        """Entries of the chosen rows, if the value has an entry per row; else the value."""
         if isinstance(value, (str, dict)) or not isinstance(value, Sized):
             return value
         return _safe_indexing(value, rows) if len(value) == len(self.y) else value

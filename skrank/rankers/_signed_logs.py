@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 _HEAVY = 5.0  # kurtosis of heavy tails; the normal distribution has 3, the exponential has 9
-_LOWER = 0.9  # a log is taken if it brings the kurtosis below this share
-_DENSEST = 0.1  # share of the values in the shortest interval, whose middle is the center of a log
-_NEAR = 0.06  # share of the values that are nearer to the center than the scale of a log
+_LOWER = 0.9  # a log is used if (kurtosis of logs) / (kurtosis of values) is below
+_DENSEST = 0.1  # the center is the middle of the shortest interval with this share of the values
+_NEAR = 0.06  # the scale is this quantile of the distances from the center that are above 0
 _LARGEST = np.finfo(np.float64).max
 
 
@@ -20,10 +20,10 @@ def signed_log(values: np.ndarray, center: np.ndarray, scale: np.ndarray) -> np.
 
 
 def log_of(values: np.ndarray, *, always: bool) -> tuple[float, float]:
-    """Center and scale of the signed log of values; the scale is NaN if no log is taken.
+    """Center and scale of the signed log of values; the scale is NaN if no log is used.
 
-    Both grow with the values, so that the log does not depend on the unit of a column. The center
-    is where values are densest: 0 in counts that are often 0.
+    Both are proportional to the values, so that the log does not depend on the unit of a column.
+    The center is where values are densest, such as 0 for counts that are often 0.
     """
     exponent = int(np.frexp(np.abs(values).max())[1])
     values = np.sort(np.ldexp(values, -exponent))  # at most 1: no square overflows

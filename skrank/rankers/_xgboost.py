@@ -1,4 +1,4 @@
-"""XGBoost under a GroupedRanker: by `xgboost.train` where XGBRanker refuses objective or metric."""
+"""GroupedRanker with XGBoost: by `xgboost.train` if it has an objective or metric of skrank."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import skrank.xgboost
 from skrank._boosters.adapters import import_booster
 from skrank._engine.groups import LEVEL
 from skrank._typing import Estimator, Options, Table
-from skrank.rankers._fit import VALIDATION, Booster, Fit, HeldOut, Log
+from skrank.rankers._fit import VALIDATION, Booster, Fit, Log, Validator
 from skrank.rankers._rows import Part
 
 if TYPE_CHECKING:
@@ -34,20 +34,20 @@ class XGBoost(Booster):
         estimator = fit.estimator
         if LEVEL in list(getattr(fit.train.X, "columns", ())):
             raise ValueError(
-                f'{type(estimator).__name__} takes a column "qid" of X for queries of its own: '
+                f'{type(estimator).__name__} would use the column "qid" of X as its queries: '
                 "move it to the index, X.set_index('qid'), or drop it and use "
                 "skrank.with_groups(y, qid)."
             )
         fit.arguments.setdefault("verbose", False)
         if fit.start.factor:
-            # a margin of 0, so that margins are the sum of the rounds
+            # the base margin becomes 0, so that margins are the sum of the rounds
             estimator.set_params(base_score=float(self.inverse_link(estimator, np.zeros(1))[0]))
         if fit.objective is None and (fit.valid is None or not fit.metrics):
-            self._fit_itself(fit)
+            self._train_by_fit(fit)
         else:
-            self._train(fit, **fit.arguments)
+            self._train_by_function(fit, **fit.arguments)
 
-    def _fit_itself(self, fit: Fit) -> None:
+    def _train_by_fit(self, fit: Fit) -> None:
         """Train by `fit` of the estimator, with its own objective and metric."""
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
         ranks = self.trains_on_queries
@@ -73,7 +73,7 @@ class XGBoost(Booster):
             fit.log = dict(estimator.evals_result()["validation_0"])
         _keep_best_rounds(fit)
 
-    def _train(
+    def _train_by_function(
         self,
         fit: Fit,
         *,
@@ -85,14 +85,15 @@ class XGBoost(Booster):
         estimator, train, valid = fit.estimator, fit.train, fit.valid
         if callable(estimator.get_params().get("objective")):
             raise ValueError(
-                "name the objective of the estimator, or give objective to GroupedRanker."
+                "the objective of the estimator is a function: give its name, or set objective of "
+                "GroupedRanker."
             )
         if feature_weights is None:
             feature_weights = getattr(estimator, "feature_weights", None)
         data = _dmatrix(estimator, train, self.trains_on_queries, feature_weights)
         evals: list[tuple[Data, str]] = []
         if valid is not None:
-            HeldOut(valid, fit.metrics)  # raises where a metric has no value
+            Validator(valid, fit.metrics)  # raises if a metric has no value
             evals = [(_dmatrix(estimator, valid, True, feature_weights, like=data), VALIDATION)]
         options = train_options(fit, evals)
         if fit.objective is not None:
@@ -142,7 +143,7 @@ def train_options(fit: Fit, evals: list[tuple[Data, str]]) -> Options:
 
 
 def take_booster(fit: Fit, booster: xgboost.Booster, log: dict[str, Log]) -> None:
-    """Complete the estimator, as its own `fit` would: predict, save_model and SHAP work."""
+    """Set the booster and results of the estimator, so that predict, save_model and SHAP work."""
     values = log.get(VALIDATION, {})
     fit.log = dict(zip(fit.metrics or values, values.values(), strict=False))
     fit.estimator.evals_result_ = {"validation_0": dict(fit.log)}
@@ -157,9 +158,10 @@ def _load(estimator: Estimator, booster: xgboost.Booster) -> None:
 
 
 def _keep_best_rounds(fit: Fit) -> None:
-    """Drop the rounds after the best one.
+    """Drop the rounds after the best round.
 
-    XGBRanker leaves out these rounds in predictions, but a Booster read from its file does not.
+    XGBRanker ignores these rounds in predictions, but a Booster that is loaded from its file uses
+    them.
     """
     booster = fit.estimator.get_booster()
     fit.best_iteration = booster.num_boosted_rounds()
@@ -182,7 +184,7 @@ def _dmatrix(
     *,
     like: xgboost.DMatrix = None,
 ) -> xgboost.DMatrix:
-    """The data set that `fit` of the estimator would choose."""
+    """The data set that `fit` of the estimator would make: QuantileDMatrix for histograms."""
     xgboost = import_booster("xgboost")
     make = xgboost.DMatrix
     binned = estimator.tree_method in ("hist", "auto", None) and estimator.booster != "gblinear"

@@ -1,4 +1,4 @@
-"""Property tests for your own metrics and objectives."""
+"""Property tests of metrics and objectives that users write."""
 
 from skrank.datasets import make_ranking as make_ranking
 from skrank.testing._lists import ScoredLists as ScoredLists

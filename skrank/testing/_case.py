@@ -1,4 +1,4 @@
-"""A metric under test, and the functions that its properties are tested with."""
+"""Case: a metric under test. Functions that test its properties."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ SEEDS = (0, 1, 2)
 
 
 class Inapplicable(Exception):
-    """A property does not apply to a metric or an objective, and is left out."""
+    """Raised if a property does not apply to a metric or an objective; the test is skipped."""
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A metric, and the settings of its tests.
+    """A metric, and the arguments of `check_metric`.
 
     Attributes
     ----------
     metric : Metric
     definition : function of (ranked, unretrieved), optional
-        Its literal definition, which may take `max_grade`.
+        A slow implementation that follows the definition; it may have an argument `max_grade`.
     monotone : bool
-        Whether moving a better document up never lowers the value.
+        True if moving a better document up never lowers the value.
     """
 
     metric: Metric
@@ -42,40 +42,40 @@ class Case:
 
     @cached_property
     def settled(self) -> Metric:
-        """The metric, with ties in row order if no closed form averages over their orders."""
+        """The metric, with ties in row order if its mean over orders of ties has no closed form."""
         return replace(self.metric, ties="stable") if self.metric.strict else self.metric
 
     @property
     def registered(self) -> bool:
-        """Whether the metric is registered under its name."""
+        """True if the metric is registered under its name."""
         return registry.get(self.metric.first_name) is type(self.metric)
 
     def expected(self, data: ScoredLists) -> np.ndarray:
-        """Literal value of `settled` for each query, NaN where it is not defined."""
+        """Value of `settled` by `definition` for each query, NaN where it is not defined."""
         if self.definition is None:
             raise Inapplicable("no definition is given")
         definition = self.definition
         if "max_grade" in inspect.signature(definition).parameters:
             definition = partial(definition, max_grade=data.max_grade)
-        how = stable if self.metric.strict else tie_expectation
-        values = [how(definition, scores, labels) for scores, labels in data.queries()]
+        evaluate = stable if self.metric.strict else tie_expectation
+        values = [evaluate(definition, scores, labels) for scores, labels in data.queries()]
         return np.array([np.nan if value is None else value for value in values])
 
 
 def per_query(metric: Metric, data: ScoredLists) -> np.ndarray:
-    """Value of each query, in the order of first rows."""
+    """Value of each query, ordered by the first row of the query."""
     return metric.per_query(data.relevance, data.scores, groups=data.groups).to_numpy()
 
 
-def worth_of_lists(metric: Metric) -> Callable[[Labels], float]:
-    """A function of one list of labels, best document first; values are cached."""
+def value_of_list(metric: Metric) -> Callable[[Labels], float]:
+    """The metric as a function of the labels of one list, in rank order; values are cached."""
 
     @cache
-    def worth(ranked: tuple[float | None, ...]) -> float:
-        labels = np.array(ranked, dtype=float)  # None is NaN
+    def value(ranked: tuple[float | None, ...]) -> float:
+        labels = np.array(ranked, dtype=float)  # None becomes NaN
         return float(metric.per_query(labels, -np.arange(float(len(labels)))).iloc[0])
 
-    return lambda ranked: worth(tuple(ranked))
+    return lambda ranked: value(tuple(ranked))
 
 
 def close(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
@@ -84,13 +84,13 @@ def close(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
 
 
 def assume(condition: object, message: str) -> None:
-    """Leave the property out if a condition fails; `message` says why."""
+    """Raise Inapplicable if a condition is false; `message` is the reason."""
     if not condition:
         raise Inapplicable(message)
 
 
 def hold(condition: object, message: str) -> None:
-    """Raise an AssertionError if a condition fails, also under ``python -O``."""
+    """Raise an AssertionError if a condition is false, also under ``python -O``."""
     if not condition:
         raise AssertionError(message)
 
@@ -99,7 +99,7 @@ Property = Callable[[Any], None]
 
 
 def run(who: object, properties: Iterable[tuple[str, Property]], case: object) -> list[str]:
-    """The names of the properties that apply and hold; else the error that says which does not."""
+    """Test all properties; returns the names of those that apply, raises at the first failure."""
     held = []
     for name, check in properties:
         try:
@@ -107,6 +107,6 @@ def run(who: object, properties: Iterable[tuple[str, Property]], case: object) -
         except Inapplicable:
             continue
         except Exception as error:
-            raise AssertionError(f"{who} does not hold: {name}.\n{error}") from error
+            raise AssertionError(f"a property of {who} does not hold: {name}.\n{error}") from error
         held.append(name)
     return held

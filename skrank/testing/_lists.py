@@ -76,21 +76,21 @@ class ScoredLists:
     def every_order(self) -> tuple[ScoredLists, np.ndarray]:
         """Lists without ties: one query for each order of the tied documents of each query.
 
-        Also returns the number of the original query of each of them.
+        Also returns the number of the original query of each new query.
         """
-        rows, places, owners = [], [], []
+        rows, untied, originals = [], [], []
         for number, query in enumerate(self.ids):
-            mine = np.flatnonzero(self.groups == query)
-            scores = self.scores[mine]
-            lost = mine[scores == -INF]
-            for order in tie_orders(scores.tolist(), mine.tolist()):
-                rows.append(np.concatenate([order, lost]).astype(int))
+            of_query = np.flatnonzero(self.groups == query)
+            scores = self.scores[of_query]
+            unretrieved = of_query[scores == -INF]
+            for order in tie_orders(scores.tolist(), of_query.tolist()):
+                rows.append(np.concatenate([order, unretrieved]).astype(int))
                 falling = -np.arange(float(len(order)))
-                places.append(np.concatenate([falling, np.full(len(lost), -INF)]))
-                owners.append(number)
+                untied.append(np.concatenate([falling, np.full(len(unretrieved), -INF)]))
+                originals.append(number)
         groups = np.repeat(np.arange(len(rows)), [len(one) for one in rows])
         labels = self.relevance[np.concatenate(rows)]
-        return ScoredLists(labels, np.concatenate(places), groups), np.array(owners)
+        return ScoredLists(labels, np.concatenate(untied), groups), np.array(originals)
 
 
 def without_nan(labels: np.ndarray) -> Labels:
@@ -117,17 +117,17 @@ def make_lists(
     random_state : int
         Seed.
     n_queries : int
-        Random queries, beside the special ones.
+        Number of random queries, without the edge cases.
     longest : int
-        Most documents of a query.
+        Largest number of documents of a random query.
     grades : int
-        Highest grade; it occurs.
+        Highest grade; at least one document has it.
     unjudged, missing : float
-        Share of the documents without a label, and of those that are not retrieved.
+        Share of the documents without a label, and of the documents that are not retrieved.
     levels : int, optional
-        Scores take so many values, so that many are tied. Default: none are.
+        Number of distinct scores; a small number makes many ties. Default: no ties.
     special : bool
-        Add edge cases: one document, none relevant, none retrieved, all tied, ...
+        Add edge cases: one document, no relevant document, no retrieved document, all tied, ...
     scattered : bool
         Shuffle the rows, so that queries are not contiguous.
 

@@ -1,4 +1,4 @@
-"""All properties of a metric; first those of its values."""
+"""check_metric, and the properties of the values of a metric."""
 
 from __future__ import annotations
 
@@ -35,37 +35,37 @@ def ties_are_averaged(case: Case) -> None:
     averaged = replace(case.metric, ties="average")
     for seed in SEEDS:
         data = make_lists(seed, levels=2, longest=5)
-        orders, owners = data.every_order()
-        sums = np.bincount(owners, per_query(averaged, orders))
-        close(per_query(averaged, data), sums / np.bincount(owners))
+        orders, originals = data.every_order()
+        sums = np.bincount(originals, per_query(averaged, orders))
+        close(per_query(averaged, data), sums / np.bincount(originals))
 
 
-def _settled_scores(data: ScoredLists, worth: Callable[[np.ndarray], np.ndarray]) -> ScoredLists:
-    """Lists in which `worth`, ascending, orders tied documents; equal worth: in row order."""
+def _untied(data: ScoredLists, key: Callable[[np.ndarray], np.ndarray]) -> ScoredLists:
+    """Lists in which ties are broken by the ascending `key` of the labels, then by row order."""
     scores = data.scores.copy()
     for query in data.ids:
         rows = np.flatnonzero(data.groups == query)
-        rows = rows[np.argsort(worth(data.relevance[rows]), kind="stable")]
+        rows = rows[np.argsort(key(data.relevance[rows]), kind="stable")]
         order = ranking(data.scores[rows].tolist())
         scores[rows[order]] = -np.arange(float(len(order)))
     return data.with_scores(scores)
 
 
 def ties_are_ordered_as_ties_says(case: Case) -> None:
-    """Ties "stable" is row order; "worst" is label order, ascending; "best" descending."""
-    labels = {
+    """Ties are in row order ("stable"), or in ascending ("worst") or descending label order."""
+    keys = {
         "stable": lambda y: np.zeros(len(y)),
         "worst": lambda y: np.nan_to_num(y, nan=-1),
         "best": lambda y: -np.nan_to_num(y, nan=-1),
     }
     for seed in SEEDS:
         data = make_lists(seed, levels=2, longest=9)
-        for ties, worth in labels.items():
+        for ties, key in keys.items():
             one = replace(case.metric, ties=ties)
-            close(per_query(one, data), per_query(one, _settled_scores(data, worth)))
+            close(per_query(one, data), per_query(one, _untied(data, key)))
     untied = make_lists(3, special=False)
     values = per_query(replace(case.metric, ties="average"), untied)
-    for ties in labels:
+    for ties in keys:
         assert_array_equal(per_query(replace(case.metric, ties=ties), untied), values)
 
 
@@ -116,7 +116,7 @@ def order_of_rows_does_not_matter(case: Case) -> None:
 
 
 def queries_are_measured_alone(case: Case) -> None:
-    """The value of a query does not depend on other queries, also beside 500 copies."""
+    """The value of a query does not depend on other queries, such as 500 copies of all queries."""
     data = make_lists(14, levels=3)
     on_scale = case.settled.on_scale(data.max_grade)
     together = per_query(on_scale, data)
@@ -145,7 +145,7 @@ def weights_weigh_queries(case: Case) -> None:
 
 
 def empty_queries_are_what_empty_says(case: Case) -> None:
-    """Queries without a relevant document: left out, 0, 1, or NaN."""
+    """The value of a query without a relevant document follows from `empty`."""
     assume(case.metric.needs_relevant, "it is defined for every query")
     labels, scores = np.array([3, 0, 0, 0, np.nan]), np.array([1.0, 2, 1, 2, 1])
     data = ScoredLists(labels, scores, np.array(["a", "a", "b", "b", "c"]))
@@ -161,20 +161,20 @@ def empty_queries_are_what_empty_says(case: Case) -> None:
 
 
 def storage_does_not_matter(case: Case) -> None:
-    """Lists, narrow types, strides and read-only arrays give the same bits."""
+    """Lists, narrow dtypes, strided and read-only arrays give identical values."""
     data = make_lists(17, levels=4, unjudged=0, missing=0, special=False, n_queries=12)
     expected = per_query(case.settled, data)
     frozen = [np.array(one) for one in (data.relevance, data.scores)]
     for one in frozen:
         one.flags.writeable = False
-    forms = [
+    variants = [
         frozen,
         [np.repeat(one, 3)[::3] for one in frozen],
         [one.tolist() for one in frozen],
         [one.astype(np.float32) for one in frozen],
         [one.astype(np.int8) for one in frozen],
     ]
-    for labels, scores in forms:
+    for labels, scores in variants:
         found = case.settled.per_query(labels, scores, groups=data.groups)
         assert_array_equal(found.to_numpy(), expected)
 
@@ -186,11 +186,11 @@ VALUES = [
     ("its values are in its range", values_are_in_range),
     ("no list is worth more than the ideal one", ideal_lists_are_best),
     ("only the order of scores counts", only_the_order_of_scores_counts),
-    ("the order of rows is nothing", order_of_rows_does_not_matter),
+    ("the order of rows does not matter", order_of_rows_does_not_matter),
     ("queries are measured alone", queries_are_measured_alone),
     ("weights weigh queries", weights_weigh_queries),
     ("empty queries are what `empty` says", empty_queries_are_what_empty_says),
-    ("storage is nothing", storage_does_not_matter),
+    ("storage does not matter", storage_does_not_matter),
 ]
 
 
@@ -200,37 +200,36 @@ def check_metric(
     *,
     monotone: bool = True,
 ) -> list[str]:
-    """Test the properties of every metric of skrank.
+    """Test the properties that every metric of skrank has.
 
     Values: ties against all orders of the tied documents, range, ideal lists, invariance (to the
     order of rows and queries, increasing transforms of scores, storage), weights, queries without
-    relevant documents. Training, if the metric can be trained on: swap deltas
-    against swaps, LambdaRank against the double loop over pairs, both boosters. Use: the name,
-    copies, scorers in cross-validation, the eval metrics of both boosters, as far as they are
-    installed.
+    relevant documents. Training, if the metric can be trained on: swap deltas against swaps,
+    LambdaRank against the double loop over pairs, both boosters. Use: the name, copies, scorers in
+    cross-validation, the eval metrics of LightGBM and XGBoost, if installed.
 
     Parameters
     ----------
     metric_or_name : str or Metric
     definition : callable, optional
-        The literal definition, slow and obvious, which values must equal: a function
-        ``definition(ranked, unretrieved=(), max_grade=3)`` of the labels of one list, best document
-        first and None for one that was not judged; of the labels of judged documents that the list
-        does not contain; and, if it takes it, of the highest grade of the collection. It returns
-        None where the metric is not defined.
+        A slow implementation, to which values must be equal:
+        ``definition(ranked, unretrieved=(), max_grade=3)``. `ranked` are the labels of one list in
+        rank order, None for a document that was not judged; `unretrieved` are the labels of judged
+        documents that the list does not contain; `max_grade`, which may be missing, is the highest
+        grade of the collection. It returns None where the metric is not defined.
     monotone : bool
-        Whether moving a better document up never lowers the value. True for most metrics; False for
-        relatives of bpref and for the Q-measure.
+        True if moving a better document up never lowers the value, as for most metrics; False for
+        variants of bpref and for the Q-measure.
 
     Returns
     -------
     list of str
-        The properties that were tested. Those that do not apply are left out.
+        The properties that were tested. Properties that do not apply are left out.
 
     Raises
     ------
     AssertionError
-        For the first property that does not hold, which the message names.
+        If a property does not hold; the message names the first.
 
     Examples
     --------

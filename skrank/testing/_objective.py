@@ -1,4 +1,4 @@
-"""All properties of an objective."""
+"""check_objective, and the properties of an objective."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from skrank.testing._use import boosters_train_on_it, copies_of, judged_lists
 
 @dataclass(frozen=True, eq=False)
 class ObjectiveCase:
-    """An objective, and the settings of its tests."""
+    """An objective, and the arguments of `check_objective`."""
 
     objective: Objective
     shift_invariant: bool
@@ -29,16 +29,16 @@ class ObjectiveCase:
 
     @cached_property
     def data(self) -> ScoredLists:
-        """Untied lists, documents without a label among them."""
+        """Lists without ties, some of whose documents have no label."""
         return make_lists(31, missing=0, n_queries=12, longest=9, special=False)
 
     def gradient(self, data: ScoredLists, **more: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and hessian of a call."""
+        """Gradient and hessian from a call of the objective."""
         objective = self.objective.on_scale(self.data.max_grade)
         return objective(data.relevance, data.scores, groups=data.groups, **more)
 
     def bound(self, data: ScoredLists, dtype: type = np.float64, rounds: int = 1) -> np.ndarray:
-        """Gradient and hessian as boosters request them, after some rounds."""
+        """Gradient and hessian as boosters compute them, in round number `rounds`."""
         judgments = judge(data.relevance, data.groups)
         bound = self.objective.on_scale(data.max_grade).bind(judgments)
         scores = judgments.queries.gather(data.scores)
@@ -49,7 +49,7 @@ class ObjectiveCase:
 
 
 def gradients_are_numbers(case: ObjectiveCase) -> None:
-    """Gradients are finite and hessians at least 0; neither are all 0."""
+    """Gradients are finite and hessians at least 0; some are not 0."""
     for data in (case.data, make_lists(32, levels=2).retrieved()):
         grad, hess = case.gradient(data)
         hold(np.isfinite(grad).all() and np.isfinite(hess).all(), "a gradient is not a number")
@@ -92,8 +92,8 @@ def weights_scale_gradients(case: ObjectiveCase) -> None:
 
 
 def gradients_are_those_of_the_loss(case: ObjectiveCase) -> None:
-    """Gradients are the slopes of `losses`, by finite differences."""
-    assume(case.objective.is_function, "there is no function of which it is the gradient")
+    """Gradients equal finite differences of `losses`."""
+    assume(case.objective.is_function, "its gradient is not the gradient of a function")
     data = judged_lists(33, n_queries=4, longest=6)
     judgments = judge(data.relevance, data.groups)
     objective = case.objective.on_scale(data.max_grade)
@@ -112,27 +112,27 @@ def gradients_are_those_of_the_loss(case: ObjectiveCase) -> None:
 
 
 def single_precision_is_close(case: ObjectiveCase) -> None:
-    """Boosters take float32, which must be close to the float64 of a call."""
+    """Values in float32, which boosters use, are close to the float64 values of a call."""
     single, double = case.bound(case.data, np.float32), case.bound(case.data)
     assert_allclose(single, double, rtol=1e-4, atol=1e-5 * np.abs(double).max())
     assert_array_equal(double, np.stack(case.gradient(case.data)))
 
 
 def rounds_repeat(case: ObjectiveCase) -> None:
-    """The same rounds on the same data give the same bits."""
+    """The same rounds on the same data give identical gradients."""
     assert_array_equal(case.bound(case.data, rounds=3), case.bound(case.data, rounds=3))
 
 
 def scores_that_are_not_finite_are_refused(case: ObjectiveCase) -> None:
     """NaN and infinite scores raise an error."""
-    for odd in (np.nan, np.inf, -np.inf):
+    for score in (np.nan, np.inf, -np.inf):
         scores = case.data.scores.copy()
-        scores[3] = odd
+        scores[3] = score
         try:
             case.gradient(case.data.with_scores(scores))
         except ValueError:
             continue
-        raise AssertionError(f"a score of {odd} gives gradients")
+        raise AssertionError(f"a score of {score} raises no error")
 
 
 def copies_are_equal(case: ObjectiveCase) -> None:
@@ -154,7 +154,7 @@ OBJECTIVE = [
     ("gradients are those of the loss", gradients_are_those_of_the_loss),
     ("single precision is close", single_precision_is_close),
     ("rounds repeat", rounds_repeat),
-    ("scores that are none are refused", scores_that_are_not_finite_are_refused),
+    ("scores that are not finite are refused", scores_that_are_not_finite_are_refused),
     ("copies are equal", copies_are_equal),
     ("boosters train on it", boosters_take_it),
 ]
@@ -163,31 +163,31 @@ OBJECTIVE = [
 def check_objective(
     objective: str | Metric | Objective, *, shift_invariant: bool = True, random: bool = False
 ) -> list[str]:
-    """Test the properties of every objective of skrank.
+    """Test the properties that every objective of skrank has.
 
     Gradients are finite and hessians at least 0. Gradients of a query depend on the query alone,
-    sum to 0, scale with its weight, and equal the slope of the loss, if there is one, by finite
-    differences. Single precision is close to double, scores that are not finite are refused, rounds
-    are reproducible, copies are equal, and boosters get the same gradients, if they are installed.
+    sum to 0, scale with its weight, and equal finite differences of the loss, if there is a loss.
+    Values in single precision are close to double, scores that are not finite are refused, rounds
+    are reproducible, copies are equal, and boosters, if installed, get the same gradients.
 
     Parameters
     ----------
     objective : str, Metric or Objective
     shift_invariant : bool
-        Whether only differences of scores matter, so that gradients of a query sum to 0. True for
-        ranking, False for regression.
+        True if only differences of scores matter, so that gradients of a query sum to 0, as for
+        ranking; False for regression.
     random : bool
-        Whether gradients depend on random draws, and so on the order of rows.
+        True if gradients depend on random draws, and thus on the order of rows.
 
     Returns
     -------
     list of str
-        The properties that were tested. Those that do not apply are left out.
+        The properties that were tested. Properties that do not apply are left out.
 
     Raises
     ------
     AssertionError
-        For the first property that does not hold, which the message names.
+        If a property does not hold; the message names the first.
 
     Examples
     --------

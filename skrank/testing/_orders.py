@@ -1,8 +1,8 @@
-"""Literal swaps, orders of ties and LambdaRank gradients, of metrics of one ranked list.
+"""Reference implementations of swaps, orders of ties and LambdaRank gradients, for one list.
 
-Here a metric is a function ``metric(ranked, unretrieved=())`` of labels in rank order, None for a
-document that was not judged, and of the labels of judged documents that the list does not contain.
-It returns None where it is not defined. The functions are slow, and close to the definitions.
+In this file, a metric is a function ``metric(ranked, unretrieved=())`` of labels in rank order,
+None for a document that was not judged, and of the labels of judged documents that the list does
+not contain. It returns None where it is not defined. The functions are slow, as in the definitions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def missing(scores: Sequence[float], labels: Iterable[float | None]) -> list[flo
 
 
 def tie_orders(scores: Sequence[float], labels: Sequence[T]) -> Iterator[list[T]]:
-    """Every list of labels that breaks the ties of the scores in some way, each order once."""
+    """The labels in each order of documents that breaks the ties of the scores."""
     rows = ranking(scores)
     groups = [list(group) for _, group in itertools.groupby(rows, key=lambda row: scores[row])]
     for orders in itertools.product(*(list(itertools.permutations(group)) for group in groups)):
@@ -44,13 +44,13 @@ def tie_orders(scores: Sequence[float], labels: Sequence[T]) -> Iterator[list[T]
 
 
 def stable(metric: Literal, scores: Sequence[float], labels: Labels) -> float | None:
-    """Value with ties in row order; ``metric(ranked, unretrieved=...)``."""
+    """Value of the metric with ties in row order."""
     ranked = [labels[row] for row in ranking(scores)]
     return metric(ranked, unretrieved=missing(scores, labels))
 
 
 def tie_values(metric: Literal, scores: Sequence[float], labels: Labels) -> list[Any]:
-    """The metric of every order of the ties (the same list may come more than once)."""
+    """The metric of each order of the tied documents; several orders may have the same labels."""
     unretrieved = missing(scores, labels)
     return [metric(ranked, unretrieved=unretrieved) for ranked in tie_orders(scores, labels)]
 
@@ -80,20 +80,19 @@ def lambdas(
 ) -> tuple[list[float], list[float]]:
     """LambdaRank gradient and hessian of one query, in row order (Burges 2010; LightGBM's norms).
 
-    ``metric`` maps the labels in rank order to a float; every swap delta is its brute-force
-    difference over ``normalizer``. For each pair of ranks a <= min(T, n), a < b
-    (ranks from 1) with different labels and a delta that is not zero, "high" being the document of
-    the higher label:
+    ``metric`` maps the labels in rank order to a float; a swap delta is the difference of the
+    metric after and before the swap, divided by ``normalizer``. For each pair of ranks
+    a <= min(T, n), a < b (ranks from 1) with different labels and a delta that is not zero, with
+    "high" the document of the higher label:
 
         delta  = |delta| / (0.01 + |s_high - s_low|)   if score_norm and best score != worst score
         p      = 1 / (1 + exp(sigma (s_high - s_low)))
         lambda = sigma delta p          grad[high] -= lambda, grad[low] += lambda
         h      = sigma^2 delta p (1-p)  hess[high] += h,      hess[low] += h
 
-    With sum_norm everything is multiplied by log2(1 + S) / S, S the sum of 2 lambda over the pairs.
-    ``signed`` drops the pairs for which the exchange changes the metric in the wrong direction: the
-    better document moves up and the metric falls. Ties are in row order; a document with a score of
-    -inf takes no part.
+    With sum_norm, gradients and hessians are multiplied by log2(1 + S) / S, S the sum of 2 lambda
+    over the pairs. ``signed`` omits pairs for which the metric falls when the better document moves
+    up. Ties are in row order. A document with the score -inf is in no pair.
     """
     grad, hess, total = [0.0] * len(scores), [0.0] * len(scores), 0.0
     rows = ranking(scores)

@@ -1,4 +1,4 @@
-"""Properties of a metric that is trained on: swap deltas, and gradients of LambdaRank."""
+"""Properties of training on a metric: swap deltas, and gradients of LambdaRank."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from skrank._engine.judgments import judge
 from skrank.metrics import Metric, Mixture
 from skrank.objectives import LambdaRank
-from skrank.testing._case import SEEDS, Case, Inapplicable, assume, close, hold, worth_of_lists
+from skrank.testing._case import SEEDS, Case, Inapplicable, assume, close, hold, value_of_list
 from skrank.testing._lists import make_lists, without_nan
 from skrank.testing._orders import lambdas, swap_delta
 from skrank.testing._use import boosters_train_on_it
@@ -24,10 +24,7 @@ def _objective(case: Case) -> LambdaRank:
 
 
 def _refuse_mixture(metric: Metric) -> None:
-    assume(
-        not isinstance(metric, Mixture),
-        "each part of a mixture has its own swap deltas",
-    )
+    assume(not isinstance(metric, Mixture), "each part of a mixture has its own swap deltas")
 
 
 def swap_deltas(metric: Metric, labels: np.ndarray) -> np.ndarray:
@@ -37,12 +34,12 @@ def swap_deltas(metric: Metric, labels: np.ndarray) -> np.ndarray:
 
 
 def deltas_are_those_of_swaps(case: Case) -> None:
-    """The delta of a swap is the change of the value."""
+    """The swap delta of the tables equals the difference of values after and before the swap."""
     _refuse_mixture(case.metric)
     rng = np.random.default_rng(0)
     metric = case.metric.on_scale(3)
     unjudged = 0 if metric.condensed else np.nan
-    worth = worth_of_lists(metric)
+    value = value_of_list(metric)
     for n in (1, 2, 5, 8):
         for grades in ([0, 1, 2, 3, unjudged], [0, 0, 0, 3], [0, 2]):
             labels = rng.choice(np.array(grades, float), n)
@@ -50,7 +47,7 @@ def deltas_are_those_of_swaps(case: Case) -> None:
             found, ranked = swap_deltas(metric, labels), without_nan(labels)
             for a in range(n):
                 for b in range(a + 1, n):
-                    close(found[a, b], swap_delta(worth, ranked, a + 1, b + 1), 1e-10)
+                    close(found[a, b], swap_delta(value, ranked, a + 1, b + 1), 1e-10)
 
 
 def better_documents_gain_upwards(case: Case) -> None:
@@ -67,13 +64,13 @@ def better_documents_gain_upwards(case: Case) -> None:
 
 
 def gradients_are_the_double_loop(case: Case) -> None:
-    """Gradients equal the literal double loop over pairs."""
+    """Gradients equal those of a double loop over pairs."""
     plain = _objective(case)
     _refuse_mixture(case.metric)
     for objective in (plain, replace(plain, norm=False, truncation_level=3)):
         data = make_lists(5, levels=4, longest=7).retrieved()
         metric = case.metric.on_scale(data.max_grade)
-        worth = worth_of_lists(metric)
+        value = value_of_list(metric)
         grad, hess = objective(data.relevance, data.scores, groups=data.groups)
         for query, (scores, labels) in zip(data.ids, data.queries(), strict=True):
             rows = data.groups == query
@@ -81,7 +78,7 @@ def gradients_are_the_double_loop(case: Case) -> None:
             best = plan.inverse_ideal(objective.ideal_cutoff)[0]
             norm = objective.norm
             expected = lambdas(
-                worth, scores, labels,
+                value, scores, labels,
                 normalizer=plan.inverse[0] / best if best else 0.0, signed=True,
                 truncation_level=objective.truncation_level, score_norm=norm, sum_norm=norm,
             )  # fmt: skip
@@ -89,7 +86,7 @@ def gradients_are_the_double_loop(case: Case) -> None:
 
 
 def gradients_balance(case: Case) -> None:
-    """Gradients of a query sum to 0 and raise the best documents; hessians are at least 0."""
+    """Gradients of a query sum to 0 and raise the best documents; hessians are not below 0."""
     objective = _objective(case)
     found = 0.0
     for seed in SEEDS:

@@ -22,13 +22,13 @@ from skrank.testing._case import Case, assume, close, hold
 from skrank.testing._lists import ScoredLists, make_lists
 
 
-class Given(BaseEstimator):
+class FirstFeature(BaseEstimator):
     """A model that scores rows by their first feature."""
 
     def __init__(self, metric: Metric | Objective | None = None) -> None:
         self.metric = metric
 
-    def fit(self, X: object, y: object) -> Given:
+    def fit(self, X: object, y: object) -> FirstFeature:
         """Do nothing, as the model has no parameters."""
         self.fitted_ = True
         return self
@@ -60,8 +60,8 @@ def copies_are_equal(case: Case) -> None:
 
 
 def copies_of(thing: Metric | Objective) -> None:
-    """Pickled, copied and cloned things are equal, with equal hashes."""
-    copies = [copy.copy(thing), copy.deepcopy(thing), clone(Given(thing)).metric]
+    """Pickled, copied and cloned metrics or objectives are equal, with equal hashes."""
+    copies = [copy.copy(thing), copy.deepcopy(thing), clone(FirstFeature(thing)).metric]
     try:
         copies.append(pickle.loads(pickle.dumps(thing)))
     except (AttributeError, pickle.PicklingError) as error:
@@ -79,7 +79,7 @@ def scorers_measure_it(case: Case) -> None:
     chosen = scorer(case.settled)
     y = with_groups(labels, groups)
     cv = QueryKFold(3)
-    found = cross_validate(Given(), scores[:, None], y, scoring=chosen, cv=cv)["test_score"]
+    found = cross_validate(FirstFeature(), scores[:, None], y, scoring=chosen, cv=cv)["test_score"]
     on = case.settled.on_scale(data.max_grade)
     sign = 1 if on.greater_is_better else -1
     expected = [
@@ -107,8 +107,8 @@ def eval_metrics_of_xgboost_measure_it(case: Case) -> None:
 
 
 def boosters_train_on_it(objective: Objective) -> None:
-    """The callables of both boosters give the gradients of a call, in single precision."""
-    factors = {"lightgbm": 1, "xgboost": 2}
+    """The callables for both boosters return the gradients of a call, in single precision."""
+    factors = {"lightgbm": 1, "xgboost": 2}  # of hessians
     installed = [name for name in factors if find_spec(name) is not None]
     assume(installed, "no booster is installed")
     for name in installed:

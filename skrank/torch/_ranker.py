@@ -23,7 +23,7 @@ from skrank._typing import RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.rankers._base import Ranker
-from skrank.rankers._fit import VALIDATION, HeldOut
+from skrank.rankers._fit import VALIDATION, Validator
 from skrank.rankers._rows import LabelledRows, Part, Rows, check_not_single
 from skrank.torch._checks import (
     check_feature_sizes,
@@ -358,7 +358,7 @@ class NeuralRanker(Ranker):
         held_out = None
         if valid is not None:
             metrics = self._metrics(objective)
-            held_out = valid.X, HeldOut(valid, metrics)
+            held_out = valid.X, Validator(valid, metrics)
         return NeuralTraining(
             network=self.module_.to(device),
             loss=RankingLoss(objective, max_grade=self.max_grade_).to(device),

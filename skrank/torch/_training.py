@@ -15,7 +15,7 @@ import torch
 from scipy.sparse import csr_matrix
 from torch import nn
 
-from skrank.rankers._fit import HeldOut
+from skrank.rankers._fit import Validator
 from skrank.torch._checks import are_finite
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._loss import RankingLoss
@@ -51,7 +51,7 @@ class NeuralTraining:
     network: nn.Module
     loss: RankingLoss
     data: QueryDataset
-    held_out: tuple[np.ndarray | csr_matrix, HeldOut] | None  # features and metrics
+    held_out: tuple[np.ndarray | csr_matrix, Validator] | None  # features and metrics
     batch_queries: int
     learning_rate: float  # of Adam
     weight_decay: float

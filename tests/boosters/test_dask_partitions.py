@@ -131,7 +131,7 @@ def test_partitions_that_are_refused(client, train):
     weight[1:3] = [3, 4]
     cases = [
         ((*chunked(train, train.sizes[0] + 1),), {}, "query 1 lies in partitions 0 and 1"),
-        ((X, y.rechunk((len(train.y),)), qid), {}, "partitions: take all from one frame"),
+        ((X, y.rechunk((len(train.y),)), qid), {}, "partitions: take all collections from one"),
         ((X.rechunk((None, 2)), y, qid), {}, "X is cut by columns"),
         ((X, train.y, qid), {}, "y must be a Dask collection"),
         ((X, y, None), {}, "needs groups="),

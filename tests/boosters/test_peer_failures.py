@@ -41,8 +41,8 @@ COVERED = {
     "GridSearchCV cannot slice the group sizes of XGBRanker": ["test_grid_search"],
     "sizes or ids: the sum of query counts differs": ["test_groups", "test_group_sizes"],
     "rows out of order are labelled with other queries": [
-        "test_interleaving_the_rows_of_queries_changes_no_score",
-        "test_the_order_of_rows_moves_no_query",
+        "test_interleaving_the_rows_of_queries_does_not_change_scores",
+        "test_the_order_of_rows_does_not_change_splits",
     ],
     "a custom objective gets no groups": [
         "test_all_entry_points_train_the_same",
@@ -57,12 +57,12 @@ COVERED = {
     "early stopping ignores the custom metric": [
         "test_training_stops_on_the_first_metric_in_its_direction",
         "test_ranker_with_eval_sets_and_early_stopping",
-        "test_values_are_those_of_the_metric_and_decide",
+        "test_logged_values_equal_the_metric_and_stop_training",
     ],
     "a custom metric is followed in the wrong direction": [
         "test_early_stopping_goes_the_way_of_the_metric",
         "test_training_stops_on_the_first_metric_in_its_direction",
-        "test_the_first_metric_decides_in_its_direction",
+        "test_early_stopping_follows_the_first_metric_in_its_direction",
     ],
     "nDCG does not match scikit-learn, LightGBM or XGBoost": [
         "test_ndcg_of_scikit_learn",
@@ -82,7 +82,7 @@ COVERED = {
         "test_two_workers_train_and_evaluate_as_one",
     ],
     "no scorer gets the groups": [
-        "test_groups_come_from_anywhere",
+        "test_groups_from_every_source_give_the_same_score",
         "test_both_modes_give_the_same_scores",
         "test_groups_that_are_missing_or_wrong_raise",
     ],
@@ -90,7 +90,7 @@ COVERED = {
     "LGBMRanker has no score method": ["test_without_scoring_the_ranker_scores_itself"],
     "a subclass that takes groups works only with routing on": [
         "test_cross_validate_gives_the_same_scores_in_both_modes",
-        "test_a_search_without_carried_groups_fails_loudly",
+        "test_a_search_without_groups_raises",
     ],
     "halving draws rows and shuffles them": [
         "test_halving_over_rows",
@@ -102,10 +102,10 @@ COVERED = {
     ],
     "KFold tears queries and flatters the model": [
         "test_folds_of_rows",
-        "test_cuts_of_groups_outside_of_the_labels_are_not_seen",
+        "test_cuts_are_not_detected_if_groups_are_not_on_the_labels",
     ],
     "XGBRanker refuses rows that are not sorted by qid": [
-        "test_the_order_of_the_rows_changes_no_score",
+        "test_the_order_of_the_rows_does_not_change_scores",
     ],
     "XGBRanker refuses weights per row": ["test_weights"],
     "a pipeline loses the qid column": [
@@ -119,10 +119,10 @@ COVERED = {
         "test_cross_validate_gives_the_same_scores_in_both_modes",
     ],
     "a custom metric of CatBoost gets no groups": [
-        "test_values_are_those_of_the_metric_and_decide",
+        "test_logged_values_equal_the_metric_and_stop_training",
     ],
     "callable metrics of XGBRanker weigh queries by their size": [
-        "test_what_cannot_be_done_raises",
+        "test_unsupported_combinations_raise",
         "test_scikit_learn_estimators_of_xgboost_are_refused",
     ],
     "bagging_by_query with a callable objective trains nothing": [
@@ -315,13 +315,13 @@ def test_a_pipeline_scales_the_qid_column(container, data, y):
 def test_early_stopping_of_the_estimator_has_no_queries(estimator, parameters, data, y):
     """Its own rule is refused, with and without a validation part: `GroupedRanker` has a rule."""
     ranker = skrank.GroupedRanker(estimator, **parameters)
-    with pytest.raises(ValueError, match="give early_stopping_rounds to GroupedRanker instead"):
+    with pytest.raises(ValueError, match="set early_stopping_rounds of GroupedRanker instead"):
         ranker.fit(data.X, y)
 
 
 def test_an_eval_set_that_would_not_be_used(data, y, sizes):
     ranker = skrank.GroupedRanker(lgbm(), eval_metric="gap", validation_fraction=0.3)
-    with pytest.raises(ValueError, match="eval_set= of fit would be overwritten"):
+    with pytest.raises(ValueError, match="eval_set= of fit: set its eval_metric"):
         ranker.fit(data.X, y, eval_set=[(data.X, data.relevance)], eval_group=[sizes])
 
 

@@ -1,4 +1,4 @@
-"""Synthetic collections are as promised, and made alike from the same seed."""
+"""make_ranking: documented properties, and equal results from equal seeds."""
 
 import re
 
@@ -42,7 +42,7 @@ class TestMakeRanking:
         np.testing.assert_array_equal(np.unique(data.qid), np.arange(30))
         assert (np.diff(data.qid) >= 0).all()
 
-    def test_same_seed_same_bits(self):
+    def test_equal_seeds_give_identical_data(self):
         a, b = make_ranking(20, random_state=3), make_ranking(20, random_state=3)
         c = make_ranking(20, random_state=np.random.RandomState(3))
         for other in (b, c):
@@ -51,11 +51,11 @@ class TestMakeRanking:
             assert a.qid.tobytes() == other.qid.tobytes()
             assert a.feature_names == other.feature_names
 
-    def test_other_seed_other_data(self):
+    def test_other_seeds_give_other_data(self):
         a, b = make_ranking(20, random_state=0), make_ranking(20, random_state=1)
         assert a.X.shape != b.X.shape or not np.array_equal(a.X, b.X)
 
-    def test_the_global_random_state_is_left_alone(self):
+    def test_the_global_random_state_does_not_change(self):
         before = np.random.get_state()[1].copy()  # noqa: NPY002
         make_ranking(5, random_state=0)
         np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
@@ -68,7 +68,7 @@ class TestMakeRanking:
         assert sizes.max() <= 60
         assert len(set(sizes)) > 30
         assert np.median(sizes) < sizes.mean() < (5 + 60) / 2
-        # No heap at the bounds.
+        # The bounds are not more frequent than other sizes.
         assert np.mean(sizes == 5) < 0.05
         assert np.mean(sizes == 60) < 0.05
 
@@ -108,7 +108,7 @@ class TestMakeRanking:
     def test_empty_queries_exist_by_default(self):
         assert 0.03 <= np.mean(max_grades(make_ranking(200, random_state=0)) == 0) <= 0.15
 
-    def test_row_order_does_not_leak(self):
+    def test_row_order_does_not_correlate_with_relevance(self):
         data = make_ranking(500, random_state=0)
         rank = np.concatenate([np.arange(size) / size for size in sizes_of(data)])
         assert spearmanr(rank, data.relevance).pvalue > 0.01
@@ -119,7 +119,7 @@ class TestMakeRanking:
         ]
         assert by_row == pytest.approx(np.mean(at_random), abs=0.03)
 
-    def test_query_number_does_not_leak(self):
+    def test_query_number_does_not_correlate_with_relevance(self):
         data = make_ranking(500, random_state=0)
         assert spearmanr(np.arange(500), max_grades(data)).pvalue > 0.01
 
@@ -132,7 +132,7 @@ class TestMakeRanking:
         constant = (data.X[first][data.qid] == data.X).all(axis=0)
         np.testing.assert_array_equal(constant, kinds == "query")
 
-    def test_informative_features_tell_more_than_noisy_ones_and_noise_nothing(self):
+    def test_informative_features_correlate_more_than_noisy_features(self):
         data = make_ranking(300, random_state=0)
         tells = {
             name: abs(spearmanr(column, data.relevance).statistic)

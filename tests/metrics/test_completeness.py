@@ -46,7 +46,7 @@ def test_a_registered_metric_has_a_function(name):
     assert FUNCTIONS[function].__name__ == function
 
 
-def test_each_function_is_of_a_metric_of_its_own():
+def test_no_two_metrics_share_a_function():
     assert len(CLASS_OF) == len(set(registered().values()))
     assert set(CLASS_OF) == set(FUNCTIONS)
 

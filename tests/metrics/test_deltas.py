@@ -1,4 +1,4 @@
-"""Swap deltas: the change of the value for every pair of ranks, against exchanging them."""
+"""Swap deltas equal the change of the value for every swap of two ranks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_an_empty_query_has_no_deltas(name):
 
 @pytest.mark.parametrize("name", ["gap", "gap@40", "ap", "ndcg@10", "err", "rr"])
 def test_deltas_of_long_lists(name):
-    """Spot checks where prefix sums have had time to drift."""
+    """Some pairs of ranks, at which rounding errors of prefix sums would be large."""
     rng = np.random.default_rng(1)
     labels = rng.choice([0, 0, 0, 0, 1, 2, 3], 400)
     labels[0] = 3
@@ -46,7 +46,7 @@ def test_deltas_of_long_lists(name):
 
 
 @every_single_point
-def test_swaps_that_do_not_count_change_nothing(point):
+def test_deltas_of_irrelevant_swaps_are_0(point):
     labels = [0, 3, 0, 3, 1, 1, 0, 3]
     deltas = swaps(point.metric.bind(judge(labels)))
     same = np.equal.outer(labels, labels)

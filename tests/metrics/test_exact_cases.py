@@ -20,8 +20,8 @@ def ranked(*blocks):
     return labels, np.arange(len(labels), 0.0, -1)
 
 
-def test_the_cap_of_bpref_10_binds():
-    """Two relevant documents: above the lower one stand 15 others, of which 10 + 2 count."""
+def test_bpref_10_counts_at_most_10_plus_r_documents():
+    """Two relevant documents; 15 others are above the lower one, of which 10 + 2 count."""
     metric = skrank.metric("bpref(variant='10')")
     assert metric(*ranked((1, 1), (0, 15), (1, 1))) == pytest.approx((1 + (1 - 12 / 12)) / 2)
     assert metric(*ranked((1, 1), (0, 9), (1, 1))) == pytest.approx((1 + (1 - 9 / 12)) / 2)
@@ -41,7 +41,7 @@ def test_the_precision_of_a_set_is_divided_by_the_documents_shown(k, value):
     ("recall", "relevant", "needed"),
     [(0.55, 20, 11), (0.07, 100, 7), (0.28, 25, 7), (0.1, 30, 3), (0.7, 30, 21), (0.35, 30, 11)],
 )
-def test_a_level_of_recall_is_reached_by_its_share(recall, relevant, needed):
+def test_a_level_of_recall_needs_its_share_of_documents(recall, relevant, needed):
     """0.07 * 100 and 0.28 * 25 are above 7 in floating point."""
     metric = skrank.metric("iprec", recall=recall)
     assert metric(*ranked((1, needed), (0, 200), (1, relevant - needed))) == 1
@@ -50,7 +50,7 @@ def test_a_level_of_recall_is_reached_by_its_share(recall, relevant, needed):
 
 
 def test_click_rates_that_fall_are_pooled_by_how_often_they_were_shown():
-    """Grade 2 was clicked less than grade 1, but hardly shown: both have 52 of 110 clicks."""
+    """Grade 2 was clicked less often than grade 1, but rarely shown: pooled, both have 52 / 110."""
     found = thresholds_from_clicks(
         [0, 1, 2, 3], [0, 50, 2, 90], shown=[100, 100, 10, 100], method="rate"
     )

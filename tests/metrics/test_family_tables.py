@@ -17,7 +17,7 @@ def bound(name):
 
 
 def test_a_mixture_is_the_sum_of_its_parts():
-    """With one row of normalisers for each, which hold its weight."""
+    """The normalisers have a row per part, multiplied by its weight."""
     mixture, parts = bound("0.75*gap+0.25*ndcg"), [bound("gap"), bound("ndcg")]
     ranking = Ranking(mixture.judgments, SCORES)
     inverse = np.stack([0.75 * parts[0].inverse, 0.25 * parts[1].inverse])
@@ -33,7 +33,7 @@ def test_sets_do_not_change_when_their_documents_swap():
     assert_array_equal(plan.tables.deltas(plan.judgments.codes[:4]), np.zeros((4, 4)))
 
 
-def test_the_best_value_of_what_has_no_closed_form_counts_documents():
+def test_the_best_value_of_strict_metrics_counts_documents():
     for name in ("iap", "iprec"):
         plan = bound(name)
         assert_array_equal(plan.tables.ideals(plan.judgments), [2, 2])
@@ -49,9 +49,9 @@ def test_families_without_gradients_name_the_reason(name):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("rbp(rel=1,gain=exp2)", "give rbp one or the other"),
-        ("rbp(rel=1,max_grade=3)", "give rbp one or the other"),
-        ("utility(weights=[1,-1])", "are 2 numbers instead of four"),
+        ("rbp(rel=1,gain=exp2)", "leave out rel, or gain and max_grade"),
+        ("rbp(rel=1,max_grade=3)", "leave out rel, or gain and max_grade"),
+        ("utility(weights=[1,-1])", "has 2 numbers instead of four"),
     ],
 )
 def test_parameters_that_do_not_fit_together(name, message):

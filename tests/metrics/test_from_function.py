@@ -80,7 +80,7 @@ def test_it_is_a_scorer_and_stops_early():
     assert ranker.score(data.X, y) == metric(y, ranker.predict(data.X))
 
 
-def test_the_labels_that_it_sees():
+def test_the_labels_that_the_function_gets():
     seen = []
 
     def spy(ranked, unretrieved):
@@ -113,7 +113,7 @@ def test_queries_without_relevant_documents():
 
 
 def test_too_many_orders_of_ties_are_refused():
-    """Thousands of documents of two labels, as a model that has learned nothing ranks them."""
+    """Thousands of tied documents of two labels, such as of a model with constant scores."""
     labels = np.arange(3000) % 2
     metric = skrank.metric_from_function(first)
     with pytest.raises(ValueError, match=r"more than 10000 orders.*set a cut-off, or choose"):
@@ -146,7 +146,7 @@ def test_names():
         skrank.metric_from_function("gap")
 
 
-def test_it_is_not_trained_on_and_says_what_is():
+def test_training_on_a_function_metric_raises_with_the_remedy():
     metric = skrank.metric_from_function(first)
     with pytest.raises(ValueError, match=r"Python function of one list.*skrank\.register"):
         skrank.LambdaRank(metric)
@@ -168,8 +168,8 @@ class Zero:
         return np.zeros(len(X))
 
 
-def test_reports_and_comparisons_measure_it():
-    """Tables are made of the metric, not of its name, which stands for nothing."""
+def test_evaluate_and_compare_with_a_function_metric():
+    """Functions use the metric itself, since its name is not registered."""
     data = make_lists(0, n_queries=12, unjudged=0, missing=0, special=False)
     metric = skrank.metric_from_function(first, value_range="[0, 1]", empty=0)
     both = {"groups": data.groups, "metrics": [metric, "rr(empty=0)"]}
@@ -188,7 +188,7 @@ def test_reports_and_comparisons_measure_it():
     assert less["wins"][0] == found.to_frame()["losses"][0]
 
 
-def test_reports_of_runs_measure_it():
+def test_reports_of_runs_with_a_function_metric():
     qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 0, "b": 2}}
     runs = {
         "x": {"1": {"a": 1, "b": 2}, "2": {"a": 1, "b": 2}},

@@ -66,7 +66,7 @@ def test_a_query_without_gain_is_empty():
         assert values["high"] == 1
 
 
-def test_no_query_counts():
+def test_the_mean_of_no_query_raises():
     for metric in ("gap", "err", "precision@1"):
         with pytest.warns(RuntimeWarning, match="no query has a relevant document"):
             assert math.isnan(skrank.metric(metric)([0, np.nan], [1, 2]))
@@ -223,7 +223,7 @@ NAMES = ("gap", "gap@2", "ap", "ndcg@3", "err", "rr", "precision@2")
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_form_of_labels_and_scores_changes_nothing(form):
+def test_the_container_of_labels_and_scores_does_not_change_values(form):
     data = lists(17, levels=4, unjudged=0, missing=0, special=False, n_queries=12)
     make = FORMS[form]
     for name in NAMES:
@@ -278,7 +278,7 @@ def test_inputs_are_not_changed():
 
 @pytest.mark.usefixtures("every_thread")
 @pytest.mark.parametrize("name", ["gap", "gap(condensed=True)@5", "ndcg@10", "err", "ap", "rr"])
-def test_number_of_threads_changes_no_bit(name, every_thread):
+def test_the_number_of_threads_does_not_change_values(name, every_thread):
     data = big()
     for ties in ("average", "stable", "worst"):
         metric = skrank.metric(name, ties=ties)

@@ -159,8 +159,8 @@ def test_threads_precision_and_rounds():
         assert_allclose(one, two, rtol=0, atol=2e-5 * np.abs(two).max())
 
 
-def test_one_order_of_ties_for_all_metrics():
-    """Parts that drew their own orders would pull a document to two places."""
+def test_all_metrics_of_a_mixture_share_one_order_of_ties():
+    """Otherwise, the parts would rank a tied document at different ranks."""
     labels, groups = np.tile([3, 2, 1, 0], 200), np.repeat(np.arange(200), 4)
     one = LambdaRank("gap", norm=False)(labels, np.zeros(800), groups=groups)
     two = LambdaRank("0.5*gap+0.5*gap", norm=False)(labels, np.zeros(800), groups=groups)

@@ -127,17 +127,17 @@ def test_strings_parse(text, metric):
         (Precision(k=np.int64(3), rel=np.float32(2)), "precision(rel=2.0)@3"),
     ],
 )
-def test_names_carry_what_is_not_default(metric, text):
+def test_names_have_parameters_that_differ_from_the_default(metric, text):
     assert str(metric) == text
     assert f"{metric}" == text
 
 
-def test_thresholds_keep_every_digit():
+def test_names_have_all_digits_of_thresholds():
     metric = skrank.metric("gap", thresholds=[1 / 3, 1 / 3, 1 / 3])
     assert skrank.metric(str(metric)).thresholds == (1 / 3, 1 / 3, 1 / 3)
 
 
-def test_parameters_may_stand_in_both_places():
+def test_parameters_may_be_in_the_name_and_in_arguments():
     assert skrank.metric("gap@10", normalize="ideal") == GAP(k=10, normalize="ideal")
     assert skrank.metric(GAP(k=10), normalize="ideal") == GAP(k=10, normalize="ideal")
     metric = GAP(k=10)

@@ -46,7 +46,7 @@ def assert_same(metrics, found, expected):
 
 
 @pytest.mark.parametrize("levels", [None, 7], ids=["apart", "tied"])
-def test_values_alone_and_among_other_queries(levels):
+def test_values_do_not_depend_on_other_queries(levels):
     data = queries(levels)
     assert_same(METRICS, values(METRICS, data), one_by_one(METRICS, data))
 
@@ -60,7 +60,7 @@ def takes(metric, data):
 
 
 def test_a_query_among_queries_of_many_labels():
-    """More labels than are counted one by one: sums over documents are taken in another way."""
+    """With many distinct labels, sums over documents use another algorithm."""
     rng = np.random.default_rng(1)
     data = queries(levels=7)
     beside = rng.permutation(300) / 100, rng.normal(size=300), np.full(300, N_QUERIES)

@@ -191,7 +191,7 @@ def test_all_names_of_libraries_are_compared():
 
 
 @pytest.mark.parametrize("name", ["lightgbm:ndcg@5", "xgboost:ndcg@5"])
-def test_boosters_leave_the_weight_of_empty_queries_out(name):
+def test_boosters_ignore_the_weight_of_empty_queries(name):
     library, _, theirs = name.partition(":")
     labels, scores = np.array([[0, 0], [1, 0]]), np.array([[1.0, 0.0], [1.0, 0.0]])
     weights = np.array([3.0, 1.0])

@@ -214,7 +214,7 @@ def test_user_models_need_the_parameters_of_ir_measures(name, refused):
 
 
 def test_binary_rbp_is_that_of_its_paper():
-    """cwl_eval, which ir_measures asks, is not among the tests' requirements."""
+    """cwl_eval, which ir_measures calls, is not a requirement of the tests."""
     metric = skrank.metric("ir_measures:RBP(p=0.9,rel=2)")
     assert metric([2, 1, 3, 0], [4, 3, 2, 1]) == pytest.approx(0.1 * (1 + 0.9**2))
 
@@ -233,7 +233,7 @@ def of_ir_measures(name, qrels, run):
     "name", ["ERR@5", "ERR@50", "nDCG(dcg='exp-log2')@5", "NDCG(dcg='exp-log2')@50"]
 )
 def test_ir_measures_rounds_to_five_decimals(name):
-    """It runs gdeval, a program in Perl that takes numbers as queries."""
+    """ir_measures runs gdeval, a Perl program whose query ids are numbers."""
     if shutil.which("perl") is None:
         pytest.skip("needs perl")
     qrels, run = ({q[1:]: docs for q, docs in one.items()} for one in collection(1))
@@ -399,7 +399,7 @@ def test_refusals_say_why_and_name_the_nearest(peer, name, refused):
         ("xgboost:ndcg@5+", "not a name of xgboost"),
     ],
 )
-def test_mistakes(name, message):
+def test_malformed_names_raise(name, message):
     with pytest.raises(ValueError, match=message):
         skrank.metric(name)
 
@@ -436,7 +436,7 @@ def test_a_spelling_of_catboost_needs_no_prefix(name):
 
 
 def test_names_of_libraries_without_a_prefix_are_free():
-    """Only tools that evaluate runs have names that nobody else may have."""
+    """Only names of tools that evaluate runs are reserved."""
     assert skrank.metric("AP") == skrank.metric("ap")
     with pytest.raises(ValueError, match="unknown metric 'hit'"):
         skrank.metric("hit")

@@ -199,7 +199,7 @@ def test_rulers():
 
 
 def test_tables_of_gains():
-    """A table says what a name says, for labels 0.0, 1.0, ... as for 0, 1, ..."""
+    """Gains as a table equal gains by name, for labels 0.0, 1.0, ... and 0, 1, ..."""
     ranked, rest = [1.0, None, 0.0, 3.0], [2]
     table = {0: 0, 1: 1, 2: 3, 3: 7}
     assert ref.ndcg(ranked, unretrieved=rest, gain=table) == ref.ndcg(ranked, unretrieved=rest)

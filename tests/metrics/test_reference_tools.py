@@ -216,7 +216,7 @@ def test_signed_lambdas_leave_out_the_pairs_that_q_measure_orders_wrongly():
     assert signed[3] < plain[3]
 
 
-def test_documents_that_are_not_retrieved_take_no_part_in_the_lambdas():
+def test_lambdas_of_unretrieved_documents_are_0():
     metric, normalizer = ref.objective(ref.dcg_sum, [2, 0, 1])
     grad, hess = ref.lambdas(metric, [0.0, 1.0, -math.inf], [2, 0, 1], normalizer=normalizer)
     assert grad[2] == hess[2] == 0

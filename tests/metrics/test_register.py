@@ -61,7 +61,7 @@ def test_only_metric_classes_are_registered():
     assert "derives from skrank.Metric" in refused(skrank.metric("gap"), "toy")
 
 
-def test_classes_that_are_not_finished():
+def test_incomplete_classes_raise():
     class Abstract(skrank.Metric):
         @abstractmethod
         def tables(self, scale, k): ...
@@ -81,8 +81,8 @@ def test_fields_of_the_wrong_kind():
     assert "Factory.p has no default" in refused(factory, "toy")
 
 
-def test_a_class_that_is_defined_again_takes_the_place():
-    """As in a cell of a notebook that runs twice."""
+def test_a_class_that_is_defined_again_replaces_the_first():
+    """Such as in a notebook cell that runs twice."""
     first, second, other = made(), made(), made("Other")
     skrank.register("toy", "toys")(first)
     assert type(skrank.metric("toy")) is first
@@ -119,8 +119,8 @@ def test_unregister():
         ("setp", "ir_measures"), ("numret", "ir_measures"), ("hit_rate", "ranx"), ("hits", "ranx"),
     ],
 )  # fmt: skip
-def test_names_of_other_tools_stay_theirs(name, tool):
-    """In any case of letters: p_10 would be read for P_10, too."""
+def test_names_of_other_tools_are_refused(name, tool):
+    """Upper and lower case do not matter: p_10 would be read as P_10."""
     assert f"the name '{name}' is taken by {tool}" in refused(made(), name)
     with pytest.raises(ValueError, match=f"the name '{name}' is taken by {tool}"):
         skrank.metric_from_function(max, name)

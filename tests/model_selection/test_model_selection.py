@@ -1,4 +1,4 @@
-"""Splits: queries stay whole, and only ids, labels and seeds decide where they fall."""
+"""Splitters keep queries whole; splits depend only on query ids, labels and seeds."""
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ def data():
 
 
 def members(cv, data, rows=slice(None), groups=None):
-    """Queries of the training and test part of each split, the rows being in any order."""
+    """Queries of the training and test part of each split; rows may be in any order."""
     qid = data.qid if groups is None else groups
     parts = cv.split(data.X[rows], data.relevance[rows], groups=qid[rows])
     return [tuple(frozenset(qid[rows][part].tolist()) for part in split) for split in parts]
@@ -68,13 +68,13 @@ def test_queries_stay_whole(cv, data):
 
 
 @every_splitter
-def test_the_order_of_rows_moves_no_query(cv, data):
+def test_the_order_of_rows_does_not_change_splits(cv, data):
     rows = np.random.default_rng(0).permutation(len(data.qid))
     assert members(cv, data, rows) == members(cv, data)
 
 
 @every_splitter
-def test_groups_come_from_anywhere(cv, data):
+def test_groups_from_every_source_give_the_same_splits(cv, data):
     expected = [tuple(map(list, split)) for split in cv.split(data.X, data.relevance, data.qid)]
     y = skrank.with_groups(data.relevance, data.qid)
     frame = pd.DataFrame(data.X, index=pd.Index(data.qid, name="qid"))
@@ -120,7 +120,7 @@ def test_no_fit_happens_without_groups(data):
         )
 
 
-def test_groups_may_go_by_another_name(data):
+def test_groups_are_routed_under_another_name(data):
     with sklearn.config_context(enable_metadata_routing=True):
         cv = QueryKFold(3).set_split_request(groups="session")
         found = cross_validate(
@@ -140,7 +140,7 @@ def test_folds_partition_the_rows_and_balance_the_queries(data):
         assert max(counts) - min(counts) <= 1
 
 
-def test_folds_are_written_in_stone():
+def test_folds_equal_stored_folds():
     """These folds are the same on every version of scikit-learn and NumPy."""
     qid = np.repeat(np.arange(10), [3, 1, 4, 1, 5, 9, 2, 6, 5, 3])
     y = np.arange(39) % 4 // 2 * (qid % 3)
@@ -193,7 +193,7 @@ def test_repeats_differ(data):
     assert len(splits) == len(set(splits)) == 12
 
 
-def test_unjudged_queries_may_be_left_out_of_tests():
+def test_drop_unjudged_test():
     qid = np.repeat(np.arange(6), 2)
     y = np.array([1, 0, np.nan, np.nan, 0, np.nan, 1, 1, np.nan, np.nan, 0, 0])
     tested, trained = set(), set()
@@ -214,7 +214,7 @@ def test_ids_of_any_type(data):
         QueryKFold(2).split(np.zeros(3), groups=tuples)
 
 
-def test_what_cannot_be_split_raises(data):
+def test_bad_arguments_raise(data):
     with pytest.raises(ValueError, match="at least 63 queries, and there are 62"):
         list(QueryKFold(63).split(data.X, groups=data.qid))
     with pytest.raises(ValueError, match="at least 2 folds"):
@@ -246,7 +246,7 @@ def test_random_parts_have_their_sizes(data):
             list(QueryShuffleSplit(test_size=wrong).split(data.X, groups=data.qid))
 
 
-def test_time_goes_forward(data):
+def test_test_queries_are_later_than_training_queries(data):
     time = pd.Series(np.random.default_rng(0).permutation(62), index=np.arange(62))
     for train, test in members(QueryTimeSeriesSplit(4, time=time, gap=3), data):
         assert max(time[list(train)]) + 3 < min(time[list(test)])
@@ -260,8 +260,8 @@ def test_time_goes_forward(data):
         list(QueryTimeSeriesSplit(4, test_size=16).split(data.X, groups=data.qid))
 
 
-def test_the_latest_queries_before_the_gap_train():
-    """A gap moves the whole training part, the size of which stays."""
+def test_training_parts_end_before_the_gap():
+    """A gap shifts the training part, and does not change its size."""
     qid = np.repeat(np.arange(12), 2)
     cv = QueryTimeSeriesSplit(2, max_train_size=3, test_size=2, gap=2)
     found = [
@@ -279,7 +279,7 @@ def test_the_latest_queries_before_the_gap_train():
         ([0, 1, 2, 3], {0: "4", 1: "10", 2: "11", 3: "12"}),
     ],
 )
-def test_strings_are_no_times_for_10_sorts_before_4(groups, time):
+def test_strings_as_times_raise(groups, time):
     with pytest.raises(ValueError, match=r"are strings, and '10' sorts before '4': give time="):
         QueryTimeSeriesSplit(2, time=time).split(np.zeros((4, 1)), groups=groups)
 

@@ -1,4 +1,4 @@
-"""Parameters worth tuning: in a grid, drawn at random, and in Optuna."""
+"""search_space for GridSearchCV, RandomizedSearchCV and Optuna."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_grid_search():
     assert found.best_params_["alpha"] in space["alpha"]
 
 
-def test_draws_stay_in_their_range_and_reach_its_ends():
+def test_draws_cover_the_whole_range():
     ranges = search_space(LGBM).ranges
     leaves = ranges["estimator__num_leaves"].rvs(4000, random_state=0)
     assert leaves.dtype.kind == "i"
@@ -87,5 +87,5 @@ def test_parameters_are_named_as_the_search_needs_them():
     assert set(search_space(LGBM)) == set(search_space(GroupedRanker(LGBM)))
     assert "init_scale" not in search_space(GroupedRanker(LGBM))
     assert "init_scale" in search_space(GroupedRanker(LGBM, init="linear"))
-    with pytest.raises(ValueError, match="nothing is known about the parameters of Ridge"):
+    with pytest.raises(ValueError, match="no ranges for the parameters of Ridge"):
         search_space(GroupedRanker(Ridge()))

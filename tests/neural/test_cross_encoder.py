@@ -130,7 +130,7 @@ def test_wrong_input_is_refused(model):
     loss = ours.CrossEncoderLoss(model, "ap")
     with pytest.raises(ValueError, match="query 1 has 1 documents and 2 labels"):
         loss([["a", "b"], [["c"], ["d"]]], [torch.tensor([1]), torch.tensor([1, 0])])
-    with pytest.raises(ValueError, match="a list of documents and a list of their labels"):
+    with pytest.raises(ValueError, match="queries, lists of documents and lists of labels"):
         loss([["a"], ["b"]], torch.tensor([1]))
     with pytest.raises(ValueError, match="1 queries, 2 lists of documents"):
         ours.CrossEncoderEvaluator(["a"], [["b"], ["c"]], [[1]])

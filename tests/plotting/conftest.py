@@ -1,4 +1,4 @@
-"""What tests of displays share: a backend without windows, and rows to draw."""
+"""Fixtures of tests of displays: a backend without windows, and data."""
 
 import matplotlib
 import pytest

@@ -1,4 +1,4 @@
-"""Displays of curves show what the metrics say, and behave as scikit-learn's."""
+"""Displays of curves: values equal the metrics; interface of scikit-learn's displays."""
 
 import numpy as np
 import pytest
@@ -98,9 +98,9 @@ class TestCurves:
         assert display.from_estimator(model, X, y, groups=qid, name="linear", ax=ax).ax_ is ax
         assert texts(ax)[1].startswith("linear (")
 
-    def test_a_constant_score_gains_nothing_by_the_order_of_rows(self, display):
+    def test_a_constant_score_does_not_depend_on_the_order_of_rows(self, display):
         qid = np.repeat(np.arange(200), 10)
-        relevance = np.tile([2, 1, 1] + [0] * 7, 200)  # the best ones stand first
+        relevance = np.tile([2, 1, 1] + [0] * 7, 200)  # the best documents are the first rows
         constant = np.zeros(len(qid))
         shown = {
             ties: display.from_predictions(relevance, constant, groups=qid, ties=ties)
@@ -162,7 +162,7 @@ def literal_mean(relevance, scores, qid, levels, **parameters):
 class TestGradedPrecisionRecall:
     @pytest.mark.parametrize("thresholds", [None, [0.7, 0.1, 0.1, 0.1], [0, 0, 1, 0]])
     @pytest.mark.parametrize("n_levels", [2, 11, 101])
-    def test_mean_is_literal(self, data, thresholds, n_levels):
+    def test_mean_equals_the_definition(self, data, thresholds, n_levels):
         relevance, scores, qid = data
         parameters = {"thresholds": thresholds, "max_grade": 4}
         shown = GradedPrecisionRecallDisplay.from_predictions(
@@ -207,14 +207,14 @@ class TestGradedPrecisionRecall:
         np.testing.assert_allclose(shown.precision, expected, atol=1e-12)
 
     def test_last_level_is_not_lost_to_rounding(self):
-        """Ten documents worth 0.1 add up to less than 1 in floating point."""
+        """The floating-point sum of ten gains of 0.1 is below 1."""
         shown = GradedPrecisionRecallDisplay.from_predictions(
             [1] * 20, range(20), groups=[1] * 10 + [2] * 10, thresholds=[0.1, 0.9]
         )
         np.testing.assert_allclose(shown.precision, 1)
 
     def test_many_queries(self):
-        """The last digits are not lost to the queries that stand before."""
+        """Sums of a query have no rounding errors from previous queries."""
         data = make_ranking(n_queries=2000, n_docs=(10, 30), max_grade=3, random_state=0)
         scores = data.X[:, data.feature_names.index("informative_0")]
         thresholds = [0.1, 0.2, 0.7]

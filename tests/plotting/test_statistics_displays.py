@@ -79,7 +79,7 @@ class TestIntervals:
         each = "each by itself" if correction == "none" else "all together"
         assert shown.ax_.get_title() == f"intervals hold {each} at 95 %"
 
-    def test_many_systems_have_room(self):
+    def test_figures_grow_with_the_number_of_systems(self):
         n = 120
         table = pd.DataFrame({"value": range(n), "low": range(n), "high": range(1, n + 1)})
         shown = IntervalDisplay(table).plot()
@@ -136,7 +136,7 @@ class TestPosterior:
 
 
 class TestNamesOfPoints:
-    def test_written_where_there_is_room(self):
+    def test_names_that_do_not_overlap_are_drawn(self):
         random = np.random.default_rng(0)
         x = pd.Series(random.random(25), index=[f"system{i}" for i in range(25)])
         y = pd.Series(random.random(25), index=x.index)
@@ -149,7 +149,7 @@ class TestNamesOfPoints:
         boxes = [text.get_window_extent() for text in written.values()]
         assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
-    def test_the_odd_ones_first(self):
+    def test_points_that_metrics_rank_most_differently_are_named_first(self):
         crowd = np.linspace(0, 0.001, 50)
         x = pd.Series(np.append(crowd, 0.9), index=[*map(str, range(50)), "odd"])
         y = pd.Series(np.append(crowd, -0.9), index=x.index)

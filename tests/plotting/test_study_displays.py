@@ -1,4 +1,4 @@
-"""Displays of studies show the numbers of the results they are made of."""
+"""Displays of studies show the values of their results."""
 
 import numpy as np
 import pandas as pd
@@ -63,7 +63,7 @@ class TestASLCurve:
         assert set(shown.line_.get_ydata()) == {0.1}
         assert texts(shown.ax_)[-1] == "significant at 0.1"
 
-    def test_levels_of_zero_do_not_stretch_the_axis(self):
+    def test_levels_of_zero_do_not_change_the_axis_limits(self):
         matrix = np.column_stack([np.linspace(0, 1, 30), np.linspace(5, 6.1, 30), np.ones(30)])
         found = stats.discriminative_power(matrix, n_resamples=100)
         assert (found.asl == 0).any()
@@ -80,7 +80,7 @@ class TestASLCurve:
             ASLCurveDisplay({})
         matrix = np.random.default_rng(0).random((9, 3))
         powers = {a: stats.discriminative_power(matrix, alpha=a) for a in (0.01, 0.05)}
-        with pytest.raises(ValueError, match="several alpha"):
+        with pytest.raises(ValueError, match="different alpha"):
             ASLCurveDisplay(powers)
 
 

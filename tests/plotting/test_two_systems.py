@@ -1,4 +1,4 @@
-"""The display of two systems, query by query; matplotlib is asked for when it is needed."""
+"""QueryComparisonDisplay; matplotlib is imported when a display is drawn."""
 
 import subprocess
 import sys

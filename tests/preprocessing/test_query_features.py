@@ -1,4 +1,4 @@
-"""QueryFeatures beside its definitions, in scikit-learn's tools, on Dask, and what it refuses."""
+"""QueryFeatures: definitions, tools of scikit-learn, Dask, and errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CV = skrank.QueryKFold(3)
 
 
 def literal(kind, values):
-    """What is added of one feature in one query, by definition; NaN counts for no other value."""
+    """The added values of one feature in one query, by definition; NaN is ignored."""
     known = [value for value in values if not np.isnan(value)]
     mean = np.mean(known) if known else np.nan
     deviation = np.sqrt(np.mean([(value - mean) ** 2 for value in known])) if known else np.nan
@@ -73,7 +73,7 @@ def rough(rng, rows, columns):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("contiguous", [True, False])
-def test_values_are_those_of_the_definition(kind, contiguous):
+def test_values_equal_the_definition(kind, contiguous):
     rng = np.random.default_rng(0)
     groups = rng.integers(0, 25, 200)
     groups = np.sort(groups) if contiguous else groups
@@ -84,7 +84,7 @@ def test_values_are_those_of_the_definition(kind, contiguous):
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_blocks_change_nothing(monkeypatch):
+def test_the_block_size_does_not_change_values(monkeypatch):
     values = rough(np.random.default_rng(1), 300, 5)
     groups = np.random.default_rng(2).integers(0, 9, 300)
     features = QueryFeatures(KINDS).fit(values)
@@ -122,7 +122,7 @@ def test_groups_from_every_source_give_one_result():
         np.testing.assert_array_equal(found, expected)
 
 
-def test_the_column_of_queries_is_no_feature():
+def test_the_column_of_queries_is_not_a_feature():
     frame = FRAME.reset_index()
     frame["qid"] = "q" + frame["qid"].astype(str)
     features = QueryFeatures().set_output(transform="pandas").fit(frame)
@@ -274,7 +274,7 @@ def test_dask_brings_the_rows_of_a_query_together():
     [
         ({"kinds": "ranks"}, "each of kinds='ranks' is not a choice: use one of 'rank', 'zscore'"),
         ({"kinds": []}, "must name at least one kind"),
-        ({"kinds": ["rank", "rank"]}, "none twice"),
+        ({"kinds": ["rank", "rank"]}, "no kind twice"),
         ({"kinds": None}, "kinds=None must be"),
         ({"kinds": [1]}, "each of kinds=1"),
         ({"keep_original": "no"}, "keep_original='no' must be True or False"),

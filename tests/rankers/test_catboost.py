@@ -1,4 +1,4 @@
-"""CatBoost under GroupedRanker: it passes no queries, and metrics of skrank decide all the same."""
+"""GroupedRanker with CatBoost: early stopping by metrics of skrank, and what CatBoost refuses."""
 
 import pickle
 
@@ -37,7 +37,7 @@ def y(data):
 
 
 def fitted(estimator, data, held_out, eval_metric="gap@10", rounds=4, **weights):
-    """With validation rows in disorder."""
+    """Validation rows are shuffled."""
     rows = np.random.default_rng(0).permutation(len(held_out.qid))
     return skrank.GroupedRanker(
         estimator, eval_metric=eval_metric, early_stopping_rounds=rounds
@@ -67,7 +67,7 @@ every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=
 
 
 @every_estimator
-def test_values_are_those_of_the_metric_and_decide(estimator, data, held_out):
+def test_logged_values_equal_the_metric_and_stop_training(estimator, data, held_out):
     ranker = fitted(estimator, data, held_out)
     values = ranker.evals_result_["validation"]["gap@10"]
     best = int(np.argmax(values)) + 1
@@ -77,7 +77,7 @@ def test_values_are_those_of_the_metric_and_decide(estimator, data, held_out):
 
 
 @pytest.mark.parametrize("names", [("gap@10", "error@5"), ("error@5", "gap@10")])
-def test_the_first_metric_decides_in_its_direction(names, data, held_out):
+def test_early_stopping_follows_the_first_metric_in_its_direction(names, data, held_out):
     ranker = fitted(cat(), data, held_out, names)
     evals = ranker.evals_result_["validation"]
     assert tuple(evals) == names
@@ -88,7 +88,7 @@ def test_the_first_metric_decides_in_its_direction(names, data, held_out):
     )
 
 
-def test_training_rows_with_the_same_labels_are_not_taken_for_validation(data, y):
+def test_training_rows_with_equal_labels_are_not_used_for_validation(data, y):
     noise = np.random.default_rng(2).normal(size=data.X.shape)
     twin = Bunch(**data | {"X": data.X + noise})
     ranker = skrank.GroupedRanker(cat(), eval_metric="gap@10", early_stopping_rounds=4).fit(
@@ -107,28 +107,28 @@ def test_queries_may_have_weights(data, y):
     assert plain.evals_result_ != weighted.evals_result_
 
 
-def test_the_name_is_in_its_log(data, held_out):
+def test_the_log_has_the_name_of_the_metric(data, held_out):
     ranker = fitted(cat(), data, held_out)
     log = ranker.estimator_.get_evals_result()
     assert log["validation"]["gap@10"] == ranker.evals_result_["validation"]["gap@10"]
     assert set(log["learn"]["gap@10"]) == {-1.0}  # not measured
 
 
-def test_without_a_metric_its_own_decides(data, y):
+def test_without_eval_metric_the_metric_of_catboost_stops_training(data, y):
     ranker = skrank.GroupedRanker(cat(eval_metric="NDCG:top=3"), **STOP).fit(data.X, y)
     assert any(name.startswith("NDCG:top=3") for name in ranker.evals_result_["validation"])
 
 
-def test_fitted_rankers_are_small_and_complete(data, held_out):
+def test_fitted_rankers_store_no_rows_and_can_be_pickled(data, held_out):
     few, many = (fitted(cat(), data, part) for part in (held_out, data))
     sizes = [len(pickle.dumps(one.estimator_.get_params())) for one in (few, many)]
-    assert sizes[0] == sizes[1] < 1000  # no labels in them
+    assert sizes[0] == sizes[1] < 1000  # stored without labels
     again = pickle.loads(pickle.dumps(few))
     np.testing.assert_array_equal(again.predict(data.X), few.predict(data.X))
     assert repr(again.estimator_.get_params()["eval_metric"]) == "<gap@10 of one training>"
     twin = clone(again).set_params(eval_metric=None, early_stopping_rounds=None)
     assert twin.fit(data.X, data.relevance, groups=data.qid).best_iteration_ == 40
-    with pytest.raises(catboost.CatBoostError, match="has served its training"):
+    with pytest.raises(catboost.CatBoostError, match="this eval_metric was for one training"):
         clone(few.estimator_).fit(data.X, data.relevance, group_id=data.qid)
 
 
@@ -147,7 +147,7 @@ def test_searches_refit_and_several_processes(data, y):
     assert len(best.evals_result_["validation"]["gap@10"]) >= best.best_iteration_
 
 
-def test_what_cannot_be_followed_raises(data, y):
+def test_metrics_that_catboost_cannot_follow_raise(data, y):
     with pytest.raises(ValueError, match="CatBoostClassifier cannot follow eval_metric='gap'"):
         skrank.GroupedRanker(cat(catboost.CatBoostClassifier), eval_metric="gap").fit(data.X, y)
     with pytest.raises(ValueError, match="CatBoost calls objectives on blocks of rows"):

@@ -1,4 +1,4 @@
-"""LinearRanker on Dask collections: the weights of one machine, and what is refused."""
+"""LinearRanker on Dask collections: weights equal those of one machine; errors."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ LABELS, QID = DATA.relevance, DATA.qid
 RNG = np.random.default_rng(0)
 WEIGHT = RNG.choice([0.0, 0.5, 2.0], 60)[QID]
 GAPS = np.where(RNG.random(DATA.X.shape) < 0.1, np.nan, DATA.X)
-GAPS[LABELS > 0, 5] = np.nan  # NaN that goes with the grade
+GAPS[LABELS > 0, 5] = np.nan  # NaN correlates with the grade
 HEAVY = DATA.X * [1, 1e5, 1, 1, 1, 1]
 HEAVY[:, 0] = np.sinh(4 * HEAVY[:, 0])
 FRAME = pd.DataFrame(GAPS, columns=list("abcdef")).assign(
@@ -69,7 +69,7 @@ def both(X=DATA.X, y=LABELS, qid=QID, sample_weight=None, **parameters):
     ],
     ids=["gaps", "single", "heavy", "frame", "weighted frame"],
 )
-def test_weights_are_those_of_one_machine(X, objective, weight):
+def test_weights_equal_those_of_one_machine(X, objective, weight):
     alone, spread = both(X, objective=objective, sample_weight=weight)
     np.testing.assert_allclose(spread.coef_, alone.coef_, rtol=1e-6)
     pd.testing.assert_frame_equal(spread.feature_map_.table, alone.feature_map_.table)
@@ -82,8 +82,8 @@ def test_weights_are_those_of_one_machine(X, objective, weight):
 
 
 @pytest.mark.filterwarnings("ignore:LinearRanker did not converge")
-def test_samples_are_those_of_one_machine():
-    """Maps of columns are chosen from 8192 rows at most, here from every third."""
+def test_samples_of_rows_equal_those_of_one_machine():
+    """Maps of columns are chosen from at most 8192 rows, here from every third row."""
     times = 40
     rng = np.random.default_rng(1)
     X = np.tile(HEAVY, (times, 1)) * rng.lognormal(size=(times * len(QID), 1))
@@ -96,7 +96,7 @@ def test_samples_are_those_of_one_machine():
     np.testing.assert_allclose(spread.coef_, alone.coef_, rtol=1e-6)
 
 
-def test_rows_of_a_query_need_not_be_neighbours():
+def test_rows_of_a_query_need_not_be_contiguous():
     rng = np.random.default_rng(2)
     order = np.concatenate([rng.permutation(CUT[0]), CUT[0] + rng.permutation(len(QID) - CUT[0])])
     cuts = (CUT[0], CUT[0])  # the partition in the middle is empty
@@ -145,7 +145,7 @@ def test_warm_start_and_positive():
     np.testing.assert_allclose(spread.coef_, alone.coef_, rtol=1e-6)
 
 
-def test_names_of_columns_are_known():
+def test_names_of_columns_are_stored_and_checked():
     spread = LinearRanker().fit(on_dask(FRAME), on_dask(pd.Series(LABELS)), on_dask(pd.Series(QID)))
     assert spread.feature_names_in_.tolist() == FRAME.columns.tolist()
     assert spread.predict(on_dask(FRAME)).compute().index.equals(FRAME.index)
@@ -195,7 +195,7 @@ def test_parameters_that_need_all_rows(parameters, message):
         LinearRanker(**parameters).fit(*(on_dask(one) for one in (DATA.X, LABELS, QID)))
 
 
-def test_arguments_that_are_missing():
+def test_missing_arguments_raise():
     X, y, qid = (on_dask(one) for one in (DATA.X, LABELS, QID))
     with pytest.raises(ValueError, match=r"LinearRanker\.fit needs groups="):
         LinearRanker().fit(X, y)

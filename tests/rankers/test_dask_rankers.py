@@ -1,4 +1,4 @@
-"""GroupedRanker around the rankers of LightGBM and XGBoost for Dask: as on one machine."""
+"""GroupedRanker with DaskLGBMRanker and DaskXGBRanker equals training on one machine."""
 
 import pickle
 from dataclasses import replace
@@ -28,9 +28,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Parameter (n_jobs|num_threads) will be ignored:UserWarning"),
     pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated"),
 ]
-GAP = skrank.LambdaRank("gap@10", tie_order="stable")  # ties are drawn by worker otherwise
+GAP = skrank.LambdaRank("gap@10", tie_order="stable")  # each worker would draw other orders
 ERR = replace(GAP, metric=skrank.metric("err"))
-# each machine of LightGBM guesses the rows of leaves from curvatures, so that later trees differ
+# each worker of LightGBM estimates numbers of rows from hessians, so that later trees differ
 LIGHT = {name: value for name, value in LGB.items() if name not in ("metric", "time_out")}
 LIGHT["n_estimators"] = 5
 XGB = {"max_depth": 3, "n_estimators": 40, "n_jobs": 1}
@@ -67,8 +67,8 @@ def on_dask(data, first=10):
 
 @pytest.mark.parametrize("objective", [GAP, ERR])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_lightgbm_is_as_on_one_machine(client, train, valid, objective, weighted):
-    """ERR too, whose scale of grades no worker knows."""
+def test_lightgbm_equals_training_on_one_machine(client, train, valid, objective, weighted):
+    """Also on ERR, which needs the highest grade of all workers."""
     how = {"sample_weight": train.weight} if weighted else {}
     found = GroupedRanker(
         lgb.DaskLGBMRanker(client=client, **LIGHT, time_out=2), objective=objective
@@ -84,7 +84,7 @@ def test_lightgbm_is_as_on_one_machine(client, train, valid, objective, weighted
     np.testing.assert_array_equal(again.predict(valid.X), found.predict(valid.X))
 
 
-def test_xgboost_stops_as_on_one_machine(client, train, valid):
+def test_xgboost_stops_in_the_same_round_as_on_one_machine(client, train, valid):
     how = {
         "objective": GAP, "eval_metric": ["gap@10", "err"], "validation_fraction": 0.3,
         "early_stopping_rounds": 3, "random_state": 0,
@@ -171,7 +171,7 @@ def test_xgboost_from_a_linear_start(client, train, valid, init_scale):
     np.testing.assert_allclose(found.init_.coef_, alone.init_.coef_, rtol=1e-6)
     for metric in ("gap@10", "err"):
         mine, other = (one.evals_result_["validation"][metric] for one in (found, alone))
-        assert len(mine) > found.best_iteration_  # the start comes first
+        assert len(mine) > found.best_iteration_  # the first value is that of the start
         np.testing.assert_allclose(mine, other, atol=1e-5)
     scores = found.predict(lazy_valid[0]).compute()
     np.testing.assert_array_equal(scores, found.predict(valid.X))
@@ -203,7 +203,7 @@ def test_lightgbm_from_a_linear_start(client, train, valid):
     np.testing.assert_array_equal(again.predict(valid.X), light.predict(valid.X))
 
 
-def test_frames_with_gaps_and_categories_from_a_linear_start(client, train):
+def test_frames_with_nan_and_categories_from_a_linear_start(client, train):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(train.X, columns=list("abcd"))
     frame = frame.mask(rng.random(frame.shape) < 0.1)
@@ -223,8 +223,8 @@ def test_frames_with_gaps_and_categories_from_a_linear_start(client, train):
     np.testing.assert_array_equal(ranker.predict(X).compute(), ranker.predict(frame))
 
 
-def test_a_search_writes_it_once(client, train):
-    """The client is an attribute that no copy can be made of."""
+def test_a_search_clones_rankers_with_a_client(client, train):
+    """The client is an attribute that cannot be copied."""
     ranker = GroupedRanker(lgb.DaskLGBMRanker(client=client, **LIGHT, time_out=2), objective=GAP)
     assert clone(ranker).estimator.client is client
     grid = {"objective": [GAP, "ndcg"], "estimator__n_estimators": [3]}
@@ -237,12 +237,12 @@ def test_a_search_writes_it_once(client, train):
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
-def test_what_is_refused(client, train, valid):
+def test_unsupported_arguments_raise(client, train, valid):
     light, heavy = lgb.DaskLGBMRanker(**LIGHT), dxgb.DaskXGBRanker(**XGB)
     X, y, qid, _ = on_dask(train)
     arrays, collections = (train.X, train.y, train.qid), (X, y, qid)
     cases = [
-        (light, {"validation_fraction": 0.2}, arrays, {}, "each machine would measure its own"),
+        (light, {"validation_fraction": 0.2}, arrays, {}, "each worker would measure only its"),
         (light, {"eval_metric": "gap"}, arrays, {}, "cannot follow eval_metric='gap'"),
         (light, {"init": light}, arrays, {}, "init=DaskLGBMRanker trains on Dask"),
         (light, {"init": Ridge()}, collections, {}, r"init=Ridge\(\) trains on arrays"),
@@ -275,8 +275,8 @@ def test_what_is_refused(client, train, valid):
 
 @pytest.mark.parametrize("init", [None, "linear"])
 @pytest.mark.parametrize("estimator", [xgb.XGBRanker(**XGB), lgb.LGBMRanker(**LIGHT)], ids=repr)
-def test_scores_on_dask_are_those_in_memory(estimator, init, train):
-    """To the last bit, in double precision as announced."""
+def test_scores_on_dask_equal_those_in_memory(estimator, init, train):
+    """Scores are equal to the last bit, and float64 as in the metadata."""
     model = GroupedRanker(estimator, init=init).fit(train.X, train.y, train.qid)
     table = np.asarray(train.X)
     scores = model.predict(table)

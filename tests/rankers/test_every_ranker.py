@@ -1,4 +1,4 @@
-"""What all rankers have in common: groups, tools of scikit-learn, its checks, and refusals."""
+"""All rankers: groups, tools and checks of scikit-learn, and errors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_clones_and_pickles(ranker, data, y):
 
 
 @every
-def test_score_measures_scoring_and_not_what_is_trained(ranker, data, y):
+def test_score_is_the_metric_scoring_not_the_objective(ranker, data, y):
     model = clone(ranker).set_params(scoring="err@5").fit(data.X, y)
     assert model.score(data.X, y) == skrank.scorer("err@5")(model, data.X, y)
 
@@ -111,7 +111,7 @@ def test_weights_that_vary_and_other_columns_are_refused(ranker, data, y):
 
 
 def one_query(cls):
-    """A class that takes all rows for one query: scikit-learn's checks know no groups."""
+    """A subclass that puts all rows into one query: scikit-learn's checks pass no groups."""
 
     class OneQuery(cls):
         def fit(self, X, y, groups=None, **parameters):
@@ -131,7 +131,7 @@ def one_query(cls):
 
 
 class OneGrouped(one_query(GroupedRanker)):
-    """Checks pickle estimators, whose classes must be those of a module."""
+    """Defined at module level, since the checks pickle estimators."""
 
 
 class OneLinear(one_query(LinearRanker)):

@@ -1,4 +1,4 @@
-"""A `fit` that fails leaves a ranker as it was: its attributes describe one model."""
+"""A `fit` that raises an error does not change the attributes of a ranker."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def trees(**parameters):
 
 
 class Interrupted(Ridge):
-    """Is stopped by the user in a training on six features."""
+    """Raises KeyboardInterrupt in a training on six features."""
 
     def fit(self, X, y, sample_weight=None):
         if X.shape[1] == 6:
@@ -114,8 +114,8 @@ def test_a_training_that_fails_in_the_library_changes_nothing():
     assert_array_equal(model.predict(OLD), scores)
 
 
-def test_labels_from_which_nothing_is_learned_change_nothing():
-    """Which a LinearRanker says when it has begun to train."""
+def test_labels_without_a_relevant_document_change_nothing():
+    """A LinearRanker raises this error after the start of training."""
     model = LinearRanker().fit(OLD, LABELS, groups=QID)
     before = state(model)
     with pytest.raises(ValueError, match="no training query has a relevant document"):
@@ -129,7 +129,7 @@ def test_labels_from_which_nothing_is_learned_change_nothing():
 
 @pytest.mark.parametrize("failing", [{"y": 0 * LABELS}, {"y": LABELS + 0.5}])
 @pytest.mark.parametrize("model", [GradeClassifier(LogisticRegression()), OrderedLogit()], ids=str)
-def test_classifiers_of_grades_alike(model, failing):
+def test_failed_fits_of_classifiers_change_nothing(model, failing):
     model = model.fit(OLD, LABELS)
     classes = model.classes_
     probabilities = model.predict_proba(OLD)
@@ -143,7 +143,7 @@ def test_classifiers_of_grades_alike(model, failing):
         assert model.n_features_in_ == 6
 
 
-def test_dask_collections_alike():
+def test_failed_fits_on_dask_collections_change_nothing():
     dask_array = pytest.importorskip("dask.array")
     pytest.importorskip("distributed")
     from lightgbm import DaskLGBMRanker
@@ -158,7 +158,7 @@ def test_dask_collections_alike():
     assert_array_equal(model.predict(OLD), scores)
 
 
-def test_names_go_with_a_fit_that_succeeds():
+def test_feature_names_follow_the_last_successful_fit():
     model = GroupedRanker(trees()).fit(OLD, LABELS, groups=QID)
     model.fit(DATA.X, skrank.with_groups(LABELS, QID))
     assert not hasattr(model, "feature_names_in_")

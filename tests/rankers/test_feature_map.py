@@ -1,4 +1,4 @@
-"""The map of LinearRanker from the columns of X to features: logs, gaps and categories."""
+"""FeatureMap of LinearRanker: logs, missing values and categories."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def fit(X, **parameters):
 
 
 def inside(scores):
-    """Scores less the mean of their query."""
+    """Scores minus the mean of their query."""
     return scores - (np.bincount(QID, scores) / np.bincount(QID))[QID]
 
 
@@ -78,7 +78,7 @@ def test_logs_rank_better_than_raw_counts():
     assert values[1] > values[0] + 0.02
 
 
-def test_columns_that_are_taken_as_they_are_are_not_copied():
+def test_columns_without_transformation_are_not_copied():
     model = fit(X[:, 1:2])
     assert model.feature_map_.transform(X[:, 1:2]).base is not None
     assert model.coef_.shape == (1,)
@@ -87,13 +87,13 @@ def test_columns_that_are_taken_as_they_are_are_not_copied():
 
 @pytest.mark.parametrize("factor", [1e-200, 1e-3, 1000.0, 2.0**900])
 @pytest.mark.parametrize("features", ["auto", "log"])
-def test_the_unit_of_a_column_changes_nothing(factor, features):
+def test_scaling_a_column_does_not_change_features(factor, features):
     model, scaled = fit(X, features=features), fit(X * factor, features=features)
     assert maps(scaled) == maps(model)
     assert_allclose(scaled.predict(X * factor), model.predict(X), rtol=0.01, atol=0.01)
 
 
-def test_shifts_change_no_differences():
+def test_shifting_a_column_does_not_change_differences():
     rows = slice(0, int((QID[0] == QID).sum()))
     expected = fit(X).predict(X)[rows]
     for moved in (X + 2.0**20, X - 5):
@@ -102,7 +102,7 @@ def test_shifts_change_no_differences():
         assert_allclose(found - found[0], expected - expected[0], rtol=0.1, atol=0.05)
 
 
-def test_a_constant_and_a_rare_column_are_taken_as_they_are():
+def test_constant_and_nearly_zero_columns_are_not_transformed():
     rare = np.where(np.arange(len(X)) == 3, 1e9, 0.0)
     model = fit(np.column_stack([X, np.full(len(X), 7.0), rare]))
     assert maps(model)[3:] == ["as it is", "as it is"]
@@ -110,7 +110,7 @@ def test_a_constant_and_a_rare_column_are_taken_as_they_are():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_sparse_stays_sparse_and_agrees(dtype, monkeypatch):
+def test_sparse_features_stay_sparse_and_equal_dense_features(dtype, monkeypatch):
     table = np.column_stack([np.where(COUNTS > 3, COUNTS, 0), X[:, 1:]]).astype(dtype)
     dense, sparse = fit(table), fit(csr_matrix(table))
     assert maps(sparse) == maps(dense) == ["log", "as it is", "log"]
@@ -121,7 +121,7 @@ def test_sparse_stays_sparse_and_agrees(dtype, monkeypatch):
     assert_allclose(found.toarray(), dense.feature_map_.transform(table), rtol=1e-5)
 
 
-def test_equal_documents_tie_wherever_they_stand():
+def test_equal_documents_tie_at_any_row():
     rows = np.repeat(np.arange(40), 5)
     table = with_gaps(np.hstack([X] * 5))
     model = fit(table)
@@ -137,10 +137,10 @@ def test_a_fit_is_deterministic_and_does_not_change_its_input():
     assert_array_equal(table, before)
 
 
-# gaps ---------------------------------------------------------------------------------------------
+# missing values ---------------------------------------------------------------------------------
 
 
-def test_nan_at_random_costs_little():
+def test_nan_at_random_lowers_the_score_little():
     table = np.column_stack([X, X[:, :2] + 0.3 * NOISE[:, 1:]])
     metric = skrank.metric("ndcg@10")
     whole = metric(LABELS, fit(table).predict(table), groups=QID)
@@ -151,7 +151,7 @@ def test_nan_at_random_costs_little():
 
 
 @pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
-def test_nan_that_tells_of_the_grade_has_a_weight(layout):
+def test_nan_that_correlates_with_grades_has_a_weight(layout):
     table = X.copy()
     table[np.random.default_rng(1).random(len(X)) < np.where(LABELS > 1, 0.05, 0.5), 1] = np.nan
     model = fit(layout(table))
@@ -160,12 +160,12 @@ def test_nan_that_tells_of_the_grade_has_a_weight(layout):
     assert model.coef_[3] < -0.1
 
 
-def test_absent_entries_are_zeros_and_no_gaps():
+def test_absent_sparse_entries_are_zeros_not_nan():
     table = csr_matrix(np.where(COUNTS[:, None] > 3, X, 0))
     assert fit(table).coef_.shape == (3,)
 
 
-def test_gaps_where_training_had_none_get_the_median():
+def test_nan_in_columns_without_nan_in_training_becomes_the_median():
     model = fit(X)
     gaps = X.copy()
     gaps[5, 1], gaps[6, 0] = np.nan, np.nan
@@ -174,7 +174,7 @@ def test_gaps_where_training_had_none_get_the_median():
     assert_allclose(model.predict(gaps), model.predict(filled))
 
 
-def test_a_column_of_nothing_but_nan_has_no_weight():
+def test_a_column_of_only_nan_has_weight_0():
     empty = np.column_stack([X, np.full(len(X), np.nan)])
     for table in (empty, csr_matrix(empty)):
         model = fit(table)
@@ -183,7 +183,7 @@ def test_a_column_of_nothing_but_nan_has_no_weight():
         assert_array_equal(model.predict(np.column_stack([X, LABELS])), model.predict(empty))
 
 
-def test_gaps_of_queries_without_weight_and_of_held_out_queries():
+def test_nan_in_queries_of_weight_0_and_held_out_queries_is_replaced():
     table = with_gaps(X)
     table[QID == 0] = np.nan
     model = LinearRanker().fit(table, Y, sample_weight=(QID > 0).astype(float))
@@ -218,7 +218,7 @@ CATEGORIES = {
 
 
 @pytest.mark.parametrize("kind", CATEGORIES)
-def test_few_levels_have_a_weight_each(kind):
+def test_each_of_few_levels_has_a_weight(kind):
     table, named = CATEGORIES[kind]
     model = fit(table, categorical_features=named)
     assert len(model.coef_) == 6
@@ -232,7 +232,7 @@ def test_few_levels_have_a_weight_each(kind):
 def test_many_levels_become_mean_grades_of_other_queries():
     noise = pd.Categorical(
         np.random.default_rng(2).integers(0, 300, len(X))
-    )  # of some rows each: nothing to learn
+    )  # each level has a few rows, which do not predict grades
     told = pd.Categorical(np.random.default_rng(3).integers(0, 8, len(X)) + 8 * LABELS)
     model = fit(frame(noise=noise, told=told))
     assert maps(model)[2:] == ["mean grade"] * 2
@@ -301,7 +301,7 @@ def test_a_transformer_without_names():
     assert maps(model) == ["as it is"] * 6
 
 
-def test_a_transformer_of_categories_whose_output_has_gaps():
+def test_a_transformer_of_categories_whose_output_has_nan():
     table = frame(site=pd.Series(SITES))
     table.loc[::9, "normal"] = np.nan
     encoder = make_column_transformer(
@@ -327,7 +327,7 @@ def test_output_of_column_transformers(output):
         assert_allclose(inside(model.predict(table)), expected, rtol=0.01, atol=0.01)
 
 
-def test_names_and_the_printed_table():
+def test_feature_names_and_the_table_in_repr():
     model = fit(frame(site=pd.Categorical(SITES)))
     assert model.feature_names_in_.tolist() == ["count", "normal", "site"]
     names = ["count", "normal", "site_a", "site_b", "site_c", "site_d"]
@@ -339,7 +339,7 @@ def test_names_and_the_printed_table():
     ]  # fmt: skip
 
 
-def test_a_warm_start_takes_weights_by_name():
+def test_a_warm_start_transfers_weights_by_feature_name():
     table = frame(site=pd.Categorical(SITES))
     model = LinearRanker(warm_start=True, max_iter=1000).fit(table.assign(site=X[:, 2]), Y)
     model.fit(table, Y)
@@ -358,7 +358,7 @@ CAT = catboost.CatBoostRanker(
 
 @pytest.mark.parametrize("estimator", [LGBM, XGB], ids=["lightgbm", "xgboost"])
 @pytest.mark.parametrize("options", [{}, {"validation_fraction": 0.3, "random_state": 0}])
-def test_boosting_from_linear_takes_gaps_and_categories(estimator, options):
+def test_boosting_from_linear_accepts_nan_and_categories(estimator, options):
     table = frame(site=pd.Categorical(SITES)).mask(with_gaps(np.ones((len(X), 3))) != 1)
     model = GroupedRanker(estimator, objective="gap", init="linear", **options).fit(table, Y)
     scores = model.predict(table)
@@ -369,7 +369,7 @@ def test_boosting_from_linear_takes_gaps_and_categories(estimator, options):
     assert_allclose(scores, start, rtol=1e-5, atol=1e-5)
 
 
-def test_categories_that_only_the_booster_is_told_of():
+def test_categories_that_are_named_only_to_the_booster():
     table = np.column_stack([X[:, :2], CODES])
     typed = xgboost.XGBRanker(
         n_estimators=5, n_jobs=1, feature_types=["q", "q", "c"], enable_categorical=True
@@ -425,7 +425,7 @@ def test_bad_columns():
         fit(csr_matrix(np.where(X > 1e3, np.inf, X)))
 
 
-def test_other_columns_than_those_of_training():
+def test_columns_that_differ_from_training_raise():
     table = frame(site=pd.Categorical(SITES))
     model = fit(table)
     for call in (model.predict, model.feature_map_.transform):

@@ -1,4 +1,4 @@
-"""What used to stop users of GroupedRanker, or to pass in silence."""
+"""Mistakes of users of GroupedRanker that once raised unclear errors, or none."""
 
 import warnings
 
@@ -9,11 +9,7 @@ import pytest
 import xgboost
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import (
-    HistGradientBoostingRegressor,
-    VotingClassifier,
-    VotingRegressor,
-)
+from sklearn.ensemble import HistGradientBoostingRegressor, VotingClassifier, VotingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV, cross_val_score
@@ -55,21 +51,22 @@ def test_validation_columns_in_another_order_are_refused(estimator):
     [
         ({"eval_metric": "gap"}, "eval_metric"),
         ({"early_stopping_rounds": 7}, "early_stopping_rounds"),
-        ({"early_stopping_rounds": 50}, "early_stopping_rounds"),  # also the usual number
+        (
+            {"early_stopping_rounds": 50},
+            "early_stopping_rounds",
+        ),  # also the value of "auto"
         ({"eval_metric": "gap", "early_stopping_rounds": 7}, "eval_metric and early_stopping_rou"),
     ],
 )
 def test_early_stopping_without_validation_warns(parameters, names):
     stopping = GroupedRanker(lgbm(), **parameters)
-    with pytest.warns(
-        UserWarning, match=f"^{names}.* without validation: training goes on"
-    ) as told:
+    with pytest.warns(UserWarning, match=f"^{names}.* without validation rows: all rounds") as told:
         model = stopping.fit(X, Y)
     assert told[0].filename == __file__
     assert model.best_iteration_ == 25
 
 
-def test_training_to_the_end_on_purpose_warns_of_nothing():
+def test_training_all_rounds_with_early_stopping_rounds_none_does_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         GroupedRanker(lgbm()).fit(X, Y)
@@ -130,7 +127,7 @@ def test_a_booster_saved_after_early_stopping_predicts_with_its_best_rounds(
     assert loaded.predict(X).tolist() == ranker.predict(X).tolist()
 
 
-def test_stopping_of_xgboost_can_keep_the_best_rounds_only():
+def test_early_stopping_of_xgboost_can_save_only_the_best_rounds():
     data = xgboost.DMatrix(X, Y, qid=QID)
     stop = skrank.xgboost.early_stopping("gap", rounds=3, save_best=True)
     booster = xgboost.train(
@@ -151,7 +148,7 @@ MARGIN = {lgbm: "init_score", xgb: "base_margin"}
 
 @each_booster
 @pytest.mark.parametrize("objective", [None, "ndcg"])
-def test_scores_to_start_from_follow_the_rows(make, objective):
+def test_start_scores_are_sorted_with_the_rows(make, objective):
     objective = objective and skrank.LambdaRank(objective, tie_order="stable")
     ranker = GroupedRanker(make(), objective=objective)
     plain = clone(ranker).fit(X, Y).predict(X)
@@ -165,8 +162,8 @@ def test_scores_to_start_from_follow_the_rows(make, objective):
 
 @each_booster
 @pytest.mark.parametrize("objective", [None, "gap"])
-def test_held_out_rows_start_from_their_scores_too(make, objective):
-    """From perfect scores, to which a round adds next to nothing, they rank perfectly at once."""
+def test_held_out_rows_use_their_start_scores(make, objective):
+    """The start scores are the labels, so that the first value of the metric is about 1."""
     stopping = GroupedRanker(
         make(learning_rate=1e-9), objective=objective, eval_metric="gap", **STOP
     )
@@ -177,8 +174,8 @@ def test_held_out_rows_start_from_their_scores_too(make, objective):
 
 
 @each_booster
-def test_rows_of_x_val_have_no_scores_to_start_from(make):
-    with pytest.raises(ValueError, match=r"those of X_val have none: hold out"):
+def test_start_scores_with_x_val_raise(make):
+    with pytest.raises(ValueError, match=r"but not of X_val: hold out"):
         GroupedRanker(make(), objective="gap").fit(X, Y, X_val=X, y_val=Y, **{MARGIN[make]: START})
 
 
@@ -192,10 +189,8 @@ def test_feature_weights_of_xgboost():
 
 @each_booster
 @pytest.mark.parametrize("name", ["eval_set", "eval_qid", "sample_weight_eval_set"])
-def test_validation_by_the_names_of_the_booster_says_where_it_goes(make, name):
-    with pytest.raises(
-        ValueError, match=f"{name}= of fit .*validation rows to fit as X_val, y_val"
-    ):
+def test_validation_arguments_of_the_booster_raise_with_the_remedy(make, name):
+    with pytest.raises(ValueError, match=f"overwrite {name}= of fit: .*X_val, y_val"):
         GroupedRanker(make(), objective="gap").fit(X, Y, **{name: [(X, Y)]})
 
 
@@ -214,7 +209,7 @@ def test_an_objective_of_the_booster_is_recognised(name, metric):
             module.objective(name)
 
 
-def test_the_name_of_a_column_is_no_group():
+def test_a_column_name_as_groups_raises():
     with pytest.raises(ValueError, match=r"groups='qid' is a single name.*groups=frame\['qid'\]"):
         GroupedRanker(lgbm()).fit(FRAME.assign(qid=QID).drop(columns="qid"), Y, groups="qid")
     with pytest.raises(ValueError, match="groups='qid' is a single name"):
@@ -235,7 +230,7 @@ def test_a_grouped_classifier_can_be_calibrated():
     assert ours.predict_proba(X).shape == (len(Y), 5)
 
 
-def test_a_grouped_classifier_shows_its_probabilities():
+def test_a_grouped_classifier_has_predict_proba():
     ranker = GroupedRanker(LogisticRegression(max_iter=2000))
     assert is_classifier(ranker)
     model = ranker.fit(X, Y)
@@ -247,7 +242,7 @@ def test_a_grouped_classifier_shows_its_probabilities():
     assert not hasattr(regressor.fit(X, Y), "classes_")
 
 
-def test_ensembles_take_a_grouped_classifier_for_the_classifier_that_it_is():
+def test_ensembles_recognise_a_grouped_classifier_as_classifier():
     ranker = GroupedRanker(LogisticRegression(max_iter=2000))
     with pytest.raises(ValueError, match="GroupedRanker should be a regressor"):
         VotingRegressor([("a", ranker)]).fit(X, Y)
@@ -256,7 +251,7 @@ def test_ensembles_take_a_grouped_classifier_for_the_classifier_that_it_is():
     assert skrank.scorer("gap")(soft, X, Y) == pytest.approx(expected)
 
 
-def test_a_metric_makes_a_scorer_of_scikit_learn():
+def test_to_sklearn_makes_a_scorer_of_scikit_learn():
     made = make_scorer(skrank.metric("gap@5"))
     assert "gap@5" in repr(made)
     scores = cross_val_score(Ridge(), X, Y, cv=skrank.QueryKFold(3), scoring=made)
@@ -264,18 +259,18 @@ def test_a_metric_makes_a_scorer_of_scikit_learn():
     assert scores.tolist() == own.tolist()
 
 
-def test_tools_that_take_scorers_apart_say_what_they_want():
+def test_tools_that_read_private_attributes_of_scorers_raise_with_the_remedy():
     binary = (Y > 1).astype(int)
     tuned = TunedThresholdClassifierCV(
         LogisticRegression(max_iter=2000), scoring=skrank.scorer("gap"), cv=skrank.QueryKFold(2)
     )
-    with pytest.raises(AttributeError, match=r"no _score_func.*to_sklearn\(\).*changes no ranking"):
+    with pytest.raises(AttributeError, match=r"no _score_func.*to_sklearn\(\).*decision threshold"):
         tuned.fit(X, binary)
     tuned.set_params(scoring=skrank.scorer("gap").to_sklearn()).fit(X, binary)
     assert not hasattr(skrank.scorer("gap"), "anything_else")
 
 
-def test_the_scorer_of_a_name_is_the_scorer():
+def test_get_scorer_equals_scorer():
     assert skrank.get_scorer is skrank.scorer
     assert repr(skrank.get_scorer("ndcg(gain=linear)@10")) == "scorer('ndcg(gain=linear)@10')"
 
@@ -284,7 +279,7 @@ def test_the_scorer_of_a_name_is_the_scorer():
 
 
 def test_max_queries_draws_at_random():
-    """The first queries of a file may be of one day, or of one user."""
+    """The first queries of a file may not be a random sample."""
 
     class Seen(Ridge):
         def fit(self, X, y, sample_weight=None):

@@ -1,4 +1,4 @@
-"""LinearRanker: what it trains on, by which steps, and what its weights depend on."""
+"""LinearRanker: loss, stages, invariances of the weights, and choice of alpha."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import skrank
 from skrank import LinearRanker, SoftRank
 from skrank.datasets import make_ranking
 from skrank.rankers import _linear_rows, _linear_training
-from skrank.rankers._linear_features import ScaledFeatures, each_of_one
+from skrank.rankers._linear_features import ScaledFeatures, map_one_part
 from skrank.rankers._linear_rows import LinearRows
 from skrank.rankers._linear_training import LinearTraining, Stages
 from tests.helpers.engine import judge
@@ -28,7 +28,7 @@ GAP = skrank.metric("gap")
 
 
 def fit(X=X, labels=LABELS, qid=QID, sample_weight=None, features="standard", **parameters):
-    """Of the columns as they are, so that weights have their units."""
+    """A ranker without transformation of columns, so that weights are in their units."""
     return LinearRanker(features=features, **parameters).fit(
         X, labels, groups=qid, sample_weight=sample_weight
     )
@@ -43,12 +43,12 @@ def training_on(objective, weights=None, X=X, **parameters):
     weights = np.ones(len(judgments.queries)) if weights is None else weights
     rows = LinearRows(ScaledFeatures(X, judgments.queries, weights), judgments, weights)
     settings = {"max_iter": 200, "tol": 1e-6, "positive": False} | parameters
-    each, stages = partial(each_of_one, rows), Stages.of(objective, None)
-    return LinearTraining(each, rows.features.scales.scale, stages, **settings)
+    map_parts, stages = partial(map_one_part, rows), Stages.of(objective, None)
+    return LinearTraining(map_parts, rows.features.scales.scale, stages, **settings)
 
 
 def scores_of(training, weights):
-    (scores,) = training.each(lambda rows: rows.features.scores(weights))
+    (scores,) = training.map_parts(lambda rows: rows.features.scores(weights))
     return scores
 
 
@@ -74,7 +74,7 @@ def centred(values, qid=QID):
     ids=str,
 )
 @pytest.mark.parametrize("sparse", [False, True])
-def test_the_gradient_that_lbfgs_gets_is_that_of_the_loss(objective, sparse, monkeypatch):
+def test_the_gradient_equals_finite_differences_of_the_loss(objective, sparse, monkeypatch):
     monkeypatch.setattr(_linear_rows, "_PRECISION", np.float64)
     monkeypatch.setattr(_linear_training, "_GRID", 2.0**-60)
     given = {}
@@ -98,8 +98,8 @@ def test_the_gradient_that_lbfgs_gets_is_that_of_the_loss(objective, sparse, mon
     assert_allclose(slopes, (ahead - behind) / (2 * step), atol=1e-8)
 
 
-def test_the_loss_is_what_the_documentation_says(monkeypatch):
-    """Mean of 1 less the smooth metric, plus alpha times the squares of scaled weights."""
+def test_the_loss_equals_the_documented_formula(monkeypatch):
+    """Mean of 1 - (smooth metric), plus alpha times the sum of squares of scaled weights."""
     model = fit(sigma=0.7, alpha=0.01, tol=1e-12)
     training = training_on("gap")
     start = training.start()
@@ -127,7 +127,7 @@ def test_it_starts_from_ridge_on_grades_centred_by_query():
 
 
 @pytest.mark.parametrize("metric", ["gap", "ap", "ndcg", "err@5", "0.5*gap+0.5*err"])
-def test_training_raises_the_metric_over_the_start(metric):
+def test_training_improves_the_metric_of_the_start(metric):
     training = training_on(metric)
     start = training.start()
     one = skrank.metric(metric)
@@ -151,7 +151,7 @@ def test_stages():
 
 
 @pytest.mark.parametrize("metric", ["err@5", "precision@5", "rr", "0.5*rr+0.5*gap@3"])
-def test_the_last_climb_never_lowers_the_metric_that_it_climbs(metric):
+def test_newton_steps_never_lower_the_metric(metric):
     one = skrank.metric(metric)
     training = training_on(one, tol=0)
     start = training.start()
@@ -171,7 +171,7 @@ def test_scaling_and_shifting_features_changes_no_ranking():
     assert value(moved, X=X * factors + shift) == pytest.approx(value(model), abs=1e-4)
 
 
-def test_what_is_constant_has_no_weight():
+def test_constant_features_have_weight_0():
     by_query = np.random.default_rng(0).normal(size=60)[QID]
     table = np.column_stack([X, np.full(len(X), 1e9), by_query])
     model = fit(table)
@@ -186,7 +186,7 @@ def test_the_order_of_rows_does_not_matter():
     assert_allclose(again.coef_, fit().coef_, rtol=1e-3, atol=1e-4)
 
 
-def test_weights_of_queries_are_repetitions():
+def test_query_weight_2_equals_two_copies_of_the_query():
     counts = np.random.default_rng(0).integers(0, 3, 60)
     rows = np.repeat(np.arange(len(X)), counts[QID])
     copy = np.concatenate([np.arange(count) for count in counts[QID]])
@@ -196,7 +196,7 @@ def test_weights_of_queries_are_repetitions():
 
 
 @pytest.mark.parametrize("objective", ["gap", "err@5"])
-def test_sparse_stays_sparse_and_agrees(objective, monkeypatch):
+def test_sparse_features_stay_sparse_and_give_the_same_weights(objective, monkeypatch):
     table = np.where(np.abs(X) > 0.5, X, 0)
     monkeypatch.setattr(csr_matrix, "toarray", None)
     sparse = fit(csr_matrix(table), objective=objective)
@@ -221,7 +221,7 @@ def test_positive():
     assert_array_equal(only.coef_, 0)
 
 
-def test_a_sharper_penalty_makes_smaller_weights():
+def test_a_higher_alpha_gives_smaller_weights():
     sizes = [np.abs(fit(alpha=alpha).coef_).sum() for alpha in (1e-4, 1e-2, 1.0, 100.0)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < 0.1 * sizes[0]
@@ -258,7 +258,7 @@ def test_warm_start():
 ALPHAS = [1e-3, 10.0, 0.1]
 
 
-def test_the_path_takes_the_best_alpha_on_held_out_queries():
+def test_alphas_are_compared_on_held_out_queries():
     model = fit(alphas=ALPHAS, eval_metric="ndcg@5", validation_fraction=0.3, random_state=0)
     values = model.evals_result_["validation"]["ndcg@5"]
     assert len(values) == 3
@@ -267,7 +267,7 @@ def test_the_path_takes_the_best_alpha_on_held_out_queries():
     assert_array_equal(again.coef_, model.coef_)
 
 
-def test_the_path_on_rows_of_its_own():
+def test_alphas_are_compared_on_x_val():
     known = QID < 40
     model = LinearRanker(alphas=ALPHAS).fit(
         X[known], LABELS[known], groups=QID[known],
@@ -278,18 +278,18 @@ def test_the_path_on_rows_of_its_own():
     assert found == pytest.approx(best)
 
 
-def test_of_a_metric_where_lower_is_better_the_lowest_is_best():
+def test_the_best_alpha_has_the_lowest_value_if_lower_is_better():
     model = fit(alphas=ALPHAS, eval_metric="error@5", random_state=0)
     values = model.evals_result_["validation"]["error@5"]
     assert model.alpha_ == sorted(ALPHAS, reverse=True)[int(np.argmin(values))]
 
 
-def test_held_out_queries_teach_nothing_while_alphas_are_compared(monkeypatch):
+def test_held_out_queries_have_weight_0_while_alphas_are_compared(monkeypatch):
     seen = []
     path = LinearTraining.path
 
     def noting(self, alphas, weights):
-        seen.extend(self.each(lambda rows: rows.weights))
+        seen.extend(self.map_parts(lambda rows: rows.weights))
         return path(self, alphas, weights)
 
     monkeypatch.setattr(LinearTraining, "path", noting)
@@ -297,14 +297,14 @@ def test_held_out_queries_teach_nothing_while_alphas_are_compared(monkeypatch):
     assert [np.count_nonzero(weights) for weights in seen] == [42, 60]
 
 
-def test_max_queries_draws_a_prefix():
+def test_max_queries_draws_a_subset_of_the_queries_of_a_larger_max_queries():
     few = fit(max_queries=10, random_state=0)
     chosen = np.random.RandomState(0).permutation(60)[:10]
     rows = np.isin(QID, chosen)
     assert_allclose(few.coef_, fit(X[rows], LABELS[rows], QID[rows]).coef_, rtol=1e-3, atol=1e-4)
 
 
-def test_memory_is_that_of_some_vectors():
+def test_training_needs_memory_for_a_few_vectors():
     rng = np.random.default_rng(0)
     n_rows = 300_000
     table, qid = rng.normal(size=(n_rows, 4)), np.repeat(np.arange(n_rows // 100), 100)

@@ -1,4 +1,4 @@
-"""LinearRanker: units of features, weights and labels change nothing, however large or small."""
+"""LinearRanker does not depend on the units of features, weights and labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 import skrank
 from skrank import LinearRanker
 from skrank.datasets import make_ranking
-from skrank.rankers._linear_features import WeightedRows, each_of_one, moments
+from skrank.rankers._linear_features import WeightedRows, map_one_part, moments
 
 DATA = make_ranking(60, n_docs=(5, 25), n_features=6, n_informative=4, random_state=0)
 LABELS, QID = DATA.relevance, DATA.qid
@@ -23,7 +23,7 @@ layouts = pytest.mark.parametrize("layout", [np.asarray, csr_matrix, csc_matrix]
 
 
 def fit(X, labels=LABELS, qid=QID, sample_weight=None, objective="gap", **parameters):
-    """Of the columns as they are, so that weights have their units."""
+    """A ranker without transformation of columns, so that weights are in their units."""
     model = LinearRanker(objective, **{"features": "standard"} | parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
@@ -59,8 +59,8 @@ def test_features_may_differ_in_magnitude(layout, plain):
 @pytest.mark.parametrize(
     ("dtype", "shift"), [(np.float32, 2**20), (np.float64, 2**30), (np.float64, 2**36)]
 )
-def test_features_may_be_far_from_0(layout, dtype, shift, plain):
-    """As times in seconds are, or identifiers."""
+def test_features_with_a_large_mean(layout, dtype, shift, plain):
+    """Such as times in seconds, or identifiers."""
     table = layout((X + shift).astype(dtype))
     model = fit(table)
     assert_allclose(model.coef_, plain.coef_, rtol=0.02, atol=1e-4)
@@ -77,7 +77,7 @@ def test_a_large_constant_has_no_weight(layout, value, plain):
     assert_allclose(model.coef_[:6], plain.coef_, rtol=1e-3, atol=1e-6)
 
 
-def test_a_feature_whose_weight_would_be_no_double_has_none(plain):
+def test_a_feature_whose_weight_would_overflow_has_weight_0(plain):
     model = fit(np.column_stack([X, X[:, :1] * 5e-324]))
     assert model.coef_[6] == 0
     assert_allclose(model.coef_[:6], plain.coef_, rtol=1e-3, atol=1e-6)
@@ -86,13 +86,13 @@ def test_a_feature_whose_weight_would_be_no_double_has_none(plain):
 @pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("shift", [0, 2.0**40])
 def test_moments(layout, shift):
-    """Exact sums as the other way, rows of weight 0 with any values, entries that are missing."""
+    """Against exact sums; with arbitrary values in rows of weight 0, and absent sparse entries."""
     rng = np.random.default_rng(0)
     table = np.rint(rng.normal(size=(500, 4)) * 100) * (rng.random((500, 4)) < [0.1, 0.5, 0.9, 1])
     table[:, 3] += shift
     weights = rng.integers(0, 4, 500) / 4
     table[weights == 0] = 1e30
-    mean, deviation = moments(partial(each_of_one, WeightedRows(layout(table), weights)))
+    mean, deviation = moments(partial(map_one_part, WeightedRows(layout(table), weights)))
     kept = table[weights > 0].astype(np.longdouble)
     exact = np.average(kept, axis=0, weights=weights[weights > 0])
     squares = np.average((kept - exact) ** 2, axis=0, weights=weights[weights > 0])
@@ -100,7 +100,7 @@ def test_moments(layout, shift):
     assert_allclose(deviation, np.sqrt(squares).astype(float), rtol=1e-12)
 
 
-def test_entries_that_are_given_twice_add_up(plain):
+def test_duplicate_sparse_entries_are_summed(plain):
     twice = csr_matrix((len(X), 6))
     twice.indptr = 12 * np.arange(len(X) + 1)
     twice.indices = np.tile(np.repeat(np.arange(6), 2), len(X))
@@ -109,11 +109,11 @@ def test_entries_that_are_given_twice_add_up(plain):
     assert_array_equal(twice.toarray(), X)
     model = fit(twice)
     assert_allclose(model.coef_, plain.coef_, rtol=1e-3, atol=1e-6)
-    assert twice.nnz == 12 * len(X)  # the caller's matrix stays as it is
+    assert twice.nnz == 12 * len(X)  # the caller's matrix does not change
 
 
 @pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
-def test_scores_that_are_no_doubles_are_refused(layout):
+def test_scores_that_overflow_raise(layout):
     model = fit(X * 1e-10)
     with pytest.raises(ValueError, match=r"the score of row 3 is -?(inf|nan): its features are"):
         model.predict(layout(np.where(np.arange(len(X))[:, None] == 3, X * 1e304, X)))
@@ -122,8 +122,8 @@ def test_scores_that_are_no_doubles_are_refused(layout):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, csr_matrix])
 @pytest.mark.parametrize("n_features", [7, 136, 137])
-def test_a_score_depends_on_no_other_row(dtype, layout, n_features):
-    """Equal documents tie, wherever they stand."""
+def test_a_score_does_not_depend_on_other_rows(dtype, layout, n_features):
+    """Equal documents thus tie at any row."""
     rng = np.random.default_rng(0)
     table = np.repeat(rng.normal(size=(40, n_features)), 5, axis=0).astype(dtype)
     model = LinearRanker().fit(table, np.arange(200) % 3, groups=np.arange(200) // 10)
@@ -136,7 +136,7 @@ def test_a_score_depends_on_no_other_row(dtype, layout, n_features):
 
 @pytest.mark.parametrize("weight", [1e300, 1e20, 1e-20, 1e-45, 1e-300, 5e-324])
 @pytest.mark.parametrize("objective", ["gap", "err@5"])
-def test_only_ratios_of_weights_count(weight, objective):
+def test_only_ratios_of_weights_matter(weight, objective):
     first = fit(X, objective=objective)
     model = fit(X, objective=objective, sample_weight=np.full(len(X), weight))
     assert_array_equal(model.coef_, first.coef_)
@@ -158,7 +158,7 @@ def test_weights_of_any_size_choose_the_same_alpha(weight):
 
 
 def test_rows_without_weight_change_nothing(plain):
-    """Whatever their features are."""
+    """Their features may be extreme."""
     away = np.vstack([X, np.full((5, 6), 1e200) * np.arange(5)[:, None]])
     weights = np.append(np.ones(len(X)), np.zeros(5))
     model = fit(
@@ -178,7 +178,7 @@ def test_squared_errors_of_labels_in_any_unit(power, centered):
     assert_allclose(again.coef_ / 2.0**power, once.coef_, rtol=0.01, atol=1e-5)
 
 
-def test_a_warm_start_takes_no_weight_from_what_is_constant():
+def test_a_warm_start_ignores_weights_of_constant_features():
     table = np.column_stack([X, np.ones(len(X))])
     model = LinearRanker(warm_start=True)
     with warnings.catch_warnings():

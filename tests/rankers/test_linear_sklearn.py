@@ -1,4 +1,4 @@
-"""LinearRanker in scikit-learn: groups, tools, checks, pickles, and what it refuses."""
+"""LinearRanker: unjudged documents, and errors."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ def test_bad_data():
         ranker.fit(X, LABELS - 1.0, QID)
     with pytest.raises(ValueError, match=r"row \d+ of X is infinite in column \d: replace .* NaN"):
         ranker.fit(np.where(X > 2, np.inf, X), LABELS, QID)
-    with pytest.raises(ValueError, match="X_val chooses among alphas"):
+    with pytest.raises(ValueError, match="uses X_val to choose among alphas"):
         ranker.fit(X, LABELS, QID, X_val=X, y_val=Y)

@@ -1,4 +1,4 @@
-"""RankerMean: its definition, its rankers by name, tools of scikit-learn, and what it refuses."""
+"""RankerMean: definition, names of rankers, tools of scikit-learn, and errors."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_scores_are_the_weighted_mean_of_standardised_scores(weights):
     assert mean.score(X, Y) == skrank.metric("ndcg@10")(Y, mean.predict(X))
 
 
-def test_spreads_are_those_of_the_training_rows():
+def test_standard_deviations_are_those_of_the_training_rows():
     mean = RankerMean([Ridge(), linear()])
     mean.fit(X[~HELD_OUT], Y[~HELD_OUT], X_val=X[HELD_OUT], y_val=Y[HELD_OUT])
     for one, factor in zip(mean.estimators_, mean.factors_, strict=True):
@@ -83,7 +83,7 @@ def test_a_row_has_the_same_score_alone():
     assert mean.predict(X[7:8])[0] == mean.predict(X)[7]
 
 
-def test_early_stopping_of_each_on_the_held_out_queries():
+def test_each_ranker_stops_early_on_the_held_out_queries():
     mean = RankerMean(
         [boosted(0), boosted(1, early_stopping_rounds=None), linear(alphas=[1e-3, 1e-1]), Ridge()],
         validation_fraction=0.25, random_state=0,
@@ -91,15 +91,15 @@ def test_early_stopping_of_each_on_the_held_out_queries():
     first, second, start, _ = mean.estimators_
     assert first.best_iteration_ < 40
     assert len(second.evals_result_["validation"]["gap"]) == 40
-    assert start.evals_result_  # it holds out queries by itself
+    assert start.evals_result_  # it has its own validation_fraction
 
 
-def test_rankers_that_hold_out_queries_themselves_get_no_others():
+def test_rankers_with_validation_fraction_get_no_validation_rows():
     mean = RankerMean([boosted(validation_fraction=0.3, random_state=0)], validation_fraction=0.25)
     assert mean.fit(X, Y).estimators_[0].evals_result_["validation"]["gap"]
 
 
-def test_weights_by_validation_are_no_worse_than_equal_ones_there():
+def test_validation_weights_score_at_least_as_high_as_equal_weights_on_validation():
     held_out = {"X_val": X[HELD_OUT], "y_val": Y[HELD_OUT]}
     noise = make_pipeline(Shuffled(), Ridge())
     mean = RankerMean([linear(), noise, boosted()], weights="validation")
@@ -110,7 +110,7 @@ def test_weights_by_validation_are_no_worse_than_equal_ones_there():
     assert mean.score(X[HELD_OUT], Y[HELD_OUT]) > equal.score(X[HELD_OUT], Y[HELD_OUT])
 
 
-def test_weights_by_validation_follow_a_metric_of_which_less_is_better():
+def test_validation_weights_of_a_metric_where_lower_is_better():
     noise = make_pipeline(Shuffled(), Ridge())
     mean = RankerMean(
         [noise, linear()], weights="validation", validation_fraction=0.4, scoring="error@5",
@@ -120,7 +120,7 @@ def test_weights_by_validation_follow_a_metric_of_which_less_is_better():
 
 
 class Shuffled(BaseEstimator):
-    """A transformer that shuffles rows, so that what follows learns noise."""
+    """A transformer that shuffles rows, so that the next step learns noise."""
 
     def fit(self, X, y=None):
         return self
@@ -132,14 +132,14 @@ class Shuffled(BaseEstimator):
         return self.transform(X)
 
 
-def test_scores_that_are_constant_count_for_nothing():
+def test_constant_scores_have_factor_0():
     alone = RankerMean([linear()]).fit(X, Y).predict(X)
     mean = RankerMean([linear(), Ridge(alpha=1e300)]).fit(X, Y)
     assert mean.factors_[1] == 0
     np.testing.assert_allclose(mean.predict(X), alone / 2)
 
 
-def test_a_classifier_counts_by_its_expected_grade():
+def test_the_score_of_a_classifier_is_its_expected_grade():
     mean = RankerMean([LogisticRegression(max_iter=1000)]).fit(X, Y)
     found = mean.estimators_[0].predict_proba(X) @ mean.estimators_[0].classes_
     np.testing.assert_allclose(mean.predict(X), found / spread(found, QID))
@@ -159,7 +159,7 @@ def test_sample_weight_reaches_every_ranker():
     assert np.isfinite(split.fit(X, Y, sample_weight=weights).predict(X)).all()
 
 
-def test_documents_without_a_judgment_are_for_the_rankers_to_refuse_or_to_drop():
+def test_each_ranker_treats_unjudged_documents_by_its_parameter():
     unjudged = Y.copy()
     unjudged.iloc[[0, 40]] = np.nan
     dropping = RankerMean([boosted(unjudged="drop"), linear(unjudged="drop")])
@@ -243,8 +243,8 @@ def test_means_of_means():
     ("mean", "message"),
     [
         (RankerMean([]), "at least one"),
-        (RankerMean(Ridge()), "must be a list of rankers"),
-        (RankerMean([("a", Ridge(), 1)]), "must be a list of rankers"),
+        (RankerMean(Ridge()), "must be a list of at least one ranker"),
+        (RankerMean([("a", Ridge(), 1)]), "must be a list of at least one ranker"),
         (RankerMean([("a", Ridge()), ("a", linear())]), "'a' in estimators is used twice"),
         (RankerMean([("a__b", Ridge())]), "contains '__'"),
         (RankerMean([("weights", Ridge())]), "that of a parameter"),
@@ -258,7 +258,7 @@ def test_means_of_means():
         (RankerMean([linear()], scoring="gab"), "gab"),
     ],
 )
-def test_parameters_that_cannot_be(mean, message):
+def test_bad_parameters_raise(mean, message):
     with pytest.raises(ValueError, match=message):
         mean.fit(X, Y)
 
@@ -281,12 +281,12 @@ def test_a_failed_fit_changes_nothing():
     assert mean.predict(X).tolist() == before.tolist()
 
 
-def test_validation_rows_are_given_once():
+def test_x_val_and_validation_fraction_together_raise():
     with pytest.raises(ValueError, match="set one of the two"):
         RankerMean([linear()], validation_fraction=0.5).fit(X, Y, X_val=X, y_val=Y)
 
 
-def test_predictions_that_are_no_numbers_have_no_mean():
+def test_infinite_and_nan_predictions_raise():
     class Broken(Ridge):
         def predict(self, X):
             return np.full(len(X), np.inf)

@@ -1,4 +1,4 @@
-"""GroupedRanker around estimators that are like no other, and kinds of trees and data."""
+"""GroupedRanker with unusual estimators and parameters."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from skrank import GroupedRanker
 from tests.helpers.rankers import STOP, lgbm
 
 
-def test_an_estimator_without_weights_says_so(data, y):
+def test_sample_weight_raises_if_the_estimator_has_no_weights(data, y):
     weights = np.ones(len(y))
     for model in (KNeighborsRegressor(), make_pipeline(StandardScaler(), KNeighborsRegressor())):
         with pytest.raises(ValueError, match="KNeighborsRegressor takes no sample_weight: fit"):
@@ -25,7 +25,7 @@ def test_an_estimator_without_weights_says_so(data, y):
     "options", [{"booster": "gblinear"}, {"tree_method": "exact"}], ids=["linear", "exact"]
 )
 def test_boosters_of_xgboost_without_bins(options, data, y):
-    """They are trained on the metric, and stop where it was best on held-out queries."""
+    """They stop early by the metric on held-out queries."""
     model = xgboost.XGBRanker(n_estimators=25, n_jobs=1, **options)
     ranker = GroupedRanker(model, objective="ndcg", eval_metric="ndcg@10", **STOP)
     log = ranker.fit(data.X, y).evals_result_["validation"]["ndcg@10"]
@@ -44,11 +44,11 @@ def test_a_regressor_stops_by_its_own_metric(data, y):
 
 def test_a_callable_objective_of_xgboost_cannot_follow_a_metric(data, y):
     model = xgboost.XGBRegressor(objective=lambda y_true, y_pred: (y_pred - y_true, 1 + 0 * y_true))
-    with pytest.raises(ValueError, match="name the objective of the estimator, or give objective"):
+    with pytest.raises(ValueError, match="objective of the estimator is a function: give its name"):
         GroupedRanker(model, eval_metric="ndcg@10", **STOP).fit(data.X, y)
 
 
-def test_a_model_on_words_has_no_grade():
+def test_a_classifier_of_strings_has_no_highest_grade():
     X, labels = [[0.0], [1.0]], {"y": [0, 1], "groups": ["q", "q"]}
     words = LogisticRegression().fit(X, ["bad", "good"])
     with pytest.raises(ValueError, match="depends on the highest grade of the collection"):
@@ -60,13 +60,13 @@ def test_a_model_on_words_has_no_grade():
 
 
 class Silent(FunctionTransformer):
-    """A step that does not say what its columns are called."""
+    """A step without get_feature_names_out."""
 
     def get_feature_names_out(self, input_features=None):
         raise ValueError("they have no names")
 
 
-def test_a_step_without_names_hides_no_column_of_queries(data, y, recwarn):
+def test_a_step_without_feature_names_causes_no_false_warning(data, y, recwarn):
     frame = pd.DataFrame(data.X, columns=[f"x{i}" for i in range(data.X.shape[1])])
     model = make_pipeline(Silent(np.asarray), lgbm()).fit(
         frame.assign(qid=data.qid), data.relevance, lgbmranker__group=np.bincount(data.qid)
@@ -77,6 +77,6 @@ def test_a_step_without_names_hides_no_column_of_queries(data, y, recwarn):
 
 
 @pytest.mark.parametrize("make", [skrank.lightgbm.objective, skrank.xgboost.objective])
-def test_only_objectives_of_positions_learn_about_them(make):
+def test_positions_with_other_objectives_raise(make):
     with pytest.raises(AttributeError, match="nothing was learned about positions: train with"):
         _ = make("gap").position_bias_

@@ -1,4 +1,4 @@
-"""Clicks under a GroupedRanker: positions come with the rows, in whatever order these are."""
+"""GroupedRanker with objectives that learn about positions; positions are sorted with rows."""
 
 import warnings
 
@@ -21,7 +21,7 @@ QID, RANK = np.repeat(np.arange(N), LONG), np.tile(np.arange(1, LONG + 1), N)
 X = RNG.normal(size=(N * LONG, 3))
 CLICKS = (RNG.random(N * LONG) < 1 / (1 + np.exp(1 - X[:, 0])) / RANK).astype(int)
 SHUFFLED = np.argsort(RNG.random(N * LONG))
-# rows of a query together, in an order that has nothing to do with positions
+# rows of a query are contiguous, in an order that does not depend on positions
 MIXED = SHUFFLED[np.argsort(QID[SHUFFLED], kind="stable")]
 
 OBJECTIVES = [AdditivePositionBias("ndcg"), UnbiasedLambdaRank("ndcg")]
@@ -34,7 +34,7 @@ each_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 
 
 def ranker(name, objective, **parameters):
-    # ties are drawn by the place of a row: without them, the order of rows changes nothing
+    # the order of ties depends on the order of rows; without ties, the model does not
     stable = {"tie_order": "stable"}
     if isinstance(objective, AdditivePositionBias):
         objective = AdditivePositionBias(skrank.LambdaRank("ndcg", **stable))
@@ -45,18 +45,18 @@ def ranker(name, objective, **parameters):
 
 @each_objective
 @each_estimator
-def test_positions_that_are_given_are_the_order_of_the_rows(name, objective):
+def test_positions_in_row_order_equal_the_default(name, objective):
     y = skrank.with_groups(CLICKS, QID)
     given = ranker(name, objective).fit(X, y, position=RANK)
-    with pytest.warns(UserWarning, match="order of the rows inside their query is taken for"):
+    with pytest.warns(UserWarning, match="no position= is given to fit: the row order inside"):
         by_order = ranker(name, objective).fit(X, y)
     assert given.predict(X).tolist() == by_order.predict(X).tolist()
 
 
 @each_objective
 @each_estimator
-def test_positions_of_shuffled_rows_are_not_their_order(name, objective, monkeypatch):
-    """Each document is bound to the position that came with its row."""
+def test_positions_are_sorted_with_shuffled_rows(name, objective, monkeypatch):
+    """Each document has the position that was given for its row."""
     seen = []
     bind = type(objective).bind
 
@@ -74,20 +74,20 @@ def test_positions_of_shuffled_rows_are_not_their_order(name, objective, monkeyp
 
 
 def test_shuffled_rows_learn_the_same_bias():
-    """Biases fall with the position; by the order of shuffled rows there is none to see."""
+    """Learned bias falls with the position; from the order of shuffled rows it does not."""
     y = skrank.with_groups(CLICKS, QID).iloc[MIXED]
     objective = UnbiasedLambdaRank("ndcg")
     right = GroupedRanker(ESTIMATORS["lightgbm"], objective=objective)
     bias = right.fit(X[MIXED], y, position=RANK[MIXED]).estimator_.objective.position_bias_
     assert bias["clicked"].loc[1] > 2 * bias["clicked"].loc[LONG]
-    with pytest.warns(UserWarning, match="the order of shuffled rows is meaningless"):
+    with pytest.warns(UserWarning, match="This is wrong if the rows were shuffled"):
         wrong = GroupedRanker(ESTIMATORS["lightgbm"], objective=objective).fit(X[MIXED], y)
     naive = wrong.estimator_.objective.position_bias_["clicked"]
     assert naive.loc[1] < 2 * naive.loc[LONG]
 
 
 @each_estimator
-def test_validation_and_fewer_queries_take_their_own_positions(name):
+def test_positions_follow_validation_rows_and_max_queries(name):
     y = skrank.with_groups(CLICKS, QID)
     stopping = ranker(
         name, OBJECTIVES[0], eval_metric="ndcg@5", validation_fraction=0.25, max_queries=80,
@@ -97,7 +97,7 @@ def test_validation_and_fewer_queries_take_their_own_positions(name):
     assert np.ptp(model.predict(X)) > 0
 
 
-def test_the_fitted_ranker_keeps_no_positions():
+def test_the_fitted_ranker_stores_no_positions():
     y = skrank.with_groups(CLICKS, QID)
     model = ranker("lightgbm", OBJECTIVES[0]).fit(X, y, position=RANK)
     assert model.estimator_.objective.positions is None
@@ -123,7 +123,7 @@ def test_positions_are_routed():
     cv = skrank.QueryKFold(3)
     found = []
     with sklearn.config_context(enable_metadata_routing=True), warnings.catch_warnings():
-        warnings.simplefilter("error")  # the order of rows is not taken
+        warnings.simplefilter("error")  # no warning that row order is used
         params = {"groups": QID, "position": RANK}
         routed = cross_validate(
             model, X, CLICKS, cv=cv, scoring=skrank.scorer("ndcg@5"), params=params

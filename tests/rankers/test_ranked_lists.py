@@ -1,4 +1,4 @@
-"""Ranked lists: `skrank.rank` beside its definition, `rank` of rankers, and what both refuse."""
+"""`skrank.rank` against its definition, `rank` of rankers, and errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def by_definition(scores, groups, ids, k, ties):
 
 @pytest.mark.parametrize("ties", METHODS)
 @pytest.mark.parametrize("k", [None, 1, 3])
-def test_the_table_is_that_of_the_definition(ties, k):
+def test_the_table_equals_the_definition(ties, k):
     rng = np.random.default_rng(0)
     groups = rng.choice(["b", "a", "c"], 40)
     scores = rng.choice([-np.inf, -1.0, 0.0, 0.5, 2.0], 40)
@@ -82,7 +82,7 @@ def test_bad_arguments(arguments, message):
         skrank.rank(**{"scores": [0.3, 0.1]} | arguments)
 
 
-def test_a_document_may_be_of_several_queries():
+def test_a_document_may_occur_in_several_queries():
     assert len(skrank.rank([1, 2], ["a", "b"], ids=["d", "d"])) == 2
 
 
@@ -96,7 +96,7 @@ RANKERS = {
 
 
 @pytest.mark.parametrize("name", RANKERS)
-def test_rankers_rank_by_the_scores_that_they_are_measured_by(name):
+def test_rank_and_score_of_rankers_use_the_same_scores(name):
     ranker = RANKERS[name]().fit(X, skrank.with_groups(LABELS, QID))
     scores = ranker.predict(X)
     if name == "classifier":

@@ -1,4 +1,4 @@
-"""What GroupedRanker refuses, and what it is to scikit-learn."""
+"""GroupedRanker: errors, and the interface of scikit-learn's estimators."""
 
 import copy
 import pickle
@@ -13,25 +13,14 @@ import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import (
-    GridSearchCV,
-)
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank import GroupedRanker
 from skrank.model_selection import QueryKFold
 from skrank.scoring import scorer
-from tests.helpers.rankers import (
-    RANKERS,
-    STOP,
-    cat,
-    every_ranker,
-    hist,
-    lgbm,
-    routing,
-    xgb,
-)
+from tests.helpers.rankers import RANKERS, STOP, cat, every_ranker, hist, lgbm, routing, xgb
 
 # groups and errors --------------------------------------------------------------------------------
 
@@ -55,13 +44,13 @@ def test_missing_or_wrong_groups_raise(name, data, y):
     assert by_qid.tolist() == clone(ranker).fit(data.X, y).predict(data.X).tolist()
 
 
-def test_a_search_without_carried_groups_fails_loudly(data):
+def test_a_search_without_groups_raises(data):
     tool = GridSearchCV(GroupedRanker(lgbm()), {}, scoring=scorer("gap"), cv=QueryKFold(3))
     with pytest.raises(ValueError, match="All the 3 fits failed"):
         tool.fit(data.X, data.relevance, groups=data.qid)
 
 
-def test_groups_may_go_by_another_name(data):
+def test_qid_is_another_name_of_groups(data):
     with routing():
         tool = GridSearchCV(
             GroupedRanker(lgbm()).set_fit_request(groups="session"),
@@ -98,13 +87,13 @@ def test_bad_labels_raise(data):
         (lgbm(), {"max_queries": 0}, "at least 1"),
         (lgbm(), {"early_stopping_rounds": 0.5}, "integer"),
         (lgbm(), {"unjudged": "ignore"}, "unjudged='ignore' is not a choice"),
-        (hist(early_stopping=True), {}, "tears queries apart"),
-        (xgb(early_stopping_rounds=3), {}, "needs queries to validate on"),
+        (hist(early_stopping=True), {}, "holds out single rows, which splits queries"),
+        (xgb(early_stopping_rounds=3), {}, "needs validation queries"),
         (xgb(eval_metric=max), {}, "weigh queries by their size"),
     ],
     ids=str,
 )
-def test_what_cannot_be_done_raises(estimator, parameters, message, data, y):
+def test_unsupported_combinations_raise(estimator, parameters, message, data, y):
     with pytest.raises(ValueError, match=message):
         GroupedRanker(estimator, **parameters).fit(data.X, y)
 
@@ -155,7 +144,7 @@ def test_clones_and_pickles(ranker, data, y):
     assert clone(model).fit(data.X, y).predict(data.X).tolist() == model.predict(data.X).tolist()
 
 
-def test_fitting_leaves_the_parameters_alone(data, y):
+def test_fit_does_not_change_the_parameters(data, y):
     estimator = lgbm()
     before = estimator.get_params()
     ranker = GroupedRanker(estimator, objective="gap", eval_metric="gap", **STOP).fit(data.X, y)
@@ -165,7 +154,7 @@ def test_fitting_leaves_the_parameters_alone(data, y):
     assert ranker.objective == ranker.eval_metric == "gap"
 
 
-def test_requests():
+def test_metadata_requests():
     ranker = GroupedRanker(lgbm())
     assert ranker.get_metadata_routing().fit.requests["groups"] is True
     assert ranker.get_metadata_routing().score.requests["groups"] is True
@@ -186,7 +175,7 @@ def test_requests():
 )
 @pytest.mark.parametrize("estimator", [Ridge(), hist(), cat(catboost.CatBoostRegressor)], ids=str)
 def test_weights_of_rows_are_weights(estimator, weight, message):
-    """Some estimators would train on others, and some raise errors of their own."""
+    """Otherwise, some estimators would train on other weights, and some raise other errors."""
     rows = np.random.default_rng(0).normal(size=(40, 3))
     weights = np.zeros(40)
     if weight is not None:

@@ -67,7 +67,7 @@ def test_whole_queries_are_held_out_whatever_the_order_of_rows(data, y, monkeypa
     assert held_out(seed=1) != held_out()
 
 
-def test_values_in_the_log_are_those_of_the_metric(data, y):
+def test_logged_values_equal_the_metric(data, y):
     test = data.qid >= 60
     X_val, y_val = data.X[test], y[test]
     regressor = lightgbm.LGBMRegressor(n_estimators=25, verbosity=-1)
@@ -82,7 +82,7 @@ def test_values_in_the_log_are_those_of_the_metric(data, y):
 
 
 @pytest.mark.parametrize("estimator", STOPPING_HISTS)
-def test_training_rows_with_the_same_labels_are_not_taken_for_validation(estimator, data, y):
+def test_training_rows_with_equal_labels_are_not_used_for_validation(estimator, data, y):
     X_val = data.X + np.random.default_rng(0).normal(size=data.X.shape)
     y_val = skrank.with_groups(data.relevance, data.qid)
     stopping = GroupedRanker(estimator, eval_metric="gap@10", early_stopping_rounds=4)
@@ -94,7 +94,7 @@ def test_training_rows_with_the_same_labels_are_not_taken_for_validation(estimat
     assert np.argmax(values) + 1 == rounds
 
 
-def test_labels_of_rows_to_validate_a_regressor_on_may_be_negative(data):
+def test_validation_labels_of_a_regressor_may_be_negative(data):
     test, labels = data.qid >= 60, data.relevance - 2.0
     regressor = lightgbm.LGBMRegressor(n_estimators=25, verbosity=-1)
     model = GroupedRanker(regressor, early_stopping_rounds=None)
@@ -185,7 +185,7 @@ def test_a_plain_ranker_stops_on_ndcg_unless_it_has_its_own_metric(data, y):
 
 
 @pytest.mark.parametrize("estimator", [lgbm(metric="ndcg"), xgb(eval_metric="ndcg@1")])
-def test_an_objective_without_a_metric_stops_on_that_of_the_estimator(estimator, data, y):
+def test_an_objective_without_a_metric_stops_on_the_metric_of_the_estimator(estimator, data, y):
     ranker = GroupedRanker(
         estimator, objective=skrank.SquaredError(), validation_fraction=0.25,
         early_stopping_rounds=2, random_state=0,

@@ -41,8 +41,8 @@ def test_cross_validate_gives_the_same_scores_in_both_modes(ranker, data):
 
 
 @every_ranker
-def test_interleaving_the_rows_of_queries_changes_no_score(ranker, data):
-    """Rows of a query keep their order, which decides among ties; the queries are torn asunder."""
+def test_interleaving_the_rows_of_queries_does_not_change_scores(ranker, data):
+    """Rows of a query keep their order, which orders ties, but are not contiguous."""
     rng = np.random.default_rng(0)
     place = np.concatenate([np.sort(rng.random(size)) for size in np.bincount(data.qid)])
     rows = np.argsort(place)
@@ -99,7 +99,7 @@ def test_without_scoring_the_ranker_scores_itself(mode, data):
 
 @every_mode
 def test_a_search_over_objectives_measures_all_of_them_by_one_metric(mode, data):
-    """Each used to be measured by the metric that it was trained on."""
+    """Not each by the metric of its objective."""
     grid = {
         "objective": ["gap(thresholds=[1,0,0,0])", "gap(thresholds=[0.1,0.2,0.3,0.4])"],
         "eval_metric": ["err", "p@1"],
@@ -111,7 +111,7 @@ def test_a_search_over_objectives_measures_all_of_them_by_one_metric(mode, data)
     )
 
 
-def test_what_score_measures_is_one_metric(data, y):
+def test_score_measures_one_metric(data, y):
     model = GroupedRanker(lgbm(), objective="gap", scoring="error@5").fit(data.X, y)
     assert model.score(data.X, y) == scorer("error@5")(model, data.X, y) < 0
     assert model.set_params(scoring=skrank.metric("gap")).score(data.X, y) > 0

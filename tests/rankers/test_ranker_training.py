@@ -1,4 +1,4 @@
-"""What GroupedRanker trains: weights, labels, queries, and whatever holds the features."""
+"""Training of GroupedRanker: weights, labels, queries and containers of features."""
 
 import pickle
 import sys
@@ -30,7 +30,7 @@ from tests.helpers.rankers import (
 # training -----------------------------------------------------------------------------------------
 
 
-def test_it_is_what_one_would_write_by_hand(data, y):
+def test_training_equals_a_direct_call_of_the_booster(data, y):
     sizes = np.bincount(data.qid)
     model = GroupedRanker(lgbm()).fit(data.X, y)
     by_hand = lgbm().fit(data.X, data.relevance, group=sizes)
@@ -44,8 +44,8 @@ def test_it_is_what_one_would_write_by_hand(data, y):
     assert model.predict(data.X).tolist() == by_hand.predict(data.X).tolist()
 
 
-def test_early_stopping_on_a_metric_leaves_the_training_of_xgboost_alone(data, y):
-    """`xgboost.train` stands in for `XGBRanker.fit`: its trees are the same."""
+def test_early_stopping_on_a_metric_does_not_change_the_trees_of_xgboost(data, y):
+    """Trees of `xgboost.train` equal those of `XGBRanker.fit`."""
     model = GroupedRanker(xgb(), eval_metric="gap", **STOP).set_params(early_stopping_rounds=None)
     plain = GroupedRanker(xgb(eval_metric="ndcg"), **STOP).set_params(early_stopping_rounds=None)
     ours, own = (one.fit(data.X, y).estimator_.get_booster() for one in (model, plain))
@@ -94,7 +94,7 @@ def test_weights(data, y):
         assert stopped.score(data.X, y, sample_weight=weight) > 0.5
 
 
-def test_parameters_with_an_entry_per_row_follow_the_rows(data, y):
+def test_parameters_with_an_entry_per_row_are_sorted_with_the_rows(data, y):
     rows = np.random.default_rng(0).permutation(len(y))
     base = data.X[:, 0]
     sorted_fit = GroupedRanker(lgbm()).fit(data.X, y, init_score=base)
@@ -110,7 +110,7 @@ def test_parameters_with_an_entry_per_row_follow_the_rows(data, y):
     assert again.predict(data.X) == pytest.approx(sorted_fit.predict(data.X))
 
 
-def test_max_queries_draws_more_that_include_the_fewer(data, y):
+def test_a_larger_max_queries_adds_queries(data, y):
     class Seen(BaseEstimator):
         def fit(self, X, y):
             self.rows_ = {row.tobytes() for row in np.ascontiguousarray(X)}
@@ -127,7 +127,7 @@ def test_max_queries_draws_more_that_include_the_fewer(data, y):
     assert len(all_of_them) == len(y)
 
 
-def test_the_scale_of_grades_is_that_of_all_labels(data):
+def test_max_grade_is_the_highest_of_all_labels(data):
     relevance = np.where(data.qid == 0, data.relevance, np.minimum(data.relevance, 2))
     relevance[0] = 4
     model = GroupedRanker(lgbm(), objective="gap", **STOP).fit(data.X, relevance, data.qid)
@@ -140,7 +140,7 @@ def test_the_scale_of_grades_is_that_of_all_labels(data):
     assert found == by_hand
 
 
-def test_the_scale_of_grades_is_also_that_of_the_rows_to_validate_on(data):
+def test_max_grade_includes_validation_rows(data):
     train = data.qid >= 20
     relevance = np.where(train, np.minimum(data.relevance, 2), data.relevance)
     relevance[0] = 4

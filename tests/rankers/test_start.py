@@ -48,12 +48,12 @@ def fit(estimator, init, **options):
 
 
 def inside(scores):
-    """Scores less the mean of their query."""
+    """Scores minus the mean of their query."""
     return scores - (np.bincount(QID, scores) / np.bincount(QID))[QID]
 
 
 @every
-def test_predictions_add_both(estimator, options):
+def test_predictions_are_the_sum_of_start_and_rounds(estimator, options):
     model = fit(estimator, First(), **options)
     start = model.init_factor_ * X[:, 0]
     assert np.std(inside(start)) == pytest.approx(1)
@@ -63,8 +63,8 @@ def test_predictions_add_both(estimator, options):
 
 
 @every
-def test_rounds_are_trained_on_what_the_start_leaves(estimator, options):
-    """From scores that are right already there is less to learn than from scores of 0."""
+def test_rounds_correct_the_errors_of_the_start(estimator, options):
+    """Rounds after a good start change scores less than rounds after scores of 0."""
     known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
 
     def spread(init, scale):
@@ -75,8 +75,8 @@ def test_rounds_are_trained_on_what_the_start_leaves(estimator, options):
 
 
 @every
-def test_a_constant_start_changes_no_model(estimator, options):
-    """Constant everywhere, or inside queries."""
+def test_a_constant_start_does_not_change_the_model(estimator, options):
+    """The start is constant, or constant inside queries."""
     alone = fit(estimator, None, **options)
     table = np.column_stack([X, QID])
     beside = GroupedRanker(estimator, **options).fit(table, Y)
@@ -89,7 +89,7 @@ def test_a_constant_start_changes_no_model(estimator, options):
 
 
 @every
-def test_scale(estimator, options):
+def test_init_scale(estimator, options):
     small, large = (fit(estimator, First(), init_scale=scale, **options) for scale in (0.5, 4))
     assert large.init_factor_ == pytest.approx(8 * small.init_factor_)
     raw = fit(estimator, First(3.0), init_scale=None, **options)
@@ -155,7 +155,7 @@ def test_the_start_is_round_0(estimator, options):
 @every
 @pytest.mark.parametrize("scale", [0.1, 1.0])
 def test_the_start_is_the_best_round_of_a_metric_where_lower_is_better(estimator, options, scale):
-    """From the labels themselves no round is better; from the worst order, the start is worst."""
+    """If the start scores are the labels, no round is better; if reversed, the start is worst."""
     known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
     stop = STOP | {"eval_metric": "error@5"}
     for factor in (1.0, -1.0):
@@ -181,7 +181,7 @@ def held_out_rows(model):
 
 
 @every
-def test_where_no_round_is_better_the_start_ranks_alone(estimator, options):
+def test_predictions_are_the_start_if_no_round_is_better(estimator, options):
     known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
     init = First(column=6)
     for refit in (False, True):
@@ -189,7 +189,7 @@ def test_where_no_round_is_better_the_start_ranks_alone(estimator, options):
         assert model.best_iteration_ == 0
         assert model.evals_result_["validation"]["ndcg@5"][0] == 1
         assert_array_equal(model.predict(known), model.init_factor_ * known[:, 6])
-        if estimator is not CAT:  # whose own needs the rows again
+        if estimator is not CAT:  # CatBoost would compute its metric on the rows again
             assert len(model.feature_importances_) == 7
 
 
@@ -214,7 +214,7 @@ def test_searches_over_the_start():
     assert scores["test_score"].mean() == pytest.approx(found.best_score_)
 
 
-def test_regressors_may_start_too():
+def test_regressors_can_start_from_scores():
     target = LABELS + 0.0
     for estimator in (
         lightgbm.LGBMRegressor(n_estimators=20, verbosity=-1, n_jobs=1),
@@ -225,7 +225,7 @@ def test_regressors_may_start_too():
         assert error < 0.7 * np.mean((Ridge().fit(X, target).predict(X) - target) ** 2)
 
 
-def test_refusals():
+def test_unsupported_starts_raise():
     hist = HistGradientBoostingRegressor()
     for estimator in (hist, Ridge(), lightgbm.LGBMClassifier(verbosity=-1)):
         with pytest.raises(ValueError, match=f"{type(estimator).__name__} cannot start from"):
@@ -237,5 +237,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="init_scale=0 must be"):
         fit(LGBM, "linear", init_scale=0)
     model = GroupedRanker(xgboost.XGBRanker(n_estimators=2), objective="gap", init="linear")
-    with pytest.raises(ValueError, match="base_margin= of fit and init of GroupedRanker: give one"):
+    with pytest.raises(
+        ValueError, match="base_margin= of fit and init of GroupedRanker are both given"
+    ):
         model.fit(X, LABELS, QID, base_margin=np.zeros(len(X)))

@@ -1,4 +1,4 @@
-"""GroupedRanker(init=...) around estimators whose objective has a link: the start is a margin."""
+"""GroupedRanker(init=...) with objectives that have a link: the start is a part of the margin."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def cat(**parameters):
     return catboost.CatBoostRegressor(**{"iterations": 10, "depth": 3} | quiet | parameters)
 
 
-# What a library itself predicts from a margin, by its public interface.
+# Predictions of a library from a margin, by its public interface.
 
 
 def by_xgboost(estimator, y):
@@ -58,7 +58,7 @@ def by_xgboost(estimator, y):
 
 
 def by_lightgbm(estimator, y):
-    """LightGBM predicts from no scores, but shows metrics what it would predict."""
+    """LightGBM cannot predict from given scores, but it passes predictions to eval metrics."""
     seen = {}
 
     def note(predictions, _):
@@ -138,7 +138,7 @@ CASES: list[tuple[Callable[..., np.ndarray], BaseEstimator, np.ndarray]] = (
 
 
 @pytest.mark.parametrize(("by_library", "estimator", "y"), CASES, ids=range(len(CASES)))
-def test_predictions_are_those_of_the_library_from_this_margin(by_library, estimator, y):
+def test_predictions_equal_the_library_s_inverse_link_of_the_margin(by_library, estimator, y):
     model = GroupedRanker(estimator, init=HALF, init_scale=None).fit(X, y)
     expected = by_library(estimator, y)
     assert_allclose(model.predict(X), expected, rtol=1e-5, atol=1e-6)
@@ -147,7 +147,7 @@ def test_predictions_are_those_of_the_library_from_this_margin(by_library, estim
 
 
 def test_every_objective_of_xgboost_is_known():
-    """XGBoost lists its own where it does not know one."""
+    """XGBoost lists its objectives in the error for an unknown objective."""
     with pytest.raises(xgboost.core.XGBoostError) as told:
         xgb(objective="none").fit(X, COUNTS)
     names = {line.split()[-1] for line in str(told.value).splitlines() if "candidate" in line}
@@ -173,7 +173,7 @@ STOP = {
 
 
 @every
-def test_early_stopping_measures_what_is_served(estimator):
+def test_early_stopping_measures_predictions(estimator):
     train, held_out = QID < 40, QID >= 40
     many = "iterations" if "iterations" in estimator.get_params() else "n_estimators"
     ranker = GroupedRanker(
@@ -189,7 +189,7 @@ def test_early_stopping_measures_what_is_served(estimator):
 
 @every
 def test_rounds_after_a_start_rank_better_than_it(estimator):
-    """They have learned on top of it."""
+    """The rounds correct errors of the start."""
     many = "iterations" if "iterations" in estimator.get_params() else "n_estimators"
     estimator = clone(estimator).set_params(**{many: 100, "learning_rate": 0.3})
     model = GroupedRanker(estimator, init="linear").fit(X, Y)
@@ -201,7 +201,7 @@ def test_rounds_after_a_start_rank_better_than_it(estimator):
 
 @every
 @pytest.mark.parametrize("refit", [False, True])
-def test_a_start_that_no_round_improves_is_served_through_the_link(estimator, refit):
+def test_a_start_that_no_round_improves_is_predicted_through_the_link(estimator, refit):
     known = np.column_stack([X, LABELS])
     model = GroupedRanker(estimator, init=First(0.5, column=6), refit=refit, **STOP).fit(known, Y)
     assert model.best_iteration_ == 0
@@ -212,8 +212,8 @@ def test_a_start_that_no_round_improves_is_served_through_the_link(estimator, re
 
 
 @every
-def test_a_start_that_ranks_nothing_leaves_the_intercept(estimator):
-    """The margin starts where it does without one."""
+def test_a_constant_start_does_not_change_the_intercept(estimator):
+    """The margin starts at the same value as without init."""
     alone = GroupedRanker(estimator).fit(X, Y)
     beside = GroupedRanker(estimator, init=First(0.5, column=6)).fit(
         np.column_stack([X, 0 * QID]), Y
@@ -242,7 +242,7 @@ def test_in_scikit_learn(estimator):
 
 
 @pytest.mark.filterwarnings("ignore:Found .* in params")
-def test_a_link_that_is_given_by_another_name():
+def test_an_objective_that_is_given_by_an_alias():
     """LightGBM has aliases for its parameters, and their values."""
     expected = GroupedRanker(lgbm(objective="poisson"), init=HALF).fit(X, COUNTS).predict(X)
     for parameters in ({"application": "poisson"}, {"loss": "poisson"}):
@@ -263,20 +263,20 @@ def test_an_objective_of_the_user_has_no_link():
         assert_allclose(model.predict(X), START + rounds, rtol=1e-6)
 
 
-def test_a_link_that_is_not_known_is_refused():
-    """A class of the user, or an objective of a later version."""
+def test_an_unknown_link_raises():
+    """Such as the link of a subclass, or of an objective of a later version."""
 
     class Clipped(xgboost.XGBRegressor):
         def predict(self, X, **options):
             return np.maximum(super().predict(X, **options), 0.7 if not options else -np.inf)
 
     estimator = Clipped(n_estimators=3, n_jobs=1)
-    with pytest.raises(ValueError, match="init cannot start Clipped, for skrank does not know how"):
+    with pytest.raises(ValueError, match="init cannot start Clipped: skrank does not"):
         GroupedRanker(estimator, init=HALF).fit(X, COUNTS)
     GroupedRanker(estimator).fit(X, COUNTS)
 
 
-def test_what_has_no_scores_to_start_from_says_so():
+def test_estimators_that_cannot_start_from_scores_raise():
     for loss in ("poisson", "gamma"):
         estimator = HistGradientBoostingRegressor(loss=loss)
         with pytest.raises(ValueError, match="Regressor cannot start from the scores of init"):
@@ -284,9 +284,9 @@ def test_what_has_no_scores_to_start_from_says_so():
 
 
 @pytest.mark.parametrize("parameters", [{"boosting_type": "rf"}, {"boosting": "random_forest"}])
-def test_a_forest_has_no_start(parameters):
+def test_a_random_forest_with_init_raises(parameters):
     estimator = lightgbm.LGBMRanker(subsample=0.5, subsample_freq=1, verbosity=-1, **parameters)
-    with pytest.raises(ValueError, match="random forest of LightGBM averages trees, and starts"):
+    with pytest.raises(ValueError, match="random forest of LightGBM averages trees, and cannot"):
         GroupedRanker(estimator, init="linear").fit(X, Y)
 
 
@@ -296,7 +296,7 @@ def test_a_forest_has_no_start(parameters):
 @pytest.mark.parametrize("init", ["linear", skrank.LinearRanker(), GroupedRanker(Ridge())], ids=str)
 @pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat()], ids=lambda one: type(one).__name__)
 def test_a_regressor_may_start_from_a_ranker(estimator, init):
-    """Whose queries it takes, without need of its own."""
+    """The ranker needs queries, although the regressor does not."""
     rows = np.random.default_rng(0).permutation(len(X))
     model = GroupedRanker(estimator, init=init).fit(X[rows], Y.iloc[rows])
     same = clone(model.init_).fit(X, Y)
@@ -310,12 +310,12 @@ def test_a_regressor_may_start_from_a_ranker(estimator, init):
         GroupedRanker(estimator, init=init).fit(X, skrank.with_groups(LABELS - 1.0, QID))
 
 
-def test_a_class_is_no_start():
-    with pytest.raises(ValueError, match=r"init=<class .*Ridge'> is not an estimator: give one"):
+def test_a_class_as_init_raises():
+    with pytest.raises(ValueError, match=r"init=<class .*Ridge'> is not an estimator: give an"):
         GroupedRanker(lgbm(), init=Ridge).fit(X, Y)
 
 
-def test_a_start_has_any_unit():
+def test_start_scores_of_any_magnitude():
     plain = GroupedRanker(lgbm(), init=HALF).fit(X, COUNTS).predict(X)
     for factor in (2.0**-600, 2.0**600, 2.0**1000):
         table = np.column_stack([X, X[:, 0] * factor])
@@ -326,7 +326,7 @@ def test_a_start_has_any_unit():
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("scale", [None, 1.0])
 @pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat()], ids=lambda one: type(one).__name__)
-def test_a_start_is_finite(value, scale, estimator):
+def test_start_scores_that_are_not_finite_raise(value, scale, estimator):
     table = X.copy()
     table[3, 0] = value
     with pytest.raises(ValueError, match=f"init=First scores 1 rows as {value}, and boosting"):

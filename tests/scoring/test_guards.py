@@ -1,4 +1,4 @@
-"""Rows of cut queries are warned of, and other rows are not."""
+"""CutQueryWarning is raised for rows of cut queries, and not otherwise."""
 
 import copy
 import pickle
@@ -74,7 +74,7 @@ def routing():
 MODELS = {
     "ranker": ranker(),
     "pipeline": make_pipeline(StandardScaler(), ranker()),
-    "regressor": Ridge(),  # here the scorer sees it alone
+    "regressor": Ridge(),  # only the scorer can warn
 }
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 GAP = skrank.scorer("gap")
@@ -90,8 +90,8 @@ def test_folds_of_rows(model, cv, data, y):
         cross_validate(model, data.X, y, cv=cv, scoring=GAP)
 
 
-def test_cuts_of_groups_outside_of_the_labels_are_not_seen(data):
-    """No attrs of pandas say which rows there are in all."""
+def test_cuts_are_not_detected_if_groups_are_not_on_the_labels(data):
+    """The attrs of pandas, which store the collection, are missing."""
     with routing():
         cross_val_score(
             ranker(), data.X, data.relevance, cv=TORN, scoring=GAP, params={"groups": data.qid}
@@ -135,8 +135,8 @@ def test_learning_curves_over_rows(shuffle, data, y):
         )  # fmt: skip
 
 
-def test_predictions_of_folds_of_rows(data, y):
-    """No scorer is at work: lists would mix the scores of several models."""
+def test_cross_val_predict_on_folds_of_rows(data, y):
+    """There is no scorer; the splitter warns."""
     with pytest.warns(skrank.CutQueryWarning, match=CUT):
         cross_val_predict(ranker(), data.X, y, cv=TORN)
 
@@ -150,7 +150,7 @@ def test_further_tools_that_cut(data, y):
         permutation_test_score(Ridge(), data.X, y, cv=TORN, scoring=GAP, n_permutations=1)
 
 
-def test_the_outer_loop_of_nested_searches_is_seen(data, y):
+def test_cuts_in_the_outer_loop_of_nested_searches_warn(data, y):
     inner = GridSearchCV(
         ranker(), {"estimator__num_leaves": [4]}, cv=skrank.QueryKFold(2), scoring=GAP
     )
@@ -159,19 +159,19 @@ def test_the_outer_loop_of_nested_searches_is_seen(data, y):
 
 
 @pytest.mark.skipif(SKLEARN < (1, 7), reason="filters of warnings do not reach the workers")
-def test_workers_see_it_too(data, y):
+def test_cuts_in_worker_processes_warn(data, y):
     with pytest.raises(skrank.CutQueryWarning, match=CUT):  # a warning here is an error
         cross_validate(ranker(), data.X, y, cv=TORN, scoring=GAP, n_jobs=2, error_score="raise")
 
 
-def test_it_can_be_silenced(data, y):
+def test_the_warning_can_be_silenced(data, y):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", skrank.CutQueryWarning)
         cross_validate(ranker(), data.X, y, cv=TORN, scoring=GAP)
     assert issubclass(skrank.CutQueryWarning, UserWarning)
 
 
-def test_it_names_queries_and_numbers(data):
+def test_the_warning_names_queries_and_numbers_of_rows(data):
     qid = np.repeat(["a", "b", "c", "d"], 3)
     y = skrank.with_groups(np.tile([0, 1, 2], 4), qid)
     X = np.random.default_rng(0).normal(size=(12, 2))
@@ -221,7 +221,7 @@ def test_validation_rows_of_training_queries(data, y):
 
 @every_model
 @pytest.mark.parametrize("cv", WHOLE, ids=lambda cv: repr(cv).partition("(")[0])
-def test_whole_queries_are_no_cut(model, cv, data, y):
+def test_whole_queries_do_not_warn(model, cv, data, y):
     cross_validate(model, data.X, y, cv=cv, scoring=GAP, return_train_score=True)
     with routing():
         cross_validate(
@@ -230,7 +230,7 @@ def test_whole_queries_are_no_cut(model, cv, data, y):
 
 
 @pytest.mark.parametrize("cv", WHOLE_BY_GROUPS, ids=lambda cv: type(cv).__name__)
-def test_group_splitters_of_scikit_learn_are_no_cut(cv, data, y):
+def test_group_splitters_of_scikit_learn_do_not_warn(cv, data, y):
     shuffled = np.random.default_rng(0).permutation(len(y))
     cross_validate(
         ranker(), data.X[shuffled], y.iloc[shuffled].clip(upper=1), groups=data.qid[shuffled],
@@ -238,7 +238,7 @@ def test_group_splitters_of_scikit_learn_are_no_cut(cv, data, y):
     )  # fmt: skip
 
 
-def test_tools_over_queries_are_no_cut(data, y):
+def test_tools_over_queries_do_not_warn(data, y):
     cv = skrank.QueryKFold(3)
     validation_curve(
         ranker(), data.X, y, param_name="max_queries", param_range=[4, 8], cv=cv, scoring=GAP
@@ -251,8 +251,8 @@ def test_tools_over_queries_are_no_cut(data, y):
     cross_val_predict(ranker(), data.X, y, cv=cv)
 
 
-def test_documents_left_out_on_purpose_are_no_cut(data, y):
-    """Once `with_groups` makes a collection of the others."""
+def test_with_groups_of_selected_documents_does_not_warn(data, y):
+    """`with_groups` is called again for the remaining documents."""
     some = np.random.default_rng(0).random(len(y)) < 0.6
     left = skrank.with_groups(y[some], y.index[some])
     search = GridSearchCV(
@@ -266,7 +266,7 @@ def test_documents_left_out_on_purpose_are_no_cut(data, y):
             search.score(data.X[: len(part)], part)
 
 
-def test_unjudged_documents_that_a_ranker_drops_are_no_cut(data):
+def test_unjudged_documents_that_a_ranker_drops_do_not_warn(data):
     relevance = np.where(np.arange(len(data.qid)) % 3, data.relevance, np.nan)
     y = skrank.with_groups(relevance, data.qid)
     ranker(unjudged="drop").fit(data.X, y, X_val=data.X, y_val=y)
@@ -281,13 +281,13 @@ def test_ids_of_any_type(ids):
         cross_validate(Ridge(), X, y, cv=[(range(6), range(6, 12))], scoring=GAP)
 
 
-def test_other_queries_of_the_same_labels_are_no_cut(data, y):
+def test_other_queries_of_the_same_labels_do_not_warn(data, y):
     parts = skrank.query_train_test_split(data.X, y, test_size=0.3, random_state=0)
     X_train, X_test, y_train, y_test = parts
     ranker().fit(X_train, y_train, X_val=X_test, y_val=y_test).score(X_test, y_test)
 
 
-def test_other_collections_may_number_queries_alike(data, y):
+def test_other_collections_with_the_same_query_ids_do_not_warn(data, y):
     half = len(y) // 2
     first = skrank.with_groups(data.relevance[:half], data.qid[:half])
     second = skrank.with_groups(data.relevance[half:], data.qid[half:] - data.qid[half])
@@ -296,7 +296,7 @@ def test_other_collections_may_number_queries_alike(data, y):
     plain.score(data.X[half:], second.to_numpy(), groups=second.index)
 
 
-def test_bootstraps_of_rows_are_the_users_choice(data):
+def test_bootstraps_of_rows_do_not_warn(data):
     with routing():
         bagging = BaggingRegressor(ranker(), n_estimators=2, random_state=0)
         cross_validate(
@@ -305,8 +305,8 @@ def test_bootstraps_of_rows_are_the_users_choice(data):
         )  # fmt: skip
 
 
-def test_estimators_without_queries_train_on_any_rows(data, y):
-    """What they learn does not depend on queries, and no ranking is measured."""
+def test_estimators_without_queries_do_not_warn(data, y):
+    """Training does not depend on queries, and no ranking is measured."""
     for model in (skrank.GroupedRanker(Ridge()), HistGradientBoostingRegressor(max_iter=2)):
         cross_val_predict(model, data.X, y, cv=TORN)
         cross_validate(model, data.X, y, cv=TORN, scoring="r2")
@@ -319,7 +319,7 @@ def of(labels):
     return labels.attrs["skrank"]
 
 
-def test_labels_know_their_collection(y):
+def test_labels_store_their_collection(y):
     assert type(y.index.name) is str
     assert of(y) == of(y)
     assert dict(of(y)) == {"queries": 24, "rows": len(y), "max_grade": y.max()}
@@ -339,7 +339,7 @@ def test_labels_know_their_collection(y):
         assert_array_equal(getattr(copied, name), getattr(of(y), name))
 
 
-def test_labels_of_two_collections_have_none(y):
+def test_concatenated_labels_of_two_collections_have_no_collection(y):
     other = skrank.with_groups(y.to_numpy(), y.index)
     assert "skrank" not in pd.concat([y, other]).attrs
 
@@ -350,21 +350,21 @@ def test_parts_are_compared_in_other_processes(data, y):
         ranker().fit(data.X[1:], part)
 
 
-def test_labels_without_their_index_are_compared_with_nothing(data, y):
-    """Other ids may be the numbers of other queries."""
+def test_labels_with_another_index_do_not_warn(data, y):
+    """Equal ids may belong to other queries."""
     part = y.iloc[1:].reset_index(drop=True)
     ranker().fit(data.X[1:], part, groups=data.qid[1:])
 
 
 def test_frames_of_labels_can_be_stored(y, tmp_path):
-    """pandas writes attrs as JSON; labels that are read have the totals only."""
+    """pandas writes attrs as JSON; labels that are read from files have only the totals."""
     y.to_frame().to_parquet(tmp_path / "labels.parquet")
     read = pd.read_parquet(tmp_path / "labels.parquet")["relevance"]
     assert of(read) == dict(of(y))
     ranker().fit(np.ones((len(y) - 1, 1)), read.iloc[1:])
 
 
-def test_a_fitted_ranker_has_no_labels(data, y):
+def test_a_fitted_ranker_stores_no_labels(data, y):
     fitted = ranker().fit(data.X, y)
     assert len(pickle.dumps(fitted)) == len(
         pickle.dumps(ranker().fit(data.X, data.relevance, groups=data.qid))

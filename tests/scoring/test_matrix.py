@@ -1,4 +1,4 @@
-"""Every tool of scikit-learn, in both modes, gives the numbers of a loop by hand."""
+"""Every tool of scikit-learn, with and without routing, equals an explicit loop."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ MODELS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread():
-    """More threads than cores stand in each other's way on data as small as this."""
+    """One thread, since more threads than cores are slow on small data."""
     with threadpool_limits(1):
         yield
 
@@ -86,7 +86,7 @@ def imported():
 
 @pytest.fixture
 def run(imported):
-    """Run a recipe in a mode; gives the names after it."""
+    """Run a recipe in a mode; returns its variables."""
 
     def run(code, mode, name, **others):
         model, grid = MODELS[name]
@@ -101,7 +101,7 @@ def run(imported):
 
 
 def check(tool, name, space):
-    """What a recipe found is what is found by hand."""
+    """The results of a recipe equal those of the explicit loop."""
     found = np.asarray(eval(tool.result, space))
     expected = np.asarray(getattr(by_hand, tool.oracle)(*MODELS[name], space))
     assert found.shape == expected.shape
@@ -130,7 +130,7 @@ REFUSALS = [
 
 @contextmanager
 def experimental():
-    """Without the warnings that Optuna gives of itself."""
+    """Without warnings of Optuna."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "OptunaSearchCV is experimental")
         warnings.filterwarnings("ignore", ".*optuna.terminator")
@@ -168,7 +168,7 @@ def test_a_tool_gives_the_numbers_of_a_loop_by_hand(tool, mode, name, run):
 
 
 @pytest.mark.parametrize(("tool", "mode", "name"), REFUSALS)
-def test_what_a_tool_cannot_do_is_refused(tool, mode, name, run):
+def test_unsupported_modes_of_a_tool_raise(tool, mode, name, run):
     way = getattr(tool, mode)
     refused = pytest.raises((ValueError, NotImplementedError), match=f"(?s){way.error}")
     with experimental(), refused:
@@ -199,7 +199,7 @@ def test_a_search_over_every_estimator_gives_the_numbers_of_a_loop_by_hand(name,
 
 @every_mode
 @pytest.mark.parametrize("estimator", [LGBM, XGB, CAT], ids=BARE)
-def test_a_bare_ranker_is_given_no_groups_and_fails(estimator, mode):
+def test_a_ranker_without_grouped_ranker_gets_no_groups_and_raises(estimator, mode):
     params = {} if mode == "y" else {"params": {"groups": QID}}
     y = skrank.with_groups(RELEVANCE, QID) if mode == "y" else RELEVANCE
     with (
@@ -214,7 +214,7 @@ def test_a_bare_ranker_is_given_no_groups_and_fails(estimator, mode):
 # containers ---------------------------------------------------------------------------------------
 
 CONTAINED = [(name, mode) for name in CONTAINERS for mode in MODES]
-CONTAINED.remove(("indexed", "routing"))  # which needs no routing
+CONTAINED.remove(("indexed", "routing"))  # it does not need routing
 every_container = pytest.mark.parametrize(("container", "mode"), CONTAINED)
 
 
@@ -291,7 +291,7 @@ def in_order(rows):
 
 
 @pytest.mark.parametrize("rows", [SHUFFLED, INTERLEAVED], ids=["shuffled", "interleaved"])
-def test_the_order_of_the_rows_moves_no_query_to_another_fold(rows):
+def test_the_order_of_the_rows_does_not_change_folds(rows):
     data = in_order(rows)
     for how in ({"y": data["y"]}, {"y": data["relevance"], "groups": data["qid"]}):
         for (_, test), (_, place) in zip(FOLDS, CV.split(data["X"], **how), strict=True):
@@ -300,8 +300,8 @@ def test_the_order_of_the_rows_moves_no_query_to_another_fold(rows):
 
 @every_mode
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_the_order_of_the_rows_changes_no_score(name, mode, run):
-    """Trees are given the rows of a query in one order, by which they settle ties."""
+def test_the_order_of_the_rows_does_not_change_scores(name, mode, run):
+    """Rows of a query keep their order, which orders ties in trees."""
     linear = name in ("ridge", "grouped ridge", "logistic", "linear")
     data = in_order(SHUFFLED if linear else INTERLEAVED)
     space = run(getattr(TOOL["cross_validate"], mode).code, mode, name, **data)

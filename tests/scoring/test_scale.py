@@ -1,4 +1,4 @@
-"""One scale of grades for all folds: the highest grade is that of the collection, or an error."""
+"""All folds share the highest grade of the collection; an error if it is unknown."""
 
 import copy
 import pickle
@@ -28,7 +28,7 @@ CV = skrank.QueryKFold(3)
 
 @pytest.fixture(scope="module")
 def data():
-    """Grades 0 to 4, of which only the first query has the highest."""
+    """Grades 0 to 4; only the first query has grade 4."""
     made = make_ranking(n_queries=24, n_docs=(4, 12), random_state=0)
     relevance = np.where(made.qid == 0, made.relevance, np.minimum(made.relevance, 3))
     relevance[0] = 4
@@ -84,7 +84,7 @@ def test_rankers_take_the_scale_of_all_labels(data, y):
     assert ranker.fit(data.X[low], data.relevance[low]).max_grade_ == 3
 
 
-def test_direct_calls_on_a_part_take_the_scale_of_the_whole(data, y):
+def test_direct_calls_on_a_part_use_the_highest_grade_of_the_collection(data, y):
     scores = data.X[:, 0]
     low = data.qid > 0
     expected = skrank.metric("err", max_grade=4)(y[low], scores[low])
@@ -100,8 +100,8 @@ def test_direct_calls_on_a_part_take_the_scale_of_the_whole(data, y):
     assert expected in compared.means.to_numpy()
 
 
-def test_arrays_are_a_collection_of_their_own(data):
-    """Nothing says that they are a part of another one."""
+def test_the_highest_grade_of_arrays_is_their_own(data):
+    """An array does not store that it is a part of a collection."""
     low = data.qid > 0
     given = data.relevance[low], data.X[low, 0]
     direct = skrank.metric("err")(*given, groups=data.qid[low])
@@ -120,7 +120,7 @@ def test_arrays_are_a_collection_of_their_own(data):
     ],
     ids=["binary", "clipped", "log", "doubled", "turned"],
 )
-def test_changed_labels_are_no_part_of_the_whole(change, y):
+def test_changed_labels_are_not_part_of_the_collection(change, y):
     """They keep the index and the attrs."""
     changed = change(y)
     with pytest.raises(ValueError, match="max_grade="):
@@ -142,7 +142,7 @@ def test_changed_labels_are_no_part_of_the_whole(change, y):
     ],
     ids=["all", "slice", "turned", "low", "float", "sample", "pieces", "pickled", "copied"],
 )
-def test_parts_know_the_highest_grade_of_the_whole(take, y):
+def test_parts_have_the_highest_grade_of_the_collection(take, y):
     part = take(y)
     scores = np.arange(len(part)) % 7
     assert skrank.metric("err")(part, scores) == skrank.metric("err", max_grade=4)(part, scores)
@@ -174,7 +174,7 @@ def routing():
 
 
 @pytest.mark.parametrize("name", DEPENDENT)
-def test_without_any_scale_a_metric_that_depends_on_it_raises(name, data):
+def test_without_a_highest_grade_a_metric_that_needs_it_raises(name, data):
     low = data.qid > 0
     model = Ridge().fit(data.X, data.relevance)
     arguments = model, data.X[low], data.relevance[low]
@@ -188,7 +188,7 @@ def test_without_any_scale_a_metric_that_depends_on_it_raises(name, data):
 
 
 @pytest.mark.parametrize("name", FREE)
-def test_metrics_that_do_not_depend_on_it_ask_for_nothing(name, data):
+def test_metrics_that_do_not_need_the_highest_grade_do_not_raise(name, data):
     low = data.qid > 0
     model = Ridge().fit(data.X, data.relevance)
     value = scorer(name)(model, data.X[low], data.relevance[low], groups=data.qid[low])
@@ -216,7 +216,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_models_say_what_they_were_trained_on(model, data):
+def test_the_highest_grade_is_read_from_models(model, data):
     low = data.qid > 0
     model = sklearn.clone(model).fit(data.X, data.relevance)
     found = scorer("err")(model, data.X[low], data.relevance[low], groups=data.qid[low])
@@ -230,8 +230,8 @@ def test_models_say_what_they_were_trained_on(model, data):
 
 
 @pytest.mark.parametrize("trained", [2, 6])
-def test_the_collection_goes_before_the_training(trained, data, y):
-    """Grades 0 to 4 are scored, whatever grades the model was trained on."""
+def test_the_highest_grade_of_the_collection_overrides_the_model(trained, data, y):
+    """The scored labels have grades 0 to 4; the model was trained on other grades."""
     low = data.qid > 0
     labels = np.where(data.relevance > 2, trained, data.relevance)
     model = GroupedRanker(Ridge()).fit(data.X, labels, data.qid)
@@ -244,7 +244,7 @@ def test_the_collection_goes_before_the_training(trained, data, y):
         assert scorer("err", max_grade=given)(model, data.X[low], scored) == direct
 
 
-def test_classes_that_are_no_numbers_say_nothing(data):
+def test_classes_that_are_not_numbers_have_no_highest_grade(data):
     names = np.array(["a", "b", "c", "d", "e"])[data.relevance]
     model = LogisticRegression(max_iter=1000).fit(data.X, names)
     decide = scorer("err", response_method="decision_function")
@@ -252,8 +252,8 @@ def test_classes_that_are_no_numbers_say_nothing(data):
         decide(model, data.X, data.relevance, groups=data.qid)
 
 
-def test_labels_that_became_words_have_no_scale():
-    """They keep their queries, and are refused where they are measured."""
+def test_labels_that_are_strings_have_no_highest_grade():
+    """The labels keep their queries, and scorers raise an error."""
     y = skrank.with_groups([1, 0], [7, 7]).map({1: "good", 0: "bad"})
     with pytest.raises(ValueError, match="relevance must be numbers"):
         skrank.evaluate(y, [2, 1], metrics="gap")

@@ -1,4 +1,4 @@
-"""Scorers: the numbers of the metrics, with groups from wherever they are."""
+"""Scorers return values of metrics, with groups from every source."""
 
 import pickle
 
@@ -46,7 +46,7 @@ def routing():
 
 
 class Scores(BaseEstimator):
-    """Gives the first column as scores and counts how often it is asked."""
+    """Predicts the first column, and counts its calls."""
 
     def __init__(self, max_grade=None):
         self.max_grade_ = max_grade
@@ -75,7 +75,7 @@ def test_the_explicit_function_agrees(data, y, ridge):
     assert scorer("gap@10")(ridge, data.X, y) == value
 
 
-def test_several_metrics_take_one_prediction_and_one_sort(data, y, monkeypatch):
+def test_several_metrics_use_one_prediction_and_one_sort(data, y, monkeypatch):
     sorts = []
     rank_scores = ranking.rank_scores
     monkeypatch.setattr(
@@ -88,12 +88,12 @@ def test_several_metrics_take_one_prediction_and_one_sort(data, y, monkeypatch):
     assert found["ndcg@10"] == scorer("ndcg@10")(model, data.X, y)
 
 
-def test_lower_is_better_turns_the_sign(data, y, ridge):
+def test_metrics_where_lower_is_better_are_negated(data, y, ridge):
     error = skrank.metric("error")(data.relevance, ridge.predict(data.X), groups=data.qid)
     assert scorer("error")(ridge, data.X, y) == -error
     assert scorer("gap", "error")(ridge, data.X, y)["neg_error"] == -error
     assert scorer("neg_error")(ridge, data.X, y) == -error
-    with pytest.raises(ValueError, match=r"write 'gap'"):
+    with pytest.raises(ValueError, match=r"Write 'gap'"):
         scorer("neg_gap")
 
 
@@ -136,7 +136,7 @@ def wrap_search(model):
 
 
 @pytest.mark.parametrize("wrap", [lambda model: model, wrap_pipeline, wrap_search])
-def test_the_scale_is_the_one_of_training(wrap):
+def test_the_highest_grade_is_that_of_training(wrap):
     X, relevance, qid = np.array([[3.0], [2.0], [1.0]]), [0, 2, 1], [1, 1, 1]
     value = scorer("err")(wrap(Scores(max_grade=4)), X, relevance, groups=qid)
     assert value == metrics.err_score(relevance, [3, 2, 1], max_grade=4)
@@ -173,14 +173,14 @@ def test_binary_classifiers_may_have_a_decision_function(data, y):
     assert scorer("gap")(model, data.X, y) == metrics.gap_score(y, model.decision_function(data.X))
 
 
-def test_what_does_not_rank_raises(data, y):
+def test_predictions_that_are_not_one_score_per_row_raise(data, y):
     many = LinearSVC().fit(data.X, data.relevance)
     with pytest.raises(ValueError, match="classifier with predict_proba"):
         scorer("gap")(many, data.X, y)
     names = RandomForestClassifier(n_estimators=2).fit(
         data.X, [f"grade {label}" for label in data.relevance]
     )
-    with pytest.raises(ValueError, match="train it on grades"):
+    with pytest.raises(ValueError, match="train the classifier on grades"):
         scorer("gap")(names, data.X, y)
     with pytest.raises(ValueError, match="response_method"):
         scorer("gap", response_method="score")
@@ -189,7 +189,7 @@ def test_what_does_not_rank_raises(data, y):
 # groups -------------------------------------------------------------------------------------------
 
 
-def test_groups_come_from_anywhere(data, y, ridge):
+def test_groups_from_every_source_give_the_same_score(data, y, ridge):
     expected = scorer("gap")(ridge, data.X, y)
     assert scorer("gap")(ridge, data.X, data.relevance, groups=data.qid) == expected
     frame = pd.DataFrame(data.X, data.qid, data.feature_names).rename_axis(index="qid")
@@ -215,9 +215,11 @@ def test_groups_that_are_missing_or_wrong_raise(data, y, ridge):
         scorer("gap").bind(data.qid + 1)(ridge, data.X, y)
 
 
-def test_bound_groups_serve_one_data_set(data, ridge):
+def test_a_bound_scorer_scores_one_data_set(data, ridge):
     bound = scorer("gap").bind(data.qid)
-    with pytest.raises(ValueError, match=rf"bound to {len(data.qid)} rows and was given 5"):
+    with pytest.raises(
+        ValueError, match=rf"bound to the groups of {len(data.qid)} rows, and y has 5"
+    ):
         bound(ridge, data.X[:5], data.relevance[:5])
     found = permutation_importance(
         ridge, data.X, data.relevance, scoring=bound, n_repeats=1, random_state=0
@@ -267,7 +269,7 @@ def test_a_dict_of_scorers_works(data, y):
     assert {"test_a", "test_b"} < set(found)
 
 
-def test_groups_may_go_by_another_name(data):
+def test_groups_are_routed_under_another_name(data):
     scoring = scorer("gap").set_score_request(groups="session")
     with routing():
         found = cross_validate(
@@ -334,7 +336,7 @@ def test_names():
         scorer()
 
 
-def test_scikit_learns_own_type(data, y, ridge):
+def test_to_sklearn(data, y, ridge):
     made = scorer("gap", max_grade=4).to_sklearn()
     assert check_scoring(Ridge(), made) is made
     assert made(ridge, data.X, y) == scorer("gap", max_grade=4)(ridge, data.X, y)
@@ -353,5 +355,5 @@ def test_scikit_learns_own_type(data, y, ridge):
     assert pickle.loads(pickle.dumps(made))(ridge, data.X, y) == made(ridge, data.X, y)
     with pytest.raises(ValueError, match="one metric"):
         scorer("gap", "err").to_sklearn()
-    with pytest.raises(ValueError, match="know no grades of classes: use predict"):
+    with pytest.raises(ValueError, match="do not compute expected grades: use predict"):
         scorer("gap", response_method="predict_proba").to_sklearn()

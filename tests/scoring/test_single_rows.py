@@ -1,4 +1,4 @@
-"""Queries of which one row is left are cut queries like others."""
+"""A cut query with one remaining row warns like other cut queries."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What holds for every objective; and what is wrong with some is found."""
+"""check_objective: objectives of skrank pass, and mistakes are found."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ PairHinge = runpy.run_path(str(EXAMPLES / "own_objective.py"))["PairHinge"]
 
 @dataclass(frozen=True)
 class Wrong(Objective):
-    """The hinges of the example, with a mistake."""
+    """The hinge loss of the documentation, with a mistake."""
 
     mistake: str
 
@@ -103,7 +103,7 @@ class BoundWrong:
         self.losses(scores, grad, hess)
 
 
-def test_the_right_one_has_all_properties():
+def test_a_correct_objective_has_all_properties():
     assert len(check_objective(Wrong(""))) == 10
 
 
@@ -116,7 +116,7 @@ def test_the_right_one_has_all_properties():
         ("balance", "gradients balance"),
         ("others", "queries are trained on alone"),
         ("weights", "weights scale gradients"),
-        ("scores", "scores that are none are refused"),
+        ("scores", "scores that are not finite are refused"),
     ],
 )
 def test_mistakes_are_found(mistake, message):

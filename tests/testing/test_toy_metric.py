@@ -1,4 +1,4 @@
-"""A metric of one's own, in ten lines, is one like any other; and its tests notice mistakes."""
+"""A user's metric in ten lines works in every tool, and check_metric finds mistakes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from skrank.testing import check_metric, make_ranking
 
 @dataclass(frozen=True, kw_only=True)
 class SquareRank(skrank.Metric):
-    """Labels over the squares of their ranks, of the best possible."""
+    """Sum of labels / rank^2, divided by the highest possible sum."""
 
     @property
     def ideal_cutoff(self):
@@ -33,7 +33,7 @@ class SquareRank(skrank.Metric):
 
 @pytest.fixture(autouse=True, scope="module")
 def registered():
-    """Here rather than by a decorator: other tests go through all names that there are."""
+    """Registered for one test only, since other tests go through all registered names."""
     skrank.register("square_rank", "sqr")(SquareRank)
     yield
     skrank.unregister("sqr")
@@ -58,7 +58,7 @@ def test_it_has_all_properties():
     ))  # fmt: skip
 
 
-def test_it_serves_every_tool():
+def test_a_user_s_metric_works_in_every_tool():
     data = make_ranking(n_queries=40, n_docs=8, random_state=0)
     y = skrank.with_groups(data.relevance, data.qid)
     search = GridSearchCV(
@@ -109,7 +109,7 @@ def test_workers_import_its_module_and_know_its_name(tmp_path, monkeypatch):
 
 
 def broken(**changes):
-    """The toy with something wrong."""
+    """SquareRank with a mistake."""
     cls = type("Broken", (SquareRank,), {"__module__": __name__, **changes})
     return dataclass(frozen=True, kw_only=True)(cls)()
 
@@ -119,7 +119,7 @@ def not_normalised(self):
 
 
 def sees_rows(self, scale, k):
-    """Weights by the number of rows of the data: a query sees the others."""
+    """Weights depend on the number of rows of all queries."""
     return QuadraticTables(scale.labels, np.full(scale.longest, 1 / len(scale.judgments.codes)))
 
 
@@ -162,7 +162,7 @@ def test_mistakes_are_found_without_a_definition(changes, message):
         check_metric(broken(**changes))
 
 
-def test_without_boosters_what_needs_them_is_left_out(monkeypatch):
+def test_properties_that_need_boosters_are_skipped_without_boosters(monkeypatch):
     whole = check_metric(SquareRank(), definition)
     monkeypatch.setattr("skrank.testing._use.find_spec", lambda name: None)
     alone = check_metric(SquareRank(), definition)
@@ -179,7 +179,7 @@ def test_a_metric_that_is_not_monotone_says_so():
 
 @dataclass(frozen=True, kw_only=True)
 class Short(skrank.Metric):
-    """Tables that do not fit are refused before compiled loops read beyond their end."""
+    """Tables of the wrong size, which compiled loops would read beyond their end."""
 
     names: ClassVar = ("short",)
     gain: tuple = (0.0, 1.0, 2.0)
@@ -225,6 +225,6 @@ class Pairs(skrank.Metric):
         (Short(gain=(0, 0.5, 1), phi=(1, 0, 1)), "CascadeTables.phi rises from rank 2 to 3"),
     ],
 )
-def test_tables_are_held_to_the_data(metric, message):
+def test_tables_that_do_not_fit_the_data_raise(metric, message):
     with pytest.raises(ValueError, match=message):
         metric([0, 1, 2], [3, 2, 1])
