@@ -32,16 +32,18 @@ ORDERLESS = "its value does not depend on the order of the whole list; add a cut
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Definition(Parameterised, ABC):
-    """The part of `Metric` that a `Plan` reads. `Metric` adds the methods that users call."""
+    """The parameters and formulas of a metric. `Metric` adds the methods that users call."""
 
     names: ClassVar[tuple[str, ...]] = ()  # name and aliases, which `register` sets
-    unnamed: ClassVar[tuple[str, ...]] = ("k",)  # fields that `str` does not put into brackets
+    unnamed: ClassVar[tuple[str, ...]] = ("k",)  # not in the brackets of `str`: k follows the @
     function: ClassVar[str] = ""  # name of its score function
-    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")  # choices for `average`
-    strict: ClassVar[bool] = False  # ties are refused: no closed form of the mean over their orders
+    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")  # some metrics: "sum", "micro"
+    # with ties="average", tied lists raise an error: the mean over their orders has no closed form
+    strict: ClassVar[bool] = False
     orderless: ClassVar[bool] = False  # without a cut-off, all orders of a list have one value
-    cut_instead: ClassVar[str | None] = None  # if `k` is not allowed: a metric with a cut-off
+    cut_instead: ClassVar[str | None] = None  # if `k` is refused: the metric that the error names
 
+    # not ClassVar, since some metrics compute them from parameters
     greater_is_better = True
     needs_relevant = True  # whether it is undefined for queries without a relevant document
     value_range = "[0, 1]"
@@ -78,7 +80,7 @@ class Definition(Parameterised, ABC):
         return None
 
     def discount_at(self, rank: np.ndarray) -> np.ndarray | None:
-        """Discount of each rank, from 1 on, if this is a sum of discounted gains; else None."""
+        """Factor of the gain at each rank, from 1 on, if values are sums of such; else None."""
         return None
 
     @property
@@ -131,7 +133,7 @@ class _TablesKey(NamedTuple):
     metric: Definition
     k: int | None
     labels: bytes  # label of each code, as float64
-    unjudged: int  # least code of documents without a label
+    unjudged: int  # documents without a label have this code or a higher one
     max_grade: int
     longest: int  # documents of the longest list
 
@@ -144,7 +146,8 @@ def tables_of(metric: Definition, scale: Scale, k: int | None) -> Tables:
 
     Batches of a training mostly have the same labels and lists of the same length. Cached tables
     save half of the time of a gradient of 20 lists. Tables are immutable and hold no reference to
-    the scale. Tables are not cached if `Scale.read_judgments` is True.
+    the scale. Tables for which a metric reads `Scale.judgments`, which sets `Scale.read_judgments`,
+    are not cached.
     """
     labels = scale.labels.tobytes()
     key = _TablesKey(metric, k, labels, scale.unjudged, scale.max_grade, scale.longest)
@@ -169,12 +172,12 @@ def _make_tables(metric: Definition, scale: Scale, k: int | None) -> Tables:
     tables = metric.tables(scale, k)
     family = "tables of a family, such as skrank.extending.QuadraticTables"
     check.check_returned(tables, Tables, f"{name}.tables()", family)
-    tables.fit(scale)  # checks their lengths
+    tables.check_fit(scale)
     return tables
 
 
 class Plan:
-    """A metric bound to judgments, by `Metric.bind`. All arrays have one entry per query.
+    """A metric bound to judgments, by `Metric.bind`. Results are arrays with an entry per query.
 
     Parameters
     ----------
@@ -207,6 +210,7 @@ class Plan:
     @cached_property
     def relevant(self) -> np.ndarray:
         """Number of judged documents that are relevant."""
+        # masks by code: a code without a label is not judged, whatever its gain in the tables
         return self.judgments.number_of(self.tables.relevant & self.scale.judged)
 
     @cached_property
@@ -222,9 +226,10 @@ class Plan:
         return self.inverse_ideal(self.metric.ideal_cutoff)
 
     def inverse_ideal(self, cutoff: int | None) -> np.ndarray:
-        """One over the best sum of the first `cutoff` ranks; 0 for empty queries.
+        """One over the best sum of the first `cutoff` ranks.
 
-        If `cutoff` is 0, sums are not divided: the result is 1.
+        It is 0 for empty queries, and if the best sum is 0, as of documents without a gain: the
+        normalised sum is then 0. If `cutoff` is 0, sums are not divided: it is 1 for other queries.
         """
         if cutoff == 0:
             return (~self.empty).astype(np.float64)
@@ -243,7 +248,10 @@ class Plan:
         return self.metric.k if self.tables.cut else None
 
     def ranked(self, ranking: Ranking) -> RankedCodes:
-        """Codes of the labels by rank, with the parameters `ties` and `condensed` of the metric."""
+        """Codes of the labels by rank, with the parameters `ties` and `condensed` of the metric.
+
+        The ranking caches them.
+        """
         return ranking.codes(self.metric.ties, self.metric.condensed, self.depth)
 
     def lists(self, ranking: Ranking) -> Lists:
@@ -265,7 +273,7 @@ class Plan:
         sizes = self.judgments.queries.sizes.astype(np.float64)
         shown = np.minimum(sizes, self.metric.k or self.scale.longest)
         line = self._line(Lists(shown, self.relevant, sizes))
-        return line._replace(shift=0.0).at(np.ones(len(sizes)))
+        return line._replace(shift=0.0).at(np.ones(len(sizes)))  # slope / divisor, as an array
 
     def values(self, ranking: Ranking) -> np.ndarray:
         """Values. For empty queries NaN, unless the parameter `empty` of the metric is 0 or 1."""
@@ -298,7 +306,7 @@ class Plan:
         """Mean of `values`, with the weights `mass` times `weights`."""
         mass = self.mass(ranking)
         mass = mass if weights is None else mass * weights
-        # the place of the warning: the caller of a score function, of the metric, and of this
+        # 5: the line that calls a score function, which calls Metric.__call__, which calls this
         return average(self.metric, values, mass, stacklevel=5)
 
 
@@ -313,8 +321,8 @@ def average(
     values, mass : ndarray of shape (n_queries,)
         Values and weights. A value of weight 0 may be NaN.
     stacklevel : int
-        As in `warnings.warn`, for the warning that no query counts. Default: three calls above the
-        call of this function.
+        As in `warnings.warn`, for the warning that no query counts: 1 is a line of this function, 2
+        a line of its caller.
     """
     counted = mass != 0
     if not counted.all():

@@ -126,9 +126,9 @@ class QuadraticTables(Tables):
     def _checked(self, array: np.ndarray) -> bool:
         return self.pairs is not None and array is self.pairs.weights
 
-    def fit(self, scale: Scale) -> None:
+    def check_fit(self, scale: Scale) -> None:
         """Refuse tables of a wrong size for the data, and codes of equal gain that differ in K."""
-        super().fit(scale)
+        super().check_fit(scale)
         ranks = scale.longest if self.offset is None else len(self.u)
         entries = {
             "codes": len(scale.labels),
@@ -146,9 +146,9 @@ class QuadraticTables(Tables):
                 sizes = entries | {"ranks": scale.longest}
                 check.check_entries("QuadraticTables.ideal", array, (axis,), sizes)
         if self.pairs is not None:
-            self._fit_pairs(self.pairs, scale, entries)
+            self._check_pairs(self.pairs, scale, entries)
 
-    def _fit_pairs(self, pairs: PairWorth, scale: Scale, entries: Mapping[str, int]) -> None:
+    def _check_pairs(self, pairs: PairWorth, scale: Scale, entries: Mapping[str, int]) -> None:
         check.check_entries("PairWorth.weights", pairs.weights, ("ranks",), entries)
         first, classes = self._classes
         for name, worth in (("upper", pairs.upper), ("lower", pairs.lower)):

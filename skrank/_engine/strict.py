@@ -121,9 +121,9 @@ class MeanTables(Tables):
 
     parts: tuple[StrictTables, ...]
 
-    def fit(self, scale: Scale) -> None:
+    def check_fit(self, scale: Scale) -> None:
         for part in self.parts:
-            part.fit(scale)
+            part.check_fit(scale)
 
     @property
     def relevant(self) -> np.ndarray:

@@ -185,7 +185,7 @@ class Tables(ABC):
         """Whether an array was checked elsewhere, and need not be read once more."""
         return False
 
-    def fit(self, scale: Scale) -> None:
+    def check_fit(self, scale: Scale) -> None:
         """Refuse tables whose size does not fit the data."""
         entries = {
             "codes": len(scale.labels),

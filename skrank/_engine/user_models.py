@@ -192,8 +192,8 @@ class ReaderResidualTables(Tables):
         """The residual of a metric."""
         return cls(lower, replace(lower, gain=np.where(scale.judged, lower.gain, 1.0), full=True))
 
-    def fit(self, scale: Scale) -> None:
-        self.lower.fit(scale)
+    def check_fit(self, scale: Scale) -> None:
+        self.lower.check_fit(scale)
 
     @property
     def relevant(self) -> np.ndarray:

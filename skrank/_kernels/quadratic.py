@@ -9,8 +9,8 @@ documents.
 
 Labels are given as codes, which are small integers: ``gain[code]`` is g of a label. Codes with
 equal rows and columns in K form a class, and K is a table of classes: ``worth[classes[upper],
-classes[lower]]``. For swaps, all codes of a class also have the same gain. For values, all codes
-are one class if K = 0. `skrank._engine.quadratic` sorts documents and fills the tables.
+classes[lower]]``. So there is a single class if K = 0, except for swaps, where all codes of a class
+must also have the same gain. `skrank._engine.quadratic` sorts documents and fills the tables.
 
 Swapping an upper document of class x with a lower one of class y changes the sum by D(upper rank) -
 D(lower rank), where, with S_z(r) = sum_{s<r} K(y_s, z) and H_z(r) = sum_{s<r} w_s K(z, y_s),
@@ -18,11 +18,15 @@ D(lower rank), where, with S_z(r) = sum_{s<r} K(y_s, z) and H_z(r) = sum_{s<r} w
     T_z(r) = u_r g_z + w_r S_z(r) - H_z(r)
     D(r)   = T_y(r) - T_x(r) - w_r (K(y, x) - K(x, x)).
 
-So four entries of a table T of (ranks x classes) give the change by any swap.
+H is subtracted, since a document of class z at rank r forms pairs with all documents below r. The
+sum over these is a sum over all ranks, which is the same for every r, less H_z(r) and the term of
+rank r. So four entries of a table T of (ranks x classes) give the change by any swap.
 
-Kernels that are declared as ``plain`` also run as plain Python, with the same bits. In each kernel,
-query q of the queries ``first .. last - 1`` has the rows ``indptr[q] .. indptr[q + 1] - 1``, and
-ranks count from 0. The weights of its ranks start at ``offset[q]`` in u and w.
+A kernel that is declared as ``plain`` runs as plain Python on few rows, where compilation would
+take longer; it and its subroutines round alike in both. A kernel with the parameters `first` and
+`last` computes the queries ``first .. last - 1``. Query q has the rows ``indptr[q] .. indptr[q + 1]
+- 1``, ranks count from 0, and the weights of its ranks start at ``offset[q]`` in u and w. Tuples of
+arrays such as `Ranked` are those of `skrank._kernels.arguments`.
 """
 
 from typing import NamedTuple
@@ -33,10 +37,10 @@ from skrank._kernels.jit import kernel, subroutine
 
 
 class Quadratic(NamedTuple):
-    """The tables of a metric, for its values."""
+    """The tables of a metric, for documents that are given as codes (uint8)."""
 
     gain: np.ndarray  # g by code
-    classes: np.ndarray  # class by code
+    classes: np.ndarray  # class by code (uint8)
     worth: np.ndarray  # K by class of the upper document and class of the lower document
     u: np.ndarray  # weight of a document by rank
     w: np.ndarray  # weight of the pairs by rank of their lower document
@@ -45,7 +49,10 @@ class Quadratic(NamedTuple):
 
 
 class QuadraticSwaps(NamedTuple):
-    """The tables of a metric, for changes by swaps. Classes are numbered by ascending gain."""
+    """The tables of a metric, for swaps of documents that are given as classes (uint8).
+
+    Classes are numbered by ascending gain. No two classes have the same gain.
+    """
 
     gain: np.ndarray  # g by class
     worth: np.ndarray  # as in `Quadratic`, and so are u, w and offset
@@ -56,8 +63,9 @@ class QuadraticSwaps(NamedTuple):
 
 # ``ranks[low:high]`` are the ranks of the documents of a list that contribute, their codes are
 # ``codes[row + rank]``, and ``above[z]`` is the sum of K(y_s, z) over all s above the current rank.
-# Indexes are unsigned, so that numba emits no check for negative indexes: 20 metrics of the same
-# lists take a third less time. `ranks` is unsigned, since uint64 plus a signed integer is a float.
+# Codes, classes and rows are unsigned, so that numba emits no check for negative indexes: 20
+# metrics of the same lists take a third less time. `ranks` is unsigned, too, since uint64 plus a
+# signed integer is a float. Only `_expect_block` has signed rows, since few lists have ties.
 
 
 @subroutine()
@@ -115,21 +123,25 @@ def _expect_block(codes, low, high, tables, shift, above, block):
     for c in range(len(block)):
         for z in range(len(block)):
             above[z] += block[c] * worth[c, z]
-    n_pairs = max(n * (n - 1.0), 1.0)  # ordered pairs, each as likely at each pair of ranks
+    # Each ordered pair of rows is equally likely at each pair of ranks. A single row has no pair:
+    # 1 in place of 0 avoids 0 / 0.
+    n_pairs = max(n * (n - 1.0), 1.0)
     return (sum_u * gains + sum_w * with_above) / n + sum_w_steps * within / n_pairs
 
 
 @kernel(plain=True)
 def values(first, last, indptr, lists, contributing, tables, inverse, out):
-    """Fill in the sum of each query times ``inverse[q]``; ties count as the mean over all orders.
+    """Fill in each query's sum, averaged over all orders of tied documents, times ``inverse[q]``.
 
     Parameters
     ----------
-    lists : arguments.Ranked
-        Documents in rank order.
-    contributing : arguments.Contributing
+    lists : Ranked
+        Documents in rank order. ``tied[row]`` is 1 if the row has the score of the row above, and
+        ``first_tie[q]`` is the first rank with a tied row, or larger than all ranks.
+    contributing : Contributing
         Ascending ranks of the retrieved documents whose gain, row or column in K is not 0, and
-        maybe of others; with a cut-off, of all. Not used for lists with ties above rank `depth`.
+        maybe of others. (With a cut-off, the caller passes all ranks, which is faster than to
+        choose.) Not used for lists in which a document above rank `depth` is tied.
     tables : Quadratic
     inverse : array by query
         One over the normaliser; 0 if the value is 0 whatever the order.
@@ -145,6 +157,7 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
             continue
         n = min(retrieved[q], depth)
         row, offset = np.uint64(indptr[q]), np.uint64(offsets[q])
+        # at most n entries of `ranks` are below n, and weights are 0 from rank n on
         low, high = np.uint64(starts[q]), np.uint64(starts[q] + min(counts[q], n))
         if first_tie[q] <= n:  # n, too: then ranks n - 1 and n, inside and below the cut-off, tie
             value = 0.0
@@ -168,8 +181,8 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
 def deltas(ranked, tables, out):
     """Fill ``out[a, b]`` with the change of the sum if the ranks a < b of one list swap.
 
-    `ranked` has the codes of the list, and `tables` is a `Quadratic` in which all codes of a class
-    have the same gain. See the top of this file for T and D.
+    `ranked` has the codes of the list, so `tables` is a `Quadratic`; all codes of a class have the
+    same gain. See the top of this file for T and D.
     """
     gain, classes, worth = tables.gain, tables.classes, tables.worth
     u, w = tables.u[tables.offset[0] :], tables.w[tables.offset[0] :]
@@ -198,16 +211,20 @@ def deltas(ranked, tables, out):
 def adjacent_deltas(first, last, indptr, lists, tables, n_ranks, changes):
     """Fill in the changes of each query's value by swaps of adjacent ranks.
 
-    ``changes[row]`` is the change by a swap of the ranks r and r + 1, where r = row - indptr[q] and
-    r < `n_ranks`. It is at least 0 if the document at r + 1 has the higher class, at most 0 if the
-    document at r has, and 0 for equal classes. A change of the other sign, from rounding or from a
-    metric that falls although the better document moves up, is replaced by 0.
+    ``changes[row]`` is the change by a swap of the ranks r and r + 1, where r = row - indptr[q]. It
+    is 0 from rank `n_ranks` on. Otherwise it is at least 0 if the document at r + 1 has the higher
+    class, at most 0 if the document at r has, and 0 for equal classes. A change of the other sign,
+    from rounding or from a metric that falls although the better document moves up, is replaced by
+    0.
 
     Parameters
     ----------
-    lists : arguments.Scored
-        Documents in the caller's order; ``codes`` holds classes.
+    lists : Scored
+        Documents in the caller's order; ``codes`` holds classes. ``order[row]`` is the position in
+        query q, from 0, of the document at rank r; ``inverse`` is as in `values`.
     tables : QuadraticSwaps
+    n_ranks : int
+        Number of upper ranks whose swaps the objective needs.
     """
     classes, order, inverse = lists.codes, lists.order, lists.inverse
     gain, worth, u, w = tables.gain, tables.worth, tables.u, tables.w
@@ -223,6 +240,7 @@ def adjacent_deltas(first, last, indptr, lists, tables, n_ranks, changes):
         for r in range(min(n - 1, n_ranks)):
             row, here = start + r, offset + r
             c, z = classes[start + order[row]], classes[start + order[row + 1]]
+            # D(r) - D(r + 1), where only the two documents differ between S and H of both ranks
             change = (u[here] - u[here + 1]) * (gain[z] - gain[c])
             change += (w[here] - w[here + 1]) * (above[z] - above[c])
             change += w[here + 1] * (worth[z, c] - worth[c, z])

@@ -64,10 +64,11 @@ class Estimate:
     n_distinct : int
         Distinct queries that count.
     n_typical : float
-        Number of draws of average cost (the sum of q times the cost of labelling) that cost as much
-        as the `n_distinct` queries that count; `n_distinct` if costs are unknown.
+        `n_distinct` times the mean cost of the drawn queries, divided by the expected cost of a
+        draw, the sum of q times the cost of labelling; `n_distinct` if costs are unknown.
     effective_sample_size : float
-        ``sum(w)**2 / sum(w**2)``: number of equally weighted draws with the same variance.
+        ``sum(w)**2 / sum(w**2)`` over the draws that count: number of equally weighted draws with
+        the same variance.
     anytime : bool
         True if the interval is of a confidence sequence, which holds after every draw
         simultaneously.
@@ -147,9 +148,10 @@ def typical_number(
 ) -> np.ndarray:
     """`Estimate.n_typical` of a single estimate, or of arrays of estimates.
 
-    ``cost / n_queries`` is the average cost of the drawn queries; `draw_cost` is its expectation. A
-    budget buys more queries when they happen to be cheap, and cheap queries may have other values
-    than expensive queries. The cost therefore measures the information better than the number.
+    ``cost / n_queries`` is the mean cost of the drawn queries, and `draw_cost` the expected cost of
+    a draw. Queries that do not count are taken to cost as much as the others. A budget buys more
+    queries when they happen to be cheap, and cheap queries may have other values than expensive
+    queries. The cost therefore measures the information better than the number.
     """
     number = np.asarray(n_distinct) * np.asarray(cost) / (draw_cost * np.maximum(n_queries, 1))
     return np.asarray(number).round(9)  # exactly n_distinct if all queries cost the same
@@ -168,7 +170,7 @@ def to_estimate(
     counts: np.ndarray,
     costs: tuple[float, float] | None,
 ) -> Estimate:
-    """The `Estimate` of a computed mean and its interval.
+    """The `Estimate` of a computed mean and its interval; campaigns replace the other fields.
 
     Parameters
     ----------
@@ -180,7 +182,7 @@ def to_estimate(
     counts : bool ndarray of shape (n_draws,)
         True if the query of the draw counts.
     costs : (float, float) or None
-        Cost of all labels, and average cost of a draw; None if unknown.
+        Cost of the labels of `queries`, and expected cost of a draw; None if unknown.
     """
     n_queries, n_distinct = len(np.unique(queries)), len(np.unique(queries[counts]))
     cost, n_typical = None, float(n_distinct)
@@ -225,7 +227,8 @@ def estimate(
         the query on its index, as ``ActiveEvaluator.draws`` returns it; `losses` must then be
         labels, or a Series with one entry per query. Default: equal weights.
     metric : str or Metric, optional
-        Metric that computes the losses from labels. For ERR, pass `max_grade`. Queries without a
+        Metric that computes the losses from labels, for ERR with its highest grade, as
+        ``skrank.metric("err", max_grade=4)``. Queries without a
         relevant document are treated by its parameter `empty`, or have the value 0 if the metric is
         not normalised (DCG).
     scores : array-like of shape (n_rows,), or a list of two, optional
@@ -274,7 +277,7 @@ def estimate(
     values, queries = _drawn(losses, weights)
     scaled = _checked_weights(weights, len(values))
     costs = None if sampling is None else _costs(weights, sampling)
-    mean = importance_mean(values, scaled)
+    mean = importance_mean(values, scaled)  # raises an error if there is no draw
     interval = bootstrap_interval(mean, confidence)
     return to_estimate(mean, interval, confidence, queries, ~np.isnan(values), costs)
 
@@ -363,7 +366,7 @@ def _checked_weights(weights: ArrayLike | None, n_draws: int) -> np.ndarray:
 
 
 def _costs(weights: ArrayLike | None, sampling: pd.DataFrame) -> tuple[float, float]:
-    """Cost of the labels of the drawn queries, and average cost of a draw."""
+    """Cost of the labels of the drawn queries, and expected cost of a draw."""
     import pandas as pd
 
     check.check_table("sampling", sampling, ("probability", "cost"))
@@ -373,6 +376,7 @@ def _costs(weights: ArrayLike | None, sampling: pd.DataFrame) -> tuple[float, fl
             "make weights a Series by query, as ActiveEvaluator.draws returns it."
         )
     _check_rows("sampling has several rows", sampling)
+    # probabilities, like frequencies, are divided by their sum
     q = check.check_frequencies("sampling.probability", sampling["probability"], len(sampling))
     drawable = sampling[q > 0]
     _check_drawn(weights, drawable, "probability in sampling")

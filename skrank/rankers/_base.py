@@ -239,7 +239,7 @@ class Ranker(BaseEstimator):
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         """X as a checked table. `reset` stores the number and names of features, else compares."""
-        X = features(X, polars=False)
+        X = features(X, keep_polars=False)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 

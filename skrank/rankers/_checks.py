@@ -127,7 +127,7 @@ def _boosting_kinds(estimator: Estimator) -> list[object]:
     return [params.get(name) for name in ("booster", "boosting_type", "boosting", "boost")]
 
 
-def check_fit_params(params: Options, kind: EstimatorKind, *, overwrites: bool) -> None:
+def check_fit_params(params: Options, kind: EstimatorKind, *, sets_validation: bool) -> None:
     """Raise if arguments of `fit` are arguments that GroupedRanker sets itself."""
     for name in params:
         if name in _SIZES and kind.trains_on_queries:
@@ -136,14 +136,14 @@ def check_fit_params(params: Options, kind: EstimatorKind, *, overwrites: bool) 
                 "row as groups=, or on the index of y (skrank.with_groups). Ids from group sizes: "
                 "numpy.repeat(numpy.arange(len(sizes)), sizes)."
             )
-        if name in _VALIDATION and overwrites:
+        if name in _VALIDATION and sets_validation:
             raise ValueError(
                 f"GroupedRanker would overwrite {name}= of fit: set its eval_metric and "
                 "early_stopping_rounds, and pass X_val, y_val and groups_val to fit."
             )
 
 
-def check_taken_positions(objective: Objective | None, rows: Rows) -> None:
+def check_use_of_positions(objective: Objective | None, rows: Rows) -> None:
     """Raise if the objective ignores given positions; warn if it needs positions not given."""
     if objective is None or not objective.takes_positions:
         if rows.positions is not None:

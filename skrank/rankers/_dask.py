@@ -23,7 +23,7 @@ from skrank.dask._scorer import head_of
 from skrank.objectives import Objective
 from skrank.rankers._fit import VALIDATION, Booster, EstimatorKind, Fit, Start, Validator, fit_of
 from skrank.rankers._lightgbm import LightGBM
-from skrank.rankers._linear import LinearRanker, linear_start
+from skrank.rankers._linear import LinearRanker, linear_init
 from skrank.rankers._rows import LabelledRows, Part, spread_of, squares_inside_queries
 from skrank.rankers._xgboost import XGBoost, take_booster, train_options
 
@@ -210,7 +210,7 @@ def _trained_start(
     fit: Fit, init: str | Estimator, scale: float | None, train: Partitions
 ) -> Start:
     """Train a clone of `init` on Dask; its scores are scaled to the standard deviation `scale`."""
-    init = linear_start(fit) if isinstance(init, str) else init
+    init = linear_init(fit) if isinstance(init, str) else init
     if not isinstance(init, LinearRanker):
         raise ValueError(
             f"init={init!r} trains on arrays, and X is a Dask collection: choose "

@@ -24,8 +24,8 @@ from skrank.rankers import _checks, _dask
 from skrank.rankers._base import Ranker
 from skrank.rankers._fit import VALIDATION, Fit, Start, cloned, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
-from skrank.rankers._linear import linear_start
-from skrank.rankers._rows import LabelledRows, Part, Rows, check_not_single, features
+from skrank.rankers._linear import linear_init
+from skrank.rankers._rows import LabelledRows, Part, Rows, check_several_rows_per_query, features
 
 
 class GroupedRanker(MetaEstimatorMixin, Ranker):
@@ -64,9 +64,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         A ranker or regressor, trained on the same rows, whose scores boosting starts from.
         "linear": a `skrank.LinearRanker` on the metric of `objective`, or on GAP if `objective` has
         no metric. For rankers and regressors of LightGBM, XGBoost and CatBoost, which get the
-        scores as `init_score`, `base_margin` or `baseline`: they replace the intercept of the
-        margin, to which the inverse link of the objective is applied. Default: boosting starts from
-        equal scores.
+        scores as `init_score`, `base_margin` or `baseline`. The scores replace the intercept; an
+        objective with a link applies its inverse to the sum of scores and trees. Default: boosting
+        starts from equal scores.
     init_scale : float or None, default=1.0
         The scores of `init` are multiplied so that their standard deviation inside queries is this
         number; the larger it is, the more trees are needed to correct them. None: not multiplied.
@@ -74,9 +74,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         How `fit` treats documents without a judgment (label NaN): an error, left out, or not
         relevant.
     max_queries : int, optional
-        Train on at most this number of queries, drawn at random; a larger number draws the same
-        queries and further ones. For learning curves (`validation_curve`) and for halving
-        (``resource="max_queries"``), which would otherwise cut queries.
+        Train on at most this number of queries, drawn at random, of which `validation_fraction` are
+        held out; a larger number draws the same queries and further ones. For learning curves
+        (`validation_curve`) and for halving (``resource="max_queries"``), which would otherwise cut
+        queries.
     scoring : str or Metric, default="ndcg@10"
         Metric of `score`. It does not depend on `objective` and `eval_metric`, so that a search
         over these parameters compares values of one metric.
@@ -93,7 +94,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     init_ : fitted estimator or None
         The model whose scores boosting started from.
     init_factor_ : float
-        Factor of the scores of `init_`; 0 if these are constant inside queries.
+        Factor of the scores of `init_`; 0 if these are constant inside queries, 1 without `init`.
     evals_result_ : dict of str to dict of str to list of float
         ``evals_result_["validation"]["gap@10"]``: values per round, with validation rows; with
         `init`, the value of the start comes first.
@@ -143,7 +144,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     True
     """
 
-    # scikit-learn's metadata routing passes `position` on by default
+    # Metadata routing passes `position` on by default, as `Ranker` requests for groups and qid.
     __metadata_request__fit: ClassVar[dict[str, object]] = {"position": True}
     _fitted_by: ClassVar[str] = "estimator_"  # attribute by which `check_is_fitted` knows a fit
 
@@ -298,7 +299,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             tags.classifier_tags = ClassifierTags(poor_score=True)
         try:
             tags.input_tags = self.estimator.__sklearn_tags__().input_tags
-        except (AttributeError, TypeError):  # an estimator without tags, which came in 1.6
+        except (AttributeError, TypeError):  # no tags, as before scikit-learn 1.6, or a class
             tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
@@ -307,12 +308,13 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     # and `_needs_queries` for training and validation rows, and `_train` with these rows, whose X
     # is a table and whose groups are query ids, or None where no queries are needed.
     # `kind_of(estimator)` knows how estimators of its class are trained, and what they support.
+    # `Ranker._checked`, for predictions, checks that the ranker is fitted and calls `_table`.
 
     _check_parameters = _checks.check_parameters
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         boosts = kind_of(self.estimator).rounds_parameter is not None
-        X = features(X, polars=not boosts)  # boosters do not read categories from polars
+        X = features(X, keep_polars=not boosts)  # boosters read categories of pandas only
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
@@ -328,22 +330,23 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         kind = kind_of(self.estimator)
         validates = valid is not None or self.validation_fraction is not None
         objective = None if self.objective is None else as_objective(self.objective)
-        # with an objective, the kind calls `train` of the booster and gives it validation rows
-        overwrites = validates or objective is not None
-        _checks.check_fit_params(train.params, kind, overwrites=overwrites)
+        # Arguments for validation, such as eval_set, are refused if they would have no effect: with
+        # validation rows, and with an objective, for which `train` of the booster takes none.
+        sets_validation = validates or objective is not None
+        _checks.check_fit_params(train.params, kind, sets_validation=sets_validation)
 
-        # labels must be grades of at least 0 unless all models are trained on single rows
+        # labels must be grades of at least 0 for a model that ranks, and for a ranking metric
         graded = kind.trains_on_queries or _trains_on_queries(self.init)
         graded = graded or self.eval_metric is not None
         rows = Rows(train, unjudged=self.unjudged, graded=graded)
-        _checks.check_taken_positions(objective, rows)  # the objective fills in missing ones
+        _checks.check_use_of_positions(objective, rows)
         if kind.trains_on_queries:
-            check_not_single(rows.ids, len(rows.y))
+            check_several_rows_per_query(rows.ids, len(rows.y))  # `part` checks weights of queries
         elif rows.weights is not None:
             check.check_row_weights(rows.weights)
 
-        # numbers of the training queries (None: all), and of the queries held out for validation,
-        # which is empty if X_val is given: `_check_parameters` raises if both are
+        # Indices of the queries to train on (None: all) and of the queries to hold out. The latter
+        # are empty if X_val is given, since X_val is refused together with `validation_fraction`.
         trained, held_out = None, np.array([], dtype=np.int64)
         if self.validation_fraction is not None or self.max_queries is not None:
             rng = check_random_state(self.random_state)
@@ -364,7 +367,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self._set_attributes(fit, max_grade)
 
     def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
-        """`_train` for collections, without `max_queries`, `validation_fraction` and positions."""
+        """`_train` for collections; they refuse `max_queries`, `validation_fraction`, positions."""
         fit, max_grade = _dask.fit_collections(self, kind_of(self.estimator), train, valid)
         self._set_attributes(fit, max_grade)
 
@@ -378,7 +381,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         """
         kind = kind_of(self.estimator)
         fit = fit_of(self, kind, train, validation, max_grade)
-        init = linear_start(fit) if isinstance(self.init, str) else self.init
+        init = linear_init(fit) if isinstance(self.init, str) else self.init
         if init is not None:
             fit.start = trained_start(kind_of(init), init, self.init_scale, train)
         fit.run(n_rounds)

@@ -28,7 +28,7 @@ from skrank.rankers._linear_dask import collection_rows, validation_values
 from skrank.rankers._linear_features import PartMap, ScaledFeatures, map_one_part, products
 from skrank.rankers._linear_rows import LinearRows
 from skrank.rankers._linear_training import LinearTraining, Stages
-from skrank.rankers._rows import LabelledRows, Part, Rows, check_not_single
+from skrank.rankers._rows import LabelledRows, Part, Rows, check_several_rows_per_query
 
 
 class LinearRanker(Ranker):
@@ -243,7 +243,7 @@ class LinearRanker(Ranker):
     def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
         last_fit = self._last_fit()
         rows = Rows(train, unjudged=self.unjudged)
-        check_not_single(rows.ids, len(rows.y))
+        check_several_rows_per_query(rows.ids, len(rows.y))
         refits = self.alphas is not None and valid is None
         share = self.validation_fraction if refits else None
         rng = check_random_state(self.random_state)
@@ -376,7 +376,7 @@ class LinearRanker(Ranker):
         return self.feature_map_.transferred(last_map, weights) * scale
 
 
-def linear_start(fit: Fit) -> LinearRanker:
+def linear_init(fit: Fit) -> LinearRanker:
     """The LinearRanker for `init="linear"` of a GroupedRanker."""
     return LinearRanker(
         (fit.objective and metric_of(fit.objective)) or "gap",

@@ -23,7 +23,7 @@ from skrank.rankers._feature_columns import EncoderFolds, TrainingColumns
 from skrank.rankers._feature_map import FeatureMap
 from skrank.rankers._linear_features import PartMap, ScaledFeatures, Scales, WeightedRows, scales_of
 from skrank.rankers._linear_rows import LinearRows
-from skrank.rankers._rows import LabelledRows, check_not_single, features
+from skrank.rankers._rows import LabelledRows, check_several_rows_per_query, features
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -165,7 +165,7 @@ def _offsets(summaries: Sequence[PartitionSummary], labels: Judgments) -> list[O
     check.check_some_weight(np.array([heaviest]))
     found = np.concatenate([one.ids for one in summaries])
     codes, ids, *_ = QueryRows.of(found, None, "rows that are given to fit")
-    check_not_single(ids, sum(one.n_rows for one in summaries))
+    check_several_rows_per_query(ids, sum(one.n_rows for one in summaries))
     offsets, query, row, used = [], 0, 0, 0
     for one, mass in zip(summaries, weights, strict=True):
         last = query + len(one.ids)
@@ -197,7 +197,7 @@ def _columns(
     queries = rows.judgments.queries
     used = np.flatnonzero(queries.scatter(np.repeat(rows.weights > 0, queries.sizes)))
     codes = queries.scatter(np.repeat(offsets.codes, queries.sizes))
-    numbers, categories = feature_map.split(features(piece[0], polars=False))
+    numbers, categories = feature_map.split(features(piece[0], keep_polars=False))
     return TrainingColumns(numbers, categories, rows.grades, codes, used, offsets.used_before)
 
 

@@ -107,13 +107,13 @@ def spread_of(sums: np.ndarray, largest: float) -> float:
     return spread * (largest or 1.0) if spread > _ROUNDING else 0.0
 
 
-def features(X: Table, *, polars: bool = True) -> Table:
+def features(X: Table, *, keep_polars: bool = True) -> Table:
     """X as a two-dimensional array, CSR matrix or frame.
 
-    With polars=False, polars frames become pandas frames for boosters: LightGBM and XGBoost read
-    names and categories from pandas frames, and XGBoost needs pyarrow for polars frames.
+    With keep_polars=False, polars frames become pandas frames for boosters: LightGBM and XGBoost
+    read names and categories from pandas frames, and XGBoost needs pyarrow for polars frames.
     """
-    if not polars and type(X).__module__.startswith("polars.") and hasattr(X, "iter_columns"):
+    if not keep_polars and type(X).__module__.startswith("polars.") and hasattr(X, "iter_columns"):
         X = _as_pandas(X)
     X = csr_matrix(X) if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
@@ -248,7 +248,7 @@ class Rows:
         return _safe_indexing(value, rows) if len(value) == len(self.y) else value
 
 
-def check_not_single(ids: np.ndarray, n_rows: int) -> None:
+def check_several_rows_per_query(ids: np.ndarray, n_rows: int) -> None:
     """Refuse as many queries (`ids`) as rows."""
     if len(ids) == n_rows > 1:
         raise ValueError(

@@ -24,7 +24,7 @@ from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.rankers._base import Ranker
 from skrank.rankers._fit import VALIDATION, Validator
-from skrank.rankers._rows import LabelledRows, Part, Rows, check_not_single
+from skrank.rankers._rows import LabelledRows, Part, Rows, check_several_rows_per_query
 from skrank.torch._checks import (
     check_feature_sizes,
     check_hidden,
@@ -252,7 +252,7 @@ class NeuralRanker(Ranker):
             with check.about("X and y", also=TypeError):
                 check_consistent_length(table, y)
             rows = Rows(LabelledRows(table, y, ids, sample_weight), unjudged=self.unjudged)
-            check_not_single(rows.ids, len(rows.y))
+            check_several_rows_per_query(rows.ids, len(rows.y))
             validation = None
             if X_val is not None and y_val is not None:
                 validation = X_val, y_val, groups_val

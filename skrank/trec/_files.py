@@ -5,13 +5,14 @@ holds all rows of each of its queries, so that pieces can be measured one by one
 
 The rows of a file or piece are `Lines` of TREC, which are parsed as bytes, or `Records` of other
 formats, which the readers at the end of this file decode (text is UTF-8): into lists of texts (CSV,
-TSV) or of values of JSON, or into columns of Arrow (Parquet). The method `table` of both checks the
-rows, converts labels or scores to float64, and raises ValueError with the file and the place of a
-wrong row.
+TSV) or of values of JSON, or into columns of Arrow (Parquet). `Lines.table` and `Records.table`
+check the rows, convert labels or scores to float64, and raise ValueError with the file and the
+place of a wrong row. `File.head` has the first 64 KB of the decompressed content, of which the last
+line may be incomplete; `File.stream` starts at the beginning all the same.
 
-If the rows of a query are not contiguous in a file, the query is in several pieces.
-`Table.check_contiguous` finds that inside a piece; callers of `pieces_of` compare the queries of
-different pieces.
+If the rows of a query are not contiguous in a file, the query is in several pieces. Callers of
+`pieces_of` call `Table.check_contiguous`, which raises an error for this inside a piece, and
+compare the queries of different pieces.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class Records:
     kind : Kind
         Whether the rows are judgments or a run.
     blocks : list of Columns
-        Queries, documents, numbers and, if the file names them, runs of consecutive rows.
+        Consecutive rows: queries, documents, labels or scores, and, if the file has them, the name
+        (tag) of the run.
     before : int
         Number of rows of the file above these, for the numbers of rows in messages.
     """
@@ -79,7 +81,7 @@ class Records:
                 "of one."
             )
         with check.about(self.name):
-            table = table_of(self.blocks, self.kind, self.before)
+            table = table_of(self.blocks, self.kind, self.before)  # `before` is for its messages
         tag = tags[0] if tags else "run"
         return replace(table, name=self.name, tag=tag, before=self.before)
 
@@ -117,7 +119,7 @@ def pieces_of(source: Source, chunksize: int) -> Iterator[Lines | Records]:
             mean_length = len(file.head) // max(1, file.head.count(b"\n"))
             n_bytes = chunksize * max(_SHORTEST_LINE, mean_length)
             for lines in _whole_queries(blocks_of_lines(file.stream, n_bytes), n_bytes):
-                yield Lines.of_blocks(lines, file.name, found)
+                yield Lines.of_blocks(lines, file.name, found)  # blocks know the numbers of lines
             return
         before = 0
         with check.about(file.name):
@@ -134,9 +136,9 @@ class _Block(Protocol):
     def part(self, places: slice) -> Self: ...
 
     def last_query(self) -> tuple[int, Hashable] | None:
-        """Place of the first row of the last query (0 if there is one query), and its id.
+        """Place at which the rows of the last query begin, and the id of this query.
 
-        Returns None if there is no row.
+        The place is 0 if all rows are of one query. Returns None if there are only comments.
         """
 
 
@@ -187,6 +189,8 @@ def _format_of(file: File, kind: Kind) -> LineFormat | Reader:
         return _parquet
     lines = _first_lines(file.head, kind)
     if lines[0].startswith((b"{", b"[")):
+        # A first line that is a list may begin one JSON array, and a single object may be a whole
+        # file of queries: `_json` reads these.
         one_a_line = lines[0].startswith(b"{") and lines[0].endswith(b"}") and len(lines) > 1
         return _json_lines if one_a_line else _json
     words = lines[0].lower().split(b"\t" if b"\t" in lines[0] else b",")
@@ -199,7 +203,10 @@ def _format_of(file: File, kind: Kind) -> LineFormat | Reader:
 
 
 def _first_lines(head: bytes, kind: Kind) -> list[bytes]:
-    """The first two lines that are neither blank nor comments; one empty line if there is none."""
+    """The first two lines that are neither blank nor comments; one empty line if there is none.
+
+    A line with # that has the columns of a row is a row, since ids may begin with #.
+    """
     found = []
     for line in head.removeprefix(BOM).splitlines():
         if line.strip() and not is_comment(line, LINE_FORMATS[kind.name]):
@@ -215,7 +222,8 @@ def _first_lines(head: bytes, kind: Kind) -> list[bytes]:
 def _names_to_read(names: list[str], kind: Kind, chunksize: int | None) -> list[str]:
     """The names of the columns of queries, documents and numbers, and, if there is one, of runs.
 
-    A column of runs is refused with a chunksize, as pieces could belong to different runs.
+    Raises ValueError if one of the first three is missing, and for a column of runs with a
+    chunksize, as pieces could belong to different runs.
     """
     found = kind.columns_among(names)
     if len(found) > 3 and chunksize is not None:
@@ -256,8 +264,8 @@ def csv_rows(text: Iterable[str], head: bytes) -> Iterator[list[str]]:
     Raises
     ------
     ValueError
-        If two columns have the same name; with the number of the line, if it has another number of
-        columns than the header or cannot be read.
+        If two columns have the same name, or if a line cannot be read or has more or fewer columns
+        than the header. The message about a line begins with its number.
     """
     first = head.removeprefix(BOM).partition(b"\n")[0]
     rows = csv.reader(text, delimiter="\t" if b"\t" in first else ",", strict=True)
@@ -285,7 +293,8 @@ def _fields(
 ) -> Iterator[list[object]]:
     """Query, document, number and, if there is one, run of numbered records of JSON.
 
-    Records are objects, all with the names of the first, or lists, all of the columns of the first.
+    Records are objects with the names of the first object, or lists in the layout of the first
+    list, whose length says which places are query, document and number. Runs of lists are ignored.
     """
     chosen: Sequence[str] | Sequence[int] = ()
     for number, record in records:
@@ -353,13 +362,14 @@ def _parquet(file: File, kind: Kind, chunksize: int | None) -> Iterator[Columns]
     except ImportError:
         raise ValueError("reading Parquet needs pyarrow: pip install skrank[parquet].") from None
     if chunksize is not None and not file.on_disk:
-        raise ValueError("Parquet is read in pieces from a plain file only.")
+        raise ValueError("Parquet is read in pieces from an uncompressed file on disk only.")
     source = file.name if file.on_disk else io.BytesIO(file.stream.read())
     # with its default buffers, the reader would hold the whole file in the end
     with parquet.ParquetFile(source, pre_buffer=False, buffer_size=1 << 20) as content:
         names = _names_to_read(content.schema_arrow.names, kind, chunksize)
         for batch in content.iter_batches(chunksize or _BLOCK_ROWS, columns=names):
             if len(batch):
+                # a table has the chunked columns that `of_arrow` takes, and `names` their order
                 yield Columns.of_arrow(pa.Table.from_batches([batch]).select(names).columns)
 
 

@@ -59,10 +59,12 @@ def test_row_groups_without_rows(parquet, tmp_path):
 def test_parquet_in_pieces_is_a_plain_file(parquet, tmp_path):
     content = io.BytesIO()
     frame().to_parquet(content)
-    with pytest.raises(ValueError, match="in pieces from a plain file only"):
+    with pytest.raises(ValueError, match="in pieces from an uncompressed file on disk only"):
         trec.evaluate(QRELS, io.BytesIO(content.getvalue()), "ap", chunksize=2)
     (tmp_path / "run.parquet.gz").write_bytes(gzip.compress(content.getvalue()))
-    with pytest.raises(ValueError, match=r"run\.parquet\.gz: .*from a plain file only"):
+    with pytest.raises(
+        ValueError, match=r"run\.parquet\.gz: .*from an uncompressed file on disk only"
+    ):
         trec.evaluate(QRELS, tmp_path / "run.parquet.gz", "ap", chunksize=2)
     assert trec.evaluate(QRELS, tmp_path / "run.parquet.gz", "ap").mean.iloc[0, 0] == 1
 
