@@ -83,7 +83,7 @@ def get_scorer_names() -> list[str]:
     -------
     list of str
         Sorted, aliases included. A metric that needs a cut-off is listed with "@10", and a metric
-        for which lower is better with the prefix "neg_".
+        for which lower is better with the prefix ``"neg_"``.
 
     Examples
     --------

@@ -53,11 +53,11 @@ def check_finite_scores(
     """Refuse scores, contiguous by query, that are NaN or infinite."""
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
-        row = queries.caller_row(int(bad[0]))
-        raise ValueError(
-            f"score of row {row} is {scores[bad[0]]}: {needs} finite scores. Lower the learning "
-            "rate, or drop the documents that were not retrieved."
-        )
+        row, score = queries.caller_row(int(bad[0])), scores[bad[0]]
+        remedy = "Repair the model or drop the row. A lower learning rate may help."
+        if score == -np.inf:
+            remedy = "Drop the documents that were not retrieved, or lower the learning rate."
+        raise ValueError(f"score of row {row} is {score}: {needs} finite scores. {remedy}")
 
 
 def bad_label(value: float, row: int) -> ValueError:

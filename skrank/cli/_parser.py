@@ -133,8 +133,11 @@ _PHRASES = (
     (r"n_splits=(\S+): there must", r"--folds \1: there must"),
     (r"QueryKFold\(n_splits=(\d+)\) needs", r"--folds \1 needs"),
     (r"\bn=(\S+) (must|is beyond)", r"-n \1 \2"),
-    (r"tell\(\.\.\., replace=True\) takes", "--replace takes"),
-    (r"skrank\.evaluate or skrank\.trec\.evaluate, which take", "skrank evaluate, which takes"),
+    (r"replace them with tell\(\.\.\., replace=True\)", "replace them with --replace"),
+    (
+        r"skrank\.evaluate or skrank\.trec\.evaluate, which compute",
+        "skrank evaluate, which computes",
+    ),
     (r"skrank\.evaluate measures", "skrank evaluate measures"),
     (r", or divide and pass floats", ", or write it with a decimal point"),
     # parameters of a metric are in the brackets of its name

@@ -51,7 +51,11 @@ MISTAKES = [
         1,
         "need the grades that occur, such as --max-grade 4, or columns p_0 to p_4",
     ),
-    ((*START, "official", "--max-grade", "2"), 1, "give the name to skrank evaluate, which takes"),
+    (
+        (*START, "official", "--max-grade", "2"),
+        1,
+        "pass the name to skrank evaluate, which computes all",
+    ),
     ((*START, "dcg", "--max-grade", "0"), 2, "'0' is not a whole number from 1 to 1000."),
     ((*START, "dcg", "--max-grade", "2", "--budget", "-1"), 1, "--budget=-1.0 must be"),
     ((*START, "dcg", "--max-grade", "2", "--mixing", "x"), 2, "'x' is not a number."),
@@ -83,7 +87,7 @@ def test_mistakes_of_a_campaign(call):
     assert call("active", "tell", "new.npz", "labels")[0] == 0
     Path("labels").write_text("\n".join(["query,item,label", *(f"{row[:-1]}0" for row in rows)]))
     _, _, err = call("active", "tell", "new.npz", "labels")
-    assert "--replace takes the new labels" in err
+    assert "or replace them with --replace." in err
 
 
 TABLES = {

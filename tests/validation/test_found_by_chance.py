@@ -195,7 +195,7 @@ REFUSED = {
     ),
     "no scores of a model": (
         lambda: skrank.scorer("ap")(Unranked(), [[1], [2]], [1, 0], groups=[1, 1]),
-        "predict of Unranked gives set, not an array",
+        "predict of Unranked returns set, not an array",
     ),
     "no number of lists": (lambda: testing.make_lists(0, n_queries="a"), "n_queries='a' must be"),
     "no share of lists": (lambda: testing.make_lists(0, missing=2), "missing=2 must be a number"),
