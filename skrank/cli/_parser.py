@@ -135,8 +135,8 @@ _PHRASES = (
     (r"\bn=(\S+) (must|is beyond)", r"-n \1 \2"),
     (r"replace them with tell\(\.\.\., replace=True\)", "replace them with --replace"),
     (
-        r"skrank\.evaluate or skrank\.trec\.evaluate, which compute",
-        "skrank evaluate, which computes",
+        r"pass the name to skrank\.evaluate or skrank\.trec\.evaluate, which compute",
+        "give the name to skrank evaluate, which computes",
     ),
     (r"skrank\.evaluate measures", "skrank evaluate measures"),
     (r", or divide and pass floats", ", or write it with a decimal point"),

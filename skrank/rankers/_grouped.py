@@ -330,8 +330,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         kind = kind_of(self.estimator)
         validates = valid is not None or self.validation_fraction is not None
         objective = None if self.objective is None else as_objective(self.objective)
-        # Arguments for validation, such as eval_set, are refused if they would have no effect: with
-        # validation rows, and with an objective, for which `train` of the booster takes none.
+        # arguments such as eval_set, which `train` of the booster does not take for an objective
         sets_validation = validates or objective is not None
         _checks.check_fit_params(train.params, kind, sets_validation=sets_validation)
 

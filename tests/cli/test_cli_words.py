@@ -54,7 +54,7 @@ MISTAKES = [
     (
         (*START, "official", "--max-grade", "2"),
         1,
-        "pass the name to skrank evaluate, which computes all",
+        "give the name to skrank evaluate, which computes all",
     ),
     ((*START, "dcg", "--max-grade", "0"), 2, "'0' is not a whole number from 1 to 1000."),
     ((*START, "dcg", "--max-grade", "2", "--budget", "-1"), 1, "--budget=-1.0 must be"),
