@@ -2,10 +2,10 @@
 
 The value of a query is a linear function of a normalised sum over its ranked documents:
 
-    value = slope * (sum / best sum) + shift.
+    value = (slope * (sum / best sum) + shift) / divisor.
 
 A compiled kernel computes the sum and the best sum from the tables of the metric (`Metric.tables`).
-`Metric.line` returns slope and shift, which are 1 and 0 for most metrics.
+`Metric.line` returns slope, shift and divisor, which are 1, 0 and 1 for most metrics.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Definition(Parameterised, ABC):
     names: ClassVar[tuple[str, ...]] = ()  # name and aliases, which `register` sets
     unnamed: ClassVar[tuple[str, ...]] = ("k",)  # not in the brackets of `str`: k follows the @
     function: ClassVar[str] = ""  # name of its score function
-    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")  # some metrics: "sum", "micro"
+    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")  # also "sum", "micro" (by `mass`)
     # with ties="average", tied lists raise an error: the mean over their orders has no closed form
     strict: ClassVar[bool] = False
     orderless: ClassVar[bool] = False  # without a cut-off, all orders of a list have one value
@@ -80,7 +80,7 @@ class Definition(Parameterised, ABC):
         return None
 
     def discount_at(self, rank: np.ndarray) -> np.ndarray | None:
-        """Factor of the gain at each rank, from 1 on, if values are sums of such; else None."""
+        """Discount at each rank, from 1 on, if the sum is of gain times discount; else None."""
         return None
 
     @property
@@ -132,8 +132,8 @@ class _TablesKey(NamedTuple):
 
     metric: Definition
     k: int | None
-    labels: bytes  # label of each code, as float64
-    unjudged: int  # documents without a label have this code or a higher one
+    labels: bytes  # label of each code below `unjudged`, as float64
+    unjudged: int  # code of documents that were not judged; infAP has the next for unpooled ones
     max_grade: int
     longest: int  # documents of the longest list
 
@@ -273,7 +273,8 @@ class Plan:
         sizes = self.judgments.queries.sizes.astype(np.float64)
         shown = np.minimum(sizes, self.metric.k or self.scale.longest)
         line = self._line(Lists(shown, self.relevant, sizes))
-        return line._replace(shift=0.0).at(np.ones(len(sizes)))  # slope / divisor, as an array
+        # `Line.slope / Line.divisor` of each query
+        return line._replace(shift=0.0).at(np.ones(len(sizes)))
 
     def values(self, ranking: Ranking) -> np.ndarray:
         """Values. For empty queries NaN, unless the parameter `empty` of the metric is 0 or 1."""

@@ -20,7 +20,9 @@ D(lower rank), where, with S_z(r) = sum_{s<r} K(y_s, z) and H_z(r) = sum_{s<r} w
 
 H is subtracted, since a document of class z at rank r forms pairs with all documents below r. The
 sum over these is a sum over all ranks, which is the same for every r, less H_z(r) and the term of
-rank r. So four entries of a table T of (ranks x classes) give the change by any swap.
+rank r, where the document is x. At the lower rank, S_z counts the upper document as x, which is y
+after the swap: this gives the same last part of D. So four entries of a table T of (ranks x
+classes) give the change by any swap.
 
 A kernel that is declared as ``plain`` runs as plain Python on few rows, where compilation would
 take longer; it and its subroutines round alike in both. A kernel with the parameters `first` and
@@ -51,7 +53,8 @@ class Quadratic(NamedTuple):
 class QuadraticSwaps(NamedTuple):
     """The tables of a metric, for swaps of documents that are given as classes (uint8).
 
-    Classes are numbered by ascending gain. No two classes have the same gain.
+    Classes are numbered by ascending gain. No two classes have the same gain, since codes of equal
+    gain must have equal rows and columns in K.
     """
 
     gain: np.ndarray  # g by class
@@ -157,7 +160,7 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
             continue
         n = min(retrieved[q], depth)
         row, offset = np.uint64(indptr[q]), np.uint64(offsets[q])
-        # at most n entries of `ranks` are below n, and weights are 0 from rank n on
+        # ranks ascend: at most the first n are below n; later ones are not retrieved or weigh 0
         low, high = np.uint64(starts[q]), np.uint64(starts[q] + min(counts[q], n))
         if first_tie[q] <= n:  # n, too: then ranks n - 1 and n, inside and below the cut-off, tie
             value = 0.0
@@ -240,7 +243,8 @@ def adjacent_deltas(first, last, indptr, lists, tables, n_ranks, changes):
         for r in range(min(n - 1, n_ranks)):
             row, here = start + r, offset + r
             c, z = classes[start + order[row]], classes[start + order[row + 1]]
-            # D(r) - D(r + 1), where only the two documents differ between S and H of both ranks
+            # D(r) - D(r + 1) for x = c and y = z. S and H of rank r + 1 are those of rank r plus
+            # the term of the document at r, so that H and K(x, x) cancel.
             change = (u[here] - u[here + 1]) * (gain[z] - gain[c])
             change += (w[here] - w[here + 1]) * (above[z] - above[c])
             change += w[here + 1] * (worth[z, c] - worth[c, z])

@@ -50,8 +50,8 @@ class Estimate:
         Standard error of `value`; NaN if fewer than two draws count, 0 if the whole pool is
         labelled.
     interval : (float, float)
-        Confidence interval, by the bootstrap of Student's t. Infinite if the error is unknown: a
-        single draw counts, or all values are equal. `caution` reports an uncertain coverage.
+        Confidence interval, by the bootstrap of Student's t. Infinite if the error is unknown: at
+        most one draw counts, or all values are equal. `caution` reports an uncertain coverage.
     confidence : float
         Nominal coverage of the interval.
     n_draws : int
@@ -109,9 +109,10 @@ class Estimate:
 
     @property
     def caution(self) -> str | None:
-        """Why the interval is infinite, or its coverage uncertain; None if neither is the case.
+        """Why there is no estimate, its interval is infinite, or its coverage uncertain; else None.
 
-        The interval is infinite if a single draw counts, or all values are equal. Its coverage is
+        There is no estimate if no drawn query counts. The interval is infinite if, besides, a
+        single draw counts, or all values are equal. Its coverage is
         uncertain if fewer than 20 distinct queries count, or if their labels cost less than those
         of 30 queries of average cost. With `anytime`, the only caution is that no query counts.
         """
@@ -349,7 +350,7 @@ def check_squares(values: np.ndarray, place: str) -> np.ndarray:
 
 
 def _checked_weights(weights: ArrayLike | None, n_draws: int) -> np.ndarray:
-    """Weights of the draws, shape (n_draws,), scaled to at most 1; all 1 for None."""
+    """Weights of the draws, shape (n_draws,), scaled so that the largest is in [0.5, 1)."""
     w = np.ones(n_draws) if weights is None else check.as_vector("weights", weights)
     if len(w) != n_draws:
         raise ValueError(f"{len(w)} weights for {n_draws} losses: give one per draw.")

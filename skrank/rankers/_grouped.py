@@ -115,9 +115,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     Notes
     -----
     * Give the estimator ``n_jobs=1`` in a search with ``n_jobs=2`` or more.
-    * XGBoost is trained by `xgboost.train` where there is an `objective` or `eval_metric`, since
-      XGBRanker does not take such objectives and weighs queries by their size in metrics.
-      `estimator_` is an XGBRanker in either case.
+    * XGBoost is trained by `xgboost.train` if there is an `objective` or a metric for validation
+      rows, since XGBRanker does not take such objectives and weighs queries by their size in
+      metrics. `estimator_` is an XGBRanker in either case.
     * HistGradientBoosting is trained a second time for the best number of rounds, since it predicts
       with all its rounds. Its own early stopping, which holds out single rows, is switched off.
     * DaskLGBMRanker and DaskXGBRanker are trained on their cluster, on arrays or Dask collections,
@@ -330,7 +330,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         kind = kind_of(self.estimator)
         validates = valid is not None or self.validation_fraction is not None
         objective = None if self.objective is None else as_objective(self.objective)
-        # arguments such as eval_set, which `train` of the booster does not take for an objective
+        # with an objective, `train` of the booster is called, which takes no eval_set
         sets_validation = validates or objective is not None
         _checks.check_fit_params(train.params, kind, sets_validation=sets_validation)
 

@@ -294,7 +294,8 @@ def _fields(
     """Query, document, number and, if there is one, run of numbered records of JSON.
 
     Records are objects with the names of the first object, or lists in the layout of the first
-    list, whose length says which places are query, document and number. Runs of lists are ignored.
+    list, whose length says which places are query, document and number. A name of a run is read
+    from objects only.
     """
     chosen: Sequence[str] | Sequence[int] = ()
     for number, record in records:
