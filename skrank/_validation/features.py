@@ -41,6 +41,10 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
         )
     except TypeError as error:  # an object is not a number; scikit-learn does not name X
         raise TypeError(f"X must hold numbers: {error}") from None
+    except ValueError as error:
+        if "could not convert" not in str(error):  # the shape is wrong, for example
+            raise
+        raise ValueError(f"{_first_text(X)} is not a number: {error}. {remedy}") from None
     _check_finite(values, names)
     return values
 
@@ -54,6 +58,16 @@ def _check_numeric(table: Any, names: list[str], remedy: str) -> None:
                 as_numbers(f"column {name!r} of X", table[name], "a feature of documents")
             except ValueError as error:
                 raise ValueError(f"{error} {remedy}") from None
+
+
+def _first_text(X: Any) -> str:
+    """Place of the first entry that is not a number."""
+    for (row, column), entry in np.ndenumerate(np.asarray(X, dtype=object)):
+        try:
+            float(entry)
+        except ValueError:
+            return f"column {column} in row {row} of X"
+    return "an entry of X"
 
 
 def _check_finite(values: np.ndarray | sparse.csr_matrix, names: list[str]) -> None:

@@ -311,6 +311,14 @@ def test_bad_data():
         QueryFeatures().fit(pd.DataFrame(wrong, columns=list("abcd")))
 
 
+@pytest.mark.parametrize("entry", ["x", b"x"])
+def test_entries_of_an_array_that_are_not_numbers(entry):
+    X = np.array([[1, 2.0], [3, entry]], dtype=object)
+    message = "column 1 in row 1 of X is not a number: .*Encode the column"
+    with pytest.raises(ValueError, match=message):
+        QueryFeatures().fit(X)
+
+
 def test_columns_that_are_not_numbers():
     named = FRAME.assign(kind="book")
     with pytest.raises(ValueError, match=r"column 'kind' of X must be numbers.*Encode the column"):
