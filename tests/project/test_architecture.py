@@ -17,7 +17,7 @@ import skrank
 from skrank.metrics import registered
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "skrank"
+PACKAGE = Path(skrank.__file__).resolve().parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # What a user's call passes through, from the bottom up: none of these imports from one that stands
@@ -35,7 +35,7 @@ ORDER = (
 
 
 def name_of(path):
-    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
@@ -59,7 +59,7 @@ def imports_of(path):
                 base = ".".join([*above, base] if base else above)
             for alias in node.names:
                 full = f"{base}.{alias.name}"
-                target = ROOT.joinpath(*full.split("."))
+                target = PACKAGE.parent.joinpath(*full.split("."))
                 is_module = target.with_suffix(".py").exists() or (target / "__init__.py").exists()
                 yield full if is_module else base
 

@@ -14,6 +14,10 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = ("extending_metrics.md", "extending_objectives.md")
 
 
+@pytest.mark.skipif(
+    not (DOCS.parent / "skrank").exists(),
+    reason="the tests of an installed package lack the repository",
+)
 def test_included_code_is_current():
     pages = runpy.run_path(str(DOCS / "includes.py"))["pages"]()
     assert {path.name for path in pages} >= set(PAGES)

@@ -14,6 +14,9 @@ import pytest
 import skrank
 
 ROOT = Path(__file__).resolve().parents[2]
+in_repository = pytest.mark.skipif(
+    not (ROOT / "skrank").exists(), reason="the tests of an installed package lack the repository"
+)
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -80,6 +83,7 @@ def test_python_versions_are_those_that_are_tested():
     )
 
 
+@in_repository
 @pytest.mark.parametrize("name", ["test.yml", "release.yml"])
 def test_workflows_run_what_is_there_with_actions_of_a_version(name):
     read = yaml(".github", "workflows", name)
@@ -122,6 +126,7 @@ def test_the_changelog_has_its_form():
     )
 
 
+@in_repository
 def test_files_that_the_contributing_page_names_exist():
     page = text("CONTRIBUTING.md")
     named = re.findall(r"\]\(([\w./-]+)\)|`((?:tests|skrank|docs)/[\w/.]+)`", page)

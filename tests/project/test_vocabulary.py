@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import skrank
 from skrank import incompleteness, informativeness, trec
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted((ROOT / "skrank").rglob("*.py"))
+SOURCES = sorted(Path(skrank.__file__).resolve().parent.rglob("*.py"))
 TREES = [ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES]
 
 
