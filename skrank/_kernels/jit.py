@@ -194,6 +194,18 @@ class _Cache:
         names = {self._name(path) for path in self._files()}
         lost = {kernel for line, kernel in recorded.items() if line.partition(" ")[2] not in names}
         self.kernels = set(recorded.values()) - lost
+        if lost:
+            self._forget(lost, recorded)
+
+    def _forget(self, lost, recorded):
+        """Delete the files and the records of kernels that lack a file: they are compiled anew."""
+        for path in self._files():
+            if recorded.get(self._checksum(path)) in lost:
+                path.unlink(missing_ok=True)
+        kept = [f"{line} {kernel}" for line, kernel in recorded.items() if kernel not in lost]
+        new = self.folder / f"checksums-{os.getpid()}"
+        new.write_text("\n".join(kept))
+        new.replace(self._checksums)
 
     def _recorded(self):
         """Mapping from "checksum file", such as "0f3a99c1 sub/f.nbc", to the kernel of the file."""

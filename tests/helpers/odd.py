@@ -26,7 +26,7 @@ IDS = (0, 1, -1, 7, 2**31, 2**53, 2**53 + 1, 0.5, "a", "b", "", "1", "nan", b"a"
        pd.NA, pd.NaT, (1, 2), 1j, frozenset({1}))  # fmt: skip
 VALUES = (None, True, False, 0, 1, 2, -1, 10**400, 2**31, 0.5, NAN, INF, 1e308, "", "a", "stable",
           "nDCG", [], [0.5, 0.5], [1], [0, 1, 2], {}, {0: 0, 1: 1}, {"a": 1}, (1, 2), 1j, b"x",
-          np.float32(0.5), np.int8(3), np.array([0.5, 0.5]), pd.NA, object)  # fmt: skip
+          np.float32(0.5), np.int8(3), np.array([0.5, 0.5]), pd.NA, object())  # fmt: skip
 DTYPES = ("f8", "f4", "f2", ">f8", "<f4", "i8", "i4", "i1", ">i2", "u1", "u8", "?", "O", "g", "c16",
           "U8", "S8", "m8[s]", "M8[s]")  # fmt: skip
 

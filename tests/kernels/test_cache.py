@@ -150,6 +150,17 @@ def test_processes_that_start_at_once(tmp_path):
     assert run(NUMBA_CACHE_DIR=str(tmp_path)) == (RIGHT, "")
 
 
+def test_a_kernel_with_a_lost_file_is_announced_once(tmp_path):
+    """Two processes may record two files of a kernel, of which one is replaced by the other."""
+    assert run(NUMBA_CACHE_DIR=str(tmp_path)) == (RIGHT, NOTICE)
+    (checksums,) = tmp_path.rglob("checksums")
+    name, kernel = checksums.read_text().split()[1:3]
+    with checksums.open("a") as file:
+        file.write(f"\n00000000 {name}-lost {kernel}")
+    assert run(NUMBA_CACHE_DIR=str(tmp_path)) == (RIGHT, NOTICE)
+    assert run(NUMBA_CACHE_DIR=str(tmp_path)) == (RIGHT, "")
+
+
 # damage
 
 
