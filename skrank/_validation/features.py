@@ -62,11 +62,11 @@ def _check_numeric(table: Any, names: list[str], remedy: str) -> None:
 
 def _first_text(X: Any) -> str:
     """Place of the first entry that is not a number."""
-    for (row, column), entry in np.ndenumerate(np.asarray(X, dtype=object)):
+    for place, entry in np.ndenumerate(np.asarray(X, dtype=object)):
         try:
             float(entry)
         except ValueError:
-            return f"column {column} in row {row} of X"
+            return f"column {place[1]} in row {place[0]} of X" if len(place) == 2 else "X"
     return "an entry of X"
 
 

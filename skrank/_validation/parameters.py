@@ -115,6 +115,7 @@ def check_number(
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise ValueError(f"{parameter}={value!r} must be {expected}.")
     number = value.item() if isinstance(value, np.generic) else value
+    low, high = float(low), float(high)  # NumPy's cannot be compared with larger integers
     inside = low < number <= high if open_low else low <= number <= high
     # NaN is not inside; float() of an integer above the largest float would overflow
     if not inside or (isinstance(number, int) and abs(number) > sys.float_info.max):
@@ -125,6 +126,8 @@ def check_number(
 def check_numbers(parameter: str, values: Any) -> tuple[float, ...]:
     """A non-empty sequence of finite numbers as a tuple of floats."""
     try:
+        if np.iscomplexobj(values):
+            raise TypeError  # float() of a complex number of NumPy only warns
         numbers = tuple(float(value) for value in values)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{parameter}={values!r} must be a sequence of numbers.") from None

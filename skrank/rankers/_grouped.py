@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MetaEstimatorMixin, is_classifier
-from sklearn.utils import ClassifierTags, Tags, check_random_state
+from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -348,7 +348,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         # are empty if X_val is given, since X_val is refused together with `validation_fraction`.
         trained, held_out = None, np.array([], dtype=np.int64)
         if self.validation_fraction is not None or self.max_queries is not None:
-            rng = check_random_state(self.random_state)
+            rng = check.as_random_state("random_state", self.random_state)
             trained, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
         validation = rows.part(held_out) if len(held_out) else None
         if valid is not None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import TransformerMixin
-from sklearn.utils import Tags, _safe_indexing, check_random_state
+from sklearn.utils import Tags, _safe_indexing
 
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade
@@ -246,7 +246,7 @@ class LinearRanker(Ranker):
         check_several_rows_per_query(rows.ids, len(rows.y))
         refits = self.alphas is not None and valid is None
         share = self.validation_fraction if refits else None
-        rng = check_random_state(self.random_state)
+        rng = check.as_random_state("random_state", self.random_state)
         chosen, held_out = rows.choose(self.max_queries, share, rng)
         part = None  # validation rows
         if refits:

@@ -311,6 +311,11 @@ def test_bad_data():
         QueryFeatures().fit(pd.DataFrame(wrong, columns=list("abcd")))
 
 
+def test_a_text_is_not_a_table():
+    with pytest.raises(ValueError, match="X is not a number: could not convert"):
+        QueryFeatures().fit("x")
+
+
 @pytest.mark.parametrize("entry", ["x", b"x"])
 def test_entries_of_an_array_that_are_not_numbers(entry):
     X = np.array([[1, 2.0], [3, entry]], dtype=object)

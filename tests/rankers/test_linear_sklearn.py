@@ -67,3 +67,8 @@ def test_bad_data():
         ranker.fit(np.where(X > 2, np.inf, X), LABELS, QID)
     with pytest.raises(ValueError, match="uses X_val to choose among alphas"):
         ranker.fit(X, LABELS, QID, X_val=X, y_val=Y)
+
+
+def test_complex_steepness_is_refused():
+    with pytest.raises(ValueError, match="sigma=.* must be a sequence of numbers"):
+        skrank.LinearRanker("softrank:ndcg", sigma=[1j]).fit(np.eye(2), [1, 0], [1, 1])

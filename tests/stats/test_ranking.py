@@ -235,3 +235,8 @@ def test_wrong_rankings(measure, x, y, message):
 def test_wrong_parameters(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_persistence_beyond_all_floats_is_refused():
+    with pytest.raises(ValueError, match=r"p=10+ must be a number in \(0, 1\]"):
+        stats.list_overlap(["a"], ["b"], p=10**400)
