@@ -70,5 +70,5 @@ def test_bad_data():
 
 
 def test_complex_steepness_is_refused():
-    with pytest.raises(ValueError, match="sigma=.* must be a sequence of numbers"):
+    with pytest.raises(ValueError, match=r"sigma=.* must be a sequence of numbers"):
         skrank.LinearRanker("softrank:ndcg", sigma=[1j]).fit(np.eye(2), [1, 0], [1, 1])
