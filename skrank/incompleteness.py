@@ -29,7 +29,7 @@ ROBUSTNESS_METRICS = (
     "bpref", "rpref",
 )  # fmt: skip
 STRATA_CHOICES = ("relevance", "grade")
-_FEWEST_RELEVANT, _FEWEST_OTHER = 1, 10  # fewest judged documents of a stratum that are kept
+_FEWEST_RELEVANT, _FEWEST_OTHER = 1, 10  # a stratum keeps at least this number of documents
 
 
 def reduce_judgments(
@@ -50,7 +50,7 @@ def reduce_judgments(
     percent : int
         From 1 to 100.
     random_state : int, Generator, RandomState or None
-        Seed of a random order of the documents of each stratum, of which the first are kept. With
+        Seed of a random order of the documents of each stratum. The first documents are kept. With
         the same integer, the documents kept at 20 percent are a subset of those kept at 40 percent.
         The order depends only on the ids of the query and of its documents, not on the order of
         rows or on other queries.

@@ -11,6 +11,7 @@ ranks below the list, had the highest grade.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
@@ -109,9 +110,9 @@ class Residual(Reading):
 class WeightResidual(Residual):
     """The residual of a metric whose weights W do not depend on gains."""
 
+    @abstractmethod
     def weigh(self, rank: np.ndarray) -> np.ndarray:
         """Weight of each rank, from 1 on, up to a common factor."""
-        raise NotImplementedError
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The sum is the sum of the weights of documents not judged."""

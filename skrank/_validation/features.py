@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
     if kinds and all(isinstance(one, np.dtype) and one.kind in "fiu" for one in kinds):
         X = X.to_numpy()  # check_array takes 1 ms per 100 columns of a frame
     elif names:
-        _check_numeric(X, names, remedy)
+        _check_numeric(((repr(name), X[name]) for name in names), remedy)
     try:
         values = check_array(
             X,
@@ -44,30 +45,21 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
     except ValueError as error:
         if "could not convert" not in str(error):  # the shape is wrong, for example
             raise
-        raise ValueError(f"{_first_text(X)} is not a number: {error}. {remedy}") from None
+        if np.ndim(X) == 2:
+            _check_numeric(enumerate(np.asarray(X, dtype=object).T), remedy)
+        raise ValueError(f"X must hold numbers: {error}. {remedy}") from None
     _check_finite(values, names)
     return values
 
 
-def _check_numeric(table: Any, names: list[str], remedy: str) -> None:
-    """Refuse columns of a data frame that are not numeric."""
-    for name in names:
-        column = np.asarray(table[name])
-        if column.dtype.kind not in "fiub":
+def _check_numeric(columns: Iterable[tuple[object, Any]], remedy: str) -> None:
+    """Refuse columns, given with their names, that are not numeric."""
+    for name, column in columns:
+        if np.asarray(column).dtype.kind not in "fiub":
             try:
-                as_numbers(f"column {name!r} of X", table[name], "a feature of documents")
+                as_numbers(f"column {name} of X", column, "a feature of documents")
             except ValueError as error:
                 raise ValueError(f"{error} {remedy}") from None
-
-
-def _first_text(X: Any) -> str:
-    """Place of the first entry that is not a number."""
-    for place, entry in np.ndenumerate(np.asarray(X, dtype=object)):
-        try:
-            float(entry)
-        except ValueError:
-            return f"column {place[1]} in row {place[0]} of X" if len(place) == 2 else "X"
-    return "an entry of X"
 
 
 def _check_finite(values: np.ndarray | sparse.csr_matrix, names: list[str]) -> None:

@@ -36,8 +36,8 @@ _T = TypeVar("_T")
 def write(path: str | PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
     """Write arrays to a file, which replaces an older file atomically.
 
-    If writing fails, the older file is unchanged. A symbolic link is followed, and the permissions
-    of an older file are kept.
+    The new file has the permissions of the older file. If writing fails, the older file is
+    unchanged. A symbolic link is followed.
     """
     target = Path(os.path.realpath(path))
     _sweep(target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -66,6 +67,8 @@ class CampaignDisplay(PlainDisplay):
 
     def __post_init__(self) -> None:
         check.check_table("progress", self.progress, ("cost", "value", "low", "high"))
+        if self.budget is not None:
+            check.check_number("budget", self.budget, 0, math.inf)
 
     @classmethod
     def from_campaign(
@@ -120,7 +123,7 @@ class CampaignDisplay(PlainDisplay):
         shown = np.concatenate([value, low, high])
         if len(shown) and shown.min() < 0 < shown.max():
             ax.axhline(0, color="grey", linewidth=1)
-        if self.budget is not None:
+        if self.budget is not None and math.isfinite(self.budget):
             ax.axvline(self.budget, color="grey", linestyle=":", linewidth=1)
         ax.set(xlabel="cost of the labels", ylabel=self.label or "estimate", xlim=(0, None))
         # limits of the y axis from the later half of the intervals, as first ones may be very wide

@@ -68,6 +68,8 @@ class IntervalDisplay(PlainDisplay):
 
     def __post_init__(self) -> None:
         check.check_table("table", self.table, ("value", "low", "high"))
+        if self.reference is not None:
+            check.check_number("reference", self.reference, -1e300, 1e300)
         self.table = self.table.sort_values("value", kind="stable")
 
     @classmethod

@@ -55,7 +55,9 @@ class PosteriorDisplay(Display):
     def __init__(self, found: BayesianComparison, *, names: Sequence[str] | None = None) -> None:
         check.check_result("found", found, BayesianComparison, "stats.bayesian_comparison")
         n_systems = int(found.pairs.max()) + 1
-        names = [str(i) for i in range(n_systems)] if names is None else list(map(str, names))
+        if names is not None and np.ndim(names) != 1:
+            raise ValueError(f"names={names!r} must be a sequence with a name for each system.")
+        names = list(map(str, range(n_systems) if names is None else names))
         if len(names) < n_systems:
             raise ValueError(f"names has {len(names)} entries for {n_systems} systems.")
         self.found = found

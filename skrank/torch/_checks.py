@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
-from sklearn.utils import check_random_state
 from torch import nn
 
 from skrank import _validation as check
@@ -207,8 +206,7 @@ def check_training_options(
             check.check_count(name, params[name], meaning)
     with check.about("scoring"):
         metric(params["scoring"])  # raises if scoring is not a metric
-    with check.about("random_state"):
-        check_random_state(params["random_state"])
+    check.as_random_state("random_state", params["random_state"])
     usable(params["device"])
     _check_validation(params["validation_fraction"], X_val, y_val, groups_val)
 

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 from torch import nn
 
@@ -301,10 +300,10 @@ class NeuralRanker(Ranker):
         if again:
             self._state = replace(self._state)  # a copy, so that an error leaves the old state
         else:
-            rng = check_random_state(self.random_state)
+            rng = check.as_random_state("random_state", self.random_state)
             self._state = Progress(seed=int(rng.randint(2**31 - 1)))
         self._begun_with = fixed_parameters(self.get_params(deep=False))
-        choices = check_random_state(self._state.seed)
+        choices = np.random.RandomState(self._state.seed)
         chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, choices)
         train, valid = rows.part(chosen), rows.part(held_out) if len(held_out) else None
         self.module_ = copy.deepcopy(self.module_) if again else self._network(train.X)

@@ -166,7 +166,7 @@ class Table:
     numbers : float64 ndarray of shape (n_rows,)
         Labels or scores.
     name : str
-        Name of the file of the rows, for messages; empty if there is no file.
+        Name of the file from which the rows were read, for messages; "" for rows in memory.
     tag : str
         The name of a run, if the rows have it.
     line_of : callable, optional

@@ -98,6 +98,9 @@ class TestIntervals:
             IntervalDisplay.from_report(report, "ap")
         with pytest.raises(ValueError, match=r"0 rows and lacks \['high'\]"):
             IntervalDisplay(pd.DataFrame({"value": [], "low": []}))
+        table = pd.DataFrame({"value": [1], "low": [0], "high": [2]})
+        with pytest.raises(ValueError, match="reference='zero' must be a number"):
+            IntervalDisplay(table, reference="zero")
 
 
 class TestPosterior:
@@ -130,6 +133,8 @@ class TestPosterior:
             PosteriorDisplay(found).plot(pair=6)
         with pytest.raises(ValueError, match="names has 2 entries for 4"):
             PosteriorDisplay(found, names=["a", "b"])
+        with pytest.raises(ValueError, match="names=1j must be a sequence with a name"):
+            PosteriorDisplay(found, names=1j)
         same = stats.bayesian_comparison(np.ones((3, 2)), 0.1)
         with pytest.raises(ValueError, match="no density"):
             PosteriorDisplay(same).plot(pair=0)

@@ -312,14 +312,14 @@ def test_bad_data():
 
 
 def test_a_text_is_not_a_table():
-    with pytest.raises(ValueError, match="X is not a number: could not convert"):
+    with pytest.raises(ValueError, match="X must hold numbers: could not convert"):
         QueryFeatures().fit("x")
 
 
 @pytest.mark.parametrize("entry", ["x", b"x"])
 def test_entries_of_an_array_that_are_not_numbers(entry):
     X = np.array([[1, 2.0], [3, entry]], dtype=object)
-    message = "column 1 in row 1 of X is not a number: .*Encode the column"
+    message = r"column 1 of X must be numbers, .*\. Encode the column"
     with pytest.raises(ValueError, match=message):
         QueryFeatures().fit(X)
 
