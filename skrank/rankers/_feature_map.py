@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _SAMPLE = 2**13  # rows from which the map of a column is chosen
 _MOST = 512  # columns of numbers, up to which NaN is estimated from the other columns
-_FEW = 10  # number of levels up to which each level has a weight
+_FEW = 4  # number of levels up to which each level has a weight
 _PRESENT = 0.01  # share of values other than 0 below which a column is not transformed
 _REMEDY = "Make it a category, or name it in categorical_features of LinearRanker."
 
@@ -54,7 +54,7 @@ class FeatureMap(BaseEstimator):
     dense, has up to 512 columns of numbers, and has NaN in training; otherwise by the median. NaN
     has an indicator feature if it correlates with grades in training.
 
-    A categorical column of up to 10 levels has an indicator feature for each level. In a column of
+    A categorical column of up to 4 levels has an indicator feature for each level. In a column of
     more levels, each level is replaced by its mean grade, after the mean grade of each query is
     subtracted (target encoding). A level that does not occur in training has indicators of 0, or
     the mean grade of all rows.
@@ -83,6 +83,8 @@ class FeatureMap(BaseEstimator):
         Estimates that replace NaN; None: the medians `fill_` replace NaN.
     encoders_ : list of (encoder, ndarray)
         OneHotEncoder and TargetEncoder, and the numbers of the categorical columns they encode.
+    grade_deviation_ : float
+        Standard deviation of grades inside queries; 0 without categorical columns.
     n_features_in_ : int
     feature_names_in_ : ndarray
         If `X` has names that are all strings.
@@ -139,10 +141,12 @@ class FeatureMap(BaseEstimator):
         samples = map_parts(TrainingColumns.sample, -int(-missing.rows // _SAMPLE))
         self._fit_numbers(stack_rows(samples), missing)
         self.encoders_: list[tuple[Encoder, np.ndarray]] = []
+        self.grade_deviation_ = 0.0
         if not self.categorical_.any():
             return None
         categories, *vectors = zip(*map_parts(TrainingColumns.levels), strict=True)
         grades, queries = map(np.concatenate, vectors)
+        self.grade_deviation_ = float(np.sqrt(np.mean(grades**2)))
         return self._fit_categories(stack_rows(categories), grades, queries)
 
     def transform(self, X: Table) -> Matrix:
@@ -186,6 +190,17 @@ class FeatureMap(BaseEstimator):
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """Names of the features, such as "bm25", "bm25_missing" and "site_org"."""
         return self.table.index.to_numpy(dtype=object)
+
+    def least_deviations(self) -> np.ndarray | float:
+        """Lower bounds for the standard deviations by which training divides the features.
+
+        The bound of a feature of mean grades is the standard deviation of grades. If the levels
+        hardly tell documents apart, their mean grades hardly differ. Divided by their own standard
+        deviation, these small differences, mostly noise, would count as much as other features.
+        """
+        if self.grade_deviation_ == 0:
+            return 0.0
+        return np.where(self.table["map"] == "mean grade", self.grade_deviation_, 0.0)
 
     def transferred(self, before: FeatureMap, weights: np.ndarray) -> np.ndarray:
         """Weights of another map, for features of the same name in this map; 0 for new features."""

@@ -50,7 +50,8 @@ class LinearRanker(Ranker):
         smooth form.
     alpha : float, default=1e-3
         Weight of the penalty. The loss is the mean over queries of 1 - (smooth metric), plus alpha
-        times the sum of the squared weights, for features divided by their standard deviation.
+        times the sum of the squared weights, for features divided by their standard deviation;
+        mean grades of levels are divided by the standard deviation of grades.
     alphas : sequence of float, optional
         Penalties to try in falling order; training with each starts from the weights of the
         previous one. The penalty that is best on held-out queries is used on all queries.
@@ -120,7 +121,7 @@ class LinearRanker(Ranker):
 
     The logarithm is sign(x - center) * log(1 + abs(x - center) / scale), where values are densest
     at the center. "auto" uses it if the kurtosis is above 5. NaN is estimated from the other
-    columns of the row, and has a weight if it correlates with the grade. A category of up to 10
+    columns of the row, and has a weight if it correlates with the grade. A category of up to 4
     levels has a weight per level. Levels of other categories are replaced by their mean grade in
     other queries, after centring by query (`sklearn.preprocessing.TargetEncoder`).
 
@@ -356,7 +357,9 @@ class LinearRanker(Ranker):
             rows.codes[kept],
             np.flatnonzero(queries.scatter(np.repeat(weights > 0, queries.sizes))),
         )
-        part = LinearRows(ScaledFeatures(X, queries, weights), judgments, weights)
+        least = self.feature_map_.least_deviations()
+        scaled = ScaledFeatures(X, queries, weights, least=least)
+        part = LinearRows(scaled, judgments, weights)
         return self._trained_on(partial(map_one_part, part), part.features.scales.scale, stages)
 
     def _trained_on(self, map_parts: PartMap, scale: np.ndarray, stages: Stages) -> LinearTraining:

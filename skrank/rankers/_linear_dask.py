@@ -63,7 +63,7 @@ def collection_rows(
     folds = feature_map.decide(OnWorkers(client, columns))
     ranker.feature_map_ = feature_map
     weighted = submit(_weighted, columns, labelled, [feature_map] * n_parts, [folds] * n_parts)
-    scales = scales_of(OnWorkers(client, weighted))
+    scales = scales_of(OnWorkers(client, weighted), feature_map.least_deviations())
     rows = submit(_linear_rows, weighted, labelled, [scales] * n_parts)
     return OnWorkers(client, rows), scales.scale
 

@@ -179,8 +179,11 @@ class WeightedRows:
                 yield self.X[rows][kept], self.weights[rows][kept]
 
 
-def scales_of(map_parts: PartMap) -> Scales:
-    """Means and standard deviations of the features of all WeightedRows."""
+def scales_of(map_parts: PartMap, least: np.ndarray | float = 0.0) -> Scales:
+    """Means and standard deviations of the features of all WeightedRows.
+
+    `least` is a lower bound for the deviation of each feature that is not constant.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         center, deviation = moments(map_parts)
     exponents = np.zeros(len(center), dtype=np.int32)
@@ -192,6 +195,7 @@ def scales_of(map_parts: PartMap) -> Scales:
             center, deviation = moments(map_parts, exponents)
     constant = deviation <= _ROUNDING * np.abs(center)
     constant |= np.ldexp(deviation, exponents) < np.finfo(np.float64).tiny
+    deviation = np.maximum(deviation, np.ldexp(least, -exponents))
     return Scales(center, np.where(constant, np.inf, deviation), exponents)
 
 
@@ -229,14 +233,21 @@ class ScaledFeatures:
         Weights of the queries in means and deviations: from 0 to 1, and not all 0.
     scales : Scales, optional
         Default: the scales of these rows.
+    least : ndarray of shape (n_features,), optional
+        See `scales_of`; used if there are no `scales`.
     """
 
     def __init__(
-        self, X: Matrix, queries: Queries, weights: np.ndarray, scales: Scales | None = None
+        self,
+        X: Matrix,
+        queries: Queries,
+        weights: np.ndarray,
+        scales: Scales | None = None,
+        least: np.ndarray | float = 0.0,
     ) -> None:
         rows = WeightedRows(X, queries.scatter(np.repeat(weights, queries.sizes)))
         if scales is None:
-            scales = scales_of(partial(map_one_part, rows))
+            scales = scales_of(partial(map_one_part, rows), least)
         self.X, self.queries, self.scales = rows.X, queries, scales
         if scales.exponents.any():
             self.X = times_powers(self.X, -scales.exponents)

@@ -241,6 +241,14 @@ def test_many_levels_become_mean_grades_of_other_queries():
     assert model.coef_[3] * spread[3] > 5 * abs(model.coef_[2] * spread[2])
 
 
+def test_levels_without_information_hardly_change_scores():
+    noise = pd.Categorical(np.random.default_rng(2).integers(0, 20, len(X)))
+    model = fit(frame(noise=noise), alpha=0.01)
+    spread = np.std(model.feature_map_.transform(frame(noise=noise)), axis=0)
+    parts = np.abs(model.coef_) * spread
+    assert parts[2] < parts[0] / 12
+
+
 @pytest.mark.parametrize("n_levels", [4, 40])
 def test_a_level_that_was_never_seen(n_levels):
     codes = np.random.default_rng(4).integers(0, n_levels, len(X))
