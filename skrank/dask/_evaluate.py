@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -14,8 +14,8 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
-from skrank._typing import DaskColumn
-from skrank.dask._partitions import aligned_partitions, check_unsplit_queries
+from skrank._typing import DaskColumn, Table
+from skrank.dask._partitions import Partitions, aligned_partitions, check_unsplit_queries
 from skrank.evaluation._evaluate import DEFAULT_METRICS, MeasuredQueries, Report, measure, report_of
 from skrank.metrics import Metric
 
@@ -96,8 +96,37 @@ def evaluate(
     return report
 
 
+def evaluate_each(
+    rows: Partitions,
+    scores_of: Callable[[Table], Iterator[np.ndarray]],
+    metrics: Mapping[str, Metric],
+) -> dict[str, list[float]]:
+    """Means of metrics for several scores of the same rows, by the name of the metric.
+
+    Parameters
+    ----------
+    rows : Partitions
+    scores_of : callable
+        Called on the workers with the features of a partition; returns scores of its rows, one
+        array after the other, and as many for each partition.
+    metrics : dict of str to Metric
+    """
+    columns = {"y": rows.y, "X": rows.X, "groups": rows.qid, "sample_weight": rows.weight}
+    pieces = [
+        ScoredPartition(number, *piece) for number, piece in enumerate(aligned_partitions(columns))
+    ]
+    labels, filled = _labels(pieces)
+    work = partial(_measured_each, scores_of=scores_of, metrics=metrics, labels=labels)
+    found = _computed(work, [pieces[number] for number in filled])
+    means = [report_of(metrics, parts).mean for parts in zip(*found, strict=True)]
+    return {name: [float(mean[name]) for mean in means] for name in metrics}
+
+
 class ScoredPartition(NamedTuple):
-    """One partition of each collection: delayed on the client, data on a worker."""
+    """One partition of each collection: delayed on the client, data on a worker.
+
+    `evaluate_each` has features in place of `scores`.
+    """
 
     number: int
     relevance: Delayed
@@ -177,3 +206,21 @@ def _measured(
         part = judgments.coded_as(labels)
         measured = measure(part, Ranking(part, one.scores), metrics, max_grade, weights)
         return measured, 1.0 if weights is None else float(weights.max())
+
+
+def _measured_each(
+    *piece: Delayed,
+    scores_of: Callable[[Table], Iterator[np.ndarray]],
+    metrics: Mapping[str, Metric],
+    labels: Judgments,
+) -> list[MeasuredQueries]:
+    """Values of the queries of a partition for each of its scores; runs on a worker."""
+    one = ScoredPartition(*piece)
+    judgments = one.judged()
+    assert judgments is not None
+    weights = check.query_weights(one.weights, judgments.queries, part=True)
+    part = judgments.coded_as(labels)
+    return [
+        measure(part, Ranking(part, scores), metrics, None, weights)
+        for scores in scores_of(one.scores)
+    ]

@@ -60,12 +60,6 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
     """
     name = type(ranker.estimator).__name__
     validates = has_X_val or ranker.validation_fraction is not None
-    if validates and not kind.validates:
-        raise ValueError(
-            f"{name} cannot validate while it trains: each worker would measure only its queries, "
-            "and stop in another round. Leave validation_fraction and X_val unset and measure the "
-            "trained ranker, or train xgboost.dask.DaskXGBRanker, whose workers stop together."
-        )
     if has_X_val and ranker.validation_fraction is not None:
         raise ValueError("X_val and validation_fraction are given: set one of the two.")
     if validates and kind.rounds_parameter is None:

@@ -6,7 +6,8 @@ These rankers train on the workers of a cluster. The fitted estimator is an LGBM
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,10 +15,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 import skrank.lightgbm
+from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank._engine.groups import highest_grade
 from skrank._typing import DaskColumn, Estimator, Options, Table
 from skrank.dask import Partitions, evaluate, partition_queries
+from skrank.dask._evaluate import evaluate_each
 from skrank.dask._partitions import aligned_partitions
 from skrank.dask._scorer import head_of
 from skrank.objectives import Objective
@@ -29,6 +32,7 @@ from skrank.rankers._xgboost import XGBoost, take_booster, train_options
 
 if TYPE_CHECKING:
     import dask.array
+    import lightgbm
     import xgboost
     from distributed import Client
 
@@ -44,7 +48,7 @@ class DaskRanker(EstimatorKind):
 
     local: Booster
     rounds_parameter = "n_estimators"
-    trains_on_queries = trains_objectives = starts_from_scores = True
+    trains_on_queries = trains_objectives = starts_from_scores = follows_metrics = True
 
     def train(self, fit: Fit) -> None:
         """Send rows in memory to the workers, in partitions of whole queries, and train there."""
@@ -69,14 +73,24 @@ class DaskRanker(EstimatorKind):
 
 
 class DaskLightGBMRanker(DaskRanker):
-    """DaskLGBMRanker."""
+    """DaskLGBMRanker.
+
+    Workers of LightGBM do not exchange values of metrics. They train all rounds; then the rounds
+    are measured on the validation rows, and those after early stopping are not used.
+    """
 
     local = LightGBM("ranker")
     patience_parameters = LightGBM.patience_parameters
-    validates = False
 
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
         estimator = fit.estimator
+        if valid is not None and not fit.metrics:
+            raise ValueError(
+                "metric of DaskLGBMRanker is not measured on validation rows: set eval_metric of "
+                "GroupedRanker."
+            )
+        if valid is not None and estimator.boosting_type == "dart":
+            raise check.dart_cannot_stop("DaskLGBMRanker")
         if fit.objective is not None:
             estimator.set_params(objective=skrank.lightgbm.objective(fit.objective), metric="None")
         if fit.start.factor:
@@ -89,7 +103,13 @@ class DaskLightGBMRanker(DaskRanker):
             train.X, train.y, group=train.group, sample_weight=train.weight, **fit.arguments
         )
         fit.estimator = estimator.to_local()
-        fit.best_iteration = fit.estimator.booster_.current_iteration()
+        booster = fit.estimator.booster_
+        fit.best_iteration = booster.current_iteration()
+        if valid is not None:
+            rounds = partial(_scores_of_rounds, start=fit.start, booster=booster)
+            fit.log = evaluate_each(valid, rounds, fit.metrics)
+            if fit.patience is not None:
+                booster.best_iteration = fit.best_iteration = _stop_early(fit, fit.patience)
 
 
 class DaskXGBoostRanker(DaskRanker):
@@ -97,7 +117,6 @@ class DaskXGBoostRanker(DaskRanker):
 
     local = XGBoost("ranker")
     patience_parameters = XGBoost.patience_parameters
-    follows_metrics = True
 
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
         if train.weight is not None:
@@ -117,6 +136,33 @@ class DaskXGBoostRanker(DaskRanker):
         own, known = fit.estimator.get_params(deep=False), ranker.get_params(deep=False)
         fit.estimator = ranker.set_params(**{name: own[name] for name in known if name in own})
         take_booster(fit, result["booster"], result["history"])
+
+
+def _scores_of_rounds(X: Table, start: Start, booster: lightgbm.Booster) -> Iterator[np.ndarray]:
+    """Scores of rows after each round."""
+    scores = start.finite_scores(X) if start.factor else np.zeros(X.shape[0])
+    for number in range(booster.current_iteration()):
+        scores = scores + booster.predict(X, number, 1, raw_score=True)
+        yield scores
+
+
+def _stop_early(fit: Fit, patience: int) -> int:
+    """The best round of `fit.log`; removes the rounds after early stopping from the log."""
+    name, metric = next(iter(fit.metrics.items()))
+    best, n_rounds = 0, 0
+    if np.isnan(fit.log[name]).any():
+        raise ValueError(
+            f"no validation query has a relevant document, so {name} cannot decide when to stop: "
+            "give other queries as X_val."
+        )
+    for n_rounds, value in enumerate(fit.log[name], 1):
+        change = value - fit.log[name][best - 1]
+        if best == 0 or (change > 0 if metric.greater_is_better else change < 0):
+            best = n_rounds
+        elif n_rounds - best >= patience:
+            break
+    fit.log = {name: values[:n_rounds] for name, values in fit.log.items()}
+    return best
 
 
 def _partitions(part: Part, client: Client) -> Partitions:

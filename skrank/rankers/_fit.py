@@ -51,8 +51,6 @@ class EstimatorKind(ABC):
         True if early stopping can follow a `Metric`.
     starts_from_scores : bool
         True if rounds can add to the scores of another model.
-    validates : bool
-        True if the estimator can be measured on validation rows during training.
     start_argument : str or None
         Argument of `fit` of the estimator for start scores, such as "init_score".
     """
@@ -63,7 +61,6 @@ class EstimatorKind(ABC):
     trains_objectives: bool = False
     follows_metrics: bool = False
     starts_from_scores: bool = False
-    validates: bool = True
     start_argument: str | None = None
 
     @abstractmethod

@@ -113,7 +113,7 @@ def _uses_validation_rows(ranker: Estimator) -> bool:
         return False
     if isinstance(ranker, GroupedRanker):
         kind = kind_of(ranker.estimator)
-        if kind.rounds_parameter is None or not kind.validates:
+        if kind.rounds_parameter is None:
             return False
     return ranker.validation_fraction is None
 

@@ -100,6 +100,49 @@ def test_xgboost_stops_in_the_same_round_as_on_one_machine(client, train, valid)
     assert type(found.estimator_) is xgb.XGBRanker
 
 
+@pytest.mark.parametrize("init", [None, "linear"])
+@pytest.mark.parametrize(("n_rounds", "patience"), [(40, 3), (5, None)])
+def test_lightgbm_stops_in_the_same_round_as_on_one_machine(
+    client, train, valid, init, n_rounds, patience
+):
+    how = {
+        "objective": GAP, "eval_metric": ["gap@10", "err"], "early_stopping_rounds": patience,
+        "init": init,
+    }  # fmt: skip
+    many = LIGHT | {"n_estimators": n_rounds, "learning_rate": 0.5}
+    X, y, qid, _ = on_dask(train)
+    X_val, y_val, qid_val, _ = on_dask(valid)
+    found = GroupedRanker(lgb.DaskLGBMRanker(**many, time_out=2), **how)
+    within(lambda: found.fit(X, y, qid, X_val=X_val, y_val=y_val, groups_val=qid_val))
+    alone = GroupedRanker(lgb.LGBMRanker(n_jobs=1, **many), **how)
+    alone.fit(train.X, train.y, train.qid, X_val=valid.X, y_val=valid.y, groups_val=valid.qid)
+    assert found.best_iteration_ == alone.best_iteration_
+    assert found.best_iteration_ < 40
+    for metric in ("gap@10", "err"):
+        mine, other = (one.evals_result_["validation"][metric] for one in (found, alone))
+        np.testing.assert_allclose(mine, other, atol=1e-6)
+    scores = found.predict(X_val).compute()
+    np.testing.assert_allclose(scores, alone.predict(valid.X), atol=1e-5)
+    again = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(again.predict(valid.X), scores)
+
+
+def test_lightgbm_holds_out_weighted_queries_and_trains_again(client, train, valid):
+    how = {
+        "objective": ERR, "eval_metric": "ndcg", "validation_fraction": 0.3, "random_state": 0,
+        "early_stopping_rounds": 2, "refit": True,
+    }  # fmt: skip
+    many = LIGHT | {"n_estimators": 40, "learning_rate": 0.5}
+    found = GroupedRanker(lgb.DaskLGBMRanker(**many, time_out=2), **how)
+    fit(found, train, sample_weight=train.weight)
+    alone = GroupedRanker(lgb.LGBMRanker(n_jobs=1, **many), **how)
+    alone.fit(train.X, train.y, train.qid, sample_weight=train.weight)
+    assert found.best_iteration_ == alone.best_iteration_ < 40
+    mine, other = (one.evals_result_["validation"]["ndcg"] for one in (found, alone))
+    np.testing.assert_allclose(mine, other, atol=1e-6)
+    np.testing.assert_allclose(found.predict(valid.X), alone.predict(valid.X), atol=1e-5)
+
+
 def test_collections(client, train, valid):
     X, y, qid, weight = on_dask(train)
     X_val, y_val, qid_val, _ = on_dask(valid)
@@ -242,8 +285,20 @@ def test_unsupported_arguments_raise(client, train, valid):
     X, y, qid, _ = on_dask(train)
     arrays, collections = (train.X, train.y, train.qid), (X, y, qid)
     cases = [
-        (light, {"validation_fraction": 0.2}, arrays, {}, "each worker would measure only its"),
-        (light, {"eval_metric": "gap"}, arrays, {}, "cannot follow eval_metric='gap'"),
+        (
+            lgb.DaskLGBMRanker(metric="ndcg"),
+            {"objective": None, "validation_fraction": 0.2},
+            arrays,
+            {},
+            "metric of DaskLGBMRanker is not measured",
+        ),
+        (
+            lgb.DaskLGBMRanker(boosting_type="dart"),
+            {"validation_fraction": 0.2, "early_stopping_rounds": None},
+            arrays,
+            {},
+            "dart",
+        ),
         (light, {"init": light}, arrays, {}, "init=DaskLGBMRanker trains on Dask"),
         (light, {"init": Ridge()}, collections, {}, r"init=Ridge\(\) trains on arrays"),
         (light, {"init": "linear"}, arrays, {"init_score": train.y}, "init_score= of fit and init"),
@@ -260,7 +315,7 @@ def test_unsupported_arguments_raise(client, train, valid):
         (light, {}, (X, y), {}, "needs groups="),
     ]
     for estimator, how, data, options, message in cases:
-        ranker = GroupedRanker(estimator, objective="gap", **how)
+        ranker = GroupedRanker(estimator, **{"objective": "gap"} | how)
         with pytest.raises(ValueError, match=message):
             within(lambda ranker=ranker, data=data, options=options: ranker.fit(*data, **options))
     with pytest.raises(TypeError, match=r"LGBMRanker trains on arrays: give lightgbm.DaskLGBM"):
