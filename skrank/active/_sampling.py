@@ -140,10 +140,7 @@ class Draws:
             if len(fresh):
                 return start + int(fresh[0])
             start = len(self._drawn)
-        raise ValueError(
-            f"{_MOST_DRAWS} draws did not give a new query: the probabilities of the queries not "
-            "yet drawn are close to 0. Raise mixing, or end the campaign."
-        )
+        raise _too_unlikely()
 
     def of_new_queries(self, n: int) -> np.ndarray:
         """Indices of the draws in which the first `n` distinct queries first occur."""
@@ -162,6 +159,8 @@ class Draws:
             spent = running_cost(self.first(n), costs)
             if not fits(spent[-1], budget) or np.isclose(spent[-1], total, rtol=1e-12):
                 return self.first(n), spent
+            if n >= _MOST_DRAWS:
+                raise _too_unlikely()
             n *= 2
 
     def affordable(self, costs: np.ndarray, budget: float) -> int:
@@ -172,6 +171,14 @@ class Draws:
             )
         _, spent = self.until(budget, costs)
         return int(np.argmin(fits(spent, budget)))
+
+
+def _too_unlikely() -> ValueError:
+    """The error for queries that are hardly ever drawn."""
+    return ValueError(
+        f"after {_MOST_DRAWS} draws, some queries are not drawn yet: their probabilities are close "
+        "to 0. Raise mixing or these probabilities, or end the campaign."
+    )
 
 
 def first_draws(draws: np.ndarray) -> np.ndarray:

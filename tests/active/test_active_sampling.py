@@ -378,3 +378,9 @@ def test_simulations_take_counts_and_refuse_bad_budgets():
             simulate([0.0, 1.0], [0.5, 0.5], budget)
     with pytest.raises(ValueError, match="n_campaigns=0"):
         simulate([0.0, 1.0], [0.5, 0.5], 1, n_campaigns=0)
+
+
+@pytest.mark.parametrize("budgets", [3, [1, 1e9]])
+def test_queries_that_are_hardly_ever_drawn(budgets):
+    with pytest.raises(ValueError, match="16777216 draws, some queries are not drawn yet"):
+        simulate([0.0, 1.0, 0.5], [1, 1, 1e-14], budgets, n_campaigns=1)
