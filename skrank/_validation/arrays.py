@@ -84,9 +84,7 @@ def _as_numbers(name: str, values: object, given: np.ndarray, what: str) -> np.n
     """`given`, the array of `values`, in double precision."""
     if given.dtype == np.float64:
         return given
-    if given.dtype.kind in "cMmV":
-        kind = {"c": "complex numbers", "V": "records"}.get(given.dtype.kind, "dates or times")
-        raise ValueError(f"{name} must be numbers, {what}, and not {kind}.")
+    _check_kind(name, given, what)
     try:
         with np.errstate(all="ignore"):  # callers refuse infinite values
             if given.dtype == object and hasattr(values, "to_numpy"):
@@ -94,6 +92,13 @@ def _as_numbers(name: str, values: object, given: np.ndarray, what: str) -> np.n
             return given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be numbers, {what}.") from None
+
+
+def _check_kind(name: str, given: np.ndarray, what: str) -> None:
+    """Refuse complex numbers, dates, times and records."""
+    if given.dtype.kind in "cMmV":
+        kind = {"c": "complex numbers", "V": "records"}.get(given.dtype.kind, "dates or times")
+        raise ValueError(f"{name} must be numbers, {what}, and not {kind}.")
 
 
 def _check_exact(name: str, given: np.ndarray, values: object, vector: np.ndarray) -> None:
@@ -236,13 +241,14 @@ _SWAPPED = (
 
 
 def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
-    """Refuse labels that are strings; warn if labels look like query ids, and ids like grades."""
+    """Refuse labels that are not numbers; warn if labels look like query ids, ids like grades."""
     objects = relevance if relevance.dtype == object else ()
     if relevance.dtype.kind in "UST" or any(isinstance(one, str) for one in objects):
         raise ValueError(
             "relevance holds strings: with_groups takes the labels, which are numbers, first, and "
             "then the query of each row."
         )
+    _check_kind("relevance", relevance, ROWS)
     if relevance.dtype.kind not in "iuf" or ids.dtype.kind not in "iuf" or len(ids) == 0:
         return
     labels, grades = relevance[relevance == relevance], np.unique(ids)

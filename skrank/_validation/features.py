@@ -42,8 +42,8 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
         )
     except TypeError as error:  # an object is not a number; scikit-learn does not name X
         raise TypeError(f"X must hold numbers: {error}") from None
-    except ValueError as error:
-        if "could not convert" not in str(error):  # the shape is wrong, for example
+    except (ValueError, OverflowError) as error:
+        if "convert" not in str(error):  # the shape is wrong, for example
             raise
         if np.ndim(X) == 2:
             _check_numeric(enumerate(np.asarray(X, dtype=object).T), remedy)

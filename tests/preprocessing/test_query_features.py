@@ -316,7 +316,7 @@ def test_a_text_is_not_a_table():
         QueryFeatures().fit("x")
 
 
-@pytest.mark.parametrize("entry", ["x", b"x"])
+@pytest.mark.parametrize("entry", ["x", b"x", 10**400])
 def test_entries_of_an_array_that_are_not_numbers(entry):
     X = np.array([[1, 2.0], [3, entry]], dtype=object)
     message = r"column 1 of X must be numbers, .*\. Encode the column"

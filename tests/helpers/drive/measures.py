@@ -192,7 +192,8 @@ def _(draw):
     method = draw.of("mean", "and", "or")
 
     def right(found):
-        known = np.asarray(table)[~np.isnan(np.asarray(table, dtype=np.float64))]
+        known = odd.as_floats(table)
+        known = known[~np.isnan(known)]
         if method == "mean" and len(known):
             within(known.min(), known.max())(found)
 
