@@ -14,6 +14,9 @@ from skrank import _validation as check
 from skrank.stats._moments import Weights, effective_size, moments, ratio, student_t
 from skrank.stats._pairs import PairResult, SystemPairs
 
+# |t| / sqrt(freedom), and |t|, above which functions of the noncentral t of scipy are not used
+_LARGE, _LARGEST = 1e3, 3e4
+
 
 @dataclass(frozen=True, eq=False)
 class PairedEffects(PairResult):
@@ -141,13 +144,20 @@ def _unbiased(cohen_d: np.ndarray, freedom: np.ndarray) -> np.ndarray:
 
 
 def _noncentrality(t: np.ndarray, freedom: np.ndarray, level: float) -> np.ndarray:
-    """Noncentrality at which a smaller t has the probability `level`; infinite for infinite t."""
-    finite = np.where(np.isinf(t), 0.0, t)
+    """Noncentrality at which a smaller t has the probability `level`; infinite for infinite t.
+
+    A noncentral t is (normal + noncentrality) / sqrt(chi-square / freedom). If t is large, the
+    normal variable is negligible, and the noncentrality is t times a quantile of the denominator.
+    The functions of scipy are inaccurate there, or do not return.
+    """
+    is_large = np.abs(t) > np.minimum(_LARGE * np.sqrt(freedom), _LARGEST)
+    quantile = scipy.stats.chi2.ppf(np.where(t > 0, 1 - level, level), freedom)
+    finite = np.where(is_large, 0.0, t)
     found = nctdtrinc(freedom, level, finite)
     slope = (nctdtr(freedom, found + 1e-5, finite) - nctdtr(freedom, found - 1e-5, finite)) / 2e-5
     for _ in range(2):  # Newton steps: the value of scipy is accurate to seven digits only
         found = found - (nctdtr(freedom, found, finite) - level) / slope
-    return np.where(np.isinf(t), t, found)
+    return np.where(is_large, t * np.sqrt(quantile / freedom), found)
 
 
 @dataclass(frozen=True, eq=False)

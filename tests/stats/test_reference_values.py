@@ -91,6 +91,18 @@ class TestEffects:
                 scipy.stats.nct.cdf(t, 11, bound * math.sqrt(12)), level, rtol=1e-9, atol=0
             )
 
+    @pytest.mark.parametrize("n", [2, 4, 30, 1000])
+    @pytest.mark.parametrize("t", [50, 900, 2e4, 1e6, 1e9, -1e5])
+    def test_interval_of_a_large_effect(self, n, t):
+        """Also where functions of scipy are inaccurate, or do not return."""
+        z = np.tile([1.0, -1.0], n // 2)
+        found = stats.paired_effects(np.c_[z / z.std(ddof=1) + t / math.sqrt(n), np.zeros(n)])
+        shares = (np.arange(200_000) + 0.5) / 200_000  # of the chi-square of the denominator
+        spread = np.sqrt(scipy.stats.chi2.ppf(shares, n - 1) / (n - 1))
+        for bound, level in ((found.g_low, 0.975), (found.g_high, 0.025)):
+            below = scipy.stats.norm.cdf(t * spread - bound * math.sqrt(n)).mean()
+            assert below == pytest.approx(level, abs=2e-5)
+
     def test_hedges(self):
         # (Gamma(3/2) / Gamma(1)) / sqrt(3/2), the exact factor for 3 degrees of freedom
         found = stats.paired_effects(SCORES[:, :2])
