@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +45,7 @@ MONOTONE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "tanh z": lambda x: np.tanh(_standard(x)),
     "ranks": lambda x: pd.DataFrame(x).rank(method="dense").to_numpy(),
 }
+DAMAGES = 12  # sets of missing values and categories per fold
 Part = tuple[pd.DataFrame, np.ndarray, np.ndarray]
 
 
@@ -100,8 +101,8 @@ def measure(data: list[tuple[Part, Part]], kind: str, features: object, seeds: i
     return np.mean(found, axis=0)
 
 
-def shown(values: np.ndarray, sign: str = "") -> str:
-    return " / ".join(f"{value:{sign}.4f}" for value in values)
+def shown(values: np.ndarray) -> str:
+    return " / ".join(f"{value:.4f}" for value in values)
 
 
 def maps(collections: dict[str, list[tuple[Part, Part]]], seeds: int) -> None:
@@ -133,18 +134,30 @@ def damaged(fold: tuple[Part, Part], seed: int) -> tuple[Part, Part]:
 
 
 def gaps(collections: dict[str, list[tuple[Part, Part]]], seeds: int) -> None:
-    """Print the loss due to missing values and categories."""
+    """Print the loss due to missing values and categories, with standard errors over damages."""
     kinds = ("linear", "trees", "from linear")
     for name, data in collections.items():
-        whole = {kind: measure(data, kind, "auto", seeds) for kind in kinds}
-        worse = [damaged(fold, seed) for seed in range(3) for fold in data]
-        found = {kind: measure(worse, kind, "auto", seeds) for kind in kinds}
-        print(f"\n{name:22}{'whole':>18}{'gaps, categories':>18}{'difference':>20}")
+        whole, change = {}, {}
         for kind in kinds:
-            change = shown(found[kind] - whole[kind], "+")
-            print(
-                f"{kind:22}{shown(whole[kind]):>18}{shown(found[kind]):>18}{change:>20}", flush=True
-            )
+            whole[kind] = [measure([fold], kind, "auto", seeds) for fold in data]
+            change[kind] = [
+                measure([damaged(fold, seed)], kind, "auto", seeds) - value
+                for fold, value in zip(data, whole[kind], strict=True)
+                for seed in range(DAMAGES)
+            ]
+        print(f"\n{name:22}{'whole':>18}{'change by gaps, categories':>36}", flush=True)
+        for kind in kinds:
+            value = shown(np.mean(whole[kind], axis=0))
+            print(f"{kind:22}{value:>18}{with_errors(change[kind]):>36}")
+        apart = np.subtract(change["from linear"], change["trees"])
+        print(f"{'from linear - trees':40}{with_errors(apart):>36}", flush=True)
+
+
+def with_errors(values: Sequence[np.ndarray]) -> str:
+    """Means of nDCG@10 and AP with their standard errors."""
+    errors = np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
+    pairs = zip(np.mean(values, axis=0), errors, strict=True)
+    return " / ".join(f"{mean:+.4f} ± {error:.4f}" for mean, error in pairs)
 
 
 def monotone(collections: dict[str, list[tuple[Part, Part]]], _: int) -> None:

@@ -152,6 +152,13 @@ def as_ids(
         missing = np.flatnonzero(pd.isna(ids))
         if len(missing):
             raise ValueError(f"{source} has no {what} id in row {missing[0]}: every row needs one.")
+    if ids.dtype == object:
+        unhashable = next((row for row, one in enumerate(ids) if one.__hash__ is None), None)
+        if unhashable is not None:
+            raise ValueError(
+                f"row {unhashable} of {source} is of type {type(ids[unhashable]).__name__}, which "
+                f"cannot be {what} ids: use numbers or strings."
+            )
     return ids if ids.dtype.isnative else ids.astype(ids.dtype.newbyteorder("="))
 
 

@@ -232,6 +232,13 @@ def test_dtypes_that_cannot_be_query_ids(dtype):
         GAP([1, 0, 2], FAR, groups=np.zeros(3, dtype=dtype))
 
 
+@pytest.mark.parametrize("one", [[1, 2], np.array([1, 2]), {}])
+def test_objects_that_cannot_be_query_ids(one):
+    groups = pd.Series(["a", one, one], dtype=object)
+    with pytest.raises(ValueError, match=r"row 1 of groups is of type .*, which cannot be query"):
+        GAP([1, 0, 2], FAR, groups=groups)
+
+
 @pytest.mark.parametrize("dtype", [">i2", ">i4", ">i8", ">f4", ">f8", ">U3", "S3", "f2", bool])
 def test_groups_of_any_byte_order_and_width(dtype):
     groups = np.array([0, 1, 0, 1], dtype=dtype)
