@@ -95,12 +95,20 @@ class LinesDisplay(Display):
         return self
 
 
-def choose(parameter: str, wanted: Sequence[str] | None, known: Iterable[str]) -> list[str]:
+def choose(
+    parameter: str,
+    wanted: Sequence[str] | None,
+    known: Iterable[str],
+    *,
+    may_be_empty: bool = False,
+) -> list[str]:
     """The wanted names, by default all known names; raises if a wanted name is not known."""
     names = list(known)
     if wanted is None:
         return names
     chosen = check.several(parameter, wanted, (str,))
+    if not (chosen or may_be_empty):
+        raise ValueError(f"no {parameter} is chosen: pass some of {', '.join(map(repr, names))}.")
     for name in chosen:
         if name not in names:
             raise check.unknown_name(parameter, name, names)

@@ -126,7 +126,8 @@ class InformativenessDisplay(LinesDisplay):
             If the study has no such label or metric.
         """
         chosen = self._levels(rel)
-        others = choose("metric", metrics, [m for m in self.study.metrics if m not in self._names])
+        known = [one for one in self.study.metrics if one not in self._names]
+        others = choose("metric", metrics, known, may_be_empty=True)
         ax = self._open(ax)
         self.scatter_ = None
         draw = self._triangle if self.thresholds.shape[1] == 3 else self._curves

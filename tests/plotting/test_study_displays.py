@@ -127,6 +127,8 @@ class TestRobustness:
             RobustnessDisplay(study).plot(column="queries")
         with pytest.raises(ValueError, match="unknown metric 'ap'"):
             RobustnessDisplay(study).plot(metrics=["ap"])
+        with pytest.raises(ValueError, match="no metric is chosen: pass some of 'gap'"):
+            RobustnessDisplay(study).plot(metrics=[])
 
 
 class TestTauMatrix:
