@@ -222,7 +222,8 @@ def close(found, expected, dtype, unit):
     """As near as the precision allows for sums of numbers about the unit."""
     tolerance = {torch.float64: 1e-9, torch.float32: 1e-4}.get(dtype, 2e-2)
     largest = max(unit, np.abs(expected).max(initial=0.0))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * largest)
+    underflow = torch.finfo(dtype).smallest_normal
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * largest + underflow)
 
 
 def check_literal(objective, data, found):
