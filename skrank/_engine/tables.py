@@ -110,10 +110,11 @@ class Line(NamedTuple):
         """Values for normalised sums, one per query."""
         plain = isinstance(self.slope, float) and self.slope == 1.0
         shifted = (sums if plain else self.slope * sums) + self.shift
-        if isinstance(self.divisor, float):
-            return shifted if self.divisor == 1.0 else shifted / self.divisor
-        shape = np.broadcast_shapes(shifted.shape, self.divisor.shape)
-        return np.divide(shifted, self.divisor, out=np.zeros(shape), where=self.divisor > 0)
+        if isinstance(self.divisor, float) and self.divisor == 1.0:
+            return shifted
+        divisor = np.asarray(self.divisor)
+        shape = np.broadcast_shapes(np.shape(shifted), divisor.shape)
+        return np.divide(shifted, divisor, out=np.zeros(shape), where=divisor != 0)
 
     @property
     def steepness(self) -> np.ndarray:

@@ -136,3 +136,10 @@ def test_smooth_forms_and_discounts():
     assert said == "Toy.smooth returned True: it must return None or a Smooth."
     said = message(made(discount_at=lambda self, rank: 3), skrank.LambdaLoss)
     assert said == "Toy.discount_at() has 0 axes instead of 1."
+
+
+@pytest.mark.parametrize("whole", [int, np.int64, np.array, lambda x: np.full(2, x)], ids=str)
+def test_whole_numbers_of_a_line(whole):
+    plain = measure(made(line=lambda self, lists: Line(2.0, 1.0, 4.0)))
+    assert measure(made(line=lambda self, lists: Line(*map(whole, (2, 1, 4))))) == plain
+    assert measure(made(line=lambda self, lists: Line(2, 1, whole(0)))) == 0
