@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
+from skrank import _validation as check
+
 _T = TypeVar("_T")
 _DELAY = 2.0  # seconds before a bar appears, so that short work shows none
 
@@ -38,9 +40,12 @@ def progress(show: bool | None, total: int | None, unit: str) -> Iterator[Bar]:
 
     Raises
     ------
+    ValueError
+        If `show` is neither a bool nor None.
     ImportError
         If `show` is True and tqdm is not installed.
     """
+    show = None if show is None else check.check_flag("progress", show)
     wanted = show or (show is None and sys.stderr is not None and sys.stderr.isatty())
     try:
         if wanted:

@@ -254,8 +254,8 @@ def cv(
         folds=_Folds(folds, train_set, groups, seed),
         feval=_LightGBMMetric(chosen, per_query),
         callbacks=called,
-        eval_train_metric=eval_train_metric,
-        return_cvbooster=return_cvbooster,
+        eval_train_metric=check.check_flag("eval_train_metric", eval_train_metric),
+        return_cvbooster=check.check_flag("return_cvbooster", return_cvbooster),
     )
 
 

@@ -348,6 +348,7 @@ def cv(
     if trained_on is not None:
         settings.pop("objective", None)
     # xgboost.cv gets the parts of each fold from fpreproc; dummy data and their folds are not used
+    return_boosters = check.check_flag("return_boosters", return_boosters)
     result = xgboost.cv(
         settings | {"disable_default_eval_metric": 1},
         xgboost.DMatrix(np.zeros((1, 1))),

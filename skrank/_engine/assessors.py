@@ -54,6 +54,7 @@ def aggregate_judgments(
     """
     check.check_choice("method", method, ("mean", "and", "or"))
     threshold = check.check_rel(threshold)
+    drop = check.check_flag("drop", drop)
     grades = check.as_numbers("judgments", judgments, "of documents x assessors").copy()
     if grades.ndim != 2 or 0 in grades.shape:
         raise ValueError(f"judgments has shape {grades.shape}: pass one column per assessor.")

@@ -192,6 +192,7 @@ class Campaign(Asking, ABC):
     ) -> tuple[Estimate, float]:
         """The estimate of a mean or difference, and the highest confidence that excludes 0."""
         confidence = check.check_share("confidence", confidence)
+        anytime = check.check_flag("anytime", anytime)
         draws, complete = self._usable_draws(estimator)
         target = self._target(first, second)
         spent = float(self._design.costs[list(self._labels)].sum())
@@ -222,6 +223,7 @@ class Campaign(Asking, ABC):
         import pandas as pd
 
         confidence = check.check_share("confidence", confidence)
+        anytime = check.check_flag("anytime", anytime)
         _, complete = self._usable_draws(estimator)
         target = self._target(0, 1 if len(self._values) > 1 else None)
         if complete:  # up to the draw of the last query

@@ -267,7 +267,7 @@ class MetricScatterDisplay(Display):
         self.texts_ = []
         if show_names is None:
             show_names = len(self.x) <= _MOST_NAMED
-        if self.point_names is not None and show_names:
+        if check.check_flag("show_names", show_names) and self.point_names is not None:
             ranks = [scipy.stats.rankdata(values) for values in (self.x, self.y)]
             order = np.argsort(-np.abs(ranks[0] - ranks[1]), kind="stable")
             names = [self.point_names[i] for i in order]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,9 +13,10 @@ from sklearn.preprocessing import TargetEncoder
 from sklearn.utils import _safe_indexing
 
 from skrank.rankers._feature_missing import MissingSums
-from skrank.rankers._linear_features import Matrix, bytes_of
+from skrank.rankers._linear_features import Matrix, bytes_of, is_sparse
 
 _FOLDS = 5  # of queries, for out-of-fold target encoding
+_PRESENT = 0.01  # share of values other than 0 below which a column is not transformed
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,3 +114,14 @@ def stack_rows(parts: Sequence[Any]) -> Any:
 
 def columns_of(X: Any, columns: np.ndarray) -> Any:
     return _safe_indexing(X, columns, axis=1)
+
+
+def known_values(X: Matrix) -> Iterator[tuple[int, np.ndarray]]:
+    """Number and known values of each column; omits columns with a share > 0.99 of zeros."""
+    counts = np.bincount(X.indices, X.data != 0, X.shape[1]) if is_sparse(X) else (X != 0).sum(0)
+    columns: Any = X.tocsc() if is_sparse(X) else X
+    for column in np.flatnonzero(counts > _PRESENT * X.shape[0]).tolist():
+        values = columns[:, [column]].toarray().ravel() if is_sparse(X) else columns[:, column]
+        values = values[~np.isnan(values)].astype(np.float64)
+        if len(values):
+            yield column, values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,6 +18,7 @@ from skrank.rankers._feature_columns import (
     EncoderFolds,
     TrainingColumns,
     columns_of,
+    known_values,
     rows_of,
     stack_rows,
 )
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 _SAMPLE = 2**13  # rows from which the map of a column is chosen
 _MOST = 512  # columns of numbers, up to which NaN is estimated from the other columns
 _FEW = 4  # number of levels up to which each level has a weight
-_PRESENT = 0.01  # share of values other than 0 below which a column is not transformed
 _REMEDY = "Make it a category, or name it in categorical_features of LinearRanker."
 
 
@@ -294,7 +294,7 @@ class FeatureMap(BaseEstimator):
         self.scale_[:] = np.nan
         self.missing_ = np.flatnonzero(missing.informative_columns())
         self.estimates_: MissingEstimates | None = None
-        for column, values in _present(sample):
+        for column, values in known_values(sample):
             self.fill_[column] = np.median(values)
             if self.transformer_ is None and self.features != "standard":
                 found = log_of(values, always=self.features == "log")
@@ -395,14 +395,3 @@ def _categorical(X: Table, given: Sequence[str | int | bool] | None) -> np.ndarr
             )
         categorical[number] = True
     return categorical
-
-
-def _present(X: Matrix) -> Iterator[tuple[int, np.ndarray]]:
-    """Number and known values of each column; omits columns with a share > 0.99 of zeros."""
-    counts = np.bincount(X.indices, X.data != 0, X.shape[1]) if is_sparse(X) else (X != 0).sum(0)
-    columns: Any = X.tocsc() if is_sparse(X) else X
-    for column in np.flatnonzero(counts > _PRESENT * X.shape[0]).tolist():
-        values = columns[:, [column]].toarray().ravel() if is_sparse(X) else columns[:, column]
-        values = values[~np.isnan(values)].astype(np.float64)
-        if len(values):
-            yield column, values

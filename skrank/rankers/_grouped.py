@@ -122,9 +122,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
       with all its rounds. Its own early stopping, which holds out single rows, is switched off.
     * DaskLGBMRanker and DaskXGBRanker are trained on their cluster, on arrays or Dask collections,
       and so is `init="linear"` on collections. Predictions of collections are collections.
-      `estimator_` is an LGBMRanker or XGBRanker. DaskLGBMRanker trains all rounds, whose values on
-      validation rows are measured afterwards; predictions do not use the rounds after early
-      stopping.
+      `estimator_` is an LGBMRanker or XGBRanker. DaskLGBMRanker is validated after training.
     * Tools that split or draw rows cut queries: use `max_queries` in place of `learning_curve` and
       of halving over ``"n_samples"``, and `skrank.QueryKFold` in place of `KFold`. See
       `skrank.CutQueryWarning`.

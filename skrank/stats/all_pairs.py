@@ -138,7 +138,7 @@ def max_t(
     alpha = check.check_share("alpha", alpha)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
-    families = _families(chosen.index) if adjust else []
+    families = _families(chosen.index) if check.check_flag("adjust", adjust) else []
     mean, variance = chosen.measure(_mean_and_variance, 2)
     error = np.sqrt(_pooled(variance, families))
     t = ratio(mean, error)

@@ -105,6 +105,7 @@ def tau_ap(
     0.778
     """
     x, y = check.check_rankings(truth, estimate)
+    symmetric = check.check_flag("symmetric", symmetric)
     if check.check_choice("ties", ties, ("a", "b")) == "b":
         return float(_tau_ap_b(x[None], y[None])[0])
     for name, values in (("truth", x), ("estimate", y))[: 2 if symmetric else 1]:

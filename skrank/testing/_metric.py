@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.testing import assert_array_equal
 
+from skrank import _validation as check
 from skrank._engine.plan import bounds_of
 from skrank.metrics import Metric, metric
 from skrank.testing._case import SEEDS, Case, assume, close, hold, per_query, run
@@ -243,4 +244,5 @@ def check_metric(
     True
     """
     one = metric(metric_or_name)
+    monotone = check.check_flag("monotone", monotone)
     return run(one, [*VALUES, *TRAINING, *USE], Case(one, definition, monotone))

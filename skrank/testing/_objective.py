@@ -10,6 +10,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import ArrayLike
 
+from skrank import _validation as check
 from skrank._engine.judgments import judge
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
@@ -197,4 +198,6 @@ def check_objective(
     True
     """
     chosen = as_objective(objective)
-    return run(chosen, OBJECTIVE, ObjectiveCase(chosen, shift_invariant, random))
+    shift_invariant = check.check_flag("shift_invariant", shift_invariant)
+    case = ObjectiveCase(chosen, shift_invariant, check.check_flag("random", random))
+    return run(chosen, OBJECTIVE, case)

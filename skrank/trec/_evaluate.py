@@ -317,7 +317,9 @@ def evaluate(
     n_runs = len(sources.sources)
     announce([qrels, *sources.sources])
     judgments = as_qrels(qrels)
-    pool = CodedQrels.of(judgments.with_pool_judged() if pool_judged else judgments)
+    if check.check_flag("pool_judged", pool_judged):
+        judgments = judgments.with_pool_judged()
+    pool = CodedQrels.of(judgments)
     n_steps, step = (n_runs, "runs") if chunksize is None else (None, "rows")
     with _progress.progress(progress, n_steps, step) as bar:
         joined = JoinedRuns(pool, sources, missing, bar, depth, precision, chunksize)

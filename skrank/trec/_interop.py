@@ -152,6 +152,7 @@ def trec_eval_lines(report: TrecReport, *, per_query: bool = False) -> str:
     P_5                   	all	0.2000
     """
     check.check_result("report", report, TrecReport, "trec.evaluate")
+    per_query = check.check_flag("per_query", per_query)
     names = sorted(report.metrics, key=_place)
     place = {name: report.metrics.index(name) for name in names}
     whole = {name: next(iter(columns(name).values())).average == "sum" for name in names}

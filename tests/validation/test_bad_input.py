@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import skrank
+from skrank import active, stats, trec
+from skrank.testing import check_metric, check_objective
 
 Y, SCORES, GROUPS = [1, 0, 2, 0], [4.0, 3, 2, 1], ["a", "a", "b", "b"]
 
@@ -263,3 +265,28 @@ def test_group_sizes():
     with pytest.raises(ValueError, match="add up to 5, not to 4 rows"):
         lightgbm_adapter.objective("gap")(labels, scores, None, np.array([2, 3]))
     assert lightgbm_adapter.eval_metric("gap")(labels, scores, None, np.array([2, 0, 2]))[1] == 0.75
+
+
+TABLE = np.random.default_rng(0).random((8, 3))
+QRELS = trec.Qrels.from_arrays(["1", "1"], ["a", "b"], [1, 0])
+RUN = trec.Run.from_arrays(["1", "1"], ["a", "b"], [1, 0])
+FLAGS = {
+    "drop": lambda given: skrank.metrics.aggregate_judgments([[1, 0]], drop=given),
+    "adjust": lambda given: stats.max_t(TABLE, adjust=given),
+    "symmetric": lambda given: stats.tau_ap([1, 2, 3], [3, 2, 1], symmetric=given),
+    "progress": lambda given: active.simulate([0.0, 1], [1, 1], 2, progress=given),
+    "pool_judged": lambda given: trec.evaluate(QRELS, RUN, "ap", pool_judged=given),
+    "per_query": lambda given: trec.trec_eval_lines(
+        trec.evaluate(QRELS, RUN, "trec_eval:map"), per_query=given
+    ),
+    "monotone": lambda given: check_metric("ap", monotone=given),
+    "shift_invariant": lambda given: check_objective("gap", shift_invariant=given),
+    "random": lambda given: check_objective("gap", random=given),
+}
+
+
+@pytest.mark.parametrize("given", ["no", pd.NA, 2])
+@pytest.mark.parametrize("name", FLAGS)
+def test_flags_are_true_or_false(name, given):
+    with pytest.raises(ValueError, match=f"{name}={given!r} must be True or False"):
+        FLAGS[name](given)
