@@ -138,7 +138,7 @@ def test_smooth_forms_and_discounts():
     assert said == "Toy.discount_at() has 0 axes instead of 1."
 
 
-@pytest.mark.parametrize("whole", [int, np.int64, np.array, lambda x: np.full(2, x)], ids=str)
+@pytest.mark.parametrize("whole", [int, np.int64, np.array, lambda x: np.full(2, x)])
 def test_whole_numbers_of_a_line(whole):
     plain = measure(made(line=lambda self, lists: Line(2.0, 1.0, 4.0)))
     assert measure(made(line=lambda self, lists: Line(*map(whole, (2, 1, 4))))) == plain
