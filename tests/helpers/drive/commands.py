@@ -196,8 +196,9 @@ def _(draw):
 def _(draw):
     files, name = Files(draw, 2), draw(st.sampled_from(NAMES), WORDS)
     words, given = conventions(draw)
-    given |= {"empty": 0} if "--empty" not in words else {}
-    words += ["--empty", "0"] if "--empty" not in words else []
+    if given.get("empty", "skip") == "skip" and not draw.is_odd:  # two queries need a value
+        given["empty"] = 0
+        words += ["--empty", "0"]
 
     def right(found):
         if draw.is_odd:
