@@ -256,6 +256,8 @@ def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
             "then the query of each row."
         )
     _check_kind("relevance", relevance, ROWS)
+    if any(isinstance(one, complex) for one in objects):
+        raise ValueError(f"relevance must be numbers, {ROWS}, and not complex numbers.")
     if relevance.dtype.kind not in "iuf" or ids.dtype.kind not in "iuf" or len(ids) == 0:
         return
     labels, grades = relevance[relevance == relevance], np.unique(ids)

@@ -234,6 +234,8 @@ class LinearRanker(Ranker):
     # steps of fit, called by `Ranker._fit` --------------------------------------------------------
 
     def _check_parameters(self, *, has_X_val: bool) -> None:
+        check.check_flag("positive", self.positive)
+        check.check_flag("warm_start", self.warm_start)
         self._alphas()
         self._stages()
         if has_X_val and self.alphas is None:

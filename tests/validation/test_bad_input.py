@@ -281,6 +281,7 @@ FLAGS = {
     ),
     "monotone": lambda given: check_metric("ap", monotone=given),
     "shift_invariant": lambda given: check_objective("gap", shift_invariant=given),
+    "positive": lambda given: skrank.LinearRanker(positive=given).fit(TABLE, [1, 0] * 4, [1] * 8),
     "random": lambda given: check_objective("gap", random=given),
 }
 

@@ -278,6 +278,8 @@ def test_labels_and_ids_that_are_swapped(seed):
         skrank.with_groups([f"q{i}" for i in data.qid], data.relevance)
     with pytest.raises(ValueError, match=r"relevance must be numbers, .*, and not complex numbers"):
         skrank.with_groups([1j, 0], ["a", "b"])
+    with pytest.raises(ValueError, match=r"relevance must be numbers, .* not complex numbers"):
+        skrank.with_groups(np.array([1j, 0], dtype=object), ["a", "b"])
 
 
 @pytest.mark.parametrize(
