@@ -186,7 +186,10 @@ class RankingScorer:
                     f"this scorer is bound to the groups of {len(groups)} rows, and y has {n_rows} "
                     "rows. To score other rows, use y = skrank.with_groups(relevance, qid)."
                 )
-        queries = Queries.from_groups(require_groups(groups, y, X, who="the scorer"))
+        ids = require_groups(groups, y, X, who="the scorer")
+        if len(ids) == 0:
+            raise ValueError("y is empty: there is no document to rank.")
+        queries = Queries.from_groups(ids)
         judgments = Judgments(check.without_index(y), queries, collection=collection_of(y))
         weights = check.query_weights(sample_weight, queries)
         check.warn_single_rows(queries)

@@ -35,7 +35,7 @@ def whole_numbers(name: str, values: torch.Tensor | ArrayLike, remedy: str) -> n
             f"{name} must be whole numbers in one dimension, and not of shape {array.shape} and "
             f"type {array.dtype}: {remedy}."
         )
-    return array.astype(np.int64)
+    return array.astype(np.int64) if len(array) else np.empty(0, np.int64)
 
 
 def check_contiguous(groups: np.ndarray) -> np.ndarray:

@@ -291,3 +291,10 @@ FLAGS = {
 def test_flags_are_true_or_false(name, given):
     with pytest.raises(ValueError, match=f"{name}={given!r} must be True or False"):
         FLAGS[name](given)
+
+
+@pytest.mark.parametrize("y", [[], 1.0])
+def test_a_scorer_needs_rows(y):
+    ranker = skrank.LinearRanker().fit(TABLE, [1, 0] * 4, [1] * 8)
+    with pytest.raises(ValueError, match="y is empty: there is no document to rank"):
+        skrank.scorer("ap")(ranker, TABLE[:0], y, groups=[])

@@ -445,7 +445,7 @@ def _(draw):
     epoch = draw(st.integers(0, 3))
 
     def call():
-        known, found = isinstance(world_size, int) and world_size in (1, 2, 3), []
+        known, found = isinstance(world_size, (int, np.integer)) and world_size in (1, 2, 3), []
         for rank in range(world_size if known else 1):
             more = {} if world_size is None else {"rank": rank, "world_size": world_size}
             sampler = QueryBatchSampler(sizes, **options, **more)
