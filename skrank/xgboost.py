@@ -335,6 +335,8 @@ def cv(
     """
     xgboost = import_booster("xgboost")
     settings = dict(params)
+    if verbose_eval is not None and not isinstance(verbose_eval, (bool, np.bool_)):
+        check.check_count("verbose_eval", verbose_eval, "rounds per printed line, or 0", 0)
     check.refuse_params(settings, ["eval_metric"], "metrics= to skrank.xgboost.cv")
     trained_on = chosen_objective(objective, settings.get("objective"))
     chosen = chosen_metrics(metrics, trained_on)

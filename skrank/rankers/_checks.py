@@ -27,6 +27,7 @@ def check_parameters(ranker: Estimator, *, has_X_val: bool) -> None:
     """
     kind, name = kind_of(ranker.estimator), type(ranker.estimator).__name__
     metric(ranker.scoring)  # raises if unknown
+    check.check_flag("refit", ranker.refit)
     if ranker.objective is not None and not kind.trains_objectives:
         reason = ""
         if kind.trains_on_queries and hasattr(ranker.estimator, "eval_metrics"):

@@ -144,6 +144,7 @@ def outcome(call):
         warnings.filterwarnings("ignore", "no query has a relevant document", RuntimeWarning)
         warnings.filterwarnings("ignore", "each of the .* queries has one document", UserWarning)
         warnings.filterwarnings("ignore", "run .* has no documents for", UserWarning)
+        warnings.filterwarnings("ignore", "confidence=.* leaves .* resamples", UserWarning)
         warnings.filterwarnings("ignore", ".*converge", ConvergenceWarning)
         message = "(relevance|labels of the qrels) .* as if they were (swapped|scores)"
         warnings.filterwarnings("ignore", message, UserWarning)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import Ridge
 
 import skrank
 from skrank import active, stats, trec
@@ -283,6 +284,7 @@ FLAGS = {
     "shift_invariant": lambda given: check_objective("gap", shift_invariant=given),
     "positive": lambda given: skrank.LinearRanker(positive=given).fit(TABLE, [1, 0] * 4, [1] * 8),
     "random": lambda given: check_objective("gap", random=given),
+    "refit": lambda given: skrank.GroupedRanker(Ridge(), refit=given).fit(TABLE, [1, 0] * 4),
 }
 
 

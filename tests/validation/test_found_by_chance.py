@@ -243,6 +243,14 @@ def test_bad_options_of_early_stopping():
         adapter.early_stopping("gap", 5, save_best="no")
 
 
+def test_bad_interval_of_printed_lines():
+    xgboost = pytest.importorskip("xgboost")
+    adapter = pytest.importorskip("skrank.xgboost")
+    data = xgboost.DMatrix(np.zeros((4, 1)), [0, 1] * 2, qid=[0, 0, 1, 1])
+    with pytest.raises(ValueError, match="verbose_eval='no'"):
+        adapter.cv({}, data, 1, objective="gap", folds=2, verbose_eval="no")
+
+
 def test_differences_far_beyond_their_error():
     """The ratio is infinite, without a warning."""
     scores = np.array([[1.0, 0.0], [1.0, 1e-300], [1.0, 0.0]])

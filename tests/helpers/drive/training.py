@@ -481,7 +481,11 @@ def _(draw):
         sample_weight=st.just(np.ones(len(DATA.X))),
     )  # fmt: skip
     given = {"boosters": draw.of("lightgbm", ["lightgbm"]), "cv": draw(st.just(2))}
-    X, y, seconds = draw(st.just(DATA.X)), draw(st.just(Y)), draw(st.just(1e-3))
+    # each query has a relevant document, and so has each part to validate on
+    graded = skrank.with_groups(
+        np.maximum(DATA.relevance, 1 - np.arange(len(DATA.qid)) % 2), DATA.qid
+    )
+    X, y, seconds = draw(st.just(DATA.X)), draw(st.just(graded)), draw(st.just(1e-3))
 
     def right(found):
         assert found.value == found.trials["value"].max()
