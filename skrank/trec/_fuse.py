@@ -375,6 +375,8 @@ def _check_runs(found: Candidates, name: str) -> None:
     names = found.names
     if len(names) < 2:
         raise ValueError(f"fusion needs at least two runs, and {names[0]!r} is the only one.")
+    if not isinstance(name, str):
+        raise ValueError(f"name={name!r} must be a string, the name of the fused run.")
     if name in names:
         raise ValueError(f"name={name!r} is the name of one of the runs: choose another.")
     for first, second in combinations(range(len(names)), 2):

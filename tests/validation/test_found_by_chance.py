@@ -334,3 +334,17 @@ def test_a_seed_of_more_than_64_bits():
     scores, groups = [2, 1], ["a", "a"]
     moments = active.label_moments("dcg", scores, groups, grades=[0, 1], random_state=10**400)
     assert np.isfinite(moments.first).all()
+
+
+def test_the_name_of_a_fused_run_is_a_string():
+    first, second = {"1": {"a": 2.0, "b": 1.0}}, {"1": {"a": 1.0, "b": 2.0}}
+    with pytest.raises(ValueError, match=r"name=array\(\['x', 'y'\].* must be a string"):
+        trec.fuse({"one": first, "two": second}, name=np.array(["x", "y"]))
+
+
+@pytest.mark.parametrize("pair", [False, 0.0])
+def test_the_number_of_a_pair_is_an_integer(pair):
+    scores = np.random.default_rng(0).random((5, 2))
+    display = plotting.PosteriorDisplay(stats.bayesian_comparison(scores, 0.1))
+    with pytest.raises(ValueError, match=f"pair={pair} is not one of the 1 pairs"):
+        display.plot(pair=pair)

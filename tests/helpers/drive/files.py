@@ -56,6 +56,13 @@ def run_of(draw):
     return table(draw, (0.0, 1.0, 1.5, -2.0))
 
 
+def judged_run_of(draw):
+    """Qrels and a run that share a query."""
+    qrels, run = qrels_of(draw), run_of(draw)
+    run.setdefault(next(iter(qrels)), 1.0)
+    return qrels, run
+
+
 @case("trec.read_qrels")
 def _(draw):
     rows = qrels_of(draw)
@@ -116,7 +123,7 @@ def _(draw):
 
 @case("trec.evaluate")
 def _(draw):
-    qrels, run = qrels_of(draw), run_of(draw)
+    qrels, run = judged_run_of(draw)
     judged, runs = draw(st.just(nested(qrels))), draw(st.just({"run": nested(run)}))
     names = draw(st.sampled_from(DEFAULT).map(lambda name: [name]))
     options = draw.options(
@@ -204,7 +211,7 @@ def _(draw):
 
 @case("trec.trec_eval_lines")
 def _(draw):
-    judged, run = nested(qrels_of(draw)), nested(run_of(draw))
+    judged, run = map(nested, judged_run_of(draw))
     report = odd.outcome(lambda: trec.evaluate(judged, run, ["ap", "num_rel"]))
     given, options = draw(st.just(report)), draw.options(per_query=st.booleans())
     return Call(lambda: trec.trec_eval_lines(given, **options), lambda found: found.index("all"))
@@ -213,7 +220,7 @@ def _(draw):
 @case("trec.ir_measure")
 def _(draw):
     name = draw.of("ap", "ndcg@2", "gap(max_grade=2)", "rr")
-    qrels, run = nested(qrels_of(draw)), nested(run_of(draw))
+    qrels, run = map(nested, judged_run_of(draw))
 
     def call():
         measure = trec.ir_measure(name)
