@@ -87,9 +87,9 @@ class PosteriorDisplay(Display):
         """
         if pair is None:
             return self._bars(ax, kwargs)
-        whole = isinstance(pair, (int, np.integer)) and not isinstance(pair, bool)
-        if not whole or pair not in range(len(self.found.pairs)):
-            raise ValueError(f"pair={pair!r} is not one of the {len(self.found.pairs)} pairs.")
+        pair = check.check_count("pair", pair, "the number of a pair", 0)
+        if pair >= len(self.found.pairs):
+            raise ValueError(f"pair={pair} is not one of the {len(self.found.pairs)} pairs.")
         if self.found.method != "t" or self.found.error[pair] == 0:
             raise ValueError(
                 f'the posterior of pair {pair} has no density, which needs method "t" and '

@@ -288,6 +288,8 @@ def fuse(
     check.check_choice("method", method, METHODS)
     check.check_choice("norm", norm, ("auto", *NORMS, "reciprocal_rank", None))
     k = check.check_number("k", k, 0, 1e9)
+    if not isinstance(name, str):
+        raise ValueError(f"name={name!r} must be a string, the name of the fused run.")
     if (weights is None) != (method != "weighted_sum"):
         raise ValueError("method='weighted_sum' needs weights, and other methods take none.")
     if (qrels is None) != (method != "linear"):
@@ -375,8 +377,6 @@ def _check_runs(found: Candidates, name: str) -> None:
     names = found.names
     if len(names) < 2:
         raise ValueError(f"fusion needs at least two runs, and {names[0]!r} is the only one.")
-    if not isinstance(name, str):
-        raise ValueError(f"name={name!r} must be a string, the name of the fused run.")
     if name in names:
         raise ValueError(f"name={name!r} is the name of one of the runs: choose another.")
     for first, second in combinations(range(len(names)), 2):

@@ -346,5 +346,5 @@ def test_the_name_of_a_fused_run_is_a_string():
 def test_the_number_of_a_pair_is_an_integer(pair):
     scores = np.random.default_rng(0).random((5, 2))
     display = plotting.PosteriorDisplay(stats.bayesian_comparison(scores, 0.1))
-    with pytest.raises(ValueError, match=f"pair={pair} is not one of the 1 pairs"):
+    with pytest.raises(ValueError, match=f"pair={pair} must be an integer: the number of a pair"):
         display.plot(pair=pair)
