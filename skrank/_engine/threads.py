@@ -28,8 +28,8 @@ import numpy as np
 
 from skrank._kernels.jit import Kernel
 
-# One more thread is used for each so many rows. Sorts, metrics and gradients take 30 to 2000 ns a
-# row, on lists of 20 to 1000 documents: 0.3 ms or more. A waiting thread starts in 0.05 ms.
+# Sorts, metrics and gradients of so many rows take 0.3 ms or more (30 to 2000 ns a row, on lists of
+# 20 to 1000 documents). A waiting thread starts in 0.05 ms.
 ROWS_PER_THREAD = 10_000
 _CHUNKS_PER_THREAD = 4  # threads whose queries are short take further chunks
 _SECONDS_BETWEEN_LOOKS = 1e-3  # pause between two tests whether all threads have stopped
@@ -60,6 +60,7 @@ def run_chunks(
     kernel: Callable[..., T],
     indptr: np.ndarray,
     *arguments: object,
+    row_cost: float = 1,
 ) -> list[T]:
     """Call ``kernel(first, last, indptr, *arguments)`` on chunks that cover all queries.
 
@@ -71,6 +72,9 @@ def run_chunks(
         First row of each query, and the end.
     *arguments
         Further arguments of `kernel`.
+    row_cost : float
+        Time of a row, as a multiple of that of most kernels. One more thread is used for each
+        `ROWS_PER_THREAD` / `row_cost` rows. A `Kernel` has a `row_cost` of its own.
 
     Returns
     -------
@@ -78,8 +82,10 @@ def run_chunks(
         Results of the calls, in the order of the queries.
     """
     n_queries, n_rows = len(indptr) - 1, int(indptr[-1])
-    function = kernel.for_rows(n_rows) if isinstance(kernel, Kernel) else kernel
-    n_threads = min(1 + n_rows // ROWS_PER_THREAD, n_queries)
+    function = kernel
+    if isinstance(kernel, Kernel):
+        function, row_cost = kernel.for_rows(n_rows), kernel.row_cost
+    n_threads = min(1 + int(row_cost * n_rows / ROWS_PER_THREAD), n_queries)
     if n_threads > 1:
         n_threads = min(n_threads, thread_count())
     if n_threads <= 1:

@@ -33,6 +33,8 @@ _ROWS_OF_A_PLAIN_CALL, _ROWS_OF_ALL_PLAIN_CALLS = 10_000, 30_000
 
 MESSAGE = "skrank: compiling loops for this machine, once: some seconds (SKRANK_QUIET=1 hides this)"
 
+ONE_PASS = 0.01  # `row_cost` of a kernel that reads rows once: a row takes about a nanosecond
+
 _OPTIONS = {"nogil": True, "error_model": "numpy"}  # of `numba.njit`, for every function
 _SOURCES = sorted(Path(__file__).parent.glob("*.py"))
 _BESIDE = Path(__file__).parent / "__pycache__"
@@ -79,7 +81,7 @@ def by_precision(single, double):
     return choose
 
 
-def kernel(*, fastmath=False, plain=False):
+def kernel(*, fastmath=False, plain=False, row_cost=1):
     """Declare a function that Python calls.
 
     Parameters
@@ -88,15 +90,19 @@ def kernel(*, fastmath=False, plain=False):
     plain : bool
         True if plain Python computes the same bits: no sum is reordered, no integer of less than 64
         bits wraps around, and all called functions round as in NumPy.
+    row_cost : float
+        Time of a row, as a multiple of that of most kernels: few rows that cost little are not
+        shared by threads.
     """
-    return lambda function: Kernel(function, _OPTIONS | {"fastmath": fastmath}, plain)
+    return lambda function: Kernel(function, _OPTIONS | {"fastmath": fastmath}, plain, row_cost)
 
 
 class Kernel:
     """A function that runs as plain Python or compiled: see `kernel`."""
 
-    def __init__(self, function, options, plain):
+    def __init__(self, function, options, plain, row_cost):
         update_wrapper(self, function)
+        self.row_cost = row_cost
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         self.plain = np.errstate(all="ignore")(function) if plain else None
         self._function, self._options = function, options

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.jit import ONE_PASS, kernel, subroutine
 
 
 class QGains(NamedTuple):
@@ -15,7 +15,7 @@ class QGains(NamedTuple):
     depth: int  # weights are 0 from this rank on
 
 
-@kernel(plain=True)
+@kernel(plain=True, row_cost=ONE_PASS)
 def encode_grades(first, last, indptr, labels, unjudged, codes):
     """Fill in codes: whole labels below `unjudged` are their own code; NaN has the code `unjudged`.
 
@@ -33,17 +33,23 @@ def encode_grades(first, last, indptr, labels, unjudged, codes):
     return others
 
 
-@kernel(plain=True)
+@kernel(plain=True, row_cost=ONE_PASS)
 def count(first, last, indptr, codes, counts):
-    """Fill in the number of documents of each code in each query."""
+    """Fill in the number of documents of each code in each query.
+
+    Four counters per code take turns, since most rows have the code of the row before: a single
+    counter would be read before its last sum is in memory. This saves a tenth of nDCG@10.
+    """
+    parts = np.zeros((counts.shape[1], 4), np.int64)
     for q in range(first, last):
-        for code in range(counts.shape[1]):
-            counts[q, code] = 0
         for row in range(indptr[q], indptr[q + 1]):
-            counts[q, codes[row]] += 1
+            parts[codes[row], row & 3] += 1
+        for code in range(counts.shape[1]):
+            counts[q, code] = parts[code].sum()
+            parts[code] = 0
 
 
-@kernel(plain=True)
+@kernel(plain=True, row_cost=ONE_PASS)
 def count_unknown(first, last, indptr, lists, unjudged, counts):
     """Fill in the number of documents that were neither retrieved nor judged."""
     ranked = lists.codes
@@ -57,7 +63,7 @@ def count_unknown(first, last, indptr, lists, unjudged, counts):
 # named *_of_lists read the lists themselves. They return the same bits.
 
 
-@kernel(plain=True)
+@kernel(plain=True, row_cost=ONE_PASS)
 def arrange(first, last, indptr, counts, best_first, ranked):
     """Fill `ranked`, which may be cut below the last rank, with codes in the order `best_first`."""
     for q in range(first, last):
@@ -78,7 +84,7 @@ def end_of_run(ordered, low, stop):
     return high
 
 
-@kernel(plain=True)
+@kernel(plain=True, row_cost=ONE_PASS)
 def sum_runs(first, last, indptr, ordered, value, totals):
     """Fill in the sum of ``value[code]`` over each query. Equal codes are adjacent in `ordered`."""
     for q in range(first, last):
@@ -95,7 +101,7 @@ def sum_runs(first, last, indptr, ordered, value, totals):
 # ``before[r]``, with r up to the length of the longest list, sums the weights of the ranks above r.
 
 
-@kernel(plain=True)
+@kernel(plain=True, row_cost=ONE_PASS)
 def ideals(first, last, indptr, counts, best_first, gain, before, out):
     """Fill in the sum of the best list, from the number of documents of each query and code."""
     for q in range(first, last):

@@ -35,7 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.jit import ONE_PASS, kernel, subroutine
 
 
 class Quadratic(NamedTuple):
@@ -132,7 +132,7 @@ def _expect_block(codes, low, high, tables, shift, above, block):
     return (sum_u * gains + sum_w * with_above) / n + sum_w_steps * within / n_pairs
 
 
-@kernel(plain=True)
+@kernel(plain=True, row_cost=ONE_PASS)
 def values(first, last, indptr, lists, contributing, tables, inverse, out):
     """Fill in each query's sum, averaged over all orders of tied documents, times ``inverse[q]``.
 

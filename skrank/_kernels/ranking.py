@@ -3,7 +3,7 @@
 import numpy as np
 
 from skrank._kernels.arguments import NO_TIE
-from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.jit import ONE_PASS, kernel, subroutine
 from skrank._kernels.sorting import (
     COUNT_UP_TO,
     WIDTH,
@@ -70,12 +70,12 @@ def _lower_bound(scores, depth, tops):
         for j in range(len(part)):
             tops[j] = part[j] if part[j] > tops[j] else tops[j]
     bound = np.inf
-    for top in tops:
+    for i in range(len(tops)):
         n_above = 0
-        for other in tops:
-            n_above += other > top
+        for j in range(len(tops)):
+            n_above += tops[j] > tops[i]
         if n_above < depth:
-            bound = min(bound, top)
+            bound = min(bound, tops[i])
     return bound
 
 
@@ -121,7 +121,7 @@ def head(first, last, indptr, scores, codes, depth, out):
         retrieved[q] = shown
 
 
-@kernel(plain=True)
+@kernel(plain=True, row_cost=ONE_PASS)
 def gather(first, last, indptr, codes, order, ranked):
     """Fill `ranked` with the codes in rank order."""
     for q in range(first, last):
@@ -131,7 +131,7 @@ def gather(first, last, indptr, codes, order, ranked):
             target[r] = mine[chosen[r]]
 
 
-@kernel(plain=True)
+@kernel(plain=True, row_cost=ONE_PASS)
 def find_contributing(first, last, indptr, lists, contributes, out):
     """Fill `out` with the ranks of the retrieved documents whose code contributes."""
     codes, retrieved = lists.codes, lists.retrieved
@@ -201,7 +201,7 @@ def add_noise(first, last, indptr, scores, temperature, seed, n_before, noisy):
         noisy[row] = scores[row] - temperature * np.log(-np.log(share))
 
 
-@kernel(plain=True)
+@kernel(plain=True, row_cost=ONE_PASS)
 def first_ties(first, last, indptr, tied, retrieved, first_tie):
     """Fill in the first rank of each query that is tied with the rank above, or NO_TIE."""
     for q in range(first, last):
@@ -240,7 +240,7 @@ def _sort_block(ranked, low, high, place, code_at, count):
             row += 1
 
 
-@kernel(plain=True)
+@kernel(plain=True, row_cost=ONE_PASS)
 def settle_ties(first, last, indptr, tied, place, code_at, ranked):
     """Order the codes inside each block of ties by `place`, whose inverse is `code_at`."""
     count = np.empty(len(place), np.int64)
@@ -253,7 +253,7 @@ def settle_ties(first, last, indptr, tied, place, code_at, ranked):
                 low = row
 
 
-@kernel(plain=True)
+@kernel(plain=True, row_cost=ONE_PASS)
 def condense(first, last, indptr, lists, unjudged, out_indptr, out):
     """Remove the documents without a label; documents below move up.
 

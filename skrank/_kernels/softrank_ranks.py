@@ -96,9 +96,10 @@ def _undo(ranks, steps, odds, without, slopes):
     without[:] = 0.0
     slopes[:] = 0.0
     for r in range(len(steps)):
+        rank, step = ranks[r], steps[r]
         for t in range(len(odds)):
-            without[t] = ranks[r] + odds[t] * (ranks[r] - without[t])
-            slopes[t] += steps[r] * without[t]
+            without[t] = rank + odds[t] * (rank - without[t])
+            slopes[t] += step * without[t]
 
 
 @subroutine()

@@ -22,6 +22,7 @@ from skrank.objectives._bound import BoundFunction, read_rows
 from skrank.objectives.base import Objective
 
 _LEAST_SIGMA = 1e-9  # so that curvatures fit single precision
+_DISTRIBUTION_COST = 10  # `row_cost` of the form "distribution", for lists of 20 documents and more
 
 
 @dataclass(frozen=True)
@@ -221,25 +222,26 @@ class BoundSoftRank(BoundFunction):
         """Smooth value of each query; 0 without a relevant document. Pairs have dtype `dtype`."""
         check.check_finite_scores(scores, self.judgments.queries, self.needs)
         out: np.ndarray = np.empty(len(self.inverse), dtype)
-        kernels, discount = self._form()
-        run_chunks(kernels.values, self.indptr, self._soft(scores), discount, out)
+        kernels, discount, cost = self._form()
+        soft = self._soft(scores)
+        run_chunks(kernels.values, self.indptr, soft, discount, out, row_cost=cost)
         return out
 
     def fill(
         self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
     ) -> None:
         """Fill in 1 - value of each query with a relevant document, and the derivatives."""
-        kernels, discount = self._form()
-        out = SoftGradients(grad, hess, np.empty(len(self.inverse)))
-        run_chunks(kernels.gradients, self.indptr, self._soft(scores), discount, out)
+        kernels, discount, cost = self._form()
+        soft, out = self._soft(scores), SoftGradients(grad, hess, np.empty(len(self.inverse)))
+        run_chunks(kernels.gradients, self.indptr, soft, discount, out, row_cost=cost)
         losses[:] = self.weight * np.where(self.empty, 0.0, 1.0 - out.values)
 
     def _soft(self, scores: np.ndarray) -> Soft:
         sigma, relative = self.objective.sigma, self.objective.relative
         return Soft(self.codes, scores, self.gain, self.inverse, self.weight, sigma, relative)
 
-    def _form(self) -> tuple[ModuleType, float | np.ndarray | None]:
-        """The kernels of the form, and their argument for the discount."""
+    def _form(self) -> tuple[ModuleType, float | np.ndarray | None, int]:
+        """The kernels of the form, their argument for the discount, and `row_cost`."""
         if self.objective.form == "distribution":
-            return softrank_ranks, self.discount
-        return softrank, self.shift
+            return softrank_ranks, self.discount, _DISTRIBUTION_COST
+        return softrank, self.shift, 1

@@ -27,7 +27,7 @@ from skrank.trec._open import name_of
 from skrank.trec._table import Table
 
 MISSING_CHOICES = ("zero", "skip", "raise")
-_ROWS_AT_ONCE = 250_000  # documents that one thread measures together, to bound memory
+_ROWS_AT_ONCE = 1_000_000  # documents that one thread measures together, to bound memory
 
 AnyRuns: TypeAlias = object  # what `evaluate` accepts as runs
 _T = TypeVar("_T")
