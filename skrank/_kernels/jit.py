@@ -87,9 +87,10 @@ def kernel(*, fastmath=False, plain=False, row_cost=1):
     Parameters
     ----------
     fastmath : as in `numba.njit`
-    plain : bool
+    plain : bool or function
         True if plain Python computes the same bits: no sum is reordered, no integer of less than 64
-        bits wraps around, and all called functions round as in NumPy.
+        bits wraps around, and all called functions round as in NumPy. Or a function that plain
+        Python calls instead, with the same result.
     row_cost : float
         Time of a row, as a multiple of that of most kernels: few rows that cost little are not
         shared by threads.
@@ -104,7 +105,8 @@ class Kernel:
         update_wrapper(self, function)
         self.row_cost = row_cost
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
-        self.plain = np.errstate(all="ignore")(function) if plain else None
+        in_python = function if plain is True else plain
+        self.plain = np.errstate(all="ignore")(in_python) if plain else None
         self._function, self._options = function, options
         self._dispatcher = None  # numba's dispatcher, which compiles or loads machine code on calls
         self._rows = 0  # number of rows of all plain calls

@@ -12,7 +12,8 @@ import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
 
-NEWLINE, COMMENT, PLUS, MINUS, POINT, ZERO, UPPER_E, LOWER_E = 10, 35, 43, 45, 46, 48, 69, 101
+TAB, NEWLINE, RETURN, SPACE, COMMENT = 9, 10, 13, 32, 35
+PLUS, MINUS, POINT, ZERO, UPPER_E, LOWER_E = 43, 45, 46, 48, 69, 101
 POWERS = 10.0 ** np.arange(23)  # exact in double precision
 MOST_EXPONENT = 280  # of 10, so that no intermediate result overflows or is subnormal
 GAPS = np.array([1750, 701, 301, 132, 57, 23, 10, 4, 1])  # Ciura's, for Shell's sort
@@ -45,7 +46,19 @@ def _powers_of_ten():
 TENS, UNITS = _powers_of_ten()
 
 
-@kernel(plain=True)
+def _edges_by_numpy(words, out):
+    """The result of `edges`, in plain Python."""
+    text = words.view(np.uint8)
+    places, n_read = np.flatnonzero(np.diff(text > SPACE, prepend=False)), len(text)
+    if len(places) > len(out) - 8:  # `edges` ends early, after this word
+        n_read = 8 * (places[len(out) - 8] // 8 + 1)
+        places = places[places < n_read]
+    out[: len(places)] = places
+    low = text[: n_read + 8][text[: n_read + 8] < SPACE]
+    return len(places), bool(np.any((low < TAB) | (low > RETURN)))
+
+
+@kernel(plain=_edges_by_numpy)
 def edges(words, out):
     """Fill in the start and the stop of each column, in turn. Bytes up to 32 separate columns.
 
@@ -242,7 +255,8 @@ def hashes(words, start, stop, out):
             mixed ^= mixed >> np.uint64(32)
             pos += 8
         if pos < end:  # a shift by 64 bits is undefined
-            mixed ^= _word(words, pos) << np.uint64(8 * (pos + 8 - end))
+            rest = np.uint64(8 * (pos + 8 - end))
+            mixed ^= (_word(words, pos) << rest) >> rest
         mixed *= _MIX
         out[row] = mixed ^ (mixed >> np.uint64(32))
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from skrank import trec
+from skrank._kernels import trec as kernels
 from skrank._kernels.jit import Kernel
 from skrank.trec import _table
 from tests.helpers.trec_cases import contents
@@ -72,6 +73,29 @@ def test_files_are_read_alike(both_forms):
             assert plain == compiled, data
             read.add((kind, isinstance(plain[0], str)))
     assert len(read) == 4  # of both kinds, some files are read and some are refused
+
+
+@pytest.mark.parametrize("alphabet", [b"  \n\tAB\xc8", b"  \n\t\r\x0b\x00\x1fAB\x7f\xc8"])
+def test_columns_are_found_alike(alphabet):
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        text = rng.choice(np.frombuffer(alphabet, np.uint8), 8 * rng.integers(1, 12))
+        places = np.full((2, rng.integers(8, len(text) + 20)), -1, np.int32)  # may be too small
+        compiled, plain = (
+            form(text.view(np.uint64), out)
+            for form, out in zip((kernels.edges, kernels.edges.plain), places, strict=True)
+        )
+        assert plain == compiled
+        assert np.array_equal(*places[:, : compiled[0]])
+
+
+def test_short_names_have_different_slots():
+    names = [f"d{i}" for i in range(100)]
+    slots = trec.read_run(
+        io.BytesIO("".join(f"1 Q0 {one} 1 1 t\n" for one in names).encode())
+    ).slots
+    runs = np.diff(np.flatnonzero(np.append(slots.rows, -1) < 0), prepend=-1) - 1  # of used slots
+    assert runs.max() < 30
 
 
 def test_runs_are_measured_alike(both_forms):
