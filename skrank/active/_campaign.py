@@ -49,7 +49,7 @@ class Campaign(Asking, ABC):
         cost_aware: bool = True,
         frequencies: Mapping[object, float] | None = None,
         budget: float | None = None,
-        mixing: float = 0.3,
+        mixing: float | None = None,
         center: float | None = None,
         moments: str = "auto",
         n_label_draws: int = 200,

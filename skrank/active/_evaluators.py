@@ -60,10 +60,10 @@ class ActiveEvaluator(Campaign):
     budget : float, optional
         Largest total cost of labels. The first draw that exceeds the budget ends the campaign.
         Default: no limit.
-    mixing : float
+    mixing : float, optional
         Part, in [0, 1], of the draws and of the expected squared error that ignores the label
         model; see `sampling_distribution`. No weight exceeds 1 / `mixing`; 1 is passive sampling.
-        Choose 0.6 for a pool of fewer than 100 queries with an unreliable label model.
+        Default: 0.3; 0.8 if fewer than 100 queries can be drawn.
     center : float, optional
         R in the expected squared error ``E[(L - R)**2]`` of a value L. Default: the mean that the
         label model expects.

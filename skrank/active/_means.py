@@ -29,6 +29,7 @@ import numpy as np
 ESTIMATORS = ("assisted", "importance", "lure")
 _ALIKE = 1e-10  # pulls below this part of the mean are rounding errors of equal values
 _FEWEST_TO_ASSIST = 4  # fewest queries that count for fitting the slope of "assisted"
+_MEAN_SLOPE, _DEVIATION_OF_SLOPE = 0.5, 0.5  # prior of that slope
 
 
 @dataclass(frozen=True)
@@ -256,11 +257,22 @@ def _mean(
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
-    """Slope of y on x through the origin, clipped to [0, 1]; and the leverage of each x."""
+    """Slope of y on x through the origin, in [0, 1]; and the leverage of each x.
+
+    The slope has a prior, since a slope that is fitted to few labels adds more error than it
+    removes: a normal distribution. The posterior mean is the slope of ridge regression.
+    """
     square = float(x @ x)
     if not square > 0:
         return 0.0, np.zeros(len(x))
-    return min(max(float(x @ y) / square, 0.0), 1.0), x**2 / square
+    rest = y - _within(float(x @ y) / square) * x
+    penalty = float(rest @ rest) / (len(x) - 2) / _DEVIATION_OF_SLOPE**2
+    penalised = square + penalty
+    return _within((float(x @ y) + penalty * _MEAN_SLOPE) / penalised), x**2 / penalised
+
+
+def _within(slope: float) -> float:
+    return min(max(slope, 0.0), 1.0)
 
 
 def _with_error(mean: Mean, leverage: np.ndarray | None) -> Mean:

@@ -10,6 +10,8 @@ from skrank.active._moments import Moments
 
 _BLOCK = 1024  # fewest draws generated at a time
 _MOST_DRAWS = 2**24  # 128 MiB
+# Defaults of `mixing`: with few queries, few labels correct the loss by a wrong label model.
+_MIXING, _MIXING_OF_SMALL_POOLS, _SMALL_POOL = 0.3, 0.8, 100  # the last: number of queries
 
 
 def sampling_distribution(
@@ -17,7 +19,7 @@ def sampling_distribution(
     *,
     costs: ArrayLike | None = None,
     frequencies: ArrayLike | None = None,
-    mixing: float = 0.3,
+    mixing: float | None = None,
     center: float | None = None,
 ) -> np.ndarray:
     r"""The distribution of queries to draw from, for the most accurate estimate per cost.
@@ -39,10 +41,11 @@ def sampling_distribution(
     frequencies : array-like of shape (n_queries,), optional
         How often users send each query, as counts or shares; scaled to the sum 1, this is p.
         Default: equal.
-    mixing : float
+    mixing : float, optional
         The part :math:`\varepsilon`, in [0, 1], of the draws and of the squared error that ignores
         the label model. No importance weight p / q exceeds 1 / `mixing`. With 1, queries are drawn
-        with the probabilities p (passive sampling).
+        with the probabilities p (passive sampling). Default: 0.3; 0.8 for a pool of fewer than 100
+        queries, for which a wrong label model could otherwise cost more labels than uniform draws.
     center : float, optional
         R. Default: the mean that the label model expects. Pass 0 for a comparison if the label
         model may favour one ranker.
@@ -68,13 +71,16 @@ def sampling_distribution(
     >>> from skrank.active import label_moments, sampling_distribution
     >>> m = label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
     >>> sampling_distribution(m, costs=[2, 1]).round(3)
-    array([0.458, 0.542])
+    array([0.484, 0.516])
     """
     n_queries = len(check.check_result("moments", moments, Moments, "label_moments").first)
-    check.check_number("mixing", mixing, 0, 1)
     p = np.full(n_queries, 1 / n_queries)
     if frequencies is not None:
         p = check.check_frequencies("frequencies", frequencies, n_queries)
+    if mixing is None:
+        is_small = np.count_nonzero(p) < _SMALL_POOL
+        mixing = _MIXING_OF_SMALL_POOLS if is_small else _MIXING
+    mixing = check.check_number("mixing", mixing, 0, 1)
     cost = np.ones(n_queries) if costs is None else check.check_costs("costs", costs, n_queries)
     if center is None:
         center = moments.center(p)

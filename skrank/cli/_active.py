@@ -87,7 +87,11 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
     add("-m", "--metric", required=True, metavar="METRIC", help="such as err@20 or gap")
     add("--max-grade", metavar="N", type=grade, help="of 0 to N (default: from columns p_)")
     add("--budget", type=real, metavar="COST", help="most that all labels may cost")
-    add("--mixing", type=real, default=0.3, help="part of the draws that ignores probabilities")
+    add(
+        "--mixing",
+        type=real,
+        help="part of the draws that ignores probabilities (default: 0.3; 0.8 below 100 queries)",
+    )
     add("--random-state", type=whole, metavar="SEED", help="the same seed, the same campaign")
     add("--replace", action="store_true", help="replace an existing campaign")
 

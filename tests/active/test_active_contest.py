@@ -83,7 +83,9 @@ def test_intervals_with_known_queries_cover():
     labels = known_labels(np.arange(0, 60, 2))
     truth = skrank.metric("ndcg")(data.relevance, SCORES["old"], groups=data.qid)
     for seed in range(300):
-        campaign = evaluator(metric="ndcg", labels=labels, n_label_draws=5, random_state=seed)
+        campaign = evaluator(
+            metric="ndcg", labels=labels, n_label_draws=5, mixing=0.3, random_state=seed
+        )
         answer(campaign, campaign.ask(10))
         for estimator in ("importance", "lure"):
             low, high = campaign.estimate(estimator=estimator).interval

@@ -189,7 +189,7 @@ def _(draw):
         if not draw.is_odd:
             p = odd.as_floats(options["frequencies"])
             error = moments.squared_error(options.get("center", moments.center(p / p.sum())))
-            mixing, p = options.get("mixing", 0.3), p / p.sum()
+            mixing, p = options.get("mixing", 0.3 if len(p) >= 100 else 0.8), p / p.sum()
             error = (1 - mixing) * error + mixing * (p @ error)
             best = p * np.sqrt(error / odd.as_floats(options["costs"]))
             expected = (1 - mixing) * best / best.sum() + mixing * p
