@@ -52,6 +52,13 @@ def check_flag(parameter: str, value: object) -> bool:
     raise ValueError(f"{parameter}={value!r} must be True or False.")
 
 
+def check_text(parameter: str, value: object, meaning: str) -> str:
+    """`value` as a string."""
+    if not isinstance(value, str):
+        raise ValueError(f"{parameter}={value!r} must be a string, {meaning}.")
+    return str(value)
+
+
 def check_seed(parameter: str, value: object) -> int:
     """`value` as an int, of any sign."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):

@@ -125,12 +125,12 @@ def evaluate_each(
 class ScoredPartition(NamedTuple):
     """One partition of each collection: delayed on the client, data on a worker.
 
-    `evaluate_each` has features in place of `scores`.
+    `scored` has the scores, or, for `evaluate_each`, the features that scores are computed from.
     """
 
     number: int
     relevance: Delayed
-    scores: Delayed
+    scored: Delayed
     groups: Delayed | None
     weights: Delayed | None
 
@@ -169,7 +169,7 @@ def _computed(work: Callable[..., T], pieces: Sequence[ScoredPartition]) -> list
 
 def _labels(pieces: Sequence[ScoredPartition]) -> tuple[Judgments, list[int]]:
     """The distinct labels of all partitions, and the numbers of the partitions with rows."""
-    labels_only = [one._replace(scores=None, weights=None) for one in pieces]
+    labels_only = [one._replace(scored=None, weights=None) for one in pieces]
     summaries = _computed(_summary, labels_only)
     check_unsplit_queries([ids for ids, *_ in summaries])
     n_rows = [rows for _, rows, _ in summaries]
@@ -198,13 +198,13 @@ def _measured(
     one = ScoredPartition(*piece)
     with check.about(f"partition {one.number}"):
         check.check_same_index(
-            relevance=one.relevance, scores=one.scores, groups=one.groups, sample_weight=one.weights
+            relevance=one.relevance, scores=one.scored, groups=one.groups, sample_weight=one.weights
         )
         judgments = one.judged()
         assert judgments is not None
         weights = check.query_weights(one.weights, judgments.queries, part=True)
         part = judgments.coded_as(labels)
-        measured = measure(part, Ranking(part, one.scores), metrics, max_grade, weights)
+        measured = measure(part, Ranking(part, one.scored), metrics, max_grade, weights)
         return measured, 1.0 if weights is None else float(weights.max())
 
 
@@ -222,5 +222,5 @@ def _measured_each(
     part = judgments.coded_as(labels)
     return [
         measure(part, Ranking(part, scores), metrics, None, weights)
-        for scores in scores_of(one.scores)
+        for scores in scores_of(one.scored)
     ]

@@ -259,15 +259,16 @@ class MetricScatterDisplay(Display):
         MetricScatterDisplay
             The display itself.
         """
+        if show_names is None:
+            show_names = len(self.x) <= _MOST_NAMED
+        show_names = check.check_flag("show_names", show_names)
         ax = self._open(ax)
         self.scatter_ = ax.scatter(self.x, self.y, **{"s": 16, "alpha": 0.6, **kwargs})
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         empty = f"; not defined on {self.n_empty} more" if self.n_empty else ""
         ax.set_title(f"tau_b = {self.tau:.3f}, {len(self.x)} {self.what}{empty}")
         self.texts_ = []
-        if show_names is None:
-            show_names = len(self.x) <= _MOST_NAMED
-        if check.check_flag("show_names", show_names) and self.point_names is not None:
+        if show_names and self.point_names is not None:
             ranks = [scipy.stats.rankdata(values) for values in (self.x, self.y)]
             order = np.argsort(-np.abs(ranks[0] - ranks[1]), kind="stable")
             names = [self.point_names[i] for i in order]

@@ -180,6 +180,7 @@ class Run:
         Run 'bm25': 1 queries, 2 documents
         """
         check.check_same_index(qid=qid, docid=docid, score=score)
+        name = check.check_text("name", name, "the name of the run")
         return cls.of_table(_table_of_arrays(qid, docid, score, RUNS), precision, name)
 
     @classmethod
@@ -377,6 +378,8 @@ def read_run(source: Source, *, name: str | None = None, precision: str = "singl
     0  301 FT934-9    2.5
     1  301 FBIS3-1    2.5
     """
+    if name is not None:
+        name = check.check_text("name", name, "the name of the run")
     return Run.of_table(read(source, RUNS), precision, name)
 
 

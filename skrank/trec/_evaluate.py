@@ -303,6 +303,7 @@ def evaluate(
         given["rel"] = check.check_rel(rel)
     if check.check_flag("judged_only", judged_only):
         given["condensed"] = True
+    pool_judged = check.check_flag("pool_judged", pool_judged)
     chosen = unique_metrics(metrics)
     if given:
         chosen = {name: _changed(one, given) for name, one in chosen.items()}
@@ -317,7 +318,7 @@ def evaluate(
     n_runs = len(sources.sources)
     announce([qrels, *sources.sources])
     judgments = as_qrels(qrels)
-    if check.check_flag("pool_judged", pool_judged):
+    if pool_judged:
         judgments = judgments.with_pool_judged()
     pool = CodedQrels.of(judgments)
     n_steps, step = (n_runs, "runs") if chunksize is None else (None, "rows")

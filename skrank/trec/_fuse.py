@@ -288,8 +288,7 @@ def fuse(
     check.check_choice("method", method, METHODS)
     check.check_choice("norm", norm, ("auto", *NORMS, "reciprocal_rank", None))
     k = check.check_number("k", k, 0, 1e9)
-    if not isinstance(name, str):
-        raise ValueError(f"name={name!r} must be a string, the name of the fused run.")
+    name = check.check_text("name", name, "the name of the fused run")
     if (weights is None) != (method != "weighted_sum"):
         raise ValueError("method='weighted_sum' needs weights, and other methods take none.")
     if (qrels is None) != (method != "linear"):
