@@ -35,7 +35,7 @@ CUT = int(np.searchsorted(QID, 20)), int(np.searchsorted(QID, 50))
 @pytest.fixture(scope="module", autouse=True)
 def client():
     with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None
+        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0"
     ) as client:
         yield client
 
