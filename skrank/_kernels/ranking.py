@@ -240,7 +240,7 @@ def _sort_block(ranked, low, high, place, code_at, count):
             row += 1
 
 
-@kernel(plain=True, row_cost=ONE_PASS)
+@kernel(plain=True)
 def settle_ties(first, last, indptr, tied, place, code_at, ranked):
     """Order the codes inside each block of ties by `place`, whose inverse is `code_at`."""
     count = np.empty(len(place), np.int64)
