@@ -54,7 +54,8 @@ def _edges_by_numpy(words, out):
         n_read = 8 * (places[len(out) - 8] // 8 + 1)
         places = places[places < n_read]
     out[: len(places)] = places
-    low = text[: n_read + 8][text[: n_read + 8] < SPACE]
+    read = text[: n_read + 8]
+    low = read[read < SPACE]
     return len(places), bool(np.any((low < TAB) | (low > RETURN)))
 
 

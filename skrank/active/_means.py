@@ -259,8 +259,8 @@ def _mean(
 def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
     """Slope of y on x through the origin, in [0, 1]; and the leverage of each x.
 
-    The slope has a prior, since a slope that is fitted to few labels adds more error than it
-    removes: a normal distribution. The posterior mean is the slope of ridge regression.
+    A slope that is fitted to few labels adds more error than it removes. The slope therefore has a
+    normal prior, and is its posterior mean: ridge regression towards the mean of the prior.
     """
     square = float(x @ x)
     if not square > 0:

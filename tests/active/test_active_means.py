@@ -10,7 +10,7 @@ import skrank
 from skrank.active import Moments, estimate, label_moments, sampling_distribution, simulate
 from skrank.active._evaluators import decide
 from skrank.active._intervals import certainty
-from skrank.active._means import Known, importance_mean, mean_of
+from skrank.active._means import Known, _slope, importance_mean, mean_of
 from skrank.datasets import make_ranking
 
 ONCE = ("assisted", "lure")
@@ -198,6 +198,22 @@ def test_a_label_model_that_is_wrong_is_not_used(random):
     assert wrong.value == pytest.approx(plain.value)
     few = drawn_once(loss, draws[:3], uniform, uniform, estimator="assisted", deviation=loss)
     assert few.value == drawn_once(loss, draws[:3], uniform, uniform, estimator="assisted").value
+
+
+def test_the_slope_is_that_of_least_squares_with_a_prior(random):
+    x, noise = random.normal(size=(2, 12))
+    y = 0.8 * x + 0.3 * noise
+    plain = np.linalg.lstsq(x[:, None], y, rcond=None)[0][0]
+    # the prior is an observation of the slope 0.5, with standard deviation 0.5
+    deviation = np.sqrt(np.sum((y - plain * x) ** 2) / (len(x) - 2))
+    rows = np.append(x, deviation / 0.5)
+    slope = np.linalg.lstsq(rows[:, None], np.append(y, 0.5 * rows[-1]), rcond=None)[0][0]
+    found, leverage = _slope(x, y)
+    assert found == pytest.approx(slope)
+    assert 0.5 < found < plain < 1
+    np.testing.assert_allclose(leverage, x**2 / (rows @ rows))
+    assert _slope(x, -y)[0] == 0
+    assert _slope(x, 3 * x)[0] == 1
 
 
 def expecting(first):

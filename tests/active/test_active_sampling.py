@@ -77,6 +77,16 @@ def test_mixing_bounds_the_weights(world, mixing):
     assert weights.max() <= 1 / mixing * (1 + 1e-12)
 
 
+@pytest.mark.parametrize(("n_drawn", "mixing"), [(99, 0.8), (100, 0.3)])
+def test_small_pools_trust_the_label_model_less(world, n_drawn, mixing):
+    frequencies = np.where(np.arange(600) < n_drawn, 1.0, 0.0)
+    options = {"costs": world["costs"], "frequencies": frequencies}
+    found = sampling_distribution(world["two"], **options)
+    np.testing.assert_array_equal(
+        found, sampling_distribution(world["two"], mixing=mixing, **options)
+    )
+
+
 def test_no_mixing_is_refused_where_the_model_is_certain():
     certain = np.array([[0.0, 1.0], [0.0, 1.0], [0.5, 0.5]])
     moments = label_moments("dcg", [1, 1, 1], ["a", "b", "c"], label_model=certain)
