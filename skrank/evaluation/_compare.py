@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,14 +17,24 @@ from skrank._engine.names import unique_metrics
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank._typing import Options, RandomState
-from skrank.evaluation._comparison import CORRECTION_CHOICES, Comparison, tabulate
+from skrank.evaluation import _pair_tests
+from skrank.evaluation._comparison import CORRECTION_CHOICES, Comparison
 from skrank.evaluation._evaluate import DEFAULT_METRICS
-from skrank.evaluation._folds import fold_scores
-from skrank.evaluation._pair_tests import TEST_CHOICES, PairTest, fold_test, pair_test, seed_test
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from skrank.stats import PairedEffects
+
+TEST_CHOICES = {
+    "resampled-t": "t-test by resampling",
+    "t": "paired t-test",
+    "randomisation": "randomisation test",
+    "anytime": "test by betting, for any number of looks",
+}
+# P-values of a table, in this order, as far as it has them.
+_P_VALUES = ("t", "randomisation", "resampled-t", "anytime", "max-t", "holm")
 
 
 def compare(
@@ -130,7 +141,12 @@ def compare(
                 "groups, sample_weight and test need relevance: without it, scores of folds are "
                 "compared by the corrected resampled t-test."
             )
-        return _compare_folds(systems, test_share, how)
+        folds = _pair_tests.fold_scores(systems)
+        share = 1 / len(folds) if test_share is None else test_share
+        t_test = partial(_pair_tests.fold_test, folds, check.check_share("test_share", share))
+        over_folds = OwnTest("corrected resampled t-test", t_test)
+        means = folds.mean().unstack("metric", sort=False)
+        return compare_values(folds, means, {}, own_test=over_folds, **how)
     chosen = unique_metrics(metrics)
     _pairs(systems, baseline)
     scores = {f"system {name!r}": values for name, values in systems.items()}
@@ -143,21 +159,21 @@ def compare(
     max_grade = check.check_max_grade(max_grade)
     plans = {name: one.bind(judgments, max_grade=max_grade) for name, one in chosen.items()}
     per_query, means, by_seed = _evaluate(systems, judgments, plans, weights)
-    own = None
+    over_seeds = None
     if any(values.shape[1] > 1 for values in by_seed):
-        own = seed_test(by_seed, weights)
+        t_test = partial(_pair_tests.seed_test, by_seed, weights)
+        over_seeds = OwnTest("t-test over queries and seeds", t_test)
     return compare_values(
         per_query, means, chosen, weights=weights, test=test, n_resamples=n_resamples,
-        random_state=random_state, own_test=own, **how,
+        random_state=random_state, own_test=over_seeds, **how,
     )  # fmt: skip
 
 
-def _compare_folds(results: object, test_share: float | None, how: Options) -> Comparison:
-    per_fold = fold_scores(results)
-    n_folds = len(per_fold)
-    share = check.check_share("test_share", 1 / n_folds if test_share is None else test_share)
-    means = per_fold.mean().unstack("metric", sort=False)
-    return compare_values(per_fold, means, {}, own_test=fold_test(per_fold, share), **how)
+class OwnTest(NamedTuple):
+    """A test for values over seeds or folds: its name, and a function of pairs and alpha."""
+
+    text: str
+    run: Callable[[np.ndarray, float], _pair_tests.Tested]
 
 
 def compare_values(
@@ -172,27 +188,14 @@ def compare_values(
     alpha: float = 0.05,
     n_resamples: int = 10_000,
     random_state: RandomState = 0,
-    own_test: PairTest | None = None,
+    own_test: OwnTest | None = None,
 ) -> Comparison:
     """Compare systems whose values per query are known.
 
-    Parameters
-    ----------
-    per_query : DataFrame of shape (n_queries, n_metrics * n_systems)
-        Columns (metric, system), the systems of a metric side by side and in one order.
-    means : DataFrame of shape (n_systems, n_metrics)
-    metric_of : mapping of str to Metric
-        The metric of each column of `means`; empty for scores of folds, which are better where
-        they are greater.
-    weights : array-like of shape (n_queries,), optional
-    baseline, test, correction, alpha, n_resamples, random_state
-        See `compare`.
-    own_test : PairTest, optional
-        Of values that have their own test: those over seeds, and those of folds.
-
-    Returns
-    -------
-    Comparison
+    The columns of `per_query` are (metric, system), the systems of a metric side by side and in one
+    order; `means` are of systems x metrics. `metric_of` has the metric of each column of `means`;
+    it is empty for scores of folds, which are better where they are greater. All else is as in
+    `compare`.
     """
     from skrank import stats
 
@@ -202,43 +205,81 @@ def compare_values(
     _check_counts(per_query)
     # the columns of all metrics stand side by side, so that one call tests them all
     columns = np.concatenate([pairs + i * len(means) for i in range(means.shape[1])])
-    how: Options = {"n_resamples": n_resamples, "random_state": random_state}
-
-    def named(name: str) -> PairTest:
-        adjust = correction == "max-t"
-        return pair_test(name, per_query, metric_of, weights, adjust=adjust, resampled=how)
-
-    used = own_test or named(test)
     level = alpha / len(columns) if correction == "holm" else alpha
-    found, bounds = used.run(columns, level)
-    p_values = {test: found}
+    how: Options = {"pairs": columns, "weights": weights}
+    resampled: Options = {"n_resamples": n_resamples, "random_state": random_state}
+    p_values: dict[str, np.ndarray] = {}
+    bounds: Sequence[np.ndarray] | None = None
+    if own_test is not None:
+        p_values["t"], *bounds = own_test.run(columns, level)
+    elif test == "resampled-t":
+        adjust = correction == "max-t"
+        largest = stats.max_t(per_query, adjust=adjust, alpha=level, **how, **resampled)
+        p_values[test], *bounds = largest.p_value, largest.low, largest.high
+    elif test == "anytime":
+        if weights is not None:
+            raise ValueError('test="anytime" takes no sample_weight: choose another test.')
+        p_values[test], *bounds = _pair_tests.anytime_test(per_query, metric_of, columns, level)
     if own_test is None:
-        for name in {"t", "randomisation"} - {test}:
-            p_values[name] = named(name).run(columns, level)[0]
-    corrected = found
+        p_values["t"] = stats.paired_t(per_query, **how).p_value
+        p_values["randomisation"] = stats.randomisation_test(per_query, **how, **resampled).p_value
+    corrected = p_values[test]
     if correction == "holm":
-        corrected = p_values["holm"] = stats.holm(found)
+        corrected = p_values["holm"] = stats.holm(corrected)
     elif correction == "max-t":
         p_values["max-t"] = p_values.pop(test)
-    effects = stats.paired_effects(per_query, pairs=columns, weights=weights)
+    effects = stats.paired_effects(per_query, confidence=1 - level, **how)
     # scikit-learn's scores of folds are better where they are greater
     rises = dict.fromkeys(means.columns, True)
     rises |= {name: one.greater_is_better for name, one in metric_of.items()}
-    table = tabulate(per_query.columns, rises, effects, bounds, p_values, corrected < alpha)
+    table = _table(per_query.columns, rises, effects, bounds, p_values, corrected < alpha)
+    text = TEST_CHOICES[test] if own_test is None else own_test.text
     return Comparison(
         means, per_query, test, correction, alpha, baseline, weights is not None, random_state,
-        table, used, rises,
+        table, text, rises,
     )  # fmt: skip
 
 
-def _choices(
-    test: str | None, correction: str | None, own_test: PairTest | None
-) -> tuple[str, str]:
+def _table(
+    columns: pd.MultiIndex,
+    rises: Mapping[str, bool],
+    effects: PairedEffects,
+    bounds: Sequence[np.ndarray] | None,
+    p_values: Mapping[str, np.ndarray],
+    significant: np.ndarray,
+) -> pd.DataFrame:
+    """What `Comparison.to_frame` returns; the intervals are by default those of the effects."""
+    import pandas as pd
+
+    first, second = (columns[numbers] for numbers in effects.pairs.T)
+    names = first.get_level_values("metric")
+    is_better_above = np.array([rises[name] for name in names], dtype=bool)
+    low, high = (effects.low, effects.high) if bounds is None else bounds
+    return pd.DataFrame(
+        {
+            "metric": names,
+            "system": first.get_level_values("system"),
+            "other": second.get_level_values("system"),
+            "difference": effects.difference,
+            "low": low,
+            "high": high,
+            **{f"p_{one.replace('-', '_')}": p_values[one] for one in _P_VALUES if one in p_values},
+            "significant": significant,
+            "effect_size": effects.cohen_d,
+            "wins": np.where(is_better_above, effects.wins, effects.losses),
+            "ties": effects.ties,
+            "losses": np.where(is_better_above, effects.losses, effects.wins),
+            "queries": effects.n_queries,
+        }
+    )
+
+
+def _choices(test: str | None, correction: str | None, own_test: OwnTest | None) -> tuple[str, str]:
     """The test and the correction, by default those that hold their level best."""
     if own_test is not None and test not in (None, "t"):
         raise ValueError(f"test={test!r} does not count seeds: leave test out.")
     test = test or ("resampled-t" if own_test is None else "t")
-    check.check_choice("test", test, TEST_CHOICES)
+    check.check_choice("test", test, tuple(TEST_CHOICES))
     correction = correction or ("max-t" if test == "resampled-t" else "holm")
     check.check_choice("correction", correction, tuple(CORRECTION_CHOICES))
     if correction == "max-t" and test != "resampled-t":

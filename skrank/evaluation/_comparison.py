@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from skrank._typing import Axes, Options, RandomState
-from skrank.evaluation._pair_tests import PairTest
 from skrank.evaluation._tables import MarkedTable, Tabular
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from skrank.stats import PairedEffects
 
 CORRECTION_CHOICES = {
     "max-t": "corrected by the largest t of all; intervals hold together at {:g} %",
     "holm": "corrected by Holm's method; intervals hold together at {:g} % (Bonferroni)",
     "none": "not corrected; each interval holds by itself at {:g} %",
 }
-# P-values of a table, in this order, as far as it has them.
-_P_VALUES = ("t", "randomisation", "resampled-t", "anytime", "max-t", "holm")
 # Of a table that is printed; longer ones are cut in the middle.
 _STYLE: Options = {"float_format": "{:.4f}".format, "max_rows": 40}
 
@@ -61,7 +54,7 @@ class Comparison(Tabular):
     weighted: bool
     random_state: RandomState
     _table: pd.DataFrame
-    _test: PairTest
+    _test_text: str
     _greater_is_better: dict[str, bool]
 
     def to_frame(self) -> pd.DataFrame:
@@ -118,11 +111,12 @@ class Comparison(Tabular):
         how = CORRECTION_CHOICES[self.correction].format(100 * (1 - self.alpha))
         queries = self._table["queries"]
         compared = " to ".join(map(str, sorted({queries.min(), queries.max()})))
+        unit = "folds" if self.per_query.index.name == "fold" else "queries"
         weighted = ", weighted" * self.weighted
         return (
             f"{len(self.means)} systems on {compared} of "
-            f"{len(self.per_query)} {self._test.unit}{weighted}: {len(self._table)} comparison(s) "
-            f"by {self._test.text}, {self._table['significant'].sum()} significant at "
+            f"{len(self.per_query)} {unit}{weighted}: {len(self._table)} comparison(s) "
+            f"by {self._test_text}, {self._table['significant'].sum()} significant at "
             f"{self.alpha:g}, {how}; random_state={self.random_state}"
         )
 
@@ -133,36 +127,3 @@ class Comparison(Tabular):
     def _repr_html_(self) -> str:
         means, table = self.means.to_html(**_STYLE), self._table.to_html(index=False, **_STYLE)
         return f"<p>{self._caption()}</p>{means}{table}"
-
-
-def tabulate(
-    columns: pd.MultiIndex,
-    greater_is_better: Mapping[str, bool],
-    effects: PairedEffects,
-    bounds: tuple[np.ndarray, np.ndarray],
-    p_values: Mapping[str, np.ndarray],
-    significant: np.ndarray,
-) -> pd.DataFrame:
-    """What `Comparison.to_frame` returns."""
-    import pandas as pd
-
-    first, second = (columns[numbers] for numbers in effects.pairs.T)
-    names = first.get_level_values("metric")
-    rises = np.array([greater_is_better[name] for name in names], dtype=bool)
-    return pd.DataFrame(
-        {
-            "metric": names,
-            "system": first.get_level_values("system"),
-            "other": second.get_level_values("system"),
-            "difference": effects.difference,
-            "low": bounds[0],
-            "high": bounds[1],
-            **{f"p_{one.replace('-', '_')}": p_values[one] for one in _P_VALUES if one in p_values},
-            "significant": significant,
-            "effect_size": effects.cohen_d,
-            "wins": np.where(rises, effects.wins, effects.losses),
-            "ties": effects.ties,
-            "losses": np.where(rises, effects.losses, effects.wins),
-            "queries": effects.n_queries,
-        }
-    )

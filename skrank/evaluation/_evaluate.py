@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_METRICS = ("gap", "ndcg@10", "ap", "err@20")
-INTERVAL_CHOICES = ("bootstrap-t", "t", "percentile", "bca")
 _BEYOND = 10  # resamples that lie beyond both ends of an interval together, at the least
 
 
@@ -244,14 +243,9 @@ def report_of(metrics: Mapping[str, Metric], parts: Sequence[MeasuredQueries]) -
 
     names = list(metrics)
     index = pd.Index(np.concatenate([part.ids for part in parts]), name="qid")
-    values, mass = parts[0].values, parts[0].weights
-    if len(parts) > 1:
-        values = np.concatenate([part.values for part in parts], axis=1)
-        mass = np.concatenate([part.weights for part in parts], axis=1)
-    n_rows, n_unjudged, n_retrieved = (
-        sum(getattr(part, name) for part in parts)
-        for name in ("n_rows", "n_unjudged", "n_retrieved")
-    )
+    values = np.concatenate([part.values for part in parts], axis=1)
+    mass = np.concatenate([part.weights for part in parts], axis=1)
+    n_rows = sum(part.n_rows for part in parts)
     means = [average(*one) for one in zip(metrics.values(), values, mass, strict=True)]
     return Report(
         per_query=pd.DataFrame(values.T, index, names),
@@ -259,8 +253,8 @@ def report_of(metrics: Mapping[str, Metric], parts: Sequence[MeasuredQueries]) -
         empty=pd.Series(np.sum([part.empty for part in parts], axis=0), names, name="empty"),
         n_queries=len(index),
         n_rows=n_rows,
-        judged_share=1.0 - n_unjudged / n_rows,
-        retrieved_share=n_retrieved / n_rows,
+        judged_share=1.0 - sum(part.n_unjudged for part in parts) / n_rows,
+        retrieved_share=sum(part.n_retrieved for part in parts) / n_rows,
         weights=pd.DataFrame(mass.T, index, names),
         metric_of=dict(metrics),
     )
@@ -273,28 +267,17 @@ def mean_intervals(
     confidence: float = 0.95,
     interval: str = "bootstrap-t",
 ) -> tuple[pd.Series, pd.Series]:
-    """Confidence intervals of the means of metrics.
+    """Lower and upper ends of confidence intervals of the means of metrics.
 
-    Parameters
-    ----------
-    per_query, weights : DataFrame of shape (n_queries, n_metrics)
-        Values, and what they weigh in the mean of their metric, arithmetic or geometric.
-    metric_of : mapping of str to Metric
-        The metric of each column.
-    confidence : float
-    interval : {"bootstrap-t", "t", "percentile", "bca"}
-
-    Returns
-    -------
-    low, high : Series
-        No further than the metric reaches; NaN where the mean is not defined or rests on fewer than
-        two queries.
+    The columns of `per_query` and of `weights`, the weights of queries in the means, are metrics.
+    An end is no further than the metric reaches. It is NaN where the mean is not defined or rests
+    on fewer than two queries.
     """
     import pandas as pd
 
     from skrank.stats import bootstrap_interval, t_interval
 
-    check.check_choice("interval", interval, INTERVAL_CHOICES)
+    check.check_choice("interval", interval, ("bootstrap-t", "t", "percentile", "bca"))
     check.check_share("confidence", confidence)
     values = per_query.where(weights > 0)
     counted = weights > 0

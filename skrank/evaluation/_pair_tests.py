@@ -1,67 +1,36 @@
-"""Tests of pairs of systems for `compare`: p-values, and the intervals that belong to them."""
+"""Tests of pairs of systems for values over seeds, values of folds, and any number of looks.
+
+Each test takes pairs of columns, and one minus the level of each interval.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from skrank._typing import Options
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_TEXTS = {
-    "resampled-t": "t-test by resampling",
-    "t": "paired t-test",
-    "randomisation": "randomisation test",
-    "anytime": "test by betting, for any number of looks",
-}
-TEST_CHOICES = tuple(_TEXTS)
-Bounds = tuple[np.ndarray, np.ndarray]
+Tested: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # p-values, and ends of intervals
 
 
-@dataclass(frozen=True, eq=False)
-class PairTest:
-    """A test of pairs of columns of values.
-
-    Attributes
-    ----------
-    text : str
-        Name of the test in the first line of a report.
-    unit : str
-        What the rows of the values are: "queries" or "folds".
-    run : callable
-        Takes pairs of columns, and 1 minus the level of each interval. Returns p-values and bounds.
-    """
-
-    text: str
-    unit: str
-    run: Callable[[np.ndarray, float], tuple[np.ndarray, Bounds]]
-
-
-def seed_test(by_seed: Sequence[np.ndarray], weights: np.ndarray | None) -> PairTest:
+def seed_test(
+    by_seed: Sequence[np.ndarray], weights: np.ndarray | None, pairs: np.ndarray, alpha: float
+) -> Tested:
     """t-test of means over seeds, in which queries and seeds vary.
 
     The variance of a mean difference is that over queries, plus that over the seeds of both
-    systems. Systems with one column of scores are regarded as fixed.
-
-    Parameters
-    ----------
-    by_seed : sequence of ndarray of shape (n_queries, n_seeds)
-        Values of each column; NaN where the metric is not defined.
-    weights : ndarray of shape (n_queries,) or None
+    systems. Systems with one column of scores are regarded as fixed. The values of each column have
+    the shape (n_queries, n_seeds).
     """
-
-    def run(pairs: np.ndarray, alpha: float) -> tuple[np.ndarray, Bounds]:
-        found = [_over_seeds(by_seed[a], by_seed[b], weights) for a, b in pairs]
-        mean, error, freedom = np.array(found).T
-        return _by_t(mean, error, freedom, alpha)
-
-    return PairTest("t-test over queries and seeds", "queries", run)
+    found = [_over_seeds(by_seed[a], by_seed[b], weights) for a, b in pairs]
+    mean, error, freedom = np.array(found).T
+    return _by_t(mean, error, freedom, alpha)
 
 
 def _over_seeds(
@@ -103,69 +72,92 @@ def _variance_of_seeds(values: np.ndarray, weights: np.ndarray | None) -> tuple[
     return max(0.0, total - interaction), total
 
 
-def fold_test(values: pd.DataFrame, test_share: float) -> PairTest:
+def fold_scores(results: object) -> pd.DataFrame:
+    """Scores of folds x (metric, system), where higher is better.
+
+    `results` is a fitted search or its ``cv_results_``, whose candidates are the systems, named
+    after their parameters; or a mapping of systems to results of `cross_validate` or
+    `cross_val_score`.
+    """
+    import pandas as pd
+
+    results = getattr(results, "cv_results_", results)
+    if not isinstance(results, Mapping):
+        raise ValueError(
+            f"systems is of type {type(results).__name__}: without relevance, pass a fitted search "
+            "or a mapping of names to results of cross_validate."
+        )
+    found = _of_search(results) if "params" in results else _of_systems(results)
+    lengths = {len(scores) for scores in found.values()}
+    if len(lengths) > 1:
+        raise ValueError(
+            f"the systems have different numbers of folds {sorted(lengths)}: validate all of them "
+            "on the same folds."
+        )
+    columns = pd.MultiIndex.from_tuples(found, names=["metric", "system"])
+    index = pd.RangeIndex(lengths.pop(), name="fold")
+    return pd.DataFrame(np.column_stack(list(found.values())), index, columns)
+
+
+def _of_search(results: Mapping[str, np.ndarray]) -> dict[tuple[str, Hashable], np.ndarray]:
+    names = [", ".join(f"{key}={value}" for key, value in one.items()) for one in results["params"]]
+    splits: dict[str, list[np.ndarray]] = {}
+    for key, scores in results.items():
+        if match := re.fullmatch(r"split\d+_test_(.+)", key):
+            splits.setdefault(match[1], []).append(scores)
+    return {
+        (metric, system): scores
+        for metric, by_fold in splits.items()
+        for system, scores in zip(names, np.transpose(by_fold), strict=True)
+    }
+
+
+def _of_systems(results: Mapping[Hashable, object]) -> dict[tuple[str, Hashable], np.ndarray]:
+    by_system: dict[Hashable, dict[str, np.ndarray]] = {}
+    for system, result in results.items():
+        scores = result if isinstance(result, Mapping) else {"test_score": result}
+        by_system[system] = {
+            key.removeprefix("test_"): np.asarray(values, dtype=np.float64)
+            for key, values in scores.items()
+            if key.startswith("test_")
+        }
+    metrics = list(next(iter(by_system.values()), {}))
+    for system, found in by_system.items():
+        if not found or list(found) != metrics or any(one.ndim != 1 for one in found.values()):
+            raise ValueError(
+                f"system {system!r} has the scores {list(found)} of folds, and the first system "
+                f"{metrics}: pass results of cross_validate with the same scoring for all. Scores "
+                "of documents need relevance, too."
+            )
+    return {(metric, system): by_system[system][metric] for metric in metrics for system in results}
+
+
+def fold_test(values: pd.DataFrame, test_share: float, pairs: np.ndarray, alpha: float) -> Tested:
     """Corrected resampled t-test of values of folds (Nadeau and Bengio 2003).
 
     Models of different folds share training queries, so the variance of the mean over k folds is
     (1 / k + n_test / n_train) times that of the values.
     """
-
-    def run(pairs: np.ndarray, alpha: float) -> tuple[np.ndarray, Bounds]:
-        matrix = values.to_numpy()
-        z = matrix[:, pairs[:, 0]] - matrix[:, pairs[:, 1]]
-        n_folds = (~np.isnan(z)).sum(axis=0)
-        variance = np.nanvar(z, axis=0, ddof=1) * (1 / n_folds + test_share / (1 - test_share))
-        return _by_t(np.nanmean(z, axis=0), np.sqrt(variance), n_folds - 1, alpha)
-
-    return PairTest("corrected resampled t-test", "folds", run)
+    matrix = values.to_numpy()
+    z = matrix[:, pairs[:, 0]] - matrix[:, pairs[:, 1]]
+    n_folds = (~np.isnan(z)).sum(axis=0)
+    variance = np.nanvar(z, axis=0, ddof=1) * (1 / n_folds + test_share / (1 - test_share))
+    return _by_t(np.nanmean(z, axis=0), np.sqrt(variance), n_folds - 1, alpha)
 
 
-def _by_t(
-    mean: np.ndarray, error: np.ndarray, freedom: np.ndarray, alpha: float
-) -> tuple[np.ndarray, Bounds]:
-    """P-values and bounds by Student's t."""
+def _by_t(mean: np.ndarray, error: np.ndarray, freedom: np.ndarray, alpha: float) -> Tested:
     import scipy.stats
 
     from skrank.stats._moments import ratio
 
     half = scipy.stats.t.isf(alpha / 2, freedom) * error
     p_value = 2 * scipy.stats.t.sf(np.abs(ratio(mean, error)), freedom)
-    return p_value, (mean - half, mean + half)
+    return p_value, mean - half, mean + half
 
 
-def pair_test(
-    name: str,
-    values: pd.DataFrame,
-    metric_of: Mapping[str, Metric],
-    weights: np.ndarray | None,
-    *,
-    adjust: bool,
-    resampled: Options,
-) -> PairTest:
-    """One of `TEST_CHOICES` for values of queries; `adjust` and `resampled` are for `max_t`."""
-    if name == "anytime":
-        if weights is not None:
-            raise ValueError('test="anytime" takes no sample_weight: choose another test.')
-        return _anytime_test(values, metric_of)
-
-    def run(pairs: np.ndarray, alpha: float) -> tuple[np.ndarray, Bounds]:
-        from skrank import stats
-
-        how: Options = {"pairs": pairs, "weights": weights}
-        if name == "resampled-t":
-            largest = stats.max_t(values, adjust=adjust, alpha=alpha, **how, **resampled)
-            return largest.p_value, (largest.low, largest.high)
-        if name == "t":
-            found = stats.paired_t(values, **how)
-        else:
-            found = stats.randomisation_test(values, **how, **resampled)
-        effects = stats.paired_effects(values, confidence=1 - alpha, **how)
-        return found.p_value, (effects.low, effects.high)
-
-    return PairTest(_TEXTS[name], "queries", run)
-
-
-def _anytime_test(values: pd.DataFrame, metric_of: Mapping[str, Metric]) -> PairTest:
+def anytime_test(
+    values: pd.DataFrame, metric_of: Mapping[str, Metric], pairs: np.ndarray, alpha: float
+) -> Tested:
     """A test by bets on the sign of the mean difference, valid at any number of looks.
 
     The p-value is one over the highest wealth so far, and the interval is the confidence sequence
@@ -179,15 +171,11 @@ def _anytime_test(values: pd.DataFrame, metric_of: Mapping[str, Metric]) -> Pair
                 f'test="anytime" needs values between 0 and 1, and those of {name} have the range '
                 f"{one.value_range}: leave the metric out, or choose another test."
             )
-
-    def run(pairs: np.ndarray, alpha: float) -> tuple[np.ndarray, Bounds]:
-        matrix, out = values.to_numpy(), np.empty((3, len(pairs)))
-        for row, (first, second) in enumerate(pairs):
-            z = matrix[:, first] - matrix[:, second]
-            z = z[~np.isnan(z)]
-            one, even = np.ones(len(z)), np.full(len(z), 1 / len(z))
-            game = game_of(z, np.arange(len(z)), even, even, (-one, one), with_replacement=True)
-            out[:, row] = 1 - certainty_so_far(game), *sequence(game, 1 - alpha)
-        return out[0], (out[1], out[2])
-
-    return PairTest(_TEXTS["anytime"], "queries", run)
+    matrix, out = values.to_numpy(), np.empty((3, len(pairs)))
+    for row, (first, second) in enumerate(pairs):
+        z = matrix[:, first] - matrix[:, second]
+        z = z[~np.isnan(z)]
+        ones, even = np.ones(len(z)), np.full(len(z), 1 / len(z))
+        game = game_of(z, np.arange(len(z)), even, even, (-ones, ones), with_replacement=True)
+        out[:, row] = 1 - certainty_so_far(game), *sequence(game, 1 - alpha)
+    return out[0], out[1], out[2]
