@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,13 +18,6 @@ from skrank._fitted import predicted_scores
 from skrank._typing import Axes, Estimator, Options
 from skrank.metrics import Metric
 from skrank.plotting._display import Display
-
-
-class Ranked(NamedTuple):
-    """Documents in the order of their scores, and a metric that is bound to their labels."""
-
-    plan: Plan
-    ranking: Ranking
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -52,11 +45,11 @@ class CurveDisplay(Display, ABC):
     @classmethod
     def _ranked(
         cls, metric: Metric, relevance: ArrayLike, scores: ArrayLike, groups: ArrayLike | None
-    ) -> tuple[Ranked, Ranked, dict[str, int]]:
-        """The ranking, the ranking to draw, and numbers of queries.
+    ) -> tuple[Plan, Ranking, Ranking, dict[str, int]]:
+        """The labels of the metric, the ranking, the ranking to draw, and numbers of queries.
 
-        They differ for ``ties="average"``: a curve cannot average over orders of ties, so ties in
-        the ranking to draw are broken at random, with a fixed seed.
+        The rankings differ for ``ties="average"``: a curve cannot average over orders of ties, so
+        ties in the ranking to draw are broken at random, with a fixed seed.
         """
         check.check_same_index(relevance=relevance, scores=scores, groups=groups)
         ids = require_groups(groups, relevance, who=cls.__name__)
@@ -68,12 +61,13 @@ class CurveDisplay(Display, ABC):
                 "no query has a relevant document, so recall is not defined: check the labels, and "
                 "the lowest relevant label."
             )
-        given = drawn = Ranked(plan, ranking)
+        drawn = ranking
         if metric.ties == "average" and ranking.tied.any():
             order = np.random.default_rng(0).permutation(len(ids))
             shuffled = judge(np.asarray(relevance)[order], ids[order])
-            drawn = Ranked(metric.bind(shuffled), Ranking(shuffled, np.asarray(scores)[order]))
-        return given, drawn, {"n_queries": n_queries, "n_empty": len(plan.relevant) - n_queries}
+            drawn = Ranking(shuffled, np.asarray(scores)[order])
+        counts = {"n_queries": n_queries, "n_empty": len(plan.relevant) - n_queries}
+        return plan, ranking, drawn, counts
 
     @classmethod
     @abstractmethod

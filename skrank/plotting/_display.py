@@ -7,7 +7,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._typing import Axes, Options
@@ -28,6 +27,7 @@ class Display:
     ax_: Axes
     figure_: Figure | SubFigure
     line_: Line2D
+    lines_: dict[Hashable, Line2D]
 
     def _open(self, ax: Axes | None, n_rows: int = 0) -> Axes:
         """The axes to draw on: `ax`, or the axes of a new figure, high enough for `n_rows`."""
@@ -71,27 +71,6 @@ class PlainDisplay(Display, ABC):
         The display itself
         """
         self._draw(ax, kwargs)
-        return self
-
-
-class LinesDisplay(Display):
-    """Several lines on the same axes, by key in `lines_`."""
-
-    lines_: dict[Hashable, Line2D]
-
-    def _open(self, ax: Axes | None, n_rows: int = 0) -> Axes:
-        self.lines_ = {}
-        return super()._open(ax, n_rows)
-
-    def _line(
-        self, key: Hashable, x: ArrayLike, y: ArrayLike, look: Options, given: Options
-    ) -> None:
-        """Draw the line of `key`; the caller's style `given` overrides `look`."""
-        (self.lines_[key],) = self.ax_.plot(x, y, **(look | given))
-
-    def _finish(self, xlabel: str, ylabel: str) -> Self:
-        self.ax_.set(xlabel=xlabel, ylabel=ylabel)
-        self.ax_.legend(loc="best", fontsize="small")
         return self
 
 

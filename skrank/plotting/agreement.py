@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from skrank.trec import TrecReport
 
-METHOD_CHOICES = ("tau_b", "tau_ap")
 _MOST_NAMED = 60  # points; a figure of default size has space for about half of the names
 
 
@@ -67,7 +66,7 @@ class TauMatrixDisplay(PlainDisplay):
     def __init__(self, means: pd.DataFrame, *, method: str = "tau_b") -> None:
         import pandas as pd
 
-        check.check_choice("method", method, METHOD_CHOICES)
+        check.check_choice("method", method, ("tau_b", "tau_ap"))
         check.check_table("means", means, ())
         if len(means) < 2:
             raise ValueError(f"means has {len(means)} system: a ranking needs at least 2.")

@@ -9,14 +9,14 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._typing import Axes, Options
-from skrank.plotting._display import LinesDisplay, PlainDisplay, choose
+from skrank.plotting._display import PlainDisplay, choose
 from skrank.stats import DiscriminativePower, discriminative_power
 
 if TYPE_CHECKING:
     from skrank.trec import TrecReport
 
 
-class ASLCurveDisplay(LinesDisplay, PlainDisplay):
+class ASLCurveDisplay(PlainDisplay):
     """Achieved significance levels of all pairs of systems in descending order, for some metrics.
 
     The lower the curve of a metric, the more pairs it distinguishes at the same level. The legend
@@ -114,14 +114,17 @@ class ASLCurveDisplay(LinesDisplay, PlainDisplay):
 
     def _draw(self, ax: Axes | None, style: Options) -> None:
         ax = self._open(ax)
+        self.lines_ = {}
         alpha = next(iter(self.powers.values())).alpha
         least, most = alpha, 0
         for name, found in self.powers.items():
             levels = found.asl_curve
             label = f"{name} ({found.power:.1%}, difference {found.required_difference:.3f})"
-            self._line(name, np.arange(1, len(levels) + 1), levels, {"label": label}, style)
+            numbers = np.arange(1, len(levels) + 1)
+            (self.lines_[name],) = ax.plot(numbers, levels, **{"label": label, **style})
             least, most = min([least, *levels[levels > 0]]), max(most, len(levels))
         label = f"significant at {alpha:g}"
         self.line_ = ax.axhline(alpha, color="black", linestyle="--", linewidth=1, label=label)
         ax.set(yscale="log", xlim=(0, most + 1), ylim=(least / 1.5, 1.5))
-        self._finish("pairs of systems, sorted", "achieved significance level")
+        ax.set(xlabel="pairs of systems, sorted", ylabel="achieved significance level")
+        ax.legend(loc="best", fontsize="small")

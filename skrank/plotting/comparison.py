@@ -12,7 +12,6 @@ from skrank import _validation as check
 from skrank import metrics
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import judge
-from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank._typing import Axes, Options
 from skrank.metrics import Metric
@@ -146,6 +145,8 @@ class QueryComparisonDisplay(Display):
         (48, 2)
         >>> plt.close(display.figure_)
         """
+        import pandas as pd
+
         one = metrics.metric(metric)
         check.check_same_index(
             relevance=relevance, scores_a=scores_a, scores_b=scores_b, groups=groups
@@ -153,7 +154,12 @@ class QueryComparisonDisplay(Display):
         ids = require_groups(groups, relevance, who=cls.__name__)
         plan = one.bind(judge(relevance, ids), max_grade=check.check_max_grade(max_grade))
         a, b = _check_names(names)
-        values = [_values(plan, scores, name) for scores, name in ((scores_a, a), (scores_b, b))]
+        values = []
+        for name, scores in ((a, scores_a), (b, scores_b)):
+            with check.about(f"system {name!r}"):
+                ranking = Ranking(plan.judgments, scores)
+            index = pd.Index(plan.judgments.queries.ids, name="qid")
+            values.append(pd.Series(plan.values(ranking), index))
         return cls(*values, metric=one, names=(a, b)).plot(ax, kind=kind, **kwargs)
 
     @property
@@ -281,13 +287,3 @@ def _check_names(names: Sequence[str]) -> tuple[str, str]:
     if not pair or str(names[0]) == str(names[1]):
         raise ValueError(f"names={names!r} must be two different names, one per system.")
     return str(names[0]), str(names[1])
-
-
-def _values(plan: Plan, scores: ArrayLike, name: str) -> pd.Series:
-    """Value of each query of a plan; errors about scores name the system."""
-    import pandas as pd
-
-    with check.about(f"system {name!r}"):
-        ranking = Ranking(plan.judgments, scores)
-    index = pd.Index(plan.judgments.queries.ids, name="qid")
-    return pd.Series(plan.values(ranking), index=index)

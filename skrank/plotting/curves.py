@@ -129,7 +129,7 @@ class ElevenPointDisplay(CurveDisplay):
         >>> plt.close(display.figure_)
         """
         metric = InterpolatedPrecision(rel=rel, condensed=condensed, ties=ties)
-        _, (_, ranking), counts = cls._ranked(metric, relevance, scores, groups)
+        _, _, ranking, counts = cls._ranked(metric, relevance, scores, groups)
         drawn = replace(metric, ties="stable") if ties == "average" else metric
         return cls(eleven_points(drawn, ranking), name=name, **counts).plot(ax, **kwargs)
 
@@ -267,8 +267,9 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
         check.check_repeats("n_levels", n_levels, "the levels of recall from 0 to 1")
         grading: Options = {"thresholds": thresholds, "max_grade": max_grade, "labels": labels}
         metric = GAP(**grading, condensed=condensed, ties=ties)
-        given, (plan, drawn), counts = cls._ranked(metric, relevance, scores, groups)
-        gap = given.plan.mean(given.ranking, given.plan.values(given.ranking))
+        plan, ranking, drawn, counts = cls._ranked(metric, relevance, scores, groups)
+        gap = plan.mean(ranking, plan.values(ranking))
+        plan = metric.bind(drawn.judgments)  # its queries may have another order
         worth = metric.worth(plan.scale)
         ranked = drawn.codes(ties, condensed)
         query, _, recall, precision = graded_points(ranked, worth, plan.scale.totals(worth))

@@ -12,7 +12,7 @@ from skrank import _validation as check
 from skrank._typing import Axes, Options
 from skrank.informativeness import Study
 from skrank.metrics.gap import GAP
-from skrank.plotting._display import LinesDisplay, choose
+from skrank.plotting._display import Display, choose
 
 if TYPE_CHECKING:
     from matplotlib.collections import PathCollection
@@ -21,7 +21,7 @@ _ERROR = "RMS error of precision\nmean of {} lists"
 _DASHES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 
 
-class InformativenessDisplay(LinesDisplay):
+class InformativenessDisplay(Display):
     """Mean error of inferred precision-recall curves against the thresholds of GAP.
 
     Each lowest relevant label has a line for the GAP metrics of a study, and a horizontal line in
@@ -129,27 +129,29 @@ class InformativenessDisplay(LinesDisplay):
         known = [one for one in self.study.metrics if one not in self._names]
         others = choose("metric", metrics, known, may_be_empty=True)
         ax = self._open(ax)
-        self.scatter_ = None
+        self.lines_, self.scatter_ = {}, None
         draw = self._triangle if self.thresholds.shape[1] == 3 else self._curves
-        return draw(ax, chosen, others, kwargs)
+        draw(ax, chosen, others, kwargs)
+        return self
 
-    def _curves(self, ax: Axes, levels: list[float], others: list[str], style: Options) -> Self:
+    def _curves(self, ax: Axes, levels: list[float], others: list[str], style: Options) -> None:
         mean = self.study.mean
         two = self.thresholds.shape[1] == 2
         places = self.thresholds[:, 0] if two else np.arange(1, len(self._names) + 1)
         for number, level in enumerate(levels):
-            look: Options = {"color": f"C{number}", "label": f"gap, label {level:g} and above"}
-            errors = mean.loc[self._names, level]
-            self._line(("gap", level), places, errors, {"marker": "o", **look}, style)
+            errors, colour, above = mean[level], f"C{number}", f"label {level:g} and above"
+            look: Options = {"color": colour, "label": f"gap, {above}", "marker": "o", **style}
+            (self.lines_["gap", level],) = ax.plot(places, errors[self._names], **look)
             for dashes, name in zip(cycle(_DASHES), others, strict=False):
-                look |= {"linestyle": dashes, "label": f"{name}, label {level:g} and above"}
-                self.lines_[name, level] = ax.axhline(mean.loc[name, level], **(look | style))
+                look = {"color": colour, "label": f"{name}, {above}", "linestyle": dashes, **style}
+                self.lines_[name, level] = ax.axhline(errors[name], **look)
         ax.set_ylim(bottom=0)
         many = "number of the GAP metric, by thresholds g_1, g_2, ..."
         xlabel = "g_1 (g_2 = 1 - g_1)" if two else many
-        return self._finish(xlabel, _ERROR.format(len(self.study.lists)))
+        ax.set(xlabel=xlabel, ylabel=_ERROR.format(len(self.study.lists)))
+        ax.legend(loc="best", fontsize="small")
 
-    def _triangle(self, ax: Axes, levels: list[float], others: list[str], style: Options) -> Self:
+    def _triangle(self, ax: Axes, levels: list[float], others: list[str], style: Options) -> None:
         error = self.study.mean[levels].mean(axis=1)
         values = error[self._names].to_numpy()
         x, y = draw_triangle(ax, ["g_1", "g_2", "g_3"]) @ self.thresholds.T
@@ -165,7 +167,6 @@ class InformativenessDisplay(LinesDisplay):
         ax.set_title(f"{'mean over lowest' if many else 'lowest'} relevant label {shown}")
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), fontsize="small", frameon=False)
         self.figure_.colorbar(self.scatter_, ax=ax, label=_ERROR.format(len(self.study.lists)))
-        return self
 
     def _levels(self, rel: Sequence[float] | None) -> list[float]:
         known = self.study.rel.tolist()
@@ -187,10 +188,7 @@ _LEVELS = (0.25, 0.5, 0.75)
 def draw_triangle(ax: Axes, names: Sequence[str]) -> np.ndarray:
     """Draw an empty triangle with named corners, and lines of equal shares at quarters.
 
-    Returns
-    -------
-    ndarray of shape (2, 3)
-        The x and y of a point are this matrix times its three shares.
+    Returns the matrix of shape (2, 3) that maps three shares to x and y.
     """
     ax.set(aspect="equal", xlim=(-0.15, 1.15), ylim=(-0.12, 1.0))
     ax.axis("off")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 from skrank import _validation as check
 from skrank._typing import Axes
 from skrank.incompleteness import Robustness
-from skrank.plotting._display import LinesDisplay, choose
+from skrank.plotting._display import Display, choose
 
 _AXES = {
     "tau_b": "tau_b with the ranking by all judgments",
@@ -20,7 +20,7 @@ _AXES = {
 }
 
 
-class RobustnessDisplay(LinesDisplay):
+class RobustnessDisplay(Display):
     """Correlation with the full ranking, or discriminative power, against the share of judgments.
 
     A metric on condensed lists has a dashed line in the colour of the metric on full lists. With
@@ -75,7 +75,7 @@ class RobustnessDisplay(LinesDisplay):
         *,
         column: str = "tau_b",
         metrics: Sequence[str] | None = None,
-        **kwargs: object,
+        **kwargs: Any,
     ) -> Self:
         """Draw one column of the study.
 
@@ -104,22 +104,24 @@ class RobustnessDisplay(LinesDisplay):
         table = self.robustness.table
         chosen = choose("metric", metrics, table["metric"].unique())
         ax = self._open(ax)
+        self.lines_ = {}
         full = list(dict.fromkeys(_on_full_lists(name) for name in chosen))
         colours = {name: f"C{number}" for number, name in enumerate(full)}
         for name in chosen:
             values = table[table["metric"] == name].groupby("percent")[column]
-            mean, dashed = values.mean(), _on_full_lists(name) != name
-            look = {"marker": "o", "label": name, "linestyle": "--" if dashed else "-"}
-            look["color"] = colour = colours[_on_full_lists(name)]
-            self._line(name, mean.index, mean, look, kwargs)
+            mean, colour = values.mean(), colours[_on_full_lists(name)]
+            dashes = "-" if _on_full_lists(name) == name else "--"
+            look = {"marker": "o", "label": name, "linestyle": dashes, "color": colour}
+            (self.lines_[name],) = ax.plot(mean.index, mean, **(look | kwargs))
             if table["repeat"].any():
                 ax.fill_between(mean.index, values.min(), values.max(), color=colour, alpha=0.1)
         percents = sorted(table["percent"].unique())
         margin = 0.03 * (percents[-1] - percents[0]) + 0.5
         ax.set(xticks=percents, xlim=(percents[-1] + margin, percents[0] - margin))
-        return self._finish(
-            "percent of the judgments", _AXES[column].format(**vars(self.robustness))
-        )
+        ylabel = _AXES[column].format(**vars(self.robustness))
+        ax.set(xlabel="percent of the judgments", ylabel=ylabel)
+        ax.legend(loc="best", fontsize="small")
+        return self
 
 
 def _on_full_lists(name: str) -> str:
