@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,6 @@ ROBUSTNESS_METRICS = (
     "ap(condensed=True)", "q(condensed=True)", "ndcg(condensed=True)", "gap(condensed=True)",
     "bpref", "rpref",
 )  # fmt: skip
-STRATA_CHOICES = ("relevance", "grade")
 _FEWEST_RELEVANT, _FEWEST_OTHER = 1, 10  # a stratum keeps at least this number of documents
 
 
@@ -88,7 +87,7 @@ def reduce_judgments(
     """
     percent = _check_percent("percent", percent)
     given = as_qrels(qrels)
-    kept = _RandomOrder.drawn(given, check.check_random_state(random_state), strata).kept(percent)
+    kept = _reduction(given, check.check_random_state(random_state), strata)(percent)
     return replace(given, labels=np.where(kept, given.labels, np.nan))
 
 
@@ -99,42 +98,29 @@ def _check_percent(parameter: str, value: float) -> int:
     return int(value)
 
 
-@dataclass(frozen=True, eq=False)
-class _RandomOrder:
-    """The random order of the judged documents of each stratum.
+def _reduction(qrels: Qrels, seed: int, strata: str) -> Callable[[int], np.ndarray]:
+    """A function of percent: True for rows that stay judged, the first of a random order.
 
-    Attributes
-    ----------
-    position : int64 ndarray of shape (n_rows,)
-        Position of each document in the order of its stratum, from 0.
-    size, fewest : int64 ndarray of shape (n_rows,)
-        Number of documents of the stratum, and least number that stays judged.
-    judged : bool ndarray of shape (n_rows,)
+    The documents of each stratum are ordered by a hash of the seed and the ids of query and
+    document.
     """
+    check.check_choice("strata", strata, ("relevance", "grade"))
+    queries, labels = qrels.queries, qrels.labels
+    judged = ~np.isnan(labels)
+    kind = labels > 0 if strata == "relevance" else labels
+    kind = np.unique(np.where(judged, kind, -1.0), return_inverse=True)[1]
+    query = np.repeat(np.arange(len(queries)), queries.sizes)
+    stratum = query * (kind.max(initial=0) + 1) + kind
+    order = np.lexsort((_hashes(qrels, seed), stratum))
+    ranked, position = stratum[order], np.empty_like(order)
+    position[order] = np.arange(len(order)) - np.searchsorted(ranked, ranked)
+    size = np.bincount(stratum)[stratum]
+    fewest = np.where(labels > 0, _FEWEST_RELEVANT, _FEWEST_OTHER)
 
-    position: np.ndarray
-    size: np.ndarray
-    fewest: np.ndarray
-    judged: np.ndarray
+    def kept(percent: int) -> np.ndarray:
+        return judged & (position < np.maximum(fewest, size * percent // 100))
 
-    @classmethod
-    def drawn(cls, qrels: Qrels, seed: int, strata: str) -> _RandomOrder:
-        """The order by a hash of the seed and the ids of query and document."""
-        check.check_choice("strata", strata, STRATA_CHOICES)
-        queries, labels = qrels.queries, qrels.labels
-        kind = labels > 0 if strata == "relevance" else labels
-        kind = np.unique(np.where(np.isnan(labels), -1.0, kind), return_inverse=True)[1]
-        query = np.repeat(np.arange(len(queries)), queries.sizes)
-        stratum = query * (kind.max(initial=0) + 1) + kind
-        order = np.lexsort((_hashes(qrels, seed), stratum))
-        ranked, position = stratum[order], np.empty_like(order)
-        position[order] = np.arange(len(order)) - np.searchsorted(ranked, ranked)
-        fewest = np.where(labels > 0, _FEWEST_RELEVANT, _FEWEST_OTHER)
-        return cls(position, np.bincount(stratum)[stratum], fewest, ~np.isnan(labels))
-
-    def kept(self, percent: int) -> np.ndarray:
-        """True for rows that stay judged."""
-        return self.judged & (self.position < np.maximum(self.fewest, self.size * percent // 100))
+    return kept
 
 
 def _hashes(qrels: Qrels, seed: int) -> np.ndarray:
@@ -313,7 +299,7 @@ def robustness(
     top = check.check_max_grade(max_grade)
     chosen = unique_metrics(metrics)
     pool = CodedQrels.of(as_qrels(qrels))
-    orders = [_RandomOrder.drawn(pool.qrels, seed + repeat, strata) for repeat in range(n_repeats)]
+    reductions = [_reduction(pool.qrels, seed + repeat, strata) for repeat in range(n_repeats)]
     sources = Runs.of(runs)
     if len(sources.sources) < 2:
         raise ValueError("runs has 1 run: a ranking needs at least 2.")
@@ -325,20 +311,21 @@ def robustness(
         coded = ([one.coded(reduced) for one in part] for part in parts)
         return measure(reduced, coded, len(sources.sources), chosen.values(), missing, top)
 
-    full = measured(orders[0].judged)
+    full = measured(reductions[0](100))
     names = sources.names(joined.tags)
     joined.warn()
     bootstrap = {"alpha": alpha, "n_resamples": n_resamples, "random_state": seed % 2**32}
-    rows: list[dict[str, object]] = []
-    means: list[dict[str, object]] = []
-    judgments: list[dict[str, int]] = []
+    rows: list[dict[str, Any]] = []
+    means: list[dict[str, Any]] = []
+    judgments: list[dict[str, Any]] = []
     for percent, repeat in levels:
-        kept = orders[repeat].kept(percent)
+        kept = reductions[repeat](percent)
         found = full if percent == 100 else measured(kept)
         level = {"percent": percent, "repeat": repeat}
-        judgments.append(level | _count(pool.qrels.labels[kept]))
+        relevant = np.count_nonzero(pool.qrels.labels[kept] > 0)
+        judgments.append(level | {"relevant": relevant, "other": kept.sum() - relevant})
         for m, (name, one) in enumerate(chosen.items()):
-            at: dict[str, object] = {"metric": name, **level}
+            at = {"metric": name, **level}
             best = _best(one, full.mean[:, m], top_n)
             mean, truth = found.mean[best, m], full.mean[best, m]
             power = _power(found.values[best, :, m], bootstrap)
@@ -347,13 +334,8 @@ def robustness(
         if progress is not None:
             which = f", repeat {repeat + 1} of {n_repeats}" if percent < 100 else ""
             progress(f"{percent} % of the judgments{which}")
-    return Robustness(
-        pd.DataFrame(rows),
-        pd.DataFrame(means),
-        pd.DataFrame(judgments),
-        alpha,
-        full.values.shape[1],
-    )
+    table, by_run, counts = (pd.DataFrame(records) for records in (rows, means, judgments))
+    return Robustness(table, by_run, counts, alpha, full.values.shape[1])
 
 
 def _check_percents(percents: Sequence[int]) -> list[int]:
@@ -364,11 +346,6 @@ def _check_percents(percents: Sequence[int]) -> list[int]:
     if len(set(levels)) < len(levels):
         raise ValueError(f"percents={percents!r} has a level twice: repeat levels by n_repeats.")
     return levels
-
-
-def _count(labels: np.ndarray) -> dict[str, int]:
-    relevant = int(np.count_nonzero(labels > 0))
-    return {"relevant": relevant, "other": len(labels) - relevant}
 
 
 def _best(metric: Metric, mean: np.ndarray, top_n: int | None) -> np.ndarray:
