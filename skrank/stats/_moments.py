@@ -13,22 +13,14 @@ EQUAL = 1 - 1e-9  # t >= EQUAL * u counts as t >= u, so that rounding does not b
 
 
 def moments(z: np.ndarray, weights: Weights = None) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of each row.
+    """Mean and standard deviation of each row of `z`, of shape (n_rows, n_queries).
 
     A constant row has exactly this constant as mean, and exactly 0 as standard deviation. A mean
     that is 0 up to rounding is exactly 0.
 
-    Parameters
-    ----------
-    z : ndarray of shape (n_rows, n_queries)
-    weights : ndarray of shape (n_queries,), optional
-        With weights, the variance is the mean of the weighted estimate of `variance_shares` and of
-        the unweighted variance. The weighted estimate allows for a variance that depends on the
-        weight, but is noisy where few queries have most of the weight.
-
-    Returns
-    -------
-    mean, std : ndarray of shape (n_rows,)
+    With weights, the variance is the mean of the weighted estimate of `variance_shares` and of the
+    unweighted variance. The weighted estimate allows for a variance that depends on the weight, but
+    is noisy where few queries have most of the weight.
     """
     constant = (z == z[:, :1]).all(axis=1)
     if weights is None:
@@ -50,15 +42,7 @@ def variance_shares(weights: np.ndarray, counts: np.ndarray | None = None) -> np
     :math:`f_i = h_i^2 / (c_i \sum_j h_j^2)`: dividing by :math:`c_i` is the leverage correction HC2
     (MacKinnon and White, 1985). Equal weights give 1 / (n - 1).
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_queries,)
-    counts : ndarray of shape (n_draws, n_queries), optional
-        How often each query occurs. Default: once.
-
-    Returns
-    -------
-    ndarray of shape (n_queries,) or (n_draws, n_queries)
+    With `counts` of shape (n_draws, n_queries), a query occurs that often in each draw.
     """
     counts = np.ones_like(weights) if counts is None else counts
     total, square = (counts @ weights)[..., None], (counts @ weights**2)[..., None]

@@ -28,9 +28,9 @@ def one_thread() -> AbstractContextManager[object]:
     return _libraries().limit(limits=1, user_api="blas")
 
 
-def blocks(n_queries: int, n_resamples: int) -> Iterator[int]:
-    """Number of resamples of each block."""
-    rows = max(1, min(_ROWS, _CELLS // n_queries))
+def blocks(width: int, n_resamples: int) -> Iterator[int]:
+    """Number of resamples of each block; a resample consists of `width` numbers."""
+    rows = max(1, min(_ROWS, _CELLS // width))
     for start in range(0, n_resamples, rows):
         yield min(rows, n_resamples - start)
 
@@ -53,12 +53,7 @@ def query_draws(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndar
 def sums_by_query(draws: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
     """Sums ``out[d, q]`` of ``values[i]`` over all positions i with ``draws[d, i] == q``.
 
-    Parameters
-    ----------
-    draws : int ndarray of shape (n_draws, n_queries)
-        Indices of the drawn queries.
-    values : ndarray of shape (n_queries,), optional
-        Value of each position of a draw. Default: 1, so that the sums are counts.
+    The draws are of shape (n_draws, n_queries). By default, all values are 1: the sums are counts.
     """
     cells = draws + np.arange(len(draws))[:, None] * draws.shape[1]
     repeated = None if values is None else np.broadcast_to(values, draws.shape).ravel()
@@ -136,21 +131,9 @@ def centred_draws(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Student's t of resamples under the hypothesis of no difference.
 
-    Parameters
-    ----------
-    z : ndarray of shape (n_pairs, n_queries)
-    weights : ndarray of shape (n_queries,) or None
-    n_resamples, seed : int
-
-    Returns
-    -------
-    observed : ndarray of shape (n_pairs,)
-        t of `z`.
-    squares : ndarray of shape (n_pairs, n_draws)
-        Squared t of each resample of ``z - mean(z)``. A constant resample has 0 if its mean is 0,
-        and infinity otherwise.
-    means : ndarray of shape (n_pairs, n_draws)
-        Mean of each resample of ``z - mean(z)``.
+    Returns t of each row of `z`; and for each resample of ``z - mean(z)``, the squared t and the
+    mean, of shape (n_pairs, n_draws). The squared t of a constant resample is 0 if its mean is 0,
+    and infinite otherwise.
     """
     mean, _ = moments(z, weights)
     t = ratio(mean, standard_error(z, weights, mean))

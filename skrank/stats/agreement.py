@@ -7,9 +7,6 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 
-WEIGHT_CHOICES = (None, "linear", "quadratic")
-LEVEL_CHOICES = ("nominal", "ordinal", "interval", "ratio")
-
 
 def cohen_kappa(x: ArrayLike, y: ArrayLike, *, weights: str | None = None) -> float:
     """Cohen's kappa of two assessors, by `sklearn.metrics.cohen_kappa_score`.
@@ -43,7 +40,7 @@ def cohen_kappa(x: ArrayLike, y: ArrayLike, *, weights: str | None = None) -> fl
     """
     from sklearn.metrics import cohen_kappa_score
 
-    check.check_choice("weights", weights, WEIGHT_CHOICES)
+    check.check_choice("weights", weights, (None, "linear", "quadratic"))
     labels = np.stack(check.check_ratings(x, y), axis=1)
     first, second = labels[~np.isnan(labels).any(axis=1)].T
     if not len(first):
@@ -130,7 +127,7 @@ def krippendorff_alpha(labels: ArrayLike, *, level: str = "nominal") -> float:
     >>> round(stats.krippendorff_alpha(labels, level="ordinal"), 3)
     0.773
     """
-    check.check_choice("level", level, LEVEL_CHOICES)
+    check.check_choice("level", level, ("nominal", "ordinal", "interval", "ratio"))
     table = check.check_assessments("labels", labels)
     table = table[(~np.isnan(table)).sum(axis=1) >= 2]
     if not len(table):

@@ -13,9 +13,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats._moments import ROUNDING, effective_size, moments, ratio, variance_shares
-from skrank.stats._resampling import one_thread
-
-_CELLS = 2**21  # most numbers in a block of permutations x queries x systems: 16 MB
+from skrank.stats._resampling import blocks, one_thread
 
 
 class AnovaRow(NamedTuple):
@@ -286,9 +284,8 @@ def _spreads(
             means = (means[:, None] + weight * row[orders]).reshape(-1, n_systems)
         return np.sort(np.ptp(means, axis=1)), True
     random = np.random.default_rng(seed)
-    rows = max(1, _CELLS // scores.size)
     spreads = []
-    for start in range(0, n_resamples, rows):
-        copies = np.broadcast_to(scores, (min(rows, n_resamples - start), *scores.shape))
+    for rows in blocks(scores.size, n_resamples):
+        copies = np.broadcast_to(scores, (rows, *scores.shape))
         spreads.append(np.ptp(share @ random.permuted(copies, axis=2), axis=1))
     return np.sort(np.concatenate(spreads)), False

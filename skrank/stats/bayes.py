@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +12,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank.stats._moments import Weights, ratio, student_t
 from skrank.stats._pairs import PairResult, SystemPairs
-from skrank.stats._resampling import one_thread
-
-METHOD_CHOICES = ("t", "signed-rank")
-_CELLS = 2**20  # most numbers in a block of samples x queries: 8 MB
+from skrank.stats._resampling import blocks, one_thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +101,7 @@ def bayesian_comparison(
     (array([0.809]), array([0.075]), array([0.117]))
     """
     low, high = check.check_margin("rope", rope)
-    check.check_choice("method", method, METHOD_CHOICES)
+    check.check_choice("method", method, ("t", "signed-rank"))
     check.check_repeats("n_samples", n_samples, "the number of samples of the posterior")
     check.check_number("prior_strength", prior_strength, 0, 1e9, open_low=True)
     seed = check.check_random_state(random_state)
@@ -119,8 +116,8 @@ def bayesian_comparison(
             with one_thread():
                 size = z.shape[1]
                 own = np.ones(size) if w is None else w * size / w.sum()
-                samples = _posterior(np.append(own, prior_strength), n_samples, seed)
-                better, worse = _signed_rank(z, samples, low, high) / n_samples
+                strength = np.append(own, prior_strength)
+                better, worse = _signed_rank(z, strength, n_samples, seed, low, high) / n_samples
         return mean, error, freedom, better, worse
 
     mean, error, freedom, better, worse = chosen.measure(block, 5)
@@ -137,23 +134,18 @@ def bayesian_comparison(
     )
 
 
-def _posterior(strength: np.ndarray, n_samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Samples of a Dirichlet distribution, in blocks of shape (n_samples, len(strength))."""
-    random = np.random.default_rng(seed)
-    rows = max(1, _CELLS // len(strength))
-    for start in range(0, n_samples, rows):
-        yield random.dirichlet(strength, min(rows, n_samples - start))
-
-
 def _signed_rank(
-    z: np.ndarray, samples: Iterator[np.ndarray], low: float, high: float
+    z: np.ndarray, strength: np.ndarray, n_samples: int, seed: int, low: float, high: float
 ) -> np.ndarray:
     """Numbers of samples in which means of two differences most probably exceed `high`, or `low`.
 
-    A sample assigns probabilities to the observed differences, and to 0 for the prior.
+    A sample of the Dirichlet distribution with the parameters `strength` assigns probabilities to
+    the observed differences, and to 0 for the prior.
     """
     won = np.zeros((2, len(z)))
-    for chances in samples:
+    random = np.random.default_rng(seed)
+    for rows in blocks(len(strength), n_samples):
+        chances = random.dirichlet(strength, rows)
         for row, values in enumerate(np.column_stack([z, np.zeros(len(z))])):
             means = np.add.outer(values, values) / 2
             above, below = (

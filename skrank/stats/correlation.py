@@ -15,7 +15,6 @@ from scipy.special import ndtr
 from skrank import _validation as check
 from skrank.stats._resampling import query_counts
 
-METHOD_CHOICES = ("tau", "tau_b", "tau_ap")
 _CELLS = 2**22  # most numbers in a block of rankings x systems x systems
 _SIMULATED = 200  # pairs of rankings that estimate the moments of tau_ap at one value of tau
 
@@ -234,7 +233,7 @@ def rank_correlation(
     >>> round(found.value, 3), round(found.p_value, 4), round(found.low, 2), round(found.high, 2)
     (0.786, 0.0055, 0.11, 0.94)
     """
-    check.check_choice("method", method, METHOD_CHOICES)
+    check.check_choice("method", method, ("tau", "tau_b", "tau_ap"))
     confidence = check.check_share("confidence", confidence)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
     per_query = None

@@ -17,7 +17,6 @@ from skrank.stats._moments import ROUNDING, Weights, effective_size, moments, ra
 from skrank.stats._pairs import Measure, unique_rows
 from skrank.stats._resampling import blocks, centred, resampled_moments, standard_error
 
-METHOD_CHOICES = ("percentile", "bca", "bootstrap-t")
 _FEWEST_DRAWN = 5  # effective queries; with fewer, bootstrap-t intervals cover less than t
 _FEWEST_BEYOND = 1  # expected number of resamples beyond each end of an interval
 
@@ -146,7 +145,7 @@ def bootstrap_interval(
     (0.5, 0.32, 0.72)
     """
     confidence = check.check_share("confidence", confidence)
-    check.check_choice("method", method, METHOD_CHOICES)
+    check.check_choice("method", method, ("percentile", "bca", "bootstrap-t"))
     n_resamples, seed = check.check_draws(n_resamples, random_state)
     beyond = (1 - confidence) / 2
     enough = math.ceil(_FEWEST_BEYOND / beyond - 1e-9)

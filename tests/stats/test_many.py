@@ -152,7 +152,7 @@ class TestTukey:
     def test_blocks_do_not_matter(self, monkeypatch):
         matrix = scores()
         whole = stats.tukey_hsd(matrix, n_resamples=100).p_value
-        monkeypatch.setattr("skrank.stats.all_systems._CELLS", 1000)
+        monkeypatch.setattr("skrank.stats._resampling._CELLS", 1000)
         assert_array_equal(stats.tukey_hsd(matrix, n_resamples=100).p_value, whole)
 
     def test_drops_queries_for_all(self):
