@@ -5,18 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.testing import assert_allclose
 
-from skrank._engine.metric import registry
 from skrank.metrics import Metric
 from skrank.testing._lists import ScoredLists
-from skrank.testing._orders import Labels, Literal, stable, tie_expectation
-
-SEEDS = (0, 1, 2)
+from skrank.testing._orders import Literal, stable, tie_expectation
 
 
 class Inapplicable(Exception):
@@ -45,11 +42,6 @@ class Case:
         """The metric, with ties in row order if its mean over orders of ties has no closed form."""
         return replace(self.metric, ties="stable") if self.metric.strict else self.metric
 
-    @property
-    def registered(self) -> bool:
-        """True if the metric is registered under its name."""
-        return registry.get(self.metric.first_name) is type(self.metric)
-
     def expected(self, data: ScoredLists) -> np.ndarray:
         """Value of `settled` by `definition` for each query, NaN where it is not defined."""
         if self.definition is None:
@@ -65,17 +57,6 @@ class Case:
 def per_query(metric: Metric, data: ScoredLists) -> np.ndarray:
     """Value of each query, ordered by the first row of the query."""
     return metric.per_query(data.relevance, data.scores, groups=data.groups).to_numpy()
-
-
-def value_of_list(metric: Metric) -> Callable[[Labels], float]:
-    """The metric as a function of the labels of one list, in rank order; values are cached."""
-
-    @cache
-    def value(ranked: tuple[float | None, ...]) -> float:
-        labels = np.array(ranked, dtype=float)  # None becomes NaN
-        return float(metric.per_query(labels, -np.arange(float(len(labels)))).iloc[0])
-
-    return lambda ranked: value(tuple(ranked))
 
 
 def close(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:

@@ -53,10 +53,13 @@ class ScoredLists:
         """Queries in the order of their first row."""
         return list(dict.fromkeys(self.groups.tolist()))
 
+    def rows_of_queries(self) -> list[np.ndarray]:
+        """Rows of each query, in the order of `ids`."""
+        return [np.flatnonzero(self.groups == query) for query in self.ids]
+
     def queries(self) -> Iterator[tuple[list[float], Labels]]:
         """Scores and labels (None = not judged) of each query in row order."""
-        for query in self.ids:
-            rows = self.groups == query
+        for rows in self.rows_of_queries():
             yield self.scores[rows].tolist(), without_nan(self.relevance[rows])
 
     def reordered(self, rows: np.ndarray) -> ScoredLists:
@@ -79,8 +82,7 @@ class ScoredLists:
         Also returns the number of the original query of each new query.
         """
         rows, untied, originals = [], [], []
-        for number, query in enumerate(self.ids):
-            of_query = np.flatnonzero(self.groups == query)
+        for number, of_query in enumerate(self.rows_of_queries()):
             scores = self.scores[of_query]
             unretrieved = of_query[scores == -INF]
             for order in tie_orders(scores.tolist(), of_query.tolist()):

@@ -1,27 +1,29 @@
-"""check_metric, and the properties of the values of a metric."""
+"""check_metric, and the properties of a metric: its values, and training on it."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import _validation as check
+from skrank._engine.judgments import judge
 from skrank._engine.plan import bounds_of
-from skrank.metrics import Metric, metric
-from skrank.testing._case import SEEDS, Case, assume, close, hold, per_query, run
-from skrank.testing._lists import ScoredLists, make_lists
-from skrank.testing._orders import ranking
-from skrank.testing._training import TRAINING
-from skrank.testing._use import USE
+from skrank.metrics import Metric, Mixture, metric
+from skrank.objectives import LambdaRank
+from skrank.testing._case import Case, Inapplicable, assume, close, hold, per_query, run
+from skrank.testing._lists import ScoredLists, make_lists, without_nan
+from skrank.testing._orders import Labels, lambdas, ranking, swap_delta
+from skrank.testing._use import USE, boosters_train_on_it
 
 
 def values_equal_the_definition(case: Case) -> None:
     """Values equal the literal definition, averaged over all orders of tied documents."""
-    for seed in SEEDS:
+    for seed in range(3):
         for data in (
             make_lists(seed),
             make_lists(seed, scattered=False, n_queries=20, longest=12),
@@ -34,7 +36,7 @@ def ties_are_averaged(case: Case) -> None:
     """The value of tied scores is the mean over all orders of the tied documents."""
     assume(not case.metric.strict, "it refuses ties")
     averaged = replace(case.metric, ties="average")
-    for seed in SEEDS:
+    for seed in range(3):
         data = make_lists(seed, levels=2, longest=5)
         orders, originals = data.every_order()
         sums = np.bincount(originals, per_query(averaged, orders))
@@ -44,9 +46,8 @@ def ties_are_averaged(case: Case) -> None:
 def _untied(data: ScoredLists, key: Callable[[np.ndarray], np.ndarray]) -> ScoredLists:
     """Lists in which ties are broken by the ascending `key` of the labels, then by row order."""
     scores = data.scores.copy()
-    for query in data.ids:
-        rows = np.flatnonzero(data.groups == query)
-        rows = rows[np.argsort(key(data.relevance[rows]), kind="stable")]
+    for of_query in data.rows_of_queries():
+        rows = of_query[np.argsort(key(data.relevance[of_query]), kind="stable")]
         order = ranking(data.scores[rows].tolist())
         scores[rows[order]] = -np.arange(float(len(order)))
     return data.with_scores(scores)
@@ -59,7 +60,7 @@ def ties_are_ordered_as_ties_says(case: Case) -> None:
         "worst": lambda y: np.nan_to_num(y, nan=-1),
         "best": lambda y: -np.nan_to_num(y, nan=-1),
     }
-    for seed in SEEDS:
+    for seed in range(3):
         data = make_lists(seed, levels=2, longest=9)
         for ties, key in keys.items():
             one = replace(case.metric, ties=ties)
@@ -73,7 +74,7 @@ def ties_are_ordered_as_ties_says(case: Case) -> None:
 def values_are_in_range(case: Case) -> None:
     """Values lie in `value_range`."""
     low, high = bounds_of(case.metric)
-    for seed in SEEDS:
+    for seed in range(3):
         values = per_query(case.settled, make_lists(seed, levels=4, n_queries=50))
         values = values[~np.isnan(values)]
         outside = values[(values < low - 1e-12) | (values > high + 1e-12)]
@@ -109,7 +110,7 @@ def order_of_rows_does_not_matter(case: Case) -> None:
     strict = case.metric.strict
     data = make_lists(12, levels=None if strict else 3, special=not strict)
     expected = case.metric.per_query(data.relevance, data.scores, groups=data.groups)
-    for seed in SEEDS:
+    for seed in range(3):
         moved = data.reordered(np.random.default_rng(seed).permutation(len(data.groups)))
         values = case.metric.per_query(moved.relevance, moved.scores, groups=moved.groups)
         hold(list(values.index) == moved.ids, "values are not in the order of the queries")
@@ -121,8 +122,7 @@ def queries_are_measured_alone(case: Case) -> None:
     data = make_lists(14, levels=3)
     on_scale = case.settled.on_scale(data.max_grade)
     together = per_query(on_scale, data)
-    for query, value in zip(data.ids, together, strict=True):
-        rows = data.groups == query
+    for rows, value in zip(data.rows_of_queries(), together, strict=True):
         close(on_scale.per_query(data.relevance[rows], data.scores[rows]), [value])
     names = np.unique(data.groups, return_inverse=True)[1]
     copies = (np.arange(500)[:, None] * (names.max() + 1) + names).ravel()
@@ -180,7 +180,109 @@ def storage_does_not_matter(case: Case) -> None:
         assert_array_equal(found.to_numpy(), expected)
 
 
-VALUES = [
+def _objective(case: Case) -> LambdaRank:
+    try:
+        return LambdaRank(case.metric, tie_order="stable")
+    except ValueError:
+        raise Inapplicable("LambdaRank does not train on it") from None
+
+
+def _refuse_mixture(metric: Metric) -> None:
+    assume(not isinstance(metric, Mixture), "each part of a mixture has its own swap deltas")
+
+
+def value_of_list(metric: Metric) -> Callable[[Labels], float]:
+    """The metric as a function of the labels of one list, in rank order; values are cached."""
+
+    @cache
+    def value(ranked: tuple[float | None, ...]) -> float:
+        labels = np.array(ranked, dtype=float)  # None becomes NaN
+        return float(metric.per_query(labels, -np.arange(float(len(labels)))).iloc[0])
+
+    return lambda ranked: value(tuple(ranked))
+
+
+def swap_deltas(metric: Metric, labels: np.ndarray) -> np.ndarray:
+    """Change of the value of one list for every swap of ranks a < b, by the family's tables."""
+    plan = metric.bind(judge(labels))
+    return plan.tables.deltas(plan.judgments.codes) * plan.inverse[0] * plan.slope()[0]
+
+
+def deltas_are_those_of_swaps(case: Case) -> None:
+    """The swap delta of the tables equals the difference of values after and before the swap."""
+    _refuse_mixture(case.metric)
+    rng = np.random.default_rng(0)
+    metric = case.metric.on_scale(3)
+    unjudged = 0 if metric.condensed else np.nan
+    value = value_of_list(metric)
+    for n in (1, 2, 5, 8):
+        for grades in ([0, 1, 2, 3, unjudged], [0, 0, 0, 3], [0, 2]):
+            labels = rng.choice(np.array(grades, float), n)
+            labels[rng.integers(n)] = 3
+            found, ranked = swap_deltas(metric, labels), without_nan(labels)
+            for a in range(n):
+                for b in range(a + 1, n):
+                    close(found[a, b], swap_delta(value, ranked, a + 1, b + 1), 1e-10)
+
+
+def better_documents_gain_upwards(case: Case) -> None:
+    """No swap that moves a better document up makes the list worse."""
+    _refuse_mixture(case.metric)
+    assume(case.monotone, "moving a better document up may lower the value")
+    sign = 1 if case.metric.greater_is_better else -1
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        labels = rng.integers(0, 4, 10)
+        labels[0] = 3
+        falls = sign * swap_deltas(case.metric, labels)[np.triu(np.greater.outer(labels, labels))]
+        hold((falls <= 1e-15).all(), f"a swap of {labels.tolist()} changes it by {falls.max()}")
+
+
+def gradients_are_the_double_loop(case: Case) -> None:
+    """Gradients equal those of a double loop over pairs."""
+    plain = _objective(case)
+    _refuse_mixture(case.metric)
+    for objective in (plain, replace(plain, norm=False, truncation_level=3)):
+        data = make_lists(5, levels=4, longest=7).retrieved()
+        metric = case.metric.on_scale(data.max_grade)
+        value = value_of_list(metric)
+        grad, hess = objective(data.relevance, data.scores, groups=data.groups)
+        for rows, (scores, labels) in zip(data.rows_of_queries(), data.queries(), strict=True):
+            plan = metric.bind(judge(data.relevance[rows]))
+            best = plan.inverse_ideal(objective.ideal_cutoff)[0]
+            norm = objective.norm
+            expected = lambdas(
+                value, scores, labels,
+                normalizer=plan.inverse[0] / best if best else 0.0, signed=True,
+                truncation_level=objective.truncation_level, score_norm=norm, sum_norm=norm,
+            )  # fmt: skip
+            close([grad[rows], hess[rows]], expected, 1e-9)
+
+
+def gradients_balance(case: Case) -> None:
+    """Gradients of a query sum to 0 and raise the best documents; hessians are not below 0."""
+    objective = _objective(case)
+    found = 0.0
+    for seed in range(3):
+        data = make_lists(seed, levels=6, n_queries=30, longest=20).retrieved()
+        grad, hess = objective(data.relevance, data.scores, groups=data.groups)
+        hold((hess >= 0).all(), "a hessian is below 0")
+        for rows in data.rows_of_queries():
+            assert_allclose(grad[rows].sum(), 0, atol=1e-12 * max(1, np.abs(grad[rows]).sum()))
+            labels = np.nan_to_num(data.relevance[rows])
+            best, worst = grad[rows][labels == labels.max()], grad[rows][labels == labels.min()]
+            hold((best <= 1e-15).all(), "a gradient lowers the best documents")
+            hold((worst >= -1e-15).all(), "a gradient raises the worst documents")
+        found += np.abs(grad).sum()
+    hold(found, "all gradients are 0")
+
+
+def it_serves_boosters(case: Case) -> None:
+    """Both boosters train on it."""
+    boosters_train_on_it(_objective(case).on_scale(3))
+
+
+PROPERTIES = [
     ("its values are those of its definition", values_equal_the_definition),
     ("ties count as the mean over their orders", ties_are_averaged),
     ("ties are ordered as `ties` says", ties_are_ordered_as_ties_says),
@@ -192,6 +294,11 @@ VALUES = [
     ("weights weigh queries", weights_weigh_queries),
     ("empty queries are what `empty` says", empty_queries_are_what_empty_says),
     ("storage does not matter", storage_does_not_matter),
+    ("swaps change it as its tables say", deltas_are_those_of_swaps),
+    ("better documents gain by going up", better_documents_gain_upwards),
+    ("gradients are the double loop over pairs", gradients_are_the_double_loop),
+    ("gradients balance", gradients_balance),
+    ("boosters train on it", it_serves_boosters),
 ]
 
 
@@ -245,4 +352,4 @@ def check_metric(
     """
     one = metric(metric_or_name)
     monotone = check.check_flag("monotone", monotone)
-    return run(one, [*VALUES, *TRAINING, *USE], Case(one, definition, monotone))
+    return run(one, [*PROPERTIES, *USE], Case(one, definition, monotone))

@@ -63,8 +63,8 @@ def gradients_balance(case: ObjectiveCase) -> None:
     assume(case.shift_invariant, "gradients depend on the scores, not on their differences alone")
     data = case.data
     grad, hess = case.gradient(data)
-    for query in data.ids:
-        mine = grad[data.groups == query]
+    for rows in data.rows_of_queries():
+        mine = grad[rows]
         assert_allclose(mine.sum(), 0, atol=1e-9 * max(1, np.abs(mine).sum()))
     close(case.gradient(data.with_scores(data.scores + 64)), (grad, hess), 1e-7)
 
@@ -76,8 +76,7 @@ def queries_are_trained_on_alone(case: ObjectiveCase) -> None:
         "random draws and positions depend on the order of rows",
     )
     together = np.stack(case.gradient(case.data))
-    for query in case.data.ids:
-        rows = case.data.groups == query
+    for rows in case.data.rows_of_queries():
         close(case.gradient(case.data.reordered(rows)), together[:, rows], 1e-9)
     moved = np.random.default_rng(0).permutation(len(case.data.groups))
     close(case.gradient(case.data.reordered(moved)), together[:, moved], 1e-9)

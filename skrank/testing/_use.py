@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -14,11 +15,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import cross_validate
 
 from skrank._engine.groups import with_groups
+from skrank._engine.metric import registry
 from skrank.metrics import Metric, metric
 from skrank.model_selection import QueryKFold
 from skrank.objectives import Objective
 from skrank.scoring import scorer
-from skrank.testing._case import Case, assume, close, hold
+from skrank.testing._case import Case, Property, assume, close, hold
 from skrank.testing._lists import ScoredLists, make_lists
 
 
@@ -46,7 +48,7 @@ def judged_lists(seed: int, **how: Any) -> ScoredLists:
 
 def name_parses_back(case: Case) -> None:
     """``skrank.metric(str(metric))`` is the metric."""
-    assume(case.registered, "it has no registered name")
+    assume(registry.get(case.metric.first_name) is type(case.metric), "it has no registered name")
     hold(metric(str(case.metric)) == case.metric, f"{case.metric} is read as another metric")
 
 
@@ -89,21 +91,14 @@ def scorers_measure_it(case: Case) -> None:
     close(found, expected)
 
 
-def eval_metrics_of_lightgbm_measure_it(case: Case) -> None:
-    """LightGBM's eval metric gives its value."""
-    adapter, data, dataset = _in_booster("lightgbm")
+def eval_metrics_measure_it(case: Case, *, booster: str) -> None:
+    """The eval metric of a booster gives its value, and to LightGBM also name and direction."""
+    adapter, data, native = _in_booster(booster)
     on = case.settled.on_scale(data.max_grade)
-    name, value, better = adapter.eval_metric(on)(data.scores, dataset)
+    name, value, *better = adapter.eval_metric(on)(data.scores, native)
     close(value, on(data.relevance, data.scores, groups=data.groups))
-    hold((name, better) == (str(on), on.greater_is_better), f"it is called {name}")
-
-
-def eval_metrics_of_xgboost_measure_it(case: Case) -> None:
-    """XGBoost's eval metric gives its value."""
-    adapter, data, matrix = _in_booster("xgboost")
-    on = case.settled.on_scale(data.max_grade)
-    _, value = adapter.eval_metric(on)(data.scores, matrix)
-    close(value, on(data.relevance, data.scores, groups=data.groups))
+    if booster == "lightgbm":
+        hold([name, *better] == [str(on), on.greater_is_better], f"it is called {name}")
 
 
 def boosters_train_on_it(objective: Objective) -> None:
@@ -133,10 +128,10 @@ def _in_booster(name: str) -> tuple[Any, ScoredLists, Any]:
     return import_module(f"skrank.{name}"), data, native
 
 
-USE = [
+USE: list[tuple[str, Property]] = [
     ("its name parses back", name_parses_back),
     ("copies are equal", copies_are_equal),
     ("scorers measure it", scorers_measure_it),
-    ("eval metrics of LightGBM measure it", eval_metrics_of_lightgbm_measure_it),
-    ("eval metrics of XGBoost measure it", eval_metrics_of_xgboost_measure_it),
+    ("eval metrics of LightGBM measure it", partial(eval_metrics_measure_it, booster="lightgbm")),
+    ("eval metrics of XGBoost measure it", partial(eval_metrics_measure_it, booster="xgboost")),
 ]
