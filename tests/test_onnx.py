@@ -1,7 +1,5 @@
 """save_onnx: one graph for the start and the trees, equal to `predict`, and what it refuses."""
 
-from __future__ import annotations
-
 import catboost
 import lightgbm
 import numpy as np

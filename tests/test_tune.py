@@ -1,7 +1,5 @@
 """tune: its search, its trials, studies that are continued, and what it refuses."""
 
-from __future__ import annotations
-
 import numpy as np
 import optuna
 import pandas as pd

@@ -1,7 +1,5 @@
 """A process that is forked while another thread is inside a callable."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -13,7 +13,6 @@ from skrank.cli import main
 OURS = os.environ | {"PYTHONPATH": str(Path(skrank.__file__).parents[1])}
 FULL = Path("/dev/full")
 
-
 SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".html": "html",
             ".htm": "html", ".HTML": "html", ".txt": "table", "": "table"}  # fmt: skip
 

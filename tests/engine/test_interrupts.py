@@ -1,7 +1,5 @@
 """After an interrupt at any moment, later calls have the results of a new process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

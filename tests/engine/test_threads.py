@@ -1,7 +1,5 @@
 """One pool of threads per process: in children, at exit, and for several callers at once."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -60,43 +58,59 @@ def test_one_pool_serves_all_limits():
     assert same == "True"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_forked_child_has_threads_of_its_own():
-    code = (
-        "import os, warnings\n"
-        "warnings.simplefilter('ignore')\n"
-        "child = os.fork()\n"
-        "if child == 0:\n"
-        "    os._exit(0 if value() == first else 1)\n"
-        "print(os.waitpid(child, 0)[1], value() == first)\n"
-    )
-    assert run(code) == ["0", "True"]
+PROGRAMS = {  # each prints True if the values of a child, or at exit, are the first value
+    "fork": """
+import os, warnings
+warnings.simplefilter('ignore')
+child = os.fork()
+if child == 0:
+    os._exit(0 if value() == first else 1)
+print(os.waitpid(child, 0)[1] == 0 and value() == first)
+""",
+    # functools.cached_property of Python 3.11 holds a lock that a child would wait for
+    "fork while other threads evaluate": """
+import os, threading, warnings
+warnings.simplefilter('ignore')
+busy = True
+def work():
+    while busy:
+        value()
+others = [threading.Thread(target=work) for _ in range(3)]
+for one in others: one.start()
+codes = []
+for _ in range(8):
+    child = os.fork()
+    if child == 0:
+        import signal; signal.alarm(20)
+        os._exit(0 if value() == first else 1)
+    codes.append(os.waitpid(child, 0)[1])
+busy = False
+for one in others: one.join()
+print(max(codes) == 0)
+""",
+    "spawn": """
+if __name__ == '__main__':
+    import multiprocessing
+    with multiprocessing.get_context('spawn').Pool(1) as pool:
+        metric = skrank.metric('gap')
+        print(pool.apply(metric, (relevance, scores), {'groups': groups}) == first)
+""",
+    # at exit, executors of the standard library refuse new tasks
+    "at exit": "import atexit; atexit.register(lambda: print(value() == first))\n",
+    "at exit for the first time": """
+import atexit
+from skrank._engine import threads
+threads._replace_pool()
+atexit.register(lambda: print(value() == first))
+""",
+}
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_forks_while_other_threads_evaluate():
-    """`functools.cached_property` of Python 3.11 holds a lock that a child would wait for."""
-    code = (
-        "import os, threading, warnings\n"
-        "warnings.simplefilter('ignore')\n"
-        "busy = True\n"
-        "def work():\n"
-        "    while busy:\n"
-        "        value()\n"
-        "others = [threading.Thread(target=work) for _ in range(3)]\n"
-        "for one in others: one.start()\n"
-        "codes = []\n"
-        "for _ in range(8):\n"
-        "    child = os.fork()\n"
-        "    if child == 0:\n"
-        "        import signal; signal.alarm(20)\n"
-        "        os._exit(0 if value() == first else 1)\n"
-        "    codes.append(os.waitpid(child, 0)[1])\n"
-        "busy = False\n"
-        "for one in others: one.join()\n"
-        "print(max(codes))\n"
-    )
-    assert run(code) == ["0"]
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_children_and_the_end_of_a_process(name):
+    if name.startswith("fork") and not hasattr(os, "fork"):
+        pytest.skip("no fork on this system")
+    assert run(PROGRAMS[name]) == ["True"]
 
 
 def test_a_cached_value_is_computed_without_a_lock():
@@ -118,32 +132,6 @@ def test_a_cached_value_is_computed_without_a_lock():
     proceed.set()
     other.join()
     assert slow.__dict__ == {"value": 1}
-
-
-def test_spawned_children():
-    code = (
-        "if __name__ == '__main__':\n"
-        "    import multiprocessing\n"
-        "    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
-        "        metric = skrank.metric('gap')\n"
-        "        print(pool.apply(metric, (relevance, scores), {'groups': groups}) == first)\n"
-    )
-    assert run(code) == ["True"]
-
-
-def test_evaluation_at_exit():
-    """At exit, executors of the standard library refuse new tasks."""
-    assert run("import atexit; atexit.register(lambda: print(value() == first))\n") == ["True"]
-
-
-def test_evaluation_at_exit_for_the_first_time():
-    code = (
-        "import atexit\n"
-        "from skrank._engine import threads\n"
-        "threads._replace_pool()\n"
-        "atexit.register(lambda: print(value() == first))\n"
-    )
-    assert run(code) == ["True"]
 
 
 def test_without_threads_the_caller_works(monkeypatch):

@@ -1,7 +1,5 @@
 """Comparisons of systems: what is reported is what `skrank.stats` finds on values per query."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

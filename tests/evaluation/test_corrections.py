@@ -1,7 +1,5 @@
 """Corrections for many comparisons, and the intervals that go with them; weights of queries."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

@@ -1,7 +1,5 @@
 """Reports of many metrics."""
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np
@@ -130,16 +128,17 @@ def test_groups_on_the_index(data):
 
 
 @pytest.mark.parametrize(
-    "metrics", [["gap", "gap"], ["map", "ap"], ["gap@5", skrank.metric("gap", k=5)]]
+    ("metrics", "message"),
+    [
+        (["gap", "gap"], r"metric '.*' is given twice"),
+        (["map", "ap"], r"metric '.*' is given twice"),
+        (["gap@5", skrank.metric("gap", k=5)], r"metric '.*' is given twice"),
+        ([], "metrics is empty: name at least one, such as 'gap'"),
+    ],
 )
-def test_a_metric_given_twice(data, metrics):
-    with pytest.raises(ValueError, match=r"metric '.*' is given twice"):
+def test_bad_metrics(data, metrics, message):
+    with pytest.raises(ValueError, match=message):
         report(data, metrics=metrics)
-
-
-def test_no_metrics(data):
-    with pytest.raises(ValueError, match="metrics is empty: name at least one, such as 'gap'"):
-        report(data, metrics=[])
 
 
 def test_no_query_with_a_relevant_document():

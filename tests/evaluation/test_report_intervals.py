@@ -1,7 +1,5 @@
 """The intervals of a report are bootstrap-t intervals of its means, or of another method."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

@@ -1,7 +1,5 @@
 """Comparisons of trained rankers: several seeds per system, and folds of a cross-validation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.stats

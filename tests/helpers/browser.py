@@ -1,7 +1,5 @@
 """Headless Chromium: what it makes of a page, what it says, and what it asks the network for."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ Functions of `what the tools find` get a model, its grid and the names after a r
 they take what was drawn at random, such as the candidates of a search.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import catboost

@@ -1,7 +1,5 @@
 """Data and campaigns for the tests of active evaluation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@ A point is one line: the name that users type, the definition in reference.py, a
 the definition. test_completeness.py fails for a registered metric that has no point here.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Judgments for tests, and all private names that several tests share."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from skrank._engine.peer_names import PEERS as PEERS

@@ -1,7 +1,5 @@
 """Lists and runs for the tests of informativeness."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from skrank import trec

@@ -7,8 +7,6 @@ relevant; longer ones take the ways that short ones do not. Without compilation 
 some seconds.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

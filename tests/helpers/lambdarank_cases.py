@@ -1,7 +1,5 @@
 """What the tests of lambdarank share."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.testing import assert_allclose
 
@@ -11,7 +9,6 @@ from tests.helpers.catalogue import Lists
 from tests.helpers.engine import judge
 
 STABLE = {"tie_order": "stable"}
-
 
 OPTIONS = [
     {},

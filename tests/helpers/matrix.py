@@ -5,8 +5,6 @@ the recipes in the pages on scikit-learn, so that the documented recipes are the
 the standard library is imported here, so that the pages can be made without the boosters.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from textwrap import dedent
 

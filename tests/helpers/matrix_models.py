@@ -1,7 +1,5 @@
 """Ensembles and other models around models: recipes in both modes, and what to know about them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tests.helpers.matrix import CALL_DATA, CALL_PARAMS, Tool, Way, by_call, way

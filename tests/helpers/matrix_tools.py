@@ -1,7 +1,5 @@
 """The tools of scikit-learn, and Optuna: recipes in both modes, and what to know about them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tests.helpers.matrix import Tool, by_call, by_fit, way

@@ -1,7 +1,5 @@
 """What the tests of metrics share."""
 
-from __future__ import annotations
-
 from numpy.testing import assert_allclose
 
 

@@ -1,12 +1,8 @@
 """What the tests of mixture share."""
 
-from __future__ import annotations
-
 import skrank
 import skrank.lightgbm
 import skrank.xgboost
 
 TEXT = "0.7*gap+0.3*ndcg@10"
-
-
 gap, ndcg = skrank.metric("gap"), skrank.metric("ndcg@10")

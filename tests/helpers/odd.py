@@ -1,7 +1,5 @@
 """Odd arrays for random tests: dtypes, containers, sizes and extremes that users pass."""
 
-from __future__ import annotations
-
 import traceback
 import warnings
 from pathlib import Path

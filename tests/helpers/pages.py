@@ -1,7 +1,5 @@
 """Pages of the documentation as programs: their code in order, and the outputs that they show."""
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import io

@@ -1,7 +1,5 @@
 """What the tests of position bias share."""
 
-from __future__ import annotations
-
 import lightgbm as lgb
 import numpy as np
 import pytest
@@ -16,15 +14,11 @@ from tests.helpers.engine import judge
 
 STABLE = {"tie_order": "stable"}
 
-
 QUIET = {
     "verbosity": -1, "num_threads": 1, "min_data_in_leaf": 20, "num_leaves": 8, "metric": "None",
 }  # fmt: skip
 
-
 BOTH = [UnbiasedLambdaRank("ndcg"), AdditivePositionBias("ndcg")]
-
-
 both = pytest.mark.parametrize("objective", BOTH, ids=lambda one: type(one).__name__)
 
 

@@ -1,13 +1,9 @@
 """What the tests of softrank share."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 FORMS = [("gap", "moments"), ("ap", "moments"), ("ndcg", "moments"), ("ndcg@4", "distribution")]
-
-
 every_form = pytest.mark.parametrize(("name", "form"), FORMS)
 
 

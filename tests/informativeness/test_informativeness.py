@@ -1,7 +1,5 @@
 """Informativeness of metrics: precision-recall curves, the study, thresholds, and clicks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

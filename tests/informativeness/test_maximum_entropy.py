@@ -1,7 +1,5 @@
 """The distribution of highest entropy under which a metric has a given value."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from pathlib import Path
 

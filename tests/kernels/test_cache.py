@@ -1,7 +1,5 @@
 """Machine code is cached, and loaded only if its sources are unchanged and its file undamaged."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

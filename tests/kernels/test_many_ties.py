@@ -1,7 +1,5 @@
 """Blocks of ties as long as a collection: the time does not grow with the square of the length."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The kernels under bounds checking, and as plain Python without compilation: same numbers."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

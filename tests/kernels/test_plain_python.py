@@ -1,7 +1,5 @@
 """Kernels run as plain Python on few rows, with the same bits as compiled."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import os

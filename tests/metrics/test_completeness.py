@@ -1,7 +1,5 @@
 """Each registered metric has a class, a score function, documentation and points in the tests."""
 
-from __future__ import annotations
-
 import dataclasses
 import doctest
 import inspect
@@ -21,8 +19,6 @@ FUNCTIONS = {
     if name.endswith("_score") and inspect.isfunction(function)
 }
 COMMON = {"relevance", "scores", "groups", "sample_weight"}
-
-
 CLASS_OF = {cls.function: cls for cls in registered().values()}
 every_function = pytest.mark.parametrize("name", CLASS_OF)
 every_name = pytest.mark.parametrize("name", registered())

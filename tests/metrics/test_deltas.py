@@ -1,7 +1,5 @@
 """Swap deltas equal the change of the value for every swap of two ranks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -10,8 +8,6 @@ import skrank
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import CATALOGUE, every_single_point
 from tests.helpers.engine import judge
-
-MAX_GRADE = 4
 
 
 def swaps(plan):

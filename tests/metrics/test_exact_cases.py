@@ -1,7 +1,5 @@
 """Values computed by hand at caps, roundings and boundaries, and by the scripts of LETOR."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

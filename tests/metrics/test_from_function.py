@@ -1,7 +1,5 @@
 """Metrics that are Python functions of one ranked list: values, ties, and what is refused."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

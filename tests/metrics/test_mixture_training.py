@@ -1,9 +1,6 @@
 """Training on weighted sums of metrics and of objectives."""
 
-from __future__ import annotations
-
 import copy
-import dataclasses
 import math
 import pickle
 
@@ -18,10 +15,10 @@ import skrank.xgboost
 from skrank import LambdaRank, SoftRank, SquaredError
 from skrank.datasets import make_ranking
 from skrank.metrics import Mixture
-from skrank.objectives import AdditivePositionBias, ObjectiveMixture, as_objective
+from skrank.objectives import AdditivePositionBias, ObjectiveMixture
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import MIXTURES, Lists, at, lists, mix, trainable
-from tests.helpers.engine import judge, limit_threads
+from tests.helpers.engine import judge
 from tests.helpers.mixture_cases import TEXT, gap, ndcg
 
 STABLE = {"tie_order": "stable"}
@@ -43,7 +40,6 @@ TRAINABLE = [
     mix((0.5, at("gap", ref.gap)), (0.2, at("ndcg@3", ref.ndcg, k=3)), (0.3, at("err", ref.err))),
     mix((2.0, at("dcg", ref.dcg)), (3.0, at("rbp(p=0.5)@3", ref.rbp, p=0.5, k=3))),
 ]
-
 
 NORMS = [{"norm": False}, {}, {"score_norm": False}, {"sum_norm": False}]
 
@@ -112,6 +108,17 @@ def test_a_metric_mixed_with_itself_is_itself(options):
         assert_allclose(gradient(1 * one, data, **options), expected, atol=1e-12)
 
 
+def test_single_precision_is_close():
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 300, 600)
+    n = int(sizes.sum())
+    labels, groups = rng.choice([0.0, 0, 0, 1, 2, 3], n), np.repeat(np.arange(600), sizes)
+    scores, single = rng.normal(size=n), np.full((2, n), np.nan, np.float32)
+    LambdaRank(TEXT).bind(judge(labels, groups)).gradient(scores, *single)
+    for one, two in zip(single, LambdaRank(TEXT)(labels, scores, groups=groups), strict=True):
+        assert_allclose(one, two, rtol=0, atol=2e-5 * np.abs(two).max())
+
+
 def test_finite_differences_of_the_cost_at_fixed_deltas():
     rng = np.random.default_rng(8)
     labels, scores = rng.integers(0, 4, 9), rng.normal(size=9)
@@ -134,31 +141,6 @@ def test_finite_differences_of_the_cost_at_fixed_deltas():
         assert hess[i] == pytest.approx((up - 2 * here + down) / 1e-8, abs=1e-6)
 
 
-def test_threads_precision_and_rounds():
-    rng = np.random.default_rng(0)
-    sizes = rng.integers(1, 300, 600)
-    n = int(sizes.sum())
-    labels, groups = rng.choice([0.0, 0, 0, 1, 2, 3], n), np.repeat(np.arange(600), sizes)
-    judgments, apart = judge(labels, groups), rng.normal(size=n)
-    results = []
-    for n_threads in (1, 3):
-        with limit_threads(n_threads):
-            bound = LambdaRank(TEXT).bind(judgments)
-            found = []
-            for scores in (np.zeros(n), apart):
-                grad, hess = np.full((2, n), np.nan, np.float32)
-                bound.gradient(scores, grad, hess)
-                found += [grad, hess]
-            results.append(found)
-    for a, b in zip(*results, strict=True):
-        assert np.isfinite(a).all()
-        assert_array_equal(a, b)
-    for one, two in zip(
-        results[0][2:], LambdaRank(TEXT)(labels, apart, groups=groups), strict=True
-    ):
-        assert_allclose(one, two, rtol=0, atol=2e-5 * np.abs(two).max())
-
-
 def test_all_metrics_of_a_mixture_share_one_order_of_ties():
     """Otherwise, the parts would rank a tied document at different ranks."""
     labels, groups = np.tile([3, 2, 1, 0], 200), np.repeat(np.arange(200), 4)
@@ -177,13 +159,6 @@ def test_mixtures_that_cannot_be_trained_on():
     plan = skrank.metric(TEXT).bind(judge([1, 0]))
     with pytest.raises(TypeError, match="a mixture has no swap deltas"):
         plan.tables.deltas(plan.judgments.codes)
-
-
-def test_objectives_of_mixtures_are_values():
-    one = as_objective(TEXT, truncation_level=30)
-    assert one == LambdaRank(0.7 * gap + 0.3 * ndcg, truncation_level=30)
-    assert pickle.loads(pickle.dumps(one)) == one
-    assert hash(one) == hash(copy.deepcopy(one))
 
 
 # ---------------------------------------------------------------------- squared error
@@ -277,27 +252,6 @@ def test_bound_mixtures_count_rounds_together():
         found.append(grad)
     assert_array_equal(found[0], found[2])
     assert (found[0] != found[1]).any()
-
-
-def test_scale_of_the_collection_reaches_every_part():
-    judgments = judge([1, 0, 2])
-    both = LambdaRank("gap") + SquaredError()
-    grad, hess = np.empty((2, 3))
-    both.bind(judgments, max_grade=4).gradient(np.zeros(3), grad, hess)
-    fixed = LambdaRank("gap(max_grade=4)") + SquaredError(max_grade=4)
-    assert_array_equal(grad, fixed([1, 0, 2], np.zeros(3))[0])
-
-
-def test_mixtures_of_objectives_are_values():
-    both = 0.9 * LambdaRank("gap") + 0.1 * SquaredError()
-    assert pickle.loads(pickle.dumps(both)) == both
-    assert hash(both) == hash(copy.deepcopy(both))
-    assert as_objective(both) is both
-    assert ObjectiveMixture([(1, "gap")]).parts == ((1.0, LambdaRank("gap")),)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        both.parts = ()
-    with pytest.raises(ValueError, match=r"options .* belong to the objective"):
-        as_objective(both, sigmoid=2)
 
 
 def test_weights_and_parts_of_objectives_are_checked():

@@ -1,7 +1,5 @@
 """Bad return values of the methods of user-defined metrics are refused."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

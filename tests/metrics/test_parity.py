@@ -1,7 +1,5 @@
 """Values equal those of other libraries with the same definitions."""
 
-from __future__ import annotations
-
 import math
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Properties of every metric, such as equality with its literal definition."""
 
-from __future__ import annotations
-
 from skrank.metrics import Mixture, registered
 from skrank.testing import check_metric
 from tests.helpers.catalogue import every_point, trainable

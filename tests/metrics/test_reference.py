@@ -11,8 +11,6 @@ from tests.helpers import reference as ref
 from tests.helpers.reference_cases import close, queries
 
 EXAMPLE = [1, 0, 3, 2, 0, 1, 3]
-
-
 USERS = (0.2, 0.5, 0.3)
 
 
@@ -101,7 +99,6 @@ MONOTONE = {
     "bpref": ref.bpref,
     "bpref 10": partial(ref.bpref, variant="10"),
 }
-
 
 OTHERS = {
     "q": ref.q,

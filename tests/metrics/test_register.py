@@ -1,7 +1,5 @@
 """register and unregister: names that are refused, replaced and removed."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Ties that do not change a strict metric are allowed; queries without judgments are skipped."""
 
-from __future__ import annotations
-
 import itertools
 from functools import partial
 

@@ -1,7 +1,5 @@
 """search_space for GridSearchCV, RandomizedSearchCV and Optuna."""
 
-from __future__ import annotations
-
 import pickle
 
 import catboost

@@ -24,16 +24,23 @@ def named(objective):
     return f"{type(objective).__name__} {getattr(objective, 'metric', '')}"
 
 
+def agree(objective, scores, labels, offsets, tolerance):
+    """Loss and gradients of the kernels, which those of the native path are close to."""
+    ways = [RankingLoss(objective, max_grade=4, path=path) for path in ("kernels", "native")]
+    (expected, slopes), (found, grad) = (step(loss, scores, labels, offsets) for loss in ways)
+    torch.testing.assert_close(found, expected)
+    close(grad, slopes, tolerance)
+    return expected, slopes
+
+
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=named)
 def test_many_ragged_queries(objective):
     """More pairs of documents than a block holds."""
     scores, labels, offsets = make(torch.float32, n_queries=900, longest=90)
     lines, marks = pad(scores, offsets, 95, 3), pad(labels, offsets, 95, 3)
-    ways = [RankingLoss(objective, max_grade=4, path=path) for path in ("kernels", "native")]
-    (expected, slopes), (found, grad) = (step(loss, scores, labels, offsets) for loss in ways)
-    torch.testing.assert_close(found, expected)
-    close(grad, slopes, 2e-5)
-    padded, rows = step(ways[1], lines.nan_to_num(0.0), marks)
+    expected, slopes = agree(objective, scores, labels, offsets, 2e-5)
+    native = RankingLoss(objective, max_grade=4, path="native")
+    padded, rows = step(native, lines.nan_to_num(0.0), marks)
     torch.testing.assert_close(padded, expected)
     close(rows[~marks.isnan()], slopes, 2e-5)
 
@@ -43,20 +50,13 @@ def test_long_lists(objective):
     rng = np.random.default_rng(0)
     labels, offsets = torch.tensor(rng.choice(3, size=1000) * 1.0), torch.tensor([0, 900, 1000])
     scores = torch.tensor(rng.normal(size=1000))
-    ways = [RankingLoss(objective, max_grade=4, path=path) for path in ("kernels", "native")]
-    (expected, slopes), (found, grad) = (step(loss, scores, labels, offsets) for loss in ways)
-    torch.testing.assert_close(found, expected)
-    close(grad, slopes, 1e-12)
+    agree(objective, scores, labels, offsets, 1e-12)
 
 
 def test_stable_order_of_ties():
     scores, labels, offsets = make(torch.float32, n_queries=60, longest=40)
     objective = skrank.LambdaRank("gap", tie_order="stable")
-    some = scores.round(decimals=1)
-    ways = [RankingLoss(objective, path=path) for path in ("kernels", "native")]
-    (expected, slopes), (found, grad) = (step(loss, some, labels, offsets) for loss in ways)
-    torch.testing.assert_close(found, expected)
-    close(grad, slopes, 1e-5)
+    agree(objective, scores.round(decimals=1), labels, offsets, 1e-5)
 
 
 @pytest.mark.parametrize("norm", [True, False])
@@ -81,10 +81,7 @@ def test_scores_may_be_almost_equal(metric, scale):
     objective = skrank.SoftRank(metric)
     labels, offsets = torch.tensor([0, 2, 1, 0, 3.0]), torch.tensor([0, 5])
     scores = scale * torch.tensor([1.0, -1, 0, 1, 2])
-    ways = [RankingLoss(objective, max_grade=4, path=path) for path in ("kernels", "native")]
-    (expected, slopes), (found, grad) = (step(loss, scores, labels, offsets) for loss in ways)
-    torch.testing.assert_close(found, expected)
-    close(grad, slopes, 1e-5)
+    agree(objective, scores, labels, offsets, 1e-5)
 
 
 @pytest.mark.parametrize("path", ["kernels", "native"])

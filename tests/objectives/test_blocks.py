@@ -1,7 +1,5 @@
 """Objectives on blocks of queries: the same gradients, in the memory of one block."""
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import tracemalloc

@@ -1,7 +1,5 @@
 """Gradients of scores far apart, far from 0 and next to outliers equal the definition."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

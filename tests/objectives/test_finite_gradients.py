@@ -1,7 +1,5 @@
 """Gradients are finite, or an error has a remedy: extreme labels, gains, scores and weights."""
 
-from __future__ import annotations
-
 import contextlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """LambdaLoss: literal definitions, and comparison with LambdaRank."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -15,7 +13,6 @@ from tests.helpers.lambdaloss_cases import (
     METRICS,
     OPTIONS,
     STABLE,
-    Data,
     close,
     exp2,
     finite,
@@ -135,8 +132,3 @@ def test_far_down_the_list_it_tells_neighbours_apart():
         ratio[type(objective)] = grad[-2] / grad[0]  # of ranks n - 1 and 1
     assert ratio[LambdaRank] < 0.01
     assert ratio[LambdaLoss] > 1
-
-
-@pytest.fixture(scope="module")
-def data():
-    return Data(0), Data(1)

@@ -42,7 +42,6 @@ DOORS = {
 }
 every_door = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 
-
 TEXTS = {
     "softmax": skrank.Softmax(),
     "Softmax()": skrank.Softmax(),

@@ -12,7 +12,7 @@ from skrank.objectives.base import seed_of_round
 from skrank.objectives.lambdarank import SEED_STEP
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import CATALOGUE, Lists, every_objective, lists
-from tests.helpers.engine import judge, limit_threads
+from tests.helpers.engine import judge
 from tests.helpers.lambdarank_cases import STABLE, close, finite, gradient, many, single
 
 WORD = 2**64
@@ -196,20 +196,6 @@ def test_without_heat_orders_are_those_of_the_scores(name):
     cold = LambdaRank(name, perturbations=2, temperature=1e-6)
     for a, b in zip(single(cold, data), single(LambdaRank(name), data), strict=True):
         assert_allclose(a, b, rtol=0, atol=1e-6)
-
-
-@pytest.mark.usefixtures("every_thread")
-@pytest.mark.parametrize("pairs", ["all", "adjacent"])
-def test_threads_and_copies_see_the_same_noise(pairs):
-    data = many(700)
-    objective = LambdaRank("gap", perturbations=2, pairs=pairs)
-    found = []
-    for n_threads in (1, 2, 5):
-        with limit_threads(n_threads):
-            found.append(single(objective, data))
-    for other in found[1:]:
-        for a, b in zip(found[0], other, strict=True):
-            assert_array_equal(a, b)
 
 
 def test_rounds_and_seeds_draw_anew():

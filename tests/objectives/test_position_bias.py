@@ -1,7 +1,5 @@
 """Position bias: literal definitions and parity with the boosters."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -125,8 +123,6 @@ def test_lightgbms_positions_are_reproduced(regularization, weighted, capsys):
 
 
 AS_XGBOOST = {"norm": True, "truncation_level": 10, "tie_order": "stable"}
-
-
 XGBOOST = {"nthread": 1, "max_depth": 3, "eta": 0.1, "base_score": 0.5}
 
 

@@ -1,7 +1,5 @@
 """Position bias: estimates from simulated clicks, and sources of positions."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import lightgbm as lgb

@@ -1,7 +1,5 @@
 """Position bias: trainings, precision, and errors."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import pickle
@@ -16,7 +14,7 @@ import skrank
 import skrank.lightgbm
 import skrank.xgboost
 from skrank import AdditivePositionBias, LambdaRank, UnbiasedLambdaRank
-from tests.helpers.engine import judge, limit_threads
+from tests.helpers.engine import judge
 from tests.helpers.position_bias_cases import (
     BOOSTERS,
     QUIET,
@@ -188,39 +186,7 @@ def test_queries_longer_than_a_tile():
             assert_allclose(found, expected, atol=1e-11)
 
 
-@pytest.mark.usefixtures("every_thread")
-@both
-def test_number_of_threads_changes_no_bit(objective):
-    rng = np.random.default_rng(0)
-    n = 100_007
-    groups = np.sort(rng.integers(0, 5000, n))
-    judgments = judge(rng.random(n) < 0.2, groups)
-    results = []
-    for n_threads in (1, 2, 5):
-        with limit_threads(n_threads):
-            bound = objective.bind(judgments)
-            scores = np.zeros(n)
-            for _ in range(3):
-                grad, hess = np.empty((2, n), np.float32)
-                bound.gradient(scores, grad, hess)
-                scores = scores - grad
-            results.append((scores, bound.position_bias.frame()))
-    for scores, bias in results[1:]:
-        assert_array_equal(scores, results[0][0])
-        assert_array_equal(bias, results[0][1])
-
-
 # ---------------------------------------------------------------------- objects and errors
-
-
-@both
-def test_objectives_are_values(objective):
-    changed = dataclasses.replace(objective, max_position=5)
-    for again in (copy.deepcopy(changed), pickle.loads(pickle.dumps(changed))):
-        assert again == changed
-        assert hash(again) == hash(changed)
-    assert changed != objective
-    assert type(objective) is not LambdaRank
 
 
 @pytest.mark.parametrize(

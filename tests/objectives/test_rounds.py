@@ -1,7 +1,5 @@
 """Random draws of a round depend on the number of the round, not on the scores."""
 
-from __future__ import annotations
-
 import lightgbm
 import numpy as np
 import pytest

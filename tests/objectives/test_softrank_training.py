@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import pickle
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,8 +9,8 @@ from scipy.special import ndtr
 
 import skrank
 from skrank._kernels import normal
-from skrank.objectives import LambdaRank, Objective, SoftRank, as_objective
-from tests.helpers.engine import judge, limit_threads
+from skrank.objectives import LambdaRank, SoftRank
+from tests.helpers.engine import judge
 from tests.helpers.softrank_cases import FORMS, every_form, many, one_query
 
 # ---------------------------------------------------------------------- properties
@@ -222,23 +219,6 @@ def test_long_queries():
             assert_allclose(a, b, atol=1e-4 * np.abs(b).max())
 
 
-@pytest.mark.usefixtures("every_thread")
-@every_form
-def test_any_number_of_threads_gives_the_same_bits(name, form):
-    rng = np.random.default_rng(0)
-    groups = np.repeat(np.arange(6000), 20)
-    labels, scores = rng.choice([0.0, 0, 1, 3], len(groups)), rng.normal(size=len(groups))
-    objective = SoftRank(name, form=form)
-    results = []
-    for n_threads in (1, 2, 5):
-        with limit_threads(n_threads):
-            parts = through_boosters(objective, labels, scores, groups)
-            results.append((*parts, objective.bind(judge(labels, groups)).values(scores)))
-    for other in results[1:]:
-        for a, b in zip(results[0], other, strict=True):
-            assert_array_equal(a, b)
-
-
 # ---------------------------------------------------------------------- objects and errors
 
 
@@ -270,38 +250,6 @@ def test_options_are_checked():
             SoftRank("gap", **option)
     with pytest.raises(ValueError, match="unknown metric 'gpa': did you mean 'gap'"):
         SoftRank("gpa")
-
-
-def test_scores_that_are_not_finite():
-    groups = ["b", "a", "b", "a"]
-    for value in (np.nan, np.inf, -np.inf):
-        for call in (SoftRank("gap"), SoftRank("gap").value):
-            with pytest.raises(ValueError, match=rf"score of row 2 is {value}: SoftRank needs"):
-                call([1, 0, 1, 0], [1, 2, value, 3], groups=groups)
-
-
-def test_objectives_are_values():
-    objective = SoftRank("ndcg@10", sigma=2, form="distribution")
-    assert isinstance(objective, Objective)
-    assert objective == SoftRank(skrank.metric("ndcg@10"), sigma=2.0, form="distribution")
-    assert hash(objective) == hash(pickle.loads(pickle.dumps(objective)))
-    assert dataclasses.replace(objective, sigma=3).sigma == 3.0
-    assert as_objective(objective) is objective
-    with pytest.raises(ValueError, match="belong to the objective"):
-        as_objective(objective, sigma=3)
-    with pytest.raises(ValueError, match="cut-off"):
-        dataclasses.replace(SoftRank("gap"), metric="gap@3")
-
-
-def test_groups_on_the_index_and_max_grade():
-    y = skrank.with_groups([1, 0, 0, 2], ["a", "a", "b", "b"])
-    scores, groups = [1.0, 2, 2, 1], ["a", "a", "b", "b"]
-    found = SoftRank("gap").value(y, scores)
-    assert found == SoftRank("gap").value(y.to_numpy(), scores, groups=groups)
-    grad, hess = np.empty((2, 3))
-    SoftRank("gap").bind(judge([1, 0, 2]), max_grade=4).gradient(np.zeros(3), grad, hess)
-    expected = SoftRank(skrank.metric("gap", max_grade=4))([1, 0, 2], np.zeros(3))
-    assert_array_equal((grad, hess), expected)
 
 
 # ---------------------------------------------------------------------- training

@@ -17,8 +17,6 @@ from skrank.scoring import scorer
 from tests.helpers.plotting_cases import texts
 
 CURVES = [GradedPrecisionRecallDisplay, ElevenPointDisplay]
-
-
 every_curve = pytest.mark.parametrize("display", CURVES)
 
 

@@ -1,7 +1,5 @@
 """QueryFeatures: definitions, tools of scikit-learn, Dask, and errors."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 
@@ -309,9 +307,6 @@ def test_bad_data():
         QueryFeatures("share").fit(sparse.csr_matrix(wrong))
     with pytest.raises(ValueError, match=r"row 7 of X is infinite in column 'c': replace"):
         QueryFeatures().fit(pd.DataFrame(wrong, columns=list("abcd")))
-
-
-def test_a_text_is_not_a_table():
     with pytest.raises(ValueError, match="X must hold numbers: could not convert"):
         QueryFeatures().fit("x")
 

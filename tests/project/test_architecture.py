@@ -73,8 +73,6 @@ def each(paths):
 
 
 KERNELS = [path for path in MODULES if "_kernels" in path.parts]
-
-
 GRAPH = {name_of(path): set(imports_of_skrank(path)) - {name_of(path)} for path in MODULES}
 ROOMS = {
     room_of(module): {

@@ -1,7 +1,5 @@
 """The pages on extending include shipped code as it is, and their snippets run."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

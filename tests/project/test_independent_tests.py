@@ -1,7 +1,5 @@
 """What a test sees does not depend on which tests ran before it."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is shipped, and what describes it: the files that packaging, hosting and citing read."""
 
-from __future__ import annotations
-
 import fnmatch
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """The programs of the README run as they stand, in its order, and print what it shows."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from pathlib import Path

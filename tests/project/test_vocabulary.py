@@ -1,7 +1,5 @@
 """One name for one thing, and arguments in one order: judgments before runs."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

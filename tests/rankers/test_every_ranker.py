@@ -1,7 +1,5 @@
 """All rankers: groups, tools and checks of scikit-learn, and errors."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """A `fit` that raises an error does not change the attributes of a ranker."""
 
-from __future__ import annotations
-
 import lightgbm
 import numpy as np
 import pandas as pd

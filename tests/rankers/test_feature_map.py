@@ -1,7 +1,5 @@
 """FeatureMap of LinearRanker: logs, missing values and categories."""
 
-from __future__ import annotations
-
 import pickle
 
 import catboost

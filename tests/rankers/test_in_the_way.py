@@ -26,8 +26,6 @@ DATA = make_ranking(n_queries=60, n_docs=(5, 15), n_features=8, random_state=0)
 X, QID = DATA.X, DATA.qid
 Y = skrank.with_groups(DATA.relevance, QID)
 FRAME = pd.DataFrame(X, columns=DATA.feature_names)
-
-
 each_booster = pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])
 
 

@@ -1,7 +1,5 @@
 """LinearRanker: loss, stages, invariances of the weights, and choice of alpha."""
 
-from __future__ import annotations
-
 import tracemalloc
 import warnings
 from functools import partial

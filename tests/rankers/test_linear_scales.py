@@ -1,7 +1,5 @@
 """LinearRanker does not depend on the units of features, weights and labels."""
 
-from __future__ import annotations
-
 import warnings
 from functools import partial
 

@@ -1,7 +1,5 @@
 """LinearRanker: unjudged documents, and errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from skrank.datasets import make_ranking
 DATA = make_ranking(40, n_docs=(5, 20), n_features=5, n_informative=4, random_state=0)
 X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
 Y = skrank.with_groups(LABELS, QID)
-CV = skrank.QueryKFold(3)
 
 
 def test_unjudged_documents():

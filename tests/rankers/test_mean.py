@@ -1,7 +1,5 @@
 """RankerMean: definition, names of rankers, tools of scikit-learn, and errors."""
 
-from __future__ import annotations
-
 import pickle
 
 import lightgbm

@@ -1,7 +1,5 @@
 """`skrank.rank` against its definition, `rank` of rankers, and errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

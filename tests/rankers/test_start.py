@@ -1,7 +1,5 @@
 """GroupedRanker(init=...): boosting that starts from the scores of another ranker."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

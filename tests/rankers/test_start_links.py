@@ -1,7 +1,5 @@
 """GroupedRanker(init=...) with objectives that have a link: the start is a part of the margin."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Callable
@@ -28,8 +26,6 @@ Y = skrank.with_groups(LABELS, QID)
 NDCG = skrank.metric("ndcg@5")
 COUNTS, POSITIVE, SHARES = LABELS + 0.0, LABELS + 0.5, LABELS / 4
 BINARY = (LABELS > 1).astype(float)
-
-
 HALF = First(0.5)
 START = HALF.predict(X)
 

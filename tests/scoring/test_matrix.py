@@ -1,7 +1,5 @@
 """Every tool of scikit-learn, with and without routing, equals an explicit loop."""
 
-from __future__ import annotations
-
 import importlib
 import warnings
 from contextlib import contextmanager, nullcontext

@@ -1,7 +1,5 @@
 """`max_t`: its level, its intervals, and its literal definition; and exact `tukey_hsd`."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

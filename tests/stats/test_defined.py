@@ -1,7 +1,5 @@
 """Results for few queries, constant differences and ties; swapping systems swaps signs only."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,7 +16,6 @@ TESTS = {
     "tukey_hsd": stats.tukey_hsd,
 }
 each_test = pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
-TWO_SIDED = [name for name in TESTS if name != "tukey_hsd"]
 
 
 def scores(n_queries=20, n_systems=4, seed=0):

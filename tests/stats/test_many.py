@@ -1,7 +1,5 @@
 """Statistics over many comparisons: discriminative power, Tukey's test, adjusted p-values."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

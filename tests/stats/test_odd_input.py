@@ -1,7 +1,5 @@
 """Any input gives a p-value in [0, 1] or a ValueError with a message, and never a warning."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tests of pairs of systems agree with scipy, with literal definitions and with their levels."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

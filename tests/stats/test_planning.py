@@ -1,7 +1,5 @@
 """Confidence intervals of means, and the power of a test."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.stats

@@ -1,7 +1,5 @@
 """Values of statsmodels 0.15, pingouin 0.7, krippendorff 0.9 and of publications, to 1e-10."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

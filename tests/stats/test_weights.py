@@ -1,7 +1,5 @@
 """Weights of queries in every test, interval and effect size."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -22,7 +20,6 @@ TESTS = {
     "tukey_hsd": stats.tukey_hsd,
     "equivalence_test": lambda scores, **how: stats.equivalence_test(scores, 0.05, **how),
 }
-each_test = pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
 OTHERS = {
     "paired_effects": lambda x, **how: (found := stats.paired_effects(x, **how)).low + found.g_low,
     "discriminative_power": lambda x, **how: stats.discriminative_power(x, **how).required,

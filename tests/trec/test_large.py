@@ -63,14 +63,10 @@ def assert_same(found, expected):
     pd.testing.assert_series_equal(found.empty, expected.empty)
 
 
-@pytest.mark.parametrize("chunksize", [1, 10, 100, 10**6])
-def test_pieces_of_any_size(run, chunksize):
-    assert_same(evaluate(run, chunksize=chunksize), evaluate(run))
-
-
 @pytest.mark.parametrize(
     "how",
     [
+        *({"chunksize": n_queries} for n_queries in (1, 10, 100, 10**6)),
         {"missing": "skip"},
         {"depth": 3},
         {"judged_only": True, "pool_judged": True},
@@ -80,7 +76,8 @@ def test_pieces_of_any_size(run, chunksize):
     ids=str,
 )
 def test_all_options(run, how):
-    assert_same(evaluate(run, chunksize=50, **how), evaluate(run, **how))
+    whole = {name: value for name, value in how.items() if name != "chunksize"}
+    assert_same(evaluate(run, **{"chunksize": 50} | how), evaluate(run, **whole))
 
 
 def test_several_runs_of_files_and_memory(run, tmp_path):

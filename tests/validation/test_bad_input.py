@@ -1,7 +1,5 @@
 """Bad input: every message names the row, query or parameter, and the remedy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,32 +42,74 @@ def test_good_input_is_taken(call):
     assert call() is not None
 
 
-# groups
+# groups, scores and labels
+
+ROWS_OF_THE_CALLER = {"groups": ["b", "a", "b", "a"]}  # skrank sorts rows by query
+EMPTY = ([], np.array([]), pd.Series([], dtype=float))
 
 
 @every_door
 @pytest.mark.parametrize(
-    ("groups", "message"),
+    ("changes", "message"),
     [
-        (["a"], "groups has 1 entries for 4 rows: pass one query id per row"),
-        (["a"] * 5, "groups has 5 entries for 4 rows"),
-        ([2, 2], "look like group sizes: use numpy.repeat"),
-        (["a", "a", None, "b"], "groups has no query id in row 2"),
-        (np.ones((4, 4)), r"groups has shape \(4, 4\): pass one query id per row"),
+        ({"groups": ["a"]}, "groups has 1 entries for 4 rows: pass one query id per row"),
+        ({"groups": ["a"] * 5}, "groups has 5 entries for 4 rows"),
+        ({"groups": [2, 2]}, "look like group sizes: use numpy.repeat"),
+        ({"groups": ["a", "a", None, "b"]}, "groups has no query id in row 2"),
+        ({"groups": np.ones((4, 4))}, r"groups has shape \(4, 4\): pass one query id per row"),
+        (
+            {"y": skrank.with_groups(Y, ["a", "a", "a", "b"])},
+            r"groups and .*of y disagree: row 2 has query 'b'.*Pass only one",
+        ),
+        *(
+            (
+                {"scores": [4, 3, value, 1]},
+                rf"score of row 2 is {value}: .*finite (number, or -inf|scores)"
+                ".*Repair the model or drop",
+            )
+            for value in (np.nan, np.inf)
+        ),
+        (ROWS_OF_THE_CALLER | {"scores": [4, np.nan, 2, 1]}, "score of row 1 is nan"),
+        (ROWS_OF_THE_CALLER | {"y": [1, 0, -1, 0]}, "label of row 2 is -1"),
+        *(
+            ({"scores": scores}, "scores must be numbers, one per row")
+            for scores in (["x", "y", "z", "w"], [None, {}, 1, 2], "abcd")
+        ),
+        *(
+            ({"scores": [1.0] * n}, f"scores has {n} rows and relevance has 4: lengths must be eq")
+            for n in (2, 5)
+        ),
+        *(
+            ({"scores": np.ones(shape)}, rf"scores has shape \({shape[0]}, .*one value per row")
+            for shape in ((2, 2), (1, 4), (4, 2), (4, 1, 1))
+        ),
+        *(
+            (
+                {"y": [1, 0, 2, value]},
+                rf"label of row 3 is {value:g}: labels must be at least 0.*NaN .*not judged",
+            )
+            for value in (-1, -0.5, -np.inf)
+        ),
+        ({"y": [1, 0, 2, np.inf]}, "label of row 3 is inf: labels must be finite, or NaN"),
+        ({"y": ["good", "bad", "ugly", "bad"]}, "relevance must be numbers, one per row"),
+        *(
+            (
+                {"y": empty, "scores": [], "groups": []},
+                "relevance is empty: there is no document to rank",
+            )
+            for empty in EMPTY
+        ),
     ],
 )
-def test_groups(call, groups, message):
+def test_arrays_that_are_refused(call, changes, message):
     with pytest.raises(ValueError, match=message):
-        call(groups=groups)
+        call(**changes)
 
 
 @every_door
-def test_groups_that_disagree_with_the_index(call):
-    y = skrank.with_groups(Y, ["a", "a", "a", "b"])
-    with pytest.raises(
-        ValueError, match=r"groups and .*of y disagree: row 2 has query 'b'.*Pass only one"
-    ):
-        call(y=y)
+def test_a_table_of_labels(call):
+    with pytest.raises(ValueError, match=r"relevance has shape \(2, 2\).*groups="):
+        call(y=np.ones((2, 2)), groups=None if call is not by_evaluate else GROUPS[:2])
 
 
 def test_evaluate_without_groups():
@@ -77,82 +117,6 @@ def test_evaluate_without_groups():
         ValueError, match=r"evaluate needs the query of each row.*with_groups.*groups"
     ):
         by_evaluate(groups=None)
-
-
-# scores
-
-
-@every_door
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_scores_that_cannot_be_ranked(call, value):
-    message = (
-        rf"score of row 2 is {value}: .*finite (number, or -inf|scores).*Repair the model or drop"
-    )
-    with pytest.raises(ValueError, match=message):
-        call(scores=[4, 3, value, 1])
-
-
-@every_door
-def test_the_row_is_that_of_the_caller(call):
-    """skrank sorts rows by query; messages have row numbers of the caller."""
-    with pytest.raises(ValueError, match="score of row 1 is nan"):
-        call(scores=[4, np.nan, 2, 1], groups=["b", "a", "b", "a"])
-    with pytest.raises(ValueError, match="label of row 2 is -1"):
-        call(y=[1, 0, -1, 0], groups=["b", "a", "b", "a"])
-
-
-@every_door
-@pytest.mark.parametrize("scores", [["x", "y", "z", "w"], [None, {}, 1, 2], "abcd"])
-def test_scores_that_are_not_numbers(call, scores):
-    with pytest.raises(ValueError, match="scores must be numbers, one per row"):
-        call(scores=scores)
-
-
-@every_door
-@pytest.mark.parametrize("scores", [[1.0, 2], [1.0] * 5])
-def test_scores_of_another_length(call, scores):
-    message = rf"scores has {len(scores)} rows and relevance has 4: lengths must be equal"
-    with pytest.raises(ValueError, match=message):
-        call(scores=scores)
-
-
-@every_door
-@pytest.mark.parametrize("shape", [(2, 2), (1, 4), (4, 2), (4, 1, 1)])
-def test_scores_of_more_dimensions(call, shape):
-    with pytest.raises(ValueError, match=rf"scores has shape \({shape[0]}, .*one value per row"):
-        call(scores=np.ones(shape))
-
-
-# labels
-
-
-@every_door
-@pytest.mark.parametrize("value", [-1, -0.5, -np.inf])
-def test_negative_labels(call, value):
-    message = rf"label of row 3 is {value:g}: labels must be at least 0.*NaN .*not judged"
-    with pytest.raises(ValueError, match=message):
-        call(y=[1, 0, 2, value])
-
-
-@every_door
-def test_infinite_labels(call):
-    with pytest.raises(ValueError, match="label of row 3 is inf: labels must be finite, or NaN"):
-        call(y=[1, 0, 2, np.inf])
-
-
-@every_door
-def test_labels_that_are_not_numbers(call):
-    with pytest.raises(ValueError, match="relevance must be numbers, one per row"):
-        call(y=["good", "bad", "ugly", "bad"])
-    with pytest.raises(ValueError, match=r"relevance has shape \(2, 2\).*groups="):
-        call(y=np.ones((2, 2)), groups=None if call is not by_evaluate else GROUPS[:2])
-
-
-@every_door
-@pytest.mark.parametrize("empty", [[], np.array([]), pd.Series([], dtype=float)])
-def test_empty_arrays(call, empty):
-    with pytest.raises(ValueError, match="relevance is empty: there is no document to rank"):
-        call(y=empty, scores=[], groups=[])
 
 
 # thresholds, max_grade, cut-offs

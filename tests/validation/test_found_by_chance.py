@@ -1,7 +1,5 @@
 """Regressions: faults that tests with random arguments have found."""
 
-from __future__ import annotations
-
 import warnings
 
 import ir_measures
@@ -9,9 +7,11 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
 
 import skrank
 import skrank.lightgbm as lightgbm_adapter
+import skrank.xgboost as xgboost_adapter
 from skrank import (
     active,
     datasets,
@@ -50,19 +50,19 @@ def test_single_precision_parameters():
     assert skrank.metric("ap", rel=np.float32(0.5)).rel == 0.5
 
 
-def test_labels_too_high_for_romip_are_refused_without_overflow():
-    with pytest.raises(ValueError, match="above 1: choose a scale"):
-        skrank.metric("pfound")([2**31, 0], [2, 1])
-
-
-def test_splitting_no_row():
-    with pytest.raises(ValueError, match="groups is empty: there is no query to split"):
-        list(skrank.QueryKFold(2).split(np.zeros((0, 1)), [], []))
-
-
 MASKED = np.ma.array([[1.0, 2.0], [2.0, 1.0]], mask=[[0, 0], [0, 1]])
 MOMENTS = active.label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
 CAMPAIGN = {"metric": "dcg", "groups": ["a", "a", "b"], "grades": [0, 1, 2]}
+RUN = {"1": {"a": 2.0, "b": 1.0}}
+
+
+def told(label):
+    """Give all documents of the first query of a campaign this label."""
+    evaluator = active.ActiveEvaluator([3, 2, 1], **CAMPAIGN)
+    request = evaluator.next_query()
+    return evaluator.tell(request, label * len(request.rows))
+
+
 REFUSED = {
     "two billion campaigns": (
         lambda: active.simulate([0.0, 1.0], [0.5, 0.5], [1], n_campaigns=2**31 - 1),
@@ -203,6 +203,40 @@ REFUSED = {
     "no discounts": (lambda: extending.discounts(3, 4, None), "weights=3 must be a function"),
     "no length": (lambda: extending.discounts(np.sqrt, "a", None), "longest='a' must be an int"),
     "no cut-off": (lambda: extending.discounts(np.sqrt, 3, 1j), "k=1j must be an integer"),
+    "no seed of folds of boosters": (
+        lambda: lightgbm_adapter.cv(
+            {}, lightgbm.Dataset(np.zeros((4, 1)), [0, 1] * 2, group=[2, 2]), 1, folds=2,
+            objective="gap", metrics="gap", seed=-1,
+        ),
+        "seed=-1 is not a seed",
+    ),
+    "no least change": (
+        lambda: xgboost_adapter.early_stopping("gap", 5, min_delta=1j), "min_delta=1j must be a num"
+    ),
+    "a word as save_best": (
+        lambda: xgboost_adapter.early_stopping("gap", 5, save_best="no"),
+        "save_best='no' must be True or False",
+    ),
+    "a word as an interval of lines": (
+        lambda: xgboost_adapter.cv(
+            {}, xgboost.DMatrix(np.zeros((4, 1)), [0, 1] * 2, qid=[0, 0, 1, 1]), 1,
+            objective="gap", folds=2, verbose_eval="no",
+        ),
+        "verbose_eval='no'",
+    ),
+    "no rows of queries": (
+        lambda: [*skrank.QueryKFold(2).split(np.zeros((0, 1)), [], [])],
+        "groups is empty: there is no query to split",
+    ),
+    "labels too high for romip": (
+        lambda: skrank.metric("pfound")([2**31, 0], [2, 1]), "above 1: choose a scale"
+    ),
+    "two names of a run": (
+        lambda: trec.fuse({"one": RUN, "two": {"1": {"a": 1.0, "b": 2.0}}},
+                          name=np.array(["x", "y"])),
+        r"name=array\(\['x', 'y'\].* must be a string",
+    ),
+    "labels that no float holds": (lambda: told([10**400]), "must be grades, one per item"),
     "no rounds": (
         lambda: lightgbm_adapter.cv({}, None, True, objective="gap"), "num_boost_round=True must be"
     ),
@@ -225,30 +259,6 @@ def test_errors_name_the_argument(call, message):
     with pytest.raises((ValueError, TypeError), match=message) as error:
         call()
     assert odd.is_ours(error.value)
-
-
-def test_bad_seed_of_folds_of_boosters():
-    lightgbm = pytest.importorskip("lightgbm")
-    quiet = {"verbose": -1}
-    data = lightgbm.Dataset(np.zeros((4, 1)), [0, 1] * 2, group=[2, 2], params=quiet)
-    with pytest.raises(ValueError, match="seed=-1 is not a seed"):
-        lightgbm_adapter.cv({}, data, 1, objective="gap", metrics="gap", folds=2, seed=-1)
-
-
-def test_bad_options_of_early_stopping():
-    adapter = pytest.importorskip("skrank.xgboost")
-    with pytest.raises(ValueError, match="min_delta=1j must be a number"):
-        adapter.early_stopping("gap", 5, min_delta=1j)
-    with pytest.raises(ValueError, match="save_best='no' must be True or False"):
-        adapter.early_stopping("gap", 5, save_best="no")
-
-
-def test_bad_interval_of_printed_lines():
-    xgboost = pytest.importorskip("xgboost")
-    adapter = pytest.importorskip("skrank.xgboost")
-    data = xgboost.DMatrix(np.zeros((4, 1)), [0, 1] * 2, qid=[0, 0, 1, 1])
-    with pytest.raises(ValueError, match="verbose_eval='no'"):
-        adapter.cv({}, data, 1, objective="gap", folds=2, verbose_eval="no")
 
 
 def test_differences_far_beyond_their_error():
@@ -316,13 +326,6 @@ def test_a_pool_in_which_no_query_is_expected_to_count():
     assert np.isnan(evaluator.estimate().value)
 
 
-def test_labels_that_no_float_holds():
-    evaluator = active.ActiveEvaluator([3, 2, 1], **CAMPAIGN)
-    request = evaluator.next_query()
-    with pytest.raises(ValueError, match="must be grades, one per item"):
-        evaluator.tell(request, [10**400] * len(request.rows))
-
-
 def test_power_where_the_series_of_scipy_underflows():
     assert stats.paired_t_power(0.36, 0.01, [2, 3], alpha=0.5).tolist() == [1, 1]
     assert stats.queries_needed(0.36, 0.01, alpha=0.5, power=0.5) == 2
@@ -334,12 +337,6 @@ def test_a_seed_of_more_than_64_bits():
     scores, groups = [2, 1], ["a", "a"]
     moments = active.label_moments("dcg", scores, groups, grades=[0, 1], random_state=10**400)
     assert np.isfinite(moments.first).all()
-
-
-def test_the_name_of_a_fused_run_is_a_string():
-    first, second = {"1": {"a": 2.0, "b": 1.0}}, {"1": {"a": 1.0, "b": 2.0}}
-    with pytest.raises(ValueError, match=r"name=array\(\['x', 'y'\].* must be a string"):
-        trec.fuse({"one": first, "two": second}, name=np.array(["x", "y"]))
 
 
 @pytest.mark.parametrize("pair", [False, 0.0])

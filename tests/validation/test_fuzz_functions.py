@@ -1,7 +1,5 @@
 """Public functions with random arguments return a result or raise an error of skrank."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

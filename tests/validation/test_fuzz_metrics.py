@@ -1,7 +1,5 @@
 """Metrics of random labels and scores have the literal value, or refuse the arrays."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

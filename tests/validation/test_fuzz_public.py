@@ -4,8 +4,6 @@ The environment variable SKRANK_EXAMPLES is the number of calls with usual argum
 a third of that with odd ones: `SKRANK_EXAMPLES=2000 pytest tests/validation/test_fuzz_public.py`.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Arrays whose conversion would change numbers or merge queries."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

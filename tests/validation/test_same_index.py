@@ -1,7 +1,5 @@
 """Rows of pandas objects whose indexes hold the same labels in another order are refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

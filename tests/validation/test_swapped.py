@@ -1,7 +1,5 @@
 """Labels and scores that look swapped: errors mention it; without an error, there is a warning."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -5,8 +5,6 @@ what is called; further words tell apart several cases of one. What is public an
 fails a test.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Calls of the public functions of `skrank.active`, with campaigns from first draw to file."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

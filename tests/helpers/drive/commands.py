@@ -1,7 +1,5 @@
 """The command line on small files, beside the same calls in Python."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import gzip

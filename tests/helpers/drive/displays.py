@@ -1,7 +1,5 @@
 """Displays, drawn without a screen."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import matplotlib

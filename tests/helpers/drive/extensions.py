@@ -1,7 +1,5 @@
 """Metrics of one's own, beside sums over their lists, what tests them, and Dask."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import dask

@@ -1,7 +1,5 @@
 """Files, collections in memory, studies of them, and splits of queries."""
 
-from __future__ import annotations
-
 import io
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Metrics, their score functions and curves, beside their literal definitions."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, fields
 

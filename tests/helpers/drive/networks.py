@@ -1,7 +1,5 @@
 """Losses, metrics over batches, data sets, samplers and rankers of skrank.torch."""
 
-from __future__ import annotations
-
 import math
 import tempfile
 import warnings

@@ -1,7 +1,5 @@
 """Calls of the public functions of `skrank.stats`, compared with scipy or with loops."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

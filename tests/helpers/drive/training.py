@@ -1,7 +1,5 @@
 """Objectives, what boosters call, scorers and rankers."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,0 +1,162 @@
+"""Properties of several objectives that `check_objective` does not test."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import skrank
+from skrank import (
+    AdditivePositionBias,
+    LambdaLoss,
+    LambdaRank,
+    Softmax,
+    SoftRank,
+    SquaredError,
+    UnbiasedLambdaRank,
+)
+from skrank.objectives import Objective, ObjectiveMixture, as_objective
+from tests.helpers.engine import judge, limit_threads
+from tests.helpers.mixture_cases import TEXT, gap, ndcg
+from tests.helpers.position_bias_cases import BOTH
+from tests.helpers.softrank_cases import FORMS
+
+THREADED = [
+    LambdaRank("gap"),
+    LambdaRank("gap", tie_order="stable"),
+    LambdaRank("err"),
+    LambdaRank("err", tie_order="stable"),
+    LambdaRank(TEXT),
+    LambdaRank("gap", perturbations=2),
+    LambdaRank("gap", perturbations=2, pairs="adjacent"),
+    LambdaLoss("ndcg@10"),
+    *(SoftRank(name, form=form) for name, form in FORMS),
+    *BOTH,
+]
+
+
+def rounds(objective, judgments, scores):
+    """Gradients of three rounds, and what the objective learns or measures beside them."""
+    bound, found = objective.bind(judgments), []
+    for now in (np.zeros(len(scores)), scores, -scores):
+        found.append(np.full((2, len(scores)), np.nan, np.float32))
+        bound.gradient(now, *found[-1])
+        assert np.isfinite(found[-1]).all()
+    if objective.takes_positions:
+        found.append(bound.position_bias.frame())
+    if isinstance(objective, SoftRank):
+        found.append(bound.values(scores))
+    return found
+
+
+@pytest.mark.usefixtures("every_thread")
+@pytest.mark.parametrize("objective", THREADED, ids=str)
+def test_the_number_of_threads_changes_no_bit(objective):
+    rng = np.random.default_rng(0)
+    n = 100_007
+    labels, groups = rng.choice([0.0, 0, 0, 1, 2, 3], n), np.sort(rng.integers(0, 5000, n))
+    judgments, scores = judge(labels, groups), rng.normal(size=n).round(1)
+    results = []
+    for n_threads in (1, 2, 5):
+        with limit_threads(n_threads):
+            results.append(rounds(objective, judgments, scores))
+    for other in results[1:]:
+        for one, expected in zip(other, results[0], strict=True):
+            assert_array_equal(one, expected)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(
+    ("call", "remedy"),
+    [
+        (LambdaRank("gap"), "gradients need finite scores.*learning rate"),
+        (LambdaLoss("ndcg"), "gradients need finite scores.*learning rate"),
+        (SoftRank("gap"), "SoftRank needs"),
+        (SoftRank("gap").value, "SoftRank needs"),
+        (Softmax(), "finite"),
+        (SquaredError(), "finite"),
+        (SquaredError(centered=True), "finite"),
+    ],
+    ids=str,
+)
+def test_scores_that_are_not_finite_are_named(call, remedy, value):
+    with pytest.raises(ValueError, match=rf"score of row 2 is {value}: .*{remedy}"):
+        call([1, 0, 1, 0], [1, 2, value, 3], groups=["b", "a", "b", "a"])
+
+
+@pytest.mark.parametrize("call", [LambdaRank("gap"), SoftRank("gap"), SoftRank("gap").value])
+def test_groups_on_the_index(call):
+    labels, scores, groups = [1, 0, 0, 2], [1.0, 2, 2, 1], ["a", "a", "b", "b"]
+    found = call(skrank.with_groups(labels, groups), scores)
+    assert_array_equal(found, call(labels, scores, groups=groups))
+
+
+@pytest.mark.parametrize(
+    ("objective", "fixed"),
+    [
+        (LambdaRank("gap"), LambdaRank("gap(max_grade=4)")),
+        (LambdaRank("err"), LambdaRank("err(max_grade=4)")),
+        (SoftRank("gap"), SoftRank("gap(max_grade=4)")),
+        (
+            LambdaRank("gap") + SquaredError(),
+            LambdaRank("gap(max_grade=4)") + SquaredError(max_grade=4),
+        ),
+    ],
+    ids=str,
+)
+def test_the_scale_of_the_collection_is_that_of_bind(objective, fixed):
+    found = np.empty((2, 3))
+    objective.bind(judge([1, 0, 2]), max_grade=4).gradient(np.zeros(3), *found)
+    assert_array_equal(found, fixed([1, 0, 2], np.zeros(3)))
+
+
+NDCG = skrank.metric("ndcg@10")
+
+
+@pytest.mark.parametrize(
+    ("objective", "same", "option"),
+    [
+        (
+            LambdaRank("ndcg@10", truncation_level=30),
+            LambdaRank(NDCG, truncation_level=30),
+            {"sigmoid": 2},
+        ),
+        (
+            as_objective(TEXT, truncation_level=30),
+            LambdaRank(0.7 * gap + 0.3 * ndcg, truncation_level=30),
+            {"truncation_level": 10},
+        ),
+        (LambdaLoss("ndcg@10", mu=5), LambdaLoss(NDCG, mu=5.0), {"mu": 0}),
+        (
+            SoftRank("ndcg@10", sigma=2, form="distribution"),
+            SoftRank(NDCG, sigma=2.0, form="distribution"),
+            {"sigma": 3},
+        ),
+        (UnbiasedLambdaRank("ndcg@10"), UnbiasedLambdaRank(NDCG), {"max_position": 5}),
+        (
+            AdditivePositionBias("ndcg@10"),
+            AdditivePositionBias(LambdaRank(NDCG)),
+            {"max_position": 5},
+        ),
+        (
+            0.9 * LambdaRank("gap") + 0.1 * SquaredError(),
+            ObjectiveMixture([(0.9, "gap"), (0.1, "squared_error")]),
+            {"parts": ((1.0, LambdaRank("gap")),)},
+        ),
+    ],
+    ids=str,
+)
+def test_objectives_are_values(objective, same, option):
+    assert isinstance(objective, Objective)
+    assert objective == same
+    assert hash(objective) == hash(same)
+    assert as_objective(objective) is objective
+    ((name, value),) = option.items()
+    changed = dataclasses.replace(objective, **option)
+    assert changed != objective
+    assert getattr(changed, name) == value
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(objective, name, value)
+    with pytest.raises(ValueError, match=rf"options \['{name}'\] belong to the objective"):
+        as_objective(objective, **option)
