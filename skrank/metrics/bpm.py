@@ -75,8 +75,8 @@ class BPMResidual(ReaderResidual, BPM):
     Parameters
     ----------
     T, gain, max_grade, k, condensed, empty, ties, average
-        See `BPM`, also for ties: there is no closed form. Defined for every query. Range
-        [-1, 1]; lower is better.
+        See `BPM`, also for ties: there is no closed form. Defined for every query.
+        Range [-1, 1]; lower is better.
 
     References
     ----------

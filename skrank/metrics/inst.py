@@ -77,8 +77,8 @@ class INSTResidual(ReaderResidual, INST):
     Parameters
     ----------
     T, gain, max_grade, k, condensed, empty, ties, average
-        See `INST`, also for ties: there is no closed form. Defined for every query. Range
-        [0, 1]; lower is better.
+        See `INST`, also for ties: there is no closed form. Defined for every query.
+        Range [0, 1]; lower is better.
 
     References
     ----------
