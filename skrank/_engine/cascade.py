@@ -93,7 +93,6 @@ class CascadeTables(Tables):
         cascade.deltas(codes, self._form, out)
         return out
 
-    def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
-        return LambdaKernels(
-            cascade_lambdas.lambdas, judgments.codes, self._form, cascade.adjacent_deltas
-        )
+    def lambda_kernels(self, judgments: Judgments) -> list[LambdaKernels]:
+        codes, neighbours = judgments.codes, cascade.adjacent_deltas
+        return [LambdaKernels(cascade_lambdas.lambdas, codes, self._form, neighbours)]

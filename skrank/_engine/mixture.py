@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -15,8 +14,6 @@ from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking, deepest
 from skrank._engine.tables import LambdaKernels, Tables, sum_in_order
 from skrank._engine.threads import cached_property
-from skrank._kernels import lambdarank
-from skrank._kernels.arguments import Gradients, PairOptions, Scored
 
 SETTINGS = ("condensed", "empty", "ties", "average")  # equal for all metrics of a mixture
 
@@ -55,68 +52,8 @@ class MixtureTables(Tables):
         """Raises: the deltas of the metrics cannot be added without their normalisers."""
         raise TypeError("a mixture has no swap deltas of its own: compute those of its metrics.")
 
-    def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
-        """Functions that add the results of the kernels of the metrics."""
-        kernels = [tables.lambda_kernels(judgments) for tables in self.parts]
-        gradients = partial(_add_gradients, kernels)
-        return LambdaKernels(gradients, judgments.codes, None, partial(_add_neighbours, kernels))
-
-
-def _add_gradients(
-    kernels: list[LambdaKernels],
-    first: int,
-    last: int,
-    indptr: np.ndarray,
-    lists: Scored,
-    _: None,
-    pairs: PairOptions,
-    out: Gradients,
-) -> None:
-    """Sum of the gradients of all metrics, from all pairs. `sum_norm` is applied to the sum."""
-    rows, shifted = slice(indptr[first], indptr[last]), indptr - indptr[first]
-    total = out._replace(grad=out.grad[rows], hess=out.hess[rows])
-    target, pairs_of_one = total, pairs._replace(sum_norm=False)
-    for metric, rows_of_chunk in _each(kernels, lists, rows):
-        metric.gradients(first, last, shifted, rows_of_chunk, metric.form, pairs_of_one, target)
-        if target is not total:
-            total.grad[:] += target.grad
-            total.hess[:] += target.hess
-            total.totals[first:last] += target.totals[first:last]
-        else:  # the first metric fills `out`, further metrics fill new arrays
-            target = Gradients(*map(np.empty_like, total))
-    if pairs.sum_norm:
-        lambdarank.normalise(first, last, indptr, out)
-
-
-def _add_neighbours(
-    kernels: list[LambdaKernels],
-    first: int,
-    last: int,
-    indptr: np.ndarray,
-    lists: Scored,
-    _: None,
-    n_ranks: int,
-    changes: np.ndarray,
-) -> None:
-    """Sum of the changes of all metrics by swaps of adjacent ranks."""
-    rows, shifted = slice(indptr[first], indptr[last]), indptr - indptr[first]
-    total = target = changes[rows]
-    for metric, rows_of_chunk in _each(kernels, lists, rows):
-        assert metric.neighbours is not None
-        metric.neighbours(first, last, shifted, rows_of_chunk, metric.form, n_ranks, target)
-        if target is not total:
-            total += target
-        else:
-            target = np.empty_like(total)
-
-
-def _each(
-    kernels: list[LambdaKernels], lists: Scored, rows: slice
-) -> Iterator[tuple[LambdaKernels, Scored]]:
-    """The kernels of each metric, with their argument `lists` for a slice of rows."""
-    chunk = lists._replace(order=lists.order[rows], scores=lists.scores[rows])
-    for metric, inverse in zip(kernels, lists.inverse, strict=True):
-        yield metric, chunk._replace(codes=metric.codes[rows], inverse=inverse)
+    def lambda_kernels(self, judgments: Judgments) -> list[LambdaKernels]:
+        return [one for tables in self.parts for one in tables.lambda_kernels(judgments)]
 
 
 class MixturePlan(Plan):

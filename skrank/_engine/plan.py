@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -127,18 +127,7 @@ def bounds_of(metric: Definition) -> tuple[float, float]:
     return float(low), float(high)
 
 
-class _TablesKey(NamedTuple):
-    """Everything that tables depend on, unless they read `Scale.judgments`."""
-
-    metric: Definition
-    k: int | None
-    labels: bytes  # label of each code below `unjudged`, as float64
-    unjudged: int  # code of documents that were not judged; infAP has the next for unpooled ones
-    max_grade: int
-    longest: int  # documents of the longest list
-
-
-_cache: dict[_TablesKey, Tables] = {}  # oldest entry first
+_cache: dict[tuple[object, ...], Tables] = {}  # oldest entry first
 
 
 def tables_of(metric: Definition, scale: Scale, k: int | None) -> Tables:
@@ -149,8 +138,8 @@ def tables_of(metric: Definition, scale: Scale, k: int | None) -> Tables:
     the scale. Tables for which a metric reads `Scale.judgments`, which sets `Scale.read_judgments`,
     are not cached.
     """
-    labels = scale.labels.tobytes()
-    key = _TablesKey(metric, k, labels, scale.unjudged, scale.max_grade, scale.longest)
+    # all that tables depend on, unless they read the judgments
+    key = metric, k, scale.labels.tobytes(), scale.unjudged, scale.max_grade, scale.longest
     try:
         found = _cache.get(key)
     except TypeError:  # a parameter of a user's metric has no hash
@@ -273,8 +262,7 @@ class Plan:
         sizes = self.judgments.queries.sizes.astype(np.float64)
         shown = np.minimum(sizes, self.metric.k or self.scale.longest)
         line = self._line(Lists(shown, self.relevant, sizes))
-        # `Line.slope / Line.divisor` of each query
-        return line._replace(shift=0.0).at(np.ones(len(sizes)))
+        return np.broadcast_to(line.steepness, sizes.shape)
 
     def values(self, ranking: Ranking) -> np.ndarray:
         """Values. For empty queries NaN, unless the parameter `empty` of the metric is 0 or 1."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -123,44 +122,32 @@ class QuadraticTables(Tables):
             both = (check.as_table(f"{name}.ideal", one, 1) for one in (worth, weights))
             object.__setattr__(self, "ideal", tuple(both))
 
-    def _checked(self, array: np.ndarray) -> bool:
-        return self.pairs is not None and array is self.pairs.weights
-
     def check_fit(self, scale: Scale) -> None:
         """Refuse tables of a wrong size for the data, and codes of equal gain that differ in K."""
         super().check_fit(scale)
-        ranks = scale.longest if self.offset is None else len(self.u)
-        entries = {
-            "codes": len(scale.labels),
-            "ranks": ranks,
-            "queries": scale.n_queries,
-        }
+        entries = scale.entries
         if self.offset is not None:
-            name = "QuadraticTables.offset"
+            name, ranks = "QuadraticTables.offset", len(self.u)
             check.check_entries(name, self.offset, ("queries",), entries)
             last = self.offset + scale.judgments.queries.sizes
             check.check_within(name, self.offset, 0, ranks)
             check.check_within(f"{name}, with the documents of its query,", last, 0, ranks)
         if self.ideal is not None:
             for axis, array in zip(("codes", "ranks"), self.ideal, strict=True):
-                sizes = entries | {"ranks": scale.longest}
-                check.check_entries("QuadraticTables.ideal", array, (axis,), sizes)
+                check.check_entries("QuadraticTables.ideal", array, (axis,), entries)
         if self.pairs is not None:
-            self._check_pairs(self.pairs, scale, entries)
-
-    def _check_pairs(self, pairs: PairWorth, scale: Scale, entries: Mapping[str, int]) -> None:
-        check.check_entries("PairWorth.weights", pairs.weights, ("ranks",), entries)
-        first, classes = self._classes
-        for name, worth in (("upper", pairs.upper), ("lower", pairs.lower)):
-            check.check_entries(f"PairWorth.{name}", worth, ("codes",), entries)
-            check.check_classes(f"PairWorth.{name}", worth, first[classes], scale.labels)
+            # queries with offsets read the weights of all ranks of `u`
+            ranks = scale.longest if self.offset is None else len(self.u)
+            weights = self.pairs.weights
+            check.check_entries("PairWorth.weights", weights, ("ranks",), {"ranks": ranks})
+            first, classes = self._classes
+            for name, worth in (("upper", self.pairs.upper), ("lower", self.pairs.lower)):
+                check.check_entries(f"PairWorth.{name}", worth, ("codes",), entries)
+                check.check_classes(f"PairWorth.{name}", worth, first[classes], scale.labels)
 
     @cached_property
     def _classes(self) -> tuple[np.ndarray, np.ndarray]:
         """One code of each class, and the class of each code; classes ascend by gain."""
-        if (self.gain[1:] > self.gain[:-1]).all():
-            each = np.arange(len(self.gain))
-            return each, each
         _, first, classes = np.unique(self.gain, return_index=True, return_inverse=True)
         return first, classes.astype(np.int64).ravel()
 
@@ -249,17 +236,16 @@ class QuadraticTables(Tables):
         quadratic.deltas(codes, tables, out)
         return out
 
-    def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
-        codes, tables = self._swap_tables
-        rows = judgments.codes if codes is None else codes[judgments.codes]
+    def lambda_kernels(self, judgments: Judgments) -> list[LambdaKernels]:
+        classes, tables = self._swap_tables
+        rows = classes[judgments.codes]
         tables = tables._replace(offset=self._starts(len(judgments.queries)))
-        return LambdaKernels(quadratic_lambdas.lambdas, rows, tables, quadratic.adjacent_deltas)
+        return [LambdaKernels(quadratic_lambdas.lambdas, rows, tables, quadratic.adjacent_deltas)]
 
     @cached_property
-    def _swap_tables(self) -> tuple[np.ndarray | None, QuadraticSwaps]:
-        """Class of each code, None if each code is its class, and tables with an empty `offset`."""
+    def _swap_tables(self) -> tuple[np.ndarray, QuadraticSwaps]:
+        """Class of each code, and tables with an empty `offset`."""
         classes, worth = self._worth()
         gain = self.gain[self._classes[0]]
         tables = QuadraticSwaps(gain, worth, self.u, self._pair_weights, self._starts(0))
-        same = np.array_equal(classes, np.arange(len(classes)))
-        return None if same else classes.astype(np.uint8), tables
+        return classes.astype(np.uint8), tables

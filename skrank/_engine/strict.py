@@ -111,27 +111,29 @@ class StrictMetric(Metric):
 
 
 @dataclass(frozen=True, eq=False)
-class MeanTables(Tables):
-    """The mean of several metrics of one list, which agree on the relevant documents.
+class CombinedTables(Tables):
+    """A weighted sum of metrics of one list, which agree on the relevant documents, by a divisor.
 
     Parameters
     ----------
-    parts : tuple of StrictTables
+    parts : tuple of (float, Tables)
+    divisor : float
     """
 
-    parts: tuple[StrictTables, ...]
+    parts: tuple[tuple[float, Tables], ...]
+    divisor: float = 1.0
 
     def check_fit(self, scale: Scale) -> None:
-        for part in self.parts:
+        for _, part in self.parts:
             part.check_fit(scale)
 
     @property
     def relevant(self) -> np.ndarray:
-        return self.parts[0].relevant
+        return self.parts[0][1].relevant
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        total = sum_in_order(part.values(ranked, inverse) for part in self.parts)
-        return total / len(self.parts)
+        total = sum_in_order(weight * part.values(ranked, inverse) for weight, part in self.parts)
+        return total / self.divisor
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
-        return self.parts[0].ideals(judgments)
+        return self.parts[0][1].ideals(judgments)

@@ -59,6 +59,11 @@ class Scale:
         return len(self._judgments.queries)
 
     @property
+    def entries(self) -> dict[str, int]:
+        """Number of entries of tables by axis."""
+        return {"codes": len(self.labels), "ranks": self.longest, "queries": self.n_queries}
+
+    @property
     def judged(self) -> np.ndarray:
         """Whether documents of each code were judged."""
         return np.arange(len(self.labels)) < self.unjudged
@@ -108,13 +113,9 @@ class Line(NamedTuple):
 
     def at(self, sums: np.ndarray) -> np.ndarray:
         """Values for normalised sums, one per query."""
-        plain = isinstance(self.slope, float) and self.slope == 1.0
-        shifted = (sums if plain else self.slope * sums) + self.shift
-        if isinstance(self.divisor, float) and self.divisor == 1.0:
-            return shifted
-        divisor = np.asarray(self.divisor)
-        shape = np.broadcast_shapes(np.shape(shifted), divisor.shape)
-        return np.divide(shifted, divisor, out=np.zeros(shape), where=divisor != 0)
+        shifted, divisor = self.slope * sums + self.shift, np.asarray(self.divisor)
+        out = np.zeros(np.broadcast_shapes(np.shape(shifted), divisor.shape))
+        return np.divide(shifted, divisor, out=out, where=divisor != 0)
 
     @property
     def steepness(self) -> np.ndarray:
@@ -174,25 +175,15 @@ class Tables(ABC):
 
     def __post_init__(self) -> None:
         for name, axes in self.axes.items():
-            given = getattr(self, name)
-            if not self._checked(given):
-                full_name = f"{type(self).__name__}.{name}"
-                array = check.as_table(full_name, given, len(axes))
-                if name not in self.unbounded:
-                    check.check_finite_table(full_name, array)
-                object.__setattr__(self, name, array)
-
-    def _checked(self, array: np.ndarray) -> bool:
-        """Whether an array was checked elsewhere, and need not be read once more."""
-        return False
+            full_name = f"{type(self).__name__}.{name}"
+            array = check.as_table(full_name, getattr(self, name), len(axes))
+            if name not in self.unbounded:
+                check.check_finite_table(full_name, array)
+            object.__setattr__(self, name, array)
 
     def check_fit(self, scale: Scale) -> None:
         """Refuse tables whose size does not fit the data."""
-        entries = {
-            "codes": len(scale.labels),
-            "ranks": scale.longest,
-            "queries": scale.n_queries,
-        }
+        entries = scale.entries
         for name, axes in self.axes.items():
             array = getattr(self, name)
             check.check_entries(f"{type(self).__name__}.{name}", array, axes, entries)
@@ -230,8 +221,8 @@ class Tables(ABC):
             out[a, b] = value(swapped) - value(codes)
         return out
 
-    def lambda_kernels(self, judgments: Judgments) -> LambdaKernels:
-        """Compiled functions for LambdaRank. Default: raises a TypeError."""
+    def lambda_kernels(self, judgments: Judgments) -> list[LambdaKernels]:
+        """Compiled functions for LambdaRank, by metric of a mixture. Default: raises."""
         raise TypeError(f"{type(self).__name__} has no gradients.")
 
 
@@ -310,3 +301,10 @@ def gain_per_code(gain: Any, labels: np.ndarray, place: check.Place | None = Non
         return labels.astype(np.float64)
     pairs = gain if isinstance(gain[0], tuple) else enumerate(gain)
     return check.look_up("gain", dict(pairs), labels)
+
+
+def gain_shares(metric: object, gain: Gain, scale: Scale) -> np.ndarray:
+    """Gain of each code, divided by the gain of the highest grade; `metric` is for errors."""
+    check.check_grades(scale.labels, scale.max_grade, metric, scale.place)
+    top = gain_per_code(gain, np.array([float(scale.max_grade)]))[0]
+    return gain_per_code(gain, scale.labels, scale.place) / top

@@ -23,17 +23,8 @@ from skrank._engine.metric import Metric
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.queries import RankedCodes
-from skrank._engine.strict import refuse_order
-from skrank._engine.tables import (
-    Gain,
-    Line,
-    Lists,
-    Scale,
-    Tables,
-    check_gain,
-    discounts,
-    gain_per_code,
-)
+from skrank._engine.strict import CombinedTables, refuse_order
+from skrank._engine.tables import Gain, Line, Lists, Scale, Tables, check_gain, gain_shares
 from skrank._engine.threads import run_chunks
 from skrank._kernels import readers
 from skrank._kernels.readers import Reader
@@ -44,13 +35,6 @@ if TYPE_CHECKING:
 DEPTH = 1000  # without a cut-off, a user reads at most so many ranks, as in cwl_eval
 _MOST_RANKS = 1_000_000  # largest cut-off: there is an array of weights of so many ranks
 Weigh = Callable[[np.ndarray], np.ndarray]
-
-
-def gain_shares(metric: Metric, gain: Gain, scale: Scale) -> np.ndarray:
-    """Gain of each code, divided by the gain of the highest grade."""
-    check.check_grades(scale.labels, scale.max_grade, metric, scale.place)
-    top = gain_per_code(gain, np.array([float(scale.max_grade)]))[0]
-    return gain_per_code(gain, scale.labels, scale.place) / top
 
 
 def insq_weights(goal: float) -> Weigh:
@@ -77,12 +61,8 @@ class Reading(Metric):
 
     def weights(self, weigh: Weigh, scale: Scale) -> np.ndarray:
         """W of each rank of the longest list."""
-        shares = self.per_rank(weigh)
-
-        def share(rank: np.ndarray) -> np.ndarray:
-            return shares[np.minimum(rank, self.limit + 1).astype(np.int64) - 1]
-
-        return discounts(share, scale.longest, None)
+        read = self.per_rank(weigh)[: scale.longest]
+        return np.append(read, np.zeros(scale.longest - len(read)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,16 +79,11 @@ class UserModel(Reading):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Residual(Reading):
-    """The increase of a metric if documents that were not judged have the highest grade."""
+class WeightResidual(Reading):
+    """The residual of a metric whose weights W do not depend on gains."""
 
     greater_is_better = False
     needs_relevant = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class WeightResidual(Residual):
-    """The residual of a metric whose weights W do not depend on gains."""
 
     @abstractmethod
     def weigh(self, rank: np.ndarray) -> np.ndarray:
@@ -131,9 +106,8 @@ class ReaderTables(Tables):
 
     Parameters
     ----------
-    name : str
-        Name of the metric, for messages.
     kernel : {"inst", "bpm", "nearly_err"}
+        Name of the kernel, and of the metric in messages.
     gain : ndarray (n_codes,)
         Gain of each code / highest gain.
     limit : int
@@ -142,22 +116,21 @@ class ReaderTables(Tables):
         Sum of gains that the user wants.
     reach : ndarray (limit + 1,)
         Probability of reading each rank if no document satisfies; 0 at the end.
+    ids : ndarray (n_queries,)
+        Query ids, for messages.
     full : bool
         Whether the ranks below the list have the highest gain; else they have the gain 0.
-    ids : ndarray (n_queries,), optional
-        Query ids, for messages. Default: the numbers of the queries.
     """
 
     axes: ClassVar = {"gain": ("codes",)}
 
-    name: str
     kernel: str
     gain: np.ndarray
     limit: int
     goal: float
     reach: np.ndarray
+    ids: np.ndarray
     full: bool = False
-    ids: np.ndarray | None = None
 
     @property
     def relevant(self) -> np.ndarray:
@@ -169,39 +142,38 @@ class ReaderTables(Tables):
         form = Reader(self.gain, self.limit, self.goal, self.reach, rest, self.full)
         kernel = getattr(readers, self.kernel)
         stopped = run_chunks(kernel, ranked.indptr, ranked.lists, form, inverse, out)
-        refuse_order(self.name, stopped, self.ids)
+        refuse_order(self.kernel, stopped, self.ids)
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         return judgments.totals(self.gain)
 
 
-@dataclass(frozen=True, eq=False)
-class ReaderResidualTables(Tables):
-    """The residual of `ReaderTables`: the value of `upper` minus the value of `lower`.
+@dataclass(frozen=True, kw_only=True)
+class ReaderModel(UserModel):
+    """A user model whose weights depend on the gains read."""
 
-    Parameters
-    ----------
-    lower, upper : ReaderTables
-    """
+    strict: ClassVar[bool] = True
 
-    lower: ReaderTables
-    upper: ReaderTables
+    @abstractmethod
+    def reader(self, gain: np.ndarray, ids: np.ndarray) -> ReaderTables:
+        """Input of the kernel, from the gain of each code and the ids of the queries."""
 
-    @classmethod
-    def of(cls, lower: ReaderTables, scale: Scale) -> ReaderResidualTables:
-        """The residual of a metric."""
-        return cls(lower, replace(lower, gain=np.where(scale.judged, lower.gain, 1.0), full=True))
+    def tables(self, scale: Scale, k: int | None) -> Tables:
+        """Input of the compiled loop of this metric."""
+        return self.reader(gain_shares(self, self.gain, scale), scale.judgments.queries.ids)
 
-    def check_fit(self, scale: Scale) -> None:
-        self.lower.check_fit(scale)
 
-    @property
-    def relevant(self) -> np.ndarray:
-        return self.lower.relevant
+class ReaderResidual(ReaderModel):
+    """Mixin that makes the residual of a `ReaderModel`."""
 
-    def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        return self.upper.values(ranked, inverse) - self.lower.values(ranked, inverse)
+    greater_is_better = False
+    needs_relevant = False
+    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on insq."
 
-    def ideals(self, judgments: Judgments) -> np.ndarray:
-        return self.lower.ideals(judgments)
+    def tables(self, scale: Scale, k: int | None) -> Tables:
+        """The metric with the highest gain of unjudged documents, minus that with gain 0."""
+        gain = gain_shares(self, self.gain, scale)
+        lower = self.reader(gain, scale.judgments.queries.ids)
+        upper = replace(lower, gain=np.where(scale.judged, gain, 1.0), full=True)
+        return CombinedTables(((-1.0, lower), (1.0, upper)))

@@ -14,7 +14,7 @@ frozen dataclass. Metrics of one family share a compiled kernel:
 `metric_from_function` makes a metric from a function of one ranked list; `register` adds a class.
 """
 
-from skrank._engine.assessors import aggregate_judgments as aggregate_judgments
+from skrank._engine.judgments import aggregate_judgments as aggregate_judgments
 from skrank._engine.metric import Metric as Metric
 from skrank._engine.metric import Mixture as Mixture
 from skrank._engine.metric import metric as metric
@@ -31,9 +31,9 @@ from skrank.metrics.accuracy import accuracy_at_k_score as accuracy_at_k_score
 from skrank.metrics.ap import AP as AP
 from skrank.metrics.ap import average_precision_score as average_precision_score
 from skrank.metrics.bpm import BPM as BPM
+from skrank.metrics.bpm import BPMResidual as BPMResidual
+from skrank.metrics.bpm import bpm_residual_score as bpm_residual_score
 from skrank.metrics.bpm import bpm_score as bpm_score
-from skrank.metrics.bpm_residual import BPMResidual as BPMResidual
-from skrank.metrics.bpm_residual import bpm_residual_score as bpm_residual_score
 from skrank.metrics.bpref import BPref as BPref
 from skrank.metrics.bpref import bpref_score as bpref_score
 from skrank.metrics.cg import CG as CG
@@ -57,13 +57,13 @@ from skrank.metrics.iap import (
 from skrank.metrics.infap import InfAP as InfAP
 from skrank.metrics.infap import infap_score as infap_score
 from skrank.metrics.insq import INSQ as INSQ
+from skrank.metrics.insq import INSQResidual as INSQResidual
+from skrank.metrics.insq import insq_residual_score as insq_residual_score
 from skrank.metrics.insq import insq_score as insq_score
-from skrank.metrics.insq_residual import INSQResidual as INSQResidual
-from skrank.metrics.insq_residual import insq_residual_score as insq_residual_score
 from skrank.metrics.inst import INST as INST
+from skrank.metrics.inst import INSTResidual as INSTResidual
+from skrank.metrics.inst import inst_residual_score as inst_residual_score
 from skrank.metrics.inst import inst_score as inst_score
-from skrank.metrics.inst_residual import INSTResidual as INSTResidual
-from skrank.metrics.inst_residual import inst_residual_score as inst_residual_score
 from skrank.metrics.iprec import InterpolatedPrecision as InterpolatedPrecision
 from skrank.metrics.iprec import interpolated_precision_score as interpolated_precision_score
 from skrank.metrics.judged import Judged as Judged
@@ -113,9 +113,9 @@ from skrank.metrics.rpref import rpref_score as rpref_score
 from skrank.metrics.rr import RR as RR
 from skrank.metrics.rr import reciprocal_rank_score as reciprocal_rank_score
 from skrank.metrics.sdcg import SDCG as SDCG
+from skrank.metrics.sdcg import SDCGResidual as SDCGResidual
+from skrank.metrics.sdcg import sdcg_residual_score as sdcg_residual_score
 from skrank.metrics.sdcg import sdcg_score as sdcg_score
-from skrank.metrics.sdcg_residual import SDCGResidual as SDCGResidual
-from skrank.metrics.sdcg_residual import sdcg_residual_score as sdcg_residual_score
 from skrank.metrics.set_ap import SetAP as SetAP
 from skrank.metrics.set_ap import (
     set_average_precision_at_k_score as set_average_precision_at_k_score,

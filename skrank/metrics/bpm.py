@@ -7,16 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from skrank._engine.names import register
+from skrank._engine.names import register, score_function
 from skrank._engine.parameters import number
-from skrank._engine.score_functions import score_function
-from skrank._engine.tables import Scale
-from skrank._engine.user_models import ReaderTables, UserModel, gain_shares
+from skrank._engine.user_models import ReaderModel, ReaderResidual, ReaderTables
 
 
 @register("bpm")
 @dataclass(frozen=True, kw_only=True)
-class BPM(UserModel):
+class BPM(ReaderModel):
     r"""Bejeweled player model: mean gain per document of a user who stops at gain T or rank k.
 
     .. math:: BPM = \frac1n \sum_{r \le n} \frac{\text{gain}(y_r)}{\text{gain}(\text{max grade})}
@@ -54,19 +52,45 @@ class BPM(UserModel):
     0.3333333333333333
     """
 
-    strict: ClassVar[bool] = True
     untrainable: ClassVar[str | None] = (
         "the number of ranks that its user reads depends on the order: train on precision@k."
     )
 
     T: float = number(1.0, 0, 1e6, open_low=True)
 
-    def tables(self, scale: Scale, k: int | None) -> ReaderTables:
+    def reader(self, gain: np.ndarray, ids: np.ndarray) -> ReaderTables:
         """Input of the compiled loop of this metric."""
-        return ReaderTables(
-            "bpm", "bpm", gain_shares(self, self.gain, scale), self.limit, self.T,
-            np.zeros(self.limit + 1), ids=scale.judgments.queries.ids,
-        )  # fmt: skip
+        return ReaderTables("bpm", gain, self.limit, self.T, np.zeros(self.limit + 1), ids)
+
+
+@register("bpm_residual")
+@dataclass(frozen=True, kw_only=True)
+class BPMResidual(ReaderResidual, BPM):
+    """Residual of the Bejeweled player model: its change if unjudged documents were relevant.
+
+    The value of the metric if all documents without a label, and all ranks below the end of the
+    list, have the highest grade, minus its value if they have gain 0. The residual is negative if
+    the user with gain 0 from these documents reads on to documents of higher gain.
+
+    Parameters
+    ----------
+    T, gain, max_grade, k, condensed, empty, ties, average
+        See `BPM`, also for ties: there is no closed form. Defined for every query.
+        Range [-1, 1]; lower is better.
+
+    References
+    ----------
+    See `BPM`.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("bpm_residual@10")([1, float("nan")], [0.5, 0.9])
+    0.5
+    """
+
+    value_range = "[-1, 1]"
 
 
 bpm_score = score_function(BPM, 1.0)
+bpm_residual_score = score_function(BPMResidual, 0.0)

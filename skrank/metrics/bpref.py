@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.names import register
+from skrank._engine.names import register, score_function
 from skrank._engine.parameters import parameter
 from skrank._engine.preference import PreferenceMetric, PreferenceTables
-from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Scale
 
 _VARIANTS = ("trec", "romip", "10", "n", "relative", "old")

@@ -8,12 +8,37 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.judgments import Judgments
 from skrank._engine.metric import Metric
-from skrank._engine.names import register
-from skrank._engine.overlap import OverlapTables
+from skrank._engine.names import register, score_function
 from skrank._engine.parameters import flag, parameter
-from skrank._engine.score_functions import score_function
-from skrank._engine.tables import Scale
+from skrank._engine.queries import RankedCodes
+from skrank._engine.tables import Scale, Tables
+from skrank._engine.threads import run_chunks
+from skrank._kernels import overlap
+from skrank._kernels.overlap import Overlap
+
+
+@dataclass(frozen=True, eq=False)
+class OverlapTables(Tables):
+    """Rank-biased overlap with the ideal ranking, whose ties have the order of the list."""
+
+    form: Overlap
+
+    @property
+    def relevant(self) -> np.ndarray:
+        """Whether documents of each code are relevant."""
+        return self.form.relevant
+
+    def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
+        """Value of each query times `inverse`."""
+        out = np.empty(len(inverse))
+        run_chunks(overlap.compat, ranked.indptr, ranked.lists, self.form, inverse, out)
+        return out
+
+    def ideals(self, judgments: Judgments) -> np.ndarray:
+        """Number of relevant documents of each query."""
+        return judgments.totals(self.relevant)
 
 
 @register("compat")
@@ -67,12 +92,8 @@ class Compat(Metric):
             total += scale.totals(np.arange(len(relevant)) == code).astype(np.int64)
         depths = np.arange(1.0, scale.longest + 1)
         weights = self.p ** (depths - 1)
-        return OverlapTables(
-            relevant, better, total,
-            share=np.append(0.0, np.cumsum(weights / depths)),
-            weight=np.append(0.0, np.cumsum(weights)),
-            normalize=self.normalize,
-        )  # fmt: skip
+        share, weight = (np.append(0.0, np.cumsum(one)) for one in (weights / depths, weights))
+        return OverlapTables(Overlap(relevant, better, total, share, weight, self.normalize))
 
 
 compat_score = score_function(Compat, 0.8138)

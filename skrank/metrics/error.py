@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from skrank._engine.names import register
-from skrank._engine.score_functions import score_function
+from skrank._engine.names import register, score_function
 from skrank._engine.tables import Line, Lists
 from skrank.metrics.accuracy import Accuracy
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from skrank import _validation as check
-from skrank._engine.names import register
+from skrank._engine.names import register, score_function
 from skrank._engine.parameters import choice, parameter
-from skrank._engine.score_functions import score_function
-from skrank._engine.strict import MeanTables, StrictMetric
+from skrank._engine.strict import CombinedTables, StrictMetric
 from skrank._engine.tables import Scale
 from skrank.metrics.iprec import ELEVEN_LEVELS, ROUNDINGS, InterpolatedPrecision
 
@@ -63,14 +62,14 @@ class InterpolatedAP(StrictMetric):
     rel: float = parameter(1.0, check.check_rel)
     rounding: str = choice("up", ROUNDINGS)
 
-    def tables(self, scale: Scale, k: int | None) -> MeanTables:
+    def tables(self, scale: Scale, k: int | None) -> CombinedTables:
         """The tables of `InterpolatedPrecision` at each level of recall."""
         levels = (
             InterpolatedPrecision(recall=level, rel=self.rel, rounding=self.rounding)
             for level in self.levels
         )
-        parts = (replace(level.tables(scale, k), name="iap") for level in levels)
-        return MeanTables(tuple(parts))
+        parts = ((1.0, replace(level.tables(scale, k), name="iap")) for level in levels)
+        return CombinedTables(tuple(parts), divisor=len(self.levels))
 
 
 interpolated_average_precision_score = score_function(InterpolatedAP, 0.8485)

@@ -7,16 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from skrank._engine.names import register
+from skrank._engine.names import register, score_function
 from skrank._engine.parameters import number
-from skrank._engine.score_functions import score_function
-from skrank._engine.tables import Scale
-from skrank._engine.user_models import ReaderTables, UserModel, gain_shares
+from skrank._engine.user_models import ReaderModel, ReaderResidual, ReaderTables
 
 
 @register("inst")
 @dataclass(frozen=True, kw_only=True)
-class INST(UserModel):
+class INST(ReaderModel):
     r"""INST: mean gain of the documents read by a user who stops earlier the more gain was found.
 
     .. math:: C(i) = \left(\frac{i + T + T_i - 1}{i + T + T_i}\right)^2, \quad
@@ -57,19 +55,42 @@ class INST(UserModel):
     0.6639
     """
 
-    strict: ClassVar[bool] = True
     untrainable: ClassVar[str | None] = (
         "the number of ranks that its user reads depends on the order: train on insq."
     )
 
     T: float = number(1.0, 0.5, 1e6)
 
-    def tables(self, scale: Scale, k: int | None) -> ReaderTables:
+    def reader(self, gain: np.ndarray, ids: np.ndarray) -> ReaderTables:
         """Input of the compiled loop of this metric."""
-        return ReaderTables(
-            "inst", "inst", gain_shares(self, self.gain, scale), self.limit, self.T,
-            np.zeros(self.limit + 1), ids=scale.judgments.queries.ids,
-        )  # fmt: skip
+        return ReaderTables("inst", gain, self.limit, self.T, np.zeros(self.limit + 1), ids)
+
+
+@register("inst_residual")
+@dataclass(frozen=True, kw_only=True)
+class INSTResidual(ReaderResidual, INST):
+    """Residual of INST: its change if unjudged documents were relevant.
+
+    The value of the metric if all documents without a label, and all ranks below the end of the
+    list, have the highest grade, minus its value if they have gain 0.
+
+    Parameters
+    ----------
+    T, gain, max_grade, k, condensed, empty, ties, average
+        See `INST`, also for ties: there is no closed form. Defined for every query.
+        Range [0, 1]; lower is better.
+
+    References
+    ----------
+    See `INST`.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("inst_residual")([1, float("nan")], [0.9, 0.5]), 4)
+    0.3917
+    """
 
 
 inst_score = score_function(INST, 0.6639)
+inst_residual_score = score_function(INSTResidual, 0.1292)

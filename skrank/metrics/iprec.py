@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.names import register
+from skrank._engine.names import register, score_function
 from skrank._engine.parameters import choice, number, parameter
-from skrank._engine.score_functions import score_function
 from skrank._engine.strict import StrictMetric, StrictTables
 from skrank._engine.tables import Scale
 

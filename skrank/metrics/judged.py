@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skrank._engine.names import register
-from skrank._engine.score_functions import score_function
+from skrank._engine.names import register, score_function
 from skrank._engine.sets import SetMetric
 from skrank._engine.tables import Line, Lists, Scale
 

@@ -8,16 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.names import register
+from skrank._engine.names import register, score_function
 from skrank._engine.parameters import choice, number, parameter
-from skrank._engine.score_functions import score_function
-from skrank._engine.tables import Scale
-from skrank._engine.user_models import ReaderTables, UserModel, Weigh, gain_shares, insq_weights
+from skrank._engine.user_models import ReaderModel, ReaderTables, insq_weights
 
 
 @register("nearly_err")
 @dataclass(frozen=True, kw_only=True)
-class NearlyERR(UserModel):
+class NearlyERR(ReaderModel):
     r"""Nearly ERR: mean gain of the documents read by a user whom gains satisfy.
 
     .. math:: C(i) = c_i \left(1 - \frac{\text{gain}(y_i)}{\text{gain}(\text{max grade})}\right)
@@ -63,7 +61,6 @@ class NearlyERR(UserModel):
     0.191
     """
 
-    strict: ClassVar[bool] = True
     untrainable: ClassVar[str | None] = (
         "the number of ranks that its user reads depends on the order: train on err."
     )
@@ -72,20 +69,16 @@ class NearlyERR(UserModel):
     p: float = parameter(0.9, check.check_persistence)
     T: float = number(1.0, 0, 1e6, open_low=True)
 
-    def tables(self, scale: Scale, k: int | None) -> ReaderTables:
+    def reader(self, gain: np.ndarray, ids: np.ndarray) -> ReaderTables:
         """Input of the compiled loop of this metric."""
         rank = np.arange(1.0, self.limit + 1)
-        weights: dict[str, Weigh] = {
-            "all": np.ones_like,
-            "rank": np.reciprocal,
-            "rbp": lambda rank: self.p ** (rank - 1),
-            "insq": insq_weights(self.T),
-        }
-        reach = weights[self.patience](rank)
-        return ReaderTables(
-            "nearly_err", "nearly_err", gain_shares(self, self.gain, scale), self.limit, self.T,
-            np.append(reach, 0.0), ids=scale.judgments.queries.ids,
-        )  # fmt: skip
+        reach = {
+            "all": np.ones_like(rank),
+            "rank": 1 / rank,
+            "rbp": self.p ** (rank - 1),
+            "insq": insq_weights(self.T)(rank),
+        }[self.patience]
+        return ReaderTables("nearly_err", gain, self.limit, self.T, np.append(reach, 0.0), ids)
 
 
 nearly_err_score = score_function(NearlyERR, 1.0)

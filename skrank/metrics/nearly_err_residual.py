@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from skrank._engine.names import register
-from skrank._engine.score_functions import score_function
-from skrank._engine.tables import Scale
-from skrank._engine.user_models import ReaderResidualTables
+from skrank._engine.names import register, score_function
+from skrank._engine.user_models import ReaderResidual
 from skrank.metrics.nearly_err import NearlyERR
 
 
 @register("nearly_err_residual")
 @dataclass(frozen=True, kw_only=True)
-class NearlyERRResidual(NearlyERR):
+class NearlyERRResidual(ReaderResidual, NearlyERR):
     """Residual of nearly ERR: its change if unjudged documents were relevant.
 
     The value of the metric if all documents without a label, and all ranks below the end of the
@@ -39,14 +36,6 @@ class NearlyERRResidual(NearlyERR):
     >>> round(skrank.metric("nearly_err_residual")([1, float("nan")], [0.5, 0.9]), 4)
     0.5263
     """
-
-    greater_is_better = False
-    needs_relevant = False
-    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on insq."
-
-    def tables(self, scale: Scale, k: int | None) -> ReaderResidualTables:  # type: ignore[override]
-        """The metric with the highest gain of unjudged documents, minus that with gain 0."""
-        return ReaderResidualTables.of(super().tables(scale, k), scale)
 
 
 nearly_err_residual_score = score_function(NearlyERRResidual, 0.0)

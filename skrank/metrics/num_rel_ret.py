@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from skrank._engine.names import register
-from skrank._engine.score_functions import score_function
+from skrank._engine.names import register, score_function
 from skrank._engine.sets import RelevantCount
 
 

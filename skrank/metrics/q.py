@@ -8,21 +8,13 @@ import numpy as np
 
 from skrank._engine.judgments import best_first
 from skrank._engine.metric import Metric
-from skrank._engine.names import register
+from skrank._engine.names import register, score_function
 from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
-from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank._kernels import labels
 from skrank._kernels.labels import QGains
-
-
-class _Pairs(PairWorth):
-    """PairWorth without a check of the weights, which would take time for one weight per row."""
-
-    def __post_init__(self) -> None:
-        """Check nothing."""
 
 
 @register("q", function="q_measure_score")
@@ -85,7 +77,7 @@ class QMeasure(Metric):
         found = (gain > 0).astype(np.float64)
         blend = found + self.beta * gain
         weights = self._weights(gain, scale, k)
-        pairs = _Pairs(weights, blend, found, np.multiply)
+        pairs = PairWorth(weights, blend, found, np.multiply)
         best = (found, discounts(np.ones_like, scale.longest, k))
         return QuadraticTables(
             blend, weights, pairs, offset=scale.judgments.indptr[:-1], ideal=best

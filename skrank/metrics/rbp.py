@@ -8,12 +8,10 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.metric import Metric
-from skrank._engine.names import register
+from skrank._engine.names import register, score_function
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.score_functions import score_function
-from skrank._engine.tables import Gain, Scale, check_gain, discounts
-from skrank._engine.user_models import gain_shares
+from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_shares
 
 
 @register("rbp")

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skrank._engine.names import register
-from skrank._engine.score_functions import score_function
+from skrank._engine.names import register, score_function
 from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.names import register
+from skrank._engine.names import register, score_function
 from skrank._engine.parameters import choice, parameter
 from skrank._engine.preference import PreferenceMetric, PreferenceTables
-from skrank._engine.score_functions import score_function
-from skrank._engine.tables import Gain, Scale, check_gain, gain_per_code
+from skrank._engine.tables import Gain, Scale, check_gain, gain_shares
 
 
 @register("rpref")
@@ -63,9 +62,7 @@ class RPref(PreferenceMetric):
     def tables(self, scale: Scale, k: int | None) -> PreferenceTables:
         """Gain shares, and the penalty of each pair of labels: (g - g') / g if g' < g, else 0."""
         check.check_few_labels(self.names[0], scale.labels)
-        check.check_grades(scale.labels, scale.max_grade, self, scale.place)
-        top = gain_per_code(self.gain, np.array([float(scale.max_grade)]))[0]
-        share = gain_per_code(self.gain, scale.labels, scale.place) / top
+        share = gain_shares(self, self.gain, scale)
         missing = np.subtract.outer(share, share)
         lack = np.divide(missing, share[:, None], out=np.zeros_like(missing), where=missing > 0)
         missing_gain = scale.totals((1 - share) * scale.judged)

@@ -10,9 +10,8 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
 from skrank._engine.metric import Metric
-from skrank._engine.names import register
+from skrank._engine.names import register, score_function
 from skrank._engine.parameters import parameter
-from skrank._engine.score_functions import score_function
 from skrank._engine.tables import Scale, discounts
 
 

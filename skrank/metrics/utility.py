@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from skrank import _validation as check
-from skrank._engine.names import register
+from skrank._engine.names import register, score_function
 from skrank._engine.parameters import parameter
-from skrank._engine.score_functions import score_function
 from skrank._engine.sets import RelevantSet
 from skrank._engine.tables import Line, Lists
 

@@ -19,30 +19,7 @@ if TYPE_CHECKING:
 
 
 class PositionBias:
-    """Estimates for each position of a data set after the latest round.
-
-    Attributes
-    ----------
-    positions : int64 ndarray
-        Distinct positions, ascending.
-    estimates : dict of str to float64 ndarray
-        Estimates by name, one entry per position.
-    """
-
-    def __init__(self, positions: np.ndarray, **estimates: float) -> None:
-        self.positions = positions
-        self.estimates = {name: np.full(len(positions), x) for name, x in estimates.items()}
-
-    def frame(self) -> pd.DataFrame:
-        """A table with one row per position, and one column per estimate."""
-        import pandas as pd
-
-        index = pd.Index(self.positions, name="position")
-        return pd.DataFrame({name: x.copy() for name, x in self.estimates.items()}, index=index)
-
-
-class Shown:
-    """Positions at which the documents of a data set were shown.
+    """Positions at which documents were shown, and their estimates after the latest round.
 
     Parameters
     ----------
@@ -51,25 +28,42 @@ class Shown:
         In the caller's row order. Default: the order of the rows inside their query, from 1 on.
     deepest : int, optional
         Larger positions are replaced by this one.
+    **estimates : float
+        Initial estimates by name.
 
     Attributes
     ----------
-    values : int64 ndarray
+    positions : int64 ndarray
         Distinct positions, ascending.
     codes : ndarray of unsigned integers, shape (n_rows,)
-        Index in `values` of the position of each contiguous row.
+        Index in `positions` of the position of each contiguous row.
+    estimates : dict of str to float64 ndarray
+        Estimates by name, one entry per position.
     """
 
-    def __init__(self, queries: Queries, positions: ArrayLike | None, deepest: int | None) -> None:
+    def __init__(
+        self,
+        queries: Queries,
+        positions: ArrayLike | None,
+        deepest: int | None,
+        **estimates: float,
+    ) -> None:
         if positions is None:
             rows = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes) + 1
         else:
             rows = queries.gather(check.check_positions(positions, queries.n_rows))
-        self.queries = queries
-        self.values, codes = np.unique(
-            rows if deepest is None else np.minimum(rows, deepest), return_inverse=True
-        )
-        self.codes = codes.astype(np.min_scalar_type(len(self.values)))
+        if deepest is not None:
+            rows = np.minimum(rows, deepest)
+        self.positions, codes = np.unique(rows, return_inverse=True)
+        self.codes = codes.astype(np.min_scalar_type(len(self.positions)))
+        self.estimates = {name: np.full(len(self.positions), x) for name, x in estimates.items()}
+
+    def frame(self) -> pd.DataFrame:
+        """A table with one row per position, and one column per estimate."""
+        import pandas as pd
+
+        index = pd.Index(self.positions, name="position")
+        return pd.DataFrame({name: x.copy() for name, x in self.estimates.items()}, index=index)
 
 
 class PositionObjective(ABC):
@@ -144,10 +138,10 @@ class BoundPositionObjective(SharedRounds, ABC):
     """An objective bound to a data set, with the estimates for its positions."""
 
     def __init__(
-        self, bounds: Sequence[BoundObjective], shown: Shown, position_bias: PositionBias
+        self, bounds: Sequence[BoundObjective], indptr: np.ndarray, position_bias: PositionBias
     ) -> None:
         self.bounds = bounds
-        self.shown = shown
+        self.indptr = indptr
         self.position_bias = position_bias
 
     @abstractmethod
@@ -160,6 +154,6 @@ class BoundPositionObjective(SharedRounds, ABC):
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`."""
-        if begins_training(scores, self.shown.queries.indptr):
+        if begins_training(scores, self.indptr):
             self.restart()
         self.step(scores, grad, hess)

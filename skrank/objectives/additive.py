@@ -13,12 +13,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import count, number
 from skrank.metrics import Metric
 from skrank.objectives._blocks import BoundBlocks
-from skrank.objectives._positions import (
-    BoundPositionObjective,
-    PositionBias,
-    PositionObjective,
-    Shown,
-)
+from skrank.objectives._positions import BoundPositionObjective, PositionBias, PositionObjective
 from skrank.objectives.base import Objective, as_objective
 
 _NEWTON_FLOOR = 1e-3  # added to the curvature of each bias, as in LightGBM
@@ -111,19 +106,25 @@ class AdditivePositionBias(Objective, PositionObjective):
         positions: ArrayLike | None = None,
     ) -> BoundAdditivePositionBias:
         """The objective bound to judgments, with one weight per query and one position per row."""
-        shown = Shown(judgments.queries, positions, self.max_position)
+        bias = PositionBias(judgments.queries, positions, self.max_position, bias=0.0)
         inner = BoundBlocks(self.objective, judgments, weights, max_grade)
-        return BoundAdditivePositionBias(self, inner, shown)
+        return BoundAdditivePositionBias(self, inner, judgments.indptr, bias)
 
 
 class BoundAdditivePositionBias(BoundPositionObjective):
     """An objective bound to a data set, and the biases of its positions."""
 
-    def __init__(self, objective: AdditivePositionBias, inner: BoundBlocks, shown: Shown) -> None:
-        super().__init__([inner], shown, PositionBias(shown.values, bias=0.0))
+    def __init__(
+        self,
+        objective: AdditivePositionBias,
+        inner: BoundBlocks,
+        indptr: np.ndarray,
+        bias: PositionBias,
+    ) -> None:
+        super().__init__([inner], indptr, bias)
         self.objective = objective
         self.inner = inner
-        self.penalty = objective.regularization * np.bincount(shown.codes)
+        self.penalty = objective.regularization * np.bincount(bias.codes)
 
     def restart(self) -> None:
         """Set all biases to 0."""
@@ -135,7 +136,7 @@ class BoundAdditivePositionBias(BoundPositionObjective):
         slope, curvature = self.penalty * bias, self.penalty.copy()
         self.inner.round = self.round  # after an interrupted round, all blocks repeat it
         for rows, bound in self.inner.parts:
-            codes = self.shown.codes[rows]
+            codes = self.position_bias.codes[rows]
             bound.gradient(scores[rows] + bias[codes], grad[rows], hess[rows])
             slope += np.bincount(codes, grad[rows], len(bias))
             curvature += np.bincount(codes, hess[rows], len(bias))

@@ -109,7 +109,7 @@ class LambdaLoss(PairObjective):
             tables.gain, fall, -bound * np.diff(discount), stretch, bound * even
         )
         kernels = LambdaKernels(lambdaloss.lambdas, judgments.codes, form)
-        return PairRounds(self, plan, weights, kernels)
+        return PairRounds(self, plan, weights, [kernels])
 
 
 def _discount_at(metric: Metric, ranks: np.ndarray) -> np.ndarray | None:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -61,8 +61,8 @@ class PairObjective(Objective):
 
     @property
     def needs_room(self) -> bool:
-        """True with perturbations: each order needs noisy scores, a gradient and a curvature."""
-        return self.perturbations is not None
+        """True if orders or metrics are summed: each needs a gradient and a curvature."""
+        return self.perturbations is not None or len(self.metric.terms) > 1
 
     @property
     def ideal_cutoff(self) -> int | None:
@@ -154,8 +154,8 @@ class PairRounds:
     plan : Plan
         Its metric on the data set.
     weights : ndarray (n_queries,), optional
-    kernels : LambdaKernels
-        Compiled functions, and the tables that they read.
+    kernels : sequence of LambdaKernels
+        Compiled functions of each metric of a mixture, and the tables that they read.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class PairRounds:
         objective: PairObjective,
         plan: Plan,
         weights: np.ndarray | None,
-        kernels: LambdaKernels,
+        kernels: Sequence[LambdaKernels],
     ) -> None:
         self.objective = objective
         self.queries = plan.judgments.queries
@@ -214,22 +214,43 @@ class PairRounds:
         if self.objective.tie_order == "random":
             before = self.queries.first_query
             run_chunks(ranking.shuffle_ties, self.indptr, self.tied, seed, before, self.order)
-        lists = Scored(self.kernels.codes, self.order, scores, self.inverse, self.weight)
+        lists = [
+            Scored(one.codes, self.order, scores, inverse, self.weight)
+            for one, inverse in zip(self.kernels, np.atleast_2d(self.inverse), strict=True)
+        ]
         pairs = PairOptions(
             self.objective.sigmoid, self.truncation, self.score_norm, sum_norm,
             _WIDEST[out.grad.dtype.type],
         )  # fmt: skip
         self.fill(lists, pairs, out)
 
-    def fill(self, lists: Scored, pairs: PairOptions, out: Gradients) -> None:
+    def fill(self, lists: Sequence[Scored], pairs: PairOptions, out: Gradients) -> None:
         """Fill in the gradients from all pairs, or from pairs of adjacent ranks."""
-        form, neighbours = self.kernels.form, self.kernels.neighbours
-        if neighbours is None or self.objective.pairs == "all":
-            run_chunks(self.kernels.gradients, self.indptr, lists, form, pairs, out)
+        if self.objective.pairs == "adjacent":
+            changes = np.empty_like(out.grad)
+            for one, rows, (part,) in self._each_metric(lists, [changes]):
+                assert one.neighbours is not None
+                run_chunks(one.neighbours, self.indptr, rows, one.form, pairs.truncation, part)
+            run_chunks(lambdarank.neighbours, self.indptr, lists[0], changes, pairs, out)
             return
-        changes = np.empty_like(out.grad)
-        run_chunks(neighbours, self.indptr, lists, form, pairs.truncation, changes)
-        run_chunks(lambdarank.neighbours, self.indptr, lists, changes, pairs, out)
+        mixed = len(lists) > 1
+        pairs_of_one = pairs._replace(sum_norm=pairs.sum_norm and not mixed)
+        for one, rows, parts in self._each_metric(lists, out):
+            target = Gradients(*parts)
+            run_chunks(one.gradients, self.indptr, rows, one.form, pairs_of_one, target)
+        if mixed and pairs.sum_norm:
+            run_chunks(lambdarank.normalise, self.indptr, out)
+
+    def _each_metric(
+        self, lists: Sequence[Scored], out: Sequence[np.ndarray]
+    ) -> Iterator[tuple[LambdaKernels, Scored, Sequence[np.ndarray]]]:
+        """Yields the kernels of each metric and arrays to fill, whose sums are left in `out`."""
+        for index, (kernels, rows) in enumerate(zip(self.kernels, lists, strict=True)):
+            parts = [np.empty_like(total) for total in out] if index else out
+            yield kernels, rows, parts
+            if index:
+                for total, part in zip(out, parts, strict=True):
+                    total += part
 
     def _average_orders(
         self, scores: np.ndarray, seed: int, n_orders: int, grad: np.ndarray, hess: np.ndarray

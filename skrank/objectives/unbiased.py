@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -18,12 +19,7 @@ from skrank._kernels.debiased import Clicks
 from skrank._kernels.quadratic import QuadraticSwaps
 from skrank._kernels.quadratic_lambdas import lambdas
 from skrank.objectives._blocks import blocks
-from skrank.objectives._positions import (
-    BoundPositionObjective,
-    PositionBias,
-    PositionObjective,
-    Shown,
-)
+from skrank.objectives._positions import BoundPositionObjective, PositionBias, PositionObjective
 from skrank.objectives.lambdarank import PairObjective, PairRounds
 
 _UNSEEN = 1e-16  # ratios and costs up to this count as unknown
@@ -113,20 +109,21 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
         positions: ArrayLike | None = None,
     ) -> BoundUnbiasedLambdaRank:
         """The objective bound to judgments, with one weight per query and one position per row."""
-        shown = Shown(judgments.queries, positions, self.max_position)
-        bias = PositionBias(shown.values, clicked=1.0, skipped=1.0)
+        bias = PositionBias(
+            judgments.queries, positions, self.max_position, clicked=1.0, skipped=1.0
+        )
         parts = []
         for queries, rows, block in blocks(judgments):
             plan = self.metric.bind(block, max_grade=max_grade)
             kernels = plan.tables.lambda_kernels(block)
-            if not isinstance(kernels.form, QuadraticSwaps):
+            if len(kernels) > 1 or not isinstance(kernels[0].form, QuadraticSwaps):
                 raise ValueError(
                     f"UnbiasedLambdaRank has no pair weights for {self.metric}: use skrank."
                     f"AdditivePositionBias({str(self.metric)!r}), which takes any metric."
                 )
             some = None if weights is None else weights[queries]
-            parts.append((rows, _Rounds(self, plan, some, kernels, shown.codes[rows], bias)))
-        return BoundUnbiasedLambdaRank(parts, shown, bias, self.bias_norm)
+            parts.append((rows, _Rounds(self, plan, some, kernels, bias.codes[rows], bias)))
+        return BoundUnbiasedLambdaRank(parts, judgments.indptr, bias, self.bias_norm)
 
 
 class _Rounds(PairRounds):
@@ -137,7 +134,7 @@ class _Rounds(PairRounds):
         objective: UnbiasedLambdaRank,
         plan: Plan,
         weights: np.ndarray | None,
-        kernels: LambdaKernels,
+        kernels: Sequence[LambdaKernels],
         shown: np.ndarray,
         bias: PositionBias,
     ) -> None:
@@ -146,13 +143,13 @@ class _Rounds(PairRounds):
         self.bias = bias
         self.costs = np.zeros((2, len(bias.positions)))
 
-    def fill(self, lists: Scored, pairs: PairOptions, out: Gradients) -> None:
+    def fill(self, lists: Sequence[Scored], pairs: PairOptions, out: Gradients) -> None:
         """Fill in the gradients from all pairs, and add up the costs by position."""
         real = out.grad.dtype  # dtype of pairs
         factors = [_inverse(one).astype(real)[self.shown] for one in self.bias.estimates.values()]
-        costs = np.empty((2, len(lists.scores)), real)
-        clicks, tables = Clicks(*factors, *costs), self.kernels.form
-        run_chunks(lambdas, self.indptr, lists, tables, pairs, out, clicks)
+        costs = np.empty((2, self.queries.n_rows), real)
+        clicks, tables = Clicks(*factors, *costs), self.kernels[0].form
+        run_chunks(lambdas, self.indptr, lists[0], tables, pairs, out, clicks)
         for total, rows in zip(self.costs, costs, strict=True):
             total += np.bincount(self.shown, rows, len(total))
 
@@ -163,18 +160,18 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective):
     def __init__(
         self,
         parts: list[tuple[slice, _Rounds]],
-        shown: Shown,
+        indptr: np.ndarray,
         bias: PositionBias,
         bias_norm: float,
     ) -> None:
-        super().__init__([rounds for _, rounds in parts], shown, bias)
+        super().__init__([rounds for _, rounds in parts], indptr, bias)
         self.parts = parts
         self.bias_norm = bias_norm
-        self.mass = np.zeros(len(shown.values))
+        self.mass = np.zeros(len(bias.positions))
         for rows, rounds in parts:
             counted = np.where(rounds.inverse != 0, rounds.weight, 0.0)
             worth = np.repeat(counted, rounds.queries.sizes)
-            self.mass += np.bincount(shown.codes[rows], worth, len(self.mass))
+            self.mass += np.bincount(bias.codes[rows], worth, len(self.mass))
 
     def restart(self) -> None:
         """Set all ratios to 1."""

@@ -267,4 +267,4 @@ def test_options_of_orders_are_checked():
         with pytest.raises(ValueError, match=message):
             LambdaRank("gap", **option)
     plan = metric("gap").bind(judge([1, 0]))
-    assert plan.tables.lambda_kernels(plan.judgments).codes.dtype == np.uint8
+    assert plan.tables.lambda_kernels(plan.judgments)[0].codes.dtype == np.uint8
