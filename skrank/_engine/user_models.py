@@ -127,7 +127,7 @@ class WeightResidual(Residual):
 
 @dataclass(frozen=True, eq=False)
 class ReaderTables(Tables):
-    """A user who stops depending on the gains read; a kernel of `readers` computes the value.
+    """A user who stops depending on the gains read; `skrank._kernels.readers` computes the value.
 
     Parameters
     ----------
@@ -166,9 +166,9 @@ class ReaderTables(Tables):
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         out = np.empty(len(inverse))
         rest = np.cumsum(self.reach[::-1])[::-1].copy()
-        form = Reader(self.gain, self.limit, self.goal, self.reach, rest, self.full)
-        kernel = getattr(readers, self.kernel)
-        stopped = run_chunks(kernel, ranked.indptr, ranked.lists, form, inverse, out)
+        model = readers.MODELS.index(self.kernel)
+        form = Reader(model, self.gain, self.limit, self.goal, self.reach, rest, self.full)
+        stopped = run_chunks(readers.values, ranked.indptr, ranked.lists, form, inverse, out)
         refuse_order(self.name, stopped, self.ids)
         return out
 
