@@ -178,12 +178,12 @@ class Judgments:
                 return self._sums[key].copy()
         before = np.zeros(len(weights) + 1)
         np.cumsum(weights, out=before[1:])
+        sums: np.ndarray = np.empty(len(self.queries))
         if self.counts is None:
             query, rank, length, code = labels.runs(self.indptr, self.best_lists(worth).codes)
             terms = (before[rank + length] - before[rank]) * worth[code]
             sums = np.bincount(query, terms, len(self.queries))
         else:
-            sums = np.empty(len(self.queries))
             order = best_first(worth)
             run_chunks(labels.ideals, self.indptr, self.counts, order, worth, before, sums)
         if key is not None:
