@@ -24,8 +24,10 @@ def _dual(slope, counts, bound, x, p, gradient, hessian):
     n_ranks, n = slope.shape
     mu = x[n - 1]
     z = np.empty(n)
-    gradient[:] = 0.0
-    hessian[:] = 0.0
+    for i in range(n):
+        gradient[i] = 0.0
+        for j in range(n):
+            hessian[i, j] = 0.0
     value = 0.0
     for r in range(n_ranks):
         z[0] = 0.0
@@ -103,7 +105,8 @@ def _newton_step(gradient, hessian, step):
         for k in range(i + 1, n):
             entry -= lower[k, i] * step[k]
         step[i] = entry / lower[i, i]
-    step *= scale
+    for i in range(n):
+        step[i] *= scale[i]
 
 
 @subroutine()
@@ -122,8 +125,10 @@ def most_random(slope, counts, bound, precision, x, p):
     for _ in range(_MOST_NEWTON):
         if value < -1e-9 * n_ranks or not np.isfinite(value):
             return False
-        sums_hold = np.max(np.abs(gradient[:-1])) <= TOLERANCE
-        if sums_hold and abs(gradient[n - 1]) <= precision:
+        worst = abs(gradient[n - 1]) / precision
+        for i in range(n - 1):
+            worst = max(worst, abs(gradient[i]) / TOLERANCE)
+        if worst <= 1.0:
             return True
         _newton_step(gradient, hessian, step)
         decrease = 0.0
@@ -131,7 +136,8 @@ def most_random(slope, counts, bound, precision, x, p):
             decrease += gradient[i] * step[i]
         length, moved = 1.0, False
         while length > 1e-6:
-            trial[:] = x + length * step
+            for i in range(n):
+                trial[i] = x[i] + length * step[i]
             new = _dual(slope, counts, bound, trial, p, trial_gradient, trial_hessian)
             # if the value is large, its decrease may be less than its rounding error
             if new <= value + 1e-4 * length * decrease + 1e-13 * abs(value):

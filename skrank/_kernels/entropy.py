@@ -70,12 +70,14 @@ def _expected(p, form, slope):
                 pairs += above[j] * worth[j, i]
             slope[r, i] = u[r] * gain[i] + w[r] * pairs
             total += slope[r, i] * p[r, i]
-        above += p[r]
+        for i in range(n):
+            above[i] += p[r, i]
     for r in range(n_ranks - 1, -1, -1):
         for i in range(n):
             for j in range(n):
                 slope[r, i] += worth[i, j] * below[j]
-        below += w[r] * p[r]
+        for i in range(n):
+            below[i] += w[r] * p[r, i]
     return total
 
 
@@ -101,13 +103,16 @@ def _linearised(slope, p, target, x, work):
     counts, missing, width = target
     relative, ahead = work
     n_ranks, n = p.shape
-    relative[:] = slope - slope[:, :1]
-    largest, here = np.max(np.abs(relative)), 0.0
-    if largest == 0.0:
-        return False
-    relative /= largest
+    largest, here = 0.0, 0.0
     for r in range(n_ranks):
         for i in range(n):
+            relative[r, i] = slope[r, i] - slope[r, 0]
+            largest = max(largest, abs(relative[r, i]))
+    if largest == 0.0:
+        return False
+    for r in range(n_ranks):
+        for i in range(n):
+            relative[r, i] /= largest
             here += relative[r, i] * p[r, i]
     y = np.empty(n)
     part = 1.0
@@ -155,9 +160,10 @@ def _optimise(form, target, width, x, p):
 
     Returns F(p), the number of steps, and whether the steps converged to the target.
     """
-    n = p.shape[1]
-    slope, relative, ahead = np.empty(p.shape), np.empty(p.shape), np.empty(p.shape)
-    trial, before, step_before = np.empty(p.shape), np.empty(p.shape), np.empty(p.shape)
+    n_ranks, n = p.shape
+    slope, relative = np.empty((n_ranks, n)), np.empty((n_ranks, n))
+    ahead, trial = np.empty((n_ranks, n)), np.empty((n_ranks, n))
+    before, step_before = np.empty((n_ranks, n)), np.empty((n_ranks, n))
     mean = _expected(p, form, slope)
     entropy, penalty = _entropy(p), 0.0
     misses, entropies = np.full(_MEMORY, np.nan), np.full(_MEMORY, np.nan)
@@ -165,18 +171,28 @@ def _optimise(form, target, width, x, p):
         aim = form.counts, target - mean, width
         if not _linearised(slope, p, aim, x, (relative, ahead)):
             return mean, steps, False
-        change = np.max(np.abs(ahead - p))
+        change = 0.0
+        for r in range(n_ranks):
+            for i in range(n):
+                change = max(change, abs(ahead[r, i] - p[r, i]))
         if change <= _STILL and abs(mean - target) <= TOLERANCE * width:
             p[:] = ahead
             return _expected(p, form, slope), steps, True
         penalty = max(penalty, 1.5 * abs(x[n - 1]))
         misses[steps % _MEMORY], entropies[steps % _MEMORY] = abs(mean - target), entropy
-        merit = np.nanmax(penalty * misses - entropies)
+        merit = -np.inf
+        for k in range(_MEMORY):
+            if not np.isnan(misses[k]):
+                merit = max(merit, penalty * misses[k] - entropies[k])
         length = 1.0 if steps == 1 else _relaxation(p, ahead, before, step_before)
-        step_before[:] = ahead - p
-        before[:] = p
+        for r in range(n_ranks):
+            for i in range(n):
+                step_before[r, i] = ahead[r, i] - p[r, i]
+                before[r, i] = p[r, i]
         while True:
-            trial[:] = p + length * step_before
+            for r in range(n_ranks):
+                for i in range(n):
+                    trial[r, i] = p[r, i] + length * step_before[r, i]
             mean = _expected(trial, form, slope)
             entropy = _entropy(trial)
             new = penalty * abs(mean - target) - entropy
@@ -190,10 +206,11 @@ def _optimise(form, target, width, x, p):
 @subroutine()
 def _spread_evenly(counts, x, p):
     """Fill in the distribution of maximum entropy without a target: the same at every rank."""
-    p[:] = counts / len(p)
-    x[-1] = 0.0
-    for i in range(len(x) - 1):
-        x[i] = np.log(counts[i + 1] / counts[0])
+    n_ranks, n = p.shape
+    for i in range(n):
+        x[i] = np.log(counts[i + 1] / counts[0]) if i + 1 < n else 0.0
+        for r in range(n_ranks):
+            p[r, i] = counts[i] / n_ranks
 
 
 @subroutine()
@@ -226,7 +243,8 @@ def _solve(form, target, low, high, p):
 def _value_in_order(order, backwards, q, lists, above):
     """Sum of a list in which equal grades are adjacent, in the `order` of columns or backwards."""
     counts, gain, worth, u, w = lists.counts, lists.gain, lists.worth, lists.u, lists.w
-    above[:] = 0.0
+    for i in range(len(gain)):
+        above[i] = 0.0
     total, r = 0.0, lists.starts[q]
     for place in range(len(order)):
         i = order[-1 - place if backwards else place]
@@ -253,11 +271,27 @@ def ends(first, last, indptr, lists, worst_first, low, high):
 
 
 @subroutine()
+def _columns(counts):
+    """The columns that have documents."""
+    active = np.empty(len(counts), np.int64)
+    n = 0
+    for i in range(len(counts)):
+        active[n] = i
+        n += counts[i] > 0
+    return active[:n]
+
+
+@subroutine()
 def _form_of(lists, q, active, n_ranks):
-    """F of a query, with the columns `active`, which have documents."""
-    counts, ranks = lists.counts[q][active].astype(np.float64), slice(lists.starts[q], None)
-    u, w = lists.u[ranks][:n_ranks], lists.w[ranks][:n_ranks]
-    return _Form(counts, lists.gain[active], lists.worth[active][:, active], u, w)
+    """F of a query, with the columns that have documents."""
+    n, start = len(active), lists.starts[q]
+    counts, gain, worth = np.empty(n), np.empty(n), np.empty((n, n))
+    for i in range(n):
+        counts[i], gain[i] = lists.counts[q, active[i]], lists.gain[active[i]]
+        for j in range(n):
+            worth[i, j] = lists.worth[active[i], active[j]]
+    ranks = slice(start, start + n_ranks)
+    return _Form(counts, gain, worth, lists.u[ranks], lists.w[ranks])
 
 
 @kernel()
@@ -270,7 +304,7 @@ def infer(first, last, indptr, lists, target, low, high, out):
     p, mean, entropy, steps, done = out.p, out.mean, out.entropy, out.steps, out.done
     for q in range(first, last):
         n_ranks = indptr[q + 1] - indptr[q]
-        active = np.flatnonzero(lists.counts[q])
+        active = _columns(lists.counts[q])
         form = _form_of(lists, q, active, n_ranks)
         n = len(active)
         found = np.empty((n_ranks, n))
@@ -283,10 +317,12 @@ def infer(first, last, indptr, lists, target, low, high, out):
             inside = min(max(target[q], low[q] + _END * width), high[q] - _END * width)
             mean[q], steps[q], done[q] = _solve(form, inside, low[q], high[q], found)
         entropy[q] = _entropy(found)
-        rows = p[indptr[q] : indptr[q + 1]]
-        rows[:] = 0.0
-        for i in range(n):
-            rows[:, active[i]] = found[:, i]
+        for r in range(n_ranks):
+            row = indptr[q] + r
+            for i in range(p.shape[1]):
+                p[row, i] = 0.0
+            for i in range(n):
+                p[row, active[i]] = found[r, i]
 
 
 @kernel()

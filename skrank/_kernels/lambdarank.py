@@ -28,7 +28,8 @@ def _neighbours(first, last, indptr, lists, changes, pairs, work, out):
     grad, hess, position = work
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
-        grad[:n], hess[:n] = 0, 0
+        for i in range(n):
+            grad[i], hess[i] = 0, 0
         pulls = 0.0
         scores = all_scores[start : start + n]
         norm = tiles.scale_of(pairs, all_scores, start, start + n, grad).norm

@@ -100,6 +100,13 @@ def _weighted(reach, term, low, high):
     return total
 
 
+@subroutine()
+def _scale(reach, low, high, factor):
+    """Multiply by a factor at the ranks low .. high - 1."""
+    for i in range(low, high):
+        reach[i] *= factor
+
+
 @kernel()
 def cascade_product(first, last, indptr, lists, form, product):
     """Mean of the product of the cascade values of two lists of the same documents.
@@ -142,8 +149,8 @@ def cascade_product(first, last, indptr, lists, form, product):
                 here += m[item] * weight[a] * reach[a]
                 here += seen * _weighted(reach, term, a + 1, n_a)
                 term[a] = weight[a] * seen
-                reach[a + 1 :] *= _ratio(1.0 - 2.0 * e[item] + m[item], f)
-            reach[: a + 1] *= f
+                _scale(reach, a + 1, n_a, _ratio(1.0 - 2.0 * e[item] + m[item], f))
+            _scale(reach, 0, min(a + 1, n_a), f)
             total += weight[r] * here
         product[q] = total
 
