@@ -94,9 +94,8 @@ class Judgments:
         """
         worth = np.asarray(worth, dtype=np.float64)
         if self.counts is None:
-            total = np.empty(len(self.queries))
-            run_chunks(labels.sum_runs, self.indptr, self._ascending.codes, worth, total)
-            return total
+            query, _, length, code = labels.runs(self.indptr, self._ascending.codes)
+            return np.bincount(query, length * worth[code], len(self.queries))
         total = np.zeros(len(self.counts))
         for code in np.flatnonzero(worth):
             total += self.counts[:, code] * worth[code]
@@ -181,10 +180,11 @@ class Judgments:
                 return self._sums[key].copy()
         before = np.zeros(len(weights) + 1)
         np.cumsum(weights, out=before[1:])
-        sums = np.empty(len(self.queries))
+        sums: np.ndarray = np.empty(len(self.queries))
         if self.counts is None:
-            best = self.best_lists(worth).codes
-            run_chunks(labels.ideals_of_lists, self.indptr, best, worth, before, sums)
+            query, rank, length, code = labels.runs(self.indptr, self.best_lists(worth).codes)
+            terms = (before[rank + length] - before[rank]) * worth[code]
+            sums = np.bincount(query, terms, len(self.queries))
         else:
             order = best_first(worth)
             run_chunks(labels.ideals, self.indptr, self.counts, order, worth, before, sums)

@@ -102,12 +102,12 @@ class WeightResidual(Reading):
 
 @dataclass(frozen=True, eq=False)
 class ReaderTables(Tables):
-    """A user who stops depending on the gains read; a kernel of `readers` computes the value.
+    """A user who stops depending on the gains read; `skrank._kernels.readers` computes the value.
 
     Parameters
     ----------
     kernel : {"inst", "bpm", "nearly_err"}
-        Name of the kernel, and of the metric in messages.
+        The user model, and the name of the metric in messages.
     gain : ndarray (n_codes,)
         Gain of each code / highest gain.
     limit : int
@@ -139,9 +139,9 @@ class ReaderTables(Tables):
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         out = np.empty(len(inverse))
         rest = np.cumsum(self.reach[::-1])[::-1].copy()
-        form = Reader(self.gain, self.limit, self.goal, self.reach, rest, self.full)
-        kernel = getattr(readers, self.kernel)
-        stopped = run_chunks(kernel, ranked.indptr, ranked.lists, form, inverse, out)
+        model = readers.MODELS.index(self.kernel)
+        form = Reader(model, self.gain, self.limit, self.goal, self.reach, rest, self.full)
+        stopped = run_chunks(readers.values, ranked.indptr, ranked.lists, form, inverse, out)
         refuse_order(self.kernel, stopped, self.ids)
         return out
 

@@ -92,27 +92,6 @@ class Gradients(NamedTuple):
     totals: Array  # by query: sum of the absolute gradients of all pairs, unweighted and unscaled
 
 
-class Graded(NamedTuple):
-    """Numbers of documents of each grade, and a quadratic form of grades: see `entropy`."""
-
-    counts: Array  # by query and column (label)
-    gain: Array  # by column
-    worth: Array  # by column of the upper and of the lower document of a pair
-    u: Array  # weight of a document by rank
-    w: Array  # weight of pairs by the rank of their lower document
-    starts: Array  # by query: index of its first rank in u and w
-
-
-class Distributions(NamedTuple):
-    """Output of kernels, by query except for `p`."""
-
-    p: Array  # by row (query and rank) and column: probability of the label
-    mean: Array  # expected value of the quadratic form
-    entropy: Array
-    steps: Array  # number of iterations
-    done: Array  # whether the iterations reached the target
-
-
 class Names(NamedTuple):
     """Names of documents of TREC files, ``text[start[row] : stop[row]]``: see `trec`."""
 

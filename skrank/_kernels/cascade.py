@@ -76,6 +76,20 @@ def _negligible_from(codes, low, high, stop):
     return int(min(np.ceil(needed), float(high - low)))
 
 
+def _add_by_numpy(passes, end, n_known, goes_on):
+    """The result of `_add_one`, in plain Python."""
+    share = np.arange(1, end + 1) / n_known
+    passes[1 : end + 1] = (1.0 - share) * passes[1 : end + 1] + share * goes_on * passes[:end]
+
+
+@subroutine(plain=_add_by_numpy)
+def _add_one(passes, end, n_known, goes_on):
+    """Add a document that a user passes with the probability `goes_on` to ``passes[: end + 1]``."""
+    for j in range(end, 0, -1):
+        share = j / n_known  # probability that this document is among the first j
+        passes[j] = (1.0 - share) * passes[j] + share * goes_on * passes[j - 1]
+
+
 @subroutine()
 def _pass_each(codes, low, high, stop, common, shown, passes):
     """Fill ``passes[: shown + 1]`` of a block: see `passing`.
@@ -93,9 +107,7 @@ def _pass_each(codes, low, high, stop, common, shown, passes):
         if rho == common:
             continue
         n_known += 1
-        for j in range(min(n_known, shown), 0, -1):
-            share = j / n_known  # probability that this document is among the first j
-            passes[j] = (1.0 - share) * passes[j] + share * (1.0 - rho) * passes[j - 1]
+        _add_one(passes, min(n_known, shown), n_known, 1.0 - rho)
 
 
 @subroutine()

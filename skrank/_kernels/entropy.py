@@ -24,14 +24,35 @@ _MEMORY = 5  # window of the non-monotone line search
 _STILL = 1e-9  # largest change of a probability at convergence
 
 
-class _Form(NamedTuple):
-    """F of one query."""
+class Graded(NamedTuple):
+    """Numbers of documents of each grade, and a quadratic form of grades."""
 
-    counts: np.ndarray  # number of documents of each column
+    counts: np.ndarray  # by query and column (label)
     gain: np.ndarray  # by column
     worth: np.ndarray  # by column of the upper and of the lower document of a pair
     u: np.ndarray  # weight of a document by rank
     w: np.ndarray  # weight of pairs by the rank of their lower document
+    starts: np.ndarray  # by query: index of its first rank in u and w
+
+
+class Distributions(NamedTuple):
+    """Output of `infer`, by query except for `p`."""
+
+    p: np.ndarray  # by row (query and rank) and column: probability of the label
+    mean: np.ndarray  # expected value of the quadratic form
+    entropy: np.ndarray
+    steps: np.ndarray  # number of iterations
+    done: np.ndarray  # whether the iterations reached the target
+
+
+class _Form(NamedTuple):
+    """F of one query: the parts of `Graded` for this query, with `counts` by column."""
+
+    counts: np.ndarray
+    gain: np.ndarray
+    worth: np.ndarray
+    u: np.ndarray
+    w: np.ndarray
 
 
 @subroutine()

@@ -1,18 +1,8 @@
 """Encode labels as small integers, count them, and build or sum the best list of each query."""
 
-from typing import NamedTuple
-
 import numpy as np
 
-from skrank._kernels.jit import ONE_PASS, kernel, subroutine
-
-
-class QGains(NamedTuple):
-    """Parameters of the weights of the Q-measure (Sakai, NTCIR-4, 2004)."""
-
-    gain: np.ndarray  # by code
-    beta: float
-    depth: int  # weights are 0 from this rank on
+from skrank._kernels.jit import ONE_PASS, kernel
 
 
 @kernel(plain=True, row_cost=ONE_PASS)
@@ -59,10 +49,6 @@ def count_unknown(first, last, indptr, lists, unjudged, counts):
             counts[q] += ranked[row] >= unjudged
 
 
-# In best lists equal codes are adjacent. If there are too many codes for a table of counts, kernels
-# named *_of_lists read the lists themselves. They return the same bits.
-
-
 @kernel(plain=True, row_cost=ONE_PASS)
 def arrange(first, last, indptr, counts, best_first, ranked):
     """Fill `ranked`, which may be cut below the last rank, with codes in the order `best_first`."""
@@ -73,28 +59,6 @@ def arrange(first, last, indptr, counts, best_first, ranked):
             for at in range(row, end):
                 ranked[at] = code
             row = end
-
-
-@subroutine()
-def end_of_run(ordered, low, stop):
-    """End of the run of equal codes that starts at `low`."""
-    high = low + 1
-    while high < stop and ordered[high] == ordered[low]:
-        high += 1
-    return high
-
-
-@kernel(plain=True, row_cost=ONE_PASS)
-def sum_runs(first, last, indptr, ordered, value, totals):
-    """Fill in the sum of ``value[code]`` over each query. Equal codes are adjacent in `ordered`."""
-    for q in range(first, last):
-        total = 0.0
-        low, stop = indptr[q], indptr[q + 1]
-        while low < stop:
-            high = end_of_run(ordered, low, stop)
-            total += (high - low) * value[ordered[low]]
-            low = high
-        totals[q] = total
 
 
 # The sum of a best list, in which each code adds its gain times the weights of its ranks:
@@ -112,62 +76,32 @@ def ideals(first, last, indptr, counts, best_first, gain, before, out):
         out[q] = total
 
 
-@kernel(plain=True)
-def ideals_of_lists(first, last, indptr, best, gain, before, out):
-    """As `ideals`, with the same bits, from the best lists, for codes too many to count.
+def runs(indptr, ordered):
+    """Query, first rank, length and code of each run of equal codes, for codes too many to count.
 
-    ``best[row]`` is the code of a document; the documents of a code are adjacent.
+    ``np.bincount(query, terms)`` adds the terms of a query in order, with the bits of a loop.
+    """
+    starts = np.union1d(indptr[:-1], np.flatnonzero(np.diff(ordered)) + 1)
+    query = np.searchsorted(indptr, starts, side="right") - 1
+    return query, starts - indptr[query], np.diff(starts, append=indptr[-1]), ordered[starts]
+
+
+@kernel(plain=True)
+def q_weights(first, last, indptr, best, gain, beta, depth, weights):
+    """Fill in the weights of the Q-measure (Sakai, NTCIR-4, 2004); 0 from rank `depth` on.
+
+    The weight of rank r is 1 / (r + beta * cumulated gain of the best list at r). ``best[row]`` is
+    the code of a document in the best lists, in which equal codes are adjacent.
     """
     for q in range(first, last):
-        total = 0.0
-        start, stop = indptr[q], indptr[q + 1]
-        low = start
-        while low < stop:
-            high = end_of_run(best, low, stop)
-            total += (before[high - start] - before[low - start]) * gain[best[low]]
+        low, end = indptr[q], min(indptr[q] + depth, indptr[q + 1])
+        above = 0.0  # denominator above the run of equal codes that starts at `low`
+        while low < end:
+            high, step = low, 1.0 + beta * gain[best[low]]
+            while high < end and best[high] == best[low]:
+                high += 1
+                weights[high - 1] = 1.0 / (above + step * (high - low))
+            above += step * (high - low)
             low = high
-        out[q] = total
-
-
-# The weight of rank r in the Q-measure is 1 / (r + beta * cumulated gain of the best list at r).
-
-
-@subroutine()
-def _weigh_run(low, high, above, step, weights):
-    """Fill in the weights of a run of equal codes. Returns the denominator at its end.
-
-    `above` is the denominator above the run; each document adds `step` = 1 + beta * gain to it.
-    """
-    for row in range(low, high):
-        weights[row] = 1.0 / (above + step * (row - low + 1))
-    return above + step * (high - low)
-
-
-@kernel(plain=True)
-def q_weights(first, last, indptr, counts, best_first, tables, weights):
-    """Fill in the weights of the Q-measure from the number of documents of each code."""
-    gain, beta = tables.gain, tables.beta
-    for q in range(first, last):
-        row, end = indptr[q], min(indptr[q] + tables.depth, indptr[q + 1])
-        above = 0.0
-        for code in best_first:
-            stop = min(row + counts[q, code], end)
-            above = _weigh_run(row, stop, above, 1.0 + beta * gain[code], weights)
-            row = stop
-        for below in range(row, indptr[q + 1]):
-            weights[below] = 0.0
-
-
-@kernel(plain=True)
-def q_weights_of_lists(first, last, indptr, best, tables, weights):
-    """Fill in the weights of the Q-measure from the best lists."""
-    gain, beta = tables.gain, tables.beta
-    for q in range(first, last):
-        row, end = indptr[q], min(indptr[q] + tables.depth, indptr[q + 1])
-        above = 0.0
-        while row < end:
-            stop = end_of_run(best, row, end)
-            above = _weigh_run(row, stop, above, 1.0 + beta * gain[best[row]], weights)
-            row = stop
-        for below in range(row, indptr[q + 1]):
-            weights[below] = 0.0
+        for row in range(low, indptr[q + 1]):
+            weights[row] = 0.0

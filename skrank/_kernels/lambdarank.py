@@ -1,20 +1,11 @@
 """LambdaRank for all families of metrics: pairs of adjacent ranks, and normalised gradients."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from skrank._kernels import tiles
 from skrank._kernels.jit import kernel
-
-
-class _Workspace(NamedTuple):
-    """Sums over pairs by position; ``position[i]`` is i, as `tiles.write` needs it."""
-
-    grad: np.ndarray
-    hess: np.ndarray
-    position: np.ndarray
 
 
 @kernel()
@@ -31,10 +22,10 @@ def normalise(first, last, indptr, out):
 
 @kernel()
 def _neighbours(first, last, indptr, lists, changes, pairs, work, out):
-    """As `neighbours`, with a workspace."""
+    """As `neighbours`; `work` is the sums over pairs by position, and the positions 0, 1, ..."""
     order, all_scores, weight = lists.order, lists.scores, lists.weight
     out_grad, out_hess, totals = out.grad, out.hess, out.totals
-    grad, hess, position = work.grad, work.hess, work.position
+    grad, hess, position = work
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
         for i in range(n):
@@ -68,5 +59,5 @@ def neighbours(first, last, indptr, lists, changes, pairs, out):
     `quadratic.adjacent_deltas`.
     """
     longest = int(np.diff(indptr[first : last + 1]).max())
-    work = _Workspace(np.empty(longest), np.empty(longest), np.arange(longest))
+    work = np.empty(longest), np.empty(longest), np.arange(longest)
     _neighbours(first, last, indptr, lists, changes, pairs, work, out)

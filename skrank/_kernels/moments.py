@@ -124,15 +124,12 @@ def cascade_product(first, last, indptr, lists, form, product):
         n = indptr[q + 1] - start
         n_a = min(retrieved[0, q], len(weight))
         n_b = min(retrieved[1, q], len(weight))
-        e = np.empty(n)
-        m = np.empty(n)
-        rank_a = np.empty(n, np.int64)
+        e, m = np.empty(n), np.empty(n)
+        rank_a = np.full(n, n_a)  # unless the document is among the first n_a
         for i in range(n):
-            rank_a[i] = n_a  # unless the document is among the first n_a
             e[i] = _mean(proba[start + i], stop)
             m[i] = _mean(proba[start + i], square)
-        reach = np.empty(n_a)
-        term = np.empty(n_a)
+        reach, term = np.empty(n_a), np.empty(n_a)
         passing = 1.0
         for r in range(n_a):
             item = order[0, start + r]
@@ -170,9 +167,7 @@ def average_precision(first, last, indptr, lists, relevant, depth, ideal, out):
     for q in range(first, last):
         start = indptr[q]
         n = indptr[q + 1] - start
-        p = np.zeros(n + 1)
-        v = np.zeros(n + 1)
-        vv = np.zeros(n + 1)
+        p, v, vv = np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1)
         p[0] = 1.0
         for r in range(n):
             s = _mean(proba[start + order[start + r]], relevant)
@@ -204,19 +199,13 @@ def graded_precision(first, last, indptr, lists, at_least, share, depth, moments
     """
     order, retrieved, proba = lists.order, lists.retrieved, lists.proba
     n_t = len(share)
-    s = np.empty(n_t)
-    c = np.empty(n_t)
-    v = np.empty(n_t)
-    cc = np.empty((n_t, n_t))
+    s, c, v = np.empty(n_t), np.empty(n_t), np.empty(n_t)
+    cc, vv = np.empty((n_t, n_t)), np.empty((n_t, n_t))
     vc = np.empty((n_t, n_t))  # E N_t c_u
-    vv = np.empty((n_t, n_t))
     for q in range(first, last):
         start = indptr[q]
-        c[:] = 0.0
-        v[:] = 0.0
-        cc[:] = 0.0
-        vc[:] = 0.0
-        vv[:] = 0.0
+        c[:], v[:] = 0.0, 0.0
+        cc[:], vc[:], vv[:] = 0.0, 0.0, 0.0
         for r in range(indptr[q + 1] - start):
             row = start + order[start + r]
             w = 1.0 / (r + 1.0) if r < retrieved[q] and r < depth else 0.0

@@ -4,14 +4,7 @@ import numpy as np
 
 from skrank._kernels.arguments import NO_TIE
 from skrank._kernels.jit import ONE_PASS, kernel, subroutine
-from skrank._kernels.sorting import (
-    COUNT_UP_TO,
-    WIDTH,
-    keep_order,
-    resort,
-    sort_by_counting,
-    sort_by_merging,
-)
+from skrank._kernels.sorting import WIDTH, keep_order, resort, sort
 from skrank._kernels.tiles import padded
 
 _INSERT_UP_TO = 64  # longest block of ties that is sorted by insertion; longer blocks by counting
@@ -43,10 +36,8 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
         n = stop - start
         done = warm and resort(start, stop, scores, 6 * n, keys, order)
         done = done or keep_order(start, stop, scores, keys, order)
-        if not done and n <= COUNT_UP_TO:
-            sort_by_counting(start, stop, scores, single, keys, n_above, spare, order)
-        elif not done:
-            sort_by_merging(start, stop, scores, keys, spare_keys, spare, order)
+        if not done:
+            sort(start, stop, scores, single, keys, spare_keys, n_above, spare, order)
         tied[start] = 0
         for r in range(1, n):
             tied[start + r] = keys[r] == keys[r - 1]
@@ -108,10 +99,7 @@ def head(first, last, indptr, scores, codes, depth, out):
         start = indptr[q]
         mine = scores[start : indptr[q + 1]]
         n = _candidates(mine, _lower_bound(mine, depth, tops), candidates, positions)
-        if n <= COUNT_UP_TO:
-            sort_by_counting(first_candidate, n, candidates, single, keys, n_above, spare, order)
-        else:
-            sort_by_merging(first_candidate, n, candidates, keys, spare_keys, spare, order)
+        sort(first_candidate, n, candidates, single, keys, spare_keys, n_above, spare, order)
         shown = min(n, depth)
         while 0 < shown < n and keys[shown] == keys[shown - 1]:
             shown += 1

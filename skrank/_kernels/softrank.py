@@ -57,10 +57,10 @@ class Soft(NamedTuple):
 
 
 class SoftGradients(NamedTuple):
-    """Output of kernels. Pairs are computed in the precision of `grad`."""
+    """Output of kernels."""
 
-    grad: np.ndarray
-    hess: np.ndarray
+    grad: np.ndarray | None  # None if only values are needed
+    hess: np.ndarray | None
     values: np.ndarray  # by query
 
 
@@ -194,69 +194,48 @@ def _sum_values(documents, n_relevant, shift):
     return value
 
 
-@kernel()
-def _values(first, last, indptr, soft, shift, documents, work, out):
-    """As `values`, with a workspace."""
-    for q in range(first, last):
-        out[q] = 0.0
-        if soft.inverse[q] != 0:
-            n = indptr[q + 1] - indptr[q]
-            n_relevant, _ = load(soft, indptr[q], indptr[q + 1], UNIT, documents)
-            softrank_pairs.expect(documents, n, n_relevant, shift, work)
-            out[q] = soft.inverse[q] * _sum_values(documents, n_relevant, shift)
-
-
-def values(first, last, indptr, soft, shift, out):
-    """Fill in the soft value of each query.
-
-    `shift` belongs to the discount 1 / log2(shift + x), or is None for average precision. Pairs are
-    computed in the precision of `out`, and summed in double precision.
-    """
-    documents, work = _make(first, last, indptr, shift, out.dtype)
-    _values(first, last, indptr, soft, shift, documents, work, out)
+@subroutine()
+def write(documents, start, n, scale, theta, unit, grad, hess):
+    """Fill in the gradients of a query from the sums `slope` and `curve`."""
+    position, slope, curve = documents.position, documents.slope, documents.curve
+    along, across = -scale / theta, 0.5 * scale / (theta * theta * unit)
+    for i in range(n):
+        row = start + position[i]
+        grad[row] = along * slope[i]
+        hess[row] = across * curve[i]
 
 
 @kernel()
-def _gradients(first, last, indptr, soft, shift, documents, work, out):
+def _gradients(first, last, indptr, soft, shift, documents, work, values, grad, hess):
     """As `gradients`, with a workspace."""
-    grad, hess = out.grad, out.hess
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
-        scale = soft.inverse[q] * soft.weight[q] * PEAK
+        n, scale = stop - start, soft.inverse[q]
+        values[q] = 0.0
+        if grad is not None:
+            scale *= soft.weight[q]
+            scale *= PEAK
+            tiles.clear(grad, hess, start, stop)
         if scale == 0:
-            clear(out, q, start, stop)
             continue
         n_relevant, theta = load(soft, start, stop, UNIT, documents)
-        softrank_pairs.expect(documents, stop - start, n_relevant, shift, work)
-        out.values[q] = soft.inverse[q] * _sum_values(documents, n_relevant, shift)
-        softrank_pairs.pull(documents, stop - start, n_relevant, shift, work)
-        along, across = -scale / theta, 0.5 * scale / (theta * theta * UNIT)
-        position, slope, curve = documents.position, documents.slope, documents.curve
-        for i in range(stop - start):
-            row = start + position[i]
-            grad[row] = along * slope[i]
-            hess[row] = across * curve[i]
+        softrank_pairs.expect(documents, n, n_relevant, shift, work)
+        values[q] = soft.inverse[q] * _sum_values(documents, n_relevant, shift)
+        if grad is not None:
+            softrank_pairs.pull(documents, n, n_relevant, shift, work)
+            write(documents, start, n, scale, theta, UNIT, grad, hess)
 
 
 def gradients(first, last, indptr, soft, shift, out):
     """Fill in the value, and gradient and curvature of (1 - value) * weight of the query.
 
-    Pairs are computed in the precision of ``out.grad``, and summed in double precision.
+    `shift` belongs to the discount 1 / log2(shift + x), or is None for average precision. If
+    ``out.grad`` is None, only values are computed. Pairs are computed in the precision of
+    ``out.grad``, or else of ``out.values``, and summed in double precision.
     """
-    documents, work = _make(first, last, indptr, shift, out.grad.dtype)
-    _gradients(first, last, indptr, soft, shift, documents, work, out)
-
-
-def _make(first, last, indptr, shift, real):
-    """Documents and workspace for any of the queries."""
+    grad, hess, values = out
+    real = values.dtype if grad is None else grad.dtype
     longest = int(np.diff(indptr[first : last + 1]).max())
-    return softrank_pairs.make(longest, real), softrank_pairs.make_workspace(longest, shift, real)
-
-
-@subroutine()
-def clear(out, q, start, stop):
-    """Set the output of a query to 0, if it has the weight 0 or no relevant document."""
-    grad, hess = out.grad, out.hess
-    out.values[q] = 0.0
-    for row in range(start, stop):
-        grad[row], hess[row] = 0, 0
+    documents = softrank_pairs.make(longest, real)
+    work = softrank_pairs.make_workspace(longest, shift, real)
+    _gradients(first, last, indptr, soft, shift, documents, work, values, grad, hess)

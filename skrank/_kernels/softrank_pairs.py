@@ -69,15 +69,6 @@ class _Rows(NamedTuple):
     stride: int  # distance between two rows; 0 if all documents share one row
 
 
-class _Relevant(NamedTuple):
-    """One relevant document: see `Documents`."""
-
-    score: float
-    b: float
-    p: float
-    q: float
-
-
 def make(longest, real):
     """Workspace for up to `longest` documents, with pairs of dtype `real`."""
     n = longest + LANES  # loops write past the last document
@@ -156,42 +147,27 @@ def _expect_one(work, begin, end, score, gain, shift, at):
 
 
 @subroutine()
-def _expect_others(work, begin, end, documents, rows, shift):
-    """First pass for relevant documents and a tile of documents that are not relevant."""
-    score, above, more = documents.score, documents.above, documents.more
+def _expect_rows(work, low, end, documents, gain, rows, shift):
+    """First pass for relevant documents and a tile of `end` lanes, from slot `low` on.
+
+    `gain` is None if the documents in the tile are not relevant, or have their sums already.
+    """
+    score, above, more, density = documents.score, documents.above, documents.more, work.density
     at = rows.at
     for i in range(rows.first, rows.last):
-        a, m = _expect_one(work, begin, end, score[i], None, shift, at)
-        above[i] += a
-        more[i] += m
-        at += np.uint64(rows.stride)
-
-
-@subroutine()
-def _clear_itself(density, i, low, at):
-    """Set the density of a document compared with itself to 0, so that its gradient is 0.
-
-    Average precision does not need this, since C_ii = 0.
-    """
-    if i >= low:
-        density[at + np.uint64(i - low)] = 0
-
-
-@subroutine()
-def _expect_relevant(work, low, end, documents, rows, shift):
-    """First pass for relevant documents and a tile of relevant documents from slot `low` on."""
-    score, gain, above, more = documents.score, documents.gain, documents.above, documents.more
-    at, density = rows.at, work.density
-    for i in range(rows.first, rows.last):
         begin = _own_block(i, low)
-        if i == low + begin:  # all documents before this block have been compared with it
-            _collect(work.tile, _ABOVE, begin, i, above)
-            _collect(work.tile, _MORE, begin, i, more)
-        a, m = _expect_one(work, begin, end, score[i], gain[i], shift, at)
+        if gain is None:
+            a, m = _expect_one(work, begin, end, score[i], None, shift, at)
+        else:
+            if i == low + begin:  # all documents before this block have been compared with it
+                _collect(work.tile, _ABOVE, begin, i, above)
+                _collect(work.tile, _MORE, begin, i, more)
+            a, m = _expect_one(work, begin, end, score[i], gain[i], shift, at)
         above[i] += a
         more[i] += m
-        if shift is not None:
-            _clear_itself(density, i, low, at)
+        if shift is not None and i >= low:
+            # no gradient from the document itself; for average precision, C_ii is 0 anyway
+            density[at + np.uint64(i - low)] = 0
         at += np.uint64(rows.stride)
 
 
@@ -220,11 +196,12 @@ def expect(documents, n, n_relevant, shift, work):
         end = _load(work.tile, low, size, documents, (_ABOVE, _MORE))
         tiles.load(work.tile, _GAIN, documents.gain, low, size, end, 0.0)
         rows = _Rows(_ZERO, least(low + end, n_relevant), at, stride)
-        _expect_relevant(work, low, end, documents, rows, shift)
+        _expect_rows(work, low, end, documents, documents.gain, rows, shift)
         at += np.uint64(least(stride, end))
     for low in range(n_relevant, n, CAPACITY):
         end = _load(work.tile, low, least(CAPACITY, n - low), documents, (_ABOVE, _MORE))
-        _expect_others(work, _ZERO, end, documents, _Rows(_ZERO, n_relevant, at, stride), shift)
+        rows = _Rows(_ZERO, n_relevant, at, stride)
+        _expect_rows(work, low, end, documents, None, rows, shift)
         at += np.uint64(least(stride, end))
 
 
@@ -233,7 +210,8 @@ def _pull_one(work, begin, end, document, gain, shift, at):
     """Second pass for one relevant document and the lanes begin .. end - 1 of a tile.
 
     Returns its sums of slopes and of curvatures, and adds the slopes and curvatures of the
-    documents of the tile to the tile. `gain` is None if the documents in the tile are not relevant.
+    documents of the tile to the tile. `document` is its score, b, p and q; `gain` is None if the
+    documents in the tile are not relevant.
     """
     tile, near, bent, odds = work.tile, work.density, work.bent, work.odds
     score, b, p, q = document
@@ -266,76 +244,39 @@ def _pull_one(work, begin, end, document, gain, shift, at):
 
 
 @subroutine()
-def _pull_others(work, end, documents, rows, shift):
-    """Second pass for relevant documents and a tile of documents that are not relevant."""
+def _pull_rows(work, low, end, documents, gain, rows, shift):
+    """Second pass for relevant documents and a tile of `end` lanes, from slot `low` on.
+
+    `gain` is None if the documents in the tile are not relevant.
+    """
     score, b, p, q = documents.score, documents.b, documents.p, documents.q
     slope, curve = documents.slope, documents.curve
     at = rows.at
     for i in range(rows.first, rows.last):
-        document = _Relevant(score[i], b[i], p[i], q[i])
-        s, c = _pull_one(work, _ZERO, end, document, None, shift, at)
+        begin, document = _own_block(i, low), (score[i], b[i], p[i], q[i])
+        if gain is None:
+            s, c = _pull_one(work, begin, end, document, None, shift, at)
+        else:
+            if i == low + begin:
+                _collect(work.tile, _SLOPE, begin, i, slope)
+                _collect(work.tile, _CURVE, begin, i, curve)
+            s, c = _pull_one(work, begin, end, document, gain[i], shift, at)
         slope[i] += s
         curve[i] += c
         at += np.uint64(rows.stride)
 
 
 @subroutine()
-def _pull_relevant(work, low, end, documents, rows, shift):
-    """Second pass for relevant documents and a tile of relevant documents from slot `low` on."""
-    score, gain, b, p, q = documents.score, documents.gain, documents.b, documents.p, documents.q
-    slope, curve = documents.slope, documents.curve
-    at = rows.at
-    for i in range(rows.first, rows.last):
-        begin = _own_block(i, low)
-        if i == low + begin:
-            _collect(work.tile, _SLOPE, begin, i, slope)
-            _collect(work.tile, _CURVE, begin, i, curve)
-        document = _Relevant(score[i], b[i], p[i], q[i])
-        s, c = _pull_one(work, begin, end, document, gain[i], shift, at)
-        slope[i] += s
-        curve[i] += c
-        at += np.uint64(rows.stride)
-
-
-@subroutine()
-def _pull_tile_of_relevant(work, low, documents, n_relevant, shift, at, stride):
-    """Second pass for a tile of relevant documents from slot `low` on. Returns its lanes."""
-    size = least(CAPACITY, n_relevant - low)
-    end = _load(work.tile, low, size, documents, (_SLOPE, _CURVE))
-    tiles.load(work.tile, _P, documents.p, low, size, end, 0.0)
-    if shift is None:
-        tiles.load(work.tile, _GAIN, documents.gain, low, size, end, 0.0)
-        tiles.load(work.tile, _B, documents.b, low, size, end, 0.0)
-    else:
-        tiles.load(work.tile, _Q, documents.q, low, size, end, 0.0)
+def _pull_tile(work, low, end, documents, gain, n_relevant, shift, at, stride):
+    """As `_pull_rows`, for all relevant documents that are compared with the tile."""
     last = least(low + end, n_relevant)
     if stride > 0:
-        _pull_relevant(work, low, end, documents, _Rows(_ZERO, last, at, stride), shift)
-        return end
+        _pull_rows(work, low, end, documents, gain, _Rows(_ZERO, last, at, stride), shift)
+        return
     for i in range(last):  # nothing is cached: repeat the first pass, one document at a time
         row = _Rows(i, i + 1, at, _ZERO)
-        _expect_others(work, _own_block(i, low), end, documents, row, shift)
-        if shift is not None:
-            _clear_itself(work.density, i, low, at)
-        _pull_relevant(work, low, end, documents, row, shift)
-    return end
-
-
-@subroutine()
-def _pull_tile_of_others(work, low, n, documents, n_relevant, shift, at, stride):
-    """As `_pull_tile_of_relevant`, for a tile of documents that are not relevant."""
-    size = least(CAPACITY, n - low)
-    end = _load(work.tile, low, size, documents, (_SLOPE, _CURVE))
-    if stride > 0:
-        _pull_others(work, end, documents, _Rows(_ZERO, n_relevant, at, stride), shift)
-    else:
-        for i in range(n_relevant):
-            row = _Rows(i, i + 1, at, _ZERO)
-            _expect_others(work, _ZERO, end, documents, row, shift)
-            _pull_others(work, end, documents, row, shift)
-    tiles.collect(work.tile, _SLOPE, low, size, documents.slope)
-    tiles.collect(work.tile, _CURVE, low, size, documents.curve)
-    return end
+        _expect_rows(work, low, end, documents, None, row, shift)
+        _pull_rows(work, low, end, documents, gain, row, shift)
 
 
 @subroutine()
@@ -349,8 +290,18 @@ def pull(documents, n, n_relevant, shift, work):
     stride = _stride(n, n_relevant, work)
     at = np.uint64(0)
     for low in range(0, n_relevant, CAPACITY):
-        end = _pull_tile_of_relevant(work, low, documents, n_relevant, shift, at, stride)
+        size = least(CAPACITY, n_relevant - low)
+        end = _load(work.tile, low, size, documents, (_SLOPE, _CURVE))
+        tiles.load(work.tile, _GAIN, documents.gain, low, size, end, 0.0)
+        tiles.load(work.tile, _B, documents.b, low, size, end, 0.0)
+        tiles.load(work.tile, _P, documents.p, low, size, end, 0.0)
+        tiles.load(work.tile, _Q, documents.q, low, size, end, 0.0)
+        _pull_tile(work, low, end, documents, documents.gain, n_relevant, shift, at, stride)
         at += np.uint64(least(stride, end))
     for low in range(n_relevant, n, CAPACITY):
-        end = _pull_tile_of_others(work, low, n, documents, n_relevant, shift, at, stride)
+        size = least(CAPACITY, n - low)
+        end = _load(work.tile, low, size, documents, (_SLOPE, _CURVE))
+        _pull_tile(work, low, end, documents, None, n_relevant, shift, at, stride)
+        tiles.collect(work.tile, _SLOPE, low, size, documents.slope)
+        tiles.collect(work.tile, _CURVE, low, size, documents.curve)
         at += np.uint64(least(stride, end))

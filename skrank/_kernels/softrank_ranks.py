@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skrank._kernels import tiles
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.normal import PEAK
-from skrank._kernels.softrank import clear, load
+from skrank._kernels.softrank import load, write
 from skrank._kernels.softrank_pairs import make
 
 
@@ -33,17 +34,6 @@ class _Workspace(NamedTuple):
     back: np.ndarray  # `ranks` and `steps`, from the last rank to the first
     without: np.ndarray  # by other document: p' at the current rank
     slopes: np.ndarray  # by other document: derivative by pi_ij, without the factor u_j
-    grad: np.ndarray  # by slot
-    curve: np.ndarray  # by slot
-
-
-def _make(longest, discount):
-    """Workspace for queries of up to `longest` documents."""
-    odds, ranks, without, slopes, grad, curve = np.empty((6, longest))
-    others, back = np.empty(longest, np.int64), np.empty((2, longest))
-    steps = discount[1:] - discount[:-1]
-    work = _Workspace(odds, others, ranks, steps, back, without, slopes, grad, curve)
-    return make(longest, np.dtype(np.float64)), work
 
 
 @subroutine()
@@ -117,13 +107,13 @@ def _fill_slopes(n, low, work):
 
 
 @subroutine()
-def _add_gradients(score, gain, j, others, work):
+def _add_gradients(documents, j, others, slopes):
     """Add the gradients and curvatures of the pairs of document j with all others."""
-    slopes, grad, curve = work.slopes, work.grad, work.curve
+    score, grad, curve = documents.score, documents.slope, documents.curve
     for t in range(len(others)):
         i = others[t]
         right = score[j] - score[i]
-        force = abs(slopes[t]) * gain * math.exp(-0.5 * right * right)
+        force = abs(slopes[t]) * documents.gain[j] * math.exp(-0.5 * right * right)
         bend = force * (right + math.sqrt(right * right + 4.0))
         grad[j] += force
         grad[i] -= force
@@ -132,59 +122,45 @@ def _add_gradients(score, gain, j, others, work):
 
 
 @kernel()
-def _values(first, last, indptr, soft, discount, documents, work, out):
-    """As `values`, with a workspace."""
+def _gradients(first, last, indptr, soft, discount, documents, work, values, grad, hess):
+    """As `gradients`, with a workspace."""
     score, gain = documents.score, documents.gain
     odds, ranks, others = work.odds, work.ranks, work.others
     for q in range(first, last):
-        n = indptr[q + 1] - indptr[q]
-        value = 0.0
-        if soft.inverse[q] != 0:
-            n_relevant, _ = load(soft, indptr[q], indptr[q + 1], 1.0, documents)
-            for j in range(n_relevant):
-                low = _fill_odds(score[:n], j, odds, others)
-                _distribute(odds[: n - 1], low, ranks[:n])
-                value += gain[j] * _mean(ranks[:n], discount)
-        out[q] = soft.inverse[q] * value
-
-
-def values(first, last, indptr, soft, discount, out):
-    """Fill in the soft value of each query; `discount` is by rank."""
-    documents, work = _make(int(np.diff(indptr[first : last + 1]).max()), discount)
-    _values(first, last, indptr, soft, discount, documents, work, out)
-
-
-@kernel()
-def _gradients(first, last, indptr, soft, discount, documents, work, out):
-    """As `gradients`, with a workspace."""
-    grad, hess = out.grad, out.hess
-    score, gain, position = documents.score, documents.gain, documents.position
-    odds, ranks, others = work.odds, work.ranks, work.others
-    sums_of_grad, sums_of_curve = work.grad, work.curve
-    for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
-        n = stop - start
-        scale = soft.inverse[q] * soft.weight[q] * PEAK
+        n, scale = stop - start, soft.inverse[q]
+        values[q] = 0.0
+        if grad is not None:
+            scale *= soft.weight[q]
+            scale *= PEAK
+            tiles.clear(grad, hess, start, stop)
         if scale == 0:
-            clear(out, q, start, stop)
             continue
         n_relevant, theta = load(soft, start, stop, 1.0, documents)
-        sums_of_grad[:n] = 0.0
-        sums_of_curve[:n] = 0.0
+        documents.slope[:n] = 0.0
+        documents.curve[:n] = 0.0
         value = 0.0
         for j in range(n_relevant):
             low = _fill_odds(score[:n], j, odds, others)
             _distribute(odds[: n - 1], low, ranks[:n])
             value += gain[j] * _mean(ranks[:n], discount)
-            _fill_slopes(n - 1, low, work)
-            _add_gradients(score, gain[j], j, others[: n - 1], work)
-        out.values[q] = soft.inverse[q] * value
-        for i in range(n):
-            grad[start + position[i]] = -scale / theta * sums_of_grad[i]
-            hess[start + position[i]] = 0.5 * scale / theta**2 * sums_of_curve[i]
+            if grad is not None:
+                _fill_slopes(n - 1, low, work)
+                _add_gradients(documents, j, others[: n - 1], work.slopes)
+        values[q] = soft.inverse[q] * value
+        if grad is not None:
+            write(documents, start, n, scale, theta, 1.0, grad, hess)
 
 
 def gradients(first, last, indptr, soft, discount, out):
-    """Fill in the value, and gradient and curvature of (1 - value) * weight of the query."""
-    documents, work = _make(int(np.diff(indptr[first : last + 1]).max()), discount)
-    _gradients(first, last, indptr, soft, discount, documents, work, out)
+    """Fill in the value, and gradient and curvature of (1 - value) * weight of the query.
+
+    `discount` is by rank. If ``out.grad`` is None, only values are computed.
+    """
+    longest = int(np.diff(indptr[first : last + 1]).max())
+    odds, ranks, without, slopes = np.empty((4, longest))
+    others, back = np.empty(longest, np.int64), np.empty((2, longest))
+    work = _Workspace(odds, others, ranks, np.diff(discount), back, without, slopes)
+    documents = make(longest, np.dtype(np.float64))
+    grad, hess, values = out
+    _gradients(first, last, indptr, soft, discount, documents, work, values, grad, hess)

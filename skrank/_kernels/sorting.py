@@ -4,10 +4,9 @@ Each function sorts the rows ``start .. stop - 1`` and fills two arrays by rank:
 position of the document in its query, and `keys` with its score. Which function is the fastest
 depends on the list:
 
-    resort             the order of similar scores is known, as in the next round of boosting
-    keep_order         scores do not rise from row to row, as in most run files
-    sort_by_counting   lists of up to COUNT_UP_TO documents
-    sort_by_merging    longer lists
+    resort       the order of similar scores is known, as in the next round of boosting
+    keep_order   scores do not rise from row to row, as in most run files
+    sort         any list: by counting up to COUNT_UP_TO documents, longer lists by merging
 """
 
 import numpy as np
@@ -16,8 +15,8 @@ from skrank._kernels.jit import subroutine
 from skrank._kernels.tiles import padded
 
 COUNT_UP_TO = 256
-WIDTH = 32  # `sort_by_counting` pads the number of scores to a multiple of this
-_RUN = 16  # documents that `sort_by_merging` sorts by insertion before it merges
+WIDTH = 32  # `_sort_by_counting` pads the number of scores to a multiple of this
+_RUN = 16  # documents that `_sort_by_merging` sorts by insertion before it merges
 
 
 @subroutine()
@@ -93,24 +92,12 @@ def _read_keys(scores, order, keys):
     return rises
 
 
-def _sort_by_numpy(start, stop, scores, single, keys, n_above, n_placed, order):
-    """The order of `sort_by_counting`, in plain Python."""
-    scores, order = scores[start:stop], order[start:stop]
-    order[:] = np.argsort(-scores, kind="stable")
-    keys[: len(scores)] = scores[order]
-
-
-@subroutine(plain=_sort_by_numpy)
-def sort_by_counting(start, stop, scores, single, keys, n_above, n_placed, order):
+@subroutine()
+def _sort_by_counting(start, stop, scores, single, keys, n_above, n_placed, order):
     """Sort by the number of higher scores of each document, O(n^2) comparisons in SIMD.
 
     Scores are compared in single precision, twice as many per SIMD instruction, as differences to
     the first score. `resort` then separates different scores that single precision rounds to one.
-
-    Parameters
-    ----------
-    start, stop, scores, keys, order : see the top of this file
-    single, n_above, n_placed : workspace, `single` with WIDTH entries more than there are scores
     """
     n = stop - start
     mine, chosen = scores[start:stop], order[start:stop]
@@ -121,14 +108,8 @@ def sort_by_counting(start, stop, scores, single, keys, n_above, n_placed, order
 
 
 @subroutine()
-def sort_by_merging(start, stop, scores, keys, spare_keys, spare, order):
-    """Merge sort, from runs of _RUN documents that are sorted by insertion.
-
-    Parameters
-    ----------
-    start, stop, scores, keys, order : see the top of this file
-    spare_keys, spare : workspace
-    """
+def _sort_by_merging(start, stop, scores, keys, spare_keys, spare, order):
+    """Merge sort, from runs of _RUN documents that are sorted by insertion."""
     scores, order = scores[start:stop], order[start:stop]
     n = len(scores)
     for i in range(n):
@@ -171,3 +152,25 @@ def _merge(low, middle, high, keys, order, spare_keys, spare):
             keys[k], order[k] = spare_keys[i], spare[i]
             i += 1
         k += 1
+
+
+def _sort_by_numpy(start, stop, scores, single, keys, spare_keys, n_above, spare, order):
+    """The order of `sort`, in plain Python."""
+    scores, order = scores[start:stop], order[start:stop]
+    order[:] = np.argsort(-scores, kind="stable")
+    keys[: len(scores)] = scores[order]
+
+
+@subroutine(plain=_sort_by_numpy)
+def sort(start, stop, scores, single, keys, spare_keys, n_above, spare, order):
+    """Sort any list.
+
+    Parameters
+    ----------
+    start, stop, scores, keys, order : see the top of this file
+    single, spare_keys, n_above, spare : workspace, with WIDTH entries more than there are scores
+    """
+    if stop - start <= COUNT_UP_TO:
+        _sort_by_counting(start, stop, scores, single, keys, n_above, spare, order)
+    else:
+        _sort_by_merging(start, stop, scores, keys, spare_keys, spare, order)

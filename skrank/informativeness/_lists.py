@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Definition, Plan
+from skrank._engine.plan import Plan
 from skrank._engine.quadratic import MOST_CLASSES, QuadraticTables
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Distributions, Graded
+from skrank._kernels import entropy
+from skrank._kernels.entropy import Distributions, Graded
 
 
 class CutRanking(Ranking):
@@ -97,8 +98,6 @@ class RankedLists:
 
     def errors(self, p: np.ndarray, rel: np.ndarray) -> np.ndarray:
         """Errors of the precision-recall curves of `p`, of shape (n_lists, len(rel))."""
-        from skrank._kernels import entropy
-
         out = np.empty((len(self.sizes), len(rel)))
         # relevant[i, j] is True if column j is relevant for the lowest relevant label rel[i]
         relevant = self.labels >= np.asarray(rel, np.float64)[:, None]
@@ -115,28 +114,16 @@ class RankedLists:
 class Expectation:
     """Expected value ``shift + slope * sum`` of a metric under distributions of grades.
 
-    The sum is over single documents, ``u * gain``, and over pairs, ``w * worth``.
-
     Attributes
     ----------
-    metric : Metric
     lists : RankedLists
-    gain, worth : float64 ndarray of shape (n_columns,) and (n_columns, n_columns)
-        Value of a document of each column, and of a pair of documents of two columns.
-    u, w : float64 ndarray
-        Weights of single documents, and of pairs, by rank.
-    starts : int64 ndarray of shape (n_lists,)
-        Index in `u` and `w` of the first rank of each list.
+    form : Graded
+        The sum, over single documents and over pairs of documents.
     slope, shift : float64 ndarray of shape (n_lists,)
     """
 
-    metric: Definition
     lists: RankedLists
-    gain: np.ndarray
-    worth: np.ndarray
-    u: np.ndarray
-    w: np.ndarray
-    starts: np.ndarray
+    form: Graded
     slope: np.ndarray
     shift: np.ndarray
 
@@ -168,23 +155,18 @@ class Expectation:
         line = plan.metric.line(plan.lists(ranking))
         shift = np.broadcast_to(line.at(np.zeros(n_queries)), n_queries)
         slope = np.broadcast_to(line.steepness, n_queries)
-        return cls(
-            plan.metric, lists, tables.gain[first], worth,
+        form = Graded(
+            lists.counts, tables.gain[first], worth,
             np.ascontiguousarray(tables.u), np.ascontiguousarray(weights),
             np.ascontiguousarray(offset[lists.query], dtype=np.int64),
-            (slope * plan.inverse)[lists.query], shift[lists.query],
         )  # fmt: skip
-
-    def _graded(self) -> Graded:
-        return Graded(self.lists.counts, self.gain, self.worth, self.u, self.w, self.starts)
+        return cls(lists, form, (slope * plan.inverse)[lists.query], shift[lists.query])
 
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Least and greatest sum of each list over all orders; equal where the slope is 0."""
-        from skrank._kernels import entropy
-
         low, high = np.empty(len(self.slope)), np.empty(len(self.slope))
-        worst_first = np.argsort(self.gain, kind="stable")
-        run_chunks(entropy.ends, self.lists.indptr, self._graded(), worst_first, low, high)
+        worst_first = np.argsort(self.form.gain, kind="stable")
+        run_chunks(entropy.ends, self.lists.indptr, self.form, worst_first, low, high)
         return low, np.where(self.slope == 0, low, high)
 
     def reach(self) -> tuple[np.ndarray, np.ndarray]:
@@ -194,16 +176,14 @@ class Expectation:
 
     def infer(self, values: np.ndarray) -> Distributions:
         """Distributions of highest entropy whose expected values, `mean`, are `values`."""
-        from skrank._kernels import entropy
-
         n_lists, (low, high) = len(values), self.ends()
         found = Distributions(
-            np.empty((int(self.lists.indptr[-1]), len(self.gain))),
+            np.empty((int(self.lists.indptr[-1]), len(self.form.gain))),
             np.empty(n_lists),
             np.empty(n_lists),
             np.empty(n_lists, np.int64),
             np.empty(n_lists, np.bool_),
         )
         target = (values - self.shift) / np.where(self.slope == 0, np.nan, self.slope)
-        run_chunks(entropy.infer, self.lists.indptr, self._graded(), target, low, high, found)
+        run_chunks(entropy.infer, self.lists.indptr, self.form, target, low, high, found)
         return found._replace(mean=self.shift + self.slope * found.mean)

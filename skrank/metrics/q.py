@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skrank._engine.judgments import best_first
 from skrank._engine.metric import Metric
 from skrank._engine.names import register, score_function
 from skrank._engine.parameters import choice, number, parameter
@@ -14,7 +13,6 @@ from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank._kernels import labels
-from skrank._kernels.labels import QGains
 
 
 @register("q", function="q_measure_score")
@@ -87,14 +85,8 @@ class QMeasure(Metric):
         """``1 / (beta cg*(r) + r)`` of each rank of each query, in one array for all queries."""
         judgments = scale.judgments
         weights = np.empty(len(judgments.codes))
-        tables = QGains(gain, self.beta, scale.longest if k is None else k)
-        indptr = judgments.indptr
-        if judgments.counts is None:
-            best = judgments.best_lists(gain).codes
-            run_chunks(labels.q_weights_of_lists, indptr, best, tables, weights)
-        else:
-            counts, order = judgments.counts, best_first(gain)
-            run_chunks(labels.q_weights, indptr, counts, order, tables, weights)
+        best, depth = judgments.best_lists(gain).codes, scale.longest if k is None else k
+        run_chunks(labels.q_weights, judgments.indptr, best, gain, self.beta, depth, weights)
         return weights
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from types import ModuleType
 from typing import ClassVar
 
 import numpy as np
@@ -222,26 +221,23 @@ class BoundSoftRank(BoundFunction):
         """Smooth value of each query; 0 without a relevant document. Pairs have dtype `dtype`."""
         check.check_finite_scores(scores, self.judgments.queries, self.needs)
         out: np.ndarray = np.empty(len(self.inverse), dtype)
-        kernels, discount, cost = self._form()
-        soft = self._soft(scores)
-        run_chunks(kernels.values, self.indptr, soft, discount, out, row_cost=cost)
+        self._run(scores, SoftGradients(None, None, out))
         return out
 
     def fill(
         self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
     ) -> None:
         """Fill in 1 - value of each query with a relevant document, and the derivatives."""
-        kernels, discount, cost = self._form()
-        soft, out = self._soft(scores), SoftGradients(grad, hess, np.empty(len(self.inverse)))
-        run_chunks(kernels.gradients, self.indptr, soft, discount, out, row_cost=cost)
+        out = SoftGradients(grad, hess, np.empty(len(self.inverse)))
+        self._run(scores, out)
         losses[:] = self.weight * np.where(self.empty, 0.0, 1.0 - out.values)
 
-    def _soft(self, scores: np.ndarray) -> Soft:
+    def _run(self, scores: np.ndarray, out: SoftGradients) -> None:
+        """Run the kernel of the form."""
         sigma, relative = self.objective.sigma, self.objective.relative
-        return Soft(self.codes, scores, self.gain, self.inverse, self.weight, sigma, relative)
-
-    def _form(self) -> tuple[ModuleType, float | np.ndarray | None, int]:
-        """The kernels of the form, their argument for the discount, and `row_cost`."""
+        soft = Soft(self.codes, scores, self.gain, self.inverse, self.weight, sigma, relative)
         if self.objective.form == "distribution":
-            return softrank_ranks, self.discount, _DISTRIBUTION_COST
-        return softrank, self.shift, 1
+            kernel, discount, cost = softrank_ranks.gradients, self.discount, _DISTRIBUTION_COST
+            run_chunks(kernel, self.indptr, soft, discount, out, row_cost=cost)
+        else:
+            run_chunks(softrank.gradients, self.indptr, soft, self.shift, out)
