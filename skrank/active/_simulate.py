@@ -184,8 +184,9 @@ def simulate(
         drawn, spent = Draws(q, seed).until(limits.max(), cost)
         means.append([])
         for size in np.searchsorted(spent, limits * (1 + 1e-12), side="right"):
-            queries = first_draws(drawn[:size])
-            used = drawn[:size] if estimator == "importance" else queries
+            draws = drawn[:size]
+            queries = np.unique(draws)
+            used = draws if estimator == "importance" else first_draws(draws)
             mean = mean_of(
                 loss, used, p, q, estimator=estimator, deviation=deviation,
                 all_count=bool(is_counted.all()),
