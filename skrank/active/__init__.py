@@ -6,6 +6,7 @@ difference of two rankers. Both request the labels of one query after another, w
 collection.
 """
 
+from skrank.active._asking import Request as Request
 from skrank.active._campaign import Campaign as Campaign
 from skrank.active._design import BudgetWarning as BudgetWarning
 from skrank.active._estimate import Estimate as Estimate
@@ -13,8 +14,7 @@ from skrank.active._estimate import estimate as estimate
 from skrank.active._evaluators import ActiveComparator as ActiveComparator
 from skrank.active._evaluators import ActiveEvaluator as ActiveEvaluator
 from skrank.active._evaluators import Decision as Decision
-from skrank.active._labels import ContestantWarning as ContestantWarning
-from skrank.active._labels import Request as Request
+from skrank.active._label_model import ContestantWarning as ContestantWarning
 from skrank.active._moments import Moments as Moments
 from skrank.active._moments import label_moments as label_moments
 from skrank.active._sampling import sampling_distribution as sampling_distribution

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -13,9 +14,33 @@ from skrank._engine.groups import show
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank.active._design import Design
-from skrank.active._labels import Request, labels_of
 from skrank.active._sampling import Draws, fits
 from skrank.metrics import Metric
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A query to label.
+
+    Attributes
+    ----------
+    query : int or str
+        Id of the query.
+    items : ndarray of shape (n_items,)
+        Documents to label: ids if the campaign has `items`, otherwise row numbers.
+    rows : ndarray of shape (n_items,)
+        Rows of these documents in the arrays passed to the campaign.
+    cost : float
+        Cost of labelling the query.
+    """
+
+    query: Hashable
+    items: np.ndarray
+    rows: np.ndarray
+    cost: float
+
+    def __len__(self) -> int:
+        return len(self.items)
 
 
 class Asking:
@@ -151,7 +176,7 @@ class Asking:
         """
         number = self._number_of_asked(query)
         request, name = self._request(number), self._design.queries.name(number)
-        new = labels_of(request, labels, self._design.graded.grades, name)
+        new = _labels_of(request, labels, self._design.graded.grades, name)
         old = self._labels.get(number)
         if old is not None and not replace and (old != new).any():
             item = int(np.argmax(old != new))
@@ -210,3 +235,40 @@ class Asking:
         labelled = self._design.q <= 0
         labelled[list(self._labels)] = True
         return labelled
+
+
+def _labels_of(
+    request: Request,
+    labels: ArrayLike | Mapping[Hashable, float],
+    grades: np.ndarray,
+    query: str,
+) -> np.ndarray:
+    """Labels in the order of the items; raises an error, which names `query`, if not grades."""
+    if isinstance(labels, Mapping):
+        items: dict[Hashable, None] = dict.fromkeys(request.items.tolist())
+        for item in labels:
+            if item not in items:
+                raise ValueError(
+                    f"item {show(item)} is not one of the items asked of query {query}."
+                )
+        for item in items:
+            if item not in labels:
+                raise ValueError(f"item {show(item)} of query {query} has no label: give one.")
+        labels = [labels[item] for item in items]
+    try:
+        values = np.array(labels, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"labels of query {query} must be grades, one per item.") from None
+    if values.shape != request.items.shape:
+        raise ValueError(
+            f"{values.size} labels for the {len(request)} items of query {query}: give one label "
+            "per item, in the order of Request.items."
+        )
+    wrong = np.flatnonzero(~np.isin(values, grades))
+    if len(wrong):
+        raise ValueError(
+            f"label {values[wrong[0]]:g} of item {show(request.items[wrong[0]])} of query {query} "
+            f"is not one of the grades {grades.tolist()}: correct the label, or pass all grades= "
+            "when the campaign starts."
+        )
+    return values

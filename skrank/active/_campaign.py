@@ -17,11 +17,11 @@ from skrank.active import _files, _state
 from skrank.active._asking import Asking
 from skrank.active._design import Design, Target, as_seed, open_rows
 from skrank.active._estimate import Estimate
-from skrank.active._labels import LabelModel, given_labels, warn_of_contestant
+from skrank.active._label_model import LabelModel, warn_of_contestant
 from skrank.active._means import ESTIMATORS
 from skrank.active._moments import Moments, random_labels
-from skrank.active._pool import Costs, cost_per_query, frequency_per_query, item_ids
-from skrank.active._sampling import budget_ratio, first_draws, fits, sampling_distribution
+from skrank.active._pool import Costs, cost_per_query, frequency_per_query, given_labels, item_ids
+from skrank.active._sampling import fits, sampling_distribution
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
@@ -113,7 +113,14 @@ class Campaign(Asking, ABC):
         draws are free, and that the estimator "assisted" reduces the error.
         """
         d = self._design
-        return budget_ratio(d.moments, d.q, d.costs, d.p, d.center)
+        center = d.moments.center(d.p) if d.center is None else d.center
+        a = d.p**2 * d.moments.squared_error(center)
+        drawn = d.q > 0
+        uniform = np.where(drawn, d.p, 0.0) / d.p[drawn].sum()
+        asked = uniform > 0
+        active = (a[drawn] / d.q[drawn]).sum() * (d.costs @ d.q)
+        passive = (a[asked] / uniform[asked]).sum() * (d.costs @ uniform)
+        return float(active / passive) if passive > 0 else 1.0
 
     @property
     def sampling(self) -> pd.DataFrame:
@@ -168,7 +175,7 @@ class Campaign(Asking, ABC):
         draws = self._draws.first(self._draws.next_outside(labelled, 0))
         if len(draws) == 0:
             raise ValueError(f"no labels to estimate from yet: {self._first_step()}.")
-        return draws if estimator == "importance" else first_draws(draws), False
+        return draws, False
 
     def _first_step(self) -> str:
         """What the caller must do first, for the error message of an estimate without labels."""
@@ -224,14 +231,11 @@ class Campaign(Asking, ABC):
 
         confidence = check.check_share("confidence", confidence)
         anytime = check.check_flag("anytime", anytime)
-        _, complete = self._usable_draws(estimator)
+        draws, complete = self._usable_draws(estimator)
         target = self._target(0, 1 if len(self._values) > 1 else None)
         if complete:  # up to the draw of the last query
-            n = int(self._draws.of_new_queries(len(self._labels))[-1]) + 1
-        else:
-            n = self._draws.next_outside(self._is_labelled, 0)
-        drawn = self._draws.first(n)
-        columns = target.progress(drawn, confidence, estimator, anytime, complete=complete)
+            draws = self._draws.first(int(self._draws.of_new_queries(len(self._labels))[-1]) + 1)
+        columns = target.progress(draws, confidence, estimator, anytime, complete=complete)
         return pd.DataFrame(columns)
 
     # saving
@@ -248,8 +252,7 @@ class Campaign(Asking, ABC):
         with _saving:
             labels = dict(self._labels)  # copied before `_asked`: labelled queries must be asked
             kind, asked = type(self).__name__, list(self._asked)
-            state = _state.State(kind, self._design, self._budget, asked, labels)
-            _files.write(path, _state.to_arrays(state))
+            _files.write(path, _state.to_arrays(kind, self._design, self._budget, asked, labels))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -269,19 +272,16 @@ class Campaign(Asking, ABC):
         ValueError
             If the file is damaged or modified, or is not a campaign of this class.
         """
-        return _files.read(path, "campaign", _state.check_logged_entries, cls._resume)
-
-    @classmethod
-    def _resume(cls, arrays: dict[str, np.ndarray]) -> Self:
-        """The campaign of saved arrays: replays its requests and its labels."""
-        state = _state.from_arrays(arrays)
-        kinds = {kind.__name__: kind for kind in (cls, *cls.__subclasses__())}
-        if state.kind not in kinds:
-            raise ValueError(f"it holds an {state.kind}: use {state.kind}.load.")
-        campaign = cls.__new__(kinds[state.kind])
-        campaign._begin(state.design, state.budget)
-        for query in state.asked:
-            campaign._ask(query)
-        for query, labels in state.labels.items():
-            campaign._record(query, labels)
+        with _files.opened(path) as archive:
+            _state.check_headers(archive)
+            kind, design, budget, asked, labels = _state.from_arrays(archive.arrays())
+            kinds = {one.__name__: one for one in (cls, *cls.__subclasses__())}
+            if kind not in kinds:
+                raise ValueError(f"it holds an {kind}: use {kind}.load.")
+            campaign = cls.__new__(kinds[kind])
+            campaign._begin(design, budget)
+            for query in asked:
+                campaign._ask(query)
+            for query, values in labels.items():
+                campaign._record(query, values)
         return campaign

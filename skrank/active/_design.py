@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from skrank.active._intervals import bootstrap_interval, certainty
 from skrank.active._means import Known, Mean, mean_of
 from skrank.active._moments import Moments
 from skrank.active._pool import Pool
-from skrank.active._sampling import fits
+from skrank.active._sampling import first_draws, fits
 
 # A smaller budget causes a warning. With fewer than five draws of average cost, at least 3 % of
 # campaigns end without a label.
@@ -69,6 +69,9 @@ class Design:
     moments: Moments
     center: float | None
     seed: int
+    _bounds: dict[tuple[int, int | None], tuple[np.ndarray, np.ndarray]] = field(
+        default_factory=dict, init=False
+    )
 
     @property
     def queries(self) -> Queries:
@@ -89,11 +92,6 @@ class Design:
     def deviation(self) -> np.ndarray:
         """Expected difference of each value and the mean, under the label model."""
         return self.moments.deviation(self.p)
-
-    @cached_property
-    def _bounds(self) -> dict[tuple[int, int | None], tuple[np.ndarray, np.ndarray]]:
-        """Cache of `bounds`."""
-        return {}
 
     def bounds(self, first: int, second: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest value of a ranker, or difference of two, on each query."""
@@ -156,9 +154,11 @@ class Target:
     ) -> tuple[Estimate, float]:
         """The estimate from some draws, and the highest confidence at which 0 is excluded.
 
-        `draws` are queries in the order of drawing, without repeats unless the estimator is
-        "importance".
+        `draws` are queries in the order of drawing, with replacement. Only "importance" uses
+        repeated draws of a query.
         """
+        if estimator != "importance":
+            draws = first_draws(draws)
         d, values, known = self.design, self.values, self._known()
         mean = mean_of(
             values, draws, d.p, d.q, estimator=estimator, deviation=d.deviation, known=known,
@@ -217,18 +217,16 @@ class Target:
         """The estimate after each new query of some draws with replacement, as columns."""
         new = np.sort(np.unique(draws, return_index=True)[1])
         once, ends = draws[new], np.append(new[1:], len(draws))
-        found = []
-        for step, end in enumerate(ends):
-            drawn = draws[:end] if estimator == "importance" else once[: step + 1]
-            found.append(self.estimate(drawn, confidence, estimator, anytime)[0])
+        found = [self.estimate(draws[:end], confidence, estimator, anytime)[0] for end in ends]
         if complete:
             found[-1] = self.exact(once, confidence)
+        low, high = np.transpose([estimate.interval for estimate in found])
         return {
             "query": self.design.queries.ids[once],
             "cost": np.cumsum(self.design.costs[once]),
             "value": np.array([estimate.value for estimate in found]),
-            "low": np.array([estimate.interval[0] for estimate in found]),
-            "high": np.array([estimate.interval[1] for estimate in found]),
+            "low": low,
+            "high": high,
         }
 
 

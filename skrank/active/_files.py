@@ -15,12 +15,10 @@ import re
 import secrets
 import stat
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
@@ -30,7 +28,6 @@ _MOST_UNPACKED = 1032  # largest ratio of unpacked to packed bytes that DEFLATE 
 # Bound of the distinct values in n packed bytes: 4 n + 1000. DEFLATE packs .7 values per byte of
 # 0, 1, 2, ..., and fewer of other arrays.
 _MOST_PER_BYTE, _FEW = 4, 1000
-_T = TypeVar("_T")
 
 
 def write(path: str | PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
@@ -96,30 +93,40 @@ def _lives(process: int) -> bool:
     except ProcessLookupError:
         return False
     except OSError:  # the process belongs to another user
-        return True
+        pass
     return True
 
 
-@dataclass(frozen=True, eq=False)
-class Entry:
-    """An array in a file, of which only the header was read.
+@contextlib.contextmanager
+def opened(path: str | PathLike[str]) -> Iterator[Archive]:
+    """Open a file of arrays; all errors inside the block become errors that name the file.
 
-    Attributes
-    ----------
-    name : str
-    dtype : numpy.dtype
-    shape : tuple of int
-    packed : int
-        Number of compressed bytes in the file.
-    read : function
-        Reads the array.
+    Raises
+    ------
+    OSError
+        If the file does not exist, or may not be read.
+    ValueError
+        If the content is not valid.
     """
+    with open(path, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise ValueError(f"{os.fspath(path)} is not a campaign: it is not a regular file.")
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                yield Archive(archive)
+        except Exception as error:  # damaged archives raise errors of many classes
+            known = isinstance(error, ValueError)
+            reason = str(error) if known else f"{type(error).__name__}: {error}"
+            raise ValueError(f"{os.fspath(path)} cannot be read as a campaign: {reason}") from error
 
-    name: str
+
+@dataclass(frozen=True)
+class Header:
+    """Type and shape of an array in a file, and its number of compressed bytes."""
+
     dtype: np.dtype
     shape: tuple[int, ...]
     packed: int
-    read: Callable[[], np.ndarray]
 
     @property
     def may_be_distinct(self) -> bool:
@@ -127,82 +134,59 @@ class Entry:
         return math.prod(self.shape) <= _MOST_PER_BYTE * self.packed + _FEW
 
 
-def read(
-    path: str | PathLike[str],
-    what: str,
-    fits: Callable[[Mapping[str, Entry]], None],
-    make: Callable[[dict[str, np.ndarray]], _T],
-) -> _T:
-    """Return ``make(arrays)`` of the arrays of a file; `what` names the content in messages.
+class Archive:
+    """The arrays in an open file.
 
-    A small file may expand to huge arrays. Before any array is read, `fits` raises an error if the
-    headers are not consistent.
-
-    Raises
-    ------
-    OSError
-        If the file does not exist, or may not be read.
-    ValueError
-        If the content is not valid. The message names the file.
+    A small file may expand to huge arrays. Only `headers` are read at first, so that callers can
+    check them before they read any array.
     """
-    with open(path, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise ValueError(f"{os.fspath(path)} is not a {what}: it is not a regular file.")
-        try:
-            with zipfile.ZipFile(stream) as archive:
-                entries = _entries(archive)
-                fits({name: entry for name, entry in entries.items() if name != _DIGEST})
-                arrays = {name: entry.read() for name, entry in entries.items()}
-            if str(arrays.pop(_DIGEST)) != _digest(arrays):
-                raise ValueError(
-                    "its checksum does not match its content, which was damaged or changed."
-                )
-            return make(arrays)
-        except Exception as error:  # damaged archives raise errors of many classes
-            known = isinstance(error, ValueError)
-            reason = str(error) if known else f"{type(error).__name__}: {error}"
-            raise ValueError(f"{os.fspath(path)} cannot be read as a {what}: {reason}") from error
 
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self.headers: dict[str, Header] = {}
+        for member in archive.infolist():
+            name = member.filename.removesuffix(".npy")
+            header = self._header(name, member)
+            if name in self.headers:
+                raise ValueError(f"it holds {name} twice.")
+            self.headers[name] = header
+        digest = self.headers.pop(_DIGEST, None)
+        if digest is None or digest.dtype != "U64" or digest.shape != ():
+            raise ValueError("it has no checksum, so skrank did not write it.")
 
-def _entries(archive: zipfile.ZipFile) -> dict[str, Entry]:
-    """The headers of the arrays of an archive."""
-    entries: dict[str, Entry] = {}
-    for member in archive.infolist():
-        entry = _entry(archive, member)
-        if entry.name in entries:
-            raise ValueError(f"it holds {entry.name} twice.")
-        entries[entry.name] = entry
-    digest = entries.get(_DIGEST)
-    if digest is None or digest.dtype != "U64" or digest.shape != ():
-        raise ValueError("it has no checksum, so skrank did not write it.")
-    return entries
+    def _header(self, name: str, member: zipfile.ZipInfo) -> Header:
+        """The header of an array; raises an error for headers that `write` does not write."""
+        if name == member.filename or member.compress_type not in _PACKINGS:
+            raise ValueError(f"it holds {member.filename!r}, which skrank does not write.")
+        with self._archive.open(member) as stream:
+            if np.lib.format.read_magic(stream) != (1, 0):
+                raise ValueError(f"its {name} are in another version of numpy's format.")
+            try:
+                shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+            except ValueError:
+                raise ValueError(f"its {name} have a header that numpy does not read.") from None
+            size = member.file_size - stream.tell()
+        if dtype.hasobject:
+            raise ValueError(f"its {name} are pickled objects, which are not read.")
+        plain = dtype.kind in "biufUS" and min(shape, default=0) >= 0 and not by_columns
+        possible = member.file_size <= _MOST_UNPACKED * member.compress_size
+        if not (plain and possible and size == math.prod(shape) * dtype.itemsize):
+            raise ValueError(f"its {name} are of type {dtype} and shape {shape} in {size} bytes.")
+        return Header(dtype, shape, member.compress_size)
 
+    def array(self, name: str) -> np.ndarray:
+        """Read one array."""
+        with self._archive.open(f"{name}.npy") as stream:
+            return np.lib.format.read_array(stream, allow_pickle=False)
 
-def _entry(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
-    """The header of an array; raises an error for headers that `write` does not write."""
-    name = member.filename.removesuffix(".npy")
-    if name == member.filename or member.compress_type not in _PACKINGS:
-        raise ValueError(f"it holds {member.filename!r}, which skrank does not write.")
-    with archive.open(member) as stream:
-        if np.lib.format.read_magic(stream) != (1, 0):
-            raise ValueError(f"its {name} are in another version of numpy's format.")
-        try:
-            shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
-        except ValueError:
-            raise ValueError(f"its {name} have a header that numpy does not read.") from None
-        size = member.file_size - stream.tell()
-    if dtype.hasobject:
-        raise ValueError(f"its {name} are pickled objects, which are not read.")
-    plain = dtype.kind in "biufUS" and min(shape, default=0) >= 0 and not by_columns
-    possible = member.file_size <= _MOST_UNPACKED * member.compress_size
-    if not (plain and possible and size == math.prod(shape) * dtype.itemsize):
-        raise ValueError(f"its {name} are of type {dtype} and shape {shape} in {size} bytes.")
-    return Entry(name, dtype, shape, member.compress_size, partial(_read_array, archive, member))
-
-
-def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    with archive.open(member) as stream:
-        return np.lib.format.read_array(stream, allow_pickle=False)
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Read all arrays; raises an error if they do not match the digest."""
+        arrays = {name: self.array(name) for name in self.headers}
+        if str(self.array(_DIGEST)) != _digest(arrays):
+            raise ValueError(
+                "its checksum does not match its content, which was damaged or changed."
+            )
+        return arrays
 
 
 def _digest(arrays: Mapping[str, np.ndarray]) -> str:

@@ -123,16 +123,16 @@ def _family(metric: Metric, tables: Tables) -> tuple[str | None, np.ndarray, np.
     if factor is None:
         return unknown
     if isinstance(tables, CascadeTables) and metric.ideal_cutoff == 0:
-        return "cascade", tables.stop, _trimmed(factor * tables.phi)
+        return "cascade", tables.stop, np.trim_zeros(factor * tables.phi, "b")
     if not isinstance(tables, QuadraticTables) or tables.offset is not None:
         return unknown
     if tables.pairs is None and metric.ideal_cutoff == 0:
-        return "linear", tables.gain, _trimmed(factor * tables.u)
+        return "linear", tables.gain, np.trim_zeros(factor * tables.u, "b")
     if metric.smooth is not None and metric.smooth.pairs:
         if set(np.unique(tables.gain)) <= {0.0, 1.0}:
-            return "ap", tables.gain, _trimmed(tables.u)
+            return "ap", tables.gain, np.trim_zeros(tables.u, "b")
         if metric.ideal_cutoff is None:
-            return "gap", tables.gain, _trimmed(tables.u)
+            return "gap", tables.gain, np.trim_zeros(tables.u, "b")
     return unknown
 
 
@@ -142,11 +142,6 @@ def _constant_factor(metric: Metric) -> float | None:
     line = metric.line(Lists(shown, relevant, np.array([1.0, 2.0, 1e6, 1e6])))
     slope = np.broadcast_to(line.steepness, shown.shape)
     return float(slope[0]) if np.all(slope == slope[0]) and not np.any(line.shift) else None
-
-
-def _trimmed(weight: np.ndarray) -> np.ndarray:
-    """The weights without trailing zeros."""
-    return weight[: int(np.flatnonzero(weight)[-1]) + 1] if weight.any() else weight[:0]
 
 
 def with_empty_policy(metric: Metric) -> Metric:
@@ -171,9 +166,10 @@ def value_bounds(metric: GradedMetric, pool: Pool) -> tuple[np.ndarray, np.ndarr
     for weight, term in metric.metric.terms:
         part = graded_metric(term, metric.grades, pool.queries.longest)
         if part.is_local:  # sums over ranks, and cascades, are monotone in the gains
+            extreme = part.grades[[np.argmin(part.gain), np.argmax(part.gain)]]
             least, most = (
-                _if_all_labels_are(part.grades[code], part, pool)
-                for code in (np.argmin(part.gain), np.argmax(part.gain))
+                np.nan_to_num(part.values(Judgments(labels, pool.queries), pool.scores))
+                for labels in np.repeat(extreme[:, None], pool.queries.n_rows, axis=1)
             )
         elif np.isfinite(bounds_of(term)).all():
             least, most = (np.full_like(low, bound) for bound in bounds_of(term))
@@ -184,12 +180,6 @@ def value_bounds(metric: GradedMetric, pool: Pool) -> tuple[np.ndarray, np.ndarr
             )
         low, high = low + weight * least, high + weight * most
     return low, high
-
-
-def _if_all_labels_are(grade: float, metric: GradedMetric, pool: Pool) -> np.ndarray:
-    """Values if all documents have the same grade."""
-    judgments = Judgments(np.full(pool.queries.n_rows, grade), pool.queries)
-    return np.nan_to_num(metric.values(judgments, pool.scores))
 
 
 def difference_bounds(

@@ -243,17 +243,27 @@ def _mean(
     sums = guesses.of(known.total, np.where(counts, values, 0.0))
     value = float(sums.sum() / mass)
     pull, share = (sums - value * masses) / mass, masses / mass
-    fitted = None
+    degrees, leverage = k - 1, None
     if deviation is not None and k >= _FEWEST_TO_ASSIST:
         surplus = guesses.of(known.deviation, deviation) / mass
         apart = surplus - guesses.part * surplus.sum()
-        slope, fitted = _slope(apart, pull)
+        slope, leverage = _slope(apart, pull)
+        degrees = k - 2
         value -= slope * float(surplus.sum())
         pull = (sums - value * masses) / mass - slope * surplus
     weight = guesses.weight[counts]
     variance = float(guesses.weight.sum() * (weight @ (values[counts] - value) ** 2)) / mass**2
-    mean = Mean(value, math.nan, k, _effective_size(weight), variance, pull, share)
-    return _with_error(mean, fitted)
+    found = Mean(value, math.nan, k, _effective_size(weight), variance)
+    if k < 2:
+        return found
+    found = replace(found, standard_error=math.sqrt(k / degrees * float(pull @ pull)))
+    if leverage is not None:  # HC2: the variance of a residual is 1 - leverage times that of errors
+        pull = pull / np.sqrt(np.maximum(1 - leverage, 1e-9))
+        pull = pull - share * pull.sum()
+    if np.abs(pull).max() <= _ALIKE * abs(value):
+        return found
+    matters = share > 0
+    return replace(found, pull=pull[matters], share=share[matters])
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
@@ -273,23 +283,6 @@ def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
 
 def _within(slope: float) -> float:
     return min(max(slope, 0.0), 1.0)
-
-
-def _with_error(mean: Mean, leverage: np.ndarray | None) -> Mean:
-    """The mean with its standard error; `leverage` is that of a fitted slope, if any."""
-    k, pull, share = mean.n_counted, mean.pull, mean.share
-    unknown = replace(mean, pull=np.empty(0), share=np.empty(0))
-    if k < 2:
-        return unknown
-    degrees = k - 1 if leverage is None else k - 2
-    error = math.sqrt(k / degrees * float(pull @ pull))
-    if leverage is not None:  # HC2: the variance of a residual is 1 - leverage times that of errors
-        pull = pull / np.sqrt(np.maximum(1 - leverage, 1e-9))
-        pull = pull - share * pull.sum()
-    if np.abs(pull).max() <= _ALIKE * abs(mean.value):
-        return replace(unknown, standard_error=error)
-    matters = share > 0
-    return replace(mean, standard_error=error, pull=pull[matters], share=share[matters])
 
 
 def _effective_size(weights: np.ndarray) -> float:

@@ -15,7 +15,7 @@ from skrank._engine.queries import Queries
 from skrank._engine.threads import run_chunks
 from skrank._kernels import arguments
 from skrank.active._graded_metric import DELTA, METHODS, MONTE_CARLO, GradedMetric, graded_metric
-from skrank.active._labels import LabelModel, label_probabilities
+from skrank.active._label_model import LabelModel, label_probabilities
 from skrank.active._pool import Pool, make_pool
 from skrank.metrics import Metric, metric
 

@@ -1,4 +1,4 @@
-"""The pool: queries with ranked documents that can be labelled, and the costs of labels."""
+"""The pool: queries with ranked documents that can be labelled, their labels and costs."""
 
 from __future__ import annotations
 
@@ -198,6 +198,23 @@ def item_ids(items: ArrayLike | None, pool: Pool, n_rows: int) -> np.ndarray | N
         raise ValueError(f"items has {len(ids)} entries for {n_rows} rows.")
     check_items(ids[pool.rows], pool.queries)
     return ids[pool.rows]
+
+
+def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> np.ndarray:
+    """Known labels, NaN if unknown; raises an error for labels that are not grades."""
+    if labels is None:
+        return np.full(n_rows, np.nan)
+    given = check.as_vector("labels", labels)
+    if len(given) != n_rows:
+        raise ValueError(f"labels has {len(given)} entries for {n_rows} rows: use NaN for unknown.")
+    wrong = np.flatnonzero(~np.isnan(given) & ~np.isin(given, grades))
+    if len(wrong):
+        raise ValueError(
+            f"label {given[wrong[0]]:g} of row {wrong[0]} is not one of the grades "
+            f"{grades.tolist()}: pass all grades= that a label may have, and NaN for unknown "
+            "labels."
+        )
+    return given
 
 
 def check_items(items: np.ndarray, queries: Queries) -> None:

@@ -99,23 +99,6 @@ def sampling_distribution(
     return q / q.sum()
 
 
-def budget_ratio(
-    moments: Moments, q: np.ndarray, costs: np.ndarray, p: np.ndarray, center: float | None = None
-) -> float:
-    """Predicted cost of draws from `q`, relative to equally accurate draws from `p`.
-
-    Draws are with replacement, and the labels of each draw are paid for.
-    """
-    center = moments.center(p) if center is None else center
-    a = p**2 * moments.squared_error(center)
-    drawn = q > 0
-    uniform = np.where(drawn, p, 0.0) / p[drawn].sum()
-    asked = uniform > 0
-    active = (a[drawn] / q[drawn]).sum() * (costs @ q)
-    passive = (a[asked] / uniform[asked]).sum() * (costs @ uniform)
-    return float(active / passive) if passive > 0 else 1.0
-
-
 class Draws:
     """The endless sequence of draws with replacement from q; the same for the same seed.
 

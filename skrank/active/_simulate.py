@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.threads import cached_property
 from skrank._progress import tracked
 from skrank.active._design import as_seed
 from skrank.active._estimate import are_few, check_squares, typical_number
@@ -173,68 +172,41 @@ def simulate(
     check.check_choice("estimator", estimator, ESTIMATORS)
     if moments is not None:
         check.check_result("moments", moments, Moments, "active.label_moments")
-    study = _Study(check_squares(loss, "values[{}]="), p, q, estimator, moments)
+    check_squares(loss, "values[{}]=")
     complete = np.asarray(fits(cost[q > 0].sum(), limits))
+    is_counted = ~np.isnan(loss)
+    truth = float(p @ np.where(is_counted, loss, 0.0) / (p @ is_counted))
+    deviation = None if moments is None else moments.deviation(p)
     seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(n_campaigns)
-    rows, means = [], []
+    rows: list[tuple[float, ...]] = []
+    means: list[list[Mean]] = []
     for seed in tracked(seeds.tolist(), progress, "campaigns"):
         drawn, spent = Draws(q, seed).until(limits.max(), cost)
-        sizes = np.searchsorted(spent, limits * (1 + 1e-12), side="right")
-        means.append([study.mean(drawn[:size]) for size in sizes])
-        rows.append([study.counts(drawn[:size], spent) for size in sizes])
-    n_draws, n_queries, n_distinct, paid = np.moveaxis(np.array(rows, dtype=np.float64), 2, 0)
-    found = [[(m.value, m.standard_error, m.n_counted) for m in row] for row in means]
-    value, error, n_counted = np.moveaxis(np.array(found, dtype=np.float64), 2, 0)
+        means.append([])
+        for size in np.searchsorted(spent, limits * (1 + 1e-12), side="right"):
+            draws = drawn[:size]
+            queries = np.unique(draws)
+            used = draws if estimator == "importance" else first_draws(draws)
+            mean = mean_of(
+                loss, used, p, q, estimator=estimator, deviation=deviation,
+                all_count=bool(is_counted.all()),
+            )  # fmt: skip
+            means[-1].append(mean)
+            estimated = mean.value, mean.standard_error, mean.n_counted
+            counts = len(used), len(queries), int(np.count_nonzero(is_counted[queries]))
+            rows.append((*estimated, *counts, spent[size - 1] if size else 0.0))
+    table = np.array(rows, dtype=np.float64).reshape(n_campaigns, len(limits), -1)
+    value, error, n_counted, n_draws, n_asked, n_distinct, paid = np.moveaxis(table, 2, 0)
     return Simulation(
         budgets=limits,
-        truth=study.truth,
-        values=np.where(complete, study.truth, value),
+        truth=truth,
+        values=np.where(complete, truth, value),
         standard_errors=np.where(complete, 0.0, error),
         n_draws=n_draws,
         n_counted=n_counted,
         n_distinct=n_distinct,
-        n_typical=typical_number(n_distinct, n_queries, paid, float(q @ cost)),
+        n_typical=typical_number(n_distinct, n_asked, paid, float(q @ cost)),
         costs=paid,
         complete=complete,
         means=means,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Study:
-    """A pool whose values are known; computes estimates and counts from draws of its queries."""
-
-    values: np.ndarray
-    p: np.ndarray
-    q: np.ndarray
-    estimator: str
-    moments: Moments | None
-
-    @cached_property
-    def is_counted(self) -> np.ndarray:
-        return ~np.isnan(self.values)
-
-    @cached_property
-    def truth(self) -> float:
-        total = self.p @ np.where(self.is_counted, self.values, 0.0)
-        return float(total / (self.p @ self.is_counted))
-
-    @cached_property
-    def deviation(self) -> np.ndarray | None:
-        return None if self.moments is None else self.moments.deviation(self.p)
-
-    def mean(self, draws: np.ndarray) -> Mean:
-        """The estimate from draws with replacement."""
-        used = draws if self.estimator == "importance" else first_draws(draws)
-        return mean_of(
-            self.values, used, self.p, self.q, estimator=self.estimator, deviation=self.deviation,
-            all_count=bool(self.is_counted.all()),
-        )  # fmt: skip
-
-    def counts(self, draws: np.ndarray, spent: np.ndarray) -> tuple[float, ...]:
-        """Numbers of draws used, distinct queries and distinct queries that count; and the cost."""
-        queries = np.unique(draws)
-        used = len(draws) if self.estimator == "importance" else len(queries)
-        paid = spent[len(draws) - 1] if len(draws) else 0.0
-        n_distinct = int(np.count_nonzero(self.is_counted[queries]))
-        return used, len(queries), n_distinct, float(paid)

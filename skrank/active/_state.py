@@ -9,7 +9,6 @@ import json
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,11 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.queries import Queries
 from skrank.active._design import Design, as_seed, open_rows
-from skrank.active._files import Entry
+from skrank.active._files import Archive
 from skrank.active._graded_metric import METHODS, graded_metric
-from skrank.active._labels import ascending_grades
+from skrank.active._label_model import ascending_grades
 from skrank.active._moments import Moments
-from skrank.active._pool import check_items, rank
+from skrank.active._pool import Pool, check_items, rank
 from skrank.active._sampling import Draws
 from skrank.metrics import metric
 
@@ -40,7 +39,7 @@ _ARRAYS: dict[str, tuple[str, tuple[str, ...]]] = {
     "q": ("f", ("queries",)),
     "p": ("f", ("queries",)),
     "costs": ("f", ("queries",)),
-    "moments": ("f", ("moments", "queries")),
+    "moments": ("f", ("three", "queries")),
     "asked": ("iu", ("some queries",)),
     "told": ("iu", ("some queries",)),
     "labels": ("f", ("some rows",)),
@@ -48,11 +47,16 @@ _ARRAYS: dict[str, tuple[str, tuple[str, ...]]] = {
 _DISTINCT = ("ids", "rows", "grades")  # arrays of distinct entries
 
 
-@dataclass(frozen=True, eq=False)
-class State:
-    """A campaign: its class, its design, the queries asked and the labels received.
+def to_arrays(
+    kind: str,
+    design: Design,
+    budget: float | None,
+    asked: list[int],
+    labels: Mapping[int, np.ndarray],
+) -> dict[str, np.ndarray]:
+    """The arrays of a campaign.
 
-    Attributes
+    Parameters
     ----------
     kind : str
         Name of the class.
@@ -60,32 +64,21 @@ class State:
     budget : float or None
     asked : list of int
         Indices of the queries asked, in the order of asking.
-    labels : dict from int to ndarray
+    labels : mapping from int to ndarray
         Labels of each labelled query.
     """
-
-    kind: str
-    design: Design
-    budget: float | None
-    asked: list[int]
-    labels: dict[int, np.ndarray]
-
-
-def to_arrays(state: State) -> dict[str, np.ndarray]:
-    """The arrays of a campaign."""
-    design, moments = state.design, state.design.moments
+    moments = design.moments
     facts = {
         "format": _FORMAT,
-        "class": state.kind,
+        "class": kind,
         "metric": str(design.graded.metric),
         "names": list(design.names),
         "seed": design.seed,
-        "budget": state.budget,
+        "budget": budget,
         "center": design.center,
         "n_rows": design.n_caller_rows,
         "method": moments.method,
     }
-    told = list(state.labels)
     arrays = {
         "facts": np.array(json.dumps(facts)),
         "ids": design.queries.ids,
@@ -98,48 +91,48 @@ def to_arrays(state: State) -> dict[str, np.ndarray]:
         "p": design.p,
         "costs": design.costs,
         "moments": np.stack([moments.mass, moments.first, moments.second]),
-        "asked": np.array(state.asked, dtype=np.int64),
-        "told": np.array(told, dtype=np.int64),
-        "labels": np.concatenate([np.empty(0), *(state.labels[query] for query in told)]),
+        "asked": np.array(asked, dtype=np.int64),
+        "told": np.array(list(labels), dtype=np.int64),
+        "labels": np.concatenate([np.empty(0), *labels.values()]),
     }
     if design.items is not None:
         arrays["items"] = design.items
     return arrays
 
 
-def check_logged_entries(entries: Mapping[str, Entry]) -> None:
+def check_headers(archive: Archive) -> None:
     """Raise an error if the dtypes and shapes of the arrays are not those of a campaign.
 
     The shapes of all arrays are bounded by those of `_DISTINCT`. Distinct values compress little,
     so a small file cannot expand to huge arrays.
     """
-    facts = entries.get("facts")
+    headers = archive.headers
+    facts = headers.get("facts")
     if facts is not None:
         fits = facts.dtype.kind == "U" and facts.shape == () and facts.dtype.itemsize <= _MOST_FACTS
         _require(fits, f"facts are of type {facts.dtype} and shape {facts.shape}")
-        n_rankers = len(_facts(facts.read())["names"])
+        n_rankers = len(_facts(archive.array("facts"))["names"])
     for name in sorted(set(_ARRAYS) - {"items"}):
-        if name not in entries:
+        if name not in headers:
             raise ValueError(f"it lacks {name}.")
     for name in _DISTINCT:
-        _require(entries[name].may_be_distinct, f"{name} are not distinct")
-    n_queries, n_rows = (math.prod(entries[name].shape) for name in ("ids", "rows"))
-    sizes = {
-        "rankers": range(n_rankers, n_rankers + 1),
-        "queries": range(n_queries, n_queries + 1),
-        "bounds": range(n_queries + 1, n_queries + 2),
-        "rows": range(n_rows, n_rows + 1),
-        "moments": range(3, 4),
-        "some queries": range(n_queries + 1),
-        "some rows": range(n_rows + 1),
-        "grades": range(sys.maxsize),
+        _require(headers[name].may_be_distinct, f"{name} are not distinct")
+    n_queries, n_rows = (math.prod(headers[name].shape) for name in ("ids", "rows"))
+    exact = {
+        "three": 3,
+        "rankers": n_rankers,
+        "queries": n_queries,
+        "bounds": n_queries + 1,
+        "rows": n_rows,
     }
-    for name, entry in entries.items():
+    most = exact | {"some queries": n_queries, "some rows": n_rows, "grades": sys.maxsize}
+    for name, header in headers.items():
         _require(name in _ARRAYS, f"{name} are not arrays of a campaign")
         kinds, axes = _ARRAYS[name]
-        fits = entry.dtype.kind in kinds and len(axes) == len(entry.shape)
-        fits = fits and all(n in sizes[axis] for n, axis in zip(entry.shape, axes, strict=True))
-        _require(fits, f"{name} are of type {entry.dtype} and shape {entry.shape}")
+        fits = header.dtype.kind in kinds and len(axes) == len(header.shape)
+        for n, axis in zip(header.shape, axes, strict=False):
+            fits = fits and exact.get(axis, 0) <= n <= most[axis]
+        _require(fits, f"{name} are of type {header.dtype} and shape {header.shape}")
 
 
 def _facts(array: np.ndarray) -> dict[str, Any]:
@@ -149,32 +142,33 @@ def _facts(array: np.ndarray) -> dict[str, Any]:
     return facts
 
 
-def from_arrays(arrays: dict[str, np.ndarray]) -> State:
-    """The campaign of arrays that passed `check_logged_entries`; checks their values."""
+def from_arrays(
+    arrays: dict[str, np.ndarray],
+) -> tuple[str, Design, float | None, list[int], dict[int, np.ndarray]]:
+    """The parameters of `to_arrays`, from arrays whose headers were checked; checks the values."""
     facts = _facts(arrays["facts"])
-    names = tuple(map(str, facts["names"]))
     arrays = {name: _as_campaigns_have(name, array) for name, array in arrays.items()}
-    queries = _queries(arrays)
     seed = as_seed(facts["seed"])
-    pool = rank(queries, _rows(arrays, queries.n_rows), arrays["scores"], seed)
-    items = arrays.get("items")
-    if items is not None:
-        check_items(items, queries)
+    pool = _pool(arrays, seed)
     grades = ascending_grades(arrays["grades"])
-    graded = graded_metric(metric(str(facts["metric"])), grades, queries.longest)
+    graded = graded_metric(metric(str(facts["metric"])), grades, pool.queries.longest)
     given = arrays["given"]
     _require(np.isin(given[~np.isnan(given)], grades).all(), "given labels are not all grades")
     method = check.check_choice("method", facts["method"], METHODS[1:])
-    p, q, costs, moments = _drawing(arrays, queries, open_rows(pool, given) > 0, method)
+    mass, first, second = arrays["moments"]
+    moments = Moments(pool.queries.ids, mass, first, second, method)
+    _check_design(arrays, open_rows(pool, given) > 0)
     n_rows = check.check_count("n_rows", facts["n_rows"], "the rows of the pool's arrays")
     _require(pool.rows.max() < n_rows, "rows are not below n_rows")
     center = facts["center"]
     if center is not None:
         center = check.check_number("center", center, -1e300, 1e300)
-    design = Design(names, graded, pool, items, given, n_rows, p, q, costs, moments, center, seed)
-    asked = _asked(arrays["asked"], design)
-    labels = _told(arrays, design, asked)
-    return State(str(facts["class"]), design, design.check_budget(facts["budget"]), asked, labels)
+    design = Design(
+        tuple(map(str, facts["names"])), graded, pool, arrays.get("items"), given, n_rows,
+        arrays["p"], arrays["q"], arrays["costs"], moments, center, seed,
+    )  # fmt: skip
+    asked, labels = _progress(arrays, design)
+    return str(facts["class"]), design, design.check_budget(facts["budget"]), asked, labels
 
 
 def _as_campaigns_have(name: str, array: np.ndarray) -> np.ndarray:
@@ -190,28 +184,25 @@ def _require(holds: bool | np.bool_, fault: str) -> None:
         raise ValueError(f"its {fault}.")
 
 
-def _queries(arrays: dict[str, np.ndarray]) -> Queries:
-    ids, indptr = arrays["ids"], arrays["indptr"]
+def _pool(arrays: dict[str, np.ndarray], seed: int) -> Pool:
+    """The ranked documents, after checks of queries, rows and items."""
+    ids, indptr, rows = arrays["ids"], arrays["indptr"], arrays["rows"]
     _require(len(ids) > 0, "query ids are empty")
     _require(len(np.unique(ids)) == len(ids) and (ids == ids).all(), "query ids are not distinct")
     _require(
         indptr[0] == 0 and (np.diff(indptr) > 0).all(), "queries (indptr) do not follow each other"
     )
-    return Queries(ids, indptr)
+    _require(len(rows) == indptr[-1], "rows do not match its queries (indptr)")
+    _require(rows.min() >= 0 and len(np.unique(rows)) == len(rows), "rows are not distinct")
+    pool = rank(Queries(ids, indptr), rows, arrays["scores"], seed)
+    if "items" in arrays:
+        check_items(arrays["items"], pool.queries)
+    return pool
 
 
-def _rows(arrays: dict[str, np.ndarray], n_rows: int) -> np.ndarray:
-    rows = arrays["rows"]
-    _require(len(rows) == n_rows, "rows do not match its queries (indptr)")
-    _require(rows.min() >= 0 and len(np.unique(rows)) == n_rows, "rows are not distinct")
-    return rows
-
-
-def _drawing(
-    arrays: dict[str, np.ndarray], queries: Queries, is_open: np.ndarray, method: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, Moments]:
-    """Frequencies, probabilities of draws, costs and moments of the queries."""
-    q, p, costs = arrays["q"], arrays["p"], arrays["costs"]
+def _check_design(arrays: dict[str, np.ndarray], is_open: np.ndarray) -> None:
+    """Check frequencies, probabilities of draws, costs and moments of the queries."""
+    q, p, costs, moments = (arrays[name] for name in ("q", "p", "costs", "moments"))
     for name, values in (("q", q), ("p", p)):
         _require(
             (values >= 0).all() and abs(values.sum() - 1) < 1e-9, f"{name} is not a distribution"
@@ -221,27 +212,25 @@ def _drawing(
         (costs[is_open] > 0).all() and (costs >= 0).all() and np.isfinite(costs).all(),
         "costs are not positive and finite",
     )
-    moments = arrays["moments"]
     _require(np.isfinite(moments).all(), "moments are not finite")
-    mass, first, second = moments
+    mass, _, second = moments
     _require(mass.min() >= 0 and mass.max() <= 1 + 1e-9, "masses are not probabilities")
     _require(second.min() >= 0, "second moments are negative")
-    return p, q, costs, Moments(queries.ids, mass, first, second, method)
 
 
-def _asked(asked: np.ndarray, design: Design) -> list[int]:
-    """Indices of the queries asked, which must be the draws of the seed in their order."""
+def _progress(
+    arrays: dict[str, np.ndarray], design: Design
+) -> tuple[list[int], dict[int, np.ndarray]]:
+    """The queries asked, which must be the draws of the seed in their order, and their labels."""
+    asked, told, labels = arrays["asked"], arrays["told"].tolist(), arrays["labels"]
     draws = Draws(design.q, design.seed)
     numbers = draws.of_new_queries(len(asked))
     drawn = draws.first(int(numbers.max(initial=0)) + 1)[numbers]
     _require(len(drawn) == len(asked) and (asked == drawn).all(), "asked queries were not drawn")
-    return [int(query) for query in asked]
-
-
-def _told(arrays: dict[str, np.ndarray], design: Design, asked: list[int]) -> dict[int, np.ndarray]:
-    told, labels = arrays["told"].tolist(), arrays["labels"]
-    _require(set(told) <= set(asked) and len(set(told)) == len(told), "told queries were not asked")
+    were_asked = set(told) <= set(asked.tolist()) and len(set(told)) == len(told)
+    _require(were_asked, "told queries were not asked")
     sizes = open_rows(design.pool, design.given)[told]
     _require(len(labels) == sizes.sum(), "labels do not match the labelled queries (told)")
     _require(np.isin(labels, design.graded.grades).all(), "labels are not all grades")
-    return dict(zip(told, np.split(labels, np.cumsum(sizes)[:-1]), strict=True)) if told else {}
+    parts = np.split(labels, np.cumsum(sizes)[:-1])
+    return asked.tolist(), dict(zip(told, parts, strict=False))

@@ -223,28 +223,25 @@ class OrderedLogit(_OrderedClassifier):
         """
         check.check_number("C", self.C, 0, np.inf, open_low=True)
         with restored_on_failure(self):
-            return self._fit(X, y)
-
-    def _fit(self, X: ArrayLike, y: ArrayLike) -> OrderedLogit:
-        features, grades = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(grades)
-        self.classes_, codes = np.unique(grades, return_inverse=True)
-        n_thresholds = len(self.classes_) - 1
-        if n_thresholds == 0:
-            raise ValueError("OrderedLogit needs at least 2 classes: the data has 1 class.")
-        shares = 1 - np.cumsum(np.bincount(codes))[:-1] / len(codes)
-        theta = -np.log(shares / (1 - shares))
-        # Parameters are the first threshold and the logarithms of the differences, so that
-        # thresholds ascend.
-        n_features = features.shape[1]
-        start = np.r_[np.zeros(n_features), theta[0], np.log(np.maximum(np.diff(theta), 1e-3))]
-        found = minimize(
-            _penalised_loss, start, args=(features, codes, 1 / self.C), jac=True,
-            method="L-BFGS-B", options={"maxiter": self.max_iter},
-        )  # fmt: skip
-        self.coef_ = found.x[:n_features]
-        self.thresholds_ = _thresholds(found.x[n_features:])
-        self.n_iter_ = int(found.nit)
+            features, grades = validate_data(self, X, y, dtype=np.float64)
+            check_classification_targets(grades)
+            self.classes_, codes = np.unique(grades, return_inverse=True)
+            n_thresholds = len(self.classes_) - 1
+            if n_thresholds == 0:
+                raise ValueError("OrderedLogit needs at least 2 classes: the data has 1 class.")
+            shares = 1 - np.cumsum(np.bincount(codes))[:-1] / len(codes)
+            theta = -np.log(shares / (1 - shares))
+            # Parameters are the first threshold and the logarithms of the differences, so that
+            # thresholds ascend.
+            n_features = features.shape[1]
+            start = np.r_[np.zeros(n_features), theta[0], np.log(np.maximum(np.diff(theta), 1e-3))]
+            found = minimize(
+                _penalised_loss, start, args=(features, codes, 1 / self.C), jac=True,
+                method="L-BFGS-B", options={"maxiter": self.max_iter},
+            )  # fmt: skip
+            self.coef_ = found.x[:n_features]
+            self.thresholds_ = _thresholds(found.x[n_features:])
+            self.n_iter_ = int(found.nit)
         return self
 
     def __sklearn_tags__(self) -> Tags:

@@ -6,7 +6,7 @@ import argparse
 import io
 import math
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import TypeAlias
@@ -35,15 +35,9 @@ _PROBABILITY = re.compile(r"p_([0-9]+(\.[0-9]*)?)")  # column of the probability
 _FORMATS = ("csv", "jsonl")
 
 _EXAMPLES = {
-    "start": """\
-  skrank active start campaign.npz pool.csv -m err@20 --max-grade 4 --budget 2000
-""",
-    "next": """\
-  skrank active next campaign.npz -n 5 > to-label.csv
-""",
-    "tell": """\
-  skrank active tell campaign.npz labelled.csv
-""",
+    "start": "  skrank active start campaign.npz pool.csv -m err@20 --max-grade 4 --budget 2000\n",
+    "next": "  skrank active next campaign.npz -n 5 > to-label.csv\n",
+    "tell": "  skrank active tell campaign.npz labelled.csv\n",
     "estimate": """\
   skrank active estimate campaign.npz
   skrank active estimate campaign.npz --decision --anytime
@@ -183,7 +177,9 @@ def _tell(arguments: argparse.Namespace) -> str:
         told = _by_query(rows)
         for name, labels in told.items():
             query = queries.get(name, name)
-            campaign.tell(query, _named(campaign, query, labels), replace=arguments.replace)
+            items = {str(item): item for item in campaign.items_of(query)}  # ids may be numbers
+            named = {items.get(item, item): label for item, label in labels.items()}
+            campaign.tell(query, named, replace=arguments.replace)
         campaign.save(arguments.campaign)  # only if all labels are valid
     return f"{len(told)} queries told, {len(campaign.waiting)} wait for labels"
 
@@ -202,12 +198,6 @@ def _by_query(rows: list[Row]) -> dict[str, dict[str, float]]:
             )
         labels[item] = _number(row["label"], number, "label")
     return found
-
-
-def _named(campaign: Campaign, query: Hashable, labels: dict[str, float]) -> dict[Hashable, float]:
-    """Labels by item, with the ids of the campaign, which may be numbers, in place of texts."""
-    items = {str(item): item for item in campaign.items_of(query)}
-    return {items.get(item, item): label for item, label in labels.items()}
 
 
 # estimate
