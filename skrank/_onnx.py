@@ -22,8 +22,7 @@ from skrank._fitted import class_names
 from skrank._typing import Estimator, Options
 from skrank.rankers import GroupedRanker, LinearRanker, RankerMean
 from skrank.rankers._feature_map import FeatureMap
-from skrank.rankers._feature_missing import FARTHEST
-from skrank.rankers._signed_logs import signed_log
+from skrank.rankers._feature_numbers import FARTHEST, signed_log
 
 if TYPE_CHECKING:
     import onnx
