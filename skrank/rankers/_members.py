@@ -111,10 +111,8 @@ def _uses_validation_rows(ranker: Estimator) -> bool:
     """True if `fit` has `X_val` for early stopping, and the ranker holds out no queries itself."""
     if "X_val" not in signature(ranker.fit).parameters:
         return False
-    if isinstance(ranker, GroupedRanker):
-        kind = kind_of(ranker.estimator)
-        if kind.rounds_parameter is None:
-            return False
+    if isinstance(ranker, GroupedRanker) and kind_of(ranker.estimator).rounds_parameter is None:
+        return False
     return ranker.validation_fraction is None
 
 
