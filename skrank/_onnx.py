@@ -87,7 +87,8 @@ class _Graph:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
-    def _constant(self, values: np.ndarray | float) -> str:
+    def constant(self, values: np.ndarray | float) -> str:
+        """Add a constant; returns its name."""
         name = f"c{len(self.constants)}"
         self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(values), name))
         return name
@@ -99,7 +100,7 @@ class _Graph:
 
         Inputs are names of outputs, or values, which become constants.
         """
-        names = [one if isinstance(one, str) else self._constant(one) for one in inputs]
+        names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
         name = f"n{len(self.nodes)}"
         self.nodes.append(
             self.onnx.helper.make_node(op, names, [name], domain=domain, **attributes)
@@ -114,7 +115,7 @@ class _Graph:
     def model(self, scores: str, n_features: int) -> onnx.ModelProto:
         """The model of all nodes; reshapes `scores` from (n_rows, 1) to its output (n_rows,)."""
         helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
-        shape = self._constant(np.array([-1], np.int64))
+        shape = self.constant(np.array([-1], np.int64))
         self.nodes.append(helper.make_node("Reshape", [scores, shape], [_OUTPUT]))
         graph = helper.make_graph(
             self.nodes,
@@ -150,7 +151,7 @@ def _scores(graph: _Graph, ranker: Estimator) -> str:
 
 
 def _linear(graph: _Graph, ranker: LinearRanker) -> str:
-    weights = ranker.coef_.astype(np.float64)[:, np.newaxis]
+    weights = graph.constant(ranker.coef_.astype(np.float64)[:, np.newaxis])
     return graph.node("MatMul", _features(graph, ranker), weights)
 
 
