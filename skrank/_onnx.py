@@ -1,21 +1,28 @@
-"""save_onnx: convert a fitted ranker to one ONNX graph, which runs without Python and booster."""
+"""save_onnx: convert a fitted ranker to one ONNX graph, which runs without Python and booster.
+
+onnxmltools is not used, since its converters depend on the objective of the booster: they convert
+an XGBRanker to a classifier, and raise an error for LightGBM with a callable objective. This module
+reads the trees from the models of the boosters, and keeps the precision of thresholds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import math
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._fitted import class_names
-from skrank._onnx_trees import catboost_trees, lightgbm_trees, xgboost_trees
-from skrank._typing import Estimator
+from skrank._typing import Estimator, Options
 from skrank.rankers import GroupedRanker, LinearRanker, RankerMean
 from skrank.rankers._feature_map import FeatureMap
-from skrank.rankers._feature_missing import FARTHEST
-from skrank.rankers._signed_logs import signed_log
+from skrank.rankers._feature_numbers import FARTHEST, signed_log
 
 if TYPE_CHECKING:
     import onnx
@@ -80,17 +87,23 @@ class _Graph:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
-    def constant(self, values: np.ndarray) -> str:
+    def constant(self, values: np.ndarray | float) -> str:
         """Add a constant; returns its name."""
         name = f"c{len(self.constants)}"
-        self.constants.append(self.onnx.numpy_helper.from_array(values, name))
+        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(values), name))
         return name
 
-    def node(self, op: str, *inputs: str, domain: str = "", **attributes: object) -> str:
-        """Add a node with one output; returns the name of the output."""
+    def node(
+        self, op: str, *inputs: str | np.ndarray | float, domain: str = "", **attributes: object
+    ) -> str:
+        """Add a node with one output; returns the name of the output.
+
+        Inputs are names of outputs, or values, which become constants.
+        """
+        names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
         name = f"n{len(self.nodes)}"
         self.nodes.append(
-            self.onnx.helper.make_node(op, list(inputs), [name], domain=domain, **attributes)
+            self.onnx.helper.make_node(op, names, [name], domain=domain, **attributes)
         )
         return name
 
@@ -126,7 +139,7 @@ def _scores(graph: _Graph, ranker: Estimator) -> str:
         return _grouped(graph, ranker)
     if isinstance(ranker, RankerMean):
         parts = [
-            _times(graph, _scores(graph, one), factor)
+            graph.node("Mul", _scores(graph, one), float(factor))
             for one, factor in zip(ranker.estimators_, ranker.factors_, strict=True)
             if factor
         ]
@@ -153,7 +166,7 @@ def _features(graph: _Graph, ranker: LinearRanker) -> str:
     numbers = _without_nan(graph, _logs(graph, feature_map), feature_map)
     if not len(feature_map.missing_):
         return numbers
-    columns = graph.node("Gather", _INPUT, graph.constant(feature_map.missing_), axis=1)
+    columns = graph.node("Gather", _INPUT, feature_map.missing_, axis=1)
     missing = graph.cast(graph.node("IsNaN", columns), np.float64)
     return graph.node("Concat", numbers, missing, axis=1)
 
@@ -165,29 +178,24 @@ def _logs(graph: _Graph, feature_map: FeatureMap) -> str:
         return _INPUT
     center = np.where(logs, feature_map.center_, 0.0)
     scale = np.where(logs, feature_map.scale_, 1.0)
-    away = graph.node("Sub", _INPUT, graph.constant(center))
-    away = graph.node("Div", away, graph.constant(scale))
-    size = graph.node("Add", graph.node("Abs", away), graph.constant(np.array(1.0)))
+    away = graph.node("Div", graph.node("Sub", _INPUT, center), scale)
+    size = graph.node("Add", graph.node("Abs", away), 1.0)
     signed = graph.node("Mul", graph.node("Sign", away), graph.node("Log", size))
     of_zero = signed_log(np.zeros(len(center)), center, scale)
-    signed = graph.node("Sub", signed, graph.constant(of_zero))
-    return graph.node("Where", graph.constant(logs), signed, _INPUT)
+    return graph.node("Where", logs, graph.node("Sub", signed, of_zero), _INPUT)
 
 
 def _without_nan(graph: _Graph, values: str, feature_map: FeatureMap) -> str:
     """Values with an estimate from the other features, or the median, in place of NaN."""
     is_nan = graph.node("IsNaN", values)
     if (ridge := feature_map.estimates_) is None:
-        return graph.node("Where", is_nan, graph.constant(feature_map.fill_), values)
-    standard = graph.node("Sub", values, graph.constant(ridge.mean))
-    standard = graph.node("Div", standard, graph.constant(ridge.deviation))
-    standard = graph.node("Where", is_nan, graph.constant(np.array(0.0)), standard)
-    estimates = graph.node("MatMul", standard, graph.constant(ridge.weights.T.copy()))
-    estimates = graph.node("Min", estimates, graph.constant(np.array(FARTHEST)))
-    estimates = graph.node("Max", estimates, graph.constant(np.array(-FARTHEST)))
+        return graph.node("Where", is_nan, feature_map.fill_, values)
+    standard = graph.node("Div", graph.node("Sub", values, ridge.mean), ridge.deviation)
+    standard = graph.node("Where", is_nan, 0.0, standard)
+    estimates = graph.node("MatMul", standard, ridge.weights.T.copy())
+    estimates = graph.node("Max", graph.node("Min", estimates, FARTHEST), -FARTHEST)
     spread = np.where(np.isfinite(ridge.deviation), ridge.deviation, 0.0)
-    estimates = graph.node("Mul", estimates, graph.constant(spread))
-    estimates = graph.node("Add", estimates, graph.constant(ridge.mean))
+    estimates = graph.node("Add", graph.node("Mul", estimates, spread), ridge.mean)
     return graph.node("Where", is_nan, estimates, values)
 
 
@@ -195,18 +203,11 @@ def _grouped(graph: _Graph, ranker: GroupedRanker) -> str:
     """The sum of the scores of `init` and of the rounds that predictions use."""
     parts = []
     if ranker.init_factor_:
-        parts.append(_times(graph, _scores(graph, ranker.init_), ranker.init_factor_))
+        start = _scores(graph, ranker.init_)
+        parts.append(graph.node("Mul", start, float(ranker.init_factor_)))
     if ranker.best_iteration_ != 0 or not parts:
         parts.append(_trees(graph, ranker.estimator_, ranker.best_iteration_))
     return _sum(graph, parts)
-
-
-# Converter of the trees, and the dtype of features when the booster compares them with thresholds.
-_TREES: dict[tuple[str, str], tuple[Callable[..., Any], type]] = {
-    ("lightgbm", "LGBMRanker"): (lightgbm_trees, np.float64),
-    ("xgboost", "XGBRanker"): (xgboost_trees, np.float32),
-    ("catboost", "CatBoostRanker"): (catboost_trees, np.float32),
-}
 
 
 def _trees(graph: _Graph, estimator: Estimator, n_rounds: int | None) -> str:
@@ -219,15 +220,10 @@ def _trees(graph: _Graph, estimator: Estimator, n_rounds: int | None) -> str:
     convert, dtype = found
     attributes = convert(estimator, n_rounds)
     if attributes is None:  # no tree: all scores are 0
-        zeros = graph.constant(np.zeros((estimator.n_features_in_, 1)))
-        return graph.node("MatMul", _INPUT, zeros)
+        return graph.node("MatMul", _INPUT, np.zeros((estimator.n_features_in_, 1)))
     X = _INPUT if dtype is np.float64 else graph.cast(_INPUT, dtype)
     scores = graph.node("TreeEnsembleRegressor", X, domain="ai.onnx.ml", n_targets=1, **attributes)
     return graph.cast(scores, np.float64)
-
-
-def _times(graph: _Graph, scores: str, factor: float) -> str:
-    return graph.node("Mul", scores, graph.constant(np.array(factor, np.float64)))
 
 
 def _sum(graph: _Graph, parts: list[str]) -> str:
@@ -236,3 +232,145 @@ def _sum(graph: _Graph, parts: list[str]) -> str:
             "all rankers of the RankerMean have constant scores, so that there is nothing to save."
         )
     return parts[0] if len(parts) == 1 else graph.node("Sum", *parts)
+
+
+# trees, as attributes of TreeEnsembleRegressor ---------------------------------------------------
+
+
+class _Node(NamedTuple):
+    """A node of a tree. The default is a leaf, with its score as `value`."""
+
+    tree: int
+    number: int
+    value: float  # of an inner node: the threshold
+    mode: str = "LEAF"
+    feature: int = 0
+    if_true: int = 0  # number of the next node if the comparison is true
+    if_false: int = 0
+    missing_is_true: bool = False
+
+
+def _attributes(nodes: Sequence[_Node], dtype: type, base: float = 0.0) -> Options | None:
+    """Attributes of TreeEnsembleRegressor with numbers of a dtype; None if there is no tree."""
+    from onnx import numpy_helper
+
+    if not nodes:
+        return None
+    trees, numbers, values, modes, features, if_true, if_false, missing = zip(*nodes, strict=True)
+    leaves = [one for one in nodes if one.mode == "LEAF"]
+    found: Options = {
+        "nodes_treeids": trees,
+        "nodes_nodeids": numbers,
+        "nodes_modes": modes,
+        "nodes_featureids": features,
+        "nodes_truenodeids": if_true,
+        "nodes_falsenodeids": if_false,
+        "nodes_missing_value_tracks_true": list(map(int, missing)),
+        "target_treeids": [one.tree for one in leaves],
+        "target_nodeids": [one.number for one in leaves],
+        "target_ids": [0] * len(leaves),
+    }
+    decimals = {
+        "nodes_values": np.where(np.equal(modes, "LEAF"), 0.0, values).tolist(),
+        "target_weights": [one.value for one in leaves],
+        "base_values": [base],
+    }
+    if dtype is np.float32:
+        return found | decimals
+    return found | {
+        f"{name}_as_tensor": numpy_helper.from_array(np.array(values, np.float64), name)
+        for name, values in decimals.items()
+    }
+
+
+def _lightgbm_trees(estimator: Estimator, n_rounds: int | None) -> Options | None:
+    """Trees of LightGBM, which compares in double precision."""
+    model = estimator.booster_.dump_model(num_iteration=n_rounds)
+    if model["average_output"]:
+        raise _refused("the random forest of LightGBM, whose trees are averaged", "boost instead")
+    nodes: list[_Node] = []
+    for number, tree in enumerate(model["tree_info"]):
+        nodes += _lightgbm_nodes(number, tree["tree_structure"])
+    return _attributes(nodes, np.float64)
+
+
+def _lightgbm_nodes(tree: int, root: Options) -> Iterator[_Node]:
+    """Nodes of a tree of `dump_model`, numbered from 0, the root, when their parent is visited."""
+    stack, n_nodes = [(0, root)], 1
+    while stack:
+        number, node = stack.pop()
+        if "split_feature" not in node:
+            if "leaf_coeff" in node:
+                raise _refused("linear_tree=True of LightGBM", "train with constant leaves")
+            yield _Node(tree, number, node["leaf_value"])
+            continue
+        missing, threshold = node["missing_type"], node["threshold"]
+        if node["decision_type"] != "<=":
+            raise _refused("categorical features of LightGBM", "encode categories as numbers")
+        if missing == "Zero":
+            raise _refused("zero_as_missing=True of LightGBM", "train with NaN for missing values")
+        children = (n_nodes, n_nodes + 1)
+        n_nodes += 2
+        # LightGBM replaces NaN by 0 if the feature had no NaN in training
+        missing_is_true = node["default_left"] if missing == "NaN" else threshold >= 0
+        feature = node["split_feature"]
+        yield _Node(tree, number, threshold, "BRANCH_LEQ", feature, *children, missing_is_true)
+        stack += zip(children, (node["left_child"], node["right_child"]), strict=True)
+
+
+def _xgboost_trees(estimator: Estimator, n_rounds: int | None) -> Options | None:
+    """Trees of XGBoost, which compares in single precision."""
+    learner = json.loads(estimator.get_booster().save_raw("json"))["learner"]
+    gradient_booster = learner["gradient_booster"]
+    if gradient_booster["name"] != "gbtree":
+        raise _refused(f"booster={gradient_booster['name']!r} of XGBoost", 'train "gbtree"')
+    if estimator.missing is not None and not math.isnan(estimator.missing):
+        raise _refused(f"missing={estimator.missing!r} of XGBoost", "use NaN for missing values")
+    model, nodes = gradient_booster["model"], []
+    n_trees = len(model["trees"])
+    if n_rounds is not None:
+        n_trees = model["iteration_indptr"][n_rounds]
+    for number, tree in enumerate(model["trees"][:n_trees]):
+        if any(tree["split_type"]):
+            raise _refused("categorical features of XGBoost", "encode categories as numbers")
+        for node, (left, right) in enumerate(
+            zip(tree["left_children"], tree["right_children"], strict=True)
+        ):
+            value = tree["split_conditions"][node]  # threshold, or the value of a leaf
+            if left < 0:
+                nodes.append(_Node(number, node, value))
+            else:
+                feature, default_left = tree["split_indices"][node], tree["default_left"][node]
+                split = "BRANCH_LT", feature, left, right, default_left
+                nodes.append(_Node(number, node, value, *split))
+    base = np.ravel(json.loads(learner["learner_model_param"]["base_score"]))
+    return _attributes(nodes, np.float32, float(base[0]))
+
+
+def _catboost_trees(estimator: Estimator, n_rounds: int | None) -> Options | None:
+    """Trees of CatBoost, which compares in single precision, from CatBoost's ONNX export."""
+    import onnx
+
+    if estimator.get_cat_feature_indices():
+        raise _refused("categorical features of CatBoost", "encode categories as numbers")
+    if estimator.get_all_params().get("nan_mode") == "Max":
+        raise _refused('nan_mode="Max" of CatBoost', 'train with "Min"')
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "trees.onnx")
+        estimator.save_model(str(path), format="onnx")
+        (node,) = onnx.load(path).graph.node
+    attributes = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
+    del attributes["n_targets"]  # the caller adds this attribute
+    return attributes
+
+
+def _refused(what: str, remedy: str) -> ValueError:
+    return ValueError(f"save_onnx cannot convert {what}: {remedy}, or serve a pickle.")
+
+
+# Converter of the trees, and the dtype of features when the booster compares them with thresholds.
+_TREES: dict[tuple[str, str], tuple[Callable[[Estimator, int | None], Options | None], type]] = {
+    ("lightgbm", "LGBMRanker"): (_lightgbm_trees, np.float64),
+    ("xgboost", "XGBRanker"): (_xgboost_trees, np.float32),
+    ("catboost", "CatBoostRanker"): (_catboost_trees, np.float32),
+}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import collection_of, require_groups
@@ -82,15 +83,11 @@ def evaluate(
     """
     chosen, max_grade = unique_metrics(metrics), check.check_max_grade(max_grade)
     pieces = aligned_partitions(
-        {
-            "relevance": relevance,
-            "scores": scores,
-            "groups": groups,
-            "sample_weight": sample_weight,
-        }
+        relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
     )
     parts = [ScoredPartition(number, *piece) for number, piece in enumerate(pieces)]
-    report = report_of(chosen, measured_partitions(parts, chosen, max_grade))
+    (measured,) = measured_partitions(parts, chosen, max_grade)
+    report = report_of(chosen, measured)
     if report.n_queries == report.n_rows:
         check.warn_single_rows(Queries.from_sizes(np.ones(report.n_rows, np.int64)))
     return report
@@ -111,14 +108,10 @@ def evaluate_each(
         array after the other, and as many for each partition.
     metrics : dict of str to Metric
     """
-    columns = {"y": rows.y, "X": rows.X, "groups": rows.qid, "sample_weight": rows.weight}
-    pieces = [
-        ScoredPartition(number, *piece) for number, piece in enumerate(aligned_partitions(columns))
-    ]
-    labels, filled = _labels(pieces)
-    work = partial(_measured_each, scores_of=scores_of, metrics=metrics, labels=labels)
-    found = _computed(work, [pieces[number] for number in filled])
-    means = [report_of(metrics, parts).mean for parts in zip(*found, strict=True)]
+    pieces = aligned_partitions(y=rows.y, X=rows.X, groups=rows.qid, sample_weight=rows.weight)
+    parts = [ScoredPartition(number, *piece) for number, piece in enumerate(pieces)]
+    found = measured_partitions(parts, metrics, None, scores_of)
+    means = [report_of(metrics, measured).mean for measured in found]
     return {name: [float(mean[name]) for mean in means] for name in metrics}
 
 
@@ -147,14 +140,22 @@ class ScoredPartition(NamedTuple):
 
 
 def measured_partitions(
-    pieces: Sequence[ScoredPartition], metrics: Mapping[str, Metric], max_grade: int | None
-) -> list[MeasuredQueries]:
-    """Values of the queries of each partition with rows."""
+    pieces: Sequence[ScoredPartition],
+    metrics: Mapping[str, Metric],
+    max_grade: int | None,
+    scores_of: Callable[[Any], Iterable[ArrayLike]] = lambda scores: [scores],
+) -> list[tuple[MeasuredQueries, ...]]:
+    """Values of the queries of each partition with rows, for each of the scores.
+
+    `scores_of` returns arrays of scores from `scored` of a partition; by default, this one array.
+    """
     labels, filled = _labels(pieces)
-    work = partial(_measured, metrics=metrics, labels=labels, max_grade=max_grade)
+    work = partial(
+        _measured, metrics=metrics, labels=labels, max_grade=max_grade, scores_of=scores_of
+    )
     found = _computed(work, [pieces[number] for number in filled])
     check.check_some_weight(np.array([heaviest for _, heaviest in found]))
-    return [measured for measured, _ in found]
+    return list(zip(*(measured for measured, _ in found), strict=True))
 
 
 def _computed(work: Callable[..., T], pieces: Sequence[ScoredPartition]) -> list[T]:
@@ -192,9 +193,16 @@ def _summary(*piece: Delayed) -> tuple[np.ndarray, int, np.ndarray]:
 
 
 def _measured(
-    *piece: Delayed, metrics: Mapping[str, Metric], labels: Judgments, max_grade: int | None
-) -> tuple[MeasuredQueries, float]:
-    """Values of the queries of a partition, and their highest weight; runs on a worker."""
+    *piece: Delayed,
+    metrics: Mapping[str, Metric],
+    labels: Judgments,
+    max_grade: int | None,
+    scores_of: Callable[[Any], Iterable[ArrayLike]],
+) -> tuple[list[MeasuredQueries], float]:
+    """Values of the queries of a partition by each of its scores, and their highest weight.
+
+    Runs on a worker.
+    """
     one = ScoredPartition(*piece)
     with check.about(f"partition {one.number}"):
         check.check_same_index(
@@ -204,23 +212,8 @@ def _measured(
         assert judgments is not None
         weights = check.query_weights(one.weights, judgments.queries, part=True)
         part = judgments.coded_as(labels)
-        measured = measure(part, Ranking(part, one.scored), metrics, max_grade, weights)
+        measured = [
+            measure(part, Ranking(part, scores), metrics, max_grade, weights)
+            for scores in scores_of(one.scored)
+        ]
         return measured, 1.0 if weights is None else float(weights.max())
-
-
-def _measured_each(
-    *piece: Delayed,
-    scores_of: Callable[[Table], Iterator[np.ndarray]],
-    metrics: Mapping[str, Metric],
-    labels: Judgments,
-) -> list[MeasuredQueries]:
-    """Values of the queries of a partition for each of its scores; runs on a worker."""
-    one = ScoredPartition(*piece)
-    judgments = one.judged()
-    assert judgments is not None
-    weights = check.query_weights(one.weights, judgments.queries, part=True)
-    part = judgments.coded_as(labels)
-    return [
-        measure(part, Ranking(part, scores), metrics, None, weights)
-        for scores in scores_of(one.scored)
-    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -22,14 +22,12 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 
-def aligned_partitions(
-    collections: Mapping[str, DaskTable | None],
-) -> list[tuple[Delayed | None, ...]]:
+def aligned_partitions(**collections: DaskTable | None) -> list[tuple[Delayed | None, ...]]:
     """The i-th partitions of all collections, for each i; None for a collection that is None.
 
     Parameters
     ----------
-    collections : dict of str to dask Array, Series or DataFrame, or None
+    **collections : dask Array, Series or DataFrame, or None
         By name, for messages. Only "groups" and "sample_weight" may be None.
 
     Raises
@@ -244,13 +242,12 @@ def _of_memory(
         raise ValueError(
             f"{len(queries)} queries do not fill {count} partitions: lower n_partitions."
         )
-    X, labels, _, sizes, weights = _in_order(X, labels, weights, queries, 0)
+    X, labels, numbers, sizes, weights = _in_order(X, labels, weights, queries, 0)
     parts = []
     for number, (first, last) in enumerate(_even_cuts(sizes, count)):
         rows = np.arange(queries.indptr[first], queries.indptr[last])
-        part = Queries.from_sizes(sizes[first:last])
         weight = None if weights is None else weights[rows]
-        data = _in_order(_safe_indexing(X, rows), labels[rows], weight, part, first)
+        data = _safe_indexing(X, rows), labels[rows], numbers[rows], sizes[first:last], weight
         worker = workers[number % len(workers)]
         future = client.scatter([data], workers=[worker], hash=False)[0]
         parts.append(_WorkerPartition(future, queries.ids[first:last], len(rows)))
@@ -314,7 +311,7 @@ def loaded_partitions(
     from dask import delayed
     from distributed import futures_of
 
-    rows = aligned_partitions({"X": X, "y": y, "groups": groups, "sample_weight": weights})
+    rows = aligned_partitions(X=X, y=y, groups=groups, sample_weight=weights)
     pieces = futures_of(client.persist([delayed(tuple)(row) for row in rows]))
     found = client.gather(
         [client.submit(_summary, piece, number) for number, piece in enumerate(pieces)]

@@ -111,7 +111,8 @@ class DaskScorer:
             if metric.needs_scale and max_grade is None:
                 raise check.missing_scale(metric)
         partitions = self._predicted(estimator, X, y, groups, sample_weight)
-        means = report_of(metrics, measured_partitions(partitions, metrics, max_grade)).mean
+        (measured,) = measured_partitions(partitions, metrics, max_grade)
+        means = report_of(metrics, measured).mean
         return as_scores({metric: float(means[name]) for name, metric in metrics.items()})
 
     def _predicted(
@@ -124,8 +125,7 @@ class DaskScorer:
     ) -> list[ScoredPartition]:
         on_collections = predicts_collections(estimator)
         scores = estimator.predict(X) if on_collections else X
-        named = {"X": scores, "y": y, "groups": groups, "sample_weight": weights}
-        partitions = aligned_partitions(named)
+        partitions = aligned_partitions(X=scores, y=y, groups=groups, sample_weight=weights)
         if not on_collections:
             import dask
 

@@ -6,7 +6,7 @@ These rankers train on the workers of a cluster. The fitted estimator is an LGBM
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ import skrank.lightgbm
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank._engine.groups import highest_grade
-from skrank._typing import DaskColumn, Estimator, Options, Table
+from skrank._typing import Estimator, Table
 from skrank.dask import Partitions, evaluate, partition_queries
 from skrank.dask._evaluate import evaluate_each
 from skrank.dask._partitions import aligned_partitions
@@ -37,18 +37,13 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-class DaskRanker(EstimatorKind):
+class DaskRanker(Booster):
     """A ranker that is trained on Dask, on arrays or on collections.
 
-    Attributes
-    ----------
-    local : Booster
-        The kind of the fitted estimator, which predicts on one machine.
+    Subclasses are also of the kind of the fitted estimator, which predicts on one machine.
     """
 
-    local: Booster
-    rounds_parameter = "n_estimators"
-    trains_on_queries = trains_objectives = starts_from_scores = follows_metrics = True
+    start_argument: str | None = None
 
     def train(self, fit: Fit) -> None:
         """Send rows in memory to the workers, in partitions of whole queries, and train there."""
@@ -59,28 +54,17 @@ class DaskRanker(EstimatorKind):
         valid = None if fit.valid is None else _partitions(fit.valid, client)
         self.train_partitions(fit, _partitions(fit.train, client), valid)
 
-    def categorical_features(
-        self, estimator: Estimator, arguments: Options
-    ) -> Sequence[str | int | bool] | None:
-        return self.local.categorical_features(estimator, arguments)
-
-    def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
-        return self.local.margins(estimator, X)
-
     @abstractmethod
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
         """Train on partitions, instead of on `fit.train` and `fit.valid`."""
 
 
-class DaskLightGBMRanker(DaskRanker):
+class DaskLightGBMRanker(DaskRanker, LightGBM):
     """DaskLGBMRanker.
 
     Workers of LightGBM do not exchange values of metrics. They train all rounds; then the rounds
     are measured on the validation rows, and those after early stopping are not used.
     """
-
-    local = LightGBM("ranker")
-    patience_parameters = LightGBM.patience_parameters
 
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
         estimator = fit.estimator
@@ -112,11 +96,8 @@ class DaskLightGBMRanker(DaskRanker):
                 booster.best_iteration = fit.best_iteration = _stop_early(fit, fit.patience)
 
 
-class DaskXGBoostRanker(DaskRanker):
+class DaskXGBoostRanker(DaskRanker, XGBoost):
     """DaskXGBRanker. All workers stop in the same round."""
-
-    local = XGBoost("ranker")
-    patience_parameters = XGBoost.patience_parameters
 
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
         if train.weight is not None:
@@ -263,21 +244,18 @@ def _trained_start(
             'init="linear" or a skrank.LinearRanker.'
         )
     fitted = clone(init).fit(train.X, train.y, train.qid, sample_weight=train.weight)
-    start = Start(fitted, 1.0)
-    if scale is None:
-        return start
-    spread = _spread(train.per_row(start.finite_scores).persist(), train)
-    return Start(fitted, scale / spread if spread > 0 else 0.0)
+    return Start.scaled(fitted, scale, lambda start: _spread(start, train))
 
 
-def _spread(scores: DaskColumn, train: Partitions) -> float:
-    """Weighted standard deviation of scores inside queries."""
+def _spread(start: Start, train: Partitions) -> float:
+    """Weighted standard deviation of the start scores inside queries."""
     import dask
 
+    scores = train.per_row(start.finite_scores).persist()
     largest = float(abs(scores).max().compute())
-    columns = {"scores": scores, "group": train.group, "sample_weight": train.weight}
+    pieces = aligned_partitions(scores=scores, group=train.group, sample_weight=train.weight)
     squares = dask.delayed(squares_inside_queries)
-    sums = dask.compute(*(squares(*piece, largest) for piece in aligned_partitions(columns)))
+    sums = dask.compute(*(squares(*piece, largest) for piece in pieces))
     return spread_of(np.sum(sums, axis=0), largest)
 
 

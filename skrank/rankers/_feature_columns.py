@@ -1,9 +1,8 @@
-"""Columns on which a FeatureMap is fitted: those of all rows, or those of one Dask partition."""
+"""Rows and columns on which a FeatureMap is fitted: all of them, or those of a Dask partition."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,52 +11,75 @@ from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import TargetEncoder
 from sklearn.utils import _safe_indexing
 
-from skrank.rankers._feature_missing import MissingSums
-from skrank.rankers._linear_features import Matrix, bytes_of, is_sparse
+from skrank._engine.judgments import Judgments
+from skrank.rankers._feature_numbers import MissingSums
+from skrank.rankers._linear_features import Matrix
 
 _FOLDS = 5  # of queries, for out-of-fold target encoding
-_PRESENT = 0.01  # share of values other than 0 below which a column is not transformed
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingColumns:
-    """Columns and grades of all rows, or of the rows of one partition.
+class TrainingRows(NamedTuple):
+    """Labels and weights of all rows, or of the rows of one partition.
+
+    Vectors with an entry per row are computed when they are used, since they need memory.
 
     Attributes
     ----------
-    numbers : ndarray or csr_matrix
-    categories : DataFrame or ndarray, or None
-    grades : ndarray of shape (n_rows,)
-        Grade of each row minus the mean grade of its query.
-    queries : ndarray of shape (n_rows,)
-        Number of the query of each row.
-    used : ndarray
-        Numbers of the rows of training queries; the map does not depend on other rows.
-    before : int
+    judgments : Judgments
+    y : ndarray of shape (n_rows,)
+        Labels in the caller's row order.
+    weights : ndarray of shape (n_queries,)
+        From 0 to 1; 0 for a query that is not trained on.
+    numbers : ndarray of shape (n_queries,)
+        Number of each query, by ascending query id of all partitions.
+    used_before : int
         Number of used rows in previous partitions.
     """
 
-    numbers: Matrix
-    categories: Any
-    grades: np.ndarray
-    queries: np.ndarray
-    used: np.ndarray
-    before: int = 0
+    judgments: Judgments
+    y: np.ndarray
+    weights: np.ndarray
+    numbers: np.ndarray
+    used_before: int = 0
 
-    def __sizeof__(self) -> int:
-        return bytes_of(self.numbers) + 32 * len(self.grades)  # for Dask
+    @property
+    def grades(self) -> np.ndarray:
+        """Grade of each row minus the mean grade of its query."""
+        queries = self.judgments.queries
+        return queries.scatter(queries.centered(queries.gather(self.y)))
+
+    @property
+    def row_numbers(self) -> np.ndarray:
+        """Number of the query of each row."""
+        queries = self.judgments.queries
+        return queries.scatter(np.repeat(self.numbers, queries.sizes))
+
+    @property
+    def used(self) -> np.ndarray:
+        """Numbers of the rows of weight above 0; the map of features does not depend on others."""
+        queries = self.judgments.queries
+        return np.flatnonzero(queries.scatter(np.repeat(self.weights > 0, queries.sizes)))
+
+
+class TrainingColumns(NamedTuple):
+    """Columns on which a FeatureMap is fitted, of all rows or of one partition."""
+
+    numbers: Matrix
+    categories: Any  # DataFrame, ndarray or None
+    rows: TrainingRows
 
     def missing_sums(self) -> MissingSums:
         """Number of NaN and sum of their grades, for each column of numbers."""
-        return MissingSums.of(self.numbers, self.grades, self.used)
+        return MissingSums.of(self.numbers, self.rows.grades, self.rows.used)
 
     def sample(self, step: int) -> Matrix:
         """Numbers of every `step`-th used row, counted over all partitions."""
-        return self.numbers[self.used[-self.before % step :: step]]
+        return self.numbers[self.rows.used[-self.rows.used_before % step :: step]]
 
     def levels(self) -> tuple[Any, np.ndarray, np.ndarray]:
         """Categories, grades and queries of the used rows."""
-        return rows_of(self.categories, self.used), self.grades[self.used], self.queries[self.used]
+        used = self.rows.used
+        return rows_of(self.categories, used), self.rows.grades[used], self.rows.row_numbers[used]
 
 
 class EncoderFolds(NamedTuple):
@@ -114,14 +136,3 @@ def stack_rows(parts: Sequence[Any]) -> Any:
 
 def columns_of(X: Any, columns: np.ndarray) -> Any:
     return _safe_indexing(X, columns, axis=1)
-
-
-def known_values(X: Matrix) -> Iterator[tuple[int, np.ndarray]]:
-    """Number and known values of each column; omits columns with a share > 0.99 of zeros."""
-    counts = np.bincount(X.indices, X.data != 0, X.shape[1]) if is_sparse(X) else (X != 0).sum(0)
-    columns: Any = X.tocsc() if is_sparse(X) else X
-    for column in np.flatnonzero(counts > _PRESENT * X.shape[0]).tolist():
-        values = columns[:, [column]].toarray().ravel() if is_sparse(X) else columns[:, column]
-        values = values[~np.isnan(values)].astype(np.float64)
-        if len(values):
-            yield column, values

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -18,21 +17,25 @@ from skrank.rankers._feature_columns import (
     EncoderFolds,
     TrainingColumns,
     columns_of,
-    known_values,
     rows_of,
     stack_rows,
 )
-from skrank.rankers._feature_missing import MissingEstimates, MissingSums, has_nan
+from skrank.rankers._feature_numbers import (
+    MissingEstimates,
+    MissingSums,
+    has_nan,
+    known_values,
+    log_of,
+    signed_log,
+)
 from skrank.rankers._linear_features import (
     Matrix,
-    PartMap,
+    Parts,
     is_sparse,
-    map_one_part,
     row_blocks,
     with_entries,
     without_duplicates,
 )
-from skrank.rankers._signed_logs import log_of, signed_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,53 +101,41 @@ class FeatureMap(BaseEstimator):
         self.features = features
         self.categorical_features = categorical_features
 
-    def fit_transform(
-        self, X: Table, grades: np.ndarray, queries: np.ndarray, used: np.ndarray
-    ) -> Matrix:
-        """Fit the map of each column; return the features to train on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-        grades : ndarray of shape (n_rows,)
-            Grade of each row minus the mean grade of its query.
-        queries : ndarray of shape (n_rows,)
-            Number of the query of each row.
-        used : ndarray
-            Numbers of the rows of training queries; the map does not depend on other rows.
-
-        Returns
-        -------
-        ndarray or csr_matrix of shape (n_rows, n_features_out)
-            As of `transform`, but mean grades of levels are out-of-fold; see `EncoderFolds`.
-        """
-        self.set_columns(X, grades, used)
-        columns = TrainingColumns(*self.split(X), grades, queries, used)
-        folds = self.decide(partial(map_one_part, columns))
-        return self.features_of(columns.numbers, columns.categories, folds, queries)
-
     def set_columns(self, X: Table, grades: np.ndarray, used: np.ndarray) -> None:
         """Set the names and kinds of the columns of X, and fit `features` if it is a transformer.
 
-        Only a transformer reads the rows of X.
+        Only a transformer reads the rows of X, their `grades`, and the numbers of `used` rows; see
+        `TrainingRows`.
         """
         self._check_parameters()
         validate_data(self, X, skip_check_array=True)
-        self._fit_columns(X, grades, used)
+        names = list(getattr(self, "feature_names_in_", ())) or _default_names(X)
+        self.transformer_ = None
+        if isinstance(self.features, str):
+            self.categorical_ = _categorical(X, self.categorical_features)
+        else:
+            self.transformer_ = clone(self.features).fit(rows_of(X, used), grades[used])
+            if hasattr(self.transformer_, "get_feature_names_out"):
+                names = list(self.transformer_.get_feature_names_out())
+            else:
+                names = _default_names(self.transformer_.transform(rows_of(X, used[:1])))
+            self.categorical_ = np.zeros(len(names), dtype=bool)
+        self.numbers_ = [names[number] for number in np.flatnonzero(~self.categorical_)]
+        self.categories_ = [names[number] for number in np.flatnonzero(self.categorical_)]
 
-    def decide(self, map_parts: PartMap) -> EncoderFolds | None:
-        """Fit the map of each column; `map_parts` maps over all `TrainingColumns`.
+    def decide(self, columns: Parts) -> EncoderFolds | None:
+        """Fit the map of each column on the parts of `TrainingColumns`.
 
         Returns the out-of-fold encoders of training rows; None without columns of many levels.
         """
-        missing = MissingSums.total(map_parts(TrainingColumns.missing_sums))
-        samples = map_parts(TrainingColumns.sample, -int(-missing.rows // _SAMPLE))
+        missing = MissingSums.total(columns.collect(TrainingColumns.missing_sums))
+        samples = columns.collect(TrainingColumns.sample, -int(-missing.rows // _SAMPLE))
         self._fit_numbers(stack_rows(samples), missing)
         self.encoders_: list[tuple[Encoder, np.ndarray]] = []
         self.grade_deviation_ = 0.0
         if not self.categorical_.any():
             return None
-        categories, *vectors = zip(*map_parts(TrainingColumns.levels), strict=True)
+        categories, *vectors = zip(*columns.collect(TrainingColumns.levels), strict=True)
         grades, queries = map(np.concatenate, vectors)
         self.grade_deviation_ = float(np.sqrt(np.mean(grades**2)))
         return self._fit_categories(stack_rows(categories), grades, queries)
@@ -252,22 +243,6 @@ class FeatureMap(BaseEstimator):
                 "effect: leave it unset, and encode categories by the transformer, such as "
                 "make_column_transformer((OneHotEncoder(), ['site']), remainder='passthrough')."
             )
-
-    def _fit_columns(self, X: Table, grades: np.ndarray, used: np.ndarray) -> None:
-        """Fit the transformer, and set the names and kinds of columns."""
-        names = list(getattr(self, "feature_names_in_", ())) or _default_names(X)
-        self.transformer_ = None
-        if isinstance(self.features, str):
-            self.categorical_ = _categorical(X, self.categorical_features)
-        else:
-            self.transformer_ = clone(self.features).fit(rows_of(X, used), grades[used])
-            if hasattr(self.transformer_, "get_feature_names_out"):
-                names = list(self.transformer_.get_feature_names_out())
-            else:
-                names = _default_names(self.transformer_.transform(rows_of(X, used[:1])))
-            self.categorical_ = np.zeros(len(names), dtype=bool)
-        self.numbers_ = [names[number] for number in np.flatnonzero(~self.categorical_)]
-        self.categories_ = [names[number] for number in np.flatnonzero(self.categorical_)]
 
     def split(self, X: Table) -> tuple[Matrix, Any]:
         """Columns of numbers, and categorical columns or None."""

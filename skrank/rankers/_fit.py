@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -108,6 +108,17 @@ class Start:
 
     init: Estimator | None = None
     factor: float = 0.0
+
+    @classmethod
+    def scaled(
+        cls, init: Estimator, scale: float | None, spread: Callable[[Start], float]
+    ) -> Start:
+        """The scores of a fitted `init`, divided by their `spread` and times `scale`."""
+        start = cls(init, 1.0)
+        if scale is None:
+            return start
+        found = spread(start)
+        return cls(init, scale / found if found > 0 else 0.0)
 
     def scores(self, X: Table) -> np.ndarray:
         """Scores of rows."""
@@ -247,11 +258,9 @@ def trained_start(kind: EstimatorKind, init: Estimator, scale: float | None, tra
     """Train a clone of `init`; its scores are scaled to the standard deviation `scale`."""
     fit = Fit(kind, clone(init), replace(train, params={}))
     fit.run()
-    start = Start(fit.estimator, 1.0)
-    if scale is None:
-        return start
-    spread = train.spread(start.finite_scores(train.X))
-    return Start(fit.estimator, scale / spread if spread > 0 else 0.0)
+    return Start.scaled(
+        fit.estimator, scale, lambda start: train.spread(start.finite_scores(train.X))
+    )
 
 
 def fit_of(

@@ -15,8 +15,8 @@ from skrank.rankers._xgboost import XGBoost
 
 # by package and class name, so that no booster is imported to recognise its estimators
 _KINDS: dict[tuple[str, str], EstimatorKind] = {
-    ("lightgbm", "DaskLGBMRanker"): DaskLightGBMRanker(),
-    ("xgboost", "DaskXGBRanker"): DaskXGBoostRanker(),
+    ("lightgbm", "DaskLGBMRanker"): DaskLightGBMRanker("ranker"),
+    ("xgboost", "DaskXGBRanker"): DaskXGBoostRanker("ranker"),
     ("lightgbm", "LGBMRanker"): LightGBM("ranker"),
     ("xgboost", "XGBRanker"): XGBoost("ranker"),
     ("catboost", "CatBoostRanker"): CatBoost("ranker"),

@@ -21,7 +21,7 @@ class LightGBM(Booster):
     """Estimators of LightGBM."""
 
     rounds_parameter = "n_estimators"
-    start_argument = "init_score"
+    start_argument: str | None = "init_score"
     patience_parameters = (
         "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
     )  # fmt: skip

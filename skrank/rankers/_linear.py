@@ -22,11 +22,12 @@ from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.objectives.base import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
+from skrank.rankers._feature_columns import TrainingColumns, TrainingRows
 from skrank.rankers._feature_map import FeatureMap
 from skrank.rankers._fit import VALIDATION, Fit, Validator
-from skrank.rankers._linear_dask import collection_rows, validation_values
-from skrank.rankers._linear_features import PartMap, ScaledFeatures, map_one_part, products
-from skrank.rankers._linear_rows import LinearRows
+from skrank.rankers._linear_dask import collection_columns, validation_values
+from skrank.rankers._linear_features import Parts, products
+from skrank.rankers._linear_rows import linear_rows
 from skrank.rankers._linear_training import LinearTraining, Stages
 from skrank.rankers._rows import LabelledRows, Part, Rows, check_several_rows_per_query
 
@@ -275,12 +276,12 @@ class LinearRanker(Ranker):
 
     def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
         last_fit = self._last_fit()
-        map_parts, scale = collection_rows(self, train, valid)
-        training = self._trained_on(map_parts, scale, self._stages().on_scale(self.max_grade_))
+        columns = collection_columns(self, train, valid)
+        training = self._training_on(columns, self._stages().on_scale(self.max_grade_))
         measure = None if valid is None else partial(validation_values, self, valid)
         self.evals_result_ = {}
         start = training.start(self._warm_weights(last_fit, training))
-        self.coef_ = self._best_weights(training, self._alphas(), start, measure) / scale
+        self.coef_ = self._best_weights(training, self._alphas(), start, measure) / training.scale
 
     def _last_fit(self) -> tuple[FeatureMap, np.ndarray] | None:
         """The map and the weights of the last fit, if `warm_start` uses them."""
@@ -351,21 +352,17 @@ class LinearRanker(Ranker):
         weights = np.isin(numbers, chosen) * (1.0 if weights is None else weights)
         weights /= weights.max() or 1.0  # only ratios matter; gradients are in single precision
         y = rows.y[kept]
-        judgments = Judgments(y, queries)
+        training = TrainingRows(Judgments(y, queries), y, weights, numbers)
+        X = rows.X if rows.kept.all() else _safe_indexing(rows.X, kept)
         self.feature_map_ = FeatureMap(self.features, self.categorical_features)
-        X = self.feature_map_.fit_transform(
-            rows.X if rows.kept.all() else _safe_indexing(rows.X, kept),
-            queries.scatter(queries.centered(queries.gather(y))),
-            rows.codes[kept],
-            np.flatnonzero(queries.scatter(np.repeat(weights > 0, queries.sizes))),
-        )
-        least = self.feature_map_.least_deviations()
-        scaled = ScaledFeatures(X, queries, weights, least=least)
-        part = LinearRows(scaled, judgments, weights)
-        return self._trained_on(partial(map_one_part, part), part.features.scales.scale, stages)
+        self.feature_map_.set_columns(X, training.grades, training.used)
+        columns = TrainingColumns(*self.feature_map_.split(X), training)
+        return self._training_on(Parts([columns]), stages)
 
-    def _trained_on(self, map_parts: PartMap, scale: np.ndarray, stages: Stages) -> LinearTraining:
-        return LinearTraining(map_parts, scale, stages, self.max_iter, self.tol, self.positive)
+    def _training_on(self, columns: Parts, stages: Stages) -> LinearTraining:
+        """Training on `TrainingColumns`, which fits the map of features."""
+        rows, scale = linear_rows(columns, self.feature_map_)
+        return LinearTraining(rows, scale, stages, self.max_iter, self.tol, self.positive)
 
     def _warm_weights(
         self, last_fit: tuple[FeatureMap, np.ndarray] | None, training: LinearTraining

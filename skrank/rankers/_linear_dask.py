@@ -19,10 +19,9 @@ from skrank.dask._partitions import Partition, PartitionSummary, current_client,
 from skrank.dask._scorer import head_of, predict_collection
 from skrank.metrics import Metric
 from skrank.model_selection._parts import QueryRows
-from skrank.rankers._feature_columns import EncoderFolds, TrainingColumns
+from skrank.rankers._feature_columns import TrainingColumns, TrainingRows
 from skrank.rankers._feature_map import FeatureMap
-from skrank.rankers._linear_features import PartMap, ScaledFeatures, Scales, WeightedRows, scales_of
-from skrank.rankers._linear_rows import LinearRows
+from skrank.rankers._linear_features import Parts
 from skrank.rankers._rows import LabelledRows, check_several_rows_per_query, features
 
 if TYPE_CHECKING:
@@ -31,12 +30,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def collection_rows(
+def collection_columns(
     ranker: Estimator, train: LabelledRows, valid: LabelledRows | None
-) -> tuple[PartMap, np.ndarray]:
-    """Training rows of a LinearRanker, and the standard deviations of their features.
+) -> OnWorkers:
+    """`TrainingColumns` of a LinearRanker.
 
-    Sets `feature_map_`, `max_grade_`, `n_features_in_` and `feature_names_in_` of the ranker.
+    Sets `feature_map_`, not yet fitted, `max_grade_`, `n_features_in_` and `feature_names_in_`.
     """
     _check_parameters(ranker, train, validates=valid is not None)
     client, head = current_client(), head_of(train.X)
@@ -50,22 +49,13 @@ def collection_rows(
     if valid is not None:
         top = cast(DaskColumn, valid.y).max().compute()
         ranker.max_grade_ = max(ranker.max_grade_, highest_grade(top))
-
-    def submit(function: Callable[..., object], *lists: Sequence[object]) -> list[Future]:
-        """Futures of the function for each partition; each list has an argument per partition."""
-        calls = zip(*lists, strict=True)
-        return [client.submit(function, *arguments, pure=False) for arguments in calls]
-
-    data, n_parts = [piece for piece, _ in pieces], len(pieces)
     offsets = _offsets(summaries, Judgments(labels, Queries.single(len(labels))))
-    labelled = submit(_labelled, data, offsets)
-    columns = submit(_columns, data, labelled, offsets, [feature_map] * n_parts)
-    folds = feature_map.decide(OnWorkers(client, columns))
     ranker.feature_map_ = feature_map
-    weighted = submit(_weighted, columns, labelled, [feature_map] * n_parts, [folds] * n_parts)
-    scales = scales_of(OnWorkers(client, weighted), feature_map.least_deviations())
-    rows = submit(_linear_rows, weighted, labelled, [scales] * n_parts)
-    return OnWorkers(client, rows), scales.scale
+    columns = [
+        client.submit(_columns, piece, offset, feature_map, pure=False)
+        for (piece, _), offset in zip(pieces, offsets, strict=True)
+    ]
+    return OnWorkers(columns, client)
 
 
 def _check_parameters(ranker: Estimator, train: LabelledRows, *, validates: bool) -> None:
@@ -112,15 +102,20 @@ def validation_values(
 
 
 @dataclass(frozen=True, eq=False)
-class OnWorkers:
-    """`PartMap` over objects on the workers, one object per partition."""
+class OnWorkers(Parts):
+    """Parts on the workers, one per partition: `parts` are futures."""
 
     client: Client
-    parts: Sequence[Future]
 
-    def __call__(self, function: Callable[..., T], *arguments: object) -> list[T]:
+    def collect(self, function: Callable[..., T], *arguments: object) -> list[T]:
+        return self.client.gather(self._submitted(function, arguments))
+
+    def map(self, function: Callable[..., object], *arguments: object) -> OnWorkers:
+        return OnWorkers(self._submitted(function, arguments), self.client)
+
+    def _submitted(self, function: Callable[..., object], arguments: object) -> list[Future]:
         given = {"function": function, "arguments": arguments}
-        return self.client.gather(self.client.map(_call, self.parts, pure=False, **given))
+        return self.client.map(_call, self.parts, pure=False, **given)
 
 
 def _call(part: object, function: Callable[..., T], arguments: Sequence[object]) -> T:
@@ -151,14 +146,6 @@ class Offsets(NamedTuple):
     labels: Judgments
 
 
-class Labelled(NamedTuple):
-    """Judgments of a partition, with weights per query of at most 1."""
-
-    judgments: Judgments
-    weights: np.ndarray
-    grades: np.ndarray  # in the caller's row order, minus the mean grade of their query
-
-
 def _offsets(summaries: Sequence[PartitionSummary], labels: Judgments) -> list[Offsets]:
     weights = [np.ones(len(one.ids)) if one.weights is None else one.weights for one in summaries]
     heaviest = max(float(one.max()) for one in weights)
@@ -174,10 +161,8 @@ def _offsets(summaries: Sequence[PartitionSummary], labels: Judgments) -> list[O
     return offsets
 
 
-# on the workers -----------------------------------------------------------------------------------
-
-
-def _labelled(piece: Partition, offsets: Offsets) -> Labelled:
+def _columns(piece: Partition, offsets: Offsets, feature_map: FeatureMap) -> TrainingColumns:
+    """Columns of a partition; runs on a worker."""
     X, y, groups, weights = piece
     queries = replace(
         Queries.from_groups(check.as_ids("groups", groups, X.shape[0])),
@@ -187,28 +172,6 @@ def _labelled(piece: Partition, offsets: Offsets) -> Labelled:
     labels = check.check_labels(y, X.shape[0])
     given = check.query_weights(weights, queries, part=True)
     shares = np.ones(len(queries)) if given is None else given / offsets.heaviest
-    grades = queries.scatter(queries.centered(queries.gather(labels)))
-    return Labelled(Judgments(labels, queries).coded_as(offsets.labels), shares, grades)
-
-
-def _columns(
-    piece: Partition, rows: Labelled, offsets: Offsets, feature_map: FeatureMap
-) -> TrainingColumns:
-    queries = rows.judgments.queries
-    used = np.flatnonzero(queries.scatter(np.repeat(rows.weights > 0, queries.sizes)))
-    codes = queries.scatter(np.repeat(offsets.codes, queries.sizes))
-    numbers, categories = feature_map.split(features(piece[0], keep_polars=False))
-    return TrainingColumns(numbers, categories, rows.grades, codes, used, offsets.used_before)
-
-
-def _weighted(
-    columns: TrainingColumns, rows: Labelled, feature_map: FeatureMap, folds: EncoderFolds | None
-) -> WeightedRows:
-    queries = rows.judgments.queries
-    X = feature_map.features_of(columns.numbers, columns.categories, folds, columns.queries)
-    return WeightedRows(X, queries.scatter(np.repeat(rows.weights, queries.sizes)))
-
-
-def _linear_rows(weighted: WeightedRows, rows: Labelled, scales: Scales) -> LinearRows:
-    scaled = ScaledFeatures(weighted.X, rows.judgments.queries, rows.weights, scales)
-    return LinearRows(scaled, rows.judgments, rows.weights)
+    judgments = Judgments(labels, queries).coded_as(offsets.labels)
+    rows = TrainingRows(judgments, labels, shares, offsets.codes, offsets.used_before)
+    return TrainingColumns(*feature_map.split(features(X, keep_polars=False)), rows)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial, reduce
-from typing import NamedTuple, Protocol, TypeAlias, TypeGuard, TypeVar
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, NamedTuple, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
-from sklearn.utils.sparsefuncs import min_max_axis
 
+from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.threads import cached_property
 
@@ -22,18 +23,22 @@ _EXTREME = 2**300  # squares and sums of values from 1 / _EXTREME to _EXTREME ar
 _ROUNDING = 8 * np.finfo(np.float64).eps  # a feature with deviation / mean below it is constant
 
 
-class PartMap(Protocol):
-    """``map_parts(function, *arguments)`` is the list of ``function(part, *arguments)``.
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Objects that hold all rows: one object, or on Dask one object per partition.
 
-    The parts of the rows are the Dask partitions; on one machine, all rows are one part.
+    A subclass calls functions on the workers of Dask.
     """
 
-    def __call__(self, function: Callable[..., T], *arguments: object) -> list[T]: ...
+    parts: Sequence[Any]
 
+    def collect(self, function: Callable[..., T], *arguments: object) -> list[T]:
+        """``function(part, *arguments)`` of each part."""
+        return [function(part, *arguments) for part in self.parts]
 
-def map_one_part(part: object, function: Callable[..., T], *arguments: object) -> list[T]:
-    """`PartMap` over a single part."""
-    return [function(part, *arguments)]
+    def map(self, function: Callable[..., object], *arguments: object) -> Parts:
+        """As `collect`, but the results stay where the parts are."""
+        return Parts(self.collect(function, *arguments))
 
 
 def is_sparse(X: Matrix) -> TypeGuard[csr_matrix]:
@@ -56,7 +61,7 @@ def products(X: Matrix, weights: np.ndarray) -> np.ndarray:
 
 
 def sum_arrays(sums: Sequence[np.ndarray]) -> np.ndarray:
-    """Sum of arrays, such as the results of `map_parts`."""
+    """Sum of arrays, such as the results of `Parts.collect`."""
     return reduce(np.add, sums)
 
 
@@ -94,18 +99,22 @@ class Scales(NamedTuple):
 
 
 class WeightedRows:
-    """Features of some rows with a weight per row, and weighted sums of these rows.
+    """Features of some rows with a weight per query, and weighted sums of these rows.
 
     Parameters
     ----------
     X : ndarray or csr_matrix of shape (n_rows, n_features)
-        Finite in rows of a weight above 0.
-    weights : ndarray of shape (n_rows,)
+        Finite in rows of a weight above 0, in the caller's row order.
+    judgments : Judgments
+    query_weights : ndarray of shape (n_queries,)
+        From 0 to 1.
     """
 
-    def __init__(self, X: Matrix, weights: np.ndarray) -> None:
+    def __init__(self, X: Matrix, judgments: Judgments, query_weights: np.ndarray) -> None:
         self.X = without_duplicates(X) if is_sparse(X) else X
-        self.weights = weights
+        self.judgments, self.query_weights = judgments, query_weights
+        queries = judgments.queries
+        self.weights = queries.scatter(np.repeat(query_weights, queries.sizes))
 
     def __sizeof__(self) -> int:
         return bytes_of(self.X) + self.weights.nbytes
@@ -119,12 +128,8 @@ class WeightedRows:
         if not self.weights.any():
             return None
         first = int(np.argmax(self.weights > 0))
-        if not is_sparse(self.X):
-            return self.X[first].astype(np.float64)
-        row = np.zeros(self.X.shape[1])
-        entries = slice(self.X.indptr[first], self.X.indptr[first + 1])
-        row[self.X.indices[entries]] = self.X.data[entries]
-        return row
+        row = self.X[first : first + 1].sum(axis=0)  # as an array, also if X is sparse
+        return np.asarray(row, dtype=np.float64).ravel()
 
     def largest(self) -> np.ndarray:
         """Largest absolute value of each feature in rows of a weight above 0.
@@ -134,12 +139,8 @@ class WeightedRows:
         largest = np.zeros(self.X.shape[1])
         if self.X.dtype == np.float64:
             for block, _ in self._blocks():
-                low, high = (
-                    min_max_axis(block, axis=0)
-                    if is_sparse(block)
-                    else (block.min(axis=0), block.max(axis=0))
-                )
-                largest = np.maximum(largest, np.maximum(high, -low))
+                top = abs(block).max(axis=0)
+                largest = np.maximum(largest, top.toarray()[0] if is_sparse(top) else top)
         return largest
 
     def sums(self, center: np.ndarray, exponents: np.ndarray | None) -> np.ndarray:
@@ -179,40 +180,38 @@ class WeightedRows:
                 yield self.X[rows][kept], self.weights[rows][kept]
 
 
-def scales_of(map_parts: PartMap, least: np.ndarray | float = 0.0) -> Scales:
+def scales_of(rows: Parts, least: np.ndarray | float = 0.0) -> Scales:
     """Means and standard deviations of the features of all WeightedRows.
 
     `least` is a lower bound for the deviation of each feature that is not constant.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        center, deviation = moments(map_parts)
+        center, deviation = moments(rows)
     exponents = np.zeros(len(center), dtype=np.int32)
     if _is_extreme(deviation).any():
-        largest = np.max(map_parts(WeightedRows.largest), axis=0)
+        largest = np.max(rows.collect(WeightedRows.largest), axis=0)
         unsafe = _is_extreme(largest) & (largest > 0)
         if unsafe.any():
             exponents = np.where(unsafe, np.frexp(largest)[1], 0)
-            center, deviation = moments(map_parts, exponents)
+            center, deviation = moments(rows, exponents)
     constant = deviation <= _ROUNDING * np.abs(center)
     constant |= np.ldexp(deviation, exponents) < np.finfo(np.float64).tiny
     deviation = np.maximum(deviation, np.ldexp(least, -exponents))
     return Scales(center, np.where(constant, np.inf, deviation), exponents)
 
 
-def moments(
-    map_parts: PartMap, exponents: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def moments(rows: Parts, exponents: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Weighted mean and standard deviation of each feature, divided by 2**exponents.
 
     The first pass sums differences from the first row, the second pass differences from the mean of
     the first pass: large values that differ little lose no digits, and the deviation of a constant
     is exactly 0.
     """
-    origin = next(row for row in map_parts(WeightedRows.first_row) if row is not None)
+    origin = next(row for row in rows.collect(WeightedRows.first_row) if row is not None)
     origin = origin if exponents is None else np.ldexp(origin, -exponents)
-    total = sum(map_parts(WeightedRows.total))
-    mean = origin + sum_arrays(map_parts(WeightedRows.sums, origin, exponents))[0] / total
-    rest, squares = sum_arrays(map_parts(WeightedRows.sums, mean, exponents)) / total
+    total = sum(rows.collect(WeightedRows.total))
+    mean = origin + sum_arrays(rows.collect(WeightedRows.sums, origin, exponents))[0] / total
+    rest, squares = sum_arrays(rows.collect(WeightedRows.sums, mean, exponents)) / total
     return mean, np.sqrt(np.maximum(squares - rest**2, 0))
 
 
@@ -230,31 +229,18 @@ class ScaledFeatures:
         Finite, in the caller's row order.
     queries : Queries
     weights : ndarray of shape (n_queries,)
-        Weights of the queries in means and deviations: from 0 to 1, and not all 0.
-    scales : Scales, optional
-        Default: the scales of these rows.
-    least : ndarray of shape (n_features,), optional
-        See `scales_of`; used if there are no `scales`.
+        Features of queries of weight 0 may be extreme; their scores are 0.
+    scales : Scales
     """
 
-    def __init__(
-        self,
-        X: Matrix,
-        queries: Queries,
-        weights: np.ndarray,
-        scales: Scales | None = None,
-        least: np.ndarray | float = 0.0,
-    ) -> None:
-        rows = WeightedRows(X, queries.scatter(np.repeat(weights, queries.sizes)))
-        if scales is None:
-            scales = scales_of(partial(map_one_part, rows), least)
-        self.X, self.queries, self.scales = rows.X, queries, scales
+    def __init__(self, X: Matrix, queries: Queries, weights: np.ndarray, scales: Scales) -> None:
+        self.X, self.queries, self.scales = X, queries, scales
         if scales.exponents.any():
-            self.X = times_powers(self.X, -scales.exponents)
+            self.X = times_powers(X, -scales.exponents)
         self._unweighted = np.flatnonzero(np.repeat(weights == 0, queries.sizes))
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
-        """Score of each row; 0 in queries of weight 0, whose features may be extreme."""
+        """Score of each row."""
         given = weights / self.scales.deviation
         scores = self.queries.gather(products(self.X, given))
         scores -= self.scales.center @ given

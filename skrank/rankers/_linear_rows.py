@@ -6,18 +6,43 @@ from typing import cast
 
 import numpy as np
 
-from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank._typing import Options
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.objectives._bound import BoundLoss, BoundObjective
-from skrank.rankers._linear_features import ScaledFeatures, bytes_of
+from skrank.rankers._feature_columns import EncoderFolds, TrainingColumns
+from skrank.rankers._feature_map import FeatureMap
+from skrank.rankers._linear_features import (
+    Parts,
+    ScaledFeatures,
+    Scales,
+    WeightedRows,
+    bytes_of,
+    scales_of,
+)
 
 # Single precision is enough for the gradient of a smooth mean over queries, and kernels are many
 # times as fast in it. Sums over rows are taken in double precision.
 _PRECISION = np.float32
+
+
+def linear_rows(columns: Parts, feature_map: FeatureMap) -> tuple[Parts, np.ndarray]:
+    """Fit a map to `TrainingColumns`. Returns LinearRows, and the deviations of their features."""
+    folds = feature_map.decide(columns)
+    weighted = columns.map(_weighted, feature_map, folds)
+    scales = scales_of(weighted, feature_map.least_deviations())
+    return weighted.map(LinearRows, scales), scales.scale
+
+
+def _weighted(
+    columns: TrainingColumns, feature_map: FeatureMap, folds: EncoderFolds | None
+) -> WeightedRows:
+    numbers, categories, rows = columns
+    queries = None if folds is None else rows.row_numbers
+    X = feature_map.features_of(numbers, categories, folds, queries)
+    return WeightedRows(X, rows.judgments, rows.weights)
 
 
 class LinearRows:
@@ -25,17 +50,11 @@ class LinearRows:
 
     The cached attributes follow from the arguments and are not pickled, so that Dask can move the
     rows to another worker.
-
-    Parameters
-    ----------
-    features : ScaledFeatures
-    judgments : Judgments
-    weights : ndarray of shape (n_queries,)
-        0 for a query that is not trained on.
     """
 
-    def __init__(self, features: ScaledFeatures, judgments: Judgments, weights: np.ndarray) -> None:
-        self.features, self.judgments, self.weights = features, judgments, weights
+    def __init__(self, rows: WeightedRows, scales: Scales) -> None:
+        self.judgments, self.weights = rows.judgments, rows.query_weights
+        self.features = ScaledFeatures(rows.X, rows.judgments.queries, rows.query_weights, scales)
         self._bound: tuple[Objective, BoundObjective, np.ndarray] | None = None
         self._derived: tuple[object, ...] | None = None
         self._plan: tuple[Metric, Plan] | None = None

@@ -15,7 +15,7 @@ from skrank._engine.plan import average
 from skrank.metrics import Metric, Mixture
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
 from skrank.objectives.base import ObjectiveMixture, metric_of, metric_or_objective
-from skrank.rankers._linear_features import PartMap, sum_arrays
+from skrank.rankers._linear_features import Parts, sum_arrays
 from skrank.rankers._linear_rows import LinearRows
 
 SIGMAS = (1.0, 0.5)  # in units of the spread of scores; chosen on validation parts of LETOR
@@ -117,8 +117,8 @@ class LinearTraining:
 
     Attributes
     ----------
-    map_parts : PartMap
-        Maps methods over all LinearRows: one on one machine, or one per partition.
+    rows : Parts
+        Of LinearRows.
     scale : ndarray of shape (n_features,)
         Standard deviations of the features.
     stages : Stages
@@ -126,7 +126,7 @@ class LinearTraining:
         See LinearRanker.
     """
 
-    map_parts: PartMap
+    rows: Parts
     scale: np.ndarray
     stages: Stages
     max_iter: int
@@ -139,7 +139,7 @@ class LinearTraining:
         if given is None:
             squares = SquaredError("linear", centered=True)
             given = self._minimise(squares, n_rows, _RIDGE, np.zeros(len(self.scale))).x
-        spread = np.sqrt(sum(self.map_parts(LinearRows.spread, given)) / n_rows)
+        spread = np.sqrt(sum(self.rows.collect(LinearRows.spread, given)) / n_rows)
         return given / spread if spread > 0 else given
 
     def path(self, alphas: np.ndarray, weights: np.ndarray) -> Iterator[Solution]:
@@ -169,7 +169,7 @@ class LinearTraining:
 
     def _masses(self) -> tuple[float, float]:
         """Sums of the weights of queries with a relevant document, and of the weights of rows."""
-        relevant, n_rows = sum_arrays(self.map_parts(LinearRows.masses)).tolist()
+        relevant, n_rows = sum_arrays(self.rows.collect(LinearRows.masses)).tolist()
         return relevant, n_rows
 
     def _minimise(
@@ -177,14 +177,15 @@ class LinearTraining:
     ) -> OptimizeResult:
         """Weights that minimise sum(losses) / mass + alpha * sum(weights**2)."""
         first = (
-            sum_arrays(self.map_parts(LinearRows.loss, objective, np.zeros(len(weights))))[0] / mass
+            sum_arrays(self.rows.collect(LinearRows.loss, objective, np.zeros(len(weights))))[0]
+            / mass
         )
         # losses far below 1, such as squared errors of click rates, are divided by the first loss
         unit = first if 0 < first < _SMALL_LOSS else 1.0
         grid = np.ldexp(_GRID, np.frexp(first)[1])
 
         def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-            means = sum_arrays(self.map_parts(LinearRows.loss, objective, weights)) / mass
+            means = sum_arrays(self.rows.collect(LinearRows.loss, objective, weights)) / mass
             value, *slopes = np.round(means / grid) * grid
             gradient = np.array(slopes) + 2 * alpha * weights
             return (value + alpha * weights @ weights) / unit, gradient / unit
@@ -218,7 +219,7 @@ class LinearTraining:
         assert metric is not None
         values, mass = (
             np.concatenate(one, axis=1)
-            for one in zip(*self.map_parts(LinearRows.values, metric, tried), strict=True)
+            for one in zip(*self.rows.collect(LinearRows.values, metric, tried), strict=True)
         )
         sign = 1 if metric.greater_is_better else -1
         return [
@@ -229,13 +230,15 @@ class LinearTraining:
     def _newton(self, step: int, weights: np.ndarray, alpha: float, mass: float) -> np.ndarray:
         """Newton step: the solution of hessian @ step = gradient, by conjugate gradients."""
         point = self.stages.final, step, weights
-        slopes = sum_arrays(self.map_parts(LinearRows.slopes, *point)) / mass + 2 * alpha * weights
+        slopes = (
+            sum_arrays(self.rows.collect(LinearRows.slopes, *point)) / mass + 2 * alpha * weights
+        )
 
         def curve(direction: np.ndarray) -> np.ndarray:
             direction = direction.ravel()
             least = 2 * max(alpha, _LEAST_CURVATURE)
             return (
-                sum_arrays(self.map_parts(LinearRows.curvature, *point, direction)) / mass
+                sum_arrays(self.rows.collect(LinearRows.curvature, *point, direction)) / mass
                 + least * direction
             )
 

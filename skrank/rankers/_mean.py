@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar
+from inspect import signature
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import Bunch, Tags, get_tags
 
 from skrank import _validation as check
-from skrank._engine.groups import collection_grade
+from skrank._engine.groups import collection_grade, index_level, with_groups
+from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Options, RandomState, Table
 from skrank.metrics import Metric, metric
 from skrank.model_selection import query_train_test_split
 from skrank.rankers._base import Ranker
-from skrank.rankers._members import (
-    Named,
-    best_weights,
-    check_member,
-    finite_scores,
-    fitted,
-    is_list_of_rankers,
-    naming,
-    unchecked_part,
-    with_query_index,
-)
-from skrank.rankers._rows import LabelledRows
+from skrank.rankers._fit import Validator
+from skrank.rankers._grouped import GroupedRanker
+from skrank.rankers._kinds import OtherKind, kind_of, weight_argument
+from skrank.rankers._rows import LabelledRows, Part, Rows
+
+Named: TypeAlias = tuple[str, Estimator]
+
+_STEPS = 20  # greatest number of greedy steps; more steps allow finer weights
+_UNCHECKED: Options = {"unjudged": "zero", "graded": False}  # the rankers check the labels
 
 
 class RankerMean(MetaEstimatorMixin, Ranker):
@@ -140,7 +140,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         total = np.zeros(X.shape[0])
         for (name, one), factor in zip(self.named_estimators_.items(), self.factors_, strict=True):
             if factor:
-                total += factor * finite_scores(name, one, X)
+                total += factor * _finite_scores(name, one, X)
         return total
 
     def get_params(self, deep: bool = True) -> Options:
@@ -156,7 +156,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
             Parameter names and their values.
         """
         params = super().get_params(deep=False)
-        if deep and is_list_of_rankers(self.estimators):
+        if deep and _is_list_of_rankers(self.estimators):
             for name, one in self._named():
                 params[name] = one
                 inner = one.get_params() if hasattr(one, "get_params") else {}
@@ -179,7 +179,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         """
         if "estimators" in params:
             self.estimators = params.pop("estimators")
-        named = dict(self._named()) if is_list_of_rankers(self.estimators) else {}
+        named = dict(self._named()) if _is_list_of_rankers(self.estimators) else {}
         replaced = {name: params.pop(name) for name in list(params) if name in named}
         if replaced:
             self.estimators = list((named | replaced).items())
@@ -212,7 +212,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
 
     def _check_parameters(self, *, has_X_val: bool) -> None:
         metric(self.scoring)  # raises if unknown
-        if not is_list_of_rankers(self.estimators):
+        if not _is_list_of_rankers(self.estimators):
             raise ValueError(
                 f"estimators={self.estimators!r} must be a list of at least one ranker, or of "
                 'pairs ("name", ranker).'
@@ -226,8 +226,8 @@ class RankerMean(MetaEstimatorMixin, Ranker):
                     "a parameter: choose another name."
                 )
         for name, one in self._named():
-            with naming(name):
-                check_member(one)
+            with _naming(name):
+                _check_member(one)
         if self.validation_fraction is not None:
             because = ": it leaves nothing to train on"
             check.check_share("validation_fraction", self.validation_fraction, because)
@@ -247,18 +247,18 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         labels, weights = check.as_vector("y", train.y), train.sample_weight
         if weights is not None:
             weights = check.as_vector("sample_weight", weights, len(labels))
-        y, train = train.y, replace(with_query_index(train), sample_weight=weights)
+        y, train = train.y, replace(_with_query_index(train), sample_weight=weights)
         if valid is not None:
-            valid = with_query_index(valid)
+            valid = _with_query_index(valid)
             labels = np.append(labels, check.as_vector("y_val", valid.y))
         elif self.validation_fraction is not None:
             train, valid = self._split(train, self.validation_fraction)
         self.max_grade_ = collection_grade(y, labels)
         self.named_estimators_ = Bunch(
-            **{name: fitted(name, one, train, valid) for name, one in self._named()}
+            **{name: _fitted(name, one, train, valid) for name, one in self._named()}
         )
         self.estimators_ = list(self.named_estimators_.values())
-        part = unchecked_part(train)
+        part = Rows(train, **_UNCHECKED).part()
         check.query_weights(part.weights, part.queries)  # raises if they vary inside a query
         spreads = np.array([part.spread(scores) for scores in self._scores(part.X)])
         factors = np.divide(1.0, spreads, out=np.zeros_like(spreads), where=spreads > 0)
@@ -267,7 +267,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
 
     def _scores(self, X: Table) -> Iterator[np.ndarray]:
         """Scores of the fitted rankers, one after the other."""
-        return (finite_scores(name, one, X) for name, one in self.named_estimators_.items())
+        return (_finite_scores(name, one, X) for name, one in self.named_estimators_.items())
 
     def _split(self, train: LabelledRows, share: float) -> tuple[LabelledRows, LabelledRows]:
         """Training rows, and rows of the queries to hold out."""
@@ -295,6 +295,105 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         if not isinstance(self.weights, str):
             return self._given_weights()
         assert valid is not None
-        part = unchecked_part(valid)
+        part = Rows(valid, **_UNCHECKED).part()
         scores = factors[:, np.newaxis] * np.array(list(self._scores(part.X)))
-        return best_weights(scores, part, metric(self.scoring).on_scale(self.max_grade_))
+        return _best_weights(scores, part, metric(self.scoring).on_scale(self.max_grade_))
+
+
+def _best_weights(scores: np.ndarray, part: Part, metric: Metric) -> np.ndarray:
+    """Weights with a high metric on validation rows, found by a greedy search from equal weights.
+
+    Weights are counts divided by their sum. Each step adds 1 to the count that improves the metric
+    most; the search ends when no count improves it.
+    """
+    metrics = Validator(part, {"metric": metric})
+    sign = 1 if metric.greater_is_better else -1
+
+    def value(counts: np.ndarray) -> float:
+        return sign * metrics.means(counts @ scores)["metric"]
+
+    counts = np.ones(len(scores))
+    best = value(counts)
+    for _ in range(_STEPS):
+        tried = counts + np.eye(len(scores))
+        values = [value(one) for one in tried]
+        chosen = int(np.argmax(values))
+        if values[chosen] <= best:
+            break
+        counts, best = tried[chosen], values[chosen]
+    return counts / counts.sum()
+
+
+def _with_query_index(rows: LabelledRows) -> LabelledRows:
+    """The rows with queries on the index of the labels, from which all rankers can read them."""
+    if index_level(rows.y) is not None:
+        return rows
+    assert rows.groups is not None
+    return replace(rows, y=with_groups(rows.y, rows.groups))
+
+
+def _is_list_of_rankers(estimators: object) -> bool:
+    """True if `estimators` is a non-empty list of rankers, or of pairs of name and ranker."""
+    if not isinstance(estimators, (list, tuple)) or not estimators:
+        return False
+    pairs = [one if isinstance(one, tuple) else ("", one) for one in estimators]
+    return all(len(pair) == 2 and isinstance(pair[0], str) for pair in pairs)
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Add a note with the name of a ranker to errors."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"This is an error of the ranker {name!r} of RankerMean.")
+        raise
+
+
+def _check_member(estimator: Estimator) -> None:
+    """Raise for a ranker of a booster outside a GroupedRanker, or a value without `fit`."""
+    if hasattr(estimator, "steps"):
+        estimator = estimator.steps[-1][1]
+    kind = kind_of(estimator)  # raises if it has no `fit`
+    if kind.trains_on_queries and not isinstance(kind, OtherKind):
+        cls = type(estimator).__name__
+        raise ValueError(
+            f"fit of {cls} needs sizes of queries, which RankerMean does not pass: replace {cls}() "
+            f"by GroupedRanker({cls}())."
+        )
+
+
+def _fitted(
+    name: str, estimator: Estimator, train: LabelledRows, valid: LabelledRows | None
+) -> Estimator:
+    """A fitted clone; validation rows are passed to rankers that use them for early stopping."""
+    with _naming(name):
+        member = clone(estimator)
+        arguments: Options = {}
+        if train.sample_weight is not None:
+            arguments[weight_argument(member)] = train.sample_weight
+        if valid is not None and _uses_validation_rows(member):
+            arguments |= {"X_val": valid.X, "y_val": valid.y}
+        return member.fit(train.X, train.y, **arguments)
+
+
+def _uses_validation_rows(ranker: Estimator) -> bool:
+    """True if `fit` has `X_val` for early stopping, and the ranker holds out no queries itself."""
+    if "X_val" not in signature(ranker.fit).parameters:
+        return False
+    if isinstance(ranker, GroupedRanker) and kind_of(ranker.estimator).rounds_parameter is None:
+        return False
+    return ranker.validation_fraction is None
+
+
+def _finite_scores(name: str, ranker: Estimator, X: Table) -> np.ndarray:
+    """Scores of rows; raises for inf and NaN, which would make the mean inf or NaN."""
+    with _naming(name):
+        scores = np.asarray(predicted_scores(ranker, X), dtype=np.float64)
+        bad = np.flatnonzero(~np.isfinite(scores))
+        if len(bad):
+            raise ValueError(
+                f"the ranker {name!r} scores row {bad[0]} as {scores[bad[0]]}, and a mean needs "
+                "finite scores: remove the ranker, or correct the row."
+            )
+        return scores

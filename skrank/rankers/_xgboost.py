@@ -28,7 +28,7 @@ class XGBoost(Booster):
 
     rounds_parameter = "n_estimators"
     patience_parameters = ("early_stopping_rounds",)
-    start_argument = "base_margin"
+    start_argument: str | None = "base_margin"
 
     def train(self, fit: Fit) -> None:
         estimator = fit.estimator

@@ -2,7 +2,6 @@
 
 import tracemalloc
 import warnings
-from functools import partial
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ import skrank
 from skrank import LinearRanker, SoftRank
 from skrank.datasets import make_ranking
 from skrank.rankers import _linear_rows, _linear_training
-from skrank.rankers._linear_features import ScaledFeatures, map_one_part
+from skrank.rankers._linear_features import Parts, WeightedRows, scales_of
 from skrank.rankers._linear_rows import LinearRows
 from skrank.rankers._linear_training import LinearTraining, Stages
 from tests.helpers.engine import judge
@@ -39,14 +38,15 @@ def value(model, metric=GAP, X=X):
 def training_on(objective, weights=None, X=X, **parameters):
     judgments = judge(LABELS, QID)
     weights = np.ones(len(judgments.queries)) if weights is None else weights
-    rows = LinearRows(ScaledFeatures(X, judgments.queries, weights), judgments, weights)
+    weighted = Parts([WeightedRows(X, judgments, weights)])
+    scales = scales_of(weighted)
     settings = {"max_iter": 200, "tol": 1e-6, "positive": False} | parameters
-    map_parts, stages = partial(map_one_part, rows), Stages.of(objective, None)
-    return LinearTraining(map_parts, rows.features.scales.scale, stages, **settings)
+    rows, stages = weighted.map(LinearRows, scales), Stages.of(objective, None)
+    return LinearTraining(rows, scales.scale, stages, **settings)
 
 
 def scores_of(training, weights):
-    (scores,) = training.map_parts(lambda rows: rows.features.scores(weights))
+    (scores,) = training.rows.collect(lambda rows: rows.features.scores(weights))
     return scores
 
 
@@ -287,7 +287,7 @@ def test_held_out_queries_have_weight_0_while_alphas_are_compared(monkeypatch):
     path = LinearTraining.path
 
     def noting(self, alphas, weights):
-        seen.extend(self.map_parts(lambda rows: rows.weights))
+        seen.extend(self.rows.collect(lambda rows: rows.weights))
         return path(self, alphas, weights)
 
     monkeypatch.setattr(LinearTraining, "path", noting)

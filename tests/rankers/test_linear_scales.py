@@ -1,7 +1,6 @@
 """LinearRanker does not depend on the units of features, weights and labels."""
 
 import warnings
-from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +10,8 @@ from scipy.sparse import csc_matrix, csr_matrix
 import skrank
 from skrank import LinearRanker
 from skrank.datasets import make_ranking
-from skrank.rankers._linear_features import WeightedRows, map_one_part, moments
+from skrank.rankers._linear_features import Parts, WeightedRows, moments
+from tests.helpers.engine import judge
 
 DATA = make_ranking(60, n_docs=(5, 25), n_features=6, n_informative=4, random_state=0)
 LABELS, QID = DATA.relevance, DATA.qid
@@ -90,7 +90,8 @@ def test_moments(layout, shift):
     table[:, 3] += shift
     weights = rng.integers(0, 4, 500) / 4
     table[weights == 0] = 1e30
-    mean, deviation = moments(partial(map_one_part, WeightedRows(layout(table), weights)))
+    judgments = judge(np.zeros(500), np.arange(500))  # a query per row
+    mean, deviation = moments(Parts([WeightedRows(layout(table), judgments, weights)]))
     kept = table[weights > 0].astype(np.longdouble)
     exact = np.average(kept, axis=0, weights=weights[weights > 0])
     squares = np.average((kept - exact) ** 2, axis=0, weights=weights[weights > 0])

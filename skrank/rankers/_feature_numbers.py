@@ -1,17 +1,72 @@
-"""NaN in the features of a linear ranker: its estimates, and its correlation with grades."""
+"""Columns of numbers of a linear ranker: signed logarithms of heavy tails, and estimates of NaN."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from skrank.rankers._linear_features import Matrix, is_sparse, row_blocks, sum_arrays, with_entries
 
+_PRESENT = 0.01  # share of values other than 0 below which a column is not transformed
+_HEAVY = 5.0  # kurtosis of heavy tails; the normal distribution has 3, the exponential has 9
+_LOWER = 0.9  # a log is used if (kurtosis of logs) / (kurtosis of values) is below
+_DENSEST = 0.1  # the center is the middle of the shortest interval with this share of the values
+_NEAR = 0.06  # the scale is this quantile of the distances from the center that are above 0
+_LARGEST = np.finfo(np.float64).max
 _SIGNIFICANT = 3.0  # standard deviations by which the covariance of NaN and grades differs from 0
 FARTHEST = 3.0  # estimates are clipped to this number of standard deviations from the mean
 _RIDGE = 0.1  # penalty of the ridge regression of standardised columns
+
+
+def known_values(X: Matrix) -> Iterator[tuple[int, np.ndarray]]:
+    """Number and known values of each column; omits columns with a share > 0.99 of zeros."""
+    counts = np.bincount(X.indices, X.data != 0, X.shape[1]) if is_sparse(X) else (X != 0).sum(0)
+    columns: Any = X.tocsc() if is_sparse(X) else X
+    for column in np.flatnonzero(counts > _PRESENT * X.shape[0]).tolist():
+        values = columns[:, [column]].toarray().ravel() if is_sparse(X) else columns[:, column]
+        values = values[~np.isnan(values)].astype(np.float64)
+        if len(values):
+            yield column, values
+
+
+def signed_log(values: np.ndarray, center: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """sign(x) log(1 + abs(x)) of x = (values - center) / scale."""
+    with np.errstate(over="ignore"):
+        away = (values - center) / scale
+    np.clip(away, -_LARGEST, _LARGEST, out=away)
+    return np.copysign(np.log1p(np.abs(away)), away)
+
+
+def log_of(values: np.ndarray, *, always: bool) -> tuple[float, float]:
+    """Center and scale of the signed log of values; the scale is NaN if no log is used.
+
+    Both are proportional to the values, so that the log does not depend on the unit of a column.
+    The center is where values are densest, such as 0 for counts that are often 0.
+    """
+    exponent = int(np.frexp(np.abs(values).max())[1])
+    values = np.sort(np.ldexp(values, -exponent))  # at most 1: no square overflows
+    before = _kurtosis(values)
+    if values[0] < values[-1] and (always or before > _HEAVY):
+        width = max(1, int(_DENSEST * len(values)))
+        first = int(np.argmin(values[width:] - values[:-width]))
+        center = values[first + width // 2]
+        away = np.abs(values - center)
+        away = np.sort(away[away > 0])
+        scale = away[int(_NEAR * len(away))]
+        after = _kurtosis(signed_log(values, center, scale))
+        center, scale = (float(np.ldexp(one, exponent)) for one in (center, scale))
+        if (always or after < _LOWER * before) and scale >= np.finfo(np.float64).tiny:
+            return center, scale
+    return 0.0, np.nan
+
+
+def _kurtosis(values: np.ndarray) -> float:
+    """Mean fourth power of standardised values; 0 if they are constant."""
+    squares = (values - values.mean()) ** 2
+    variance = squares.mean()
+    return float((squares**2).mean() / variance**2) if variance > 0 else 0.0
 
 
 def has_nan(X: Matrix) -> bool:
@@ -43,11 +98,10 @@ class MissingSums(NamedTuple):
     def of(cls, X: Matrix, grades: np.ndarray, used: np.ndarray) -> MissingSums:
         """Sums over the `used` rows of X; `grades` are centred by query."""
         sums = np.zeros((2, X.shape[1]))
-        known = grades if len(used) == len(grades) else grades[used]
-        present = has_nan(X)
+        known, present = grades[used], has_nan(X)
         if present:
             weights = np.zeros((2, X.shape[0]))
-            weights[:, used] = np.ones(len(used)), grades[used]
+            weights[0, used], weights[1, used] = 1, known
             for rows in row_blocks(X):
                 block = X[rows]
                 nan = np.isnan(block.data if is_sparse(block) else block).astype(np.float64)
