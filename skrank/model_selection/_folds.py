@@ -12,13 +12,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._typing import RandomState, Table
-from skrank.model_selection._parts import (
-    QueryRows,
-    QuerySplitter,
-    Split,
-    Stratify,
-    check_stratify,
-)
+from skrank.model_selection._parts import QueryRows, QuerySplitter, Split, Stratify, check_stratify
 
 
 class FoldSplitter(QuerySplitter):

@@ -48,14 +48,12 @@ class ParquetRows:
         self.open_parts = check.check_count("open_parts", open_parts, "row groups in memory")
         self.real = real
         self.features = self._feature_names(relevance, groups, features)
-        for number in range(len(self.paths)):
-            self._check_columns(number, groups)
         self.parts, sizes = [], []
-        for number in range(len(self.paths)):
-            metadata = self._files[number].metadata
-            for part in range(metadata.num_row_groups):
+        for number, file in enumerate(self._files):
+            self._check_columns(number, groups)
+            for part in range(file.num_row_groups):
                 self.parts.append((number, part))
-                sizes.append(metadata.row_group(part).num_rows)
+                sizes.append(file.metadata.row_group(part).num_rows)
         self.groups = self._all_ids(groups)
         self.first = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         self.part_of_row = np.repeat(np.arange(len(sizes)), sizes)
