@@ -62,11 +62,16 @@ class Between:
 class OneOf:
     """A set of values, all of which are in the grid."""
 
-    grid: tuple[bool, ...]
+    values: tuple[bool, ...]
+
+    @property
+    def grid(self) -> tuple[bool, ...]:
+        """All values."""
+        return self.values
 
     def suggest(self, name: str, trial: optuna.Trial) -> object:
         """A value from a trial of Optuna."""
-        return trial.suggest_categorical(name, self.grid)
+        return trial.suggest_categorical(name, self.values)
 
 
 _RATE = Between(0.01, 0.2)
@@ -123,7 +128,7 @@ class SearchSpace(dict[str, list[float]]):
     def distributions(self) -> dict[str, Between | Sequence[bool]]:
         """Distributions and lists of values that RandomizedSearchCV draws from."""
         return {
-            name: one.grid if isinstance(one, OneOf) else one for name, one in self.ranges.items()
+            name: one.values if isinstance(one, OneOf) else one for name, one in self.ranges.items()
         }
 
     def suggest(self, trial: optuna.Trial) -> Options:
@@ -180,4 +185,4 @@ def search_space(estimator: Estimator) -> SearchSpace:
             "HistGradientBoosting, alone or in a GroupedRanker."
         )
     ranges = {_PREFIX + name: one for name, one in trees.items()}
-    return SearchSpace(ranges | (_START if start else {}))
+    return SearchSpace({**ranges, **(_START if start else {})})
