@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from skrank import _validation as check
 
@@ -13,16 +13,11 @@ _T = TypeVar("_T")
 _DELAY = 2.0  # seconds before a bar appears, so that short work shows none
 
 
-class Bar(Protocol):
-    """A counter of completed steps."""
+class Bar:
+    """A counter of completed steps that shows nothing; that of tqdm shows a bar."""
 
     def update(self, n: int) -> object:
         """Count `n` more steps."""
-
-
-class _NoBar:
-    def update(self, n: int) -> None:
-        pass
 
 
 @contextmanager
@@ -55,7 +50,7 @@ def progress(show: bool | None, total: int | None, unit: str) -> Iterator[Bar]:
             raise ImportError("progress=True needs tqdm: pip install tqdm") from None
         wanted = False
     if not wanted:
-        yield _NoBar()
+        yield Bar()
         return
     delay = 0.0 if show else _DELAY
     with tqdm(total=total, unit=f" {unit}", unit_scale=True, delay=delay, file=sys.stderr) as bar:

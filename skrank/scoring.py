@@ -196,15 +196,10 @@ class RankingScorer:
         warn_of_cut_queries(y, queries.ids, queries.sizes, "rows that are scored")
         warn_of_feature(X, estimator)
         ranking = Ranking(judgments, predicted_scores(estimator, X, self.response_method))
-        means = {}
-        for one in self.metrics:
-            if self.max_grade is not None:
-                plan = one.bind(judgments, max_grade=self.max_grade)
-            else:
-                # `bind_part` raises an error if the metric needs the highest grade and gets None
-                known = one.needs_scale and (judgments.collection_grade or trained_grade(estimator))
-                plan = one.bind_part(judgments, max_grade=known or None)
-            means[one] = plan.mean(ranking, plan.values(ranking), weights)
+        known = None
+        if any(one.needs_scale for one in self.metrics):
+            known = judgments.collection_grade or trained_grade(estimator)
+        means = {one: _mean(one, ranking, weights, self.max_grade, known) for one in self.metrics}
         return as_scores(means)
 
     def bind(self, groups: ArrayLike | None) -> RankingScorer:
@@ -340,13 +335,24 @@ class _ScoreFunction:
     ) -> float:
         queries = Queries.from_groups(require_groups(groups, y_true, who="the scorer"))
         judgments = Judgments(y_true, queries, collection=collection_of(y_true))
-        if self.max_grade is not None:
-            plan = self.metric.bind(judgments, max_grade=self.max_grade)
-        else:
-            plan = self.metric.bind_part(judgments, max_grade=judgments.collection_grade)
         weights = check.query_weights(sample_weight, queries)
-        ranking = Ranking(judgments, y_pred)
-        return plan.mean(ranking, plan.values(ranking), weights)
+        known = judgments.collection_grade
+        return _mean(self.metric, Ranking(judgments, y_pred), weights, self.max_grade, known)
+
+
+def _mean(
+    one: Metric,
+    ranking: Ranking,
+    weights: np.ndarray | None,
+    max_grade: int | None,
+    known: int | None,
+) -> float:
+    """Mean of a metric with the highest grade `max_grade`, or the known grade of the collection."""
+    if max_grade is not None:
+        plan = one.bind(ranking.judgments, max_grade=max_grade)
+    else:
+        plan = one.bind_part(ranking.judgments, max_grade=known)
+    return plan.mean(ranking, plan.values(ranking), weights)
 
 
 def _without_prefix(item: str | Metric) -> str | Metric:

@@ -10,6 +10,5 @@ from skrank._validation.boosters import *
 from skrank._validation.data import *
 from skrank._validation.extensions import *
 from skrank._validation.features import *
-from skrank._validation.objectives import *
 from skrank._validation.parameters import *
 from skrank._validation.statistics import *

@@ -31,18 +31,15 @@ def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.nda
     None and the NA of pandas become NaN. Whole numbers that double precision would round are
     refused.
     """
-    exact = type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1
-    given = np.asarray(values) if exact else unmasked(name, values)
-    column = given if exact else _column(name, _as_numbers(name, values, given, ROWS))
-    vector = np.ascontiguousarray(column)
+    given = unmasked(name, values)
+    vector = np.ascontiguousarray(_column(name, _as_numbers(name, values, given, ROWS)))
     if len(vector) == 0:
         raise ValueError(f"{name} is empty: there is no document to rank.")
     if n_rows is not None and len(vector) != n_rows:
         raise ValueError(
             f"{name} has {len(vector)} rows and relevance has {n_rows}: lengths must be equal."
         )
-    if not exact:
-        _check_exact(name, given, values, vector)
+    _check_exact(name, given, values, vector)
     return vector
 
 

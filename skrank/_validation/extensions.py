@@ -153,8 +153,7 @@ def check_cutoff_of_ideal(value: object, method: str) -> None:
 
 def check_line(line: Any, kind: type, n_queries: int, method: str) -> None:
     """Check the type of a Line, and that each of its fields has one number, or one per query."""
-    if not isinstance(line, kind):
-        check_returned(line, kind, method, "a skrank.extending.Line")
+    check_returned(line, kind, method, "a skrank.extending.Line")
     for name, part in zip(line._fields, line, strict=True):
         if not isinstance(part, (int, float)):
             array = np.asarray(part)

@@ -1,9 +1,10 @@
-"""Checks of parameters. Every message names the parameter and the remedy."""
+"""Checks of parameters and names. Every message names the parameter and the remedy."""
 
 from __future__ import annotations
 
 import difflib
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
@@ -29,10 +30,15 @@ def unknown_name(
 ) -> ValueError:
     """The error for an unknown name, with a suggestion: `meant`, or the most similar known name."""
     known = sorted(known)
-    near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.5)
-    meant = meant or (near[0] if near else None)
+    meant = meant or _nearest(str(name), known)
     hint = f"did you mean {meant!r}? " if meant else ""
     return ValueError(f"unknown {kind} {name!r}: {hint}Known: {', '.join(known)}.")
+
+
+def _nearest(name: str, known: list[str]) -> str | None:
+    """The most similar known name; None if no name is similar."""
+    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    return near[0] if near else None
 
 
 def check_choice(parameter: str, value: object, choices: Sequence[T]) -> T:
@@ -286,3 +292,55 @@ def check_parts(parts: Any, make: Callable[[Any], T], example: str) -> list[tupl
         (check_number("weight", weight, 0, HEAVIEST, open_low=True), make(one))
         for weight, one in pairs
     ]
+
+
+# names of objectives
+
+# names in papers and other libraries, in small letters and digits: name in skrank
+_WRITTEN = {
+    "lambdamart": "lambdarank:ndcg",
+    "rankndcg": "lambdarank:ndcg",
+    "rankmap": "lambdarank:ap",
+    "softmaxloss": "softmax",
+    "querysoftmax": "softmax",
+    "listnet": "softmax",
+    "xendcg": "softmax(random_gains=True)",
+    "rankxendcg": "softmax(random_gains=True)",
+    "mse": "squared_error",
+    "rmse": "squared_error",
+    "regsquarederror": "squared_error",
+    "queryrmse": "squared_error(centered=True)",
+    "unbiasedlambdamart": "unbiased_lambdarank:ndcg",
+}
+
+
+def is_name_of_objective(text: str) -> bool:
+    """True if papers or libraries use this name, in any spelling, for an objective."""
+    return _letters(text) in _WRITTEN
+
+
+def unknown_objective(name: str, objectives: Iterable[str], metrics: Iterable[str]) -> ValueError:
+    """The error for a name that is neither an objective nor a metric."""
+    near = _nearest(name, [*metrics, *objectives])
+    hint = f"did you mean {near!r}? " if near else ""
+    written = _WRITTEN.get(_letters(name))
+    if written is not None:
+        hint = f"write {written!r}. "
+    return ValueError(
+        f"unknown objective {name!r}: {hint}Name a metric to train on, such as 'gap' or 'ndcg@10', "
+        f"or an objective, with its metric where it has one, such as 'softmax' or "
+        f"'lambdarank:gap', or a sum of them. Objectives: {', '.join(sorted(objectives))}."
+    )
+
+
+def not_an_objective(value: object) -> ValueError:
+    """The error for a value that is neither a string nor a metric nor an objective."""
+    instance = f": write {value.__name__}(...)" if isinstance(value, type) else ""
+    return ValueError(
+        f"{value!r} is neither a metric nor an Objective{instance}. Name a metric to train on, "
+        "such as 'gap' or 'ndcg@10', or an objective, such as 'softmax', or give an object."
+    )
+
+
+def _letters(text: str) -> str:
+    return re.sub("[^a-z0-9]", "", text.lower())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +12,67 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._typing import RandomState, Table
-from skrank.model_selection._parts import FoldSplitter, QueryRows, Split, Stratify
+from skrank.model_selection._parts import QueryRows, QuerySplitter, Split, Stratify, check_stratify
+
+
+class FoldSplitter(QuerySplitter):
+    """A splitter that assigns queries to folds. Each fold is the test part once per repetition."""
+
+    fewest: ClassVar[int] = 2
+    stratify: Stratify
+    drop_unjudged_test: bool
+    shuffle: bool
+    random_state: RandomState
+
+    def __post_init__(self) -> None:
+        check.check_flag("shuffle", self.shuffle)
+        check.check_flag("drop_unjudged_test", self.drop_unjudged_test)
+        if self.random_state is not None and not self.shuffle:
+            raise ValueError(
+                "random_state has no effect without shuffle=True: set shuffle or drop random_state."
+            )
+        self.n_splits = check.check_count("n_splits", self.n_splits, "the number of folds")
+        if self.n_splits < self.fewest:
+            raise ValueError(
+                f"n_splits={self.n_splits}: there must be at least {self.fewest} folds."
+            )
+        self.stratify = check_stratify(self.stratify)
+
+    def _folds(self, rows: QueryRows) -> Iterator[np.ndarray]:
+        """Fold of each query, for each repetition.
+
+        Queries are sorted by stratum and size. Each block of `n_splits` queries has one per fold.
+        """
+        n_queries = len(rows.ids)
+        if n_queries < self.n_splits:
+            raise ValueError(
+                f"{self!r} needs at least {self.n_splits} queries, and there are {n_queries}."
+            )
+        strata, sizes = rows.strata(self.stratify), rows.sizes
+        rng = check.as_random_state("random_state", self.random_state) if self.shuffle else None
+        n_blocks = -(-n_queries // self.n_splits)
+        for _ in range(self.n_repeats):
+            order = np.arange(n_queries) if rng is None else rng.permutation(n_queries)
+            if strata is not None:
+                order = order[np.lexsort((sizes[order], strata[order]))]
+            if rng is None:
+                blocks = np.tile(np.arange(self.n_splits), (n_blocks, 1))
+                blocks[1::2] = blocks[1::2, ::-1]  # no fold gets the largest query of every block
+            else:
+                blocks = rng.random_sample((n_blocks, self.n_splits)).argsort(axis=1, kind="stable")
+            folds = np.empty(n_queries, np.int64)
+            folds[order] = blocks.ravel()[:n_queries]
+            yield folds
+
+    def _splits(self, rows: QueryRows) -> Iterator[Split]:
+        tested = np.ones(len(rows.ids), bool)  # queries that may be in a test part
+        if self.drop_unjudged_test:
+            judged = ~np.isnan(rows.labels("drop_unjudged_test"))
+            tested = np.bincount(rows.codes[judged], minlength=len(rows.ids)) > 0
+        for fold in self._folds(rows):
+            for number in range(self.n_splits):
+                train, test = fold != number, (fold == number) & tested
+                yield np.flatnonzero(train[rows.codes]), np.flatnonzero(test[rows.codes])
 
 
 @dataclass(eq=False, repr=False)

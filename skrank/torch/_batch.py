@@ -69,10 +69,7 @@ class Batch:
         self.bad = torch.zeros((), dtype=torch.bool, device=self.device)
         self.labels = as_tensor("labels", labels, like=self.scores)
         mask = None if mask is None else as_tensor("mask", mask).to(self.device)
-        flat = offsets is not None
-        fits = self.scores.ndim == (1 if flat else 2) and self.labels.shape == scores.shape
-        if not fits or (mask is not None and (flat or mask.shape != scores.shape)):
-            raise self._misfit(mask, flat=flat)
+        self._check_layout(mask, flat=offsets is not None)
         self.offsets = None if offsets is None else self._checked_offsets(offsets)
         clean = mask is None and readable(self.device) and self.labels.numel() > 0
         if clean:  # a pass over the labels and one over the scores may prove that all are good
@@ -163,34 +160,34 @@ class Batch:
         first = self.offsets.to(self.device, non_blocking=True)[row_query]
         return values[row_query, torch.arange(len(first), device=self.device) - first]
 
-    def _misfit(self, mask: torch.Tensor | None, *, flat: bool) -> ValueError:
-        """The error for scores, labels, offsets and a mask that fit neither layout."""
+    def _check_layout(self, mask: torch.Tensor | None, *, flat: bool) -> None:
+        """Check that the shapes of scores, labels and a mask are those of one layout."""
         scores, labels = tuple(self.scores.shape), tuple(self.labels.shape)
         if len(scores) not in (1, 2):
             hint = " Drop the last axis: scores.squeeze(-1)." if scores[-1:] == (1,) else ""
-            return ValueError(
+            raise ValueError(
                 f"scores have shape {scores}: pass (rows,) with offsets, or (queries, documents)."
                 f"{hint}"
             )
         if labels != scores:
-            return ValueError(
+            raise ValueError(
                 f"labels have shape {labels} and scores {scores}: both must have the same shape."
             )
         if flat and len(scores) == 2:
-            return ValueError(
+            raise ValueError(
                 "offsets are for flat rows, and scores are padded, (queries, documents): leave out "
                 "the offsets, or pass scores.squeeze(-1) if each row of scores is one document."
             )
         if not flat and len(scores) == 1:
-            return ValueError(
+            raise ValueError(
                 "scores are flat rows: give the offsets of their queries, 0, the first row of the "
                 "second query, ..., the number of rows (skrank.torch.query_offsets makes them)."
             )
-        assert mask is not None
-        return ValueError(
-            f"mask has shape {tuple(mask.shape)} and scores {scores}: a mask has the shape of "
-            "padded scores."
-        )
+        if mask is not None and (flat or mask.shape != scores):
+            raise ValueError(
+                f"mask has shape {tuple(mask.shape)} and scores {scores}: a mask has the shape of "
+                "padded scores."
+            )
 
     def _checked_offsets(self, given: torch.Tensor | ArrayLike) -> torch.Tensor:
         """Offsets in int64, after a check that they cover the rows."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -13,7 +12,6 @@ from scipy.sparse import csr_matrix
 from torch import nn
 
 from skrank import _validation as check
-from skrank._engine.queries import Queries
 from skrank._typing import Options
 from skrank.metrics import metric
 
@@ -36,70 +34,6 @@ def whole_numbers(name: str, values: torch.Tensor | ArrayLike, remedy: str) -> n
             f"type {array.dtype}: {remedy}."
         )
     return array.astype(np.int64) if len(array) else np.empty(0, np.int64)
-
-
-def check_contiguous(groups: np.ndarray) -> np.ndarray:
-    """Offsets of queries, after a check that the rows of each query are adjacent."""
-    changes = np.flatnonzero(groups[1:] != groups[:-1]) + 1
-    starts = np.concatenate(([0], changes)) if len(groups) else np.empty(0, np.int64)
-    ids = groups[starts]
-    if ids.dtype == object or not (ids[1:] > ids[:-1]).all():  # ids that rise do not repeat
-        import pandas as pd
-
-        again = np.flatnonzero(pd.Series(ids).duplicated().to_numpy())
-        if len(again):
-            row = starts[again[0]]
-            raise ValueError(
-                f"query {groups[row : row + 1].tolist()[0]!r} begins again in row {row}: sort the "
-                "rows by query, so that the rows of each query are adjacent."
-            )
-    return np.append(starts, len(groups)).astype(np.int64)
-
-
-def check_sizes(sizes: ArrayLike) -> np.ndarray:
-    """Numbers of documents, one per query, after a check."""
-    remedy = "pass a QueryDataset, or the number of documents of each query"
-    found = whole_numbers("data", sizes, remedy)
-    if len(found) and found.min() < 0:
-        raise ValueError(f"query {np.argmin(found)} of data has {found.min()} documents: {remedy}.")
-    return found
-
-
-def check_rank(rank: int | None, world_size: int | None) -> tuple[int, int]:
-    """Rank of a process and number of processes, after a check."""
-    if rank is None or world_size is None:
-        raise ValueError(
-            f"rank={rank} and world_size={world_size} belong together: give both, or neither."
-        )
-    world_size = check.check_count("world_size", world_size, "processes")
-    rank = check.check_count("rank", rank, "the number of this process", least=0)
-    if rank >= world_size:
-        raise ValueError(
-            f"rank={rank} is too high for world_size={world_size}: ranks go from 0 to "
-            f"{world_size - 1}."
-        )
-    return rank, world_size
-
-
-def check_paths(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
-    """The paths of one or several files."""
-    several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
-    try:
-        found = [os.fsdecode(path) for path in several]
-    except TypeError:
-        raise ValueError(
-            f"paths={paths!r} must be the path of a file, or a sequence of paths."
-        ) from None
-    if not found:
-        raise ValueError("paths is empty: give at least one file.")
-    return found
-
-
-def check_names(parameter: str, names: list[str]) -> list[str]:
-    """Names of columns, after a check that there is at least one."""
-    if not names or not all(isinstance(one, str) for one in names):
-        raise ValueError(f"{parameter}={names!r} must name columns of the files.")
-    return names
 
 
 def check_data_labels(labels: np.ndarray, first_row: int = 0) -> np.ndarray:
@@ -129,44 +63,6 @@ def check_narrowed(
             f"feature {names[feature]!r} of row {rows[row]} is {values[row, feature]:g}, which is "
             f"infinite in {kind}: scale the features, or choose dtype=torch.float64."
         )
-
-
-def check_kept_grades(
-    narrow: np.ndarray, labels: np.ndarray, rows: np.ndarray, kind: object
-) -> None:
-    """Check that conversion to another dtype does not round whole labels to other grades."""
-    lost = np.flatnonzero((narrow != labels) & (labels == np.rint(labels)))
-    if len(lost):
-        raise ValueError(
-            f"label of row {rows[lost[0]]} is {labels[lost[0]]:.17g}, which {kind} rounds to "
-            f"{narrow[lost[0]]:.17g}: choose dtype=torch.float64, or bin the labels into grades."
-        )
-
-
-def check_kept_weights(
-    narrow: np.ndarray, weights: np.ndarray, queries: Queries, kind: object
-) -> None:
-    """Check that conversion to another dtype makes no weight infinite or 0."""
-    lost = np.flatnonzero(np.isinf(narrow) | ((narrow == 0) & (weights > 0)))
-    if len(lost):
-        raise ValueError(
-            f"weight of query {queries.name(int(lost[0]))} is {weights[lost[0]]:g}, which is "
-            f"{narrow[lost[0]]:g} in {kind}: scale the weights, or choose dtype=torch.float64."
-        )
-
-
-def check_chosen_queries(numbers: Sequence[int], n_queries: int) -> np.ndarray:
-    """Numbers of queries of a data set; negative numbers count from the end."""
-    try:
-        chosen = whole_numbers("numbers of queries", numbers, "")
-    except ValueError:
-        raise TypeError(
-            f"queries are chosen by their numbers, such as [0, 3], not by {numbers!r}."
-        ) from None
-    bad = np.flatnonzero((chosen < -n_queries) | (chosen >= n_queries))
-    if len(bad):
-        raise IndexError(f"there is no query {chosen[bad[0]]}: the data set has {n_queries}.")
-    return np.where(chosen < 0, chosen + n_queries, chosen)
 
 
 def needs_max_grade(what: object) -> ValueError:
@@ -208,18 +104,12 @@ def check_training_options(
         metric(params["scoring"])  # raises if scoring is not a metric
     check.as_random_state("random_state", params["random_state"])
     usable(params["device"])
-    _check_validation(params["validation_fraction"], X_val, y_val, groups_val)
-
-
-def _check_validation(
-    share: float | None, X_val: object, y_val: object, groups_val: object
-) -> None:
-    """Check that validation rows come from one source."""
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val belong together: give both, or neither.")
     if X_val is None and groups_val is not None:
         raise ValueError("groups_val is the query of each row of X_val: give X_val and y_val.")
-    if share is not None:
+    if params["validation_fraction"] is not None:
+        share = params["validation_fraction"]
         check.check_share("validation_fraction", share, ": it leaves nothing to train on")
         if X_val is not None:
             raise ValueError("X_val and validation_fraction are both given: leave out one.")

@@ -13,17 +13,10 @@ from scipy.sparse import csr_matrix, issparse
 from torch.utils.data import Dataset
 
 from skrank import _validation as check
-from skrank._engine.groups import require_groups
-from skrank._engine.queries import Queries
+from skrank._engine.groups import require_groups, show
+from skrank._engine.queries import Queries, slices
 from skrank._typing import Table
-from skrank.torch._checks import (
-    check_chosen_queries,
-    check_contiguous,
-    check_data_labels,
-    check_kept_grades,
-    check_kept_weights,
-    check_narrowed,
-)
+from skrank.torch._checks import check_data_labels, check_narrowed, whole_numbers
 from skrank.torch._parquet import ParquetRows
 
 
@@ -92,7 +85,10 @@ def query_offsets(groups: ArrayLike) -> torch.Tensor:
     >>> query_offsets(["a", "a", "b"])
     tensor([0, 2, 3])
     """
-    return torch.from_numpy(check_contiguous(check.as_ids("groups", groups)))
+    ids = check.as_ids("groups", groups)
+    if len(ids) == 0:
+        return torch.zeros(1, dtype=torch.int64)
+    return torch.from_numpy(_contiguous(ids).indptr)
 
 
 _DTYPES = torch.float32, torch.float64, torch.float16, torch.bfloat16
@@ -161,7 +157,7 @@ class QueryDataset(Dataset):
         ids = require_groups(groups, relevance, X, who="QueryDataset")
         labels = check.as_vector("relevance", check.without_index(relevance))
         source = ArrayRows(X, check_data_labels(labels))
-        self._set(source, ids, sample_weight, dtype)
+        self._set(source, Queries.from_groups(ids), sample_weight, dtype)
 
     @classmethod
     def from_parquet(
@@ -203,30 +199,32 @@ class QueryDataset(Dataset):
         """
         real = _numpy_type(_check_dtype(dtype))
         rows = ParquetRows(paths, relevance, groups, features, open_parts, real)
-        check_contiguous(rows.groups)
         dataset = cls.__new__(cls)
-        dataset._set(rows, rows.groups, None, dtype)
+        dataset._set(rows, _contiguous(rows.groups), None, dtype)
         return dataset
 
     def _set(
         self,
         source: ArrayRows | ParquetRows,
-        ids: np.ndarray,
+        queries: Queries,
         weight: ArrayLike | None,
         dtype: torch.dtype,
     ) -> None:
         """Set the attributes, after a check of the weights."""
         self.source = source
         self.dtype = dtype
-        self.queries = Queries.from_groups(ids)
-        self.ids, self.sizes = self.queries.ids, self.queries.sizes
-        self.weights = check.query_weights(weight, self.queries)
+        self.queries, self.ids, self.sizes = queries, queries.ids, queries.sizes
+        self.weights = check.query_weights(weight, queries)
         if self.weights is not None:
             narrow = self._narrow(self.weights).double().numpy()
-            check_kept_weights(narrow, self.weights, self.queries, dtype)
-        first = self.queries.indptr[:-1]
-        order = self.queries.order
-        self.parts = source.part_of_row[first if order is None else order[first]]
+            lost = np.flatnonzero(np.isinf(narrow) | ((narrow == 0) & (self.weights > 0)))
+            if len(lost):
+                raise ValueError(
+                    f"weight of query {queries.name(int(lost[0]))} is {self.weights[lost[0]]:g}, "
+                    f"which is {narrow[lost[0]]:g} in {dtype}: scale the weights, or choose "
+                    "dtype=torch.float64."
+                )
+        self.parts = queries.gather(source.part_of_row)[queries.indptr[:-1]]
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -236,25 +234,17 @@ class QueryDataset(Dataset):
 
     def __getitems__(self, numbers: Sequence[int]) -> QueryBatch:
         """The queries of these numbers as one batch."""
-        chosen = check_chosen_queries(numbers, len(self))
-        sizes = self.sizes[chosen]
-        offsets = np.concatenate(([0], np.cumsum(sizes)))
-        rows = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - self.queries.indptr[chosen], sizes)
+        chosen = _check_chosen_queries(numbers, len(self))
+        offsets, rows = slices(self.queries.indptr[chosen], self.sizes[chosen])
         if self.queries.order is not None:
             rows = self.queries.order[rows]
-        X, labels = self._read(rows)
-        weights = None if self.weights is None else self._narrow(self.weights[chosen])
-        return QueryBatch(X, labels, torch.from_numpy(offsets), weights, torch.from_numpy(chosen))
-
-    def _read(self, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        """Features and labels of rows, in the dtype of batches."""
         values, graded = self.source.read(rows)
         X, labels = self._narrow(values), self._narrow(graded)
         if self.dtype != torch.float64:
-            names = range(X.shape[1])
-            check_narrowed(X.float().numpy(), values, names, rows, self.dtype)
-            check_kept_grades(labels.double().numpy(), graded, rows, self.dtype)
-        return X, labels
+            check_narrowed(X.float().numpy(), values, range(X.shape[1]), rows, self.dtype)
+            _check_kept_grades(labels.double().numpy(), graded, rows, self.dtype)
+        weights = None if self.weights is None else self._narrow(self.weights[chosen])
+        return QueryBatch(X, labels, torch.from_numpy(offsets), weights, torch.from_numpy(chosen))
 
     def _narrow(self, values: np.ndarray) -> torch.Tensor:
         """Values in the dtype of batches."""
@@ -298,15 +288,51 @@ def _numpy_type(dtype: torch.dtype) -> np.dtype:
     return np.dtype(np.float64 if dtype == torch.float64 else np.float32)
 
 
+def _contiguous(groups: np.ndarray) -> Queries:
+    """Queries of rows, after a check that the rows of each query are adjacent."""
+    queries = Queries.from_groups(groups)
+    if queries.order is not None:
+        numbers = queries.scatter(queries.row_query)
+        row = int(np.argmax(numbers < np.maximum.accumulate(numbers)))
+        raise ValueError(
+            f"query {show(groups[row])} begins again in row {row}: sort the rows by query, so that "
+            "the rows of each query are adjacent."
+        )
+    return queries
+
+
+def _check_kept_grades(
+    narrow: np.ndarray, labels: np.ndarray, rows: np.ndarray, kind: object
+) -> None:
+    """Check that conversion to another dtype does not round whole labels to other grades."""
+    lost = np.flatnonzero((narrow != labels) & (labels == np.rint(labels)))
+    if len(lost):
+        raise ValueError(
+            f"label of row {rows[lost[0]]} is {labels[lost[0]]:.17g}, which {kind} rounds to "
+            f"{narrow[lost[0]]:.17g}: choose dtype=torch.float64, or bin the labels into grades."
+        )
+
+
+def _check_chosen_queries(numbers: Sequence[int], n_queries: int) -> np.ndarray:
+    """Numbers of queries of a data set; negative numbers count from the end."""
+    try:
+        chosen = whole_numbers("numbers of queries", numbers, "")
+    except ValueError:
+        raise TypeError(
+            f"queries are chosen by their numbers, such as [0, 3], not by {numbers!r}."
+        ) from None
+    bad = np.flatnonzero((chosen < -n_queries) | (chosen >= n_queries))
+    if len(bad):
+        raise IndexError(f"there is no query {chosen[bad[0]]}: the data set has {n_queries}.")
+    return np.where(chosen < 0, chosen + n_queries, chosen)
+
+
 class ArrayRows:
     """Rows in memory, dense or sparse."""
 
     def __init__(self, X: Table, labels: np.ndarray) -> None:
-        self.X = (
-            csr_matrix(X)
-            if issparse(X)
-            else check.unmasked("X", X, "an array of shape (n_rows, n_features)")
-        )
+        shape = "an array of shape (n_rows, n_features)"
+        self.X = csr_matrix(X) if issparse(X) else check.unmasked("X", X, shape)
         if self.X.ndim != 2 or self.X.shape[0] != len(labels):
             raise ValueError(
                 f"X has shape {self.X.shape} and relevance {len(labels)} rows: X must have one row "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import distributed, nn
+from torch import nn
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
@@ -185,7 +185,7 @@ class RankingLoss(nn.Module):
             weight = weight * batch.weights(given, check.HEAVIEST_QUERY)
         if self.reduction == "mean":
             total, ranks = weight.sum(), 1
-            if self.training and distributed.is_available() and distributed.is_initialized():
+            if self.training:
                 total, ranks = total_over(total, self.process_group), n_ranks(self.process_group)
             # Tiny weights are divided by their sum first: its inverse may be infinite.
             weight = torch.where(total > 0, weight / total * ranks, 0.0)

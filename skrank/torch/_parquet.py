@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
-from collections.abc import Iterator, Sequence
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property, lru_cache
 from os import PathLike
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skrank import _validation as check
-from skrank.torch._checks import check_data_labels, check_names, check_narrowed, check_paths
+from skrank.torch._checks import check_data_labels, check_narrowed
 
 if TYPE_CHECKING:
     import pyarrow
@@ -41,28 +43,24 @@ class ParquetRows:
         open_parts: int,
         real: np.dtype,
     ) -> None:
-        self.paths = check_paths(paths)
+        self.paths = _several_paths(paths)
         self.relevance = relevance
         self.open_parts = check.check_count("open_parts", open_parts, "row groups in memory")
         self.real = real
-        self._files: list[ParquetFile] | None = None
-        # features and labels of the row groups in memory; the least recently used comes first
-        self._open: OrderedDict[int, tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self.features = self._feature_names(relevance, groups, features)
-        for number in range(len(self.paths)):
-            self._check_columns(number, groups)
         self.parts, sizes = [], []
-        for number in range(len(self.paths)):
-            metadata = self._file(number).metadata
-            for part in range(metadata.num_row_groups):
+        for number, file in enumerate(self._files):
+            self._check_columns(number, groups)
+            for part in range(file.num_row_groups):
                 self.parts.append((number, part))
-                sizes.append(metadata.row_group(part).num_rows)
+                sizes.append(file.metadata.row_group(part).num_rows)
         self.groups = self._all_ids(groups)
         self.first = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         self.part_of_row = np.repeat(np.arange(len(sizes)), sizes)
 
     def __getstate__(self) -> dict[str, object]:
-        return self.__dict__ | {"_files": None, "_open": OrderedDict()}  # workers reopen the files
+        reopened = "_files", "_part"  # by worker processes
+        return {name: value for name, value in self.__dict__.items() if name not in reopened}
 
     def read(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Features as a dense array, and labels, of these rows."""
@@ -82,20 +80,20 @@ class ParquetRows:
         self, relevance: str, groups: str, features: Sequence[str] | None
     ) -> list[str]:
         """Names of the columns of features."""
-        check_names("relevance", [relevance])
-        check_names("groups", [groups])
+        _check_names("relevance", [relevance])
+        _check_names("groups", [groups])
         if relevance == groups:
             raise ValueError(
                 f"relevance and groups are both {groups!r}: name two different columns."
             )
         if features is None:
-            names = self._file(0).schema_arrow.names
+            names = self._files[0].schema_arrow.names
             features = [name for name in names if name not in (relevance, groups)]
-        return check_names("features", check.several("features", features, (str,)))
+        return _check_names("features", check.several("features", features, (str,)))
 
     def _check_columns(self, number: int, groups: str) -> None:
         """Check that a file has each column once, and numbers in labels and features."""
-        schema, path = self._file(number).schema_arrow, self.paths[number]
+        schema, path = self._files[number].schema_arrow, self.paths[number]
         found = Counter(schema.names)
         for name in (groups, self.relevance, *self.features):
             if found[name] != 1:
@@ -114,7 +112,7 @@ class ParquetRows:
         found: list[tuple[str, np.ndarray]] = []
         for number, path in enumerate(self.paths):
             with _reading(path):
-                column = self._file(number).read(columns=[groups]).column(groups)
+                column = self._files[number].read(columns=[groups]).column(groups)
             if column.null_count:
                 row = int(np.argmax(column.is_null().to_numpy()))
                 raise ValueError(
@@ -135,22 +133,17 @@ class ParquetRows:
 
     # parts ----------------------------------------------------------------------------------------
 
-    def _part(self, part: int) -> tuple[np.ndarray, np.ndarray]:
-        """Features and labels of a row group, which stay in memory."""
-        if part not in self._open:
-            found = self._read_part(part)
-            while len(self._open) >= self.open_parts:
-                self._open.popitem(last=False)
-            self._open[part] = found
-        self._open.move_to_end(part)
-        return self._open[part]
+    @cached_property
+    def _part(self) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
+        """`_read_part`, with the row groups that were used last in memory."""
+        return lru_cache(self.open_parts)(self._read_part)
 
     def _read_part(self, part: int) -> tuple[np.ndarray, np.ndarray]:
         """Features and labels of a row group, from its file."""
         number, group = self.parts[part]
         path, names = self.paths[number], [*self.features, self.relevance]
         with _reading(path):
-            table = self._file(number).read_row_group(group, columns=names)
+            table = self._files[number].read_row_group(group, columns=names)
         found = []
         for name in names:
             with _reading(f"column {name!r} of {path}"):
@@ -166,15 +159,35 @@ class ParquetRows:
             check_narrowed(X[:, at, None], values[:, None], self.features[at:], rows, self.real)
         return X, check_data_labels(labels, int(self.first[part]))
 
-    def _file(self, number: int) -> ParquetFile:
-        """A file by its number; all files are opened together."""
-        if self._files is None:
-            files = []
-            for path in self.paths:
-                with _reading(path):
-                    files.append(_arrow().parquet.ParquetFile(path))
-            self._files = files
-        return self._files[number]
+    @cached_property
+    def _files(self) -> list[ParquetFile]:
+        """The open files."""
+        files = []
+        for path in self.paths:
+            with _reading(path):
+                files.append(_arrow().parquet.ParquetFile(path))
+        return files
+
+
+def _several_paths(paths: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[str]:
+    """The paths of one or several files."""
+    several = [paths] if isinstance(paths, (str, PathLike)) else paths
+    try:
+        found = [os.fsdecode(path) for path in several]
+    except TypeError:
+        raise ValueError(
+            f"paths={paths!r} must be the path of a file, or a sequence of paths."
+        ) from None
+    if not found:
+        raise ValueError("paths is empty: give at least one file.")
+    return found
+
+
+def _check_names(parameter: str, names: list[str]) -> list[str]:
+    """Names of columns, after a check that there is at least one."""
+    if not names or not all(isinstance(one, str) for one in names):
+        raise ValueError(f"{parameter}={names!r} must name columns of the files.")
+    return names
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from skrank._fitted import restored_on_failure, warn_of_feature
 from skrank._typing import RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
+from skrank.objectives.base import metric_of
 from skrank.rankers._base import Ranker
 from skrank.rankers._fit import VALIDATION, Validator
 from skrank.rankers._rows import LabelledRows, Part, Rows, check_several_rows_per_query
@@ -353,25 +354,22 @@ class NeuralRanker(Ranker):
     def _training(self, train: Part, valid: Part | None) -> NeuralTraining:
         objective = as_objective(self.objective)
         device = usable(self.device)
+        network = self.module_.to(device)
         check.check_training_weights(train.query_weights, train.queries)
+        groups, weights = train.queries.row_query, train.weights
+        data = QueryDataset(train.X, train.y, groups, sample_weight=weights, dtype=torch.float64)
         held_out = None
         if valid is not None:
-            metrics = self._metrics(objective)
-            held_out = valid.X, Validator(valid, metrics)
+            held_out = valid.X, Validator(valid, self._metrics(objective))
         return NeuralTraining(
-            network=self.module_.to(device),
+            network=network,
             loss=RankingLoss(objective, max_grade=self.max_grade_).to(device),
-            data=QueryDataset(
-                train.X,
-                train.y,
-                train.queries.row_query,
-                sample_weight=train.weights,
-                dtype=torch.float64,
-            ),
+            data=data,
             held_out=held_out,
             batch_queries=self.batch_queries,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
+            optimizer=torch.optim.Adam(
+                network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay
+            ),
             patience=self.early_stopping_rounds,
             device=device,
             progress=self.progress,
@@ -381,8 +379,7 @@ class NeuralRanker(Ranker):
         """Metrics for early stopping by name, the deciding metric first."""
         chosen = self.eval_metric
         if chosen is None:
-            metrics = [one.metric for _, one in objective.terms if hasattr(one, "metric")]
-            chosen = metrics[0] if metrics else self.scoring
+            chosen = metric_of(objective) or self.scoring
         with check.about("eval_metric"):
             named = unique_metrics(chosen)
         return {name: one.on_scale(self.max_grade_) for name, one in named.items()}

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from torch.utils.data import Sampler
 
 from skrank import _validation as check
-from skrank.torch._checks import check_rank, check_sizes
+from skrank.torch._checks import whole_numbers
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._ranks import n_ranks, this_rank
 
@@ -56,7 +56,7 @@ class QueryBatchSampler(Sampler[list[int]]):
         if isinstance(data, QueryDataset):
             self.sizes, self.parts = data.sizes, data.parts
         else:
-            self.sizes = check_sizes(data)
+            self.sizes = _checked_sizes(data)
             self.parts = np.zeros(len(self.sizes), np.int64)
         self.max_documents = check.check_count(
             "max_documents", max_documents, "documents of a batch"
@@ -68,7 +68,17 @@ class QueryBatchSampler(Sampler[list[int]]):
         self.random_state = check.check_seed("random_state", random_state)
         if rank is world_size is None:
             rank, world_size = this_rank(), n_ranks()
-        self.rank, self.world_size = check_rank(rank, world_size)
+        if rank is None or world_size is None:
+            raise ValueError(
+                f"rank={rank} and world_size={world_size} belong together: give both, or neither."
+            )
+        self.world_size = check.check_count("world_size", world_size, "processes")
+        self.rank = check.check_count("rank", rank, "the number of this process", least=0)
+        if rank >= world_size:
+            raise ValueError(
+                f"rank={rank} is too high for world_size={world_size}: ranks go from 0 to "
+                f"{world_size - 1}."
+            )
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
@@ -106,3 +116,12 @@ class QueryBatchSampler(Sampler[list[int]]):
             batches[-1].append(query)
             documents, queries = documents - size, queries - 1
         return batches
+
+
+def _checked_sizes(sizes: ArrayLike) -> np.ndarray:
+    """Numbers of documents, one per query, after a check."""
+    remedy = "pass a QueryDataset, or the number of documents of each query"
+    found = whole_numbers("data", sizes, remedy)
+    if found.min(initial=0) < 0:
+        raise ValueError(f"query {np.argmin(found)} of data has {found.min()} documents: {remedy}.")
+    return found

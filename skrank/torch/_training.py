@@ -53,8 +53,7 @@ class NeuralTraining:
     data: QueryDataset
     held_out: tuple[np.ndarray | csr_matrix, Validator] | None  # features and metrics
     batch_queries: int
-    learning_rate: float  # of Adam
-    weight_decay: float
+    optimizer: torch.optim.Optimizer
     patience: int | None  # epochs without improvement after which training stops
     device: torch.device
     progress: bool
@@ -65,17 +64,14 @@ class NeuralTraining:
         At the end, and after an interrupt, the network has the best weights, or the last weights
         without validation.
         """
-        optimizer = torch.optim.Adam(
-            self.network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay
-        )
         first = copy.deepcopy(self.network.state_dict())
         try:
-            self._resume(state, optimizer)
-            self._train(epochs, state, optimizer)
+            self._resume(state)
+            self._train(epochs, state)
         finally:
             self.network.load_state_dict(state.best or state.last or first)
 
-    def _resume(self, state: Progress, optimizer: torch.optim.Optimizer) -> None:
+    def _resume(self, state: Progress) -> None:
         """Restore the weights and the optimizer of `state`, with the options of this fit."""
         if self.held_out is None:  # the best epoch of an earlier fit does not count
             state.best, state.best_value, state.best_epoch = None, None, 0
@@ -85,13 +81,13 @@ class NeuralTraining:
         if self._is_done(state):
             state.patient_from = state.epoch
         if state.last is not None:
+            assert state.optimizer is not None
             self.network.load_state_dict(state.last)
-            optimizer.load_state_dict(copy.deepcopy(state.optimizer))
-            for group in optimizer.param_groups:
-                group.update(lr=self.learning_rate, weight_decay=self.weight_decay)
+            options = {"param_groups": self.optimizer.state_dict()["param_groups"]}
+            self.optimizer.load_state_dict(copy.deepcopy(state.optimizer) | options)
         self.loss.rounds.fill_(state.rounds)
 
-    def _train(self, epochs: int, state: Progress, optimizer: torch.optim.Optimizer) -> None:
+    def _train(self, epochs: int, state: Progress) -> None:
         sampler = QueryBatchSampler(
             self.data,
             max_documents=int(self.data.sizes.sum()),
@@ -104,28 +100,28 @@ class NeuralTraining:
         while state.epoch < last and not self._is_done(state):
             with seeded((state.seed + state.epoch) % 2**63, self.device):
                 sampler.set_epoch(state.epoch)
-                self._epoch(sampler, optimizer)
+                self._epoch(sampler)
             done = replace(
                 state,
                 epoch=state.epoch + 1,
                 rounds=int(self.loss.rounds),
                 last=copy.deepcopy(self.network.state_dict()),
-                optimizer=copy.deepcopy(optimizer.state_dict()),
+                optimizer=copy.deepcopy(self.optimizer.state_dict()),
             )
             self._validate(done)
             vars(state).update(vars(done))  # one step, so that an interrupt cannot split it
             if self.progress:
                 self._show(state, last)
 
-    def _epoch(self, sampler: QueryBatchSampler, optimizer: torch.optim.Optimizer) -> None:
+    def _epoch(self, sampler: QueryBatchSampler) -> None:
         self.network.train()
         self.loss.train()
         for numbers in sampler:
             batch = self.data.__getitems__(numbers)
-            optimizer.zero_grad()
+            self.optimizer.zero_grad()
             scores = scores_of(self.network, rows_for(self.network, batch.X).to(self.device))
             self.loss(scores, batch.labels, batch.offsets, weights=batch.weights).backward()
-            optimizer.step()
+            self.optimizer.step()
 
     def _is_done(self, state: Progress) -> bool:
         if self.patience is None or state.best_value is None:

@@ -222,7 +222,7 @@ def test_row_groups_are_read_on_demand(files):
             a is b is None or torch.equal(a, b) for a, b in zip(found, expected, strict=True)
         )
     assert data.parts.tolist() == [0, 0, 1, 2, 3]
-    assert len(data.source._open) == 1
+    assert data.source._part.cache_info().currsize == 1
     again = pickle.loads(pickle.dumps(data))
     assert torch.equal(again[2].X, memory[2].X)
     some = QueryDataset.from_parquet(files, features=["b"])
