@@ -10,7 +10,7 @@ several files are read by several threads.
 
 import numpy as np
 
-from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.jit import ONE_PASS, kernel, subroutine
 
 TAB, NEWLINE, RETURN, SPACE, COMMENT = 9, 10, 13, 32, 35
 PLUS, MINUS, POINT, ZERO, UPPER_E, LOWER_E = 43, 45, 46, 48, 69, 101
@@ -59,7 +59,7 @@ def _edges_by_numpy(words, out):
     return len(places), bool(np.any((low < TAB) | (low > RETURN)))
 
 
-@kernel(plain=_edges_by_numpy)
+@kernel(plain=_edges_by_numpy, row_cost=ONE_PASS)
 def edges(words, out):
     """Fill in the start and the stop of each column, in turn. Bytes up to 32 separate columns.
 
@@ -96,7 +96,20 @@ def _ends_line(text, start, stop):
     return start < stop
 
 
-@kernel(plain=True)
+def _first_wrong_by_numpy(text, tokens, inside, comments):
+    """The result of `first_wrong`, in plain Python."""
+    newlines = np.flatnonzero(text == NEWLINE)
+    n_above = np.searchsorted(newlines, tokens)  # newlines above each start and each stop
+    below = np.append(n_above[1:, 0, 0], len(newlines))  # newlines above the next row
+    wrong = below == n_above[:, -1, 1]
+    if inside:
+        wrong |= n_above[:, -1, 0] > n_above[:, 0, 1]
+    if comments:
+        wrong |= text[tokens[:, 0, 0]] == COMMENT
+    return int(np.argmax(wrong)) if wrong.any() else -1
+
+
+@kernel(plain=_first_wrong_by_numpy, row_cost=ONE_PASS)
 def first_wrong(text, tokens, inside, comments):
     """First row whose columns are not exactly the columns of one line, or -1.
 
@@ -128,7 +141,21 @@ def _same(text, a, a_stop, other, b, b_stop):
     return a == a_stop
 
 
-@kernel(plain=True)
+def _slices(text, places):
+    """Slices of a text that start and stop at `places`, as bytes, in plain Python."""
+    data = text.tobytes()
+    return [data[start:stop] for start, stop in places.tolist()]
+
+
+def _blocks_by_slices(text, tokens, column, first_row):
+    """The result of `blocks`, in plain Python."""
+    words = _slices(text, tokens[:, column])
+    found = [row for row, word in enumerate(words) if row == 0 or word != words[row - 1]]
+    first_row[: len(found)] = found
+    return len(found)
+
+
+@kernel(plain=_blocks_by_slices, row_cost=ONE_PASS)
 def blocks(text, tokens, column, first_row):
     """Fill in the first row of each run of adjacent rows with the same text in a column.
 
@@ -230,7 +257,17 @@ def _number(text, start, stop):
     return -value if text[start] == MINUS else value
 
 
-@kernel(plain=True)
+def _numbers_by_float(text, tokens, column, out):
+    """The result of `numbers`, in plain Python, which reads rare decimals, too."""
+    for row, word in enumerate(_slices(text, tokens[:, column])):
+        try:
+            out[row] = np.nan if b"_" in word else float(word)
+        except ValueError:
+            out[row] = np.nan
+    out[np.isinf(out)] = np.nan
+
+
+@kernel(plain=_numbers_by_float, row_cost=ONE_PASS)
 def numbers(text, tokens, column, out):
     """Fill in the numbers of a column; NaN if a text is not a decimal, or rare: see `_number`."""
     for row in range(len(tokens)):
@@ -245,7 +282,24 @@ def _word(words, pos):
     return (words[pos >> 3] >> shift) | (next_word << (np.uint64(63) - shift))
 
 
-@kernel(plain=True)
+def _hashes_by_numpy(words, start, stop, out):
+    """The result of `hashes`, in plain Python: all slices at once, word by word."""
+    pos, end = start.astype(np.int64), stop.astype(np.int64)
+    mixed = (end - pos).astype(np.uint64)
+    long = np.flatnonzero(pos + 8 < end)
+    while len(long):
+        mixed[long] = (mixed[long] ^ _word(words, pos[long])) * _MIX
+        mixed[long] ^= mixed[long] >> np.uint64(32)
+        pos[long] += 8
+        long = long[pos[long] + 8 < end[long]]
+    named = np.flatnonzero(pos < end)
+    rest = (8 * (pos + 8 - end)[named]).astype(np.uint64)
+    mixed[named] ^= (_word(words, pos[named]) << rest) >> rest
+    mixed *= _MIX
+    out[:] = mixed ^ (mixed >> np.uint64(32))
+
+
+@kernel(plain=_hashes_by_numpy, row_cost=ONE_PASS)
 def hashes(words, start, stop, out):
     """Fill in a hash of each slice of a text."""
     for row in range(len(start)):
@@ -279,7 +333,29 @@ def _find(slots, documents, others, row):
     return slot
 
 
-@kernel(plain=True)
+def _fill_tables_by_dicts(indptr, documents, slot_ptr, slots):
+    """The result of `fill_tables`, in plain Python."""
+    text, start, stop, _ = documents
+    hashed, first = documents.hashed.tolist(), slot_ptr.tolist()
+    slots[:] = -1
+    for q in range(len(indptr) - 1):
+        last_slot = first[q + 1] - first[q] - 1
+        taken = {}  # rows by slot
+        for row in range(indptr[q], indptr[q + 1]):
+            slot = hashed[row] & last_slot
+            while slot in taken:
+                seen = taken[slot]
+                if hashed[seen] == hashed[row] and _same(
+                    text, start[seen], stop[seen], text, start[row], stop[row]
+                ):
+                    return seen, row
+                slot = (slot + 1) & last_slot
+            taken[slot] = row
+        slots[first[q] + np.array(list(taken), np.int64)] = list(taken.values())
+    return -1, -1
+
+
+@kernel(plain=_fill_tables_by_dicts, row_cost=ONE_PASS)
 def fill_tables(indptr, documents, slot_ptr, slots):
     """Insert the documents of each query into its hash table.
 
@@ -331,7 +407,7 @@ def settle_by_name(first, last, indptr, tied, text, start, stop, rows):
                 low = rank
 
 
-@kernel(plain=True)
+@kernel(plain=True, row_cost=ONE_PASS)
 def join(run, judged, unjudged, codes, indptr):
     """Fill in the codes of retrieved documents, then the codes of the other judged documents.
 

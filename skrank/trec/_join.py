@@ -114,7 +114,7 @@ class Joined:
         retrieved = run.queries.sizes[query_of]
         codes = np.empty(retrieved.sum() + len(judged.codes), judged.codes.dtype)
         indptr = np.empty(len(places) + 1, np.int64)
-        n_judged = trec.join.for_rows(len(codes))(
+        n_judged = trec.join.for_rows(len(judged.codes))(
             HashedRun(run.queries.indptr, names, run.slots.first, run.slots.rows),
             Judged(query_of, qrels.queries.indptr, qrels.documents.arrays, judged.codes),
             judged.unjudged,
