@@ -36,8 +36,8 @@ Options: TypeAlias = dict[str, Any]
 # Return value of `object.__reduce__`.
 Reduced: TypeAlias = tuple[Any, ...]
 
-# A seed or a generator of random numbers.
-RandomState: TypeAlias = int | np.integer | np.random.Generator | np.random.RandomState | None
+# A seed or a generator of random numbers. (A string, so that numpy.random is not imported.)
+RandomState: TypeAlias = "int | np.integer | np.random.Generator | np.random.RandomState | None"
 
 # The argument `cv` of scikit-learn: number of folds, splitter, or (training rows, test rows) pairs.
 Folds: TypeAlias = "int | BaseCrossValidator | Iterable[tuple[np.ndarray, np.ndarray]]"

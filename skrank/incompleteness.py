@@ -16,9 +16,9 @@ from skrank._typing import Options, RandomState
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
 from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._join import CodedQrels
-from skrank.trec._measure import MISSING_CHOICES, AnyRuns, JoinedRuns, Measured, Runs, measure
-from skrank.trec._open import Source
+from skrank.trec._evaluate import Measured, measure
+from skrank.trec._join import MISSING_CHOICES, AnyRuns, CodedQrels, JoinedRuns, Runs
+from skrank.trec._lines import Source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -309,7 +309,7 @@ def robustness(
     def measured(kept: np.ndarray) -> Measured:
         reduced = pool.reduced(kept)
         coded = ([one.coded(reduced) for one in part] for part in parts)
-        return measure(reduced, coded, len(sources.sources), chosen.values(), missing, top)
+        return measure(reduced, coded, len(sources.sources), [*chosen.values()], missing, top)
 
     full = measured(reductions[0](100))
     names = sources.names(joined.tags)

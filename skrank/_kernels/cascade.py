@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels import passing
-from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.jit import ONE_PASS, kernel, subroutine
 from skrank._kernels.ranking import longest
 
 _NEGLIGIBLE = 1e-18  # relative size of terms that are lost to rounding
@@ -179,7 +179,7 @@ def _read(codes, row, ranks, low, high, tables):
     return value
 
 
-@kernel(plain=True)
+@kernel(plain=True, row_cost=ONE_PASS)
 def values(first, last, indptr, lists, contributing, tables, inverse, out):
     """Fill in the value of each query times `inverse`, if no documents are tied.
 

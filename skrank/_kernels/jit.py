@@ -28,8 +28,11 @@ from pathlib import Path
 
 import numpy as np
 
-# Plain Python takes some microseconds per row: up to so many rows, less time than numba's import.
+# Plain Python takes some microseconds per row: up to so many rows, less time than numba's import. A
+# row of a kernel of one pass takes a fifth of that, or less. Where documents are tied, it can take
+# longer, but tied documents need kernels that sort, and import numba before.
 _ROWS_OF_A_PLAIN_CALL, _ROWS_OF_ALL_PLAIN_CALLS = 10_000, 30_000
+_PLAIN_COST_OF_ONE_PASS = 0.2
 
 MESSAGE = "skrank: compiling loops for this machine, once: some seconds (SKRANK_QUIET=1 hides this)"
 
@@ -93,7 +96,7 @@ def kernel(*, fastmath=False, plain=False, row_cost=1):
         Python calls instead, with the same result.
     row_cost : float
         Time of a row, as a multiple of that of most kernels: few rows that cost little are not
-        shared by threads.
+        shared by threads, and more of them run as plain Python.
     """
     return lambda function: Kernel(function, _OPTIONS | {"fastmath": fastmath}, plain, row_cost)
 
@@ -109,7 +112,7 @@ class Kernel:
         self.plain = np.errstate(all="ignore")(in_python) if plain else None
         self._function, self._options = function, options
         self._dispatcher = None  # numba's dispatcher, which compiles or loads machine code on calls
-        self._rows = 0  # number of rows of all plain calls
+        self._rows = 0  # number of rows of all plain calls, weighted as in `for_rows`
 
     def __reduce__(self):
         return self.__qualname__
@@ -119,6 +122,8 @@ class Kernel:
         everything = os.environ.get("SKRANK_COMPILE", "0") not in ("", "0")
         if self.plain is None or self._dispatcher is not None or everything:
             return self.compiled
+        if self.row_cost == ONE_PASS and "numba" not in sys.modules:
+            n_rows *= _PLAIN_COST_OF_ONE_PASS
         self._rows += n_rows
         few = n_rows <= _ROWS_OF_A_PLAIN_CALL and self._rows <= _ROWS_OF_ALL_PLAIN_CALLS
         return self.plain if few else self.compiled

@@ -10,12 +10,10 @@ several files are read by several threads.
 
 import numpy as np
 
-from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.decimals import number
+from skrank._kernels.jit import ONE_PASS, kernel, subroutine
 
 TAB, NEWLINE, RETURN, SPACE, COMMENT = 9, 10, 13, 32, 35
-PLUS, MINUS, POINT, ZERO, UPPER_E, LOWER_E = 43, 45, 46, 48, 69, 101
-POWERS = 10.0 ** np.arange(23)  # exact in double precision
-MOST_EXPONENT = 280  # of 10, so that no intermediate result overflows or is subnormal
 GAPS = np.array([1750, 701, 301, 132, 57, 23, 10, 4, 1])  # Ciura's, for Shell's sort
 
 _BYTE = np.uint64(8)
@@ -29,21 +27,6 @@ _FROM_TAB = np.uint64(0x7777777777777777)
 _ABOVE_RETURN = np.uint64(0x7272727272727272)
 _INDEX = np.uint64(0x0001020304050607)  # multiplied by 256^k, it has k in the highest byte
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, for hashes
-_ONE, _HALF, _LOWER, _TOP = (np.uint64(one) for one in (1, 32, 2**32 - 1, 2**63))
-
-
-def _powers_of_ten():
-    """Leading 64 bits of powers of 10, and the value of the last bit of products in `_nearest`."""
-    tens, units = [], []
-    for exponent in range(-MOST_EXPONENT, MOST_EXPONENT + 1):
-        whole = 10**exponent if exponent >= 0 else (1 << 1024) // 10**-exponent
-        shift = whole.bit_length() - 64
-        tens.append(whole >> shift if shift >= 0 else whole << -shift)
-        units.append(2.0 ** (shift + 64 - (0 if exponent >= 0 else 1024)))
-    return np.array(tens, np.uint64), np.array(units)
-
-
-TENS, UNITS = _powers_of_ten()
 
 
 def _edges_by_numpy(words, out):
@@ -59,7 +42,7 @@ def _edges_by_numpy(words, out):
     return len(places), bool(np.any((low < TAB) | (low > RETURN)))
 
 
-@kernel(plain=_edges_by_numpy)
+@kernel(plain=_edges_by_numpy, row_cost=ONE_PASS)
 def edges(words, out):
     """Fill in the start and the stop of each column, in turn. Bytes up to 32 separate columns.
 
@@ -96,7 +79,20 @@ def _ends_line(text, start, stop):
     return start < stop
 
 
-@kernel(plain=True)
+def _first_wrong_by_numpy(text, tokens, inside, comments):
+    """The result of `first_wrong`, in plain Python."""
+    newlines = np.flatnonzero(text == NEWLINE)
+    n_above = np.searchsorted(newlines, tokens)  # newlines above each start and each stop
+    below = np.append(n_above[1:, 0, 0], len(newlines))  # newlines above the next row
+    wrong = below == n_above[:, -1, 1]
+    if inside:
+        wrong |= n_above[:, -1, 0] > n_above[:, 0, 1]
+    if comments:
+        wrong |= text[tokens[:, 0, 0]] == COMMENT
+    return int(np.argmax(wrong)) if wrong.any() else -1
+
+
+@kernel(plain=_first_wrong_by_numpy, row_cost=ONE_PASS)
 def first_wrong(text, tokens, inside, comments):
     """First row whose columns are not exactly the columns of one line, or -1.
 
@@ -128,7 +124,21 @@ def _same(text, a, a_stop, other, b, b_stop):
     return a == a_stop
 
 
-@kernel(plain=True)
+def _slices(text, places):
+    """Slices of a text that start and stop at `places`, as bytes, in plain Python."""
+    data = text.tobytes()
+    return [data[start:stop] for start, stop in places.tolist()]
+
+
+def _blocks_by_slices(text, tokens, column, first_row):
+    """The result of `blocks`, in plain Python."""
+    words = _slices(text, tokens[:, column])
+    found = [row for row, word in enumerate(words) if row == 0 or word != words[row - 1]]
+    first_row[: len(found)] = found
+    return len(found)
+
+
+@kernel(plain=_blocks_by_slices, row_cost=ONE_PASS)
 def blocks(text, tokens, column, first_row):
     """Fill in the first row of each run of adjacent rows with the same text in a column.
 
@@ -144,97 +154,21 @@ def blocks(text, tokens, column, first_row):
     return found
 
 
-@subroutine()
-def _high_half(a, b):
-    """The upper 64 bits of the product of two integers of 64 bits."""
-    a_high, a_low, b_high, b_low = a >> _HALF, a & _LOWER, b >> _HALF, b & _LOWER
-    middle = a_high * b_low + (a_low * b_low >> _HALF)
-    other = a_low * b_high + (middle & _LOWER)
-    return a_high * b_high + (middle >> _HALF) + (other >> _HALF)
+def _numbers_by_float(text, tokens, column, out):
+    """The result of `numbers`, in plain Python, which reads rare decimals, too."""
+    for row, word in enumerate(_slices(text, tokens[:, column])):
+        try:
+            out[row] = np.nan if b"_" in word else float(word)
+        except ValueError:
+            out[row] = np.nan
+    out[np.isinf(out)] = np.nan
 
 
-@subroutine()
-def _nearest(mantissa, exponent):
-    """The double nearest to mantissa * 10^exponent; NaN if 64 bits do not determine it.
-
-    TENS has the leading 64 bits of the power, rounded down. So the exact product of the normalised
-    mantissa with the power exceeds `product` by less than 2 units of its last bit. Rounding to 53
-    bits is certain unless the bits that are cut off are one half, or one unit less.
-    """
-    left, unit = np.uint64(mantissa), UNITS[exponent + MOST_EXPONENT]
-    while left < _TOP:
-        left = left << _ONE
-        unit *= 0.5
-    product = _high_half(left, TENS[exponent + MOST_EXPONENT])
-    n_cut = np.uint64(10) + (product >> np.uint64(63))
-    half = _ONE << (n_cut - _ONE)
-    cut = product & ((_ONE << n_cut) - _ONE)
-    if cut == half or cut == half - _ONE:
-        return np.nan
-    kept = (product >> n_cut) + np.uint64(cut > half)
-    return np.float64(kept) * (unit * np.float64(_ONE << n_cut))
-
-
-@subroutine()
-def _exponent(text, start, stop):
-    """The integer text[start:stop], at most 9999; 9999 if it is not an integer."""
-    first = start + (start < stop and (text[start] == MINUS or text[start] == PLUS))
-    found = np.int64(0 if first < stop else 9999)
-    for pos in range(first, stop):
-        digit = np.int64(text[pos]) - ZERO
-        if not 0 <= digit < 10 or found > 999:
-            return np.int64(9999)
-        found = found * 10 + digit
-    return -found if first > start and text[start] == MINUS else found
-
-
-@subroutine()
-def _number(text, start, stop):
-    """The double nearest to the decimal text[start:stop]; NaN if it is not a decimal, or rare.
-
-    Rare decimals have more than 18 digits after leading zeros, an exponent beyond MOST_EXPONENT, or
-    are too near to the middle of two doubles for `_nearest`. Python reads them.
-    """
-    first = start + (text[start] == MINUS or text[start] == PLUS)
-    mantissa, point, end, exponent = np.int64(0), np.int64(-1), stop, np.int64(0)
-    for pos in range(first, stop):
-        digit = np.int64(text[pos]) - ZERO
-        if 0 <= digit < 10:
-            mantissa = mantissa * 10 + digit
-        elif text[pos] == POINT and point < 0:
-            point = pos
-        elif text[pos] == LOWER_E or text[pos] == UPPER_E:
-            end, exponent = pos, _exponent(text, pos + 1, stop)
-            break
-        else:
-            return np.nan
-    n_digits, pos = end - first - (point >= 0), first
-    if n_digits == 0 or exponent == 9999:
-        return np.nan
-    while n_digits > 18:  # skip leading zeros
-        if text[pos] != ZERO and text[pos] != POINT:
-            return np.nan
-        n_digits -= text[pos] == ZERO
-        pos += 1
-    if point >= 0:
-        exponent -= end - point - 1
-    if mantissa == 0:
-        value = 0.0
-    elif mantissa < 1 << 53 and -23 < exponent < 23:
-        power = POWERS[abs(exponent)]
-        value = mantissa / power if exponent < 0 else mantissa * power
-    elif -MOST_EXPONENT <= exponent <= MOST_EXPONENT:
-        value = _nearest(mantissa, exponent)
-    else:
-        value = np.nan
-    return -value if text[start] == MINUS else value
-
-
-@kernel(plain=True)
+@kernel(plain=_numbers_by_float, row_cost=ONE_PASS)
 def numbers(text, tokens, column, out):
-    """Fill in the numbers of a column; NaN if a text is not a decimal, or rare: see `_number`."""
+    """Fill in the numbers of a column; NaN if a text is not a decimal, or rare: see `number`."""
     for row in range(len(tokens)):
-        out[row] = _number(text, tokens[row, column, 0], tokens[row, column, 1])
+        out[row] = number(text, tokens[row, column, 0], tokens[row, column, 1])
 
 
 @subroutine()
@@ -245,7 +179,24 @@ def _word(words, pos):
     return (words[pos >> 3] >> shift) | (next_word << (np.uint64(63) - shift))
 
 
-@kernel(plain=True)
+def _hashes_by_numpy(words, start, stop, out):
+    """The result of `hashes`, in plain Python: all slices at once, word by word."""
+    pos, end = start.astype(np.int64), stop.astype(np.int64)
+    mixed = (end - pos).astype(np.uint64)
+    long = np.flatnonzero(pos + 8 < end)
+    while len(long):
+        mixed[long] = (mixed[long] ^ _word(words, pos[long])) * _MIX
+        mixed[long] ^= mixed[long] >> np.uint64(32)
+        pos[long] += 8
+        long = long[pos[long] + 8 < end[long]]
+    named = np.flatnonzero(pos < end)
+    rest = (8 * (pos + 8 - end)[named]).astype(np.uint64)
+    mixed[named] ^= (_word(words, pos[named]) << rest) >> rest
+    mixed *= _MIX
+    out[:] = mixed ^ (mixed >> np.uint64(32))
+
+
+@kernel(plain=_hashes_by_numpy, row_cost=ONE_PASS)
 def hashes(words, start, stop, out):
     """Fill in a hash of each slice of a text."""
     for row in range(len(start)):
@@ -279,7 +230,29 @@ def _find(slots, documents, others, row):
     return slot
 
 
-@kernel(plain=True)
+def _fill_tables_by_dicts(indptr, documents, slot_ptr, slots):
+    """The result of `fill_tables`, in plain Python."""
+    text, start, stop, _ = documents
+    hashed, first = documents.hashed.tolist(), slot_ptr.tolist()
+    slots[:] = -1
+    for q in range(len(indptr) - 1):
+        last_slot = first[q + 1] - first[q] - 1
+        taken = {}  # rows by slot
+        for row in range(indptr[q], indptr[q + 1]):
+            slot = hashed[row] & last_slot
+            while slot in taken:
+                seen = taken[slot]
+                if hashed[seen] == hashed[row] and _same(
+                    text, start[seen], stop[seen], text, start[row], stop[row]
+                ):
+                    return seen, row
+                slot = (slot + 1) & last_slot
+            taken[slot] = row
+        slots[first[q] + np.array(list(taken), np.int64)] = list(taken.values())
+    return -1, -1
+
+
+@kernel(plain=_fill_tables_by_dicts, row_cost=ONE_PASS)
 def fill_tables(indptr, documents, slot_ptr, slots):
     """Insert the documents of each query into its hash table.
 
@@ -331,7 +304,7 @@ def settle_by_name(first, last, indptr, tied, text, start, stop, rows):
                 low = rank
 
 
-@kernel(plain=True)
+@kernel(plain=True, row_cost=ONE_PASS)
 def join(run, judged, unjudged, codes, indptr):
     """Fill in the codes of retrieved documents, then the codes of the other judged documents.
 

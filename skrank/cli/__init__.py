@@ -39,6 +39,7 @@ def program() -> int:
     int
         Exit status.
     """
+    gc.set_threshold(100_000)  # imports create many objects that remain
     try:
         return main()
     finally:

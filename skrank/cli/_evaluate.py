@@ -24,7 +24,7 @@ from skrank.cli._parser import (
 )
 from skrank.evaluation._evaluate import DEFAULT_METRICS
 from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
-from skrank.trec._measure import MISSING_CHOICES
+from skrank.trec._join import MISSING_CHOICES
 
 # options that are parameters of `trec.evaluate` with the same name and values
 _PASSED_ON = ("max_grade", "rel", "depth", "judged_only", "pool_judged", "chunksize", "progress")

@@ -15,9 +15,15 @@ from skrank._typing import RandomState
 from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
 from skrank.metrics import Metric
 from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._join import CodedQrels, JoinedJudgments, JoinedRanking
-from skrank.trec._measure import AnyRuns, JoinedRuns, Runs
-from skrank.trec._open import Source
+from skrank.trec._join import (
+    AnyRuns,
+    CodedQrels,
+    JoinedJudgments,
+    JoinedRanking,
+    JoinedRuns,
+    Runs,
+)
+from skrank.trec._lines import Source
 
 if TYPE_CHECKING:
     import pandas as pd

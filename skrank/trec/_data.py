@@ -23,7 +23,7 @@ from skrank.trec._columns import (
     table_of,
 )
 from skrank.trec._files import is_file, read
-from skrank.trec._open import Source
+from skrank.trec._lines import Source
 from skrank.trec._table import Documents, Slots, Table, Texts
 
 if TYPE_CHECKING:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from skrank import _progress
 from skrank import _validation as check
 from skrank._engine.names import unique_metrics
+from skrank._engine.plan import average
 from skrank._engine.threads import cached_property
 from skrank._typing import Axes, Options
 from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals
@@ -18,14 +19,41 @@ from skrank.evaluation._tables import MarkedTable, Tabular
 from skrank.metrics import Metric
 from skrank.trec._data import as_qrels, text_index
 from skrank.trec._files import is_file
-from skrank.trec._join import CodedQrels
-from skrank.trec._measure import MISSING_CHOICES, AnyRuns, JoinedRuns, Measured, Runs, measure
+from skrank.trec._join import (
+    MISSING_CHOICES,
+    AnyRuns,
+    CodedQrels,
+    Joined,
+    JoinedJudgments,
+    JoinedRanking,
+    JoinedRuns,
+    Runs,
+    ahead,
+)
 from skrank.trec._table import announce
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from skrank.evaluation._comparison import Comparison
+
+
+class Measured(NamedTuple):
+    """The values of metrics.
+
+    Attributes
+    ----------
+    values, weights : float64 ndarrays of shape (n_runs, n_queries, n_metrics)
+        Value of each query, and its weight in the mean.
+    mean : float64 ndarray of shape (n_runs, n_metrics)
+    empty : int64 ndarray of shape (n_metrics,)
+        Number of queries without a relevant document.
+    """
+
+    values: np.ndarray
+    weights: np.ndarray
+    mean: np.ndarray
+    empty: np.ndarray
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -126,7 +154,8 @@ class TrecReport(Tabular):
         """
         places = [self.metrics.index(name) for name in metrics]
         metric_of = {name: self.metric_of[name] for name in metrics}
-        return TrecReport(self.names, self.queries, metric_of, self.found.only(places), self.facts)
+        found = Measured(*(array[..., places] for array in self.found))
+        return TrecReport(self.names, self.queries, metric_of, found, self.facts)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per run: the columns of `mean` and of `runs`.
@@ -197,16 +226,14 @@ class TrecReport(Tabular):
         return MarkedTable(self.mean, f"{self._caption()}. Best values are bold.", rises)
 
     def _caption(self) -> str:
-        empty = f", up to {self.empty.max()} of them without a relevant document"
-        size = f"{len(self.names)} runs, {len(self.queries)} queries"
-        return size + empty * bool(self.empty.max())
+        size, most = f"{len(self.names)} runs, {len(self.queries)} queries", self.empty.max()
+        return f"{size}, up to {most} of them without a relevant document" if most else size
 
     def __repr__(self) -> str:
         return f"{self._caption()}\n{self.to_frame().to_string(float_format='{:.4f}'.format)}"
 
     def _repr_html_(self) -> str:
-        table = self.to_frame().to_html(float_format="{:.4f}".format)
-        return f"<p>{self._caption()}</p>{table}"
+        return f"<p>{self._caption()}</p>{self.to_frame().to_html(float_format='{:.4f}'.format)}"
 
 
 def evaluate(
@@ -324,7 +351,7 @@ def evaluate(
     n_steps, step = (n_runs, "runs") if chunksize is None else (None, "rows")
     with _progress.progress(progress, n_steps, step) as bar:
         joined = JoinedRuns(pool, sources, missing, bar, depth, precision, chunksize)
-        found = measure(pool, joined, n_runs, chosen.values(), missing, top)
+        found = measure(pool, joined, n_runs, [*chosen.values()], missing, top)
     joined.warn()
     names = sources.names(joined.tags)
     return TrecReport(names, pool.qrels.queries.ids, chosen, found, joined.facts)
@@ -336,3 +363,37 @@ def _changed(one: Metric, given: Options) -> Metric:
     if getattr(one, "rel", 1.0) is None:  # a metric that is graded by default remains graded
         known.discard("rel")
     return dataclasses.replace(one, **{key: given[key] for key in given if key in known})
+
+
+def measure(
+    pool: CodedQrels,
+    parts: Iterable[list[Joined]],
+    n_runs: int,
+    metrics: Sequence[Metric],
+    missing: str,
+    max_grade: int | None,
+) -> Measured:
+    """Measure all runs, which come in parts as from `JoinedRuns`, by all metrics."""
+    shape = n_runs, len(pool.qrels.queries), len(metrics)
+    values, weights = np.full(shape, np.nan), np.zeros(shape)
+
+    def of_part(part: list[Joined]) -> list[int]:
+        """Fill in values and weights; returns the number of empty queries for each metric."""
+        judgments = JoinedJudgments(pool, part)
+        ranking = JoinedRanking(judgments)
+        run, query = judgments.run, judgments.places
+        counted = (ranking.retrieved > 0) | (missing != "skip")
+        empty = []
+        for i, one in enumerate(metrics):
+            plan = one.bind(judgments, max_grade=max_grade)
+            values[run, query, i] = np.where(counted, plan.values(ranking), np.nan)
+            weights[run, query, i] = plan.mass(ranking) * counted
+            empty.append(int(plan.empty[run == 0].sum()))
+        return empty
+
+    empty = np.sum(list(ahead(of_part, parts)), axis=0)
+    mean = np.empty((n_runs, len(metrics)))
+    for i, number in np.ndindex(len(metrics), n_runs):
+        of_run = values[number, :, i], weights[number, :, i]
+        mean[number, i] = average(metrics[i], *of_run, stacklevel=4)
+    return Measured(values, weights, mean, empty)

@@ -1,18 +1,11 @@
-"""Files of judgments (qrels) and of runs: their format, and their rows, whole or in pieces.
+"""Files of judgments (qrels) and of runs: their format, and their rows.
 
-`read` returns the rows of a whole file. `pieces_of` yields pieces of the file of a run. A piece
-holds all rows of each of its queries, so that pieces can be measured one by one.
-
-The rows of a file or piece are `Lines` of TREC, which are parsed as bytes, or `Records` of other
-formats, which the readers at the end of this file decode (text is UTF-8): into lists of texts (CSV,
-TSV) or of values of JSON, or into columns of Arrow (Parquet). `Lines.table` and `Records.table`
-check the rows, convert labels or scores to float64, and raise ValueError with the file and the
-place of a wrong row. `File.head` has the first 64 KB of the decompressed content, of which the last
-line may be incomplete; `File.stream` starts at the beginning all the same.
-
-If the rows of a query are not contiguous in a file, the query is in several pieces. Callers of
-`pieces_of` call `Table.check_contiguous`, which raises an error for this inside a piece, and
-compare the queries of different pieces.
+The rows of a file are `Lines` of TREC, which are parsed as bytes, or `Records` of other formats,
+which the readers at the end of this file decode (text is UTF-8): into lists of texts (CSV, TSV) or
+of values of JSON, or into columns of Arrow (Parquet). `Lines.table` and `Records.table` check the
+rows, convert labels or scores to float64, and raise ValueError with the file and the place of a
+wrong row. `File.head` has the first 64 KB of the decompressed content, of which the last line may
+be incomplete; `File.stream` starts at the beginning all the same.
 """
 
 from __future__ import annotations
@@ -22,28 +15,29 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Protocol, Self, TypeAlias, TypeGuard, TypeVar
+from typing import Any, TypeAlias, TypeGuard
 
 from skrank import _validation as check
-from skrank.trec._columns import DOCUMENT, QRELS, QUERY, RUNS, Columns, Kind, columns_of, table_of
+from skrank.trec._columns import DOCUMENT, QRELS, QUERY, Columns, Kind, columns_of, table_of
 from skrank.trec._lines import (
     BOM,
     LINE_FORMATS,
     SHORT_QRELS_LINE,
+    SUFFIXES,
+    File,
     LineFormat,
     Lines,
-    blocks_of_lines,
+    Source,
     is_comment,
+    opened,
     whole_text,
 )
-from skrank.trec._open import SUFFIXES, File, Source, opened
 from skrank.trec._table import Table
 
 _BLOCK_ROWS = 1 << 16  # rows of CSV, JSON Lines and Parquet that are decoded at once
-_SHORTEST_LINE = 16  # fewest bytes that a line of TREC is taken to have
 
 # Takes a file, what its rows are, and chunksize or None. Yields blocks of consecutive rows, of at
 # most chunksize rows each; a query may be in several blocks.
@@ -99,7 +93,7 @@ def read(source: object, kind: Kind) -> Table:
             "object, or a mapping or table of them in memory."
         )
     with opened(source) as file:
-        found = _format_of(file, kind)
+        found = format_of(file, kind)
         if isinstance(found, LineFormat):
             return Lines(whole_text(file), file.name, found).table()
         with check.about(file.name):  # puts the name before messages
@@ -107,73 +101,7 @@ def read(source: object, kind: Kind) -> Table:
         return Records(file.name, kind, blocks).table()
 
 
-def pieces_of(source: Source, chunksize: int) -> Iterator[Lines | Records]:
-    """Yield the pieces of the file of a run; the file stays open until the last one.
-
-    A piece has at least `chunksize` rows, but for the last. For lines of TREC, this number is
-    estimated from the mean length of the first lines. Errors name the file.
-    """
-    with opened(source) as file:
-        found = _format_of(file, RUNS)
-        if isinstance(found, LineFormat):
-            mean_length = len(file.head) // max(1, file.head.count(b"\n"))
-            n_bytes = chunksize * max(_SHORTEST_LINE, mean_length)
-            for lines in _whole_queries(blocks_of_lines(file.stream, n_bytes), n_bytes):
-                yield Lines.of_blocks(lines, file.name, found)  # blocks know the numbers of lines
-            return
-        before = 0
-        with check.about(file.name):
-            for rows in _whole_queries(found(file, RUNS, chunksize), chunksize):
-                yield Records(file.name, RUNS, rows, before)
-                before += sum(map(len, rows))
-
-
-class _Block(Protocol):
-    """Consecutive rows of a file; places and lengths count rows, or bytes of lines."""
-
-    def __len__(self) -> int: ...
-
-    def part(self, places: slice) -> Self: ...
-
-    def last_query(self) -> tuple[int, Hashable] | None:
-        """Place at which the rows of the last query begin, and the id of this query.
-
-        The place is 0 if all rows are of one query. Returns None if there are only comments.
-        """
-
-
-_B = TypeVar("_B", bound=_Block)
-
-
-def _whole_queries(blocks: Iterable[_B], size: int) -> Iterator[list[_B]]:
-    """Cut blocks between queries, and collect them in lists of a total length of at least `size`.
-
-    A query ends where a row of another query follows. The last list has the rest; it is empty for a
-    file without rows, which `table` of the piece refuses.
-    """
-    whole: list[_B] = []
-    n_whole = 0  # total length of `whole`
-    rest: list[_B] = []  # rows of `query`, which the next block may continue
-    query: Hashable = None
-    for block in blocks:
-        found = block.last_query()
-        if found is None:
-            continue
-        start, last = found
-        if start or last != query:  # the block has a row of another query
-            ended = [*rest, block.part(slice(0, start))]
-            whole += ended
-            n_whole += sum(map(len, ended))
-            rest = []
-            if n_whole >= size:
-                yield whole
-                whole, n_whole = [], 0
-        rest.append(block.part(slice(start, None)))
-        query = last
-    yield whole + rest
-
-
-def _format_of(file: File, kind: Kind) -> LineFormat | Reader:
+def format_of(file: File, kind: Kind) -> LineFormat | Reader:
     """The columns of lines of TREC, or the reader of another format.
 
     The suffix of the name decides, without that of compression. If it is not known, the first lines

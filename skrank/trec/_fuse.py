@@ -12,7 +12,7 @@ from skrank import _validation as check
 from skrank._engine.queries import Queries
 from skrank.metrics import Metric
 from skrank.trec._data import Qrels, Run, as_qrels, as_run
-from skrank.trec._measure import AnyRuns, Runs
+from skrank.trec._join import AnyRuns, Runs
 
 _PAIRS_AT_ONCE = 1 << 22  # pairs of documents that Condorcet compares at once, to bound memory
 
@@ -313,7 +313,7 @@ def fuse(
             scores = BY_SCORES[method](table)
     run = Run.from_arrays(found.row_query, found.documents, scores, name=name)
     given = None if used is None else dict(zip(found.names, used.tolist(), strict=True))
-    return FusedRun(run.name, run.queries, run.documents, run.scores, run.slots, given)
+    return FusedRun(**vars(run), weights=given)
 
 
 def _cross_fitted(

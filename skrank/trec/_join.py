@@ -1,19 +1,39 @@
-"""Join runs with judgments: the labels of retrieved documents, in the order of their ranks."""
+"""Read runs, and join them with judgments: labels of retrieved documents, in the order of ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from operator import attrgetter
+import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import chain, groupby, islice
+from operator import attrgetter, itemgetter
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries, RankedCodes, slices
 from skrank._engine.ranking import Ranking
-from skrank._engine.threads import cached_property
+from skrank._engine.threads import cached_property, limit_threads, thread_count
 from skrank._kernels.arguments import HashedRun, Judged
-from skrank.trec._data import Qrels, Run
+from skrank._progress import Bar
+from skrank.trec._columns import RUNS, columns_of, frame_of, is_nested, is_record
+from skrank.trec._data import Qrels, Run, as_run
+from skrank.trec._files import Records, is_file
+from skrank.trec._lines import Lines, name_of
+from skrank.trec._pieces import pieces_of
+from skrank.trec._table import Table
+
+MISSING_CHOICES = ("zero", "skip", "raise")
+_ROWS_AT_ONCE = 1_000_000  # documents that one thread measures together, to bound memory
+
+AnyRuns: TypeAlias = object  # what `evaluate` accepts as runs
+_Reading: TypeAlias = "tuple[int, Run, Joined, Table | None]"  # the number of a run comes first
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +80,7 @@ class CodedQrels:
         return replace(self, qrels=qrels, codes=self.codes[rows])
 
     def numbered(self) -> CodedQrels:
-        """Judgments whose codes are the numbers of the rows.
-
-        Runs that are joined with them are given the codes of other judgments of the same rows by
-        `Joined.coded`, without another join.
-        """
+        """Judgments whose codes are the numbers of the rows: see `Joined.coded`."""
         n_rows = len(self.codes)
         return replace(self, codes=np.arange(n_rows, dtype=np.int32), unjudged=n_rows)
 
@@ -114,7 +130,7 @@ class Joined:
         retrieved = run.queries.sizes[query_of]
         codes = np.empty(retrieved.sum() + len(judged.codes), judged.codes.dtype)
         indptr = np.empty(len(places) + 1, np.int64)
-        n_judged = trec.join.for_rows(len(codes))(
+        n_judged = trec.join.for_rows(len(judged.codes))(
             HashedRun(run.queries.indptr, names, run.slots.first, run.slots.rows),
             Judged(query_of, qrels.queries.indptr, qrels.documents.arrays, judged.codes),
             judged.unjudged,
@@ -133,7 +149,7 @@ class Joined:
         return cls(runs, places, judged.codes, sizes, np.zeros_like(sizes), 0)
 
     def coded(self, pool: CodedQrels) -> Joined:
-        """The same with the codes of `pool`; the run was joined with `CodedQrels.numbered`."""
+        """The same with the codes of `pool`, if the run was joined with ``pool.numbered()``."""
         outside = np.array([pool.unjudged, pool.unjudged + 1], pool.codes.dtype)
         return replace(self, codes=np.append(pool.codes, outside)[self.codes])
 
@@ -141,12 +157,7 @@ class Joined:
 class JoinedJudgments(Judgments):
     """Judgments of some runs, in which each query of each run is a query of its own.
 
-    Attributes
-    ----------
-    run, places : int ndarrays of shape (n_queries,)
-        Number of the run of each query, and place of the query in the qrels.
-    retrieved : int ndarray of shape (n_queries,)
-        Number of documents that the run retrieved.
+    `run`, `places` and `retrieved` are those of `Joined`, for each of these queries.
     """
 
     def __init__(self, pool: CodedQrels, joined: Sequence[Joined]) -> None:
@@ -182,3 +193,204 @@ class JoinedRanking(Ranking):
     def _settled(self, ties: str) -> RankedCodes:
         judgments = self.judgments
         return RankedCodes.untied(judgments.indptr, judgments.codes, self.retrieved)
+
+
+# runs ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Sources of runs (a Run, a file or a run in memory), and names if the caller gives them."""
+
+    sources: list[object]
+    given: list[str] | None
+
+    @classmethod
+    def of(cls, runs: AnyRuns) -> Runs:
+        """The runs of the parameter `runs` of `evaluate`."""
+        given: list[str] | None = None
+        sources: list[object]
+        in_memory = isinstance(runs, (Run, Qrels, Mapping)) or hasattr(runs, "to_dict")
+        if isinstance(runs, Mapping) and not is_nested(runs):
+            given, sources = list(runs), list(runs.values())
+        elif in_memory or is_file(runs) or frame_of(runs) is not None:
+            sources = [runs]
+        else:
+            sources = check.several("runs", runs, ())
+            if sources and is_record(sources[0], RUNS):
+                sources = [sources]
+        if given is None and len(sources) == 1 and not isinstance(sources[0], (Run, Qrels)):
+            columns = None if is_file(sources[0]) else columns_of(sources[0], RUNS)
+            if columns is not None:
+                tags = columns.tags()
+                sources = [columns.of_run(tag) for tag in tags] if len(tags) > 1 else [columns]
+                given = tags or None
+        if not sources:
+            raise ValueError("runs is empty: pass at least one.")
+        if Qrels in map(type, sources):
+            raise ValueError("runs holds judgments: judgments (qrels) come first, then runs.")
+        return cls(sources, given)
+
+    def names(self, tags: list[str]) -> list[str]:
+        """The given names; else the tag of each run, or its path if several runs have the tag."""
+        if self.given is not None:
+            return self.given
+        count = Counter(tags)
+        if len(count) == len(tags):
+            return tags
+        names = [
+            name_of(source) if count[tag] > 1 and is_file(source) else tag
+            for tag, source in zip(tags, self.sources, strict=True)
+        ]
+        name, times = Counter(names).most_common(1)[0]
+        if times > 1:
+            raise ValueError(f"{times} runs are called {name!r}: pass a dict from names to runs.")
+        return names
+
+
+@dataclass(eq=False)
+class JoinedRuns:
+    """Runs that are read and joined with judgments when they are iterated.
+
+    Iteration yields lists of `Joined` of bounded total size, in the order of the runs. Each judged
+    query of each run is in one of the lists. When the iteration ends, `tags` has the tag of each
+    run, `facts` its row of ``TrecReport.runs``, and `lacks`, with ``missing="zero"``, a clause for
+    each run that lacks queries. `bar` counts runs, or with `chunksize` the rows of runs. For the
+    other fields see `evaluate`.
+    """
+
+    pool: CodedQrels
+    runs: Runs
+    missing: str
+    bar: Bar | None = None
+    depth: int | None = None
+    precision: str = "single"
+    chunksize: int | None = None
+    tags: list[str] = field(default_factory=list)
+    facts: list[dict[str, float]] = field(default_factory=list)
+    lacks: list[str] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[list[Joined]]:
+        part: list[Joined] = []
+        n_rows, most = 0, min(self.chunksize or _ROWS_AT_ONCE, _ROWS_AT_ONCE)
+        readings = ahead(self._read, self._sources())
+        for number, of_run in groupby(readings, key=itemgetter(0)):
+            for joined in self._joined(number, of_run):
+                part.append(joined)
+                n_rows += len(joined.codes)
+                if n_rows >= most:
+                    yield part
+                    part, n_rows = [], 0
+        if part:
+            yield part
+
+    def _sources(self) -> Iterator[tuple[int, object]]:
+        """Yield the number of a run, and the run or a piece of it, which is not parsed yet."""
+        for number, source in enumerate(self.runs.sources):
+            if self.chunksize is not None and is_file(source):
+                for piece in pieces_of(source, self.chunksize):
+                    yield number, piece
+            else:
+                yield number, source
+
+    def _read(self, item: tuple[int, object]) -> _Reading:
+        """Parse and join a run or a piece; of a piece, the result has the table, too."""
+        number, source = item
+        piece = None
+        if isinstance(source, (Lines, Records)):
+            piece = source.table()
+            piece.check_contiguous()
+            run = Run.of_table(piece, self.precision)
+        else:
+            run = as_run(source, self.precision)
+        if self.depth is not None:
+            run = run.top(self.depth)
+        return number, run, Joined.of(self.pool, run, number), piece
+
+    def _joined(self, number: int, readings: Iterable[_Reading]) -> Iterator[Joined]:
+        """Yield the judged queries of one run; those that the run lacks come last."""
+        seen: set[str] = set()
+        present = np.zeros(len(self.pool.places), bool)
+        n_documents = n_judged = 0
+        for _, run, joined, piece in readings:
+            if not seen:
+                first = run
+                if check.look_swapped(self.pool.qrels.labels, run.scores):
+                    warnings.warn(
+                        "the qrels have many labels that are not whole numbers, and run "
+                        f"{run.name!r} has few small whole scores, as if they were swapped: qrels "
+                        "come first, then runs.",
+                        UserWarning,
+                        stacklevel=1,
+                    )
+            if piece is not None and not seen.isdisjoint(run.queries.ids):
+                again = next(i for i, query in enumerate(run.queries.ids) if query in seen)
+                raise piece.not_contiguous(int(piece.queries.indptr[again]))
+            seen.update(run.queries.ids)
+            present[joined.places] = True
+            n_documents += int(joined.retrieved.sum())
+            n_judged += joined.n_judged
+            if len(joined.places):
+                yield joined
+            if self.bar is not None:
+                self.bar.update(1 if self.chunksize is None else len(run.scores))
+        absent = np.flatnonzero(~present)
+        n_present = len(present) - len(absent)
+        queries = self.pool.qrels.queries
+        if not n_present:
+            raise ValueError(
+                f"run {first.name!r} has no query of the qrels: its first is "
+                f"{first.queries.name(0)}, and that of the qrels {queries.name(0)}."
+            )
+        if len(absent):
+            some = ", ".join(queries.ids[absent[:3]]) + ", ..." * (len(absent) > 3)
+            lacks = f"run {first.name!r} has no documents for {len(absent)} queries of the qrels"
+            if self.missing == "raise":
+                raise ValueError(f"{lacks} ({some}): choose missing='zero' or 'skip'.")
+            if self.missing == "zero":
+                self.lacks.append(f"{lacks} ({some})")
+            yield Joined.of_nothing(self.pool, absent, number)
+        self.tags.append(first.name)
+        self.facts.append(
+            {
+                "queries": n_present,
+                "missing": len(absent),
+                "ignored": len(seen) - n_present,
+                "documents": n_documents,
+                "judged": n_judged / n_documents,
+            }
+        )
+
+    def warn(self) -> None:
+        """Warn of queries that runs lack; the warning points to the caller of `evaluate`."""
+        if self.lacks:
+            more = f"; and so on, {len(self.lacks)} runs in all" * (len(self.lacks) > 3)
+            warnings.warn(
+                f"{'; '.join(self.lacks[:3])}{more}: they count as queries for which nothing was "
+                "retrieved. missing='skip' leaves them out.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def ahead(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
+    """Yield ``work(item)`` of each item, in order. Threads work on the next items meanwhile."""
+    rest = iter(items)
+    first = list(islice(rest, 2))
+    n_threads = thread_count() if len(first) > 1 else 1
+    if n_threads == 1:
+        yield from map(work, chain(first, rest))
+        return
+
+    def in_one_thread(item: _T) -> _R:
+        with limit_threads(1):  # as each item has a thread already
+            return work(item)
+
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="skrank-trec") as pool:
+        waiting: deque[Future[_R]] = deque()
+        for item in chain(first, rest):
+            waiting.append(pool.submit(in_one_thread, item))
+            if len(waiting) > n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

@@ -1,22 +1,156 @@
-"""Lines of TREC files, checked and parsed as bytes by the kernels of `skrank._kernels.trec`."""
+"""Files as streams of bytes, plain or compressed, and lines of TREC in them, parsed as bytes.
+
+The kernels of `skrank._kernels.trec` check and parse lines.
+"""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import importlib
 import io
+import lzma
 import os
 import re
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from typing import IO, TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank.trec._open import File
-from skrank.trec._table import NEWLINE, Table, decode, n_rows_of, padded, padded_size
+from skrank.trec._table import BYTES, NEWLINE, Table, decode, n_rows_of, padded, padded_size
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
+
+HEAD = 65536  # first bytes of a file, by which its format is recognised
+SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+
+
+class _Readable(Protocol):
+    def read(self, size: int = ..., /) -> bytes: ...
+
+
+def _zstandard(file: BinaryIO) -> _Readable:
+    for name in ("compression.zstd", "zstandard", "pyarrow"):  # the first from Python 3.14 on
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        if name == "compression.zstd":
+            return module.ZstdFile(file)
+        if name == "zstandard":
+            return module.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+        return module.CompressedInputStream(file, "zstd")
+    raise ValueError("install zstandard or pyarrow to read Zstandard")
+
+
+# by the first bytes of compressed content
+_DECOMPRESSORS: dict[bytes, Callable[[BinaryIO], _Readable]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+    b"BZh": bz2.BZ2File,
+    b"\x28\xb5\x2f\xfd": _zstandard,
+}
+_ERRORS = (EOFError, OSError, zlib.error, lzma.LZMAError)
+
+
+@contextmanager
+def _decompressing(name: str) -> Iterator[None]:
+    """Turn errors of decompression into errors of type ValueError that name the file."""
+    try:
+        yield
+    except (*_ERRORS, ValueError) as error:
+        raise ValueError(f"{name} cannot be decompressed: {str(error).rstrip('.')}.") from None
+
+
+def name_of(source: Source) -> str:
+    """The name of a path or file object, for messages."""
+    if isinstance(source, (str, os.PathLike)):
+        return os.fspath(source)
+    return str(getattr(source, "name", "<file>"))
+
+
+@dataclass(frozen=True, eq=False)
+class File:
+    """An open file.
+
+    Attributes
+    ----------
+    name : str
+    stream : BufferedReader
+        The content, decompressed.
+    head : bytes
+        The first bytes of the content; `stream` returns them once more.
+    on_disk : bool
+        Whether `name` is the path of a plain file with this content.
+    """
+
+    name: str
+    stream: io.BufferedReader
+    head: bytes
+    on_disk: bool
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[File]:
+    """Open a path, or read a file object; compressed content is decompressed."""
+    name = name_of(source)
+    with ExitStack() as stack:
+        raw: io.RawIOBase
+        if isinstance(source, (str, os.PathLike)):
+            raw = stack.enter_context(open(source, "rb", buffering=0))
+        else:
+            raw = _Raw(source.read)
+        stream: io.BufferedReader = io.BufferedReader(raw, HEAD)
+        head = stream.peek(HEAD)
+        magic = next(filter(head.startswith, _DECOMPRESSORS), None)
+        if magic is not None:
+            with _decompressing(name):
+                content = _DECOMPRESSORS[magic](stream)
+            stream = io.BufferedReader(_Raw(content.read, name), HEAD)
+        head = stream.peek(HEAD)[:HEAD]
+        yield File(name, stream, head, isinstance(raw, io.FileIO) and magic is None)
+
+
+class _Raw(io.RawIOBase):
+    """The bytes of an object that has `read`, such as a file that is open as text.
+
+    `compressed` is the name of the file, for errors, if `read` decompresses it.
+    """
+
+    def __init__(self, read: Callable[..., bytes | str], compressed: str | None = None) -> None:
+        self._read, self._compressed = read, compressed
+        self._rest = b""  # bytes beyond the last buffer: a character of text can be several bytes
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer)
+        self._rest = self._rest or self._more(len(view))
+        part, self._rest = self._rest[: len(view)], self._rest[len(view) :]
+        view[: len(part)] = part
+        return len(part)
+
+    def readall(self) -> bytes:
+        return self._rest + self._more()
+
+    def _more(self, *size: int) -> bytes:
+        name = self._compressed
+        with nullcontext() if name is None else _decompressing(name):
+            content = self._read(*size)
+        return content.encode(errors=BYTES) if isinstance(content, str) else content
+
+
+# lines --------------------------------------------------------------------------------------------
 
 BOM = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
-_BLOCK_BYTES = 1 << 20  # most bytes that are read at once
 _SPACE = 32
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # control characters that are not white space
@@ -65,67 +199,6 @@ SHORT_QRELS_LINE = LineFormat("qrels", ("query", "document", "label"), 1, 2, che
 LINE_FORMATS = {"run": (RUN_LINE,), "qrels": (QRELS_LINE, SHORT_QRELS_LINE)}
 
 
-@dataclass(frozen=True, eq=False)
-class LineBlock:
-    """Consecutive lines of a file.
-
-    Attributes
-    ----------
-    number : int
-        Number of the first line in the file, from 1.
-    lines : bytes
-    """
-
-    number: int
-    lines: bytes
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    def part(self, places: slice) -> LineBlock:
-        """The lines at some places of the bytes."""
-        start = places.start or 0
-        return LineBlock(self.number + self.lines.count(b"\n", 0, start), self.lines[places])
-
-    def last_query(self) -> tuple[int, bytes] | None:
-        """Place of the first row of the last query (0 if there is one query), and the query.
-
-        The lines are those of a run. Returns None if there is no row.
-        """
-        cut, last, stop = 0, b"", len(self.lines)
-        while stop > 0:
-            start = self.lines.rfind(b"\n", 0, stop - 1) + 1
-            line = self.lines[start:stop]
-            word = line.split(None, 1)[:1]
-            if word and not is_comment(line, [RUN_LINE]):
-                if last and word[0] != last:
-                    return cut, last
-                cut, last = start, word[0]
-            stop = start
-        return (0, last) if last else None
-
-
-def blocks_of_lines(stream: io.BufferedReader, n_bytes: int) -> Iterator[LineBlock]:
-    """Yield blocks of whole lines of at most about `n_bytes`; blank lines end a block."""
-    if stream.peek(len(BOM)).startswith(BOM):
-        stream.read(len(BOM))
-    number = 1
-    begun: list[bytes] = []  # the beginning of a line whose end is not read yet
-    while data := stream.read(min(n_bytes, _BLOCK_BYTES)):
-        end = data.rfind(b"\n") + 1
-        if end:
-            lines, place = b"".join([*begun, data[:end]]), 0
-            for blank in re.finditer(rb"\n\s*\n", lines):
-                yield LineBlock(number, lines[place : blank.start() + 1])
-                number += lines.count(b"\n", place, blank.end())
-                place = blank.end()
-            yield LineBlock(number, lines[place:])
-            number += lines.count(b"\n", place)
-            begun = []
-        begun.append(data[end:])
-    yield LineBlock(number, b"".join(begun))
-
-
 def whole_text(file: File) -> np.ndarray:
     """The content of a file, padded for `Lines`. A plain file is read without a second copy."""
     if file.on_disk:
@@ -163,13 +236,6 @@ class Lines:
     name: str
     format: LineFormat
     starts: Sequence[tuple[int, int]] = ((0, 1),)
-
-    @classmethod
-    def of_blocks(cls, blocks: Sequence[LineBlock], name: str, format: LineFormat) -> Lines:
-        """The lines of some blocks of a file."""
-        places = accumulate(map(len, blocks), initial=0)
-        starts = [(place, block.number) for place, block in zip(places, blocks, strict=False)]
-        return cls(padded(b"".join(block.lines for block in blocks)), name, format, starts)
 
     def line(self, place: int) -> tuple[int, bytes]:
         """Number in the file, and content, of the line that holds a place of the text."""

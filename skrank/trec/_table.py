@@ -19,8 +19,8 @@ WORD = 8  # bytes that kernels read at once
 NEWLINE = 10
 BYTES = "surrogateescape"  # error handler that converts bytes that are not UTF-8, and back
 
-# In plain Python, parsing 16 bytes takes as long as other kernels take for a row.
-_BYTES_PER_ROW = 16
+# In plain Python, parsing 32 bytes takes as long as other kernels take for a row.
+_BYTES_PER_ROW = 32
 _FEWEST_SLOTS = 8
 _n_rows_to_read = 0  # a minimum of `n_rows_of`: see `announce`
 
@@ -112,16 +112,6 @@ class Documents:
     stop: np.ndarray
     hashed: np.ndarray
 
-    @classmethod
-    def of(cls, text: np.ndarray, places: np.ndarray) -> Documents:
-        """Documents whose ids start and stop at `places`, of shape (n_rows, 2)."""
-        from skrank._kernels import trec
-
-        start, stop = np.ascontiguousarray(places.T)
-        hashed = np.empty(len(start), np.uint64)
-        trec.hashes.for_rows(n_rows_of(text))(text.view(np.uint64), start, stop, hashed)
-        return cls(text, start, stop, hashed)
-
     @property
     def arrays(self) -> Names:
         """The arrays as an argument of kernels."""
@@ -198,11 +188,15 @@ class Table:
             The column of documents.
         numbers : float64 ndarray of shape (n_rows,)
         """
+        from skrank._kernels import trec
+
         queries = _queries_of(text, tokens)
         places = tokens[:, document] if queries.order is None else tokens[queries.order, document]
-        documents = Documents.of(text, places)
-        ordered = Queries(queries.ids, queries.indptr)
-        return cls(ordered, documents, queries.gather(numbers))
+        start, stop = np.ascontiguousarray(places.T)
+        hashed = np.empty(len(start), np.uint64)
+        trec.hashes.for_rows(n_rows_of(text))(text.view(np.uint64), start, stop, hashed)
+        documents = Documents(text, start, stop, hashed)
+        return cls(Queries(queries.ids, queries.indptr), documents, queries.gather(numbers))
 
     @classmethod
     def of_texts(cls, queries: Texts, documents: Texts, numbers: np.ndarray) -> Table:

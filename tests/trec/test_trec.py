@@ -263,7 +263,7 @@ def test_bounded_parts_and_threads_change_nothing(monkeypatch, tmp_path):
     paths = [write_run(tmp_path / name, run, name) for name, run in runs.items()]
     metrics = ["gap", "ndcg@10", "bpref"]
     reports = [trec.evaluate(qrels, paths, metrics, missing="skip")]
-    monkeypatch.setattr("skrank.trec._measure._ROWS_AT_ONCE", 3000)
+    monkeypatch.setattr("skrank.trec._join._ROWS_AT_ONCE", 3000)
     for n_threads in (1, 4):
         with limit_threads(n_threads):
             reports.append(trec.evaluate(qrels, paths, metrics, missing="skip"))
