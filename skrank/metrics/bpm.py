@@ -74,9 +74,11 @@ class BPMResidual(ReaderResidual, BPM):
 
     Parameters
     ----------
-    T, gain, max_grade, k, condensed, empty, ties, average
-        See `BPM`, also for ties: there is no closed form. Defined for every query.
-        Range [-1, 1]; lower is better.
+    T, gain, max_grade
+        See `BPM`.
+    k, condensed, empty, ties, average
+        See `Metric`; for the default of k and for ties, which have no closed form, see `BPM`.
+        Defined for every query. Range [-1, 1]; lower is better.
 
     References
     ----------

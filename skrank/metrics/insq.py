@@ -36,8 +36,7 @@ class INSQ(UserModel):
         that was passed to `skrank.with_groups`; for other labels, the highest measured label.
     k, condensed, empty, ties, average
         See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
-        Range [0, 1]; an ideal list with fewer than k documents of the highest grade scores less
-        than 1.
+        Range [0, 1]; below 1 for an ideal list with fewer than k documents of the highest grade.
 
     See Also
     --------
@@ -69,12 +68,13 @@ class INSQ(UserModel):
 class INSQResidual(WeightResidual):
     """Residual of INSQ: its highest increase if unjudged documents were relevant.
 
-    Ranks below the end of the list count as not judged.
-
     Parameters
     ----------
-    T, k, condensed, empty, ties, average
-        See `INSQ`. Defined for every query. Range [0, 1]; lower is better.
+    T : float
+        See `INSQ`.
+    k, condensed, empty, ties, average
+        See `Metric`; for the default of k, see `INSQ`. Ranks below the end of the list count as
+        not judged. Defined for every query. Range [0, 1]; lower is better.
 
     References
     ----------

@@ -76,9 +76,11 @@ class INSTResidual(ReaderResidual, INST):
 
     Parameters
     ----------
-    T, gain, max_grade, k, condensed, empty, ties, average
-        See `INST`, also for ties: there is no closed form. Defined for every query.
-        Range [0, 1]; lower is better.
+    T, gain, max_grade
+        See `INST`.
+    k, condensed, empty, ties, average
+        See `Metric`; for the default of k and for ties, which have no closed form, see `INST`.
+        Defined for every query. Range [0, 1]; lower is better.
 
     References
     ----------

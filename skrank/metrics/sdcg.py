@@ -70,7 +70,8 @@ class SDCGResidual(WeightResidual):
     Parameters
     ----------
     k, condensed, empty, ties, average
-        See `SDCG`. Defined for every query. Range [0, 1]; lower is better.
+        See `Metric`; for the default of k, see `SDCG`. Defined for every query.
+        Range [0, 1]; lower is better.
 
     References
     ----------

@@ -30,7 +30,7 @@ from skrank.rankers._feature_numbers import (
 )
 from skrank.rankers._linear_features import (
     Matrix,
-    Parts,
+    RowParts,
     is_sparse,
     row_blocks,
     with_entries,
@@ -123,7 +123,7 @@ class FeatureMap(BaseEstimator):
         self.numbers_ = [names[number] for number in np.flatnonzero(~self.categorical_)]
         self.categories_ = [names[number] for number in np.flatnonzero(self.categorical_)]
 
-    def decide(self, columns: Parts) -> EncoderFolds | None:
+    def decide(self, columns: RowParts) -> EncoderFolds | None:
         """Fit the map of each column on the parts of `TrainingColumns`.
 
         Returns the out-of-fold encoders of training rows; None without columns of many levels.

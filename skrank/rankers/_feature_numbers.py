@@ -98,7 +98,8 @@ class MissingSums(NamedTuple):
     def of(cls, X: Matrix, grades: np.ndarray, used: np.ndarray) -> MissingSums:
         """Sums over the `used` rows of X; `grades` are centred by query."""
         sums = np.zeros((2, X.shape[1]))
-        known, present = grades[used], has_nan(X)
+        known = grades if len(used) == len(grades) else grades[used]  # without a copy of all rows
+        present = has_nan(X)
         if present:
             weights = np.zeros((2, X.shape[0]))
             weights[0, used], weights[1, used] = 1, known

@@ -26,7 +26,7 @@ from skrank.rankers._feature_columns import TrainingColumns, TrainingRows
 from skrank.rankers._feature_map import FeatureMap
 from skrank.rankers._fit import VALIDATION, Fit, Validator
 from skrank.rankers._linear_dask import collection_columns, validation_values
-from skrank.rankers._linear_features import Parts, products
+from skrank.rankers._linear_features import RowParts, products
 from skrank.rankers._linear_rows import linear_rows
 from skrank.rankers._linear_training import LinearTraining, Stages
 from skrank.rankers._rows import LabelledRows, Part, Rows, check_several_rows_per_query
@@ -357,9 +357,9 @@ class LinearRanker(Ranker):
         self.feature_map_ = FeatureMap(self.features, self.categorical_features)
         self.feature_map_.set_columns(X, training.grades, training.used)
         columns = TrainingColumns(*self.feature_map_.split(X), training)
-        return self._training_on(Parts([columns]), stages)
+        return self._training_on(RowParts([columns]), stages)
 
-    def _training_on(self, columns: Parts, stages: Stages) -> LinearTraining:
+    def _training_on(self, columns: RowParts, stages: Stages) -> LinearTraining:
         """Training on `TrainingColumns`, which fits the map of features."""
         rows, scale = linear_rows(columns, self.feature_map_)
         return LinearTraining(rows, scale, stages, self.max_iter, self.tol, self.positive)

@@ -21,7 +21,7 @@ from skrank.metrics import Metric
 from skrank.model_selection._parts import QueryRows
 from skrank.rankers._feature_columns import TrainingColumns, TrainingRows
 from skrank.rankers._feature_map import FeatureMap
-from skrank.rankers._linear_features import Parts
+from skrank.rankers._linear_features import RowParts
 from skrank.rankers._rows import LabelledRows, check_several_rows_per_query, features
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ def validation_values(
 
 
 @dataclass(frozen=True, eq=False)
-class OnWorkers(Parts):
-    """Parts on the workers, one per partition: `parts` are futures."""
+class OnWorkers(RowParts):
+    """RowParts on the workers, one per partition: `parts` are futures."""
 
     client: Client
 

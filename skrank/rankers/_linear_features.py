@@ -24,7 +24,7 @@ _ROUNDING = 8 * np.finfo(np.float64).eps  # a feature with deviation / mean belo
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class RowParts:
     """Objects that hold all rows: one object, or on Dask one object per partition.
 
     A subclass calls functions on the workers of Dask.
@@ -36,9 +36,9 @@ class Parts:
         """``function(part, *arguments)`` of each part."""
         return [function(part, *arguments) for part in self.parts]
 
-    def map(self, function: Callable[..., object], *arguments: object) -> Parts:
+    def map(self, function: Callable[..., object], *arguments: object) -> RowParts:
         """As `collect`, but the results stay where the parts are."""
-        return Parts(self.collect(function, *arguments))
+        return RowParts(self.collect(function, *arguments))
 
 
 def is_sparse(X: Matrix) -> TypeGuard[csr_matrix]:
@@ -61,7 +61,7 @@ def products(X: Matrix, weights: np.ndarray) -> np.ndarray:
 
 
 def sum_arrays(sums: Sequence[np.ndarray]) -> np.ndarray:
-    """Sum of arrays, such as the results of `Parts.collect`."""
+    """Sum of arrays, such as the results of `RowParts.collect`."""
     return reduce(np.add, sums)
 
 
@@ -180,7 +180,7 @@ class WeightedRows:
                 yield self.X[rows][kept], self.weights[rows][kept]
 
 
-def scales_of(rows: Parts, least: np.ndarray | float = 0.0) -> Scales:
+def scales_of(rows: RowParts, least: np.ndarray | float = 0.0) -> Scales:
     """Means and standard deviations of the features of all WeightedRows.
 
     `least` is a lower bound for the deviation of each feature that is not constant.
@@ -200,7 +200,7 @@ def scales_of(rows: Parts, least: np.ndarray | float = 0.0) -> Scales:
     return Scales(center, np.where(constant, np.inf, deviation), exponents)
 
 
-def moments(rows: Parts, exponents: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def moments(rows: RowParts, exponents: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Weighted mean and standard deviation of each feature, divided by 2**exponents.
 
     The first pass sums differences from the first row, the second pass differences from the mean of

@@ -15,7 +15,7 @@ from skrank.objectives._bound import BoundLoss, BoundObjective
 from skrank.rankers._feature_columns import EncoderFolds, TrainingColumns
 from skrank.rankers._feature_map import FeatureMap
 from skrank.rankers._linear_features import (
-    Parts,
+    RowParts,
     ScaledFeatures,
     Scales,
     WeightedRows,
@@ -28,7 +28,7 @@ from skrank.rankers._linear_features import (
 _PRECISION = np.float32
 
 
-def linear_rows(columns: Parts, feature_map: FeatureMap) -> tuple[Parts, np.ndarray]:
+def linear_rows(columns: RowParts, feature_map: FeatureMap) -> tuple[RowParts, np.ndarray]:
     """Fit a map to `TrainingColumns`. Returns LinearRows, and the deviations of their features."""
     folds = feature_map.decide(columns)
     weighted = columns.map(_weighted, feature_map, folds)

@@ -15,7 +15,7 @@ from skrank._engine.plan import average
 from skrank.metrics import Metric, Mixture
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
 from skrank.objectives.base import ObjectiveMixture, metric_of, metric_or_objective
-from skrank.rankers._linear_features import Parts, sum_arrays
+from skrank.rankers._linear_features import RowParts, sum_arrays
 from skrank.rankers._linear_rows import LinearRows
 
 SIGMAS = (1.0, 0.5)  # in units of the spread of scores; chosen on validation parts of LETOR
@@ -117,7 +117,7 @@ class LinearTraining:
 
     Attributes
     ----------
-    rows : Parts
+    rows : RowParts
         Of LinearRows.
     scale : ndarray of shape (n_features,)
         Standard deviations of the features.
@@ -126,7 +126,7 @@ class LinearTraining:
         See LinearRanker.
     """
 
-    rows: Parts
+    rows: RowParts
     scale: np.ndarray
     stages: Stages
     max_iter: int

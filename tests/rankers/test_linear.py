@@ -14,7 +14,7 @@ import skrank
 from skrank import LinearRanker, SoftRank
 from skrank.datasets import make_ranking
 from skrank.rankers import _linear_rows, _linear_training
-from skrank.rankers._linear_features import Parts, WeightedRows, scales_of
+from skrank.rankers._linear_features import RowParts, WeightedRows, scales_of
 from skrank.rankers._linear_rows import LinearRows
 from skrank.rankers._linear_training import LinearTraining, Stages
 from tests.helpers.engine import judge
@@ -38,7 +38,7 @@ def value(model, metric=GAP, X=X):
 def training_on(objective, weights=None, X=X, **parameters):
     judgments = judge(LABELS, QID)
     weights = np.ones(len(judgments.queries)) if weights is None else weights
-    weighted = Parts([WeightedRows(X, judgments, weights)])
+    weighted = RowParts([WeightedRows(X, judgments, weights)])
     scales = scales_of(weighted)
     settings = {"max_iter": 200, "tol": 1e-6, "positive": False} | parameters
     rows, stages = weighted.map(LinearRows, scales), Stages.of(objective, None)

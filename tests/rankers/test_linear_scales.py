@@ -10,7 +10,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 import skrank
 from skrank import LinearRanker
 from skrank.datasets import make_ranking
-from skrank.rankers._linear_features import Parts, WeightedRows, moments
+from skrank.rankers._linear_features import RowParts, WeightedRows, moments
 from tests.helpers.engine import judge
 
 DATA = make_ranking(60, n_docs=(5, 25), n_features=6, n_informative=4, random_state=0)
@@ -91,7 +91,7 @@ def test_moments(layout, shift):
     weights = rng.integers(0, 4, 500) / 4
     table[weights == 0] = 1e30
     judgments = judge(np.zeros(500), np.arange(500))  # a query per row
-    mean, deviation = moments(Parts([WeightedRows(layout(table), judgments, weights)]))
+    mean, deviation = moments(RowParts([WeightedRows(layout(table), judgments, weights)]))
     kept = table[weights > 0].astype(np.longdouble)
     exact = np.average(kept, axis=0, weights=weights[weights > 0])
     squares = np.average((kept - exact) ** 2, axis=0, weights=weights[weights > 0])
