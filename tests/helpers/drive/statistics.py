@@ -141,8 +141,12 @@ def rankings(draw):
 
 def tau(x, y):
     """Concordant minus discordant pairs, as a share of all pairs."""
-    signs = [np.sign(x[i] - x[j]) * np.sign(y[i] - y[j]) for i, j in combinations(range(len(x)), 2)]
-    return np.mean(signs)
+
+    def sign(a, b):  # without a - b, which can overflow
+        return int(a > b) - int(a < b)
+
+    pairs = combinations(range(len(x)), 2)
+    return np.mean([sign(x[i], x[j]) * sign(y[i], y[j]) for i, j in pairs])
 
 
 @case("stats.kendall_tau")
