@@ -171,6 +171,24 @@ class Judgments:
         run_chunks(labels.arrange, indptr, self.counts, best_first(worth), codes)
         return RankedCodes.untied(indptr, codes, sizes)
 
+    def best_runs(self, worth: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Runs of equal codes in the lists of each query by descending ``worth[code]``.
+
+        Returns
+        -------
+        run_ptr : int64 ndarray of shape (n_queries + 1,)
+            The first run of each query, and the end of the last.
+        lengths, codes : ndarrays of shape (n_runs,)
+            A run may have the length 0.
+        """
+        numbers = np.arange(len(self.queries) + 1)
+        if self.counts is None:
+            query, _, lengths, codes = labels.runs(self.indptr, self.best_lists(worth).codes)
+            return np.searchsorted(query, numbers), lengths, codes
+        order = best_first(worth)
+        lengths = self.counts[:, order].ravel()
+        return numbers * len(order), lengths, np.tile(order, len(self.queries))
+
     def best_sums(self, worth: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Sum of ``worth[code] * weights[rank]`` over the best list of each query."""
         key = None

@@ -87,20 +87,20 @@ def runs(indptr, ordered):
 
 
 @kernel(plain=True)
-def q_weights(first, last, indptr, best, gain, beta, depth, weights):
+def q_weights(first, last, indptr, run_ptr, lengths, steps, depth, weights):
     """Fill in the weights of the Q-measure (Sakai, NTCIR-4, 2004); 0 from rank `depth` on.
 
-    The weight of rank r is 1 / (r + beta * cumulated gain of the best list at r). ``best[row]`` is
-    the code of a document in the best lists, in which equal codes are adjacent.
+    The weight of rank r is 1 / (r + beta * cumulated gain of the best list at r). The runs
+    ``run_ptr[q] .. run_ptr[q + 1] - 1`` of equal codes are the best list of query q. Each document
+    of a run adds its step, 1 + beta * gain, to the denominator.
     """
     for q in range(first, last):
         low, end = indptr[q], min(indptr[q] + depth, indptr[q + 1])
-        above = 0.0  # denominator above the run of equal codes that starts at `low`
-        while low < end:
-            high, step = low, 1.0 + beta * gain[best[low]]
-            while high < end and best[high] == best[low]:
-                high += 1
-                weights[high - 1] = 1.0 / (above + step * (high - low))
+        above = 0.0  # denominator above the run
+        for run in range(run_ptr[q], run_ptr[q + 1]):
+            step, high = steps[run], min(low + lengths[run], end)
+            for row in range(low, high):
+                weights[row] = 1.0 / (above + step * (row - low + 1))
             above += step * (high - low)
             low = high
         for row in range(low, indptr[q + 1]):

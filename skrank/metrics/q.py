@@ -83,10 +83,10 @@ class QMeasure(Metric):
 
     def _weights(self, gain: np.ndarray, scale: Scale, k: int | None) -> np.ndarray:
         """``1 / (beta cg*(r) + r)`` of each rank of each query, in one array for all queries."""
-        judgments = scale.judgments
-        weights = np.empty(len(judgments.codes))
-        best, depth = judgments.best_lists(gain).codes, scale.longest if k is None else k
-        run_chunks(labels.q_weights, judgments.indptr, best, gain, self.beta, depth, weights)
+        indptr, depth = scale.judgments.indptr, scale.longest if k is None else k
+        run_ptr, lengths, codes = scale.judgments.best_runs(gain)
+        steps, weights = 1.0 + self.beta * gain[codes], np.empty(indptr[-1])
+        run_chunks(labels.q_weights, indptr, run_ptr, lengths, steps, depth, weights)
         return weights
 
 
