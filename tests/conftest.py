@@ -47,6 +47,7 @@ def every_thread(monkeypatch):
         used.add(n_threads)
         return share(chunks, n_threads)
 
+    monkeypatch.setenv("SKRANK_COMPILE", "1")  # plain Python uses one thread
     monkeypatch.setattr(threads, "ROWS_PER_THREAD", 0.01)  # also for the cheapest kernels
     monkeypatch.setattr(threads._Chunks, "share", noted)
     yield
@@ -61,7 +62,9 @@ def plain_python(monkeypatch):
     @contextmanager
     def context():
         with monkeypatch.context() as patch:
-            patch.setattr(jit.Kernel, "for_rows", lambda kernel, _: kernel.plain or kernel.compiled)
+            patch.setattr(
+                jit.Kernel, "for_rows", lambda kernel, *_: kernel.plain or kernel.compiled
+            )
             yield
 
     return context

@@ -16,6 +16,8 @@ from skrank._engine.threads import run_chunks
 from skrank._kernels import preference
 from skrank._kernels.preference import Preference
 
+_CODES = 8  # with so many, a row takes the time of a row of most kernels
+
 
 @dataclass(frozen=True, eq=False)
 class PreferenceTables(Tables):
@@ -76,7 +78,8 @@ class PreferenceTables(Tables):
         divide_by = getattr(preference, f"BY_{self.divide_by.upper()}")
         out = np.empty(len(inverse))
         form = Preference(self.share, self.lack, self.cap, self.divisor, divide_by, self.unjudged)
-        run_chunks(preference.values, ranked.indptr, ranked.lists, form, inverse, out)
+        lists, cost = (ranked.indptr, ranked.lists), max(1, len(self.share) / _CODES)
+        run_chunks(preference.values, *lists, form, inverse, out, row_cost=cost)
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:

@@ -17,6 +17,7 @@ from skrank._kernels.quadratic import Quadratic, QuadraticSwaps
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
 
+_PAIRS_OF_CLASSES = 25  # with so many, a tied row takes the time of a row of most kernels
 MOST_CLASSES = 64  # most labels with different gains, for metrics with pairs and for swaps
 
 
@@ -199,7 +200,10 @@ class QuadraticTables(Tables):
             some = ranked.contributing(self._contributes, find=self.pairs is not None)
         else:
             some = ranked.all_retrieved
-        run_chunks(quadratic.values, ranked.indptr, ranked.lists, some, tables, inverse, out)
+        # a block of ties takes time for each pair of classes
+        cost = None if ranked.without_ties else max(1, tables.worth.size / _PAIRS_OF_CLASSES)
+        lists = ranked.indptr, ranked.lists
+        run_chunks(quadratic.values, *lists, some, tables, inverse, out, row_cost=cost)
         return out
 
     @cached_property

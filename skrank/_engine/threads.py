@@ -60,7 +60,7 @@ def run_chunks(
     kernel: Callable[..., T],
     indptr: np.ndarray,
     *arguments: object,
-    row_cost: float = 1,
+    row_cost: float | None = None,
 ) -> list[T]:
     """Call ``kernel(first, last, indptr, *arguments)`` on chunks that cover all queries.
 
@@ -72,9 +72,9 @@ def run_chunks(
         First row of each query, and the end.
     *arguments
         Further arguments of `kernel`.
-    row_cost : float
+    row_cost : float, optional
         Time of a row, as a multiple of that of most kernels. One more thread is used for each
-        `ROWS_PER_THREAD` / `row_cost` rows. A `Kernel` has a `row_cost` of its own.
+        `ROWS_PER_THREAD` / `row_cost` rows. Default: that of the `Kernel`; 1 for a function.
 
     Returns
     -------
@@ -82,10 +82,12 @@ def run_chunks(
         Results of the calls, in the order of the queries.
     """
     n_queries, n_rows = len(indptr) - 1, int(indptr[-1])
-    function = kernel
+    function, cost = kernel, row_cost or 1
     if isinstance(kernel, Kernel):
-        function, row_cost = kernel.for_rows(n_rows), kernel.row_cost
-    n_threads = min(1 + int(row_cost * n_rows / ROWS_PER_THREAD), n_queries)
+        function, cost = kernel.for_rows(n_rows, row_cost), row_cost or kernel.row_cost
+    n_threads = min(1 + int(cost * n_rows / ROWS_PER_THREAD), n_queries)
+    if isinstance(kernel, Kernel) and function is kernel.plain:
+        n_threads = 1  # Python runs one thread at a time, and `thread_count` imports numba
     if n_threads > 1:
         n_threads = min(n_threads, thread_count())
     if n_threads <= 1:

@@ -28,11 +28,11 @@ from pathlib import Path
 
 import numpy as np
 
-# Plain Python takes some microseconds per row: up to so many rows, less time than numba's import. A
-# row of a kernel of one pass takes a fifth of that, or less. Where documents are tied, it can take
-# longer, but tied documents need kernels that sort, and import numba before.
-_ROWS_OF_A_PLAIN_CALL, _ROWS_OF_ALL_PLAIN_CALLS = 10_000, 30_000
-_PLAIN_COST_OF_ONE_PASS = 0.2
+# numba takes 0.8 s to be imported and started. In this time, plain Python evaluates a few metrics
+# of 100,000 rows of TREC files, or of 40,000 rows of arrays. A row takes up to 1 microsecond in a
+# kernel of one pass, and up to 7 in others. Once numba is imported, less time is left to save.
+_ROWS_OF_A_PLAIN_CALL, _ROWS_OF_ALL_PLAIN_CALLS = 40_000, 1_000_000
+_PLAIN_COST_OF_ONE_PASS, _PLAIN_COST_BESIDE_NUMBA = 0.3, 4
 
 MESSAGE = "skrank: compiling loops for this machine, once: some seconds (SKRANK_QUIET=1 hides this)"
 
@@ -45,6 +45,7 @@ _BESIDE = Path(__file__).parent / "__pycache__"
 # Subroutines that numba does not know yet: the function that plain Python calls; a function of the
 # types of arguments that returns the function that compiled code calls; and options of `overload`.
 _subroutines: list[tuple] = []
+_plain_rows = 0  # number of rows of all plain calls, weighted as in `Kernel.for_rows`
 _lock = threading.Lock()  # held while numba's CACHE_DIR is set to the cache folder of skrank
 
 if hasattr(os, "register_at_fork"):  # else a forked child could inherit a lock that stays locked
@@ -112,21 +113,28 @@ class Kernel:
         self.plain = np.errstate(all="ignore")(in_python) if plain else None
         self._function, self._options = function, options
         self._dispatcher = None  # numba's dispatcher, which compiles or loads machine code on calls
-        self._rows = 0  # number of rows of all plain calls, weighted as in `for_rows`
 
     def __reduce__(self):
         return self.__qualname__
 
-    def for_rows(self, n_rows):
-        """`plain` as long as few rows have been processed, `n_rows` included; else `compiled`."""
+    def for_rows(self, n_rows, row_cost=None):
+        """`plain` for few rows, until plain calls have taken the time to start numba; `compiled`.
+
+        `row_cost` replaces that of the kernel.
+        """
+        global _plain_rows
         everything = os.environ.get("SKRANK_COMPILE", "0") not in ("", "0")
         if self.plain is None or self._dispatcher is not None or everything:
             return self.compiled
-        if self.row_cost == ONE_PASS and "numba" not in sys.modules:
-            n_rows *= _PLAIN_COST_OF_ONE_PASS
-        self._rows += n_rows
-        few = n_rows <= _ROWS_OF_A_PLAIN_CALL and self._rows <= _ROWS_OF_ALL_PLAIN_CALLS
-        return self.plain if few else self.compiled
+        cost = row_cost or self.row_cost
+        if "numba" in sys.modules:
+            n_rows *= _PLAIN_COST_BESIDE_NUMBA * max(1, cost)
+        else:
+            n_rows *= _PLAIN_COST_OF_ONE_PASS if cost == ONE_PASS else max(1, cost)
+        if n_rows > min(_ROWS_OF_A_PLAIN_CALL, _ROWS_OF_ALL_PLAIN_CALLS - _plain_rows):
+            return self.compiled
+        _plain_rows += n_rows
+        return self.plain
 
     def compiled(self, *arguments):
         """Call the compiled function. Each new tuple of argument types compiles it once more."""

@@ -99,8 +99,12 @@ def values(first, last, indptr, lists, tables, inverse, out):
             above[c] = 0.0
         value, n_above, low = 0.0, 0, start
         while low < end and inverse[q] != 0:
-            high = low + 1
-            if codes[low] >= unjudged and (high == end or not tied[high]):
+            high, code = low + 1, codes[low]
+            alone = high == end or not tied[high]
+            if alone and (code >= unjudged or share[code] == 0):  # its value is 0
+                if code < unjudged:
+                    above[code] += 1.0
+                    n_above += 1
                 low = high
                 continue
             while high < end and tied[high]:

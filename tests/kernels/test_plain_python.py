@@ -93,12 +93,41 @@ def double(first, last, indptr, values):
 
 def test_many_rows_are_compiled(monkeypatch):
     monkeypatch.setenv("SKRANK_COMPILE", "0")
+    monkeypatch.setattr(jit, "_plain_rows", 0)
     kernel = jit.kernel(plain=True)(double)
-    assert [kernel.for_rows(9000) == kernel.plain for _ in range(5)] == [True] * 3 + [False] * 2
-    kernel = jit.kernel(plain=True)(double)
+    assert kernel.for_rows(9000) == kernel.plain
     assert kernel.for_rows(1_000_000) == kernel.compiled
+    assert kernel.for_rows(9000, row_cost=100) == kernel.compiled
     kernel = jit.kernel()(double)
     assert kernel.for_rows(1) == kernel.compiled
+
+
+def test_the_plain_calls_of_all_kernels_count(monkeypatch):
+    monkeypatch.setenv("SKRANK_COMPILE", "0")
+    monkeypatch.setattr(jit, "_plain_rows", 0)
+    first, second = jit.kernel(plain=True)(double), jit.kernel(plain=True)(double)
+    assert second.for_rows(9000) == second.plain
+    is_plain = [first.for_rows(9000) == first.plain for _ in range(200)]
+    assert is_plain == sorted(is_plain, reverse=True)
+    assert is_plain[0]
+    assert not is_plain[-1]
+    assert second.for_rows(9000) == second.compiled
+
+
+@pytest.mark.parametrize("name", ["compat", "gap", "bpref"])
+def test_many_ties_and_many_labels_count_as_more_rows(name, monkeypatch):
+    costs = []
+
+    def for_rows(kernel, n_rows, row_cost=None):
+        costs.append(row_cost or kernel.row_cost)
+        return kernel.compiled
+
+    monkeypatch.setattr(jit.Kernel, "for_rows", for_rows)
+    rng = np.random.default_rng(0)
+    skrank.metric(name)(rng.integers(0, 3, 300), rng.normal(size=300))
+    few = max(costs)
+    skrank.metric(name)(rng.integers(0, 60, 300), np.zeros(300))
+    assert max(costs) > 5 * few
 
 
 def test_compilation_can_be_asked_for(monkeypatch):

@@ -67,7 +67,7 @@ def assert_same_bits(words):
 @pytest.fixture(params=["compiled", "plain"], scope="module")
 def form(request):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jit.Kernel, "for_rows", lambda kernel, n_rows: getattr(kernel, request.param))
+        patch.setattr(jit.Kernel, "for_rows", lambda kernel, *_: getattr(kernel, request.param))
         yield
 
 

@@ -138,7 +138,7 @@ def test_small_files_beside_large_ones_are_read_by_compiled_loops(tmp_path, monk
     monkeypatch.setattr(_table, "_n_rows_to_read", 0)
     asked = []
     monkeypatch.setattr(
-        Kernel, "for_rows", lambda kernel, n_rows: asked.append(n_rows) or kernel.compiled
+        Kernel, "for_rows", lambda kernel, n_rows, _=None: asked.append(n_rows) or kernel.compiled
     )
 
     def asked_for(run):
