@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from skrank._engine.groups import LEVEL, highest_grade
+from skrank import _validation as check
+from skrank._engine.groups import LEVEL
 from skrank._typing import Estimator, Table
 
 RESPONSES = ("predict_proba", "decision_function", "predict")
@@ -82,7 +83,9 @@ def trained_grade(estimator: Estimator) -> int | None:
         return max(grades)
     classes = next((one.classes_ for one in chain_of(estimator) if hasattr(one, "classes_")), None)
     try:
-        return None if classes is None else highest_grade(np.asarray(classes, dtype=np.float64))
+        if classes is None:
+            return None
+        return check.highest_grade(np.asarray(classes, dtype=np.float64))
     except (TypeError, ValueError):
         return None
 

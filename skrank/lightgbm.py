@@ -19,7 +19,6 @@ from skrank._boosters.adapters import (
 )
 from skrank._boosters.folds import Split, chosen_metrics, chosen_objective, row_folds
 from skrank._boosters.query_log import QueryLog as QueryLog
-from skrank._engine.groups import highest_grade
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._typing import Folds, Table
@@ -360,7 +359,7 @@ def _trained_grade(dataset: lightgbm.Dataset) -> int:
     """Highest grade of the Dataset at the end of the chain of `reference`: the training data."""
     while dataset.reference is not None:
         dataset = dataset.reference
-    return highest_grade(np.asarray(dataset.get_label()))
+    return check.highest_grade(np.asarray(dataset.get_label()))
 
 
 def _judge(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._boosters.adapters import Supplied, as_written, import_booster
 from skrank._boosters.folds import row_folds
-from skrank._engine.groups import highest_grade
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._typing import Folds, Options
@@ -64,7 +63,7 @@ def sizes_and_weights(data: Supplied) -> tuple[np.ndarray, np.ndarray | None]:
 
 def judge_for_training(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
     """As `judge_part`, for training data: their labels count, and the mean weight becomes 1."""
-    own = highest_grade(as_written(data.labels))
+    own = check.highest_grade(as_written(data.labels))
     judgments, weights, top = judge_part(data.at_least(own))
     given = np.ones(len(judgments.queries)) if weights is None else weights
     mean = mean_weight(given)
@@ -139,7 +138,7 @@ class Parts:
         check.check_sliceable(data.owner, import_booster("xgboost"))
         sizes, self.weights = sizes_and_weights(data)
         labels = as_written(data.labels)
-        self.max_grade = highest_grade(labels)
+        self.max_grade = check.highest_grade(labels)
         self.matrix, self.sizes = data.owner, sizes
         self._row_query = np.repeat(np.arange(len(sizes)), sizes)
         self._folds = row_folds(folds, labels, sizes, groups, seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sized
 from typing import TYPE_CHECKING
@@ -18,11 +17,6 @@ if TYPE_CHECKING:
 
 LEVEL = "qid"  # name of the index level (or column) that has the query of each row
 ATTRS_KEY = "skrank"  # of the collection in `Series.attrs`
-
-
-def highest_grade(labels: np.ndarray) -> int:
-    """Highest label, rounded up, at least 1; NaN does not count."""
-    return max(1, math.ceil(np.fmax.reduce(labels, initial=0)))
 
 
 class Collection(dict[str, int]):
@@ -42,7 +36,7 @@ class Collection(dict[str, int]):
 
     def __init__(self, ids: np.ndarray, sizes: np.ndarray, tops: np.ndarray) -> None:
         self.ids, self.sizes, self.tops = ids, sizes, tops
-        self.max_grade = highest_grade(tops)
+        self.max_grade = check.highest_grade(tops)
         super().__init__(queries=len(ids), rows=int(sizes.sum()), max_grade=self.max_grade)
 
     @classmethod
@@ -116,7 +110,7 @@ def collection_grade(y: ArrayLike, labels: np.ndarray) -> int:
     known = None
     if collection is not None and ids is not None:
         known = collection.grade_of(Collection.of(ids, y))
-    return max(known or 1, highest_grade(labels.astype(np.float64)))
+    return max(known or 1, check.highest_grade(labels.astype(np.float64)))
 
 
 def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:

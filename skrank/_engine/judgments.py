@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.groups import Collection, collection_of, highest_grade, resolve_groups
+from skrank._engine.groups import Collection, collection_of, resolve_groups
 from skrank._engine.queries import Queries, RankedCodes, rank_scores
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import labels, ranking
@@ -53,11 +53,7 @@ class Judgments:
     ) -> None:
         given = check.as_vector("relevance", relevance, queries.n_rows)
         self.queries = queries
-        values = queries.gather(given)
-        encoded = _encode_grades(values, queries)
-        if encoded is None:
-            encoded = _encode_any(values, queries)
-        self.codes, self.labels, self.unjudged = encoded
+        self.codes, self.labels, self.unjudged = encode(queries.gather(given), queries)
         self.indptr = queries.indptr
         self._collection = collection
 
@@ -76,7 +72,7 @@ class Judgments:
 
         At least 1; a label that is not a whole number is rounded up.
         """
-        return self.collection_grade or highest_grade(self.labels)
+        return self.collection_grade or check.highest_grade(self.labels)
 
     @cached_property
     def collection_grade(self) -> int | None:
@@ -245,13 +241,11 @@ def best_first(worth: np.ndarray) -> np.ndarray:
     return (-worth).argsort(kind="stable")
 
 
-def _encode_grades(
-    values: np.ndarray, queries: Queries
-) -> tuple[np.ndarray, np.ndarray, int | None] | None:
-    """Codes of labels that are small whole numbers; None if some are not."""
+def encode(values: np.ndarray, queries: Queries) -> tuple[np.ndarray, np.ndarray, int | None]:
+    """`codes`, `labels` and `unjudged` of `Judgments`, for contiguous labels of queries."""
     codes = np.empty(len(values), np.uint8)
     if any(run_chunks(labels.encode_grades, queries.indptr, values, _FEW_LABELS, codes)):
-        return None
+        return _encode_any(values, queries)
     top = int(codes.max())
     if top < _FEW_LABELS:
         return codes, np.arange(top + 1.0), None

@@ -15,7 +15,7 @@ from skrank._engine import peer_names
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.mixture import SETTINGS, MixturePlan, MixtureTables, check_terms
 from skrank._engine.name_parser import read
-from skrank._engine.plan import Definition, Plan
+from skrank._engine.plan import Definition
 from skrank._engine.ranking import Ranking
 from skrank._engine.tables import Scale
 from skrank._typing import Options
@@ -105,45 +105,6 @@ class Metric(Definition):
     def terms(self) -> tuple[tuple[float, Metric], ...]:
         """The weights and metrics of this sum; a metric that is not a mixture has one term."""
         return ((1.0, self),)
-
-    def bind(self, judgments: Judgments, *, max_grade: int | None = None) -> Plan:
-        """The metric bound to judgments: a plan, which caches all that depends on labels only.
-
-        Parameters
-        ----------
-        judgments : Judgments
-        max_grade : int, optional
-            Highest grade of the collection, for a metric whose parameters do not fix it.
-
-        Returns
-        -------
-        Plan
-        """
-        return Plan(self, judgments, max_grade=max_grade)
-
-    def bind_part(self, judgments: Judgments, *, max_grade: int | None) -> Plan:
-        """The metric bound to labels that may be a part of a collection, such as a fold.
-
-        Parameters
-        ----------
-        judgments : Judgments
-        max_grade : int or None
-            Highest grade of the collection; None if it is unknown.
-
-        Returns
-        -------
-        Plan
-
-        Raises
-        ------
-        ValueError
-            If values depend on the highest grade, and it is unknown.
-        """
-        if not self.needs_scale:
-            return self.bind(judgments)
-        if max_grade is None:
-            raise check.missing_scale(self)
-        return self.bind(judgments, max_grade=max_grade)
 
     def __matmul__(self, k: int) -> Metric:
         """The same metric cut at rank `k`: ``metric("gap") @ 10``."""

@@ -32,7 +32,7 @@ ORDERLESS = "its value does not depend on the order of the whole list; add a cut
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Definition(Parameterised, ABC):
-    """The parameters and formulas of a metric. `Metric` adds the methods that users call."""
+    """The parameters and formulas of a metric, and their plan. `Metric` adds what users call."""
 
     names: ClassVar[tuple[str, ...]] = ()  # name and aliases, which `register` sets
     unnamed: ClassVar[tuple[str, ...]] = ("k",)  # not in the brackets of `str`: k follows the @
@@ -101,6 +101,45 @@ class Definition(Parameterised, ABC):
         """Weight of each query in the mean; None for equal weights."""
         return None
 
+    def bind(self, judgments: Judgments, *, max_grade: int | None = None) -> Plan:
+        """The metric bound to judgments: a plan, which caches all that depends on labels only.
+
+        Parameters
+        ----------
+        judgments : Judgments
+        max_grade : int, optional
+            Highest grade of the collection, for a metric whose parameters do not fix it.
+
+        Returns
+        -------
+        Plan
+        """
+        return Plan(self, judgments, max_grade=max_grade)
+
+    def bind_part(self, judgments: Judgments, *, max_grade: int | None) -> Plan:
+        """The metric bound to labels that may be a part of a collection, such as a fold.
+
+        Parameters
+        ----------
+        judgments : Judgments
+        max_grade : int or None
+            Highest grade of the collection; None if it is unknown.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        ValueError
+            If values depend on the highest grade, and it is unknown.
+        """
+        if not self.needs_scale:
+            return self.bind(judgments)
+        if max_grade is None:
+            raise check.missing_scale(self)
+        return self.bind(judgments, max_grade=max_grade)
+
     @property
     def __name__(self) -> str:  # `sklearn.metrics.make_scorer` needs it
         return str(self)
@@ -159,8 +198,9 @@ def _make_tables(metric: Definition, scale: Scale, k: int | None) -> Tables:
     check.check_cutoff_of_ideal(metric.ideal_cutoff, f"{name}.ideal_cutoff")
     check.check_max_grade(metric.top_grade)
     tables = metric.tables(scale, k)
-    family = "tables of a family, such as skrank.extending.QuadraticTables"
-    check.check_returned(tables, Tables, f"{name}.tables()", family)
+    if not isinstance(tables, Tables):
+        family = "tables of a family, such as skrank.extending.QuadraticTables"
+        raise check.bad_result(tables, f"{name}.tables()", family)
     tables.check_fit(scale)
     return tables
 
@@ -251,7 +291,9 @@ class Plan:
 
     def _line(self, lists: Lists) -> Line:
         line, method = self.metric.line(lists), f"{type(self.metric).__name__}.line()"
-        check.check_line(line, Line, len(lists.shown), method)
+        if not isinstance(line, Line):
+            raise check.bad_result(line, method, "a skrank.extending.Line")
+        line.check_fit(len(lists.shown), method)
         return line
 
     def slope(self) -> np.ndarray:

@@ -117,6 +117,12 @@ class Line(NamedTuple):
         out = np.zeros(np.broadcast_shapes(np.shape(shifted), divisor.shape))
         return np.divide(shifted, divisor, out=out, where=divisor != 0)
 
+    def check_fit(self, n_queries: int, method: str) -> None:
+        """Refuse fields that `method` returned and that are not one number per query."""
+        for name, part in self._asdict().items():
+            if not isinstance(part, (int, float)):
+                check.check_per_query(f"the {name} of {method}", part, n_queries)
+
     @property
     def steepness(self) -> np.ndarray:
         """Change of the value per unit of the normalised sum."""

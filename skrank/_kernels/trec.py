@@ -124,18 +124,15 @@ def _same(text, a, a_stop, other, b, b_stop):
     return a == a_stop
 
 
-def _slices(text, places):
-    """Slices of a text that start and stop at `places`, as bytes, in plain Python."""
-    data = text.tobytes()
-    return [data[start:stop] for start, stop in places.tolist()]
-
-
 def _blocks_by_slices(text, tokens, column, first_row):
     """The result of `blocks`, in plain Python."""
-    words = _slices(text, tokens[:, column])
-    found = [row for row, word in enumerate(words) if row == 0 or word != words[row - 1]]
-    first_row[: len(found)] = found
-    return len(found)
+    data, above, found = text.tobytes(), None, 0
+    for row, (start, stop) in enumerate(tokens[:, column].tolist()):
+        if data[start:stop] != above:
+            first_row[found] = row
+            found += 1
+        above = data[start:stop]
+    return found
 
 
 @kernel(plain=_blocks_by_slices, row_cost=ONE_PASS)
@@ -156,7 +153,9 @@ def blocks(text, tokens, column, first_row):
 
 def _numbers_by_float(text, tokens, column, out):
     """The result of `numbers`, in plain Python, which reads rare decimals, too."""
-    for row, word in enumerate(_slices(text, tokens[:, column])):
+    data = text.tobytes()
+    for row, (start, stop) in enumerate(tokens[:, column].tolist()):
+        word = data[start:stop]
         try:
             out[row] = np.nan if b"_" in word else float(word)
         except ValueError:

@@ -317,15 +317,3 @@ def warn_swapped(labels: np.ndarray, scores: np.ndarray, stacklevel: int) -> Non
     """Warn if labels and scores look swapped."""
     if look_swapped(labels, scores):
         warnings.warn(_SWAPPED, UserWarning, stacklevel=stacklevel)
-
-
-def warn_labels_below(labels: np.ndarray) -> None:
-    """Warn if qrels have labels below 0 that are not whole numbers, and may be scores of a run."""
-    below = labels[labels < 0]
-    if not np.array_equal(below, np.rint(below)):
-        warnings.warn(
-            f"labels of the qrels are below 0 and not whole numbers, such as {below[0]:g}, as if "
-            "they were scores: qrels come first, then runs. Labels below 0 count as not judged.",
-            UserWarning,
-            stacklevel=2,
-        )

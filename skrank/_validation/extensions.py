@@ -136,10 +136,9 @@ def _shown(value: object) -> str:
     return text if len(text) < 40 else f"a {type(value).__name__}"
 
 
-def check_returned(value: object, kind: type, method: str, remedy: str) -> None:
-    """Check the type of what a method of a metric returned."""
-    if not isinstance(value, kind):
-        raise TypeError(f"{method} returned {_shown(value)}: it must return {remedy}.")
+def bad_result(value: object, method: str, remedy: str) -> TypeError:
+    """The error for a method of a metric that returned something of another type."""
+    return TypeError(f"{method} returned {_shown(value)}: it must return {remedy}.")
 
 
 def check_cutoff_of_ideal(value: object, method: str) -> None:
@@ -151,17 +150,14 @@ def check_cutoff_of_ideal(value: object, method: str) -> None:
         )
 
 
-def check_line(line: Any, kind: type, n_queries: int, method: str) -> None:
-    """Check the type of a Line, and that each of its fields has one number, or one per query."""
-    check_returned(line, kind, method, "a skrank.extending.Line")
-    for name, part in zip(line._fields, line, strict=True):
-        if not isinstance(part, (int, float)):
-            array = np.asarray(part)
-            if array.dtype.kind not in "fiub" or array.shape not in ((), (n_queries,)):
-                raise ValueError(
-                    f"the {name} of {method} must be a number, or one for each of the {n_queries} "
-                    f"queries, not {_shown(part)}."
-                )
+def check_per_query(name: str, part: object, n_queries: int) -> None:
+    """Check that an array has one number, or one for each query."""
+    array = np.asarray(part)
+    if array.dtype.kind not in "fiub" or array.shape not in ((), (n_queries,)):
+        raise ValueError(
+            f"{name} must be a number, or one for each of the {n_queries} queries, not "
+            f"{_shown(part)}."
+        )
 
 
 def check_mass(mass: Any, n_queries: int, method: str) -> np.ndarray:

@@ -212,6 +212,14 @@ def check_max_grade(max_grade: object) -> int | None:
     return grade
 
 
+def highest_grade(labels: np.ndarray) -> int:
+    """The highest grade of a collection of these labels: their maximum, rounded up, at least 1.
+
+    NaN does not count.
+    """
+    return max(1, math.ceil(np.fmax.reduce(labels, initial=0)))
+
+
 def check_descending(parameter: str, values: Sequence[float]) -> None:
     """Check that numbers are at least 0 and do not increase."""
     if min(values) < 0 or any(b > a for a, b in pairwise(values)):

@@ -172,10 +172,10 @@ def _refusal(chosen: Metric, form: str) -> str | None:
         return "drop the training rows without a label instead of condensed=True."
     if len(chosen.terms) > 1:
         return "mix the objectives instead: 0.7 * SoftRank('gap') + 0.3 * SoftRank('ndcg')."
-    if smooth is not None:
-        check.check_returned(smooth, Smooth, f"{type(chosen).__name__}.smooth", "None or a Smooth")
     if smooth is None:
         return "only gap, ap, dcg and ndcg have a smooth form. LambdaRank takes any metric."
+    if not isinstance(smooth, Smooth):
+        raise check.bad_result(smooth, f"{type(chosen).__name__}.smooth", "None or a Smooth")
     if smooth.pairs and form == "distribution":
         return f'only dcg and ndcg have this form; {chosen.first_name} has "moments".'
     if smooth.pairs and chosen.k is not None:

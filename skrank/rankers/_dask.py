@@ -17,7 +17,6 @@ from sklearn.utils.validation import validate_data
 import skrank.lightgbm
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
-from skrank._engine.groups import highest_grade
 from skrank._typing import Estimator, Table
 from skrank.dask import Partitions, evaluate, partition_queries
 from skrank.dask._evaluate import evaluate_each
@@ -220,7 +219,8 @@ def fit_collections(
     valid = None
     if validation is not None:
         valid = partition_queries(validation.X, validation.y, validation.groups, client=client)
-    max_grade = highest_grade(np.array(dask.compute(*(p.y.max() for p in (train, valid) if p))))
+    tops = dask.compute(*(part.y.max() for part in (train, valid) if part))
+    max_grade = check.highest_grade(np.array(tops))
     fit = fit_of(ranker, kind, Part(X, np.empty(0), params=rows.params), None, max_grade)
     _refuse_positions(fit.estimator, fit.objective)
     if ranker.init is not None:

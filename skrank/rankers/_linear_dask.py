@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from skrank import _validation as check
-from skrank._engine.groups import highest_grade
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._typing import DaskColumn, Estimator
@@ -45,10 +44,10 @@ def collection_columns(
     pieces = loaded_partitions(client, train.X, train.y, train.groups, train.sample_weight)
     summaries = [summary for _, summary in pieces]
     labels = np.unique(np.concatenate([summary.labels for summary in summaries]))
-    ranker.max_grade_ = highest_grade(labels)
+    ranker.max_grade_ = check.highest_grade(labels)
     if valid is not None:
         top = cast(DaskColumn, valid.y).max().compute()
-        ranker.max_grade_ = max(ranker.max_grade_, highest_grade(top))
+        ranker.max_grade_ = max(ranker.max_grade_, check.highest_grade(top))
     offsets = _offsets(summaries, Judgments(labels, Queries.single(len(labels))))
     ranker.feature_map_ = feature_map
     columns = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
@@ -78,7 +79,14 @@ class Qrels:
     def of_table(cls, table: Table) -> Qrels:
         """The judgments of a table of labels."""
         table.slots()  # raises ValueError if a query has a document twice
-        check.warn_labels_below(table.numbers)
+        below = table.numbers[table.numbers < 0]
+        if not np.array_equal(below, np.rint(below)):
+            warnings.warn(
+                f"labels of the qrels are below 0 and not whole numbers, such as {below[0]:g}, as "
+                "if they were scores: qrels come first, then runs. Labels below 0 count as not "
+                "judged.",
+                stacklevel=1,
+            )
         labels = np.where(table.numbers < 0, np.nan, table.numbers)
         return cls(table.queries, table.documents, labels)
 

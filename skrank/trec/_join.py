@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.judgments import Judgments
+from skrank._engine.judgments import Judgments, encode
 from skrank._engine.queries import Queries, RankedCodes, slices
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import cached_property, limit_threads, thread_count
@@ -59,9 +59,9 @@ class CodedQrels:
     @classmethod
     def of(cls, qrels: Qrels) -> CodedQrels:
         """Give a code to each label."""
-        judged = Judgments(qrels.labels, qrels.queries)
-        labels = np.append(judged.labels[: judged.n_labels], [0.0, 0.0])
-        return cls(qrels, judged.codes, labels, judged.n_labels)
+        codes, labels, unjudged = encode(qrels.labels, qrels.queries)
+        n_labels = len(labels) if unjudged is None else unjudged
+        return cls(qrels, codes, np.append(labels[:n_labels], [0.0, 0.0]), n_labels)
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -315,7 +315,8 @@ class JoinedRuns:
         for _, run, joined, piece in readings:
             if not seen:
                 first = run
-                if check.look_swapped(self.pool.qrels.labels, run.scores):
+                fractions = (self.pool.labels % 1).any()
+                if fractions and check.look_swapped(self.pool.qrels.labels, run.scores):
                     warnings.warn(
                         "the qrels have many labels that are not whole numbers, and run "
                         f"{run.name!r} has few small whole scores, as if they were swapped: qrels "
