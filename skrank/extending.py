@@ -27,8 +27,6 @@ from skrank._engine.preference import PreferenceTables as PreferenceTables
 from skrank._engine.quadratic import PairWorth as PairWorth
 from skrank._engine.quadratic import QuadraticTables as QuadraticTables
 from skrank._engine.queries import Queries as Queries
-from skrank._engine.sets import RelevantSet as RelevantSet
-from skrank._engine.sets import SetMetric as SetMetric
 from skrank._engine.strict import StrictTables as StrictTables
 from skrank._engine.tables import Line as Line
 from skrank._engine.tables import Lists as Lists
@@ -37,6 +35,8 @@ from skrank._engine.tables import Smooth as Smooth
 from skrank._engine.tables import Tables as Tables
 from skrank._engine.tables import discounts as discounts
 from skrank.metrics import Metric as Metric
+from skrank.metrics.sets import RelevantSet as RelevantSet
+from skrank.metrics.sets import SetMetric as SetMetric
 from skrank.objectives._bound import BoundLoss as BoundLoss
 from skrank.objectives._bound import BoundObjective as BoundObjective
 from skrank.objectives.base import Objective as Objective

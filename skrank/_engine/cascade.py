@@ -44,6 +44,7 @@ class CascadeTables(Tables):
     """
 
     axes: ClassVar = {"stop": ("codes",), "phi": ("ranks",)}
+    cut = True
 
     stop: np.ndarray
     phi: np.ndarray
@@ -58,11 +59,6 @@ class CascadeTables(Tables):
         """Number of ranks down to the last whose `phi` is not 0."""
         used = np.flatnonzero(self.phi)
         return int(used[-1]) + 1 if len(used) else 0
-
-    @property
-    def cut(self) -> bool:
-        """True: ranks below a cut-off are not read."""
-        return True
 
     @property
     def _form(self) -> Cascade:

@@ -90,33 +90,19 @@ class Judgments:
         """
         worth = np.asarray(worth, dtype=np.float64)
         if self.counts is None:
-            query, _, length, code = labels.runs(self.indptr, self._ascending.codes)
-            return np.bincount(query, length * worth[code], len(self.queries))
+            query, length, codes = self._runs
+            return np.bincount(query, length * worth[codes], len(self.queries))
         total = np.zeros(len(self.counts))
         for code in np.flatnonzero(worth):
             total += self.counts[:, code] * worth[code]
         return total
 
     @cached_property
-    def _ascending(self) -> RankedCodes:
-        """The codes of each query in ascending order."""
-        return self.best_lists(-np.arange(len(self.labels), dtype=np.float64))
-
-    def number_of(self, some: np.ndarray) -> np.ndarray:
-        """Number of documents of each query whose code is in the mask `some`."""
-        key = some.tobytes(), b""
-        if key not in self._sums:
-            if self.counts is None:
-                self._sums[key] = self.totals(some)
-            else:
-                self._sums[key] = (self.counts @ some).astype(np.float64)
-            self._sums[key].flags.writeable = False  # many metrics share it
-        return self._sums[key]
-
-    @cached_property
-    def _sums(self) -> dict[tuple[bytes, bytes], np.ndarray]:
-        """Cache of `number_of` by mask, and of `best_sums` by worth and weights."""
-        return {}
+    def _runs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Query, length and code of runs of equal codes, ascending in each query."""
+        ascending = self.best_lists(-np.arange(len(self.labels), dtype=np.float64))
+        query, _, length, code = labels.runs(self.indptr, ascending.codes)
+        return query, length, code
 
     def coded_as(self, whole: Judgments) -> Judgments:
         """These judgments with the codes of `whole`, so that sums have the same bits as in `whole`.
@@ -187,23 +173,14 @@ class Judgments:
 
     def best_sums(self, worth: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Sum of ``worth[code] * weights[rank]`` over the best list of each query."""
-        key = None
-        if len(weights) <= len(self.queries):  # else hashing the key takes as long as the sums
-            key = worth.tobytes(), weights.tobytes()
-            if key in self._sums:
-                return self._sums[key].copy()
-        before = np.zeros(len(weights) + 1)
-        np.cumsum(weights, out=before[1:])
-        sums: np.ndarray = np.empty(len(self.queries))
+        before = np.concatenate(([0.0], np.cumsum(weights)))
         if self.counts is None:
             query, rank, length, code = labels.runs(self.indptr, self.best_lists(worth).codes)
             terms = (before[rank + length] - before[rank]) * worth[code]
-            sums = np.bincount(query, terms, len(self.queries))
-        else:
-            order = best_first(worth)
-            run_chunks(labels.ideals, self.indptr, self.counts, order, worth, before, sums)
-        if key is not None:
-            self._sums[key] = sums.copy()
+            return np.bincount(query, terms, len(self.queries))
+        sums: np.ndarray = np.empty(len(self.queries))
+        order = best_first(worth)
+        run_chunks(labels.ideals, self.indptr, self.counts, order, worth, before, sums)
         return sums
 
     @property

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine import peer_names
 from skrank._engine.judgments import Judgments, judge
-from skrank._engine.mixture import SETTINGS, MixturePlan, MixtureTables, check_terms
+from skrank._engine.mixture import SETTINGS, MixturePlan, check_terms
 from skrank._engine.name_parser import read
 from skrank._engine.plan import Definition
 from skrank._engine.ranking import Ranking
-from skrank._engine.tables import Scale
+from skrank._engine.tables import Scale, Tables
 from skrank._typing import Options
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ class Mixture(Metric):
         reasons = ((one, one.untrainable) for _, one in self.parts)
         return next((f"{one}: {reason}" for one, reason in reasons if reason), None)
 
-    def tables(self, scale: Scale, k: int | None) -> MixtureTables:
+    def tables(self, scale: Scale, k: int | None) -> Tables:
         """Tables of all metrics, each with its own cut-off and highest grade."""
         return self.bind(scale.judgments, max_grade=scale.max_grade).tables
 

@@ -12,48 +12,52 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Definition, Plan
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking, deepest
-from skrank._engine.tables import LambdaKernels, Tables, sum_in_order
+from skrank._engine.tables import LambdaKernels, Scale, Tables, sum_in_order
 from skrank._engine.threads import cached_property
 
 SETTINGS = ("condensed", "empty", "ties", "average")  # equal for all metrics of a mixture
 
 
 @dataclass(frozen=True, eq=False)
-class MixtureTables(Tables):
-    """The tables of the metrics of a mixture.
+class SumTables(Tables):
+    """Tables of several metrics of one list: of a mixture, or of a metric that is their sum.
 
-    Normalisers have one row per metric, which is multiplied by the weight of the metric.
+    Parameters
+    ----------
+    parts : tuple of (float, Tables)
+        Weights and tables.
+    divisor : float
+        Divisor of the sum.
+    needed : tuple of Tables, optional
+        Documents are relevant if they are relevant in all of these tables. Default: the parts.
     """
 
-    parts: tuple[Tables, ...]
-    need_relevant: tuple[bool, ...]
+    parts: tuple[tuple[float, Tables], ...]
+    divisor: float = 1.0
+    needed: tuple[Tables, ...] = ()
+
+    def check_fit(self, scale: Scale) -> None:
+        for _, part in self.parts:
+            part.check_fit(scale)
 
     @property
     def relevant(self) -> np.ndarray:
-        """Whether documents are relevant for all metrics with `needs_relevant`.
-
-        For each metric, documents are relevant from some label on. So a query has no such document
-        if and only if the query is empty for the metric with the highest of these labels.
-        """
-        relevant = np.stack([tables.relevant for tables in self.parts])
-        needed = np.array(self.need_relevant)
-        return np.logical_and.reduce(relevant[needed] if needed.any() else relevant)
+        needed = self.needed or [part for _, part in self.parts]
+        return np.logical_and.reduce([part.relevant for part in needed])
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        """Sum over the metrics, with one row of `inverse` for each."""
-        pairs = zip(self.parts, inverse, strict=True)
-        return sum_in_order(tables.values(ranked, one) for tables, one in pairs)
+        """The weighted sum; `inverse` may have a row for each part."""
+        rows = np.broadcast_to(inverse, (len(self.parts), inverse.shape[-1]))
+        pairs = zip(self.parts, rows, strict=True)
+        total = sum_in_order(weight * part.values(ranked, row) for (weight, part), row in pairs)
+        return total / self.divisor
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
-        """The best sums, one row per metric."""
-        return np.stack([tables.ideals(judgments) for tables in self.parts])
-
-    def deltas(self, codes: np.ndarray) -> np.ndarray:
-        """Raises: the deltas of the metrics cannot be added without their normalisers."""
-        raise TypeError("a mixture has no swap deltas of its own: compute those of its metrics.")
+        """The best sums, one row per part."""
+        return np.stack([part.ideals(judgments) for _, part in self.parts])
 
     def lambda_kernels(self, judgments: Judgments) -> list[LambdaKernels]:
-        return [one for tables in self.parts for one in tables.lambda_kernels(judgments)]
+        return [one for _, part in self.parts for one in part.lambda_kernels(judgments)]
 
 
 class MixturePlan(Plan):
@@ -67,8 +71,6 @@ class MixturePlan(Plan):
     judgments : Judgments
     """
 
-    tables: MixtureTables
-
     def __init__(
         self, metric: Definition, parts: Sequence[tuple[float, Plan]], judgments: Judgments
     ) -> None:
@@ -77,10 +79,13 @@ class MixturePlan(Plan):
         self.parts = parts
         plans = [plan for _, plan in parts]
         self.scale = plans[0].scale
-        self.tables = MixtureTables(
-            tuple(plan.tables for plan in plans),
-            tuple(plan.metric.needs_relevant for plan in plans),
+        # In each metric, documents are relevant from some label on. So a query has no document that
+        # is relevant for all metrics if and only if it is empty for one of them.
+        needed = tuple(plan.tables for plan in plans if plan.metric.needs_relevant)
+        self.tables = SumTables(
+            tuple((weight, plan.tables) for weight, plan in parts), needed=needed
         )
+        self.depth = deepest([plan.depth for plan in plans])
 
     @cached_property
     def empty(self) -> np.ndarray:
@@ -95,11 +100,6 @@ class MixturePlan(Plan):
             level = min(filter(None, (own.k, cutoff)), default=None)
             inverses.append(plan.inverse_ideal(0 if own.ideal_cutoff == 0 else level))
         return np.stack(inverses)
-
-    @property
-    def depth(self) -> int | None:
-        """Largest number of ranks that a metric reads; None if a metric reads all."""
-        return deepest([plan.depth for _, plan in self.parts])
 
     def slope(self) -> np.ndarray:
         """Change of the mixture per unit of the normalised sum of each metric (row)."""

@@ -160,6 +160,18 @@ class Definition(Parameterised, ABC):
         return self.names[0] if self.names else kind.__name__
 
 
+class DividedByIdeal:
+    """Mixin of metrics with a parameter `normalize`, which is "all" or "ideal"."""
+
+    normalize: str
+    k: int | None
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """The best list is the whole list, or is cut at rank k, as `normalize` says."""
+        return None if self.normalize == "all" else self.k
+
+
 def bounds_of(metric: Definition) -> tuple[float, float]:
     """The two numbers of `value_range`, such as (0.0, inf) for "[0, inf)"."""
     low, high = metric.value_range[1:-1].split(",")
@@ -180,29 +192,20 @@ def tables_of(metric: Definition, scale: Scale, k: int | None) -> Tables:
     # all that tables depend on, unless they read the judgments
     key = metric, k, scale.labels.tobytes(), scale.unjudged, scale.max_grade, scale.longest
     try:
-        found = _cache.get(key)
+        found, hashable = _cache.get(key), True
     except TypeError:  # a parameter of a user's metric has no hash
-        return _make_tables(metric, scale, k)
+        found, hashable = None, False
     if found is None:
-        found = _make_tables(metric, scale, k)
-        if not scale.read_judgments and scale.longest <= _LONGEST_CACHED:
+        found = metric.tables(scale, k)
+        if not isinstance(found, Tables):
+            family = "tables of a family, such as skrank.extending.QuadraticTables"
+            raise check.bad_result(found, f"{type(metric).__name__}.tables()", family)
+        found.check_fit(scale)
+        if hashable and not scale.read_judgments and scale.longest <= _LONGEST_CACHED:
             _cache[key] = found
             for old in list(_cache)[:-_MOST_CACHED]:
                 _cache.pop(old, None)  # another thread may have removed it
     return found
-
-
-def _make_tables(metric: Definition, scale: Scale, k: int | None) -> Tables:
-    """Tables of a metric, after a check of what its class defines."""
-    name = type(metric).__name__
-    check.check_cutoff_of_ideal(metric.ideal_cutoff, f"{name}.ideal_cutoff")
-    check.check_max_grade(metric.top_grade)
-    tables = metric.tables(scale, k)
-    if not isinstance(tables, Tables):
-        family = "tables of a family, such as skrank.extending.QuadraticTables"
-        raise check.bad_result(tables, f"{name}.tables()", family)
-    tables.check_fit(scale)
-    return tables
 
 
 class Plan:
@@ -223,6 +226,9 @@ class Plan:
         Labels, highest grade and length of the longest list, which tables may depend on.
     tables : Tables
         The arrays of the metric that its kernel reads.
+    depth : int or None
+        Number of ranks that the kernel reads, among judged documents if `condensed`. None for all
+        ranks: without a cut-off, or if the kernel may read below the cut-off.
     """
 
     def __init__(
@@ -235,12 +241,13 @@ class Plan:
             top = max_grade or judgments.max_grade
         self.scale = Scale(judgments.labels, top, judgments.queries.longest, judgments)
         self.tables = tables_of(metric, self.scale, metric.k)
+        self.depth = metric.k if self.tables.cut else None
 
     @cached_property
     def relevant(self) -> np.ndarray:
         """Number of judged documents that are relevant."""
         # masks by code: a code without a label is not judged, whatever its gain in the tables
-        return self.judgments.number_of(self.tables.relevant & self.scale.judged)
+        return self.judgments.totals(self.tables.relevant & self.scale.judged)
 
     @cached_property
     def empty(self) -> np.ndarray:
@@ -267,20 +274,8 @@ class Plan:
         ideal = tables.ideals(self.judgments)
         return np.divide(1.0, ideal, out=np.zeros(len(ideal)), where=~self.empty & (ideal > 0))
 
-    @property
-    def depth(self) -> int | None:
-        """Number of ranks that the kernel reads, among judged documents if `condensed`.
-
-        `Ranking.codes` adds the documents that are tied with the last of these. None for all ranks:
-        without a cut-off, or if the kernel may read below the cut-off (`Tables.cut` is False).
-        """
-        return self.metric.k if self.tables.cut else None
-
     def ranked(self, ranking: Ranking) -> RankedCodes:
-        """Codes of the labels by rank, with the parameters `ties` and `condensed` of the metric.
-
-        The ranking caches them.
-        """
+        """Codes of the labels by rank, with the parameters `ties` and `condensed` of the metric."""
         return ranking.codes(self.metric.ties, self.metric.condensed, self.depth)
 
     def lists(self, ranking: Ranking) -> Lists:
@@ -289,13 +284,6 @@ class Plan:
         total = ranking.n_judged_or_retrieved(self.metric.condensed)
         return Lists(shown.astype(np.float64), self.relevant, total)
 
-    def _line(self, lists: Lists) -> Line:
-        line, method = self.metric.line(lists), f"{type(self.metric).__name__}.line()"
-        if not isinstance(line, Line):
-            raise check.bad_result(line, method, "a skrank.extending.Line")
-        line.check_fit(len(lists.shown), method)
-        return line
-
     def slope(self) -> np.ndarray:
         """Change of the value per unit of the normalised sum, for training.
 
@@ -303,14 +291,14 @@ class Plan:
         """
         sizes = self.judgments.queries.sizes.astype(np.float64)
         shown = np.minimum(sizes, self.metric.k or self.scale.longest)
-        line = self._line(Lists(shown, self.relevant, sizes))
+        line = self.metric.line(Lists(shown, self.relevant, sizes))
         return np.broadcast_to(line.steepness, sizes.shape)
 
     def values(self, ranking: Ranking) -> np.ndarray:
         """Values. For empty queries NaN, unless the parameter `empty` of the metric is 0 or 1."""
         metric = self.metric
         sums = self.tables.values(self.ranked(ranking), self.inverse)
-        values = self._line(self.lists(ranking)).at(sums)
+        values = self.metric.line(self.lists(ranking)).at(sums)
         if self.empty.any():
             if metric.empty == "raise":
                 query = self.judgments.queries.name(int(np.argmax(self.empty)))

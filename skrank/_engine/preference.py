@@ -9,7 +9,6 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.metric import Metric
 from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import Tables
 from skrank._engine.threads import run_chunks
@@ -85,14 +84,3 @@ class PreferenceTables(Tables):
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """Sum of `share` over the relevant documents: the value without penalties."""
         return judgments.totals(self.share)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PreferenceMetric(Metric):
-    """Base class of bpref and rpref: without a cut-off, and not for training."""
-
-    cut_instead: ClassVar[str | None] = "a metric with a cut-off"
-    untrainable: ClassVar[str | None] = (
-        "most swaps do not change its value: train on gap or ap instead."
-    )
-    ideal_cutoff: ClassVar[int | None] = None  # divided by the sum of `share`

@@ -115,6 +115,8 @@ class QuadraticTables(Tables):
         if self.pairs is not None:
             check.check_kind(f"{name}.pairs", self.pairs, PairWorth)
         super().__post_init__()
+        # if queries differ in weights, a tied last rank has other bits than in the whole list
+        object.__setattr__(self, "cut", self.offset is None)
         if self.offset is not None:
             offset = check.as_table(f"{name}.offset", self.offset, 1, np.int64)
             object.__setattr__(self, "offset", offset)
@@ -166,11 +168,6 @@ class QuadraticTables(Tables):
 
     def _starts(self, n_queries: int) -> np.ndarray:
         return np.zeros(n_queries, np.int64) if self.offset is None else self.offset
-
-    @property
-    def cut(self) -> bool:
-        """True, so that ranks below a cut-off are not read, unless queries differ in weights."""
-        return self.offset is None
 
     @property
     def relevant(self) -> np.ndarray:

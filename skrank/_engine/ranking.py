@@ -130,22 +130,19 @@ class Ranking:
         return self._seen[ties, condensed]
 
     def n_judged_or_retrieved(self, condensed: bool) -> np.ndarray:
-        """Number of documents of each query that were judged or retrieved, as floats."""
-        if condensed:
-            return np.diff(self.judgments.condensed_indptr).astype(np.float64)
-        return self._n_known
+        """Number of documents of each query that were judged or retrieved, as floats.
 
-    @cached_property
-    def _n_known(self) -> np.ndarray:
+        If `condensed`, documents that were not judged do not count.
+        """
         judgments, sizes = self.judgments, self.judgments.queries.sizes
-        known = sizes.astype(np.float64)
-        if judgments.unjudged is not None and not np.array_equal(self.retrieved, sizes):
-            unknown = np.empty(len(self.retrieved), np.int64)
-            ranked, unjudged = self.codes("average", False), judgments.unjudged
-            run_chunks(labels.count_unknown, ranked.indptr, ranked.lists, unjudged, unknown)
-            known -= unknown
-        known.flags.writeable = False  # many metrics share it
-        return known
+        if condensed:
+            return np.diff(judgments.condensed_indptr).astype(np.float64)
+        if judgments.unjudged is None or np.array_equal(self.retrieved, sizes):
+            return sizes.astype(np.float64)
+        unknown = np.empty(len(sizes), np.int64)
+        ranked, unjudged = self.codes("average", False), judgments.unjudged
+        run_chunks(labels.count_unknown, ranked.indptr, ranked.lists, unjudged, unknown)
+        return (sizes - unknown).astype(np.float64)
 
     def _settled(self, ties: str) -> RankedCodes:
         """Codes by rank, with ties ordered as in `Metric.ties`."""

@@ -12,7 +12,7 @@ from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank._engine.metric import Metric
 from skrank._engine.queries import RankedCodes
-from skrank._engine.tables import Scale, Tables, sum_in_order
+from skrank._engine.tables import Tables
 from skrank._engine.threads import run_chunks
 from skrank._kernels import strict
 from skrank._kernels.strict import Strict
@@ -108,32 +108,3 @@ class StrictMetric(Metric):
     strict: ClassVar[bool] = True
     cut_instead: ClassVar[str | None] = "ap@k"
     untrainable: ClassVar[str | None] = "it has no closed form for swaps: train on ap."
-
-
-@dataclass(frozen=True, eq=False)
-class CombinedTables(Tables):
-    """A weighted sum of metrics of one list, which agree on the relevant documents, by a divisor.
-
-    Parameters
-    ----------
-    parts : tuple of (float, Tables)
-    divisor : float
-    """
-
-    parts: tuple[tuple[float, Tables], ...]
-    divisor: float = 1.0
-
-    def check_fit(self, scale: Scale) -> None:
-        for _, part in self.parts:
-            part.check_fit(scale)
-
-    @property
-    def relevant(self) -> np.ndarray:
-        return self.parts[0][1].relevant
-
-    def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        total = sum_in_order(weight * part.values(ranked, inverse) for weight, part in self.parts)
-        return total / self.divisor
-
-    def ideals(self, judgments: Judgments) -> np.ndarray:
-        return self.parts[0][1].ideals(judgments)

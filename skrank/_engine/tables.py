@@ -114,19 +114,13 @@ class Line(NamedTuple):
     def at(self, sums: np.ndarray) -> np.ndarray:
         """Values for normalised sums, one per query."""
         shifted, divisor = self.slope * sums + self.shift, np.asarray(self.divisor)
-        out = np.zeros(np.broadcast_shapes(np.shape(shifted), divisor.shape))
-        return np.divide(shifted, divisor, out=out, where=divisor != 0)
-
-    def check_fit(self, n_queries: int, method: str) -> None:
-        """Refuse fields that `method` returned and that are not one number per query."""
-        for name, part in self._asdict().items():
-            if not isinstance(part, (int, float)):
-                check.check_per_query(f"the {name} of {method}", part, n_queries)
+        return np.divide(shifted, divisor, out=np.zeros(len(sums)), where=divisor != 0)
 
     @property
     def steepness(self) -> np.ndarray:
-        """Change of the value per unit of the normalised sum."""
-        return self._replace(shift=0.0).at(np.ones(()))
+        """Change of the value per unit of the normalised sum; one entry if it is constant."""
+        n_queries = max(np.size(self.slope), np.size(self.divisor))
+        return self._replace(shift=0.0).at(np.ones(n_queries))
 
 
 class Smooth(NamedTuple):
@@ -178,6 +172,8 @@ class Tables(ABC):
 
     axes: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     unbounded: ClassVar[tuple[str, ...]] = ()  # arrays that may hold infinity
+    # whether `values` reads only ranks down to the cut-off, and documents tied with the last
+    cut: bool = False
 
     def __post_init__(self) -> None:
         for name, axes in self.axes.items():
@@ -193,11 +189,6 @@ class Tables(ABC):
         for name, axes in self.axes.items():
             array = getattr(self, name)
             check.check_entries(f"{type(self).__name__}.{name}", array, axes, entries)
-
-    @property
-    def cut(self) -> bool:
-        """Whether `values` reads only ranks down to a cut-off, and documents tied with the last."""
-        return False
 
     @property
     @abstractmethod

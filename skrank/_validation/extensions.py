@@ -141,25 +141,6 @@ def bad_result(value: object, method: str, remedy: str) -> TypeError:
     return TypeError(f"{method} returned {_shown(value)}: it must return {remedy}.")
 
 
-def check_cutoff_of_ideal(value: object, method: str) -> None:
-    """Check that the cut-off of the ideal list is None or a rank of at least 0."""
-    if value is not None and not _is_index(value):
-        raise ValueError(
-            f"{method} is {_shown(value)}: it must be None for the whole list, 0 for no division, "
-            "or a rank."
-        )
-
-
-def check_per_query(name: str, part: object, n_queries: int) -> None:
-    """Check that an array has one number, or one for each query."""
-    array = np.asarray(part)
-    if array.dtype.kind not in "fiub" or array.shape not in ((), (n_queries,)):
-        raise ValueError(
-            f"{name} must be a number, or one for each of the {n_queries} queries, not "
-            f"{_shown(part)}."
-        )
-
-
 def check_mass(mass: Any, n_queries: int, method: str) -> np.ndarray:
     """Weights of queries in the mean, after a check that all are finite and at least 0."""
     array: np.ndarray = as_table(method, mass, 1)

@@ -1,8 +1,9 @@
-"""Average precision."""
+"""Average precision, and its estimate from judgments of a sample of documents."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,13 +11,15 @@ from skrank import _validation as check
 from skrank._engine.metric import Metric
 from skrank._engine.names import register, score_function
 from skrank._engine.parameters import choice, parameter
+from skrank._engine.plan import DividedByIdeal
 from skrank._engine.quadratic import PairWorth, QuadraticTables
+from skrank._engine.strict import StrictMetric, StrictTables
 from skrank._engine.tables import Scale, Smooth, discounts
 
 
 @register("ap", "map", function="average_precision_score")
 @dataclass(frozen=True, kw_only=True)
-class AP(Metric):
+class AP(DividedByIdeal, Metric):
     r"""Average precision: mean over relevant documents of the precision at their ranks.
 
     .. math:: AP = \frac1R \sum_{n: y_n \ge rel} \frac1n |\{m \le n : y_m \ge rel\}|
@@ -45,18 +48,10 @@ class AP(Metric):
     0.8333
     """
 
+    smooth: ClassVar[Smooth | None] = Smooth(pairs=True)
+
     rel: float = parameter(1.0, check.check_rel)
     normalize: str = choice("all", ("all", "ideal"))
-
-    @property
-    def ideal_cutoff(self) -> int | None:
-        """The best list is the whole list, or is cut at rank k, as `normalize` says."""
-        return None if self.normalize == "all" else self.k
-
-    @property
-    def smooth(self) -> Smooth:
-        """`skrank.SoftRank` can train on this metric: a sum over pairs of documents."""
-        return Smooth(pairs=True)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The precision at a relevant document of rank n: 1 / n per relevant document up to n."""
@@ -66,4 +61,47 @@ class AP(Metric):
         return QuadraticTables(relevant, weights, pairs, ideal=(relevant, np.sign(weights)))
 
 
+@register("infap")
+@dataclass(frozen=True, kw_only=True)
+class InfAP(StrictMetric):
+    """Inferred average precision: AP, estimated from judgments of a random sample of the pool.
+
+    Documents without a label count as documents of the pool that were not drawn for judgment; they
+    have the label -1 in trec_eval. The precision above a relevant document is estimated by the
+    share of relevant documents among the judged ones above it.
+
+    Parameters
+    ----------
+    rel : float
+        Documents with a label of at least `rel` are relevant.
+    condensed, empty, ties, average
+        See `Metric`; there is no cut-off. ``ties="average"`` is an error if ties change the value:
+        there is no closed form. Range [0, 1].
+
+    References
+    ----------
+    E. Yilmaz, J. Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM
+    2006. trec_eval, infAP.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("infap")([1, float("nan"), 0, 1], [4, 3, 2, 1]), 4)
+    0.8125
+    """
+
+    ideal_cutoff: ClassVar[int | None] = None  # divided by the number of relevant documents
+
+    rel: float = parameter(1.0, check.check_rel)
+
+    def tables(self, scale: Scale, k: int | None) -> StrictTables:
+        """Input of the compiled loop of this metric."""
+        needed = np.zeros(len(scale.judgments.queries), np.int64)
+        found = scale.labels >= self.rel
+        return StrictTables(
+            "infap", "inferred", found, scale.unjudged, needed, scale.judgments.queries.ids
+        )
+
+
 average_precision_score = score_function(AP, 0.8333)
+infap_score = score_function(InfAP, 0.8333)

@@ -1,9 +1,10 @@
-"""Discounted cumulated gain."""
+"""Cumulated gain, discounted cumulated gain, and the latter divided by that of an ideal list."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,6 +23,43 @@ from skrank._engine.tables import (
     discounts,
     gain_per_code,
 )
+
+
+@register("cg")
+@dataclass(frozen=True, kw_only=True)
+class CG(Metric):
+    r"""Cumulated gain: the sum of the gains of the first k documents, in any order.
+
+    .. math:: CG@k = \sum_{r \le k} \text{gain}(y_r)
+
+    Parameters
+    ----------
+    gain : {"exp2", "linear"}, sequence or mapping
+        See `DCG`.
+    k, condensed, empty, ties, average
+        See `Metric`. Range [0, inf).
+
+    References
+    ----------
+    K. Jarvelin, J. Kekalainen, Cumulated Gain-Based Evaluation of IR Techniques, TOIS 2002.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("cg(gain=linear)@2")([2, 0, 1], [0.9, 0.5, 0.1])
+    2.0
+    """
+
+    value_range = "[0, inf)"
+    orderless: ClassVar[bool] = True
+
+    gain: Gain = parameter("exp2", check_gain)
+
+    def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
+        """Gain by label; all ranks up to the cut-off weigh 1."""
+        gain = gain_per_code(self.gain, scale.labels, scale.place)
+        return QuadraticTables(gain, discounts(np.ones_like, scale.longest, k))
+
 
 DISCOUNTS = ("log2", "jk", "letor", "romip")
 _SHIFTS = {"log2": 1.0, "romip": 2.0}  # c in the discount 1 / log2(c + rank)
@@ -104,4 +142,43 @@ class DCG(Metric):
         return Line()
 
 
+@register("ndcg")
+@dataclass(frozen=True, kw_only=True)
+class NDCG(DCG):
+    r"""Normalised discounted cumulated gain: DCG@k divided by the highest possible DCG@k.
+
+    .. math:: nDCG@k = \frac{DCG@k}{\max DCG@k}
+
+    The maximum is over all orders of the documents of the query, retrieved or not. The default is
+    the nDCG of LightGBM and XGBoost; ``gain="linear"`` is the nDCG of scikit-learn and trec_eval.
+
+    Parameters
+    ----------
+    gain, discount, base
+        See `DCG`.
+    k, condensed, empty, ties, average
+        See `Metric`. Range [0, 1].
+
+    References
+    ----------
+    See `DCG`. F. McSherry, M. Najork, Computing Information Retrieval Performance Measures
+    Efficiently in the Presence of Tied Scores, ECIR 2008 (ties).
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("ndcg(gain=linear)@10")([3, 0, 1], [0.1, 0.5, 0.9]), 4)
+    0.6885
+    """
+
+    value_range = "[0, 1]"
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """The best list is cut at rank k, as the ranked list is."""
+        return self.k
+
+
+cg_score = score_function(CG, 3.0, k=2)
 dcg_score = score_function(DCG, 3.5)
+ndcg_score = score_function(NDCG, 0.9639)

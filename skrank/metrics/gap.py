@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,13 +12,14 @@ from skrank import _validation as check
 from skrank._engine.metric import Metric
 from skrank._engine.names import register, score_function
 from skrank._engine.parameters import choice, parameter
+from skrank._engine.plan import DividedByIdeal
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Scale, Smooth, discounts
 
 
 @register("gap")
 @dataclass(frozen=True, kw_only=True)
-class GAP(Metric):
+class GAP(DividedByIdeal, Metric):
     r"""Graded average precision: average precision, extended to graded labels.
 
     Users differ in which grades they regard as relevant: a share g_j of the users regards grade j
@@ -64,6 +66,8 @@ class GAP(Metric):
     0.5263
     """
 
+    smooth: ClassVar[Smooth | None] = Smooth(pairs=True)
+
     thresholds: Sequence[float] | None = None
     max_grade: int | None = parameter(None, check.check_max_grade)
     normalize: str = choice("all", ("all", "ideal"))
@@ -72,11 +76,6 @@ class GAP(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set(thresholds=check.check_thresholds(self.thresholds, self.max_grade))
-
-    @property
-    def ideal_cutoff(self) -> int | None:
-        """The best list is the whole list, or is cut at rank k, as `normalize` says."""
-        return None if self.normalize == "all" else self.k
 
     def worth(self, scale: Scale) -> np.ndarray:
         """G of each distinct label, in the order of ``scale.labels``."""
@@ -89,11 +88,6 @@ class GAP(Metric):
         cumulated[-1] = 1.0  # exactly: the sum may end below 1 by rounding
         steps = np.floor(scale.labels) if self.labels == "step" else scale.labels
         return np.interp(steps, np.arange(top + 1), cumulated)
-
-    @property
-    def smooth(self) -> Smooth:
-        """`skrank.SoftRank` can train on this metric: a sum over pairs of documents."""
-        return Smooth(pairs=True)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The definition as a sum over documents and pairs of documents.

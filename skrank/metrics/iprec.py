@@ -1,13 +1,15 @@
-"""Interpolated precision at a level of recall."""
+"""Interpolated precision at one level of recall, and its mean over levels."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.mixture import SumTables
 from skrank._engine.names import register, score_function
 from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.strict import StrictMetric, StrictTables
@@ -81,4 +83,64 @@ def _whole(documents: np.ndarray, rounding: str) -> np.ndarray:
     return np.ceil(documents - 1e-9)  # 0.07 * 100 is slightly above 7
 
 
+def _check_levels(levels: Sequence[float]) -> tuple[float, ...]:
+    numbers = check.check_numbers("levels", levels)
+    return tuple(check.check_number("levels", level, 0, 1) for level in numbers)
+
+
+@register("iap", function="interpolated_average_precision_score")
+@dataclass(frozen=True, kw_only=True)
+class InterpolatedAP(StrictMetric):
+    r"""Interpolated average precision: the mean of interpolated precision over levels of recall.
+
+    .. math:: \frac1{|L|} \sum_{l \in L} \max_{n:\, recall@n \ge l} P@n
+
+    With the levels 0, 0.1, ..., 1 it is the 11-point average precision of TREC.
+
+    Parameters
+    ----------
+    levels : sequence of float
+        Levels of recall, in [0, 1].
+    rel : float
+        Documents with a label of at least `rel` are relevant.
+    rounding
+        See `InterpolatedPrecision`.
+    k : None
+        There is no cut-off.
+    condensed, empty, ties, average
+        See `Metric`. ``ties="average"`` is an error if documents of different labels tie: there is
+        no closed form. Range [0, 1].
+
+    See Also
+    --------
+    InterpolatedPrecision : one level.
+    skrank.metrics.eleven_point_curve : the eleven levels by themselves.
+
+    References
+    ----------
+    C. Manning, P. Raghavan, H. Schutze, Introduction to Information Retrieval, 2008, section 8.4.
+    trec_eval, 11pt_avg.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("iap")([0, 1, 1, 0], [4, 3, 2, 1]), 4)
+    0.6667
+    """
+
+    levels: Sequence[float] = parameter(ELEVEN_LEVELS, _check_levels)
+    rel: float = parameter(1.0, check.check_rel)
+    rounding: str = choice("up", ROUNDINGS)
+
+    def tables(self, scale: Scale, k: int | None) -> SumTables:
+        """The tables of `InterpolatedPrecision` at each level of recall."""
+        levels = (
+            InterpolatedPrecision(recall=level, rel=self.rel, rounding=self.rounding)
+            for level in self.levels
+        )
+        parts = ((1.0, replace(level.tables(scale, k), name="iap")) for level in levels)
+        return SumTables(tuple(parts), divisor=len(self.levels))
+
+
 interpolated_precision_score = score_function(InterpolatedPrecision, 1.0)
+interpolated_average_precision_score = score_function(InterpolatedAP, 0.8485)

@@ -9,6 +9,7 @@ import numpy as np
 from skrank._engine.metric import Metric
 from skrank._engine.names import register, score_function
 from skrank._engine.parameters import choice, number, parameter
+from skrank._engine.plan import DividedByIdeal
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_code
 from skrank._engine.threads import run_chunks
@@ -17,7 +18,7 @@ from skrank._kernels import labels
 
 @register("q", function="q_measure_score")
 @dataclass(frozen=True, kw_only=True)
-class QMeasure(Metric):
+class QMeasure(DividedByIdeal, Metric):
     r"""Q-measure: average precision, with a blend of precision and cumulated gain at each rank.
 
     .. math:: Q = \frac1R \sum_{r: g_r > 0}
@@ -58,11 +59,6 @@ class QMeasure(Metric):
     beta: float = number(1.0, 0, 1e6)
     gain: Gain = parameter("linear", check_gain)
     normalize: str = choice("all", ("all", "ideal"))
-
-    @property
-    def ideal_cutoff(self) -> int | None:
-        """The best list is the whole list, or is cut at rank k, as `normalize` says."""
-        return None if self.normalize == "all" else self.k
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The definition as a sum over documents and pairs of documents.

@@ -59,7 +59,7 @@ class RPrecision(Metric):
         All queries share the array 1, ..., 1, 0, ..., 0; `offset` is the index of rank 1 by query.
         """
         found = scale.labels >= self.rel
-        cutoff = self._cutoff(scale.judgments.number_of(found))
+        cutoff = self._cutoff(scale.totals(found))
         ranks = np.minimum(cutoff, scale.longest).astype(np.int64)
         steps = np.repeat([1.0, 0.0], scale.longest)
         worth = found.astype(np.float64)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank._engine import judgments as module
 from skrank._engine.queries import RankedCodes
 from skrank.extending import Judgments, PairWorth, QuadraticTables, Queries
 from skrank.metrics import registered
@@ -94,32 +93,15 @@ def test_weights_of_q_have_the_same_bits_from_counts_and_from_lists(monkeypatch,
     assert (weights == 0).any() == (k is not None)
 
 
-def test_best_sums_are_found_once(monkeypatch):
-    judgments = Judgments([2, 0, 1, 1, 0, 3], Queries.from_sizes(np.array([3, 1, 2])))
-    found = []
-    find = module.best_first
-    monkeypatch.setattr(module, "best_first", lambda worth: found.append(worth) or find(worth))
-    worth, ones, cut = judgments.labels, np.ones(3), np.array([1.0, 0.5, 0])
-    for _ in range(2):
-        assert judgments.best_sums(worth, ones).tolist() == [3, 1, 3]
-        assert judgments.best_sums(worth, cut).tolist() == [2.5, 1, 3]
-        assert judgments.best_sums(worth**2, ones).tolist() == [5, 1, 9]
-    assert len(found) == 3
-    judgments.best_sums(worth, ones)[:] = 0  # a copy: the cache does not change
-    assert judgments.best_sums(worth, ones).tolist() == [3, 1, 3]
-    for _ in range(2):  # not cached: there are more ranks than queries
-        assert judgments.best_sums(worth, np.ones(9)).tolist() == [3, 1, 3]
-    assert len(found) == 5
-
-
-def test_metrics_share_the_sizes_of_lists():
+def test_lists_have_numbers_of_documents():
     judgments, one = ranking(ties=False)
-    first, second = (skrank.metric(name).bind(judgments).lists(one) for name in ("ap@3", "rr@3"))
-    assert first.total is second.total
-    for lists in (first, second):
-        assert lists.shown.tolist() == np.minimum(one.retrieved, 3).tolist()
-    with pytest.raises(ValueError, match="read-only"):
-        first.total[:] = 0
+    sizes = judgments.queries.sizes
+    judged = np.add.reduceat(judgments.codes != judgments.unjudged, judgments.indptr[:-1])
+    for condensed, low, high in ((True, judged, judged), (False, one.retrieved, sizes)):
+        lists = skrank.metric("ap@3", condensed=condensed).bind(judgments).lists(one)
+        assert lists.shown.max() == 3
+        assert (low <= lists.total).all()
+        assert (lists.total <= high).all()
 
 
 def test_weights_of_ranks_and_pairs_are_both_looked_at():

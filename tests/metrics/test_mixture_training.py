@@ -156,9 +156,6 @@ def test_mixtures_that_cannot_be_trained_on():
         LambdaRank(skrank.metric("0.5*gap+0.5*ap", condensed=True))
     with pytest.raises(ValueError, match=r"mix the objectives instead: 0.7 \* SoftRank\('gap'\)"):
         SoftRank(TEXT)
-    plan = skrank.metric(TEXT).bind(judge([1, 0]))
-    with pytest.raises(TypeError, match="a mixture has no swap deltas"):
-        plan.tables.deltas(plan.judgments.codes)
 
 
 # ---------------------------------------------------------------------- squared error

@@ -1,0 +1,201 @@
+"""Numbers of queries, of documents, and of relevant documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.names import register, score_function
+from skrank._engine.parameters import parameter
+from skrank._engine.tables import Line, Lists, Scale
+from skrank.metrics.sets import HitsMetric
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountMetric(HitsMetric):
+    """A number of documents of a query; by default, values of all queries are added up."""
+
+    averages: ClassVar[tuple[str, ...]] = ("sum", "macro")
+    value_range = "[0, inf)"
+    needs_relevant = False
+
+    untrainable: ClassVar[str | None] = "it counts documents: train on ap, or on precision@k."
+
+    average: str = "sum"
+
+    def hits(self, scale: Scale) -> np.ndarray:
+        """No documents: subclasses that count only retrieved documents need no hits."""
+        return np.zeros(len(scale.labels), bool)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelevantCount(CountMetric):
+    """A number of relevant documents."""
+
+    rel: float = parameter(1.0, check.check_rel)
+
+    def hits(self, scale: Scale) -> np.ndarray:
+        """Labels of at least `rel`."""
+        return scale.labels >= self.rel
+
+
+@register("num_q")
+@dataclass(frozen=True, kw_only=True)
+class NumQueries(CountMetric):
+    """Number of queries that count in the means.
+
+    Parameters
+    ----------
+    k : None
+        There is no cut-off.
+    average : {"sum", "macro"}
+        Over queries: the sum, or the mean.
+    condensed, empty, ties
+        See `Metric`; defined for every query. Range [0, inf); 1 for each query.
+
+    References
+    ----------
+    trec_eval, num_q.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("num_q")([1, 0, 1], [0.9, 0.5, 0.1], groups=["a", "a", "b"])
+    2.0
+    """
+
+    cut_instead: ClassVar[str | None] = "num_ret@k"
+
+    def line(self, lists: Lists) -> Line:
+        """1 for each query."""
+        return Line(slope=0.0, shift=1.0)
+
+
+@register("num_ret")
+@dataclass(frozen=True, kw_only=True)
+class NumRetrieved(CountMetric):
+    """Number of retrieved documents, down to the cut-off.
+
+    Parameters
+    ----------
+    average : {"sum", "macro"}
+        Over queries: the sum, or the mean.
+    k, condensed, empty, ties
+        See `Metric`; defined for every query. Range [0, inf).
+
+    References
+    ----------
+    trec_eval, num_ret.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("num_ret")([1, 0, 1], [0.9, 0.5, float("-inf")])
+    2.0
+    """
+
+    def line(self, lists: Lists) -> Line:
+        """The number of documents of the list, down to the cut-off."""
+        return Line(slope=0.0, shift=lists.shown)
+
+
+@register("num_rel")
+@dataclass(frozen=True, kw_only=True)
+class NumRelevant(RelevantCount):
+    """Number of relevant documents, retrieved or not.
+
+    Parameters
+    ----------
+    rel : float
+        Documents with a label of at least `rel` are relevant.
+    k : None
+        There is no cut-off.
+    average : {"sum", "macro"}
+        Over queries: the sum, or the mean.
+    condensed, empty, ties
+        See `Metric`; defined for every query. Range [0, inf).
+
+    References
+    ----------
+    trec_eval, num_rel.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("num_rel")([1, 0, 1], [0.9, 0.5, float("-inf")])
+    2.0
+    """
+
+    cut_instead: ClassVar[str | None] = "num_rel_ret@k"
+
+    def line(self, lists: Lists) -> Line:
+        """The number of relevant documents of the query."""
+        return Line(slope=0.0, shift=lists.relevant)
+
+
+@register("num_rel_ret")
+@dataclass(frozen=True, kw_only=True)
+class NumRelevantRetrieved(RelevantCount):
+    """Number of relevant documents that were retrieved, down to the cut-off.
+
+    Parameters
+    ----------
+    rel : float
+        Documents with a label of at least `rel` are relevant.
+    average : {"sum", "macro"}
+        Over queries: the sum, or the mean.
+    k, condensed, empty, ties
+        See `Metric`; defined for every query. Range [0, inf).
+
+    References
+    ----------
+    trec_eval, num_rel_ret. ranx, hits, which is the mean over queries.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("num_rel_ret")([1, 0, 1], [0.9, 0.5, float("-inf")])
+    1.0
+    """
+
+
+@register("num_nonrel_judged_ret")
+@dataclass(frozen=True, kw_only=True)
+class NumNonrelevantRetrieved(RelevantCount):
+    """Number of retrieved documents that were judged not relevant, down to the cut-off.
+
+    Parameters
+    ----------
+    rel : float
+        Documents with a label of at least `rel` are relevant.
+    average : {"sum", "macro"}
+        Over queries: the sum, or the mean.
+    k, condensed, empty, ties
+        See `Metric`; defined for every query. Range [0, inf); lower is better.
+
+    References
+    ----------
+    trec_eval, num_nonrel_judged_ret.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("num_nonrel_judged_ret")([1, 0, float("nan")], [0.9, 0.5, 0.1])
+    1.0
+    """
+
+    greater_is_better = False
+
+    def hits(self, scale: Scale) -> np.ndarray:
+        """True for labels below `rel`."""
+        return scale.judged & (scale.labels < self.rel)
+
+
+num_q_score = score_function(NumQueries, 1.0)
+num_ret_score = score_function(NumRetrieved, 3.0)
+num_rel_score = score_function(NumRelevant, 2.0)
+num_rel_ret_score = score_function(NumRelevantRetrieved, 2.0)
+num_nonrel_judged_ret_score = score_function(NumNonrelevantRetrieved, 1.0)

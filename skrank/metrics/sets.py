@@ -1,0 +1,288 @@
+"""Metrics of the set of documents shown: precision, recall, and what follows from them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.metric import Metric
+from skrank._engine.names import register, score_function
+from skrank._engine.parameters import choice, number, parameter
+from skrank._engine.quadratic import PairWorth, QuadraticTables
+from skrank._engine.tables import Line, Lists, Scale, discounts
+
+
+@dataclass(frozen=True, kw_only=True)
+class HitsMetric(Metric):
+    """A metric of the number of hits among the first k documents, or among all retrieved."""
+
+    @abstractmethod
+    def hits(self, scale: Scale) -> np.ndarray:
+        """Whether documents of each code are hits."""
+
+    def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
+        """The sum is the number of hits among the first k documents."""
+        counted = self.hits(scale).astype(np.float64)
+        return QuadraticTables(counted, discounts(np.ones_like, scale.longest, k))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetMetric(HitsMetric):
+    """A ratio of two counts over the first k documents, or over all retrieved documents."""
+
+    averages: ClassVar[tuple[str, ...]] = ("macro", "micro", "geometric")
+    orderless: ClassVar[bool] = True
+
+    @abstractmethod
+    def line(self, lists: Lists) -> Line:
+        """The ratio as a linear function of the number of hits."""
+
+    def mass(self, lists: Lists) -> np.ndarray | None:
+        """For "micro", the denominators, so that the mean is the ratio of the summed counts."""
+        if self.average != "micro":
+            return None
+        return np.broadcast_to(self.line(lists).divisor, lists.shown.shape)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelevantSet(SetMetric):
+    """A set metric that counts relevant documents."""
+
+    rel: float = parameter(1.0, check.check_rel)
+
+    def hits(self, scale: Scale) -> np.ndarray:
+        """Labels of at least `rel`."""
+        return scale.labels >= self.rel
+
+
+@register("precision", "p", function="precision_at_k_score")
+@dataclass(frozen=True, kw_only=True)
+class Precision(RelevantSet):
+    r"""Precision: share of relevant documents among the first k documents.
+
+    .. math:: P@k = \frac1k |\{r \le k : y_r \ge rel\}|
+
+    Without a cut-off, all retrieved documents count, and their number replaces k. The precision of
+    an empty list is 0.
+
+    Parameters
+    ----------
+    rel : float
+        Documents with a label of at least `rel` are relevant.
+    normalize : {"k", "shown"}
+        Divisor for lists of fewer than k documents: k, as in TREC and ROMIP, or the number of
+        documents of the list, as in XGBoost and CatBoost.
+    k, condensed, empty, ties, average
+        See `Metric`. Range [0, 1].
+
+    References
+    ----------
+    ROMIP 2010, appendix A, P(n) and precision; trec_eval, P_k and set_P.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("precision@2")([0, 1, 1], [0.9, 0.5, 0.1])
+    0.5
+    """
+
+    normalize: str = choice("k", ("k", "shown"))
+
+    def line(self, lists: Lists) -> Line:
+        """Divided by k, or by the number of documents shown."""
+        by_shown = self.k is None or self.normalize == "shown"
+        return Line(divisor=lists.shown if by_shown else float(self.k or 0))
+
+
+@register("relative_precision", function="relative_precision_at_k_score")
+@dataclass(frozen=True, kw_only=True)
+class RelativePrecision(RelevantSet):
+    r"""Relative precision: precision divided by the highest possible precision.
+
+    .. math:: \frac{|\{r \le k : y_r \ge rel\}|}{\min(k, R)}
+
+    An ideal list has the value 1. R is the number of relevant documents of the query. The value is
+    the precision for cut-offs up to R, and the recall for higher cut-offs. Without a cut-off, the
+    number of retrieved documents replaces k.
+
+    Parameters
+    ----------
+    rel : float
+        Documents with a label of at least `rel` are relevant.
+    k, condensed, empty, ties, average
+        See `Metric`. Range [0, 1].
+
+    References
+    ----------
+    trec_eval, relative_P and set_relative_P.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("relative_precision@3")([0, 1, 1], [0.9, 0.5, 0.1])
+    1.0
+    """
+
+    def line(self, lists: Lists) -> Line:
+        """Divided by the highest number of relevant documents that the list could show."""
+        most = lists.shown if self.k is None else np.full_like(lists.shown, self.k)
+        return Line(divisor=np.minimum(most, lists.relevant))
+
+
+@register("recall", "r", function="recall_at_k_score")
+@dataclass(frozen=True, kw_only=True)
+class Recall(RelevantSet):
+    r"""Recall: share of the relevant documents of the query that are among the first k documents.
+
+    .. math:: recall@k = \frac1R |\{r \le k : y_r \ge rel\}|
+
+    R is the number of relevant documents of the query. Without a cut-off, all retrieved documents
+    count.
+
+    Parameters
+    ----------
+    rel : float
+        Documents with a label of at least `rel` are relevant.
+    k, condensed, empty, ties, average
+        See `Metric`. Range [0, 1].
+
+    References
+    ----------
+    ROMIP 2010, appendix A, recall; trec_eval, recall_k and set_recall.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("recall@2")([0, 1, 1], [0.9, 0.5, 0.1])
+    0.5
+    """
+
+    def line(self, lists: Lists) -> Line:
+        """Divided by the number of relevant documents of the query."""
+        return Line(divisor=lists.relevant)
+
+
+@register("f1", "f", function="f_beta_at_k_score")
+@dataclass(frozen=True, kw_only=True)
+class FBeta(RelevantSet):
+    r"""F measure: weighted harmonic mean of precision P and recall R.
+
+    .. math:: F_\beta = (1 + \beta^2) P R / (\beta^2 P + R)
+
+    Parameters
+    ----------
+    beta : float
+        Weight of recall against precision, above 0.
+    rel : float
+        Documents with a label of at least `rel` are relevant.
+    k, condensed, empty, ties, average
+        See `Metric`. Range [0, 1]; 0 where precision or recall is 0.
+
+    References
+    ----------
+    ROMIP 2010, appendix A, F-measure. trec_eval's set_F.x has x in the place of beta squared.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("f1@2")([0, 1, 1], [0.9, 0.5, 0.1])
+    0.5
+    """
+
+    beta: float = number(1.0, 0, 1e6, open_low=True)
+
+    def line(self, lists: Lists) -> Line:
+        """(1 + beta^2) hits / (beta^2 R + shown), which equals the definition."""
+        shown = lists.shown if self.k is None else self.k
+        weight = self.beta**2
+        return Line(slope=1 + weight, divisor=weight * lists.relevant + shown)
+
+
+@register("set_ap", function="set_average_precision_at_k_score")
+@dataclass(frozen=True, kw_only=True)
+class SetAP(RelevantSet):
+    r"""Average precision of a set: precision times recall.
+
+    .. math:: \frac{h}{\min(k, n)} \cdot \frac{h}{R}, \quad h = |\{r \le k : y_r \ge rel\}|
+
+    h is the number of relevant documents among the first k of the n retrieved documents, and R the
+    number of relevant documents of the query. Unlike in `Precision` with a cut-off, the precision
+    of a list shorter than k is divided by n. Without a cut-off, all retrieved documents count.
+
+    Parameters
+    ----------
+    rel : float
+        Documents with a label of at least `rel` are relevant.
+    k, condensed, empty, ties, average
+        See `Metric`. Range [0, 1].
+
+    References
+    ----------
+    trec_eval, set_map (with the cut-off as ``-M``).
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("set_ap@2")([0, 1, 1], [0.9, 0.5, 0.1])
+    0.25
+    """
+
+    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")
+
+    def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
+        """The square of h: 1 for each relevant document shown, and 2 for each pair of them."""
+        single = super().tables(scale, k)
+        pairs = PairWorth(2.0 * single.u, single.gain, single.gain, np.multiply)
+        ideal = (single.gain, (2.0 * np.arange(scale.longest) + 1.0) * single.u)
+        return replace(single, pairs=pairs, ideal=ideal)
+
+    def line(self, lists: Lists) -> Line:
+        """Divided by the number of documents shown times R."""
+        return Line(divisor=lists.shown * lists.relevant)
+
+
+@register("judged", function="judged_at_k_score")
+@dataclass(frozen=True, kw_only=True)
+class Judged(SetMetric):
+    r"""Judged: share of judged documents among the first k documents.
+
+    .. math:: \frac1{\min(k, n)} |\{r \le k : y_r \text{ is known}\}|
+
+    Parameters
+    ----------
+    k, condensed, empty, ties, average
+        See `Metric`; defined for every query. Range [0, 1].
+
+    References
+    ----------
+    ir_measures, Judged@k: divided by the length of lists shorter than k.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("judged@2")([1, float("nan"), 1], [0.9, 0.5, 0.1])
+    0.5
+    """
+
+    needs_relevant = False
+    untrainable: ClassVar[str | None] = "it does not depend on relevance."
+
+    def hits(self, scale: Scale) -> np.ndarray:
+        """True for documents with a label."""
+        return scale.judged
+
+    def line(self, lists: Lists) -> Line:
+        """Divided by the number of documents shown."""
+        return Line(divisor=lists.shown)
+
+
+precision_at_k_score = score_function(Precision, 0.5, k=2)
+relative_precision_at_k_score = score_function(RelativePrecision, 0.5, k=2)
+recall_at_k_score = score_function(Recall, 0.5, k=2)
+f_beta_at_k_score = score_function(FBeta, 0.5, k=2)
+set_average_precision_at_k_score = score_function(SetAP, 0.25, k=2)
+judged_at_k_score = score_function(Judged, 1.0)

@@ -1,0 +1,259 @@
+"""User models of the C/W/L framework (Moffat et al.): the mean gain of documents that users read.
+
+A user who has read rank i goes on to rank i + 1 with the probability C(i). The weight W(i) of rank
+i is proportional to C(1) ... C(i - 1), and weights sum to 1. The metric is the sum of W(i) times
+the gain at rank i, divided by the gain of the highest grade.
+
+A user reads at most k ranks, or `DEPTH` without a cut-off; ranks below the end of a list gain 0.
+The residual of a metric is the increase of its value if all documents without a label, and all
+ranks below the list, had the highest grade.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.metric import Metric
+from skrank._engine.names import register, score_function
+from skrank._engine.parameters import number, parameter
+from skrank._engine.quadratic import QuadraticTables
+from skrank._engine.tables import Gain, Line, Lists, Scale, check_gain, gain_shares
+
+DEPTH = 1000  # without a cut-off, a user reads at most so many ranks, as in cwl_eval
+_MOST_RANKS = 1_000_000  # largest cut-off: there is an array of weights of so many ranks
+Weigh = Callable[[np.ndarray], np.ndarray]
+
+
+def insq_weights(goal: float) -> Weigh:
+    """Weights of INSQ, whose user goes on with C(i) = ((i + 2T - 1) / (i + 2T))**2, T = `goal`."""
+    return lambda rank: (2 * goal / (rank + 2 * goal - 1)) ** 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Metric):
+    """A user who reads down a list to rank k, or to rank `DEPTH` without a cut-off."""
+
+    @property
+    def limit(self) -> int:
+        """Largest number of ranks that the user reads."""
+        limit = DEPTH if self.k is None else self.k
+        if limit > _MOST_RANKS:
+            raise ValueError(f"{self}: k must be at most {_MOST_RANKS}.")
+        return limit
+
+    def per_rank(self, weigh: Weigh) -> np.ndarray:
+        """W(1), ..., W(limit), and 0; `weigh` returns weights up to a common factor."""
+        weights = weigh(np.arange(1.0, self.limit + 1))
+        return np.append(weights / weights.sum(), 0.0)
+
+    def weights(self, weigh: Weigh, scale: Scale) -> np.ndarray:
+        """W of each rank of the longest list."""
+        read = self.per_rank(weigh)[: scale.longest]
+        return np.append(read, np.zeros(scale.longest - len(read)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserModel(Reading):
+    """A user model with its gains."""
+
+    gain: Gain = parameter("linear", check_gain)
+    max_grade: int | None = parameter(None, check.check_max_grade)
+
+    @property
+    def needs_scale(self) -> bool:
+        """True if the highest grade, whose gain is the divisor, is not a parameter."""
+        return self.max_grade is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightResidual(Reading):
+    """The residual of a metric whose weights W do not depend on gains."""
+
+    greater_is_better = False
+    needs_relevant = False
+
+    @abstractmethod
+    def weigh(self, rank: np.ndarray) -> np.ndarray:
+        """Weight of each rank, from 1 on, up to a common factor."""
+
+    def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
+        """The sum is the sum of the weights of documents not judged."""
+        missing = (~scale.judged).astype(np.float64)
+        return QuadraticTables(missing, self.weights(self.weigh, scale))
+
+    def line(self, lists: Lists) -> Line:
+        """The value is that sum plus the sum of the weights of all ranks below the list."""
+        below = np.cumsum(self.per_rank(self.weigh)[::-1])[::-1]
+        return Line(shift=below[np.minimum(lists.shown, self.limit).astype(np.int64)])
+
+
+@register("insq")
+@dataclass(frozen=True, kw_only=True)
+class INSQ(UserModel):
+    r"""INSQ: mean gain of the documents read by a user more likely to go on the more was read.
+
+    .. math:: INSQ = \frac{\sum_{r \le k} w_r\, \text{gain}(y_r) / \text{gain}(\text{max grade})}
+              {\sum_{r \le k} w_r}, \quad w_r = \frac{1}{(r + 2T - 1)^2}
+
+    The user goes on from rank i to the next rank with probability ((i + 2T - 1) / (i + 2T))^2, and
+    thus reads rank r with a probability in proportion to w_r.
+
+    Parameters
+    ----------
+    T : float
+        Total gain that the user wants, in units of the gain of the highest grade; above 0.
+    gain : {"linear", "exp2"}, sequence or mapping
+        See `DCG`.
+    max_grade : int, optional
+        Highest grade of the collection; gains are divided by its gain. Default: the highest label
+        that was passed to `skrank.with_groups`; for other labels, the highest measured label.
+    k, condensed, empty, ties, average
+        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
+        Range [0, 1]; below 1 for an ideal list with fewer than k documents of the highest grade.
+
+    See Also
+    --------
+    INST : the probability of going on also depends on the gain found so far.
+    INSQResidual : how much documents without a label could add to this value.
+
+    References
+    ----------
+    A. Moffat, F. Scholer, P. Thomas, Models and Metrics: IR Evaluation as a User Process, ADCS
+    2012.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("insq", max_grade=2)([2, 0, 1], [0.9, 0.5, 0.1]), 4)
+    0.4368
+    """
+
+    T: float = number(1.0, 0, 1e6, open_low=True)
+
+    def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
+        """Share of the highest gain by label, and w_r by rank."""
+        weights = self.weights(insq_weights(self.T), scale)
+        return QuadraticTables(gain_shares(self, self.gain, scale), weights)
+
+
+@register("insq_residual")
+@dataclass(frozen=True, kw_only=True)
+class INSQResidual(WeightResidual):
+    """Residual of INSQ: its highest increase if unjudged documents were relevant.
+
+    Parameters
+    ----------
+    T : float
+        See `INSQ`.
+    k, condensed, empty, ties, average
+        See `Metric`; for the default of k, see `INSQ`. Ranks below the end of the list count as
+        not judged. Defined for every query. Range [0, 1]; lower is better.
+
+    References
+    ----------
+    See `INSQ`.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("insq_residual")([1, float("nan")], [0.9, 0.5]), 4)
+    0.6118
+    """
+
+    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on insq."
+
+    T: float = number(1.0, 0, 1e6, open_low=True)
+
+    def weigh(self, rank: np.ndarray) -> np.ndarray:
+        """The weights of `INSQ`."""
+        return insq_weights(self.T)(rank)
+
+
+@register("sdcg")
+@dataclass(frozen=True, kw_only=True)
+class SDCG(UserModel):
+    r"""Scaled discounted cumulated gain: DCG divided by that of k documents of the highest grade.
+
+    .. math:: SDCG@k = \frac{\sum_{r \le k} \text{gain}(y_r) / \log_2(1 + r)}
+              {\text{gain}(\text{max grade}) \sum_{r \le k} 1 / \log_2(1 + r)}
+
+    Parameters
+    ----------
+    gain : {"linear", "exp2"}, sequence or mapping
+        See `DCG`.
+    max_grade : int, optional
+        Highest grade of the collection; gains are divided by its gain. Default: the highest label
+        that was passed to `skrank.with_groups`; for other labels, the highest measured label.
+    k, condensed, empty, ties, average
+        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
+        Range [0, 1]; an ideal list with fewer than k documents of the highest grade scores less
+        than 1.
+
+    See Also
+    --------
+    SDCGResidual : how much documents without a label could add to this value.
+
+    References
+    ----------
+    A. Moffat, F. Scholer, P. Thomas, Models and Metrics: IR Evaluation as a User Process, ADCS
+    2012; cwl_eval, which calls it NDCG.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("sdcg@3", max_grade=2)([2, 0, 1], [0.9, 0.5, 0.1]), 4)
+    0.5866
+    """
+
+    def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
+        """Share of the highest gain by label, and share of the sum of all discounts by rank."""
+        weights = self.weights(log_discount, scale)
+        return QuadraticTables(gain_shares(self, self.gain, scale), weights)
+
+
+def log_discount(rank: np.ndarray) -> np.ndarray:
+    """Discount of DCG."""
+    return 1 / np.log2(1 + rank)
+
+
+@register("sdcg_residual")
+@dataclass(frozen=True, kw_only=True)
+class SDCGResidual(WeightResidual):
+    """Residual of SDCG: its highest increase if unjudged documents were relevant.
+
+    Ranks below the end of a list that is shorter than k count as not judged.
+
+    Parameters
+    ----------
+    k, condensed, empty, ties, average
+        See `Metric`; for the default of k, see `SDCG`. Defined for every query.
+        Range [0, 1]; lower is better.
+
+    References
+    ----------
+    See `SDCG`.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("sdcg_residual@2")([1, float("nan")], [0.9, 0.5]), 4)
+    0.3869
+    """
+
+    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on sdcg."
+
+    def weigh(self, rank: np.ndarray) -> np.ndarray:
+        """The weights of `SDCG`."""
+        return log_discount(rank)
+
+
+insq_score = score_function(INSQ, 0.4368)
+insq_residual_score = score_function(INSQResidual, 0.3422)
+sdcg_score = score_function(SDCG, 0.0102)
+sdcg_residual_score = score_function(SDCGResidual, 0.9827)
