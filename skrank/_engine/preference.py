@@ -67,7 +67,6 @@ class PreferenceTables(Tables):
     def __post_init__(self) -> None:
         super().__post_init__()
         check.check_choice("divide_by", self.divide_by, ("total", "rank", "above", "found"))
-        check.check_code("PreferenceTables.unjudged", self.unjudged)
 
     @property
     def relevant(self) -> np.ndarray:

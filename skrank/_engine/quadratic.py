@@ -112,8 +112,6 @@ class QuadraticTables(Tables):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if self.pairs is not None:
-            check.check_kind(f"{name}.pairs", self.pairs, PairWorth)
         super().__post_init__()
         # if queries differ in weights, a tied last rank has other bits than in the whole list
         object.__setattr__(self, "cut", self.offset is None)
@@ -121,8 +119,7 @@ class QuadraticTables(Tables):
             offset = check.as_table(f"{name}.offset", self.offset, 1, np.int64)
             object.__setattr__(self, "offset", offset)
         if self.ideal is not None:
-            worth, weights = check.as_pair(f"{name}.ideal", self.ideal)
-            both = (check.as_table(f"{name}.ideal", one, 1) for one in (worth, weights))
+            both = (check.as_table(f"{name}.ideal", one, 1) for one in self.ideal)
             object.__setattr__(self, "ideal", tuple(both))
 
     def check_fit(self, scale: Scale) -> None:

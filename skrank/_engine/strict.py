@@ -59,7 +59,6 @@ class StrictTables(Tables):
 
     def __post_init__(self) -> None:
         check.check_choice("kernel", self.kernel, ("interpolated", "inferred"))
-        check.check_code("StrictTables.unjudged", self.unjudged)
         for name, dtype in (("found", np.bool_), ("needed", np.int64)):
             array = check.as_table(f"StrictTables.{name}", getattr(self, name), 1, dtype)
             object.__setattr__(self, name, array)

@@ -92,9 +92,9 @@ def _as_numbers(name: str, values: object, given: np.ndarray, what: str) -> np.n
 
 
 def _check_kind(name: str, given: np.ndarray, what: str) -> None:
-    """Refuse complex numbers, dates, times and records."""
-    if given.dtype.kind in "cMmV":
-        kind = {"c": "complex numbers", "V": "records"}.get(given.dtype.kind, "dates or times")
+    """Refuse complex numbers, dates and times, which NumPy would convert."""
+    if given.dtype.kind in "cMm":
+        kind = "complex numbers" if given.dtype.kind == "c" else "dates or times"
         raise ValueError(f"{name} must be numbers, {what}, and not {kind}.")
 
 
@@ -138,11 +138,6 @@ def as_ids(
         raise ValueError(
             f"{source} has {len(ids)} entries for {n_rows} rows: pass one {what} id per row.{hint}"
         )
-    if ids.dtype.kind in "cV":
-        kind = "complex numbers" if ids.dtype.kind == "c" else "records"
-        raise ValueError(
-            f"{source} holds {kind}, which cannot be {what} ids: use numbers or strings."
-        )
     if ids.dtype.kind in "fOMm":  # None, NaN and NaT
         import pandas as pd
 
@@ -150,12 +145,7 @@ def as_ids(
         if len(missing):
             raise ValueError(f"{source} has no {what} id in row {missing[0]}: every row needs one.")
     if ids.dtype == object:
-        unhashable = next((row for row, one in enumerate(ids) if one.__hash__ is None), None)
-        if unhashable is not None:
-            raise ValueError(
-                f"row {unhashable} of {source} is of type {type(ids[unhashable]).__name__}, which "
-                f"cannot be {what} ids: use numbers or strings."
-            )
+        set(ids)  # raises TypeError for an id without a hash, such as a list
     return ids if ids.dtype.isnative else ids.astype(ids.dtype.newbyteorder("="))
 
 
@@ -253,8 +243,6 @@ def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
             "then the query of each row."
         )
     _check_kind("relevance", relevance, ROWS)
-    if any(isinstance(one, complex) for one in objects):
-        raise ValueError(f"relevance must be numbers, {ROWS}, and not complex numbers.")
     if relevance.dtype.kind not in "iuf" or ids.dtype.kind not in "iuf" or len(ids) == 0:
         return
     labels, grades = relevance[relevance == relevance], np.unique(ids)

@@ -98,36 +98,11 @@ def check_finite_table(name: str, array: np.ndarray) -> None:
         raise ValueError(f"{name} holds an infinite entry: all entries must be finite.")
 
 
-def check_code(name: str, value: object) -> None:
-    """Check that `value` is a label code, a whole number of at least 0."""
-    if not _is_index(value):
-        raise ValueError(
-            f"{name} must be the least code of documents that were not judged, as scale.unjudged "
-            f"is, not {_shown(value)}."
-        )
-
-
-def _is_index(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value) >= 0
-
-
 def check_kind(name: str, value: object, kind: type[_Kind]) -> _Kind:
     """`value`, after a check of its type."""
     if not isinstance(value, kind):
         raise TypeError(f"{name} must be a {kind.__name__}, not {_shown(value)}.")
     return value
-
-
-def as_pair(name: str, value: Any) -> tuple[Any, Any]:
-    """A pair of arrays: the worth by label code, and the weights of ranks."""
-    try:
-        worth, weights = value
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} must be a pair of arrays, the worth of codes and the weights of ranks, not "
-            f"{_shown(value)}."
-        ) from None
-    return worth, weights
 
 
 def _shown(value: object) -> str:

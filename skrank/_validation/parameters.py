@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import math
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -43,9 +42,8 @@ def _nearest(name: str, known: list[str]) -> str | None:
 
 def check_choice(parameter: str, value: object, choices: Sequence[T]) -> T:
     """`value` if it is one of `choices`."""
-    plain = value is None or isinstance(value, (str, int, float, np.number))
     for choice in choices:
-        if plain and not isinstance(value, bool) and value == choice:
+        if not isinstance(value, bool) and value == choice:
             return choice
     options = ", ".join(repr(choice) for choice in choices)
     raise ValueError(f"{parameter}={value!r} is not a choice: use one of {options}.")
@@ -127,13 +125,10 @@ def check_number(
     expected = f"a number in {bracket}{low:g}, {high:g}]"
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise ValueError(f"{parameter}={value!r} must be {expected}.")
-    number = value.item() if isinstance(value, np.generic) else value
-    low, high = float(low), float(high)  # NumPy's cannot be compared with larger integers
-    inside = low < number <= high if open_low else low <= number <= high
-    # NaN is not inside; float() of an integer above the largest float would overflow
-    if not inside or (isinstance(number, int) and abs(number) > sys.float_info.max):
+    number = float(value)
+    if not (low < number <= high if open_low else low <= number <= high):  # NaN included
         raise ValueError(f"{parameter}={value!r} must be {expected}.")
-    return float(number)
+    return number
 
 
 def check_numbers(parameter: str, values: Any) -> tuple[float, ...]:

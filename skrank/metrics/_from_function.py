@@ -93,7 +93,6 @@ def metric_from_function(
     first_relevant@2    0.5
     Name: mean, dtype: float64
     """
-    function = check.check_list_function(function)
     return FunctionMetric(
         function=function,
         name=getattr(function, "__name__", "") if name is None else name,

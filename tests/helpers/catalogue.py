@@ -190,7 +190,12 @@ CATALOGUE = [
     at("gap(max_grade=5)", ref.gap, max_grade=5),
     at("gap(thresholds=[0.2,0.5,0.3])", ref.gap, thresholds=USERS),
     at("gap(thresholds=[0,1,0])@2", ref.gap, thresholds=(0, 1, 0), k=2),
-    at("gap(thresholds=[0.5,0,0.5],labels=interp)", ref.gap, thresholds=(0.5, 0, 0.5)),
+    at(
+        "gap(thresholds=[0.5,0,0.5],labels=interp)",
+        ref.gap,
+        thresholds=(0.5, 0, 0.5),
+        labels="interp",
+    ),
     at("gap(condensed=True)@2", ref.gap, k=2, condensed=True),
     at("ap", ref.ap),
     at("ap@2", ref.ap, k=2),

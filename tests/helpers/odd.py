@@ -128,11 +128,13 @@ def as_floats(values):
 
 
 def is_ours(error):
-    """Whether a statement of skrank raised an error: then its message is one of ours, too."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    if last.filename.endswith("sklearn/utils/validation.py"):  # whose checks are written for users
+    """Whether skrank refused an argument: by a statement, or in a check, in which NumPy raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames[-1].filename.endswith("sklearn/utils/validation.py"):  # whose checks are for users
         return True
-    return PACKAGE in Path(last.filename).parents and last.line.startswith("raise ")
+    last = [one for one in frames if PACKAGE in Path(one.filename).parents][-1]
+    in_a_check = PACKAGE / "_validation" in Path(last.filename).parents
+    return in_a_check or (last is frames[-1] and last.line.startswith("raise "))
 
 
 def outcome(call):
@@ -150,7 +152,7 @@ def outcome(call):
             return call()
         except FileNotFoundError as error:  # what is no file, where one may be named
             return error
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             if not is_ours(error):
                 raise
             return error

