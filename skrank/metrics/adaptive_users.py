@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -74,19 +73,23 @@ class ReaderTables(Tables):
         return judgments.totals(self.gain)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReaderModel(UserModel):
-    """A user model whose weights depend on the gains read."""
+    """A user model whose weights depend on the gains read; not a dataclass, as T differs."""
 
     strict: ClassVar[bool] = True
+    kernel: ClassVar[str]  # see `ReaderTables`
 
-    @abstractmethod
-    def reader(self, gain: np.ndarray, ids: np.ndarray) -> ReaderTables:
-        """Input of the kernel, from the gain of each code and the ids of the queries."""
+    T: float
+
+    def reach(self) -> np.ndarray:
+        """Probability of reading each rank if no document satisfies, for nearly ERR."""
+        return np.zeros(self.limit)
 
     def tables(self, scale: Scale, k: int | None) -> Tables:
         """Input of the compiled loop of this metric."""
-        return self.reader(gain_shares(self, self.gain, scale), scale.judgments.queries.ids)
+        gain, ids = gain_shares(self, self.gain, scale), scale.judgments.queries.ids
+        reach = np.append(self.reach(), 0.0)
+        return ReaderTables(self.kernel, gain, self.limit, self.T, reach, ids)
 
 
 class ReaderResidual(ReaderModel):
@@ -98,9 +101,9 @@ class ReaderResidual(ReaderModel):
 
     def tables(self, scale: Scale, k: int | None) -> Tables:
         """The metric with the highest gain of unjudged documents, minus that with gain 0."""
-        gain = gain_shares(self, self.gain, scale)
-        lower = self.reader(gain, scale.judgments.queries.ids)
-        upper = replace(lower, gain=np.where(scale.judged, gain, 1.0), full=True)
+        lower = super().tables(scale, k)
+        assert isinstance(lower, ReaderTables)
+        upper = replace(lower, gain=np.where(scale.judged, lower.gain, 1.0), full=True)
         return SumTables(((-1.0, lower), (1.0, upper)))
 
 
@@ -147,15 +150,12 @@ class INST(ReaderModel):
     0.6639
     """
 
+    kernel = "inst"
     untrainable: ClassVar[str | None] = (
         "the number of ranks that its user reads depends on the order: train on insq."
     )
 
     T: float = number(1.0, 0.5, 1e6)
-
-    def reader(self, gain: np.ndarray, ids: np.ndarray) -> ReaderTables:
-        """Input of the compiled loop of this metric."""
-        return ReaderTables("inst", gain, self.limit, self.T, np.zeros(self.limit + 1), ids)
 
 
 @register("inst_residual")
@@ -226,15 +226,12 @@ class BPM(ReaderModel):
     0.3333333333333333
     """
 
+    kernel = "bpm"
     untrainable: ClassVar[str | None] = (
         "the number of ranks that its user reads depends on the order: train on precision@k."
     )
 
     T: float = number(1.0, 0, 1e6, open_low=True)
-
-    def reader(self, gain: np.ndarray, ids: np.ndarray) -> ReaderTables:
-        """Input of the compiled loop of this metric."""
-        return ReaderTables("bpm", gain, self.limit, self.T, np.zeros(self.limit + 1), ids)
 
 
 @register("bpm_residual")
@@ -316,6 +313,7 @@ class NearlyERR(ReaderModel):
     0.191
     """
 
+    kernel = "nearly_err"
     untrainable: ClassVar[str | None] = (
         "the number of ranks that its user reads depends on the order: train on err."
     )
@@ -324,16 +322,14 @@ class NearlyERR(ReaderModel):
     p: float = parameter(0.9, check.check_persistence)
     T: float = number(1.0, 0, 1e6, open_low=True)
 
-    def reader(self, gain: np.ndarray, ids: np.ndarray) -> ReaderTables:
-        """Input of the compiled loop of this metric."""
+    def reach(self) -> np.ndarray:
+        """Products of c_i up to each rank."""
         rank = np.arange(1.0, self.limit + 1)
-        reach = {
-            "all": np.ones_like(rank),
-            "rank": 1 / rank,
-            "rbp": self.p ** (rank - 1),
-            "insq": insq_weights(self.T)(rank),
-        }[self.patience]
-        return ReaderTables("nearly_err", gain, self.limit, self.T, np.append(reach, 0.0), ids)
+        if self.patience == "insq":
+            return insq_weights(self.T)(rank)
+        return {"all": np.ones_like(rank), "rank": 1 / rank, "rbp": self.p ** (rank - 1)}[
+            self.patience
+        ]
 
 
 @register("nearly_err_residual")
