@@ -84,11 +84,7 @@ def rank(
         documents = check.as_ids("ids", ids, len(given), "document")
         _check_distinct(queries, documents)
 
-    # output: rows by falling score, 1 where the score equals that of the rank above, and the number
-    # of retrieved documents, of each query
-    order, tied = np.empty(len(given), np.int32), np.empty(len(given), np.uint8)
-    retrieved = np.empty(len(queries), np.int64)
-    rank_scores(queries, ordered, order, tied, retrieved)
+    order, tied, retrieved = rank_scores(queries, ordered)
     first = np.repeat(queries.indptr[:-1], queries.sizes)
     stable_rank = np.arange(1, len(given) + 1) - first
     listed = stable_rank <= np.repeat(retrieved, queries.sizes)

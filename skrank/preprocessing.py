@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank import _validation as check
-from skrank._engine.groups import LEVEL, groups_of_features, resolve_groups
+from skrank._engine.groups import LEVEL, require_groups, resolve_groups
 from skrank._engine.queries import Queries
 from skrank._fitted import restored_on_failure
 from skrank._typing import Table
@@ -196,7 +196,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         values = self._table(X, reset=False)
         if groups is None and LEVEL in list(getattr(X, "columns", ())):
             groups = X[LEVEL]
-        ids = groups_of_features(groups, X, who="QueryFeatures.transform")
+        ids = require_groups(groups, X=X, who="QueryFeatures.transform")
         queries = Queries.from_groups(ids)
         if sparse.issparse(values):
             shares = _sparse_shares(values, queries)

@@ -248,19 +248,9 @@ def require_groups(
     ids = resolve_groups(groups, y, X)
     if ids is None:
         raise ValueError(
-            f"{who} needs the query of each row: use y = skrank.with_groups(relevance, qid), "
-            "or pass groups= (inside scikit-learn's tools with metadata routing enabled)."
-        )
-    return ids
-
-
-def groups_of_features(groups: ArrayLike | None, X: Table, *, who: str) -> np.ndarray:
-    """`resolve_groups` without labels; if no source has ids, the error says how to pass groups."""
-    ids = resolve_groups(groups, X=X)
-    if ids is None:
-        raise ValueError(
-            f"{who} needs the query of each row: pass groups= (inside scikit-learn's tools with "
-            'metadata routing enabled), or a DataFrame X whose index is named "qid".'
+            f"{who} needs the query of each row: use y = skrank.with_groups(relevance, qid), or a "
+            'DataFrame X whose index is named "qid", or pass groups= (inside scikit-learn\'s tools '
+            "with metadata routing enabled)."
         )
     return ids
 

@@ -140,10 +140,9 @@ class Judgments:
         sizes, indptr = self.queries.sizes, self.indptr
         if self.counts is None:
             codes = np.empty_like(self.codes)
-            order, tied = np.empty(len(codes), np.int32), np.empty(len(codes), np.uint8)
             height = np.empty(len(worth))  # distinct, so that codes of equal worth do not mix
             height[best_first(worth)] = -np.arange(len(worth))
-            rank_scores(self.queries, height[self.codes], order, tied, np.empty_like(sizes))
+            order, _, _ = rank_scores(self.queries, height[self.codes])
             run_chunks(ranking.gather, indptr, self.codes, order, codes)
             return RankedCodes.untied(indptr, codes, sizes)
         if k is not None and k < self.queries.longest:

@@ -84,11 +84,6 @@ class Definition(Parameterised, ABC):
         return None
 
     @property
-    def top_grade(self) -> int | None:
-        """Highest grade of the collection, if a parameter fixes it; else None."""
-        return getattr(self, "max_grade", None)
-
-    @property
     def needs_scale(self) -> bool:
         """Whether values depend on a highest grade of the collection that no parameter fixes."""
         return False
@@ -236,9 +231,7 @@ class Plan:
     ) -> None:
         self.metric = metric
         self.judgments = judgments
-        top = metric.top_grade
-        if top is None:
-            top = max_grade or judgments.max_grade
+        top = getattr(metric, "max_grade", None) or max_grade or judgments.max_grade
         self.scale = Scale(judgments.labels, top, judgments.queries.longest, judgments)
         self.tables = tables_of(metric, self.scale, metric.k)
         self.depth = metric.k if self.tables.cut else None

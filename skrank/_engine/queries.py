@@ -205,15 +205,22 @@ class RankedCodes:
         return found
 
 
-def rank_scores(
-    queries: Queries,
-    scores: np.ndarray,
-    order: np.ndarray,
-    tied: np.ndarray,
-    retrieved: np.ndarray,
-) -> None:
-    """Sort contiguous scores without NaN; fill `order`, `tied`, `retrieved`: see `ranking.rank`."""
+def rank_scores(queries: Queries, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sort contiguous scores without NaN.
+
+    Returns
+    -------
+    order : int32 ndarray of shape (n_rows,)
+        Position in its query of the document at each rank.
+    tied : uint8 ndarray of shape (n_rows,)
+        By rank: 1 if the score equals the score of the rank above.
+    retrieved : int64 ndarray of shape (n_queries,)
+        Number of documents with a score above -inf.
+    """
+    order, tied = np.empty(len(scores), np.int32), np.empty(len(scores), np.uint8)
+    retrieved = np.empty(len(queries), np.int64)
     run_chunks(ranking.rank, queries.indptr, scores, False, order, tied, retrieved)
+    return order, tied, retrieved
 
 
 def rank_head(queries: Queries, scores: np.ndarray, codes: np.ndarray, depth: int) -> RankedCodes:

@@ -54,11 +54,7 @@ class Ranking:
 
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        n_rows, queries = len(self._scores), self.judgments.queries
-        order, tied = np.empty(n_rows, np.int32), np.empty(n_rows, np.uint8)
-        retrieved = np.empty(len(queries), np.int64)
-        rank_scores(queries, self._scores, order, tied, retrieved)
-        return order, tied, retrieved
+        return rank_scores(self.judgments.queries, self._scores)
 
     @property
     def order(self) -> np.ndarray:

@@ -138,7 +138,7 @@ def as_ids(
         raise ValueError(
             f"{source} has {len(ids)} entries for {n_rows} rows: pass one {what} id per row.{hint}"
         )
-    if ids.dtype.kind in "fOMm":  # None, NaN and NaT
+    if ids.dtype.kind in "cfOMm":  # None, NaN and NaT
         import pandas as pd
 
         missing = np.flatnonzero(pd.isna(ids))

@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from skrank import _validation as check
-from skrank._engine.groups import groups_of_features, require_groups
+from skrank._engine.groups import require_groups
 from skrank._fitted import predicted_scores, restored_on_failure, warn_of_feature
 from skrank._ranked_lists import rank
 from skrank._typing import Table
@@ -171,7 +171,7 @@ class Ranker(BaseEstimator):
                 'frame.map_partitions(ranker.rank, k=10) where its index has the name "qid".'
             )
         check.check_same_index(X=X, groups=groups, ids=ids)
-        found = groups_of_features(groups, X, who=f"{type(self).__name__}.rank")
+        found = require_groups(groups, X=X, who=f"{type(self).__name__}.rank")
         scores = predicted_scores(self, X)
         return rank(scores, found, ids=ids, k=k, ties=ties)
 

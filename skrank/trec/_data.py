@@ -290,10 +290,8 @@ def _in_trec_order(table: Table, precision: str) -> Table:
     falls[queries.indptr[1:-1] - 1] = True  # between queries
     if falls.all():
         return table
-    order = np.empty(len(scores), np.int32)
-    tied = np.empty(len(scores), np.uint8)
     check_scores(queries, scores)
-    rank_scores(queries, scores, order, tied, np.empty(len(queries), np.int64))
+    order, tied, _ = rank_scores(queries, scores)
     rows = np.repeat(queries.indptr[:-1], queries.sizes) + order
     text, start, stop, _ = table.documents.arrays
     run_chunks(trec.settle_by_name, queries.indptr, tied, text, start, stop, rows)

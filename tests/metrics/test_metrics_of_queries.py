@@ -14,7 +14,7 @@ import skrank
 from skrank.extending import Judgments
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import CATALOGUE, Lists, every_point, lists, literal_values
-from tests.helpers.engine import Ranking, judge, limit_threads, thread_count
+from tests.helpers.engine import judge, limit_threads, thread_count
 from tests.helpers.metrics_cases import close, per_query
 
 # ---------------------------------------------------------------------- empty queries
@@ -233,15 +233,6 @@ def test_the_container_of_labels_and_scores_does_not_change_values(form):
         pd.testing.assert_series_equal(actual, expected, check_exact=True)
 
 
-@pytest.mark.parametrize("form", ["float32", "read-only", "strided", "list", "series", "polars"])
-def test_unjudged_and_unretrieved_in_every_form(form):
-    data = lists(18, levels=4)
-    make = FORMS[form]
-    expected = per_query(skrank.metric("gap"), data)
-    changed = Lists(make(data.relevance), make(data.scores), data.groups)
-    assert_array_equal(per_query(skrank.metric("gap"), changed), expected)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_boolean_labels(name):
     rng = np.random.default_rng(0)
@@ -313,39 +304,6 @@ def test_errors_in_threads_are_raised():
     data.scores[70_000] = np.nan
     with limit_threads(4), pytest.raises(ValueError, match="score of row 70000 is nan"):
         per_query(skrank.metric("gap"), data)
-
-
-@pytest.mark.parametrize("levels", [None, 1000, 7, 1])
-def test_order_of_lists_of_any_length(levels):
-    rng = np.random.default_rng(0)
-    sizes = [1, 2, 3, 15, 16, 17, 31, 33, 255, 256, 257, 300, 511, 512, 513, 1000, 4097]
-    n = sum(sizes)
-    scores = rng.normal(size=n) if levels is None else rng.integers(0, levels, n) * 1.0
-    scores[rng.random(n) < 0.1] = -np.inf
-    groups = np.repeat(np.arange(len(sizes)), sizes)
-    ranking = Ranking(judge(np.zeros(n), groups), scores)
-    start = 0
-    for query, size in enumerate(sizes):
-        rows = slice(start, start + size)
-        mine = scores[rows]
-        order = np.argsort(-mine, kind="stable")
-        assert_array_equal(ranking.order[rows], order)
-        assert_array_equal(ranking.tied[rows], np.r_[0, mine[order][1:] == mine[order][:-1]])
-        assert ranking.retrieved[query] == np.isfinite(mine).sum()
-        start += size
-
-
-@pytest.mark.parametrize("pattern", ["ascending", "descending", "constant", "sawtooth"])
-def test_order_of_lists_that_are_nearly_sorted(pattern):
-    n = 777
-    scores = {
-        "ascending": np.arange(n) * 1.0,
-        "descending": -np.arange(n) * 1.0,
-        "constant": np.zeros(n),
-        "sawtooth": np.arange(n) % 16 * 1.0,
-    }[pattern]
-    order = Ranking(judge(np.zeros(n)), scores).order
-    assert_array_equal(order, np.argsort(-scores, kind="stable"))
 
 
 LONG = [point for point in CATALOGUE if point.text in ("gap", "gap@3", "ap", "ndcg", "err", "rr")]

@@ -237,17 +237,6 @@ def toy():
     return make_ranking(n_queries=40, random_state=0)
 
 
-def test_evaluate_and_compare(toy):
-    systems = {"new": toy.X[:, 5], "old": toy.X[:, 0]}
-    found = skrank.compare(systems, toy.relevance, groups=toy.qid, metrics=[TEXT, "gap"])
-    assert found.to_frame()["metric"].tolist() == [TEXT, "gap"]
-    report = skrank.evaluate(toy.relevance, toy.X[:, 5], groups=toy.qid, metrics=[TEXT, "gap"])
-    assert report.mean[TEXT] == found.means.loc["new", TEXT]
-    assert TEXT in repr(report)
-    with pytest.raises(ValueError, match="given twice"):
-        skrank.evaluate([1, 0], [1, 0], groups=[0, 0], metrics=[TEXT, "0.7*gap + 0.3*ndcg@10"])
-
-
 def test_scikit_learn(toy):
     y = skrank.with_groups(toy.relevance, toy.qid)
     cv = skrank.QueryKFold(3)
@@ -279,19 +268,6 @@ def test_trec_and_the_command_line(tmp_path, capsys):
 
 
 BOOSTED = {"random_state": 0, "n_jobs": 1, "n_estimators": 8}
-
-
-def test_lightgbm(toy):
-    data = lgb.Dataset(toy.X, toy.relevance, group=np.bincount(toy.qid))
-    log = {}
-    booster = lgb.train(
-        {"objective": skrank.lightgbm.objective(TEXT), "metric": "None", "verbosity": -1,
-         "num_threads": 1},
-        data, 5, [data], feval=skrank.lightgbm.eval_metric(TEXT, "gap"),
-        callbacks=[lgb.record_evaluation(log), lgb.early_stopping(3, verbose=False)],
-    )  # fmt: skip
-    expected = skrank.metric(TEXT)(toy.relevance, booster.predict(toy.X), groups=toy.qid)
-    assert max(log["training"][TEXT]) == pytest.approx(expected)
 
 
 def test_xgboost(toy):

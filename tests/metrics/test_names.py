@@ -13,19 +13,6 @@ from tests.helpers.catalogue import CATALOGUE, every_point
 
 
 @every_point
-def test_the_name_of_a_metric_parses_back(point):
-    for metric in (
-        point.metric,
-        dataclasses.replace(point.metric, empty=0, ties="worst"),
-        dataclasses.replace(point.metric, empty="nan", condensed=True),
-    ):
-        assert skrank.metric(str(metric)) == metric
-        assert hash(skrank.metric(str(metric))) == hash(metric)
-        assert str(skrank.metric(str(metric))) == str(metric)
-        assert " " not in str(metric)
-
-
-@every_point
 def test_the_repr_of_a_metric_is_its_code(point):
     twin = eval(repr(point.metric), vars(skrank.metrics))
     assert type(twin) is type(point.metric)
@@ -53,22 +40,6 @@ def test_every_name_and_alias_gives_its_class():
             for text in (alias, f" {alias} ", f"{alias}()"):
                 assert type(skrank.metric(text)) is cls
                 assert str(skrank.metric(text)) == name
-
-
-@pytest.mark.parametrize(
-    ("alias", "name"),
-    [
-        ("map", "ap"),
-        ("map@5", "ap@5"),
-        ("mrr", "rr"),
-        ("p@10", "precision@10"),
-        ("r@10", "recall@10"),
-        ("f(beta=2)@3", "f1(beta=2.0)@3"),
-    ],
-)
-def test_aliases(alias, name):
-    assert skrank.metric(alias) == skrank.metric(name)
-    assert str(skrank.metric(alias)) == name
 
 
 @pytest.mark.parametrize(

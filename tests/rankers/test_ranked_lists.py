@@ -108,7 +108,7 @@ def test_rank_and_score_of_rankers_use_the_same_scores(name):
 def test_rankers_take_groups_from_the_index():
     ranker = skrank.LinearRanker("gap").fit(FRAME, LABELS)
     pd.testing.assert_frame_equal(ranker.rank(FRAME), ranker.rank(FRAME, QID))
-    with pytest.raises(ValueError, match=r"LinearRanker\.rank needs the query of each row: pass"):
+    with pytest.raises(ValueError, match=r"LinearRanker\.rank needs the query of each row: use"):
         ranker.rank(FRAME.reset_index(drop=True))
     with pytest.raises(ValueError, match="groups has 3 entries for"):
         ranker.rank(FRAME, [1, 2, 3])

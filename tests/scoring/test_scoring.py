@@ -79,7 +79,7 @@ def test_several_metrics_use_one_prediction_and_one_sort(data, y, monkeypatch):
     sorts = []
     rank_scores = ranking.rank_scores
     monkeypatch.setattr(
-        ranking, "rank_scores", lambda *a, **k: (sorts.append(1), rank_scores(*a, **k))
+        ranking, "rank_scores", lambda *a, **k: (sorts.append(1), rank_scores(*a, **k))[1]
     )
     model = Scores()
     found = scorer("gap", "ndcg@10", "err@20")(model, data.X, y)

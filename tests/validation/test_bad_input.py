@@ -165,33 +165,6 @@ def test_labels_above_the_scale(name):
         skrank.LambdaRank(skrank.metric(name, max_grade=1))(Y, SCORES, groups=GROUPS)
 
 
-@pytest.mark.parametrize("k", [0, -1])
-def test_cut_offs_below_one(k):
-    for call in (
-        lambda: skrank.metric(f"gap@{k}"),
-        lambda: skrank.metric("gap", k=k),
-        lambda: by_function(k=k),
-        lambda: by_evaluate(metrics=[f"ndcg@{k}"]),
-        lambda: skrank.LambdaRank(f"gap@{k}"),
-    ):
-        with pytest.raises(ValueError, match=f"k={k} must be at least 1: the number of top ranks"):
-            call()
-
-
-def test_unknown_names():
-    for call in (
-        lambda: skrank.metric("gpa"),
-        lambda: by_evaluate(metrics=["gpa"]),
-        lambda: skrank.LambdaRank("gpa"),
-    ):
-        with pytest.raises(ValueError, match="unknown metric 'gpa': did you mean 'gap'"):
-            call()
-    with pytest.raises(ValueError, match=r"unknown parameter of gap 'treshold': .*'thresholds'"):
-        skrank.metric("gap", treshold=[1])
-    with pytest.raises(TypeError, match="treshold"):
-        by_function(treshold=[1])
-
-
 # weights
 
 

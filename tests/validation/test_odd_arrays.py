@@ -5,10 +5,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import Ridge
 
 import skrank
-from skrank import GroupedRanker, LinearRanker, metrics, trec
+from skrank import metrics, trec
 from skrank.datasets import make_ranking
 
 GAP = skrank.metric("gap")
@@ -54,61 +53,6 @@ def test_labels_of_files_are_named_by_line_or_document(tmp_path):
         trec.evaluate(path, run, "gap")
     with pytest.raises(ValueError, match=r"label of row 1 is 1e\+308"):
         trec.Qrels.from_arrays(["q", "q"], ["a", "b"], [1, 1e308])
-
-
-# indexes in another order
-
-Y = pd.Series([2.0, 0, 1, 0], index=list("abcd"))
-SCORES = pd.Series([4.0, 3, 2, 1], index=list("abcd"))
-QID = pd.Series([1, 1, 2, 2], index=list("abcd"))
-DOORS = {
-    "metric": lambda y, s, g: GAP(y, s, groups=g),
-    "per_query": lambda y, s, g: GAP.per_query(y, s, groups=g),
-    "function": lambda y, s, g: metrics.gap_score(y, s, groups=g),
-    "eleven_point_curve": lambda y, s, g: metrics.eleven_point_curve(y, s, groups=g),
-    "evaluate": lambda y, s, g: skrank.evaluate(y, s, groups=g, metrics="gap"),
-    "objective": lambda y, s, g: skrank.LambdaRank("gap")(y, s, groups=g),
-    "Qrels": lambda y, s, g: trec.Qrels.from_arrays(g, s, y),
-    "Run": lambda y, s, g: trec.Run.from_arrays(g, s, y),
-}
-
-
-@pytest.mark.parametrize("call", DOORS.values(), ids=DOORS)
-def test_indexes_in_another_order_are_refused(call):
-    call(Y, SCORES, QID)
-    call(Y, SCORES.reset_index(drop=True), QID.to_numpy())
-    for change in (0, 1, 2):
-        given = [Y, SCORES, QID]
-        given[change] = given[change].iloc[::-1]
-        with pytest.raises(ValueError, match=r"same labels in another order \(row 0: "):
-            call(*given)
-
-
-def test_indexes_in_another_order_are_refused_by_a_curve_and_by_labels_with_groups():
-    with pytest.raises(ValueError, match="same labels in another order"):
-        metrics.graded_precision_recall_curve(Y, SCORES.iloc[::-1])
-    with pytest.raises(ValueError, match="different indexes"):
-        skrank.with_groups(Y, QID.iloc[::-1])
-
-
-@pytest.mark.parametrize("ranker", [GroupedRanker(Ridge()), LinearRanker("gap")], ids=repr)
-def test_indexes_in_another_order_are_refused_by_fit(ranker):
-    data = make_ranking(n_queries=6, random_state=0)
-    X, labels = pd.DataFrame(data.X), pd.Series(data.relevance)
-    given = {"X": X, "y": labels, "groups": pd.Series(data.qid)}
-    ranker.fit(**given)
-    for name, values in given.items():
-        with pytest.raises(ValueError, match="same labels in another order"):
-            ranker.fit(**given | {name: values.iloc[::-1]})
-    with pytest.raises(ValueError, match="indexes of X and sample_weight hold the same labels"):
-        ranker.fit(**given, sample_weight=pd.Series(1.0, index=X.index[::-1]))
-    with pytest.raises(ValueError, match="indexes of X_val and y_val hold the same labels"):
-        ranker.fit(**given, X_val=X, y_val=labels.iloc[::-1], groups_val=data.qid)
-
-
-def test_a_range_beside_query_ids_is_no_other_order():
-    y = skrank.with_groups([1, 0, 2], [7, 7, 9])
-    assert GAP(y, pd.Series(FAR)) == GAP(y, FAR)
 
 
 # fractional labels
@@ -188,13 +132,6 @@ def test_masked_arrays_without_a_mask_are_taken():
         GAP([1, 0, 2], FAR, groups=np.ma.array([1, 1, 2], mask=[1, 0, 0]))
     with pytest.raises(ValueError, match="row 1 of relevance is masked"):
         skrank.with_groups(np.ma.array([1, 0, 2], mask=[0, 1, 0]), [1, 1, 1])
-
-
-@pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean"])
-def test_missing_labels_of_pandas_are_not_judged(dtype):
-    labels = pd.Series([1, None, 0], dtype=dtype)
-    metric = skrank.metric("judged@3")
-    assert metric(labels, FAR) == metric([1, np.nan, 0], FAR) == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import Ridge
 
 import skrank
-from skrank import stats
+from skrank import GroupedRanker, LinearRanker, metrics, stats, trec
+from skrank.datasets import make_ranking
 from skrank.plotting import (
     ElevenPointDisplay,
     GradedPrecisionRecallDisplay,
@@ -19,6 +21,14 @@ QID = pd.Series([1, 1, 1, 2, 2, 2], index=list("abcdef"))
 OTHER_ORDER = SCORES.iloc[::-1]
 
 CALLS = {
+    "metric": lambda y, s: skrank.metric("gap")(y, s, groups=QID.to_numpy()),
+    "per_query": lambda y, s: skrank.metric("gap").per_query(y, s, groups=QID.to_numpy()),
+    "function": lambda y, s: metrics.gap_score(y, s, groups=QID.to_numpy()),
+    "eleven_point_curve": lambda y, s: metrics.eleven_point_curve(y, s, groups=QID.to_numpy()),
+    "graded_curve": metrics.graded_precision_recall_curve,
+    "objective": lambda y, s: skrank.LambdaRank("gap")(y, s, groups=QID.to_numpy()),
+    "Qrels": lambda y, s: trec.Qrels.from_arrays(QID.to_numpy(), y + np.arange(0, 60, 10), s),
+    "Run": lambda y, s: trec.Run.from_arrays(QID.to_numpy(), y + np.arange(0, 60, 10), s),
     "evaluate": lambda y, s: skrank.evaluate(y, s, groups=QID.to_numpy(), metrics="gap"),
     "compare": lambda y, s: skrank.compare(
         {"a": s.to_numpy(), "b": s}, y, groups=QID.to_numpy(), metrics="gap"
@@ -77,6 +87,21 @@ def test_indexes_of_groups_and_weights_are_compared():
     for name in ("groups", "sample_weight"):
         with pytest.raises(ValueError, match=f"relevance and {name} hold the same labels"):
             skrank.evaluate(LABELS, SCORES, **({"groups": QID} | {name: QID.iloc[::-1]}))
+
+
+@pytest.mark.parametrize("ranker", [GroupedRanker(Ridge()), LinearRanker("gap")], ids=repr)
+def test_indexes_in_another_order_are_refused_by_fit(ranker):
+    data = make_ranking(n_queries=6, random_state=0)
+    X, labels = pd.DataFrame(data.X), pd.Series(data.relevance)
+    given = {"X": X, "y": labels, "groups": pd.Series(data.qid)}
+    ranker.fit(**given)
+    for name, values in given.items():
+        with pytest.raises(ValueError, match="same labels in another order"):
+            ranker.fit(**given | {name: values.iloc[::-1]})
+    with pytest.raises(ValueError, match="indexes of X and sample_weight hold the same labels"):
+        ranker.fit(**given, sample_weight=pd.Series(1.0, index=X.index[::-1]))
+    with pytest.raises(ValueError, match="indexes of X_val and y_val hold the same labels"):
+        ranker.fit(**given, X_val=X, y_val=labels.iloc[::-1], groups_val=data.qid)
 
 
 def test_the_system_is_named():
