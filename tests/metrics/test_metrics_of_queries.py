@@ -248,6 +248,7 @@ def test_missing_values_of_pandas_and_polars_are_unjudged():
     for labels in (
         pd.Series([None, 1, 0], dtype="Float64"),
         pd.Series([None, 1, 0], dtype="Int64"),
+        pd.Series([None, True, False], dtype="boolean"),
         pl.Series([None, 1, 0]),
         [None, 1, 0],
     ):
