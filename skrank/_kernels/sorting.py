@@ -15,6 +15,7 @@ from skrank._kernels.jit import subroutine
 from skrank._kernels.tiles import padded
 
 COUNT_UP_TO = 256
+GAPS = np.array([1750, 701, 301, 132, 57, 23, 10, 4, 1])  # Ciura's, for Shell's sort
 WIDTH = 32  # `_sort_by_counting` pads the number of scores to a multiple of this
 _RUN = 16  # documents that `_sort_by_merging` sorts by insertion before it merges
 
