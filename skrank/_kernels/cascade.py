@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels.jit import ONE_PASS, kernel, subroutine
+from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.ranking import end_of_block, longest
 
 _NEGLIGIBLE = 1e-18  # relative size of terms that are lost to rounding
@@ -240,25 +240,12 @@ def _read(codes, row, ranks, low, high, tables):
     return value
 
 
-@kernel(plain=True, row_cost=ONE_PASS)
+@kernel(plain=True)
 def values(first, last, indptr, lists, contributing, tables, inverse, out):
-    """Fill in the value of each query times `inverse`, if no documents are tied.
+    """Fill in the mean value of each query over the orders of tied documents, times `inverse`.
 
     `contributing` holds all documents; without a cut-off, it may lack documents whose rho is 0.
     """
-    codes, retrieved = lists.codes, lists.retrieved
-    ranks, starts, counts = contributing.ranks, contributing.starts, contributing.counts
-    for q in range(first, last):
-        out[q] = 0.0
-        if inverse[q] != 0:
-            n = min(counts[q], retrieved[q], tables.depth)
-            low, row = np.uint64(starts[q]), np.uint64(indptr[q])
-            out[q] = inverse[q] * _read(codes, row, ranks, low, low + np.uint64(n), tables)
-
-
-@kernel(plain=True)
-def mean_values(first, last, indptr, lists, contributing, tables, inverse, out):
-    """Fill in the mean value of each query over the orders of tied documents, times `inverse`."""
     codes, tied, retrieved, first_tie = lists.codes, lists.tied, lists.retrieved, lists.first_tie
     ranks, starts, counts = contributing.ranks, contributing.starts, contributing.counts
     stop, phi = tables.stop, tables.phi

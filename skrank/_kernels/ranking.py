@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import ONE_PASS, kernel, subroutine
-from skrank._kernels.sorting import GAPS, WIDTH, keep_order, resort, sort
+from skrank._kernels.sorting import GAPS, WIDTH, resort, sort
 from skrank._kernels.tiles import padded
 
 _LANES = 8  # double precision numbers per SIMD instruction
@@ -71,9 +71,10 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
-        done = warm and resort(start, stop, scores, 6 * n, keys, order)
-        done = done or keep_order(start, stop, scores, keys, order)
-        if not done:
+        if not warm:  # many files hold sorted lists, which need no move
+            for i in range(n):
+                order[start + i] = i
+        if not resort(start, stop, scores, 6 * n if warm else 0, keys, order):
             sort(start, stop, scores, single, keys, spare_keys, n_above, spare, order)
         tied[start] = 0
         for r in range(1, n):

@@ -24,16 +24,29 @@ from skrank.metrics import registered
 from skrank.objectives import Objective
 from tests.helpers.engine import judge
 
-SIZES = [1, 2, 19, 9, 3]
+SIZES = [1, 2, 19, 3, 9]
+
+
+def lists(sizes):
+    """Query ids, and labels with scores: distinct, with ties, not judged, not retrieved.
+
+    Query 3 has nothing relevant; the scores of query 5 are equal.
+    """
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    grades = rng.choice(5, len(groups), p=[0.5, 0.3, 0.1, 0.05, 0.05]) * 1.0
+    grades[groups == 3] = 0
+    scores = rng.normal(size=len(groups))
+    tied = np.where(groups == 5, 0.0, scores.round(1))
+    judged = np.where(rng.random(len(groups)) < 0.8, grades, np.nan)
+    shown = np.where(rng.random(len(groups)) < 0.8, tied, -np.inf)
+    return groups, [(grades, scores), (grades, tied), (judged, tied), (judged, shown)]
 
 
 def short_lists():
-    """Labels, scores and query ids; the last query has nothing relevant."""
-    rng = np.random.default_rng(0)
-    groups = np.repeat(np.arange(5), SIZES)
-    labels = rng.choice(4, len(groups)) * 1.0
-    labels[-SIZES[-1] :] = 0
-    return labels, rng.normal(size=len(groups)).round(1), groups
+    """Labels, scores with ties, and query ids."""
+    groups, [_, (labels, scores), *_] = lists(SIZES)
+    return np.minimum(labels, 3), scores, groups
 
 
 def refused(call: Callable[[], object], number: str) -> list[float]:
@@ -50,9 +63,7 @@ def refused(call: Callable[[], object], number: str) -> list[float]:
 
 def values():
     """Every family of metrics, with ties averaged and broken."""
-    labels, scores, groups = short_lists()
-    judged, shown = labels.copy(), scores.copy()
-    judged[[4, 9]], shown[[5, 20]] = np.nan, -np.inf
+    groups, [*_, (judged, shown)] = lists(SIZES)
     names = [*registered(), "gap@3", "gap(condensed=True)", "bpref(variant=n)", "0.5*gap+0.5*err"]
     found = []
     for name in names:

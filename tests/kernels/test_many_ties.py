@@ -54,7 +54,7 @@ def value(codes, stop, phi, depth):
     lists = Ranked(codes.astype(np.int32), tied, np.array([n]), np.array([1]))
     everyone = Contributing(np.arange(n, dtype=np.uint32), np.array([0]), np.array([n]))
     tables = Cascade(np.asarray(stop, float), phi, depth)
-    cascade.mean_values(0, 1, np.array([0, n]), lists, everyone, tables, np.ones(1), out)
+    cascade.values(0, 1, np.array([0, n]), lists, everyone, tables, np.ones(1), out)
     return out[0]
 
 
