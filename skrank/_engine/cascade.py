@@ -13,6 +13,7 @@ from skrank._engine.tables import LambdaKernels, Tables
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import cascade, cascade_lambdas
 from skrank._kernels.cascade import Cascade
+from skrank._kernels.jit import ONE_PASS
 
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
@@ -71,8 +72,8 @@ class CascadeTables(Tables):
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         out = np.empty(len(inverse))
         some = ranked.contributing(self.relevant) if self._reads_all else ranked.all_retrieved
-        values = cascade.values if ranked.without_ties else cascade.mean_values
-        run_chunks(values, ranked.indptr, ranked.lists, some, self._form, inverse, out)
+        lists, cost = (ranked.indptr, ranked.lists), ONE_PASS if ranked.without_ties else None
+        run_chunks(cascade.values, *lists, some, self._form, inverse, out, row_cost=cost)
         return out
 
     @property

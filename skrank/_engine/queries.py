@@ -10,7 +10,7 @@ from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import ranking
-from skrank._kernels.arguments import NO_TIE, Contributing, Ranked, RankedRows
+from skrank._kernels.ranking import NO_TIE, Contributing, Ranked, RankedRows
 
 
 def slices(starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -152,10 +152,10 @@ class Ranking:
         if ties == "stable":
             return RankedCodes.untied(judgments.indptr, average.codes, self.retrieved)
         grades = judgments.graded(-1.0)
-        code_at = np.argsort(grades if ties == "worst" else -grades, kind="stable")
-        place_of = np.argsort(code_at)  # the inverse: tied codes are sorted by it
+        order = np.argsort(grades if ties == "worst" else -grades, kind="stable")
+        place = np.argsort(order)  # of each code in this order
         ranked = average.codes.copy()
-        run_chunks(ranking.settle_ties, judgments.indptr, self.tied, place_of, code_at, ranked)
+        run_chunks(ranking.settle_ties, judgments.indptr, self.tied, place, ranked)
         return RankedCodes.untied(judgments.indptr, ranked, self.retrieved)
 
     def _condensed(self, ties: str) -> RankedCodes:

@@ -25,8 +25,8 @@ the same bits. In plain Python, NumPy integers of less than 64 bits wrap around,
 do not: write ``n += tied[row] != 0``, not ``n += tied[row]``.
 
 Compilation takes seconds at the first use, so many functions avoid code that compiles slowly:
-`np.empty` and slice assignments inside compiled code (workspaces are allocated by plain Python),
-and numba's `min` and `max` in large kernels.
+slice assignments, numba's `min` and `max` in large kernels, and more than a few `np.empty` in
+compiled code (plain Python allocates large workspaces).
 
 numba counts references to arrays, which takes time in short lists. It omits an increment and its
 decrement if it can prove that the array is alive in between. Therefore,

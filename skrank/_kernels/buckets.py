@@ -108,14 +108,20 @@ def swap_of(worth, better, worse, scale):
 
 
 @subroutine(fastmath=True)
+def _below_above(exact, up, down, slot, swap):
+    """`below` and `above` of a document; `up` and `down` are the rows of T of both classes."""
+    step, weight = exact[up, slot] - exact[down, slot], exact[np.uint64(WEIGHT), slot]
+    below, above = step + weight * swap.falls, step - weight * swap.rises
+    return swap.scale * below, swap.scale * above
+
+
+@subroutine(fastmath=True)
 def fill_tile(tile, low, n, better, worse, swap, exact):
     """Fill in `below` and `above` of n documents of class `worse`, which start at slot `low`."""
     up, down = np.uint64(TABLE + better), np.uint64(TABLE + worse)
     for t in range(np.uint64(n)):
         slot = np.uint64(low) + t
-        step, weight = exact[up, slot] - exact[down, slot], exact[np.uint64(WEIGHT), slot]
-        tile[t + BELOW] = swap.scale * (step + weight * swap.falls)
-        tile[t + ABOVE] = swap.scale * (step - weight * swap.rises)
+        tile[t + BELOW], tile[t + ABOVE] = _below_above(exact, up, down, slot, swap)
 
 
 @subroutine(fastmath=True)
@@ -124,9 +130,8 @@ def fill_slots(slots, first, n, better, worse, swap, exact):
     up, down = np.uint64(TABLE + better), np.uint64(TABLE + worse)
     for i in range(np.uint64(n)):
         slot = np.uint64(first) + i
-        step, weight = exact[up, slot] - exact[down, slot], exact[np.uint64(WEIGHT), slot]
-        slots[np.uint64(BELOW_OF), slot] = swap.scale * (step + weight * swap.falls)
-        slots[np.uint64(ABOVE_OF), slot] = swap.scale * (step - weight * swap.rises)
+        below, above = _below_above(exact, up, down, slot, swap)
+        slots[np.uint64(BELOW_OF), slot], slots[np.uint64(ABOVE_OF), slot] = below, above
 
 
 @subroutine(fastmath=True)

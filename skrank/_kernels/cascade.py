@@ -15,17 +15,21 @@ S and P for b + 1 follow from S and P for b, without a division by 1 - rho, whic
 
 In the functions below, `alive` is the probability that a user reaches the current rank. Unsigned
 indexes are as in `quadratic`.
+
+For a block of tied documents, ``passes[j]`` is the probability that a user passes the first j
+documents of a random order: the mean of prod (1 - rho) over all sets of j documents. If all
+documents have the same rho, ``passes[j]`` is (1 - rho)^j.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels import passing
-from skrank._kernels.jit import ONE_PASS, kernel, subroutine
-from skrank._kernels.ranking import longest
+from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.ranking import end_of_block, longest
 
 _NEGLIGIBLE = 1e-18  # relative size of terms that are lost to rounding
+_HUGE = 1e290  # sums stop here, before they overflow
 _FEW_STEPS = 5_000_000  # up to so many, `_pass_each` takes a few milliseconds
 _FEW_CODES = 200  # up to so many codes, `_pass_groups` may be used
 
@@ -92,7 +96,7 @@ def _add_one(passes, end, n_known, goes_on):
 
 @subroutine()
 def _pass_each(codes, low, high, stop, common, shown, passes):
-    """Fill ``passes[: shown + 1]`` of a block: see `passing`.
+    """Fill ``passes[: shown + 1]`` of a block.
 
     The documents with the rho `common` give powers of 1 - common; the others are added one by one.
     """
@@ -108,6 +112,59 @@ def _pass_each(codes, low, high, stop, common, shown, passes):
             continue
         n_known += 1
         _add_one(passes, min(n_known, shown), n_known, 1.0 - rho)
+
+
+@subroutine()
+def _rises(k, j, n, m, passes, other):
+    """Whether the term of k + 1 is larger than the term of k: see `_joined`."""
+    up = (n - k) * (j - k) * passes[k + 1]
+    return up > (k + 1.0) * (m - j + k + 1.0) * passes[k] * other
+
+
+@subroutine()
+def _is_end(chance, chances, term, total):
+    """Whether the remaining terms are negligible, or the sums would overflow."""
+    negligible = chance < _NEGLIGIBLE * chances and term <= _NEGLIGIBLE * total
+    return chances > _HUGE or negligible
+
+
+@subroutine()
+def _joined(j, start, n, m, passes, other, powers):
+    """``passes[j]`` of two groups together, and the k of the largest term, near `start`.
+
+    The first group has n documents and the given `passes`, the second m documents with 1 - rho =
+    `other` and its `powers`. Together,
+
+        passes[j] = sum_k chance(k) passes[k] other^(j - k),
+
+    where chance(k) is the hypergeometric probability that k of j documents are of the first group.
+    Here, chance(k) is relative to the chance of the largest term, and the sum is divided by the sum
+    of all relative chances. All terms are positive, so nothing cancels. They fall quickly on both
+    sides of the largest, so negligible terms are left out.
+    """
+    low, high = max(0, j - m), min(j, n)
+    top = min(max(start, low), high)
+    while top < high and _rises(top, j, n, m, passes, other):
+        top += 1
+    while top > low and not _rises(top - 1, j, n, m, passes, other):
+        top -= 1
+    chance, chances, total = 1.0, 1.0, passes[top] * powers[j - top]
+    for k in range(top, high):
+        chance *= (n - k) * (j - k) / ((k + 1.0) * (m - j + k + 1.0))
+        term = chance * passes[k + 1] * powers[j - k - 1]
+        chances += chance
+        total += term
+        if _is_end(chance, chances, term, total):
+            break
+    chance = 1.0
+    for k in range(top, low, -1):
+        chance *= k * (m - j + k) / ((n - k + 1.0) * (j - k + 1.0))
+        term = chance * passes[k - 1] * powers[j - k + 1]
+        chances += chance
+        total += term
+        if _is_end(chance, chances, term, total):
+            break
+    return total / chances, top
 
 
 @subroutine()
@@ -129,8 +186,12 @@ def _pass_groups(codes, low, high, stop, common, shown, passes, count):
         n, count[code] = count[code], 0
         if n == 0 or stop[code] == common:
             continue
-        end = min(shown, n_known + n)
-        passing.join(n_known, n, 1.0 - stop[code], end, passes, powers, joined)
+        end, other, top = min(shown, n_known + n), 1.0 - stop[code], np.int64(0)
+        powers[0] = 1.0
+        for j in range(1, min(n, end) + 1):
+            powers[j] = powers[j - 1] * other
+        for j in range(end + 1):
+            joined[j], top = _joined(j, top, n_known, n, passes, other, powers)
         n_known += n
         for j in range(end + 1):
             passes[j] = joined[j]
@@ -179,25 +240,12 @@ def _read(codes, row, ranks, low, high, tables):
     return value
 
 
-@kernel(plain=True, row_cost=ONE_PASS)
+@kernel(plain=True)
 def values(first, last, indptr, lists, contributing, tables, inverse, out):
-    """Fill in the value of each query times `inverse`, if no documents are tied.
+    """Fill in the mean value of each query over the orders of tied documents, times `inverse`.
 
     `contributing` holds all documents; without a cut-off, it may lack documents whose rho is 0.
     """
-    codes, retrieved = lists.codes, lists.retrieved
-    ranks, starts, counts = contributing.ranks, contributing.starts, contributing.counts
-    for q in range(first, last):
-        out[q] = 0.0
-        if inverse[q] != 0:
-            n = min(counts[q], retrieved[q], tables.depth)
-            low, row = np.uint64(starts[q]), np.uint64(indptr[q])
-            out[q] = inverse[q] * _read(codes, row, ranks, low, low + np.uint64(n), tables)
-
-
-@kernel(plain=True)
-def mean_values(first, last, indptr, lists, contributing, tables, inverse, out):
-    """Fill in the mean value of each query over the orders of tied documents, times `inverse`."""
     codes, tied, retrieved, first_tie = lists.codes, lists.tied, lists.retrieved, lists.first_tie
     ranks, starts, counts = contributing.ranks, contributing.starts, contributing.counts
     stop, phi = tables.stop, tables.phi
@@ -214,9 +262,7 @@ def mean_values(first, last, indptr, lists, contributing, tables, inverse, out):
             continue
         alive, value, low = 1.0, 0.0, start
         while low < start + n and alive > 0:
-            high, rank = low + 1, low - start
-            while high < end and tied[high]:
-                high += 1
+            high, rank = end_of_block(tied, low, end), low - start
             if high == low + 1:
                 value += alive * stop[codes[low]] * phi[rank]
             else:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels import tiles
+from skrank._kernels import lambdarank, tiles
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
 
@@ -51,20 +51,22 @@ def _make(longest, tables, real):
     ranks = np.zeros((_N_ROWS, max(longest, FIELD, len(tables.phi))), real)
     ranks[_PHI_OF, : len(tables.phi)] = tables.phi
     ranks[_PLACE] = np.arange(ranks.shape[1])
-    return ranks, np.empty(longest)
+    return ranks, np.zeros(longest + LANES)  # loops read past the last document
 
 
 @subroutine(fastmath=True)
-def _sweep(tile, n_blocks, lower, norm):
+def _sweep(tile, n_lanes, lower, exact, low, scale):
     """Compare one document with the documents of a tile that rank above it.
 
-    Returns its gradient and hessian, and the sum of the pulls (see `tiles`); adds the gradients
-    and hessians of the documents of the tile to the tile.
+    Returns its gradient and hessian, and the sum of the pulls; adds the gradients and hessians of
+    the documents of the tile to the tile. `exact`, scores by rank, is None unless the query is
+    wide; the tile starts at rank `low`.
     """
+    norm = scale.norm
     zero, one = norm.zero, norm.one
     rho, phi, exp = lower.rho, lower.phi, lower.exp
     grad, hess, total = zero, zero, zero
-    for lane in range(np.uint64(n_blocks) * np.uint64(LANES)):
+    for lane in range(np.uint64(n_lanes)):
         t = np.uint64(lane)
         above = tile[t + RANK] < lower.rank
         lead = tile[t + _STOP] - lower.scaled_rho
@@ -72,50 +74,22 @@ def _sweep(tile, n_blocks, lower, norm):
         loss = tile[t + _PHI] - between - product * phi
         loss = zero if loss < zero else loss
         delta = tile[t + _ALIVE] * abs(lead) * loss if above else zero
-        distance = norm.base + norm.slope * abs(lower.score - tile[t + SCORE])
-        e_upper = tile[t + EXP]
-        shared = one / ((exp + e_upper) * distance)
         ordered = lead > zero
-        pull = delta * shared * (exp if ordered else e_upper)
-        curvature = pull * shared * distance * (e_upper if ordered else exp)
+        if exact is None:
+            distance = norm.base + norm.slope * abs(lower.score - tile[t + SCORE])
+            e_upper = tile[t + EXP]
+            shared = one / ((exp + e_upper) * distance)
+            pull = delta * shared * (exp if ordered else e_upper)
+            curvature = pull * shared * distance * (e_upper if ordered else exp)
+        else:
+            ahead = lambdarank.gap(exact[np.uint64(low) + t], lower.score)
+            ahead = ahead if ordered else -ahead
+            pull, curvature = lambdarank.wide_pull_of(delta, ahead, scale.sigma, norm)
         signed = pull if ordered else -pull
         tile[t + GRAD] -= signed
         tile[t + HESS] += curvature
         tile[t + _SUM] = between + (product * rho * phi if above else zero)
         tile[t + _PRODUCT] = product * (one - rho if above else one)
-        grad += signed
-        hess += curvature
-        total += pull
-    return grad, hess, total
-
-
-@subroutine()
-def _sweep_wide(tile, low, n, score, lower, sigma, norm):
-    """As `_sweep`, for a wide query (see `tiles.Scale`): one exponential per pair.
-
-    The first `n` documents of the tile, which starts at rank `low`, rank above. Scores are in
-    double precision, since single precision may round different scores far from 0 to one.
-    """
-    zero, one = norm.zero, norm.one
-    rho, phi = lower.rho, lower.phi
-    grad, hess, total = zero, zero, zero
-    for lane in range(np.uint64(n)):
-        t = np.uint64(lane)
-        lead = tile[t + _STOP] - lower.scaled_rho
-        product, between = tile[t + _PRODUCT], tile[t + _SUM]
-        loss = tile[t + _PHI] - between - product * phi
-        loss = zero if loss < zero else loss
-        delta = tile[t + _ALIVE] * abs(lead) * loss
-        upper = score[np.uint64(low) + t]
-        gap = tiles.gap(upper, lower.score) if lead > zero else tiles.gap(lower.score, upper)
-        wrong, right = tiles.chances(sigma, gap)
-        pull = delta * wrong / (norm.base + norm.slope * abs(gap))
-        curvature = pull * right
-        signed = pull if lead > zero else -pull
-        tile[t + GRAD] -= signed
-        tile[t + HESS] += curvature
-        tile[t + _SUM] = between + product * rho * phi
-        tile[t + _PRODUCT] = product * (one - rho)
         grad += signed
         hess += curvature
         total += pull
@@ -144,17 +118,18 @@ def _compare(tile, low, size, n, ranks, score, scale, pulls):
 
     Returns `pulls` plus the sum of the pulls of these pairs.
     """
-    sigma, norm, real = scale.sigma, scale.norm, tile.dtype.type
+    real = tile.dtype.type
     for r in range(low + 1, n):
         n_above, rank = tiles.least(r - low, size), real(r - low)
+        n_lanes = np.uint64((n_above + LANES - 1) // LANES) * np.uint64(LANES)
         rho, scaled_rho = ranks[_RHO, r], ranks[_SCALED_RHO, r]
         phi, exp = ranks[_PHI_OF, r], ranks[_EXP_OF, r]
         if scale.wide:
             precise = _Lower(rank, rho, scaled_rho, phi, exp, score[r])
-            grad, hess, pull = _sweep_wide(tile, low, n_above, score, precise, sigma, norm)
+            grad, hess, pull = _sweep(tile, n_lanes, precise, score, low, scale)
         else:
             rounded = _Lower(rank, rho, scaled_rho, phi, exp, real(score[r]))
-            grad, hess, pull = _sweep(tile, (n_above + LANES - 1) // LANES, rounded, norm)
+            grad, hess, pull = _sweep(tile, n_lanes, rounded, None, low, scale)
         ranks[_GRAD_OF, r] += grad
         ranks[_HESS_OF, r] += hess
         pulls += pull
@@ -184,34 +159,30 @@ def _fill(codes, order, start, n, stop, inverse, ranks):
 def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
     """Fill in the gradients of queries; `work` is the arrays of `_make`, and a tile."""
     codes, order, scores, inverse, weight = lists
-    grad, hess, totals = out
     ranks, score, tile = work
     stop_of, depth = tables.stop, tables.depth
-    exp, grads, hessians = ranks[_EXP_OF], ranks[_GRAD_OF], ranks[_HESS_OF]
+    exp, sums = ranks[_EXP_OF], (ranks[_GRAD_OF], ranks[_HESS_OF])
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
-        totals[q] = 0.0
         if inverse[q] == 0 or weight[q] == 0:
-            tiles.clear(grad, hess, start, stop)
+            out.totals[q] = 0.0
+            lambdarank.clear(out.grad, out.hess, start, stop)
             continue
-        scale = tiles.scale_of(pairs, scores, start, stop, grad)
+        scale = lambdarank.scale_of(pairs, scores, start, stop, tile)
         n_reached = _fill(codes, order, start, n, stop_of, inverse[q], ranks)
-        tiles.sort_scores(scores, order, start, n, scale.origin, score)
+        lambdarank.sort_scores(scores, order, start, n, scale.origin, score)
         if not scale.wide:
-            tiles.exponentials(n, score, scale.sigma, exp)
+            lambdarank.exponentials(n, score, scale.sigma, exp)
         pulls = 0.0
         n_upper = tiles.least(tiles.least(n_reached, pairs.truncation), depth)
         for low in range(0, n_upper, CAPACITY):
             size = tiles.least(CAPACITY, n_upper - low)
             _load(tile, low, size, ranks, score)
             pulls = _compare(tile, low, size, n, ranks, score, scale, pulls)
-            tiles.collect(tile, GRAD, low, size, grads)
-            tiles.collect(tile, HESS, low, size, hessians)
-        totals[q] = 2.0 * pairs.sigma * pulls
-        factor = tiles.factor_of(totals[q], weight[q], pairs)
-        position = order[start:stop]
-        tiles.write(grad, hess, start, position, grads, hessians, factor, pairs.sigma)
+            tiles.collect(tile, GRAD, low, size, sums[0])
+            tiles.collect(tile, HESS, low, size, sums[1])
+        lambdarank.write(out, q, start, order[start:stop], sums, pulls, weight[q], pairs)
 
 
 def lambdas(first, last, indptr, lists, tables, pairs, out):

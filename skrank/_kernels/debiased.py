@@ -12,22 +12,17 @@ t-_j if the row is i, and by t+_i if it is j.
 `quadratic_lambdas` loops over the pairs. This file has the parts that plain LambdaRank lacks.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from skrank._kernels import buckets, tiles
-from skrank._kernels.buckets import LANES
-from skrank._kernels.jit import by_precision, subroutine
-from skrank._kernels.tiles import EXP, FIELD, GRAD, HESS, SCORE
+from skrank._kernels.jit import subroutine
+from skrank._kernels.simd import log1p
+from skrank._kernels.tiles import FIELD
 
-_SKIP, _COST = (np.uint64((buckets.FIELDS + i) * FIELD) for i in range(2))
+SKIP_LANES, COST_LANES = (np.uint64((buckets.FIELDS + i) * FIELD) for i in range(2))
 FIELDS = buckets.FIELDS + 2
-
-# coefficients 2 / (2 k + 1) of 2 atanh(z) = 2 (z + z^3 / 3 + ...), highest power first
-_SERIES = tuple(np.float32(2 / (2 * k + 1)) for k in range(7, -1, -1))
-
 
 # More rows of the array `slots` of `buckets`: 1 / t+, 1 / t-, the cost of the pairs in which the
 # document was clicked, and the cost of the pairs in which it was not.
@@ -44,76 +39,20 @@ class Clicks(NamedTuple):
     skipped: np.ndarray  # output: cost of the pairs in which the row was not clicked
 
 
-def _log1p_single(u):
-    # log(1 + u) = 2 atanh(u / (2 + u)), as a series: a call of log1p would prevent SIMD
-    z = u / (np.float32(2) + u)
-    square = z * z
-    total = np.float32(0)
-    for c in _SERIES:
-        total = total * square + c
-    return total * z
-
-
-# log(1 + u) for u in [0, 1]
-_log1p = by_precision(_log1p_single, lambda u: math.log1p(u))
-
-
 @subroutine(fastmath=True)
-def sweep(tile, n_blocks, limit, better, click, sigma, norm):
-    """Compare one clicked document, `better`, with the documents of a tile, which were not clicked.
+def cost_of(delta, ahead, likely, sigma, norm):
+    """Cost of a pair: weight * log(1 + exp(-sigma ahead)); `likely` is exp(-sigma |ahead|)."""
+    behind = -ahead if ahead < 0 else norm.zero
+    return delta / (norm.base + norm.slope * abs(ahead)) * (log1p(likely) + sigma * behind)
 
-    Returns the gradient, hessian and cost of `better`; adds the gradients, hessians and costs of
-    the other documents to the tile. `click` is 1 / t+ of `better`.
-    """
-    zero, one = norm.zero, norm.one
-    grad, hess, cost = zero, zero, zero
-    for lane in range(np.uint64(n_blocks) * np.uint64(LANES)):
-        t = np.uint64(lane)
-        delta = buckets.change(tile, t, better, limit, zero)
-        gap = better.score - tile[t + SCORE]
-        e_other = tile[t + EXP]
-        weight = delta / (norm.base + norm.slope * abs(gap))
-        shared = one / (better.exp + e_other)
-        pull = weight * click * tile[t + _SKIP] * e_other * shared
-        curvature = pull * better.exp * shared
-        wrong = better.exp < e_other
-        likely = (better.exp if wrong else e_other) / (e_other if wrong else better.exp)
-        behind = -gap if gap < zero else zero
-        pair = weight * (_log1p(likely) + sigma * behind)
-        tile[t + GRAD] += pull
-        tile[t + HESS] += curvature
-        tile[t + _COST] += pair * click
-        grad += pull
-        hess += curvature
-        cost += pair * tile[t + _SKIP]
-    return grad, hess, cost
+
+# The functions below do nothing if `clicks` or `debias` is None.
 
 
 @subroutine()
-def sweep_wide(tile, part, exact, limit, better, click, sigma, norm):
-    """As `sweep`, for a wide query (see `tiles.Scale`): one exponential per pair, in float64."""
-    grad, hess, cost = norm.zero, norm.zero, norm.zero
-    for lane in range(np.uint64(part.size)):
-        t = np.uint64(lane)
-        score = exact[buckets.EXACT_SCORE, np.uint64(part.low) + t]
-        delta = buckets.change(tile, t, better, limit, norm.zero)
-        gap = tiles.gap(better.score, score)
-        wrong, right = tiles.chances(sigma, gap)
-        weight = delta / (norm.base + norm.slope * abs(gap))
-        pull = weight * click * tile[t + _SKIP] * wrong
-        curvature = pull * right
-        behind = -gap if gap < 0 else 0.0
-        pair = weight * (math.log1p(math.exp(-abs(sigma * gap))) + sigma * behind)
-        tile[t + GRAD] += pull
-        tile[t + HESS] += curvature
-        tile[t + _COST] += pair * click
-        grad += pull
-        hess += curvature
-        cost += pair * tile[t + _SKIP]
-    return grad, hess, cost
-
-
-# The functions below do nothing if `clicks` is None.
+def click_of(slots, slot, debias):
+    """1 / t+ of a document."""
+    return None if debias is None else slots[CLICK, slot]
 
 
 @subroutine()
@@ -147,13 +86,15 @@ def scatter(clicks, start, n, places, slots, weight):
 
 
 @subroutine()
-def load(tile, low, size, end, slots):
+def load(tile, low, size, end, slots, debias):
     """Fill the fields of a tile that plain LambdaRank lacks."""
-    tiles.load_row(tile, _SKIP, slots, SKIP, low, size, end, 0.0)
-    tiles.fill(tile, _COST, end, 0.0)
+    if debias is not None:
+        tiles.load_row(tile, SKIP_LANES, slots, SKIP, low, size, end, 0.0)
+        tiles.fill(tile, COST_LANES, end, 0.0)
 
 
 @subroutine()
-def collect(tile, low, size, slots):
+def collect(tile, low, size, slots, debias):
     """Add the costs in a tile to the costs in `slots`."""
-    tiles.collect_row(tile, _COST, low, size, slots, SKIPPED)
+    if debias is not None:
+        tiles.collect_row(tile, COST_LANES, low, size, slots, SKIPPED)

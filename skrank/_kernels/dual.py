@@ -13,6 +13,7 @@ from skrank._kernels.jit import subroutine
 
 TOLERANCE = 1e-10  # largest error of <slope, p> relative to its range, and of column sums
 _MOST_NEWTON = 80  # most Newton steps
+_RIDGE = 1e-14
 
 
 @subroutine()
@@ -63,50 +64,21 @@ def _dual(slope, counts, bound, x, p, gradient, hessian):
 
 
 @subroutine()
-def _newton_step(gradient, hessian, step):
-    """Solve hessian @ step = -gradient by Cholesky's method, after scaling the diagonal to 1.
+def _newton_step(gradient, hessian):
+    """The solution of hessian @ step = -gradient, after scaling the diagonal to 1.
 
-    `ridge` is added to the diagonal, and raised until the matrix is positive definite.
+    _RIDGE is added to the diagonal, since the matrix is singular if all rows of `slope` are equal.
     """
     n = len(gradient)
-    scale = np.empty(n)
+    scale, right, matrix = np.empty(n), np.empty(n), np.empty((n, n))
     for i in range(n):
         scale[i] = 1.0 / np.sqrt(hessian[i, i]) if hessian[i, i] > 1e-280 else 0.0
-    ridge = 1e-14
-    lower = np.zeros((n, n))
-    while ridge < 1e3:
-        good = True
-        for i in range(n):
-            for j in range(i + 1):
-                entry = hessian[i, j] * scale[i] * scale[j]
-                if i == j:
-                    entry = 1.0 + ridge
-                for k in range(j):
-                    entry -= lower[i, k] * lower[j, k]
-                if i != j:
-                    lower[i, j] = entry / lower[j, j]
-                elif entry > 1e-15:
-                    lower[i, i] = np.sqrt(entry)
-                else:
-                    good = False
-                    break
-            if not good:
-                break
-        if good:
-            break
-        ridge *= 100.0
     for i in range(n):
-        entry = -gradient[i] * scale[i]
-        for k in range(i):
-            entry -= lower[i, k] * step[k]
-        step[i] = entry / lower[i, i]
-    for i in range(n - 1, -1, -1):
-        entry = step[i]
-        for k in range(i + 1, n):
-            entry -= lower[k, i] * step[k]
-        step[i] = entry / lower[i, i]
-    for i in range(n):
-        step[i] *= scale[i]
+        right[i] = -gradient[i] * scale[i]
+        for j in range(i):
+            matrix[i, j] = matrix[j, i] = hessian[i, j] * scale[i] * scale[j]
+        matrix[i, i] = 1.0 + _RIDGE
+    return scale * np.linalg.solve(matrix, right)
 
 
 @subroutine()
@@ -120,7 +92,7 @@ def most_random(slope, counts, bound, precision, x, p):
     n_ranks, n = slope.shape
     gradient, hessian = np.empty(n), np.empty((n, n))
     trial_gradient, trial_hessian = np.empty(n), np.empty((n, n))
-    step, trial = np.empty(n), np.empty(n)
+    trial = np.empty(n)
     value = _dual(slope, counts, bound, x, p, gradient, hessian)
     for _ in range(_MOST_NEWTON):
         if value < -1e-9 * n_ranks or not np.isfinite(value):
@@ -130,7 +102,7 @@ def most_random(slope, counts, bound, precision, x, p):
             worst = max(worst, abs(gradient[i]) / TOLERANCE)
         if worst <= 1.0:
             return True
-        _newton_step(gradient, hessian, step)
+        step = _newton_step(gradient, hessian)
         decrease = 0.0
         for i in range(n):
             decrease += gradient[i] * step[i]

@@ -11,8 +11,10 @@ in the environment every kernel is compiled by its first call.
 
 numba caches a function by the file that defines it, and does not notice when a function that the
 cached one calls is edited in another file. Therefore the cache folder is named after a digest of
-all files of this package. The file `checksums` in that folder holds a checksum of every file that
-numba wrote, so that a damaged one is deleted before numba reads it, and compiled anew.
+all files of this package. It has one folder per kernel, with a file `checksums` of the files that
+numba wrote. If these differ, because they are damaged or incomplete, they are deleted before numba
+reads them, and the kernel is compiled anew. Processes may share the cache: at worst, a process that
+starts while another one writes compiles a kernel once more.
 """
 
 import hashlib
@@ -41,6 +43,7 @@ ONE_PASS = 0.01  # `row_cost` of a kernel that reads rows once: a row takes abou
 _OPTIONS = {"nogil": True, "error_model": "numpy"}  # of `numba.njit`, for every function
 _SOURCES = sorted(Path(__file__).parent.glob("*.py"))
 _BESIDE = Path(__file__).parent / "__pycache__"
+_CHECKSUMS = "checksums"
 
 # Subroutines that numba does not know yet: the function that plain Python calls; a function of the
 # types of arguments that returns the function that compiled code calls; and options of `overload`.
@@ -76,12 +79,15 @@ def subroutine(*, fastmath=False, plain=None):
 
 
 def by_precision(single, double):
-    """Function of one number for kernels: calls `single` for float32 and `double` for float64."""
+    """Function for kernels that calls `single` if its first argument is float32, else `double`.
 
-    def choose(x):
-        return (single if isinstance(x, np.float32) else double)(x)
+    It is compiled with the `fastmath` of the function that calls it.
+    """
 
-    _subroutines.append((choose, lambda x: single if x.bitwidth == 32 else double, {}))
+    def choose(x, *more):
+        return (single if isinstance(x, np.float32) else double)(x, *more)
+
+    _subroutines.append((choose, lambda x, *_: single if x.bitwidth == 32 else double, {}))
     return choose
 
 
@@ -138,9 +144,10 @@ class Kernel:
 
     def compiled(self, *arguments):
         """Call the compiled function. Each new tuple of argument types compiles it once more."""
-        cache = _cache()
+        cache = _cache_folder()
+        folder = None if cache is None else cache / self.name
         try:
-            dispatcher = self._dispatcher or self._dispatch(cache)
+            dispatcher = self._dispatcher or self._dispatch(folder)
             # machine code by tuple of argument types; missing under NUMBA_DISABLE_JIT
             compiled = getattr(dispatcher, "overloads", ())
             known = len(compiled)
@@ -149,13 +156,13 @@ class Kernel:
             _warn_that_nothing_is_cached(error)
             self._dispatcher = None
             return self._dispatch(None)(*arguments)
-        if cache is not None and len(compiled) > known:
-            cache.record(self.name)
+        if folder is not None and len(compiled) > known:
+            _record(folder)
         return result
 
     __call__ = compiled
 
-    def _dispatch(self, cache):
+    def _dispatch(self, folder):
         """The dispatcher of numba, which the first thread makes that calls this."""
         import numba
 
@@ -166,9 +173,9 @@ class Kernel:
                 self._dispatcher = np.errstate(all="ignore")(self._function)
             else:
                 _register_subroutines()
-                if cache is None or self.name not in cache.kernels:
+                if folder is None or not _is_cached(folder):
                     _announce()
-                self._dispatcher = _njit(self._function, self._options, cache)
+                self._dispatcher = _njit(self._function, self._options, folder)
             return self._dispatcher
 
 
@@ -182,99 +189,63 @@ def _register_subroutines():
         _subroutines.pop()  # after `overload`, so that an interrupt loses no subroutine
 
 
-def _njit(function, options, cache):
+def _njit(function, options, folder):
     import numba
 
-    if cache is None:
+    if folder is None:
         return numba.njit(**options)(function)
-    cache.check()  # else numba would choose another folder
     configured = numba.config.CACHE_DIR
     try:
-        numba.config.CACHE_DIR = str(cache.folder)
+        numba.config.CACHE_DIR = str(folder)
         return numba.njit(cache=True, **options)(function)
     finally:
         numba.config.CACHE_DIR = configured
 
 
-class _Cache:
-    """A folder of machine code. Files whose checksum is not recorded are deleted at the start.
+def _make_writable(folder):
+    """Create a folder. Raises OSError if files cannot be written to it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=folder).close()
 
-    Processes share the folder. They replace whole files and append whole lines to `checksums`; at
-    worst they compile a kernel once more than needed. `kernels` has the names of intact kernels.
+
+def _files(folder):
+    """numba's files of a kernel: an index (nbi), and machine code (nbc) per tuple of types."""
+    return sorted(folder.rglob("*.nb[ic]"))
+
+
+def _checksums(folder):
+    """One line per file of a kernel, such as "0f3a99c1 labels.count-27.py312.1.nbc"."""
+    lines = [f"{zlib.crc32(path.read_bytes()):08x} {path.name}" for path in _files(folder)]
+    return "\n".join(lines)
+
+
+def _is_cached(folder):
+    """Whether the files of a kernel are those that `_record` found; deletes any others.
+
+    Raises OSError if the folder cannot be written: numba would choose another one.
     """
+    _make_writable(folder)
+    recorded = folder / _CHECKSUMS
+    try:
+        if recorded.read_text(errors="replace") == _checksums(folder):
+            return True
+    except FileNotFoundError:  # never compiled, or another process deletes a file
+        pass
+    for path in [*_files(folder), recorded]:
+        path.unlink(missing_ok=True)
+    return False
 
-    def __init__(self, folder):
-        """Raises OSError if files cannot be written to the folder, or deleted from it."""
-        self.folder = folder
-        self.check()
-        self._seen = {}  # time and size of each file when its checksum was computed
-        recorded = self._recorded()
-        for path in self._files():
-            if self._checksum(path) not in recorded:
-                path.unlink(missing_ok=True)
-        names = {self._name(path) for path in self._files()}
-        lost = {kernel for line, kernel in recorded.items() if line.partition(" ")[2] not in names}
-        self.kernels = set(recorded.values()) - lost
-        if lost:
-            self._forget(lost, recorded)
 
-    def _forget(self, lost, recorded):
-        """Delete the files and the records of kernels that lack a file: they are compiled anew."""
-        for path in self._files():
-            if recorded.get(self._checksum(path)) in lost:
-                path.unlink(missing_ok=True)
-        kept = [f"{line} {kernel}" for line, kernel in recorded.items() if kernel not in lost]
-        new = self.folder / f"checksums-{os.getpid()}"
-        new.write_text("\n".join(kept))
-        new.replace(self._checksums)
-
-    def _recorded(self):
-        """Mapping from "checksum file", such as "0f3a99c1 sub/f.nbc", to the kernel of the file."""
-        if not self._checksums.exists():
-            return {}
-        lines = self._checksums.read_text(errors="replace").splitlines()
-        return dict(line.rpartition(" ")[::2] for line in lines)
-
-    def check(self):
-        """Raises OSError if files cannot be written to the folder."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=self.folder).close()
-
-    def record(self, kernel):
-        """Record the checksums of the files of `kernel`: all that are new or changed."""
-        try:
-            new = [path for path in self._files() if self._seen.get(path) != self._state(path)]
-            with self._checksums.open("a") as file:
-                # the line break comes first, to end a line that was cut off
-                file.write("".join(f"\n{self._checksum(path)} {kernel}" for path in new))
-        except OSError:  # the next process deletes files without a checksum, and compiles again
-            return
-
-    @property
-    def _checksums(self):
-        return self.folder / "checksums"
-
-    def _files(self):
-        """numba's files: an index (nbi) per function, machine code (nbc) per tuple of types."""
-        return [path for kind in ("nbi", "nbc") for path in self.folder.rglob(f"*.{kind}")]
-
-    @staticmethod
-    def _state(path):
-        found = path.stat()
-        return found.st_mtime_ns, found.st_size
-
-    def _checksum(self, path):
-        """Text "checksum file" of a file."""
-        self._seen[path] = self._state(path)
-        return f"{zlib.crc32(path.read_bytes()):08x} {self._name(path)}"
-
-    def _name(self, path):
-        return path.relative_to(self.folder).as_posix()
+def _record(folder):
+    try:
+        (folder / _CHECKSUMS).write_text(_checksums(folder))
+    except OSError:  # the next process compiles this kernel again
+        return
 
 
 @lru_cache(maxsize=1)
-def _cache():
-    """The cache of this process; None, with a warning, if no folder can be written."""
+def _cache_folder():
+    """The cache of this version of the sources; None, with a warning, if none can be written."""
     digest = hashlib.sha256()
     for path in _SOURCES:
         digest.update(path.read_bytes())
@@ -284,7 +255,8 @@ def _cache():
             if parent == _BESIDE and not (parent / name).exists():
                 for old in parent.glob("skrank-*"):  # caches of other versions of the sources
                     shutil.rmtree(old, ignore_errors=True)
-            return _Cache(parent / name)
+            _make_writable(parent / name)
+            return parent / name
         except OSError as error:
             reason = error
     _warn_that_nothing_is_cached(reason)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels import tiles
+from skrank._kernels import lambdarank, tiles
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
 
@@ -58,6 +58,7 @@ class _Upper(NamedTuple):
     """The document that is compared with a tile."""
 
     rank: float  # relative to the first rank of the tile; -1 if the document is above the tile
+    near: int  # ``step[near + lane]`` is the step to the document in a lane
     gain: float
     fall: float
     exp: float
@@ -79,59 +80,37 @@ def _make(longest, tables, real):
     ranks[_PLACE] = np.arange(ranks.shape[1])
     step = np.zeros(longest + 2 * FIELD, real)
     step[FIELD + 1 : FIELD + longest] = tables.step[: longest - 1]
-    return ranks, np.empty(longest), step
+    return ranks, np.zeros(longest + LANES), step  # loops read past the last document
 
 
 @subroutine(fastmath=True)
-def _sweep(tile, step, near, begin, end, upper, norm):
+def _sweep(tile, step, begin, end, upper, exact, low, scale):
     """Compare one document with the documents in the lanes begin .. end - 1 that rank below it.
 
-    ``step[near + lane]`` is the step to the document in `lane`. Returns the gradient and hessian of
-    the upper document, and the sum of the pulls (see `tiles`); adds the gradients and hessians of
-    the documents of the tile to the tile.
+    Returns the gradient and hessian of the upper document, and the sum of the pulls; adds the
+    gradients and hessians of the documents of the tile to the tile. `exact`, scores by rank, is
+    None unless the query is wide; the tile starts at rank `low`.
     """
+    norm = scale.norm
     zero, exp = norm.zero, upper.exp
     grad, hess, total = zero, zero, zero
     for lane in range(np.uint64(begin), np.uint64(end)):
         t = np.uint64(lane)
         lead = upper.gain - tile[t + _GAIN]
         ordered = lead > zero
-        apart = step[np.uint64(near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
+        apart = step[np.uint64(upper.near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
         weight = abs(lead) * (upper.fall - tile[t + _FALL] + apart)
         weight = weight if tile[t + RANK] > upper.rank else zero
-        distance = norm.base + norm.slope * abs(upper.score - tile[t + SCORE])
-        e_lower = tile[t + EXP]
-        shared = norm.one / ((exp + e_lower) * distance)
-        pull = weight * shared * (e_lower if ordered else exp)
-        curvature = pull * shared * distance * (exp if ordered else e_lower)
-        signed = pull if ordered else -pull
-        tile[t + GRAD] += signed
-        tile[t + HESS] += curvature
-        grad -= signed
-        hess += curvature
-        total += pull
-    return grad, hess, total
-
-
-@subroutine()
-def _sweep_wide(tile, step, near, begin, part, score, upper, scale):
-    """As `_sweep`, for a wide query (see `tiles.Scale`): one exponential per pair.
-
-    Scores are in double precision, since single precision may round different scores far from 0 to
-    one.
-    """
-    sigma, norm = scale.sigma, scale.norm
-    grad, hess, total = norm.zero, norm.zero, norm.zero
-    for lane in range(begin, part.size):
-        t = np.uint64(lane)
-        lead = upper.gain - tile[t + _GAIN]
-        ordered = lead > norm.zero
-        apart = step[np.uint64(near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
-        weight = abs(lead) * (upper.fall - tile[t + _FALL] + apart)
-        gap = tiles.gap(upper.score, score[np.uint64(part.low) + t])
-        wrong, right = tiles.chances(sigma, gap if ordered else -gap)
-        pull = weight * wrong / (norm.base + norm.slope * abs(gap))
-        curvature = pull * right
+        if exact is None:
+            distance = norm.base + norm.slope * abs(upper.score - tile[t + SCORE])
+            e_lower = tile[t + EXP]
+            shared = norm.one / ((exp + e_lower) * distance)
+            pull = weight * shared * (e_lower if ordered else exp)
+            curvature = pull * shared * distance * (exp if ordered else e_lower)
+        else:
+            ahead = lambdarank.gap(upper.score, exact[np.uint64(low) + t])
+            ahead = ahead if ordered else -ahead
+            pull, curvature = lambdarank.wide_pull_of(weight, ahead, scale.sigma, norm)
         signed = pull if ordered else -pull
         tile[t + GRAD] += signed
         tile[t + HESS] += curvature
@@ -163,19 +142,17 @@ def _compare(tile, part, ranks, score, step, scale, pulls):
     Returns `pulls` plus the sum of the pulls of these pairs.
     """
     low, size, last = part
-    norm, real = scale.norm, tile.dtype.type
-    end = tiles.padded(size, LANES)
+    real, end = tile.dtype.type, tiles.padded(size, LANES)
     for r in range(last):
-        begin, near = r + 1 - low if r >= low else 0, FIELD + low - r
+        begin, near = (r + 1 - low) // LANES * LANES if r >= low else 0, FIELD + low - r
         rank = real(r - low if r >= low else -1)
         gain, fall, exp = ranks[_GAIN_OF, r], ranks[_FALL_OF, r], ranks[_EXP_OF, r]
         if scale.wide:
-            upper = _Upper(rank, gain, fall, exp, score[r])
-            grad, hess, pull = _sweep_wide(tile, step, near, begin, part, score, upper, scale)
+            precise = _Upper(rank, near, gain, fall, exp, score[r])
+            grad, hess, pull = _sweep(tile, step, begin, end, precise, score, low, scale)
         else:
-            first_lane = begin // LANES * LANES
-            rounded = _Upper(rank, gain, fall, exp, real(score[r]))
-            grad, hess, pull = _sweep(tile, step, near, first_lane, end, rounded, norm)
+            rounded = _Upper(rank, near, gain, fall, exp, real(score[r]))
+            grad, hess, pull = _sweep(tile, step, begin, end, rounded, None, low, scale)
         ranks[_GRAD_OF, r] += grad
         ranks[_HESS_OF, r] += hess
         pulls += pull
@@ -194,21 +171,20 @@ def _fill(codes, order, start, n, gain, inverse, ranks):
 def _lambdas(first, last, indptr, lists, gain, pairs, work, out):
     """Fill in the gradients of queries; `work` is the arrays of `_make`, and a tile."""
     codes, order, scores, inverse, weight = lists
-    grad, hess, totals = out
     ranks, score, step, tile = work
-    exp, grads, hessians = ranks[_EXP_OF], ranks[_GRAD_OF], ranks[_HESS_OF]
+    exp, sums = ranks[_EXP_OF], (ranks[_GRAD_OF], ranks[_HESS_OF])
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
-        totals[q] = 0.0
         if inverse[q] == 0 or weight[q] == 0:
-            tiles.clear(grad, hess, start, stop)
+            out.totals[q] = 0.0
+            lambdarank.clear(out.grad, out.hess, start, stop)
             continue
-        scale = tiles.scale_of(pairs, scores, start, stop, grad)
+        scale = lambdarank.scale_of(pairs, scores, start, stop, tile)
         _fill(codes, order, start, n, gain, inverse[q], ranks)
-        tiles.sort_scores(scores, order, start, n, scale.origin, score)
+        lambdarank.sort_scores(scores, order, start, n, scale.origin, score)
         if not scale.wide:
-            tiles.exponentials(n, score, scale.sigma, exp)
+            lambdarank.exponentials(n, score, scale.sigma, exp)
         pulls = 0.0
         for low in range(0, n, CAPACITY):
             size = tiles.least(CAPACITY, n - low)
@@ -216,12 +192,9 @@ def _lambdas(first, last, indptr, lists, gain, pairs, work, out):
             last_upper = tiles.least(low + size - 1, pairs.truncation)
             part = _Part(low, size, last_upper)
             pulls = _compare(tile, part, ranks, score, step, scale, pulls)
-            tiles.collect(tile, GRAD, low, size, grads)
-            tiles.collect(tile, HESS, low, size, hessians)
-        totals[q] = 2.0 * pairs.sigma * pulls
-        factor = tiles.factor_of(totals[q], weight[q], pairs)
-        position = order[start:stop]
-        tiles.write(grad, hess, start, position, grads, hessians, factor, pairs.sigma)
+            tiles.collect(tile, GRAD, low, size, sums[0])
+            tiles.collect(tile, HESS, low, size, sums[1])
+        lambdarank.write(out, q, start, order[start:stop], sums, pulls, weight[q], pairs)
 
 
 def lambdas(first, last, indptr, lists, tables, pairs, out):

@@ -1,11 +1,179 @@
-"""LambdaRank for all families of metrics: pairs of adjacent ranks, and normalised gradients."""
+"""LambdaRank: what the kernels of all metrics share, and pairs of adjacent ranks.
+
+For a pair with the weight w and the scores s_i and s_j, where i is the better document, the
+gradients of its documents have opposite signs. Up to a factor that all pairs of a query share,
+their size, the pull of the pair, and the hessian of both documents are
+
+    pull = w P / (base + slope |s_i - s_j|),        hessian = pull (1 - P),
+    P = 1 / (1 + exp(sigma (s_i - s_j))),
+
+where P is the probability that the worse document ranks first. Kernels compute exp(sigma s) once
+for each document. In a wide query, it overflows: then they compute one exponential for each pair.
+"""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels import tiles
-from skrank._kernels.jit import kernel
+from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.ranking import longest
+
+_LOG_2 = math.log(2.0)
+_WIDEST_GAP = 1e300  # larger differences of scores are clipped to this, so that products are finite
+# Least sigma in `_is_wide`: scores of queries that are not wide must fit single precision, and, if
+# pairs are divided by 0.01 + |s_i - s_j|, be rounded by much less than 0.01.
+_LEAST_SIGMA, _LEAST_SIGMA_NORMED = 1e-20, 0.1
+
+
+class Scored(NamedTuple):
+    """Documents with scores."""
+
+    codes: np.ndarray  # by row: code; for quadratic metrics, class
+    order: np.ndarray  # position by rank
+    scores: np.ndarray  # by row, in double precision
+    inverse: np.ndarray  # by query: one over the value of the best list; 0 if all orders are equal
+    weight: np.ndarray  # by query
+
+
+class PairOptions(NamedTuple):
+    """Options of LambdaRank and LambdaLoss."""
+
+    sigma: float  # slope of the logistic loss of a pair
+    truncation: int  # a pair counts if one of its ranks, from 0, is less
+    score_norm: bool  # whether the weight of a pair is divided by 0.01 + |s_i - s_j|
+    sum_norm: bool  # whether gradients are multiplied by log2(1 + total) / total: see `Gradients`
+    widest: float  # largest range of sigma * score without overflow of exp
+
+
+class Gradients(NamedTuple):
+    """Output of kernels. Pairs are computed in the precision of `grad`."""
+
+    grad: np.ndarray
+    hess: np.ndarray
+    totals: np.ndarray  # by query: sum of the absolute gradients of all pairs, without factors
+
+
+class Norm(NamedTuple):
+    """Divisor of the weight of a pair: ``base + slope |s_i - s_j|``. In the precision of pairs."""
+
+    base: float
+    slope: float
+    zero: float  # 0 and 1, so that kernels do not convert pairs to double precision
+    one: float
+
+
+class Scale(NamedTuple):
+    """How the scores of one query are compared."""
+
+    origin: float  # subtracted from the scores: their midrange, or 0 if the query is wide
+    wide: bool
+    sigma: float
+    norm: Norm
+
+
+@subroutine(fastmath=True)
+def score_range(scores, start, stop):
+    """Highest and lowest score of a query."""
+    best, worst = scores[start], scores[start]
+    for row in range(np.uint64(start), np.uint64(stop)):
+        score = scores[row]
+        best = score if score > best else best
+        worst = score if score < worst else worst
+    return best, worst
+
+
+@subroutine()
+def _is_wide(pairs, best, middle, worst):
+    """Whether exponentials of scores minus `middle` overflow.
+
+    Far from 0, the midrange of scores may be rounded to the highest or the lowest score.
+    """
+    least_sigma = _LEAST_SIGMA_NORMED if pairs.score_norm else _LEAST_SIGMA
+    sigma = pairs.sigma if pairs.sigma > least_sigma else least_sigma
+    reach = best - middle if best - middle > middle - worst else middle - worst
+    return 2.0 * sigma * reach > pairs.widest
+
+
+@subroutine()
+def scale_of(pairs, scores, start, stop, grad):
+    """The `Scale` of a query, for pairs in the precision of `grad`."""
+    real = grad.dtype.type
+    best, worst = score_range(scores, start, stop)
+    middle = 0.5 * best + 0.5 * worst
+    wide = _is_wide(pairs, best, middle, worst)
+    base, slope = (0.01, 1.0) if pairs.score_norm and best != worst else (1.0, 0.0)
+    norm = Norm(real(base), real(slope), real(0), real(1))
+    return Scale(0.0 if wide else middle, wide, pairs.sigma, norm)
+
+
+@subroutine()
+def sort_scores(scores, order, start, n, origin, out):
+    """Fill in the scores of a query by rank, minus `origin`."""
+    for r in range(n):
+        out[r] = scores[start + order[start + r]] - origin
+
+
+@subroutine()
+def exponentials(n, scores, sigma, out):
+    """Fill in exp(sigma * score), in the precision of `out`."""
+    for i in range(n):
+        out[i] = sigma * scores[i]
+        out[i] = np.exp(out[i])
+
+
+@subroutine()
+def gap(score, other):
+    """score - other, clipped so that products with it do not overflow."""
+    ahead = score - other
+    ahead = _WIDEST_GAP if ahead > _WIDEST_GAP else ahead
+    return -_WIDEST_GAP if ahead < -_WIDEST_GAP else ahead
+
+
+@subroutine()
+def wide_pull_of(weight, ahead, sigma, norm):
+    """Pull and hessian of a pair of a wide query; `ahead` is s_i - s_j, clipped by `gap`.
+
+    Scores are in double precision: single precision may round different scores that are far from 0
+    to the same number.
+    """
+    e = math.exp(-abs(sigma * ahead))
+    likely = 1.0 / (1.0 + e)
+    wrong, right = (e * likely, likely) if ahead > 0 else (likely, e * likely)  # P and 1 - P
+    pull = weight * wrong / (norm.base + norm.slope * abs(ahead))
+    return pull, pull * right
+
+
+@subroutine()
+def clear(grad, hess, start, stop):
+    """Set the gradients of a query to 0, if it has the weight 0 or all its orders are equal."""
+    for row in range(np.uint64(start), np.uint64(stop)):
+        grad[row], hess[row] = 0, 0
+
+
+@subroutine()
+def _damping(total):
+    """log2(1 + total) / total, the factor of `PairOptions.sum_norm`."""
+    return math.log1p(total) / (_LOG_2 * total)
+
+
+@subroutine()
+def write(out, q, start, position, sums, pulls, weight, pairs):
+    """Fill in the gradients of query q, whose pulls sum to `pulls`.
+
+    `sums` is two arrays, the sums of gradients and of hessians over pairs; entry i of each is for
+    the document ``position[i]``.
+    """
+    grad, hess, totals = out
+    grads, hessians = sums
+    sigma, total = pairs.sigma, 2.0 * pairs.sigma * pulls
+    if pairs.sum_norm and total > 0:
+        weight *= _damping(total)
+    for i in range(np.uint64(len(position))):
+        row = np.uint64(start + position[i])
+        grad[row] = weight * sigma * grads[i]
+        hess[row] = weight * sigma * sigma * hessians[i]
+    totals[q] = total
 
 
 @kernel()
@@ -14,50 +182,40 @@ def normalise(first, last, indptr, out):
     totals, grad, hess = out.totals, out.grad, out.hess
     for q in range(first, last):
         if totals[q] > 0:
-            scale = math.log1p(totals[q]) / (tiles.LOG_2 * totals[q])
+            scale = _damping(totals[q])
             for row in range(indptr[q], indptr[q + 1]):
                 grad[row] *= scale
                 hess[row] *= scale
 
 
 @kernel()
-def _neighbours(first, last, indptr, lists, changes, pairs, work, out):
-    """As `neighbours`; `work` is the sums over pairs by position, and the positions 0, 1, ..."""
-    order, all_scores, weight = lists.order, lists.scores, lists.weight
-    out_grad, out_hess, totals = out.grad, out.hess, out.totals
-    grad, hess, position = work
-    for q in range(first, last):
-        start, n = indptr[q], indptr[q + 1] - indptr[q]
-        for i in range(n):
-            grad[i], hess[i] = 0, 0
-        pulls = 0.0
-        scores = all_scores[start : start + n]
-        norm = tiles.scale_of(pairs, all_scores, start, start + n, grad).norm
-        for r in range(n - 1):
-            delta = changes[start + r]
-            if delta == 0:
-                continue
-            upper, lower = order[start + r], order[start + r + 1]
-            better, worse = (lower, upper) if delta > 0 else (upper, lower)
-            ahead = tiles.gap(scores[better], scores[worse])
-            wrong, right = tiles.chances(pairs.sigma, ahead)
-            pull = abs(delta) * wrong / (norm.base + norm.slope * abs(ahead))
-            grad[better] -= pull
-            grad[worse] += pull
-            hess[better] += pull * right
-            hess[worse] += pull * right
-            pulls += pull
-        totals[q] = 2.0 * pairs.sigma * pulls
-        factor = tiles.factor_of(totals[q], weight[q], pairs)
-        tiles.write(out_grad, out_hess, start, position[:n], grad, hess, factor, pairs.sigma)
-
-
 def neighbours(first, last, indptr, lists, changes, pairs, out):
     """Fill in LambdaRank gradients from pairs of adjacent ranks.
 
     ``changes[row]`` is for the ranks r = row - indptr[q] and r + 1: see
     `quadratic.adjacent_deltas`.
     """
-    longest = int(np.diff(indptr[first : last + 1]).max())
-    work = np.empty(longest), np.empty(longest), np.arange(longest)
-    _neighbours(first, last, indptr, lists, changes, pairs, work, out)
+    order, all_scores, weight = lists.order, lists.scores, lists.weight
+    most = longest(first, last, indptr)
+    grad, hess, position = np.empty(most), np.empty(most), np.arange(most)
+    for q in range(first, last):
+        start, n = indptr[q], indptr[q + 1] - indptr[q]
+        for i in range(n):
+            grad[i], hess[i] = 0, 0
+        pulls = 0.0
+        scores = all_scores[start : start + n]
+        norm = scale_of(pairs, all_scores, start, start + n, grad).norm
+        for r in range(n - 1):
+            delta = changes[start + r]
+            if delta == 0:
+                continue
+            upper, lower = order[start + r], order[start + r + 1]
+            better, worse = (lower, upper) if delta > 0 else (upper, lower)
+            ahead = gap(scores[better], scores[worse])
+            pull, curvature = wide_pull_of(abs(delta), ahead, pairs.sigma, norm)
+            grad[better] -= pull
+            grad[worse] += pull
+            hess[better] += curvature
+            hess[worse] += curvature
+            pulls += pull
+        write(out, q, start, position[:n], (grad, hess), pulls, weight[q], pairs)

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.powers import LONGEST_DOUBLE, power
-from skrank._kernels.ranking import STEP, mix, uniform
+from skrank._kernels.ranking import STEP, longest, mix, uniform
+from skrank._kernels.simd import LONGEST_DOUBLE, power
 
 _BITS = math.log2(math.e)  # exp(s) = 2^(_BITS s)
 _MOST = LONGEST_DOUBLE - 1.0  # 2^-x counts as 0 for larger x
@@ -101,11 +101,15 @@ def _exponentials(scores, start, n, highest, out):
 
 
 @kernel()
-def _softmax(first, last, indptr, lists, gain_of, random, work, out):
-    """As `softmax`; `work` has one array for gains and one for exponentials."""
+def softmax(first, last, indptr, lists, gain_of, random, out):
+    """Fill in gradients of rows and losses of queries; 0 for a query whose gains are all 0.
+
+    `gain_of` is by code. `random` is `RandomGains`, whose numbers depend only on seed and row.
+    """
     codes, scores, weight = lists.codes, lists.scores, lists.weight
     grad, hess, losses = out.grad, out.hess, out.losses
-    gain, exp = work
+    n = longest(first, last, indptr)
+    gain, exp = np.empty(n), np.empty(n)
     origin = mix(np.uint64(random.seed))
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
@@ -134,13 +138,3 @@ def _softmax(first, last, indptr, lists, gain_of, random, work, out):
             share, chance = gain[i] * per_gain, exp[i] * per_mass
             grad[start + i] = weight[q] * (chance - share)
             hess[start + i] = weight[q] * chance * (1.0 - chance)
-
-
-def softmax(first, last, indptr, lists, gain_of, random, out):
-    """Fill in gradients of rows and losses of queries; 0 for a query whose gains are all 0.
-
-    `gain_of` is by code. `random` is `RandomGains`, whose numbers depend only on seed and row.
-    """
-    longest = int(np.diff(indptr[first : last + 1]).max())
-    work = np.empty(longest), np.empty(longest)
-    _softmax(first, last, indptr, lists, gain_of, random, work, out)

@@ -1,17 +1,41 @@
 """Moments of metrics when the labels of a query are independent and random.
 
 ``proba[row]`` is the distribution of the label of a row over codes. Below, e is the mean of the
-gain of one document, and m the mean of its squared gain. `form` is a `RandomGain`; its `gain` of a
-cascade metric is the probability that a document stops the user.
+gain of one document, and m the mean of its squared gain. `form` is a `RandomGain`.
 
 All recursions are exact. They take one pass over the list, or over the pairs of two lists.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
 
 _FASTMATH = {"contract", "reassoc"}
+
+
+class RandomLists(NamedTuple):
+    """Ranked documents with random labels."""
+
+    order: np.ndarray  # position by rank; for two rankers, one row each
+    retrieved: np.ndarray  # by query: documents with a score above -inf; one row for each ranker
+    proba: np.ndarray  # probability of each code (column) for each row
+
+
+class RandomGain(NamedTuple):
+    """Tables of a metric for random labels."""
+
+    gain: np.ndarray  # by code; for cascade metrics, the probability that a document stops the user
+    square: np.ndarray  # squared gain by code
+    weight: np.ndarray  # by rank; later ranks have the weight 0
+
+
+class Moments(NamedTuple):
+    """Output of kernels, by query."""
+
+    mean: np.ndarray
+    second: np.ndarray  # mean of the square
 
 
 @subroutine()

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.ranking import longest
-from skrank._kernels.strict import end_of_block
+from skrank._kernels.ranking import end_of_block, longest
 
 
 class Overlap(NamedTuple):

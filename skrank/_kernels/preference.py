@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.ranking import end_of_block
 
 # The penalty of a document is divided by `Preference.divisor` of the query, the rank of the
 # document, the number of judged documents above it, or the number of non-relevant documents
@@ -99,16 +100,13 @@ def values(first, last, indptr, lists, tables, inverse, out):
             above[c] = 0.0
         value, n_above, low = 0.0, 0, start
         while low < end and inverse[q] != 0:
-            high, code = low + 1, codes[low]
-            alone = high == end or not tied[high]
-            if alone and (code >= unjudged or share[code] == 0):  # its value is 0
+            high, code = end_of_block(tied, low, end), codes[low]
+            if high == low + 1 and (code >= unjudged or share[code] == 0):  # its value is 0
                 if code < unjudged:
                     above[code] += 1.0
                     n_above += 1
                 low = high
                 continue
-            while high < end and tied[high]:
-                high += 1
             for c in range(n_codes):
                 block[c] = 0.0
             size = 0

@@ -18,17 +18,19 @@ D(lower rank), where, with S_z(r) = sum_{s<r} K(y_s, z) and H_z(r) = sum_{s<r} w
     T_z(r) = u_r g_z + w_r S_z(r) - H_z(r)
     D(r)   = T_y(r) - T_x(r) - w_r (K(y, x) - K(x, x)).
 
-H is subtracted, since a document of class z at rank r forms pairs with all documents below r. The
-sum over these is a sum over all ranks, which is the same for every r, less H_z(r) and the term of
-rank r, where the document is x. At the lower rank, S_z counts the upper document as x, which is y
-after the swap: this gives the same last part of D. So four entries of a table T of (ranks x
-classes) give the change by any swap.
+T_z(r) is, up to a constant, the share of a document of class z at rank r in the sum: its gain, its
+pairs with documents above, and its pairs with documents below. Pairs below are all pairs, which is
+the same number for every r, minus H_z(r) and the pair of the document with rank r itself. That last
+pair, and the pair of both swapped documents, give the last term of D. So four entries of a table T
+of (ranks x classes) give the change by any swap.
 
-A kernel that is declared as ``plain`` runs as plain Python on few rows, where compilation would
-take longer; it and its subroutines round alike in both. A kernel with the parameters `first` and
-`last` computes the queries ``first .. last - 1``. Query q has the rows ``indptr[q] .. indptr[q + 1]
-- 1``, ranks count from 0, and the weights of its ranks start at ``offset[q]`` in u and w. Tuples of
-arrays such as `Ranked` are those of `skrank._kernels.arguments`.
+A function declared as `kernel` is called by Python, a `subroutine` by kernels; numba compiles both.
+With ``plain=True``, a kernel runs as plain Python on few rows, where compilation would take longer;
+both round alike. The parameters `first`, `last` and `indptr` are the same for all kernels: a call
+computes the queries ``first .. last - 1``, query q has the rows ``indptr[q] .. indptr[q + 1] - 1``,
+and threads call a kernel for different queries. Ranks count from 0. The weights of the ranks of
+query q start at ``offset[q]`` in u and w. `Ranked` and `Contributing` are defined in `ranking`,
+`Scored` in `lambdarank`.
 """
 
 from typing import NamedTuple
@@ -36,6 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import ONE_PASS, kernel, subroutine
+from skrank._kernels.ranking import end_of_block
 
 
 class Quadratic(NamedTuple):
@@ -104,8 +107,11 @@ def _sum_pairs(codes, row, ranks, low, high, tables, offset, above):
 def _expect_block(codes, low, high, tables, shift, above, block):
     """Mean, over all orders of the tied rows low .. high - 1, of their contribution to the sum.
 
-    Adds these rows to `above`. The index of a row's rank in u and w is ``row + shift``; `block` is
-    workspace by class.
+    In a random order, each row has each rank of the block with the same probability. So the mean is
+    the product of the sums over ranks and over rows, divided by the number of rows; each
+    of the n (n - 1) ordered pairs of rows has the same probability at each pair of ranks. Adds
+    these rows to `above`. The index of a row's rank in u and w is ``row + shift``; `block`, the
+    number of rows of each class, is workspace.
     """
     gain, classes, worth, u, w = tables.gain, tables.classes, tables.worth, tables.u, tables.w
     n = high - low
@@ -117,7 +123,7 @@ def _expect_block(codes, low, high, tables, shift, above, block):
         block[classes[codes[row]]] += 1.0
         sum_u += u[shift + row]
         sum_w += w[shift + row]
-        sum_w_steps += w[shift + row] * (row - low)
+        sum_w_steps += w[shift + row] * (row - low)  # row - low ranks of the block are above
     with_above, within = 0.0, 0.0  # K summed over pairs with a document above, and in the block
     for c in range(len(block)):
         with_above += block[c] * above[c]
@@ -126,8 +132,7 @@ def _expect_block(codes, low, high, tables, shift, above, block):
     for c in range(len(block)):
         for z in range(len(block)):
             above[z] += block[c] * worth[c, z]
-    # Each ordered pair of rows is equally likely at each pair of ranks. A single row has no pair:
-    # 1 in place of 0 avoids 0 / 0.
+    # a single row has no pair: 1 in place of 0 avoids 0 / 0
     n_pairs = max(n * (n - 1.0), 1.0)
     return (sum_u * gains + sum_w * with_above) / n + sum_w_steps * within / n_pairs
 
@@ -168,9 +173,7 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
                 above[z] = 0.0
             start, end, shift = indptr[q], indptr[q] + retrieved[q], offsets[q] - indptr[q]
             while start < indptr[q] + n:
-                stop = start + 1
-                while stop < end and tied[stop]:
-                    stop += 1
+                stop = end_of_block(tied, start, end)
                 value += _expect_block(codes, start, stop, tables, shift, above, block)
                 start = stop
         elif has_pairs:

@@ -1,14 +1,42 @@
 """Rank documents by score inside each query, find ties, and order them at random."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from skrank._kernels.arguments import NO_TIE
 from skrank._kernels.jit import ONE_PASS, kernel, subroutine
-from skrank._kernels.sorting import WIDTH, keep_order, resort, sort
+from skrank._kernels.sorting import GAPS, WIDTH, resort, sort
 from skrank._kernels.tiles import padded
 
-_INSERT_UP_TO = 64  # longest block of ties that is sorted by insertion; longer blocks by counting
 _LANES = 8  # double precision numbers per SIMD instruction
+
+
+NO_TIE = 2**62  # larger than every rank
+
+
+class Ranked(NamedTuple):
+    """Documents in rank order."""
+
+    codes: np.ndarray  # by row
+    tied: np.ndarray  # by row: 1 if the score equals the score of the rank above
+    retrieved: np.ndarray  # by query: number of documents with a score above -inf
+    first_tie: np.ndarray  # by query: first rank that is tied with the rank above, or NO_TIE
+
+
+class RankedRows(NamedTuple):
+    """`Ranked` without `first_tie`, which `first_ties` computes only if a kernel needs it."""
+
+    codes: np.ndarray
+    tied: np.ndarray
+    retrieved: np.ndarray
+
+
+class Contributing(NamedTuple):
+    """Documents of ranked lists that contribute to a value."""
+
+    ranks: np.ndarray  # of all queries, ascending within each
+    starts: np.ndarray  # by query: index in `ranks` of its first document
+    counts: np.ndarray  # by query: number of its documents in `ranks`
 
 
 @subroutine()
@@ -19,6 +47,15 @@ def longest(first, last, indptr):
         n = indptr[q + 1] - indptr[q]
         most = n if n > most else most
     return most
+
+
+@subroutine()
+def end_of_block(tied, row, end):
+    """End of the block of ties that starts at `row`."""
+    stop = row + 1
+    while stop < end and tied[stop]:
+        stop += 1
+    return stop
 
 
 @kernel(plain=True)
@@ -34,9 +71,10 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
-        done = warm and resort(start, stop, scores, 6 * n, keys, order)
-        done = done or keep_order(start, stop, scores, keys, order)
-        if not done:
+        if not warm:  # many files hold sorted lists, which need no move
+            for i in range(n):
+                order[start + i] = i
+        if not resort(start, stop, scores, 6 * n if warm else 0, keys, order):
             sort(start, stop, scores, single, keys, spare_keys, n_above, spare, order)
         tied[start] = 0
         for r in range(1, n):
@@ -206,38 +244,26 @@ def first_ties(first, last, indptr, tied, retrieved, first_tie):
 
 
 @subroutine()
-def _sort_block(ranked, low, high, place, code_at, count):
-    """Sort the codes in rows low .. high - 1 by `place`; `count` is workspace."""
-    if high - low <= _INSERT_UP_TO:
-        for row in range(low + 1, high):
-            code = ranked[row]
-            j = row
-            while j > low and place[code] < place[ranked[j - 1]]:
-                ranked[j] = ranked[j - 1]
-                j -= 1
+def _sort_block(ranked, low, high, place):
+    """Shell's sort of the codes in rows low .. high - 1 by `place`."""
+    for gap in GAPS:
+        for row in range(low + gap, high):
+            code, j = ranked[row], row
+            while j >= low + gap and place[code] < place[ranked[j - gap]]:
+                ranked[j] = ranked[j - gap]
+                j -= gap
             ranked[j] = code
-        return
-    for at in range(len(count)):
-        count[at] = 0
-    for row in range(low, high):
-        count[place[ranked[row]]] += 1
-    row = low
-    for at in range(len(count)):
-        for _ in range(count[at]):
-            ranked[row] = code_at[at]
-            row += 1
 
 
 @kernel(plain=True)
-def settle_ties(first, last, indptr, tied, place, code_at, ranked):
-    """Order the codes inside each block of ties by `place`, whose inverse is `code_at`."""
-    count = np.empty(len(place), np.int64)
+def settle_ties(first, last, indptr, tied, place, ranked):
+    """Order the codes inside each block of ties by ``place[code]``."""
     for q in range(first, last):
         low = indptr[q]
         for row in range(indptr[q] + 1, indptr[q + 1] + 1):
             if row == indptr[q + 1] or not tied[row]:
                 if row - low > 1:
-                    _sort_block(ranked, low, row, place, code_at, count)
+                    _sort_block(ranked, low, row, place)
                 low = row
 
 

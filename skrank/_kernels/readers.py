@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.strict import end_of_block
+from skrank._kernels.ranking import end_of_block
 
 MODELS = ("inst", "bpm", "nearly_err")  # `Reader.model` is an index of this
 _INST, _BPM = range(2)

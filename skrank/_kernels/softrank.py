@@ -36,9 +36,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels import softrank_pairs, tiles
+from skrank._kernels import softrank_pairs
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.normal import PEAK, UNIT, reach
+from skrank._kernels.lambdarank import clear, score_range
+from skrank._kernels.simd import PEAK, UNIT, reach
+from skrank._kernels.tiles import least
 
 _LEAST_SPREAD = 0.01  # smaller standard deviations of scores count as this, if sigma is relative
 _WIDEST = 1000.0  # largest range of scores, in the units of `normal`, for single precision
@@ -69,7 +71,7 @@ def _spread(scores, best, middle):
     """Standard deviation of the scores, at least _LEAST_SPREAD."""
     # scores are divided by a power of two, which is exact, so that their squares do not overflow
     _, power = math.frexp(best - middle)
-    unit = math.ldexp(1.0, tiles.least(power, 1000))
+    unit = math.ldexp(1.0, least(power, 1000))
     total, squares = 0.0, 0.0
     for i in range(len(scores)):
         total += (scores[i] - middle) / unit
@@ -144,7 +146,7 @@ def load(soft, start, stop, unit, documents):
     Returns the number of relevant documents, and theta.
     """
     codes, scores = soft.codes[start:stop], soft.scores[start:stop]
-    best, worst = tiles.score_range(soft.scores, start, stop)
+    best, worst = score_range(soft.scores, start, stop)
     middle = 0.5 * best + 0.5 * worst
     sigma = soft.sigma
     if soft.relative:
@@ -215,7 +217,7 @@ def _gradients(first, last, indptr, soft, shift, documents, work, values, grad, 
         if grad is not None:
             scale *= soft.weight[q]
             scale *= PEAK
-            tiles.clear(grad, hess, start, stop)
+            clear(grad, hess, start, stop)
         if scale == 0:
             continue
         n_relevant, theta = load(soft, start, stop, UNIT, documents)

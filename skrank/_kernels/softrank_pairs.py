@@ -21,7 +21,7 @@ import numpy as np
 
 from skrank._kernels import tiles
 from skrank._kernels.jit import subroutine
-from skrank._kernels.normal import PEAK, UNIT, normal, reach
+from skrank._kernels.simd import PEAK, UNIT, normal, reach
 from skrank._kernels.tiles import CAPACITY, FIELD, least
 
 LANES = 16  # documents per SIMD step; tiles are padded to a multiple of it
@@ -100,14 +100,6 @@ def _own_block(i, low):
 
 
 @subroutine(fastmath=True)
-def _collect(tile, field, begin, i, sums):
-    """Add LANES entries of a field, from lane `begin` on, to ``sums[i : i + LANES]``."""
-    field, i = field + np.uint64(begin), np.uint64(i)
-    for t in range(np.uint64(LANES)):
-        sums[i + t] += tile[field + t]
-
-
-@subroutine(fastmath=True)
 def _expect_one(work, begin, end, score, gain, shift, at):
     """First pass for one relevant document and the lanes begin .. end - 1 of a tile.
 
@@ -160,8 +152,8 @@ def _expect_rows(work, low, end, documents, gain, rows, shift):
             a, m = _expect_one(work, begin, end, score[i], None, shift, at)
         else:
             if i == low + begin:  # all documents before this block have been compared with it
-                _collect(work.tile, _ABOVE, begin, i, above)
-                _collect(work.tile, _MORE, begin, i, more)
+                tiles.collect(work.tile, _ABOVE + np.uint64(begin), i, LANES, above)
+                tiles.collect(work.tile, _MORE + np.uint64(begin), i, LANES, more)
             a, m = _expect_one(work, begin, end, score[i], gain[i], shift, at)
         above[i] += a
         more[i] += m
@@ -258,8 +250,8 @@ def _pull_rows(work, low, end, documents, gain, rows, shift):
             s, c = _pull_one(work, begin, end, document, None, shift, at)
         else:
             if i == low + begin:
-                _collect(work.tile, _SLOPE, begin, i, slope)
-                _collect(work.tile, _CURVE, begin, i, curve)
+                tiles.collect(work.tile, _SLOPE + np.uint64(begin), i, LANES, slope)
+                tiles.collect(work.tile, _CURVE + np.uint64(begin), i, LANES, curve)
             s, c = _pull_one(work, begin, end, document, gain[i], shift, at)
         slope[i] += s
         curve[i] += c

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels import tiles
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.normal import PEAK
+from skrank._kernels.lambdarank import clear
+from skrank._kernels.simd import PEAK
 from skrank._kernels.softrank import load, write
 from skrank._kernels.softrank_pairs import make
 
@@ -133,7 +133,7 @@ def _gradients(first, last, indptr, soft, discount, documents, work, values, gra
         if grad is not None:
             scale *= soft.weight[q]
             scale *= PEAK
-            tiles.clear(grad, hess, start, stop)
+            clear(grad, hess, start, stop)
         if scale == 0:
             continue
         n_relevant, theta = load(soft, start, stop, 1.0, documents)

@@ -4,8 +4,7 @@ Each function sorts the rows ``start .. stop - 1`` and fills two arrays by rank:
 position of the document in its query, and `keys` with its score. Which function is the fastest
 depends on the list:
 
-    resort       the order of similar scores is known, as in the next round of boosting
-    keep_order   scores do not rise from row to row, as in most run files
+    resort       lists whose order is almost known, as in the next round of boosting
     sort         any list: by counting up to COUNT_UP_TO documents, longer lists by merging
 """
 
@@ -15,6 +14,7 @@ from skrank._kernels.jit import subroutine
 from skrank._kernels.tiles import padded
 
 COUNT_UP_TO = 256
+GAPS = np.array([1750, 701, 301, 132, 57, 23, 10, 4, 1])  # Ciura's, for Shell's sort
 WIDTH = 32  # `_sort_by_counting` pads the number of scores to a multiple of this
 _RUN = 16  # documents that `_sort_by_merging` sorts by insertion before it merges
 
@@ -38,17 +38,6 @@ def resort(start, stop, scores, most_moves, keys, order):
         n_moves += i - j
         if n_moves > most_moves:
             return False
-    return True
-
-
-@subroutine()
-def keep_order(start, stop, scores, keys, order):
-    """Keep the order of rows. Returns False, and fills nothing, if a score rises."""
-    for row in range(start + 1, stop):
-        if scores[row] > scores[row - 1]:
-            return False
-    for i in range(stop - start):
-        keys[i], order[start + i] = scores[start + i], i
     return True
 
 

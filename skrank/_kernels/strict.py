@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.ranking import end_of_block
 
 _SMOOTHING = 1e-5  # of infAP, as in trec_eval
 
@@ -18,15 +19,6 @@ class Strict(NamedTuple):
     relevant: np.ndarray  # by code
     unjudged: int  # codes from this one on are of documents without a label
     needed: np.ndarray  # by query: precision counts from this number of relevant documents on
-
-
-@subroutine()
-def end_of_block(tied, row, end):
-    """End of the block of ties that starts at `row`."""
-    stop = row + 1
-    while stop < end and tied[stop]:
-        stop += 1
-    return stop
 
 
 @subroutine()

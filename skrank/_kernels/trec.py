@@ -8,13 +8,15 @@ rows, or -1 if free; its size is a power of 2. Most kernels read a whole file, i
 several files are read by several threads.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from skrank._kernels.decimals import number
 from skrank._kernels.jit import ONE_PASS, kernel, subroutine
+from skrank._kernels.sorting import GAPS
 
 TAB, NEWLINE, RETURN, SPACE, COMMENT = 9, 10, 13, 32, 35
-GAPS = np.array([1750, 701, 301, 132, 57, 23, 10, 4, 1])  # Ciura's, for Shell's sort
 
 _BYTE = np.uint64(8)
 _LOW = np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -27,6 +29,33 @@ _FROM_TAB = np.uint64(0x7777777777777777)
 _ABOVE_RETURN = np.uint64(0x7272727272727272)
 _INDEX = np.uint64(0x0001020304050607)  # multiplied by 256^k, it has k in the highest byte
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, for hashes
+
+
+class Names(NamedTuple):
+    """Names of documents, ``text[start[row] : stop[row]]``."""
+
+    text: np.ndarray  # bytes
+    start: np.ndarray
+    stop: np.ndarray
+    hashed: np.ndarray  # hash of each name
+
+
+class HashedRun(NamedTuple):
+    """Retrieved documents by query, best first, with a hash table for each query."""
+
+    indptr: np.ndarray
+    names: Names
+    slot_ptr: np.ndarray  # first slot of each query
+    slots: np.ndarray  # row of the document in each slot; -1 if the slot is free
+
+
+class Judged(NamedTuple):
+    """Judged documents by query."""
+
+    query_of: np.ndarray  # query of the run for each judged query, or -1
+    indptr: np.ndarray
+    names: Names
+    codes: np.ndarray
 
 
 def _edges_by_numpy(words, out):

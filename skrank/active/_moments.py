@@ -13,7 +13,7 @@ from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.threads import run_chunks
-from skrank._kernels import arguments
+from skrank._kernels import moments
 from skrank.active._graded_metric import DELTA, METHODS, MONTE_CARLO, GradedMetric, graded_metric
 from skrank.active._label_model import LabelModel, label_probabilities
 from skrank.active._pool import Pool, make_pool
@@ -148,11 +148,9 @@ class RandomLabels:
     pool: Pool
     proba: np.ndarray
 
-    def lists(self, ranker: int | slice) -> arguments.RandomLists:
+    def lists(self, ranker: int | slice) -> moments.RandomLists:
         """The ranked lists of one ranker, or of several, as an argument of kernels."""
-        return arguments.RandomLists(
-            self.pool.order[ranker], self.pool.retrieved[ranker], self.proba
-        )
+        return moments.RandomLists(self.pool.order[ranker], self.pool.retrieved[ranker], self.proba)
 
     def moments(self, method: str, n_draws: int, seed: int) -> Moments:
         """The moments for one ranker, or for the difference of two."""
@@ -218,8 +216,6 @@ def random_labels(
 
 def _some_relevant(labels: RandomLabels) -> np.ndarray:
     """Probability that a query has a relevant document."""
-    from skrank._kernels import moments
-
     indptr, irrelevant = labels.pool.queries.indptr, 1.0 - labels.graded.relevant
     mass = np.empty(len(indptr) - 1)
     run_chunks(moments.some_relevant, indptr, labels.proba, irrelevant, mass)
@@ -228,13 +224,11 @@ def _some_relevant(labels: RandomLabels) -> np.ndarray:
 
 def _exact(labels: RandomLabels) -> tuple[np.ndarray, np.ndarray]:
     """Mean and mean square per query, for the families that have formulas."""
-    from skrank._kernels import moments
-
     graded, indptr = labels.graded, labels.pool.queries.indptr
-    gain = arguments.RandomGain(graded.gain, graded.gain**2, graded.weight)
+    gain = moments.RandomGain(graded.gain, graded.gain**2, graded.weight)
 
-    def run(kernel: Callable[..., None], ranker: int | slice, *how: object) -> arguments.Moments:
-        found = arguments.Moments(*np.empty((2, len(indptr) - 1)))
+    def run(kernel: Callable[..., None], ranker: int | slice, *how: object) -> moments.Moments:
+        found = moments.Moments(*np.empty((2, len(indptr) - 1)))
         run_chunks(kernel, indptr, labels.lists(ranker), *how, found)
         return found
 
@@ -259,8 +253,6 @@ def _delta(labels: RandomLabels, relevant: np.ndarray) -> tuple[np.ndarray, np.n
     GAP is the ratio N / D of random variables whose moments E N, E D, E N**2, E N D and E D**2 are
     exact. D is not 0 if the query has a relevant document; the probability of this is `relevant`.
     """
-    from skrank._kernels import moments
-
     graded, indptr = labels.graded, labels.pool.queries.indptr
     levels = np.unique(np.append(0.0, graded.gain))
     at_least = np.ascontiguousarray(graded.gain >= levels[1:, None], dtype=np.float64)

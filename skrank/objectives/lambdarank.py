@@ -18,7 +18,7 @@ from skrank._engine.plan import Plan
 from skrank._engine.tables import LambdaKernels
 from skrank._engine.threads import run_chunks
 from skrank._kernels import lambdarank, ranking
-from skrank._kernels.arguments import Gradients, PairOptions, Scored
+from skrank._kernels.lambdarank import Gradients, PairOptions, Scored
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective, seed_of_round
 

@@ -14,8 +14,8 @@ from skrank._engine.parameters import choice, count, number
 from skrank._engine.plan import Plan
 from skrank._engine.tables import LambdaKernels
 from skrank._engine.threads import run_chunks
-from skrank._kernels.arguments import Gradients, PairOptions, Scored
 from skrank._kernels.debiased import Clicks
+from skrank._kernels.lambdarank import Gradients, PairOptions, Scored
 from skrank._kernels.quadratic import QuadraticSwaps
 from skrank._kernels.quadratic_lambdas import lambdas
 from skrank.objectives._blocks import blocks

@@ -18,7 +18,7 @@ from skrank._engine.judgments import Judgments, encode
 from skrank._engine.queries import Queries, RankedCodes, slices
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import cached_property, limit_threads, thread_count
-from skrank._kernels.arguments import HashedRun, Judged
+from skrank._kernels.trec import HashedRun, Judged
 from skrank._progress import Bar
 from skrank.trec._columns import RUNS, columns_of, frame_of, is_nested, is_record
 from skrank.trec._data import Qrels, Run, as_run

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skrank._engine.queries import Queries
-from skrank._kernels.arguments import Names
+from skrank._kernels.trec import Names
 
 WORD = 8  # bytes that kernels read at once
 NEWLINE = 10

@@ -15,22 +15,44 @@ INTERRUPTS = int(os.environ.get("SKRANK_INTERRUPTS", "25"))
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer signals")
 
-WORK = """
+# Calls `work` until a timer interrupts it, several times; after each, `check` must be True.
+HARNESS = """
 import random, signal, sys
 import numpy as np
+
+class Stop(Exception):
+    pass
+
+def stop(*_):
+    raise Stop
+
+def interrupt(work, check, times, longest):
+    stopped = 0
+    for _ in range(times):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(longest / 400, longest))
+            for _ in range(20):
+                work()
+        except Stop:
+            stopped += 1
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if not check():
+            sys.exit("a later result differs")
+    return stopped
+
+signal.signal(signal.SIGALRM, stop)
+random.seed(1)
+rng = np.random.default_rng(0)
+"""
+
+GRADIENTS = """
 import skrank
 from skrank._engine.judgments import judge
 
-rng = np.random.default_rng(0)
 sizes = np.r_[60_000, np.full(900, 60)]  # one query long enough to be sorted for a while
-groups = np.repeat(np.arange(len(sizes)), sizes)
-n = len(groups)
+n = sizes.sum()
 labels, rounds = rng.choice(4, n, p=[.7, .2, .07, .03]) * 1.0, rng.normal(size=(3, n))
-judgments = judge(labels, groups)
-objectives = [
-    skrank.LambdaRank("ndcg@10", truncation_level=3),
-    skrank.UnbiasedLambdaRank("ndcg@5", truncation_level=3),
-]
+judgments = judge(labels, np.repeat(np.arange(len(sizes)), sizes))
 
 def gradients(bound):
     if hasattr(bound, "restart"):
@@ -41,101 +63,58 @@ def gradients(bound):
         bound.gradient(scores, *out)
     return out
 
-class Stop(Exception):
-    pass
-
-def stop(*_):
-    raise Stop
-
-signal.signal(signal.SIGALRM, stop)
-random.seed(int(sys.argv[2]))
 stopped = 0
-for objective in objectives:
-    expected = gradients(objective.bind(judgments))
-    bound = objective.bind(judgments)
-    gradients(bound)
-    for _ in range(int(sys.argv[1])):
-        try:
-            signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-4, 0.04))
-            for _ in range(20):
-                gradients(bound)
-        except Stop:
-            stopped += 1
-        signal.setitimer(signal.ITIMER_REAL, 0)
+for name in ("LambdaRank", "UnbiasedLambdaRank"):
+    objective = getattr(skrank, name)("ndcg@10", truncation_level=3)
+    expected, bound = gradients(objective.bind(judgments)), objective.bind(judgments)
+
+    def check():
         bound.gradient(rounds[1][::-1].copy(), *np.zeros((2, n), np.float32))
-        if not np.array_equal(gradients(bound), expected):
-            sys.exit("a later value differs")
+        return np.array_equal(gradients(bound), expected)
+
+    check()
+    stopped += interrupt(lambda: gradients(bound), check, int(sys.argv[1]) // 2, 0.04)
 print(stopped)
 """
 
-
-def test_interrupts_at_random_moments_leave_later_values_as_they_were():
-    environment = os.environ | {"NUMBA_NUM_THREADS": "2"}
-    done = subprocess.run(
-        [sys.executable, "-c", WORK, str(INTERRUPTS), "1"],
-        capture_output=True, text=True, cwd=ROOT, check=False, env=environment,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) == 2 * INTERRUPTS, done.stderr
-
-
-TRAIN = """
-import random, signal, sys
-import numpy as np
+TRAININGS = """
 import skrank.xgboost, xgboost
 
-rng = np.random.default_rng(0)
 sizes = np.r_[20_000, np.full(300, 40)]
 labels = rng.choice(4, sizes.sum(), p=[.7, .2, .07, .03])
 data = xgboost.DMatrix(
     rng.normal(size=(len(labels), 2)), labels, qid=np.repeat(np.arange(len(sizes)), sizes)
 )
 params = {"disable_default_eval_metric": 1, "nthread": 1, "max_depth": 2}
-
-class Stop(Exception):
-    pass
-
-def stop(*_):
-    raise Stop
-
-alive = []  # what a destructor raises goes no further
+alive = []  # an interrupt that a destructor raises is lost
 
 def train(objective):
     alive.append(xgboost.train(params, data, 4, obj=objective))
     return alive[-1].predict(data)
 
-def objective():
-    return skrank.xgboost.objective("ndcg@10", truncation_level=3)
-
-signal.signal(signal.SIGALRM, stop)
-random.seed(0)
-expected = train(objective())
-kept, stopped = objective(), 0
-for _ in range(int(sys.argv[1])):
-    try:
-        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-3, 0.1))
-        for _ in range(20):
-            train(kept)
-    except Stop:
-        stopped += 1
-    signal.setitimer(signal.ITIMER_REAL, 0)
+def check():
     alive.clear()
-    if not np.array_equal(train(kept), expected):
-        sys.exit("a later model differs")
-print(stopped)
+    return np.array_equal(train(objective), expected)
+
+objective, other = (skrank.xgboost.objective("ndcg@10", truncation_level=3) for _ in range(2))
+expected = train(other)
+print(interrupt(lambda: train(objective), check, int(sys.argv[1]), 0.1))
 """
 
 
-def test_a_training_that_is_interrupted_and_begun_anew_gives_the_same_model():
-    pytest.importorskip("xgboost")
-    environment = os.environ | {"NUMBA_NUM_THREADS": "2"}
-    trainings = max(4, INTERRUPTS // 5)
+@pytest.mark.parametrize(
+    ("work", "times"), [(GRADIENTS, 2 * INTERRUPTS), (TRAININGS, max(4, INTERRUPTS // 5))]
+)
+def test_interrupts_at_random_moments_leave_later_results_as_they_were(work, times):
+    if work is TRAININGS:
+        pytest.importorskip("xgboost")
     done = subprocess.run(
-        [sys.executable, "-c", TRAIN, str(trainings)],
-        capture_output=True, text=True, cwd=ROOT, check=False, env=environment,
+        [sys.executable, "-c", HARNESS + work, str(times)],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+        env=os.environ | {"NUMBA_NUM_THREADS": "2"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) == trainings, done.stderr
+    assert int(done.stdout) == times, done.stderr
 
 
 WAIT = """

@@ -1,20 +1,13 @@
 """Blocks of ties as long as a collection: the time does not grow with the square of the length."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import skrank
-from skrank._kernels import cascade, passing
-from skrank._kernels.arguments import Contributing, Ranked
+from skrank._kernels import cascade
 from skrank._kernels.cascade import Cascade
-
-ROOT = Path(__file__).resolve().parents[2]
+from skrank._kernels.ranking import Contributing, Ranked
 
 
 def two_grades(worthless, relevant, rho, ranks):
@@ -34,39 +27,39 @@ def two_grades(worthless, relevant, rho, ranks):
 
 
 def test_a_million_tied_documents():
-    code = """
-import numpy as np, skrank
-labels = np.arange(1_000_000) % 2
-print(skrank.metric("err", max_grade=4)(labels, np.zeros(1_000_000)))
-print(skrank.metric("err", max_grade=4)(labels * 0 + 1, np.zeros(1_000_000)))
-print(skrank.metric("err", max_grade=4)(labels * 4, np.zeros(1_000_000)))
-for top in (10, 20):  # users who go on for long
-    skrank.metric("err", max_grade=top)(labels, np.zeros(1_000_000))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True, text=True, cwd=ROOT, check=True, env=os.environ, timeout=300,
-    )  # fmt: skip
-    half, ones, best = map(float, done.stdout.split())
-    assert_allclose(half, two_grades(500_000, 500_000, 1 / 16, 1500), rtol=1e-11)
-    ranks = np.arange(1.0, 2000)
-    assert_allclose(ones, (15 / 16) ** (ranks - 1) @ (1 / 16 / ranks), rtol=1e-12)
-    assert_allclose(best, two_grades(500_000, 500_000, 15 / 16, 100), rtol=1e-11)
+    labels, scores = np.arange(1_000_000) % 2, np.zeros(1_000_000)
+    err, ranks = skrank.metric("err", max_grade=4), np.arange(1.0, 2000)
+    exact = two_grades(500_000, 500_000, 1 / 16, 1500)
+    assert_allclose(err(labels, scores), exact, rtol=1e-11)
+    exact = (15 / 16) ** (ranks - 1) @ (1 / 16 / ranks)
+    assert_allclose(err(labels * 0 + 1, scores), exact, rtol=1e-12)
+    exact = two_grades(500_000, 500_000, 15 / 16, 100)
+    assert_allclose(err(labels * 4, scores), exact, rtol=1e-11)
+    skrank.metric("err", max_grade=10)(labels, scores)  # users go on for long
 
 
-def literal(rho, phi):
-    """Probability of passing j random documents: mean over all sets of j of prod (1 - rho)."""
-    sums = np.r_[1.0, np.zeros(len(rho))]
-    for n, one in enumerate(rho):
-        sums[1 : n + 2] += (1 - one) * sums[: n + 1]
-    sizes = np.arange(len(rho) + 1)
-    choices = np.cumprod(np.r_[1.0, (len(rho) - sizes[:-1]) / (sizes[:-1] + 1.0)])
-    passes = sums / choices
+def one_by_one(rho, phi):
+    """Value of a block whose documents are added in turn: n squared steps."""
+    ranks = np.arange(len(rho) + 1.0)
+    passes = np.where(ranks == 0, 1.0, 0.0)
+    for known, one in enumerate(rho, start=1):
+        share = np.minimum(ranks[1:] / known, 1)
+        passes[1:] = (1 - share) * passes[1:] + share * (1 - one) * passes[:-1]
     return (passes[:-1] - passes[1:]) @ phi
 
 
+def value(codes, stop, phi, depth):
+    n = len(codes)
+    out, tied = np.empty(1), np.r_[0, np.ones(n - 1)].astype(np.uint8)
+    lists = Ranked(codes.astype(np.int32), tied, np.array([n]), np.array([1]))
+    everyone = Contributing(np.arange(n, dtype=np.uint32), np.array([0]), np.array([n]))
+    tables = Cascade(np.asarray(stop, float), phi, depth)
+    cascade.values(0, 1, np.array([0, n]), lists, everyone, tables, np.ones(1), out)
+    return out[0]
+
+
 @pytest.mark.parametrize("case", range(30))
-def test_the_cut_changes_nothing(case):
+def test_short_blocks_with_and_without_a_cut_off(case):
     """Lists of up to 300 tied documents, from few to all relevant."""
     rng = np.random.default_rng(case)
     n, n_codes = rng.integers(2, 300), 5
@@ -75,31 +68,14 @@ def test_the_cut_changes_nothing(case):
         stop[-1] = 1.0
     codes = rng.choice(n_codes, n, p=rng.dirichlet(np.ones(n_codes)))
     phi = 1 / np.arange(1.0, n + 1) ** rng.random()
-    tied = np.r_[0, np.ones(n - 1)].astype(np.uint8)
     for depth in (n, 1 + n // 3):
         shown = np.where(np.arange(n) < depth, phi, 0.0)
-        out = np.empty(1)
-        lists = Ranked(codes.astype(np.int32), tied, np.array([n]), np.array([1]))
-        everyone = Contributing(np.arange(n, dtype=np.uint32), np.array([0]), np.array([n]))
-        tables = Cascade(stop, shown, depth)
-        cascade.mean_values(0, 1, np.array([0, n]), lists, everyone, tables, np.ones(1), out)
-        assert_allclose(out[0], literal(stop[codes], shown), rtol=1e-12, atol=1e-15)
-
-
-def in_turn(counts, rhos, shown):
-    """Probabilities of passing, with documents added one by one: n squared steps."""
-    n = np.arange(shown + 1.0)
-    passes, known = np.where(n == 0, 1.0, 0.0), 0
-    for count, rho in zip(counts, rhos, strict=True):
-        for _ in range(count):
-            known += 1
-            share = np.minimum(n / known, 1)
-            passes[1:] = (1 - share[1:]) * passes[1:] + share[1:] * (1 - rho) * passes[:-1]
-    return passes
+        exact = one_by_one(stop[codes], shown)
+        assert_allclose(value(codes, stop, shown, depth), exact, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize(
-    ("counts", "rhos"),
+    ("counts", "stop"),
     [
         ([5000, 3000], [0, 1 / 1024]),
         ([7000, 1500, 400, 100], [0, 1e-3, 3e-3, 7e-3]),
@@ -107,31 +83,15 @@ def in_turn(counts, rhos, shown):
         ([8000, 5, 1], [0, 1e-4, 1]),  # the last document stops every user
         ([6000, 1200], [0, 1]),
         ([4000, 3000], [1e-5, 2e-5]),
+        ([9000, 2000, 50], [0, 2**-8, 7 * 2**-8]),
+        ([9000, 2000, 50], [0, 2**-20, 7 * 2**-20]),
     ],
 )
-def test_groups_of_ties_that_are_put_together(counts, rhos):
-    """The same as one by one, up to rounding; long intervals are interpolated."""
-    shown = sum(counts)
-    exact = in_turn(counts, rhos, shown)
-    passes, known = (1 - rhos[0]) ** np.arange(shown + 1.0), counts[0]
-    powers = np.empty(shown + 1)
-    for count, rho in zip(counts[1:], rhos[1:], strict=True):
-        joined = np.empty(shown + 1)
-        passing.join(known, count, 1 - rho, known + count, passes, powers, joined)
-        passes, known = joined, known + count
-    assert_allclose(passes, exact, rtol=1e-11, atol=1e-18)
-
-
-@pytest.mark.parametrize("top", [8, 12, 20])
-def test_a_long_block_is_worth_what_its_documents_are(top):
-    """Joined groups, and documents one by one, give the same value of a block."""
-    labels = np.repeat([0, 1, 3], [9000, 2000, 50])
-    stop = (2.0 ** np.arange(top + 1) - 1) / 2.0**top
-    counts, rhos = [9000, 2000, 50], stop[[0, 1, 3]]
-    passes = in_turn(counts, rhos, len(labels))
-    worth = (passes[:-1] - passes[1:]) @ (1 / np.arange(1.0, len(labels) + 1))
-    found = skrank.metric("err", max_grade=top)(labels, np.zeros(len(labels)))
-    assert_allclose(found, worth, rtol=1e-9)
+def test_long_blocks_of_few_labels(counts, stop):
+    codes = np.repeat(np.arange(len(counts)), counts)
+    phi = 1 / np.arange(1.0, len(codes) + 1)
+    exact = one_by_one(np.asarray(stop)[codes], phi)
+    assert_allclose(value(codes, stop, phi, len(codes)), exact, rtol=1e-9)
 
 
 def test_documents_worth_nothing():

@@ -16,27 +16,15 @@ import skrank
 from skrank._kernels import jit
 from skrank.active import label_moments
 from skrank.metrics import registered
+from tests.helpers.kernel_programs import lists
 
 ROOT = Path(__file__).resolve().parents[2]
-SIZES = [7, 1, 20, 12, 16, 257]
-
-
-def lists():
-    """Labels and scores: distinct scores, ties (257 in a block), not judged, not retrieved."""
-    rng = np.random.default_rng(0)
-    groups = np.repeat(np.arange(len(SIZES)), SIZES)
-    grades = rng.choice(5, len(groups), p=[0.5, 0.3, 0.1, 0.05, 0.05]) * 1.0
-    grades[groups == 3] = 0
-    scores = rng.normal(size=len(groups))
-    tied = np.where(groups == 5, 0.0, scores.round(1))
-    judged = np.where(rng.random(len(groups)) < 0.8, grades, np.nan)
-    shown = np.where(rng.random(len(groups)) < 0.8, tied, -np.inf)
-    return groups, [(grades, scores), (grades, tied), (judged, tied), (judged, shown)]
+SIZES = [7, 1, 20, 12, 16, 257]  # longer lists are sorted by merging
 
 
 def values(metric):
     """Values of queries, or the text of the error."""
-    groups, pairs = lists()
+    groups, pairs = lists(SIZES)
     found = []
     for relevance, scores in pairs:
         try:
@@ -67,7 +55,7 @@ def test_both_forms_give_the_same_bits(name, plain_python):
 @pytest.mark.parametrize("name", ["dcg@5", "rbp", "err", "pfound@3", "ap", "gap@4"])
 @pytest.mark.parametrize("empty", ["skip", 0])
 def test_moments_have_the_same_bits(name, empty, plain_python):
-    groups, [_, (_, tied), *_, (_, shown)] = lists()
+    groups, [_, (_, tied), *_, (_, shown)] = lists(SIZES)
     shown[0] = 7.0  # each query retrieves a document
     proba = np.random.default_rng(0).dirichlet(np.ones(5), len(groups))
     proba[groups == 4] = [1, 0, 0, 0, 0]
@@ -91,27 +79,39 @@ def double(first, last, indptr, values):
         values[row] *= 2
 
 
-def test_many_rows_are_compiled(monkeypatch):
+@pytest.fixture
+def new_kernel(monkeypatch):
+    """Kernels of a process that has called none."""
     monkeypatch.setenv("SKRANK_COMPILE", "0")
     monkeypatch.setattr(jit, "_plain_rows", 0)
-    kernel = jit.kernel(plain=True)(double)
-    assert kernel.for_rows(9000) == kernel.plain
-    assert kernel.for_rows(1_000_000) == kernel.compiled
-    assert kernel.for_rows(9000, row_cost=100) == kernel.compiled
-    kernel = jit.kernel()(double)
-    assert kernel.for_rows(1) == kernel.compiled
+    return jit.kernel(plain=True)(double)
 
 
-def test_the_plain_calls_of_all_kernels_count(monkeypatch):
-    monkeypatch.setenv("SKRANK_COMPILE", "0")
-    monkeypatch.setattr(jit, "_plain_rows", 0)
-    first, second = jit.kernel(plain=True)(double), jit.kernel(plain=True)(double)
-    assert second.for_rows(9000) == second.plain
-    is_plain = [first.for_rows(9000) == first.plain for _ in range(200)]
+def test_many_rows_are_compiled(new_kernel):
+    assert new_kernel.for_rows(9000) == new_kernel.plain
+    assert new_kernel.for_rows(1_000_000) == new_kernel.compiled
+    assert new_kernel.for_rows(9000, row_cost=100) == new_kernel.compiled
+    without_plain_form = jit.kernel()(double)
+    assert without_plain_form.for_rows(1) == without_plain_form.compiled
+
+
+def test_the_plain_calls_of_all_kernels_count(new_kernel):
+    other = jit.kernel(plain=True)(double)
+    is_plain = [new_kernel.for_rows(9000) == new_kernel.plain for _ in range(200)]
     assert is_plain == sorted(is_plain, reverse=True)
     assert is_plain[0]
     assert not is_plain[-1]
-    assert second.for_rows(9000) == second.compiled
+    assert other.for_rows(9000) == other.compiled
+
+
+def test_kernels_stay_compiled_and_compilation_can_be_asked_for(new_kernel, monkeypatch):
+    other, values = jit.kernel(plain=True)(double), np.ones(2)
+    new_kernel.compiled(0, 1, np.array([0, 2]), values)
+    assert values.tolist() == [2.0, 2.0]
+    assert new_kernel.for_rows(1) == new_kernel.compiled
+    assert other.for_rows(1) == other.plain
+    monkeypatch.setenv("SKRANK_COMPILE", "1")
+    assert other.for_rows(1) == other.compiled
 
 
 @pytest.mark.parametrize("name", ["compat", "gap", "bpref"])
@@ -128,20 +128,6 @@ def test_many_ties_and_many_labels_count_as_more_rows(name, monkeypatch):
     few = max(costs)
     skrank.metric(name)(rng.integers(0, 60, 300), np.zeros(300))
     assert max(costs) > 5 * few
-
-
-def test_compilation_can_be_asked_for(monkeypatch):
-    monkeypatch.setenv("SKRANK_COMPILE", "1")
-    kernel = jit.kernel(plain=True)(double)
-    assert kernel.for_rows(1) == kernel.compiled
-
-
-def test_a_compiled_kernel_stays_compiled(monkeypatch):
-    monkeypatch.setenv("SKRANK_COMPILE", "0")
-    kernel, values = jit.kernel(plain=True)(double), np.ones(2)
-    kernel.compiled(0, 1, np.array([0, 2]), values)
-    assert values.tolist() == [2.0, 2.0]
-    assert kernel.for_rows(1) == kernel.compiled
 
 
 def test_kernels_are_pickled_by_name():

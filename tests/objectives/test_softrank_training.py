@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr
 
 import skrank
-from skrank._kernels import normal
+from skrank._kernels import simd
 from skrank.objectives import LambdaRank, SoftRank
 from tests.helpers.engine import judge
 from tests.helpers.softrank_cases import FORMS, every_form, many, one_query
@@ -116,16 +116,16 @@ def through_boosters(objective, labels, scores, groups, dtype=np.float32):
     ("real", "absolute", "relative"), [(np.float32, 2e-7, 1e-4), (np.float64, 4e-16, 1e-12)]
 )
 def test_the_normal_distribution(real, absolute, relative):
-    """Errors are at most those documented in `skrank._kernels.normal`."""
-    y = np.linspace(0, normal.reach(real(0)), 20_001).astype(real)
-    found = np.transpose([normal.normal(one) for one in y]).astype(float)
+    """Errors are at most those documented in `skrank._kernels.simd`."""
+    y = np.linspace(0, simd.reach(real(0)), 20_001).astype(real)
+    found = np.transpose([simd.normal(one) for one in y]).astype(float)
     exact = y.astype(float)
-    tail, density = ndtr(-exact / normal.UNIT), np.exp2(-(exact**2))
+    tail, density = ndtr(-exact / simd.UNIT), np.exp2(-(exact**2))
     assert_allclose(found[0], tail, rtol=0, atol=absolute)
     assert_allclose(found[1], density, rtol=0, atol=absolute)
     there = density > 1e-3 * np.finfo(real).tiny * 2.0**23
     assert_allclose(found[0][there], tail[there], rtol=relative)
-    assert_allclose(found[2], np.sqrt(exact**2 + 4 * normal.UNIT**2), rtol=4 * np.finfo(real).eps)
+    assert_allclose(found[2], np.sqrt(exact**2 + 4 * simd.UNIT**2), rtol=4 * np.finfo(real).eps)
     assert found[0, -1] == found[1, -1] == 0
 
 
