@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import os
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -23,9 +20,8 @@ from skrank._engine.ranking import Ranking
 from skrank._typing import Reduced
 from skrank.metrics import Metric, metric
 from skrank.objectives import as_objective
-from skrank.objectives._blocks import BoundBlocks
-from skrank.objectives._bound import BoundObjective, begins_training
-from skrank.objectives._positions import BoundPositionObjective, PositionBias
+from skrank.objectives._bound import BoundBlocks, BoundObjective, begins_training
+from skrank.objectives._positions import BoundPositionObjective, PositionBias, PositionObjective
 from skrank.objectives.base import Objective
 
 if TYPE_CHECKING:
@@ -123,9 +119,6 @@ def as_written(labels: np.ndarray) -> np.ndarray:
     return np.array([float(str(value)) for value in values])[places]
 
 
-# Callables
-
-
 def objective_of(x: str | Metric | Objective, **options: object) -> Objective:
     """`as_objective` where the name of an objective of the booster may be meant."""
     if isinstance(x, str) and x in check.OBJECTIVES_OF_BOOSTERS:
@@ -135,19 +128,6 @@ def objective_of(x: str | Metric | Objective, **options: object) -> Objective:
 
 # A function of the data of a booster that returns judgments, weights per query, and highest grade.
 Judge = Callable[[Supplied], tuple[Judgments, np.ndarray | None, int | None]]
-
-
-_callables: weakref.WeakSet[GradientCallable] = weakref.WeakSet()
-
-
-def _unlock() -> None:
-    """Replace locks in a forked process, where the thread that holds a lock does not exist."""
-    for one in list(_callables):
-        one._lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_unlock)
 
 
 class GradientCallable:
@@ -162,8 +142,6 @@ class GradientCallable:
         self.positions: np.ndarray | None = None  # for boosters that pass no positions
         self._bound: PerDataSet[tuple[BoundObjective, np.ndarray]] = PerDataSet()
         self._absent: PerDataSet[int] = PerDataSet()  # data sets without rows on this worker
-        self._lock = threading.Lock()  # a bound objective has workspace for one call at a time
-        _callables.add(self)
         self._learned: dict[str, PositionBias] = {}  # entry "bias"; shared with deep copies
 
     def __reduce__(self) -> Reduced:
@@ -185,24 +163,26 @@ class GradientCallable:
 
         def bind(data: Supplied) -> tuple[BoundObjective, np.ndarray]:
             judgments, weights, max_grade = judge(data)
-            given = {} if data.positions is None else {"positions": data.positions}
-            in_blocks = self.objective.needs_room and self.objective.by_query
-            bind = partial(BoundBlocks, self.objective) if in_blocks else self.objective.bind
-            bound = bind(judgments, weights, max_grade=max_grade, **given)
+            if isinstance(self.objective, PositionObjective):
+                learning = self.objective.bind(
+                    judgments, weights, max_grade=max_grade, positions=data.positions
+                )
+                return learning, judgments.indptr
+            parts = self.objective.bind_blocks(judgments, weights, max_grade)
+            bound = BoundBlocks(parts) if len(parts) > 1 else parts[0][1]
             return bound, judgments.indptr
 
         data = data.at_least(self.max_grade)
         if self.positions is not None:
             data = replace(data, positions=self.positions)
         vector = check.as_vector("scores", scores, len(data.labels))
-        with self._lock:
-            bound, indptr = self._bound.get(data, bind)
-            if begins_training(vector, indptr):
-                bound.round = 0
-            grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
-            bound.gradient(vector, grad, hess)
-            if isinstance(bound, BoundPositionObjective):
-                self._learned["bias"] = bound.position_bias
+        bound, indptr = self._bound.get(data, bind)
+        if begins_training(vector, indptr):
+            bound.round = 0
+        grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
+        bound.gradient(vector, grad, hess)
+        if isinstance(bound, BoundPositionObjective):
+            self._learned["bias"] = bound.position_bias
         return grad, hess
 
     @property

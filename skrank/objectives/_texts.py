@@ -1,4 +1,4 @@
-"""Texts of objectives: a sum of weights times atoms, which are names or sums in brackets."""
+"""Texts of objectives: sums of weights times names, or times sums in brackets."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from skrank._engine.name_parser import read
 from skrank._typing import Options
 from skrank.metrics import Metric, metric
 
-GROUP = re.compile(r"\((.*)\)", re.DOTALL)  # an atom that is a sum in brackets
-
 
 def terms_of(text: str) -> list[tuple[float, str]]:
-    """The weights and atoms of a sum."""
+    """The weights and names of a sum, whose brackets are resolved."""
     terms = []
     for term in split(text, "+"):
         weight, atoms = 1.0, []
@@ -22,7 +20,10 @@ def terms_of(text: str) -> list[tuple[float, str]]:
                 weight *= float(factor)
             except ValueError:
                 atoms.append(factor)
-        terms.append((weight, "*".join(atoms)))
+        atom = "*".join(atoms)
+        group = re.fullmatch(r"\((.*)\)", atom, re.DOTALL)
+        inner = [(1.0, atom)] if group is None else terms_of(group[1])
+        terms += [(weight * factor, name) for factor, name in inner]
     return terms
 
 

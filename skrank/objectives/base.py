@@ -8,7 +8,6 @@ import numbers
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from inspect import signature
 from typing import Any, ClassVar
 
@@ -21,8 +20,8 @@ from skrank._engine.metric import registry
 from skrank._engine.parameters import Parameterised, format_value
 from skrank._typing import Options
 from skrank.metrics import Metric, metric
-from skrank.objectives._bound import BoundObjective, BoundObjectiveMixture, read_rows
-from skrank.objectives._texts import GROUP, named_in, options_of, split, terms_of
+from skrank.objectives._bound import BoundObjective, BoundObjectiveMixture, blocks, read_rows
+from skrank.objectives._texts import named_in, options_of, split, terms_of
 
 WRAPPED = ("metric", "objective")  # fields behind the colon of a text such as "lambdarank:gap"
 _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
@@ -70,11 +69,6 @@ class Objective(Parameterised, ABC):
         return False
 
     @property
-    def needs_room(self) -> bool:
-        """Whether a round needs memory per row, so that binding in blocks saves memory."""
-        return False
-
-    @property
     def is_function(self) -> bool:
         """Whether the gradient is the derivative of a loss: then `bind` returns a `BoundLoss`."""
         return False
@@ -88,6 +82,20 @@ class Objective(Parameterised, ABC):
         max_grade: int | None = None,
     ) -> BoundObjective:
         """The objective bound to judgments, with one weight per query."""
+
+    def bind_blocks(
+        self, judgments: Judgments, weights: np.ndarray | None, max_grade: int | None
+    ) -> list[tuple[slice, BoundObjective]]:
+        """Rows of each block of queries, and the objective bound to them, to save memory.
+
+        There is one block of all queries unless the objective is `by_query`.
+        """
+        everything = [(slice(None), slice(None), judgments)]
+        parts = []
+        for queries, rows, block in blocks(judgments) if self.by_query else everything:
+            some = None if weights is None else weights[queries]
+            parts.append((rows, self.bind(block, some, max_grade=max_grade)))
+        return parts
 
     def __call__(
         self,
@@ -187,8 +195,6 @@ class ObjectiveMixture(Objective):
     >>> grad.round(3)
     array([ 1.095, -0.921, -0.247])
     """
-
-    needs_room = True  # memory for the gradient of one part
 
     parts: tuple[tuple[float, Objective], ...]
 
@@ -300,18 +306,18 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
 def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
     """The metric or objective of a text; a Metric or an Objective is returned unchanged.
 
-    Raises
-    ------
-    ValueError
-        If there is no such metric or objective: the message shows how to write objectives.
+    A ValueError for an unknown name shows how to write objectives.
     """
     if isinstance(x, Objective):
         return x
     if not isinstance(x, (str, Metric)):
         raise check.not_an_objective(x)
-    with suppress(RecursionError):  # for many nested brackets, which `metric` refuses
-        if isinstance(x, str) and _names_objective(x):
-            return _objective(x)
+    if isinstance(x, str):
+        terms = terms_of(x)
+        if any(_class_of(atom) for _, atom in terms):
+            parts = [(weight, _of_atom(atom)) for weight, atom in terms]
+            whole = len(parts) == 1 and parts[0][0] == 1
+            return parts[0][1] if whole else ObjectiveMixture(tuple(parts))
     try:
         return metric(x)
     except ValueError:
@@ -329,22 +335,11 @@ def metric_of(objective: Objective) -> Metric | None:
     return next((one.metric for _, one in objective.terms if hasattr(one, "metric")), None)
 
 
-def _objective(text: str) -> Objective:
-    """The objective of a text that contains the name of an objective."""
-    parts = [(weight, _of_atom(atom)) for weight, atom in terms_of(text)]
-    if len(parts) == 1 and parts[0][0] == 1:
-        return parts[0][1]
-    return ObjectiveMixture(tuple(parts))
-
-
 def _of_atom(text: str) -> Objective:
     """The objective of an atom; for a metric, LambdaRank on the metric."""
-    if not _names_objective(text):
+    cls = _class_of(text)
+    if cls is None:
         return as_objective(text)
-    group = GROUP.fullmatch(text)
-    if group is not None:
-        return _objective(group[1])
-    cls = Objective.named[_name(text)]
     head, *rest = split(text, ":", 1)
     options = options_of(head)
     wraps = dataclasses.fields(cls)[0].name in WRAPPED
@@ -366,20 +361,10 @@ def _build(cls: type[Objective], wrapped: Sequence[str | Metric], options: Optio
     return cls(*wrapped, **options)
 
 
-def _names_objective(text: str) -> bool:
-    """True if an atom of a text is the name of an objective, and not that of a metric."""
-    for _, atom in terms_of(text):
-        group = GROUP.fullmatch(atom)
-        if _names_objective(group[1]) if group is not None else _name(atom) in Objective.named:
-            return True
-    return False
-
-
-def _name(atom: str) -> str:
-    """``cls.name`` of the objective whose name begins an atom; "" if there is none."""
+def _class_of(atom: str) -> type[Objective] | None:
+    """The class of the objective whose name begins an atom; None if it begins with a metric."""
     name = re.split(r"\W", atom, maxsplit=1)[0].lower()
     if name in registry:
-        return ""
-    return next(
-        (one for one in Objective.named if one.replace("_", "") == name.replace("_", "")), ""
-    )
+        return None
+    classes = {one.replace("_", ""): cls for one, cls in Objective.named.items()}
+    return classes.get(name.replace("_", ""))

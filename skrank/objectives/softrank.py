@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
@@ -217,10 +217,10 @@ class BoundSoftRank(BoundFunction):
         check.check_learnable(self.inverse, chosen, judgments.queries)
         self.empty = plan.empty
 
-    def values(self, scores: np.ndarray, dtype: DTypeLike = np.float64) -> np.ndarray:
-        """Smooth value of each query; 0 without a relevant document. Pairs have dtype `dtype`."""
+    def values(self, scores: np.ndarray) -> np.ndarray:
+        """Smooth value of each query; 0 without a relevant document."""
         check.check_finite_scores(scores, self.judgments.queries, self.needs)
-        out: np.ndarray = np.empty(len(self.inverse), dtype)
+        out = np.empty(len(self.inverse))
         self._run(scores, SoftGradients(None, None, out))
         return out
 
