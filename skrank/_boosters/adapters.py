@@ -17,7 +17,7 @@ from skrank._boosters.query_log import QueryLog
 from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Plan, average
 from skrank._engine.ranking import Ranking
-from skrank._typing import Reduced
+from skrank._typing import Reduced, Weights
 from skrank.metrics import Metric, metric
 from skrank.objectives import as_objective
 from skrank.objectives._bound import BoundBlocks, BoundObjective, begins_training
@@ -127,7 +127,7 @@ def objective_of(x: str | Metric | Objective, **options: object) -> Objective:
 
 
 # A function of the data of a booster that returns judgments, weights per query, and highest grade.
-Judge = Callable[[Supplied], tuple[Judgments, np.ndarray | None, int | None]]
+Judge = Callable[[Supplied], tuple[Judgments, Weights, int | None]]
 
 
 class GradientCallable:

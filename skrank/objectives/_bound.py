@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.threads import thread_count
+from skrank._typing import Weights
 
 _BLOCK = 2**18  # least rows of a block: its memory is small compared with large data
 _BLOCK_OF_A_THREAD = 2**15  # least rows of a block per thread, so that all threads have work
@@ -102,7 +103,7 @@ class BoundFunction(ABC):
         self,
         objective: object,
         judgments: Judgments,
-        weights: np.ndarray | None,
+        weights: Weights,
         gain: np.ndarray,
     ) -> None:
         self.objective = objective

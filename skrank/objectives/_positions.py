@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
+from skrank._typing import Weights
 from skrank.objectives._bound import BoundObjective, SharedRounds, begins_training, read_rows
 from skrank.objectives.base import Objective
 
@@ -77,7 +78,7 @@ class PositionObjective(Objective):
     def bind(
         self,
         judgments: Judgments,
-        weights: np.ndarray | None = None,
+        weights: Weights = None,
         *,
         max_grade: int | None = None,
         positions: ArrayLike | None = None,

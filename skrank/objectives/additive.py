@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import count, number
+from skrank._typing import Weights
 from skrank.metrics import Metric
 from skrank.objectives._bound import BoundObjective
 from skrank.objectives._positions import BoundPositionObjective, PositionBias, PositionObjective
@@ -93,7 +94,7 @@ class AdditivePositionBias(PositionObjective):
     def bind(
         self,
         judgments: Judgments,
-        weights: np.ndarray | None = None,
+        weights: Weights = None,
         *,
         max_grade: int | None = None,
         positions: ArrayLike | None = None,

@@ -18,7 +18,7 @@ from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.metric import registry
 from skrank._engine.parameters import Parameterised, format_value
-from skrank._typing import Options
+from skrank._typing import Options, Weights
 from skrank.metrics import Metric, metric
 from skrank.objectives._bound import BoundObjective, BoundObjectiveMixture, blocks, read_rows
 from skrank.objectives._texts import named_in, options_of, split, terms_of
@@ -75,16 +75,12 @@ class Objective(Parameterised, ABC):
 
     @abstractmethod
     def bind(
-        self,
-        judgments: Judgments,
-        weights: np.ndarray | None = None,
-        *,
-        max_grade: int | None = None,
+        self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
     ) -> BoundObjective:
         """The objective bound to judgments, with one weight per query."""
 
     def bind_blocks(
-        self, judgments: Judgments, weights: np.ndarray | None, max_grade: int | None
+        self, judgments: Judgments, weights: Weights, max_grade: int | None
     ) -> list[tuple[slice, BoundObjective]]:
         """Rows of each block of queries, and the objective bound to them, to save memory.
 
@@ -241,11 +237,7 @@ class ObjectiveMixture(Objective):
         return self.map(lambda one: one.on_scale(max_grade))
 
     def bind(
-        self,
-        judgments: Judgments,
-        weights: np.ndarray | None = None,
-        *,
-        max_grade: int | None = None,
+        self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
     ) -> BoundObjectiveMixture:
         """The objectives bound to judgments, with one weight per query."""
         parts = [

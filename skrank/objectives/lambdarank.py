@@ -19,6 +19,7 @@ from skrank._engine.tables import LambdaKernels
 from skrank._engine.threads import run_chunks
 from skrank._kernels import lambdarank, ranking
 from skrank._kernels.arguments import Gradients, PairOptions, Scored
+from skrank._typing import Weights
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective, seed_of_round
 
@@ -129,11 +130,7 @@ class LambdaRank(PairObjective):
     name = "lambdarank"
 
     def bind(
-        self,
-        judgments: Judgments,
-        weights: np.ndarray | None = None,
-        *,
-        max_grade: int | None = None,
+        self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
     ) -> PairRounds:
         """The objective bound to judgments, with one weight per query."""
         plan = self.metric.bind(judgments, max_grade=max_grade)
@@ -163,7 +160,7 @@ class PairRounds:
         self,
         objective: PairObjective,
         plan: Plan,
-        weights: np.ndarray | None,
+        weights: Weights,
         kernels: Sequence[LambdaKernels],
     ) -> None:
         self.objective = objective

@@ -16,6 +16,7 @@ from skrank._engine.tables import Smooth
 from skrank._engine.threads import run_chunks
 from skrank._kernels import softrank, softrank_ranks
 from skrank._kernels.softrank import Soft, SoftGradients
+from skrank._typing import Weights
 from skrank.metrics import Metric, metric
 from skrank.objectives._bound import BoundFunction, read_rows
 from skrank.objectives.base import Objective
@@ -123,11 +124,7 @@ class SoftRank(Objective):
         return not self.relative
 
     def bind(
-        self,
-        judgments: Judgments,
-        weights: np.ndarray | None = None,
-        *,
-        max_grade: int | None = None,
+        self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
     ) -> BoundSoftRank:
         """The objective bound to judgments, with one weight per query."""
         return BoundSoftRank(self, judgments, weights, max_grade)
@@ -198,7 +195,7 @@ class BoundSoftRank(BoundFunction):
         self,
         objective: SoftRank,
         judgments: Judgments,
-        weights: np.ndarray | None,
+        weights: Weights,
         max_grade: int | None,
     ) -> None:
         chosen = objective.metric

@@ -17,6 +17,7 @@ from skrank._kernels.arguments import Gradients, PairOptions
 from skrank._kernels.debiased import Clicks
 from skrank._kernels.quadratic import QuadraticSwaps
 from skrank._kernels.quadratic_lambdas import lambdas
+from skrank._typing import Weights
 from skrank.objectives._bound import blocks
 from skrank.objectives._positions import BoundPositionObjective, PositionBias, PositionObjective
 from skrank.objectives.lambdarank import PairObjective, PairRounds
@@ -101,7 +102,7 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
     def bind(
         self,
         judgments: Judgments,
-        weights: np.ndarray | None = None,
+        weights: Weights = None,
         *,
         max_grade: int | None = None,
         positions: ArrayLike | None = None,
@@ -131,7 +132,7 @@ class _Rounds(PairRounds):
         self,
         objective: UnbiasedLambdaRank,
         plan: Plan,
-        weights: np.ndarray | None,
+        weights: Weights,
         kernels: Sequence[LambdaKernels],
         shown: np.ndarray,
         bias: PositionBias,
