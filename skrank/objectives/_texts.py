@@ -22,8 +22,8 @@ def terms_of(text: str) -> list[tuple[float, str]]:
                 atoms.append(factor)
         atom = "*".join(atoms)
         group = re.fullmatch(r"\((.*)\)", atom, re.DOTALL)
-        inner = [(1.0, atom)] if group is None else terms_of(group[1])
-        terms += [(weight * factor, name) for factor, name in inner]
+        for inner, name in [(1.0, atom)] if group is None else terms_of(group[1]):
+            terms.append((weight * inner, name))
     return terms
 
 

@@ -305,11 +305,10 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
     if not isinstance(x, (str, Metric)):
         raise check.not_an_objective(x)
     if isinstance(x, str):
-        terms = terms_of(x)
-        if any(_class_of(atom) for _, atom in terms):
-            parts = [(weight, _of_atom(atom)) for weight, atom in terms]
-            whole = len(parts) == 1 and parts[0][0] == 1
-            return parts[0][1] if whole else ObjectiveMixture(tuple(parts))
+        weights, atoms = zip(*terms_of(x), strict=True)
+        if any(map(_class_of, atoms)):
+            parts = tuple(zip(weights, map(_of_atom, atoms), strict=True))
+            return parts[0][1] if weights == (1,) else ObjectiveMixture(parts)
     try:
         return metric(x)
     except ValueError:
@@ -324,7 +323,10 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
 
 def metric_of(objective: Objective) -> Metric | None:
     """The metric of an objective; for a mixture, of the first part that has a metric."""
-    return next((one.metric for _, one in objective.terms if hasattr(one, "metric")), None)
+    for _, one in objective.terms:
+        if hasattr(one, "metric"):
+            return one.metric
+    return None
 
 
 def _of_atom(text: str) -> Objective:
