@@ -12,12 +12,15 @@ from skrank import _validation as check
 from skrank._boosters.adapters import (
     GradientCallable,
     MetricCallable,
+    Split,
     Supplied,
     as_written,
+    chosen_metrics,
+    chosen_objective,
     import_booster,
     objective_of,
+    row_folds,
 )
-from skrank._boosters.folds import Split, chosen_metrics, chosen_objective, row_folds
 from skrank._boosters.query_log import QueryLog as QueryLog
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._boosters.adapters import Supplied, as_written, import_booster
-from skrank._boosters.folds import row_folds
+from skrank._boosters.adapters import Supplied, as_written, import_booster, row_folds
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._typing import Folds, Options, Weights
