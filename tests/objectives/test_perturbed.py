@@ -13,7 +13,7 @@ from skrank.objectives.lambdarank import SEED_STEP
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import CATALOGUE, Lists, every_objective, lists
 from tests.helpers.engine import judge
-from tests.helpers.lambdarank_cases import STABLE, close, finite, gradient, many, single
+from tests.helpers.lambdarank_cases import STABLE, close, finite, gradient, single
 
 WORD = 2**64
 
@@ -170,23 +170,6 @@ def test_noise_has_the_distribution_that_it_claims():
     shares = weights / weights.sum()
     error = np.sqrt(shares * (1 - shares) / n)
     assert (np.abs(np.bincount(first) / n - shares) < 5 * error).all()
-
-
-def test_rounds_and_seeds_draw_anew():
-    data = many(40)
-    judgments = judge(data.relevance, data.groups)
-
-    def two_rounds(seed):
-        bound = LambdaRank("gap", perturbations=1, random_state=seed).bind(judgments)
-        for _ in range(2):
-            grad, hess = np.empty((2, len(data.scores)))
-            bound.gradient(data.scores, grad, hess)
-            yield grad
-
-    everything = [*two_rounds(0), *two_rounds(1)]
-    assert all(not np.allclose(a, b) for i, a in enumerate(everything) for b in everything[i + 1 :])
-    for a, b in zip(two_rounds(0), two_rounds(0), strict=True):
-        assert_array_equal(a, b)
 
 
 def test_queries_of_equal_scores_learn_from_many_orders():
