@@ -15,7 +15,7 @@ from skrank._engine.judgments import Judgments, judge
 from skrank._engine.threads import thread_count
 from skrank._typing import Weights
 
-_BLOCK = 2**18  # least rows of a block: its memory is small compared with large data
+_BLOCK = 2**20  # least rows of a block: smaller ones cost more time than they save memory
 _BLOCK_OF_A_THREAD = 2**15  # least rows of a block per thread, so that all threads have work
 
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import GroupKFold, KFold
 import skrank
 import skrank.lightgbm
 from skrank.extending import Judgments
-from tests.helpers.boosters import LGB, METRICS, Data, LightGBM
+from tests.helpers.boosters import LGB, Data, LightGBM
 
 
 def fit(data, objective, rounds=15, weight=False, **params):
@@ -55,22 +55,6 @@ def test_ndcg_equals_lightgbms(train, weight):
     for k in ks:
         ours = log["valid_0"][f"ndcg(empty=1,ties=stable)@{k}"]
         np.testing.assert_allclose(ours, log["valid_0"][f"ndcg@{k}"], atol=1e-7)
-
-
-@pytest.mark.parametrize("weight", [False, True])
-def test_eval_equals_the_metric(train, valid, weight):
-    booster, log = LightGBM.train(
-        train.dataset(), skrank.lightgbm.objective("gap"), 3,
-        [train.dataset(), valid.dataset(weight)], skrank.lightgbm.eval_metric(*METRICS),
-    )  # fmt: skip
-    assert list(log["valid_1"]) == METRICS
-    for rounds in (1, 3):
-        on_train = booster.predict(train.X, num_iteration=rounds)
-        on_valid = booster.predict(valid.X, num_iteration=rounds)
-        for name in METRICS:
-            assert log["valid_0"][name][rounds - 1] == pytest.approx(train.score(name, on_train))
-            expected = valid.score(name, on_valid, weight)
-            assert log["valid_1"][name][rounds - 1] == pytest.approx(expected)
 
 
 # Entry points

@@ -15,8 +15,6 @@ from sklearn.model_selection import (
     GroupKFold,
     cross_val_score,
 )
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import skrank
 import skrank.lightgbm
@@ -88,11 +86,6 @@ def test_every_row_its_own_query(make, data):
         assert GAP(model, data.X, data.relevance, groups=rows) == 1
 
 
-def test_sizes_in_place_of_ids_say_how_to_repeat_them(data, sizes):
-    with pytest.raises(ValueError, match=r"look like group sizes: use numpy.repeat"):
-        skrank.GroupedRanker(lgbm()).fit(data.X, data.relevance, groups=sizes)
-
-
 # groups that do not arrive ------------------------------------------------------------------------
 
 
@@ -144,26 +137,6 @@ def test_a_qid_column_for_xgboost(objective, data):
     with pytest.raises(ValueError, match=r"move it to the index, X.set_index\('qid'\)"):
         ranker.fit(frame(data), data.relevance)
     ranker.fit(frame(data).set_index("qid"), data.relevance)
-
-
-@pytest.mark.filterwarnings("ignore:groups are taken from the column")
-@pytest.mark.parametrize("model", [skrank.GroupedRanker(lgbm()), Ridge()], ids=["ranker", "ridge"])
-def test_a_qid_column_becomes_a_feature(model, data):
-    X = frame(data)
-    with pytest.warns(UserWarning, match='"qid" of X is a feature of the model'):
-        cross_val_score(model, X, data.relevance, groups=data.qid, cv=GroupKFold(3), scoring=GAP)
-    with pytest.warns(UserWarning, match='"qid" of X is a feature of the model'):
-        GAP(model.fit(X, data.relevance), X, data.relevance)
-
-
-@pytest.mark.parametrize("container", ["default", "pandas"])
-def test_a_pipeline_scales_the_qid_column(container, data, y):
-    """The last step gets the column scaled, and maybe without its name."""
-    scaler = StandardScaler().set_output(transform=container)
-    for model in (skrank.GroupedRanker(lgbm()), Ridge()):
-        with pytest.warns(UserWarning, match='"qid" of X is a feature of the model'):
-            GAP(make_pipeline(scaler, model).fit(frame(data), y), frame(data), y)
-        make_pipeline(scaler, model).fit(frame(data).set_index("qid"), y)
 
 
 # early stopping -----------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 
 import skrank
 from skrank.extending import Judgments
-from tests.helpers.boosters import Data, LightGBM, XGBoost
+from tests.helpers.boosters import METRICS, Data, LightGBM, XGBoost
 
 both = pytest.mark.parametrize("library", [LightGBM, XGBoost])
 
@@ -74,6 +74,21 @@ def test_gradients_are_those_of_lambdarank_in_single_precision(library, train):
     expected = skrank.LambdaRank("gap")(train.y, scores, groups=train.qid)
     np.testing.assert_allclose(grad, expected[0], atol=1e-5)
     np.testing.assert_allclose(hess, library.curvature * expected[1], atol=1e-5)
+
+
+@both
+@pytest.mark.parametrize("weighted", [False, True])
+def test_eval_equals_the_metric(library, train, valid, weighted):
+    metric = library.module.eval_metric(*METRICS, max_grade=4)
+    measured = [library.build(train), library.build(valid, weighted=weighted)]
+    objective = library.module.objective("gap")
+    booster, log = library.train(library.build(train), objective, 3, measured, metric)
+    for part, data, weights in (("valid_0", train, False), ("valid_1", valid, weighted)):
+        assert list(log[part]) == METRICS
+        scores = library.scores(booster, data)
+        for name in METRICS:
+            expected = data.score(name, scores, weights)
+            assert log[part][name][-1] == pytest.approx(expected, abs=6e-7)
 
 
 # Plans

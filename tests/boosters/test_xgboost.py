@@ -12,7 +12,7 @@ from xgboost.tracker import RabitTracker
 
 import skrank
 import skrank.xgboost
-from tests.helpers.boosters import METRICS, XGB, Data, XGBoost
+from tests.helpers.boosters import XGB, Data, XGBoost
 
 
 def fit(matrix, obj=None, rounds=15, **params):
@@ -71,24 +71,6 @@ def test_ndcg_equals_xgboosts(train, valid, name, empty):
     for k, metric in zip(ks, metrics, strict=True):
         found, expected = log["valid_0"][str(metric)], log["valid_0"][name.format(k)]
         np.testing.assert_allclose(found, expected, atol=1.1e-6)
-
-
-@pytest.mark.parametrize("kind", [xgb.DMatrix, xgb.QuantileDMatrix])
-@pytest.mark.parametrize("weight", [False, True])
-def test_eval_equals_the_metric(train, valid, weight, kind):
-    dtrain = train.matrix(kind=kind)
-    fields = {"ref": dtrain} if kind is xgb.QuantileDMatrix else {}
-    metric = skrank.xgboost.eval_metric(*METRICS, max_grade=4)
-    booster, log = XGBoost.train(
-        dtrain, skrank.xgboost.objective("gap"), 3,
-        [dtrain, valid.matrix(weight, kind, **fields)], metric,
-    )  # fmt: skip
-    assert list(log["valid_1"]) == METRICS
-    on_train, on_valid = margins(booster, train), margins(booster, valid)
-    for name in METRICS:
-        assert log["valid_0"][name][-1] == pytest.approx(train.score(name, on_train), abs=6e-7)
-        expected = valid.score(name, on_valid, weight)
-        assert log["valid_1"][name][-1] == pytest.approx(expected, abs=6e-7)
 
 
 # Early stopping
