@@ -1,4 +1,4 @@
-"""Texts of objectives: sums of weights times names, or times sums in brackets."""
+"""Parts of texts of objectives: signs outside brackets, names, and options."""
 
 from __future__ import annotations
 
@@ -8,23 +8,6 @@ from contextlib import suppress
 from skrank._engine.name_parser import read
 from skrank._typing import Options
 from skrank.metrics import Metric, metric
-
-
-def terms_of(text: str) -> list[tuple[float, str]]:
-    """The weights and names of a sum, whose brackets are resolved."""
-    terms = []
-    for term in split(text, "+"):
-        weight, atoms = 1.0, []
-        for factor in split(term, "*"):
-            try:
-                weight *= float(factor)
-            except ValueError:
-                atoms.append(factor)
-        atom = "*".join(atoms)
-        group = re.fullmatch(r"\((.*)\)", atom, re.DOTALL)
-        for inner, name in [(1.0, atom)] if group is None else terms_of(group[1]):
-            terms.append((weight * inner, name))
-    return terms
 
 
 def split(text: str, sign: str, most: int = -1) -> list[str]:

@@ -21,7 +21,7 @@ from skrank._engine.parameters import Parameterised, format_value
 from skrank._typing import Options, Weights
 from skrank.metrics import Metric, metric
 from skrank.objectives._bound import BoundObjective, BoundObjectiveMixture, blocks, read_rows
-from skrank.objectives._texts import named_in, options_of, split, terms_of
+from skrank.objectives._texts import named_in, options_of, split
 
 WRAPPED = ("metric", "objective")  # fields behind the colon of a text such as "lambdarank:gap"
 _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
@@ -305,7 +305,7 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
     if not isinstance(x, (str, Metric)):
         raise check.not_an_objective(x)
     if isinstance(x, str):
-        weights, atoms = zip(*terms_of(x), strict=True)
+        weights, atoms = zip(*_terms_of(x), strict=True)
         if any(map(_class_of, atoms)):
             parts = tuple(zip(weights, map(_of_atom, atoms), strict=True))
             return parts[0][1] if weights == (1,) else ObjectiveMixture(parts)
@@ -327,6 +327,26 @@ def metric_of(objective: Objective) -> Metric | None:
         if hasattr(one, "metric"):
             return one.metric
     return None
+
+
+def _terms_of(text: str) -> list[tuple[float, str]]:
+    """The weights and atoms of a sum: names, or sums of metrics in brackets."""
+    terms: list[tuple[float, str]] = []
+    for term in split(text, "+"):
+        weight, atoms = 1.0, []
+        for part in split(term, "*"):
+            try:
+                weight *= float(part)
+            except ValueError:
+                atoms.append(part)
+        atom = "*".join(atoms)
+        group = re.fullmatch(r"\((.*)\)", atom, re.DOTALL)
+        inner = [] if group is None else _terms_of(group[1])
+        if inner and any(_class_of(name) for _, name in inner):
+            terms += [(weight * factor, name) for factor, name in inner]
+        else:
+            terms.append((weight, atom))
+    return terms
 
 
 def _of_atom(text: str) -> Objective:

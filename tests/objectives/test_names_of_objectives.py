@@ -54,6 +54,7 @@ TEXTS = {
     "lambdaloss(weights='ndcg_loss2++',mu=3):ndcg": skrank.LambdaLoss("ndcg", mu=3),
     "lambdarank:catboost:NDCG:top=5;type=Exp": skrank.LambdaRank("catboost:NDCG:top=5;type=Exp"),
     "lambdarank:(0.7*gap + 0.3*ndcg@10)": skrank.LambdaRank("0.7*gap+0.3*ndcg@10"),
+    "0.5*(gap+ndcg) + softmax": 0.5 * skrank.LambdaRank("gap+ndcg") + skrank.Softmax(),
     "0.9*gap+0.1*softmax": 0.9 * skrank.LambdaRank("gap") + 0.1 * skrank.Softmax(),
     "0.5*lambdarank:gap + softrank:ndcg*2": 0.5 * skrank.LambdaRank("gap")
     + 2 * skrank.SoftRank("ndcg"),
