@@ -41,3 +41,6 @@ RandomState: TypeAlias = "int | np.integer | np.random.Generator | np.random.Ran
 
 # The argument `cv` of scikit-learn: number of folds, splitter, or (training rows, test rows) pairs.
 Folds: TypeAlias = "int | BaseCrossValidator | Iterable[tuple[np.ndarray, np.ndarray]]"
+
+# One weight per query; None: all queries weigh the same.
+Weights: TypeAlias = np.ndarray | None

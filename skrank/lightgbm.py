@@ -12,16 +12,19 @@ from skrank import _validation as check
 from skrank._boosters.adapters import (
     GradientCallable,
     MetricCallable,
+    Split,
     Supplied,
     as_written,
+    chosen_metrics,
+    chosen_objective,
     import_booster,
     objective_of,
+    row_folds,
 )
-from skrank._boosters.folds import Split, chosen_metrics, chosen_objective, row_folds
 from skrank._boosters.query_log import QueryLog as QueryLog
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
-from skrank._typing import Folds, Table
+from skrank._typing import Folds, Table, Weights
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.objectives._positions import PositionObjective
@@ -362,7 +365,7 @@ def _trained_grade(dataset: lightgbm.Dataset) -> int:
     return check.highest_grade(np.asarray(dataset.get_label()))
 
 
-def _judge(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
+def _judge(data: Supplied) -> tuple[Judgments, Weights, int | None]:
     """Judgments, weights per query and the highest grade."""
     source = "the lightgbm.Dataset" if hasattr(data.owner, "get_label") else "LightGBM's data"
     sizes = check.check_group_sizes(data.sizes, len(data.labels), source)

@@ -14,10 +14,11 @@ from skrank import _validation as check
 from skrank._boosters.adapters import (
     GradientCallable,
     MetricCallable,
+    chosen_metrics,
+    chosen_objective,
     import_booster,
     objective_of,
 )
-from skrank._boosters.folds import chosen_metrics, chosen_objective
 from skrank._boosters.query_log import QueryLog as QueryLog
 from skrank._boosters.xgboost_data import (
     Parts,

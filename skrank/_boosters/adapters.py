@@ -1,14 +1,12 @@
-"""Base classes of the callables that boosters call: objectives and metrics, cached by data set."""
+"""The callables that boosters call, objectives and metrics, and the arguments of `cv`."""
 
 from __future__ import annotations
 
 import importlib
-import os
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from numbers import Integral
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -20,12 +18,12 @@ from skrank._boosters.query_log import QueryLog
 from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Plan, average
 from skrank._engine.ranking import Ranking
-from skrank._typing import Reduced
+from skrank._typing import Folds, Reduced, Weights
 from skrank.metrics import Metric, metric
+from skrank.model_selection import QueryKFold
 from skrank.objectives import as_objective
-from skrank.objectives._blocks import BoundBlocks
-from skrank.objectives._bound import BoundObjective, begins_training
-from skrank.objectives._positions import BoundPositionObjective, PositionBias
+from skrank.objectives._bound import BoundBlocks, BoundObjective, begins_training
+from skrank.objectives._positions import BoundPositionObjective, PositionBias, PositionObjective
 from skrank.objectives.base import Objective
 
 if TYPE_CHECKING:
@@ -123,9 +121,6 @@ def as_written(labels: np.ndarray) -> np.ndarray:
     return np.array([float(str(value)) for value in values])[places]
 
 
-# Callables
-
-
 def objective_of(x: str | Metric | Objective, **options: object) -> Objective:
     """`as_objective` where the name of an objective of the booster may be meant."""
     if isinstance(x, str) and x in check.OBJECTIVES_OF_BOOSTERS:
@@ -134,20 +129,7 @@ def objective_of(x: str | Metric | Objective, **options: object) -> Objective:
 
 
 # A function of the data of a booster that returns judgments, weights per query, and highest grade.
-Judge = Callable[[Supplied], tuple[Judgments, np.ndarray | None, int | None]]
-
-
-_callables: weakref.WeakSet[GradientCallable] = weakref.WeakSet()
-
-
-def _unlock() -> None:
-    """Replace locks in a forked process, where the thread that holds a lock does not exist."""
-    for one in list(_callables):
-        one._lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_unlock)
+Judge = Callable[[Supplied], tuple[Judgments, Weights, int | None]]
 
 
 class GradientCallable:
@@ -162,8 +144,6 @@ class GradientCallable:
         self.positions: np.ndarray | None = None  # for boosters that pass no positions
         self._bound: PerDataSet[tuple[BoundObjective, np.ndarray]] = PerDataSet()
         self._absent: PerDataSet[int] = PerDataSet()  # data sets without rows on this worker
-        self._lock = threading.Lock()  # a bound objective has workspace for one call at a time
-        _callables.add(self)
         self._learned: dict[str, PositionBias] = {}  # entry "bias"; shared with deep copies
 
     def __reduce__(self) -> Reduced:
@@ -185,24 +165,26 @@ class GradientCallable:
 
         def bind(data: Supplied) -> tuple[BoundObjective, np.ndarray]:
             judgments, weights, max_grade = judge(data)
-            given = {} if data.positions is None else {"positions": data.positions}
-            in_blocks = self.objective.needs_room and self.objective.by_query
-            bind = partial(BoundBlocks, self.objective) if in_blocks else self.objective.bind
-            bound = bind(judgments, weights, max_grade=max_grade, **given)
+            if isinstance(self.objective, PositionObjective):
+                learning = self.objective.bind(
+                    judgments, weights, max_grade=max_grade, positions=data.positions
+                )
+                return learning, judgments.indptr
+            parts = self.objective.bind_blocks(judgments, weights, max_grade)
+            bound = BoundBlocks(parts) if len(parts) > 1 else parts[0][1]
             return bound, judgments.indptr
 
         data = data.at_least(self.max_grade)
         if self.positions is not None:
             data = replace(data, positions=self.positions)
         vector = check.as_vector("scores", scores, len(data.labels))
-        with self._lock:
-            bound, indptr = self._bound.get(data, bind)
-            if begins_training(vector, indptr):
-                bound.round = 0
-            grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
-            bound.gradient(vector, grad, hess)
-            if isinstance(bound, BoundPositionObjective):
-                self._learned["bias"] = bound.position_bias
+        bound, indptr = self._bound.get(data, bind)
+        if begins_training(vector, indptr):
+            bound.round = 0
+        grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
+        bound.gradient(vector, grad, hess)
+        if isinstance(bound, BoundPositionObjective):
+            self._learned["bias"] = bound.position_bias
         return grad, hess
 
     @property
@@ -280,3 +262,54 @@ class MetricCallable:
             return EvalPlan(judgments, weights, tuple(plans))
 
         return self._plans.get(data.at_least(self.max_grade), bind)
+
+
+Split = tuple[np.ndarray, np.ndarray]
+
+
+def row_folds(
+    folds: Folds, labels: np.ndarray, sizes: np.ndarray, groups: ArrayLike | None, seed: int
+) -> list[Split]:
+    """Ascending training and test rows of each fold. All rows of a query are in the same part.
+
+    `sizes` are numbers of rows of contiguous queries. Splitters get `groups`, query ids per row;
+    None stands for the numbers of the queries. `seed` is used if `folds` is a number.
+    """
+    ids = np.repeat(np.arange(len(sizes)), sizes)
+    if groups is not None:
+        ids = check.check_group_ids(groups, sizes)
+    if isinstance(folds, Integral) and not isinstance(folds, bool):
+        check.as_random_state("seed", seed)
+        folds = QueryKFold(int(folds), shuffle=True, random_state=seed)
+    is_text = isinstance(folds, (str, bytes))  # strings have a method `split`, too
+    if hasattr(folds, "split") and not is_text:
+        folds = folds.split(np.zeros((len(ids), 1)), labels, ids)
+    if is_text or not isinstance(folds, Iterable):
+        raise ValueError(f"folds={folds!r} must be a number, a splitter, or (train, test) rows.")
+    found = [check.check_fold(number, split, sizes) for number, split in enumerate(folds)]
+    if not found:
+        raise ValueError("folds is empty: give at least one (train, test).")
+    return found
+
+
+def chosen_objective(objective: str | Metric | Objective | None, given: object) -> Objective | None:
+    """The objective of skrank, from `objective=` or `params`; None for a booster's objective."""
+    if objective is not None and given is not None:
+        raise ValueError("two objectives are given: give objective=, or one in params.")
+    if objective is None and given is None:
+        raise ValueError(
+            "the objective is missing: pass an objective of skrank, such as objective='gap', or an "
+            "objective of the booster in params."
+        )
+    return getattr(given, "objective", None) if objective is None else objective_of(objective)
+
+
+def chosen_metrics(
+    metrics: str | Metric | Iterable[str | Metric] | None, objective: Objective | None
+) -> tuple[Metric, ...]:
+    """The metrics to evaluate. Default: the metric of the objective."""
+    if metrics is None:
+        metrics = getattr(objective, "metric", None)
+    if metrics is None:
+        raise ValueError("the metric is missing: give metrics=, such as metrics='gap@10'.")
+    return tuple(metric(one) for one in check.several("metrics", metrics, (str, Metric)))

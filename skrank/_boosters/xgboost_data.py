@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._boosters.adapters import Supplied, as_written, import_booster
-from skrank._boosters.folds import row_folds
+from skrank._boosters.adapters import Supplied, as_written, import_booster, row_folds
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
-from skrank._typing import Folds, Options
+from skrank._typing import Folds, Options, Weights
 
 if TYPE_CHECKING:
     import xgboost
@@ -38,7 +37,7 @@ def host(values: Any) -> np.ndarray:
     return np.asarray(values.get() if hasattr(values, "__cuda_array_interface__") else values)
 
 
-def judge_part(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
+def judge_part(data: Supplied) -> tuple[Judgments, Weights, int | None]:
     """Judgments, weights per query, and the highest grade of all workers."""
     try:
         sizes, weights = sizes_and_weights(data)
@@ -61,7 +60,7 @@ def sizes_and_weights(data: Supplied) -> tuple[np.ndarray, np.ndarray | None]:
     return sizes, check.per_query_weights(data.weights, data.sizes)[data.sizes > 0]
 
 
-def judge_for_training(data: Supplied) -> tuple[Judgments, np.ndarray | None, int | None]:
+def judge_for_training(data: Supplied) -> tuple[Judgments, Weights, int | None]:
     """As `judge_part`, for training data: their labels count, and the mean weight becomes 1."""
     own = check.highest_grade(as_written(data.labels))
     judgments, weights, top = judge_part(data.at_least(own))

@@ -85,9 +85,7 @@ def evaluate(
     pieces = aligned_partitions(
         relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
     )
-    parts = [ScoredPartition(number, *piece) for number, piece in enumerate(pieces)]
-    (measured,) = measured_partitions(parts, chosen, max_grade)
-    report = report_of(chosen, measured)
+    (report,) = reports(pieces, chosen, max_grade)
     if report.n_queries == report.n_rows:
         check.warn_single_rows(Queries.from_sizes(np.ones(report.n_rows, np.int64)))
     return report
@@ -109,9 +107,7 @@ def evaluate_each(
     metrics : dict of str to Metric
     """
     pieces = aligned_partitions(y=rows.y, X=rows.X, groups=rows.qid, sample_weight=rows.weight)
-    parts = [ScoredPartition(number, *piece) for number, piece in enumerate(pieces)]
-    found = measured_partitions(parts, metrics, None, scores_of)
-    means = [report_of(metrics, measured).mean for measured in found]
+    means = [report.mean for report in reports(pieces, metrics, None, scores_of)]
     return {name: [float(mean[name]) for mean in means] for name in metrics}
 
 
@@ -139,23 +135,25 @@ class ScoredPartition(NamedTuple):
         )
 
 
-def measured_partitions(
-    pieces: Sequence[ScoredPartition],
+def reports(
+    pieces: Sequence[tuple[Delayed | None, ...]],
     metrics: Mapping[str, Metric],
     max_grade: int | None,
     scores_of: Callable[[Any], Iterable[ArrayLike]] = lambda scores: [scores],
-) -> list[tuple[MeasuredQueries, ...]]:
-    """Values of the queries of each partition with rows, for each of the scores.
+) -> list[Report]:
+    """Reports on labels, scores, groups and weights of partitions, for each of the scores.
 
-    `scores_of` returns arrays of scores from `scored` of a partition; by default, this one array.
+    `scores_of` returns arrays of scores from the scores of a partition; by default, this one array.
     """
-    labels, filled = _labels(pieces)
+    parts = [ScoredPartition(number, *piece) for number, piece in enumerate(pieces)]
+    labels, filled = _labels(parts)
     work = partial(
         _measured, metrics=metrics, labels=labels, max_grade=max_grade, scores_of=scores_of
     )
-    found = _computed(work, [pieces[number] for number in filled])
+    found = _computed(work, [parts[number] for number in filled])
     check.check_some_weight(np.array([heaviest for _, heaviest in found]))
-    return list(zip(*(measured for measured, _ in found), strict=True))
+    by_scores = zip(*(measured for measured, _ in found), strict=True)
+    return [report_of(metrics, measured) for measured in by_scores]
 
 
 def _computed(work: Callable[..., T], pieces: Sequence[ScoredPartition]) -> list[T]:

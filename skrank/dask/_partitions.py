@@ -191,17 +191,11 @@ def current_client() -> Client:
     return get_client()
 
 
-@dataclass(frozen=True, eq=False)
-class _WorkerPartition:
-    """One partition on a worker, with its query ids and its number of rows."""
-
-    data: Future  # of SortedRows
-    queries: np.ndarray
-    n_rows: int
-
-
 # X, labels, number of the query of each row, sizes of queries, and weights, sorted by query.
 SortedRows: TypeAlias = tuple[Table, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
+
+# Future of SortedRows, query ids, and number of rows.
+LoadedPartition: TypeAlias = "tuple[Future, np.ndarray, int]"
 
 # X, y, groups and weights of a partition, as the caller gave them.
 Partition: TypeAlias = tuple[Table, ArrayLike, ArrayLike, ArrayLike | None]
@@ -228,7 +222,7 @@ def _of_memory(
     groups: ArrayLike | None,
     weights: ArrayLike | None,
     n_partitions: int | None,
-) -> list[_WorkerPartition]:
+) -> list[LoadedPartition]:
     groups = require_groups(groups, y, X, who="partition_queries")
     workers = sorted(client.nthreads())
     if not workers:
@@ -250,7 +244,7 @@ def _of_memory(
         data = _safe_indexing(X, rows), labels[rows], numbers[rows], sizes[first:last], weight
         worker = workers[number % len(workers)]
         future = client.scatter([data], workers=[worker], hash=False)[0]
-        parts.append(_WorkerPartition(future, queries.ids[first:last], len(rows)))
+        parts.append((future, queries.ids[first:last], len(rows)))
     return parts
 
 
@@ -273,7 +267,7 @@ def _of_collections(
     y: DaskColumn,
     groups: DaskColumn | None,
     weights: DaskColumn | None,
-) -> list[_WorkerPartition]:
+) -> list[LoadedPartition]:
     from dask import delayed
 
     if groups is None:
@@ -283,7 +277,7 @@ def _of_collections(
     parts, first = [], 0
     for piece, found in loaded_partitions(client, X, y, groups, weights):
         data = client.persist(delayed(_ordered)(piece, first))
-        parts.append(_WorkerPartition(data, found.ids, found.n_rows))
+        parts.append((data, found.ids, found.n_rows))
         first += len(found.ids)
     return parts
 
@@ -346,24 +340,25 @@ def _ordered(piece: Partition, first: int) -> SortedRows:
 
 
 def _collect(
-    parts: Sequence[_WorkerPartition], like: Table | DaskTable, *, weighted: bool
+    parts: Sequence[LoadedPartition], like: Table | DaskTable, *, weighted: bool
 ) -> Partitions:
     """Collections of partitions that are on workers; `like` has the type of their features."""
     from dask import delayed
 
-    data = [delayed(part.data) for part in parts]
+    futures, ids, rows = zip(*parts, strict=True)
+    data = [delayed(future) for future in futures]
 
     def vector(field: int, dtype: type[np.number], lengths: Sequence[int]) -> da.Array:
         return _stacked([one[field] for one in data], lengths, dtype=dtype)
 
-    rows, counts = [part.n_rows for part in parts], [len(part.queries) for part in parts]
+    counts = [len(one) for one in ids]
     return Partitions(
         X=_features([one[0] for one in data], rows, like),
         y=vector(1, np.float64, rows),
         qid=vector(2, np.int64, rows),
         group=vector(3, np.int64, counts),
         weight=vector(4, np.float64, rows) if weighted else None,
-        queries=np.concatenate([part.queries for part in parts]),
+        queries=np.concatenate(ids),
     )
 
 

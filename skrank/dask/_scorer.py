@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._fitted import chain_of, predicted_scores, trained_grade
 from skrank._typing import DaskColumn, DaskTable, Estimator, Table
-from skrank.dask._evaluate import ScoredPartition, measured_partitions
+from skrank.dask._evaluate import reports
 from skrank.dask._partitions import aligned_partitions
-from skrank.evaluation._evaluate import report_of
 from skrank.metrics import Metric
 from skrank.scoring import RankingScorer, as_scores
 
@@ -110,33 +109,19 @@ class DaskScorer:
         for metric in metrics.values():
             if metric.needs_scale and max_grade is None:
                 raise check.missing_scale(metric)
-        partitions = self._predicted(estimator, X, y, groups, sample_weight)
-        (measured,) = measured_partitions(partitions, metrics, max_grade)
-        means = report_of(metrics, measured).mean
-        return as_scores({metric: float(means[name]) for name, metric in metrics.items()})
-
-    def _predicted(
-        self,
-        estimator: Estimator,
-        X: DaskTable,
-        y: DaskColumn,
-        groups: DaskColumn | None,
-        weights: DaskColumn | None,
-    ) -> list[ScoredPartition]:
         on_collections = predicts_collections(estimator)
         scores = estimator.predict(X) if on_collections else X
-        partitions = aligned_partitions(X=scores, y=y, groups=groups, sample_weight=weights)
+        pieces = aligned_partitions(X=scores, y=y, groups=groups, sample_weight=sample_weight)
         if not on_collections:
             import dask
 
             model = dask.delayed(estimator, traverse=False)
             predict = dask.delayed(_predicted_scores, pure=False)
             method = self._local.response_method
-            partitions = [(predict(model, part, method), *rest) for part, *rest in partitions]
-        return [
-            ScoredPartition(number, labels, scores, ids, weight)
-            for number, (scores, labels, ids, weight) in enumerate(partitions)
-        ]
+            pieces = [(predict(model, part, method), *rest) for part, *rest in pieces]
+        pieces = [(labels, scores, *rest) for scores, labels, *rest in pieces]
+        (report,) = reports(pieces, metrics, max_grade)
+        return as_scores({metric: float(report.mean[name]) for name, metric in metrics.items()})
 
     def __repr__(self) -> str:
         return f"skrank.dask.{self._local!r}"

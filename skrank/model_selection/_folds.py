@@ -12,7 +12,14 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._typing import RandomState, Table
-from skrank.model_selection._parts import QueryRows, QuerySplitter, Split, Stratify, check_stratify
+from skrank.model_selection._parts import (
+    QueryRows,
+    QuerySplitter,
+    Split,
+    Stratify,
+    check_stratify,
+    query_order,
+)
 
 
 class FoldSplitter(QuerySplitter):
@@ -52,9 +59,7 @@ class FoldSplitter(QuerySplitter):
         rng = check.as_random_state("random_state", self.random_state) if self.shuffle else None
         n_blocks = -(-n_queries // self.n_splits)
         for _ in range(self.n_repeats):
-            order = np.arange(n_queries) if rng is None else rng.permutation(n_queries)
-            if strata is not None:
-                order = order[np.lexsort((sizes[order], strata[order]))]
+            order = query_order(strata, sizes, rng)
             if rng is None:
                 blocks = np.tile(np.arange(self.n_splits), (n_blocks, 1))
                 blocks[1::2] = blocks[1::2, ::-1]  # no fold gets the largest query of every block

@@ -83,6 +83,14 @@ class QueryRows(NamedTuple):
         return np.array([stratify(part) for part in parts])
 
 
+def query_order(
+    strata: np.ndarray | None, sizes: np.ndarray, rng: np.random.RandomState | None
+) -> np.ndarray:
+    """Queries by stratum and size; equal ones, and all without strata, are shuffled by `rng`."""
+    order = np.arange(len(sizes)) if rng is None else rng.permutation(len(sizes))
+    return order if strata is None else order[np.lexsort((sizes[order], strata[order]))]
+
+
 def draw_parts(
     counts: list[int], strata: np.ndarray | None, sizes: np.ndarray, rng: np.random.RandomState
 ) -> np.ndarray:
@@ -93,9 +101,7 @@ def draw_parts(
             f"{n_queries} queries cannot be split into parts of {counts[::-1]}: every part needs "
             "at least one query."
         )
-    order = rng.permutation(n_queries)
-    if strata is not None:
-        order = order[np.lexsort((sizes[order], strata[order]))]
+    order = query_order(strata, sizes, rng)
     parts = np.full(n_queries, -1)
     for number, count in enumerate(counts):
         # systematic sampling: equal distances from a random start sample strata proportionally

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import ClassVar, Protocol, cast
 
 import numpy as np
@@ -11,6 +12,11 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
+from skrank._engine.threads import thread_count
+from skrank._typing import Weights
+
+_BLOCK = 2**20  # least rows of a block: smaller ones cost more time than they save memory
+_BLOCK_OF_A_THREAD = 2**15  # least rows of a block per thread, so that all threads have work
 
 
 class BoundObjective(Protocol):
@@ -97,7 +103,7 @@ class BoundFunction(ABC):
         self,
         objective: object,
         judgments: Judgments,
-        weights: np.ndarray | None,
+        weights: Weights,
         gain: np.ndarray,
     ) -> None:
         self.objective = objective
@@ -162,3 +168,34 @@ class BoundObjectiveMixture(SharedRounds):
                     part *= weight  # in place, to save memory
                     total += part
         check.check_gradients(grad, hess, self.objective)
+
+
+def blocks(judgments: Judgments) -> Iterator[tuple[slice, slice, Judgments]]:
+    """Queries, rows and judgments of each block: whole queries, in their order."""
+    indptr, n_rows = judgments.indptr, judgments.queries.n_rows
+    size = max(_BLOCK, _BLOCK_OF_A_THREAD * thread_count())
+    if n_rows <= size:
+        yield slice(None), slice(None), judgments
+        return
+    ends = np.searchsorted(indptr, np.arange(size, n_rows, size))
+    for first, last in pairwise(np.unique(np.r_[0, ends, len(indptr) - 1]).tolist()):
+        queries = slice(first, last)
+        yield queries, slice(int(indptr[first]), int(indptr[last])), judgments.block(queries)
+
+
+class BoundBlocks(SharedRounds):
+    """An objective bound to blocks of queries, so that the memory of a round is that of a block.
+
+    `parts` has the rows of each block, and the objective bound to the block. Gradients equal those
+    of the objective bound to all queries at once.
+    """
+
+    def __init__(self, parts: list[tuple[slice, BoundObjective]]) -> None:
+        self.parts = parts
+        self.bounds = [bound for _, bound in parts]
+
+    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
+        self.round = self.round  # after an interrupted round, all blocks repeat it
+        for rows, bound in self.parts:
+            bound.gradient(scores[rows], grad[rows], hess[rows])

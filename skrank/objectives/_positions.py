@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
+from skrank._typing import Weights
 from skrank.objectives._bound import BoundObjective, SharedRounds, begins_training, read_rows
+from skrank.objectives.base import Objective
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,16 +68,17 @@ class PositionBias:
         return pd.DataFrame({name: x.copy() for name, x in self.estimates.items()}, index=index)
 
 
-class PositionObjective(ABC):
-    """Mixin of objectives that learn the bias of positions from round to round."""
+class PositionObjective(Objective):
+    """An objective that learns the bias of positions from round to round."""
 
+    takes_positions: ClassVar[bool] = True
     max_position: int | None
 
     @abstractmethod
     def bind(
         self,
         judgments: Judgments,
-        weights: np.ndarray | None = None,
+        weights: Weights = None,
         *,
         max_grade: int | None = None,
         positions: ArrayLike | None = None,
@@ -134,13 +137,16 @@ class PositionObjective(ABC):
         return bound.position_bias.frame()
 
 
-class BoundPositionObjective(SharedRounds, ABC):
-    """An objective bound to a data set, with the estimates for its positions."""
+class BoundPositionObjective(SharedRounds):
+    """An objective bound to blocks of a data set, with the estimates for its positions."""
 
     def __init__(
-        self, bounds: Sequence[BoundObjective], indptr: np.ndarray, position_bias: PositionBias
+        self,
+        parts: Sequence[tuple[slice, BoundObjective]],
+        indptr: np.ndarray,
+        position_bias: PositionBias,
     ) -> None:
-        self.bounds = bounds
+        self.bounds = [bound for _, bound in parts]
         self.indptr = indptr
         self.position_bias = position_bias
 
@@ -156,4 +162,5 @@ class BoundPositionObjective(SharedRounds, ABC):
         """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`."""
         if begins_training(scores, self.indptr):
             self.restart()
+        self.round = self.round  # after an interrupted round, all blocks repeat it
         self.step(scores, grad, hess)

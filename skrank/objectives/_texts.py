@@ -1,4 +1,4 @@
-"""Texts of objectives: a sum of weights times atoms, which are names or sums in brackets."""
+"""Parts of texts of objectives: signs outside brackets, names, and options."""
 
 from __future__ import annotations
 
@@ -8,22 +8,6 @@ from contextlib import suppress
 from skrank._engine.name_parser import read
 from skrank._typing import Options
 from skrank.metrics import Metric, metric
-
-GROUP = re.compile(r"\((.*)\)", re.DOTALL)  # an atom that is a sum in brackets
-
-
-def terms_of(text: str) -> list[tuple[float, str]]:
-    """The weights and atoms of a sum."""
-    terms = []
-    for term in split(text, "+"):
-        weight, atoms = 1.0, []
-        for factor in split(term, "*"):
-            try:
-                weight *= float(factor)
-            except ValueError:
-                atoms.append(factor)
-        terms.append((weight, "*".join(atoms)))
-    return terms
 
 
 def split(text: str, sign: str, most: int = -1) -> list[str]:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import count, number
+from skrank._typing import Weights
 from skrank.metrics import Metric
-from skrank.objectives._blocks import BoundBlocks
+from skrank.objectives._bound import BoundObjective
 from skrank.objectives._positions import BoundPositionObjective, PositionBias, PositionObjective
-from skrank.objectives.base import Objective, as_objective
+from skrank.objectives.base import Objective, as_objective, metric_of
 
 _NEWTON_FLOOR = 1e-3  # added to the curvature of each bias, as in LightGBM
 
 
 @dataclass(frozen=True)
-class AdditivePositionBias(Objective, PositionObjective):
+class AdditivePositionBias(PositionObjective):
     r"""An objective for clicks: the score of a document is shifted by a bias of its position.
 
     The model is that clicks depend on the score of a document plus a bias of its position. The
@@ -66,7 +65,6 @@ class AdditivePositionBias(Objective, PositionObjective):
     """
 
     name = "additive_position_bias"
-    takes_positions: ClassVar[bool] = True
 
     objective: Objective
     _: KW_ONLY
@@ -84,31 +82,27 @@ class AdditivePositionBias(Objective, PositionObjective):
     @property
     def metric(self) -> Metric:
         """The metric of the wrapped objective; for a mixture, the first metric."""
-        for _, part in self.objective.terms:
-            if hasattr(part, "metric"):
-                return part.metric
-        raise AttributeError(f"{self.objective} has no metric.")
+        found = metric_of(self.objective)
+        if found is None:
+            raise AttributeError(f"{self.objective} has no metric.")
+        return found
 
     def on_scale(self, max_grade: int) -> AdditivePositionBias:
         """A copy with `on_scale` applied to the wrapped objective."""
-        return self.map(lambda one: one.on_scale(max_grade))
-
-    def map(self, change: Callable[[Objective], Objective]) -> AdditivePositionBias:
-        """A copy with `change` applied to the wrapped objective."""
-        return replace(self, objective=change(self.objective))
+        return replace(self, objective=self.objective.on_scale(max_grade))
 
     def bind(
         self,
         judgments: Judgments,
-        weights: np.ndarray | None = None,
+        weights: Weights = None,
         *,
         max_grade: int | None = None,
         positions: ArrayLike | None = None,
     ) -> BoundAdditivePositionBias:
         """The objective bound to judgments, with one weight per query and one position per row."""
         bias = PositionBias(judgments.queries, positions, self.max_position, bias=0.0)
-        inner = BoundBlocks(self.objective, judgments, weights, max_grade)
-        return BoundAdditivePositionBias(self, inner, judgments.indptr, bias)
+        parts = self.objective.bind_blocks(judgments, weights, max_grade)
+        return BoundAdditivePositionBias(self, parts, judgments.indptr, bias)
 
 
 class BoundAdditivePositionBias(BoundPositionObjective):
@@ -117,13 +111,13 @@ class BoundAdditivePositionBias(BoundPositionObjective):
     def __init__(
         self,
         objective: AdditivePositionBias,
-        inner: BoundBlocks,
+        parts: list[tuple[slice, BoundObjective]],
         indptr: np.ndarray,
         bias: PositionBias,
     ) -> None:
-        super().__init__([inner], indptr, bias)
+        super().__init__(parts, indptr, bias)
         self.objective = objective
-        self.inner = inner
+        self.parts = parts
         self.penalty = objective.regularization * np.bincount(bias.codes)
 
     def restart(self) -> None:
@@ -134,8 +128,7 @@ class BoundAdditivePositionBias(BoundPositionObjective):
         """Fill `grad` and `hess` at the shifted scores, and take a Newton step for the biases."""
         bias = self.position_bias.estimates["bias"]
         slope, curvature = self.penalty * bias, self.penalty.copy()
-        self.inner.round = self.round  # after an interrupted round, all blocks repeat it
-        for rows, bound in self.inner.parts:
+        for rows, bound in self.parts:
             codes = self.position_bias.codes[rows]
             bound.gradient(scores[rows] + bias[codes], grad[rows], hess[rows])
             slope += np.bincount(codes, grad[rows], len(bias))

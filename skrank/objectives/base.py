@@ -8,7 +8,6 @@ import numbers
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from inspect import signature
 from typing import Any, ClassVar
 
@@ -19,10 +18,10 @@ from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.metric import registry
 from skrank._engine.parameters import Parameterised, format_value
-from skrank._typing import Options
+from skrank._typing import Options, Weights
 from skrank.metrics import Metric, metric
-from skrank.objectives._bound import BoundObjective, BoundObjectiveMixture, read_rows
-from skrank.objectives._texts import GROUP, named_in, options_of, split, terms_of
+from skrank.objectives._bound import BoundObjective, BoundObjectiveMixture, blocks, read_rows
+from skrank.objectives._texts import named_in, options_of, split
 
 WRAPPED = ("metric", "objective")  # fields behind the colon of a text such as "lambdarank:gap"
 _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
@@ -70,24 +69,29 @@ class Objective(Parameterised, ABC):
         return False
 
     @property
-    def needs_room(self) -> bool:
-        """Whether a round needs memory per row, so that binding in blocks saves memory."""
-        return False
-
-    @property
     def is_function(self) -> bool:
         """Whether the gradient is the derivative of a loss: then `bind` returns a `BoundLoss`."""
         return False
 
     @abstractmethod
     def bind(
-        self,
-        judgments: Judgments,
-        weights: np.ndarray | None = None,
-        *,
-        max_grade: int | None = None,
+        self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
     ) -> BoundObjective:
         """The objective bound to judgments, with one weight per query."""
+
+    def bind_blocks(
+        self, judgments: Judgments, weights: Weights, max_grade: int | None
+    ) -> list[tuple[slice, BoundObjective]]:
+        """Rows of each block of queries, and the objective bound to them, to save memory.
+
+        There is one block of all queries unless the objective is `by_query`.
+        """
+        everything = [(slice(None), slice(None), judgments)]
+        parts = []
+        for queries, rows, block in blocks(judgments) if self.by_query else everything:
+            some = None if weights is None else weights[queries]
+            parts.append((rows, self.bind(block, some, max_grade=max_grade)))
+        return parts
 
     def __call__(
         self,
@@ -188,8 +192,6 @@ class ObjectiveMixture(Objective):
     array([ 1.095, -0.921, -0.247])
     """
 
-    needs_room = True  # memory for the gradient of one part
-
     parts: tuple[tuple[float, Objective], ...]
 
     def __post_init__(self) -> None:
@@ -235,11 +237,7 @@ class ObjectiveMixture(Objective):
         return self.map(lambda one: one.on_scale(max_grade))
 
     def bind(
-        self,
-        judgments: Judgments,
-        weights: np.ndarray | None = None,
-        *,
-        max_grade: int | None = None,
+        self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
     ) -> BoundObjectiveMixture:
         """The objectives bound to judgments, with one weight per query."""
         parts = [
@@ -300,18 +298,17 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
 def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
     """The metric or objective of a text; a Metric or an Objective is returned unchanged.
 
-    Raises
-    ------
-    ValueError
-        If there is no such metric or objective: the message shows how to write objectives.
+    A ValueError for an unknown name shows how to write objectives.
     """
     if isinstance(x, Objective):
         return x
     if not isinstance(x, (str, Metric)):
         raise check.not_an_objective(x)
-    with suppress(RecursionError):  # for many nested brackets, which `metric` refuses
-        if isinstance(x, str) and _names_objective(x):
-            return _objective(x)
+    if isinstance(x, str):
+        weights, atoms = zip(*_terms_of(x), strict=True)
+        if any(map(_class_of, atoms)):
+            parts = tuple(zip(weights, map(_of_atom, atoms), strict=True))
+            return parts[0][1] if weights == (1,) else ObjectiveMixture(parts)
     try:
         return metric(x)
     except ValueError:
@@ -326,25 +323,37 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
 
 def metric_of(objective: Objective) -> Metric | None:
     """The metric of an objective; for a mixture, of the first part that has a metric."""
-    return next((one.metric for _, one in objective.terms if hasattr(one, "metric")), None)
+    for _, one in objective.terms:
+        if hasattr(one, "metric"):
+            return one.metric
+    return None
 
 
-def _objective(text: str) -> Objective:
-    """The objective of a text that contains the name of an objective."""
-    parts = [(weight, _of_atom(atom)) for weight, atom in terms_of(text)]
-    if len(parts) == 1 and parts[0][0] == 1:
-        return parts[0][1]
-    return ObjectiveMixture(tuple(parts))
+def _terms_of(text: str) -> list[tuple[float, str]]:
+    """The weights and atoms of a sum: names, or sums of metrics in brackets."""
+    terms: list[tuple[float, str]] = []
+    for term in split(text, "+"):
+        weight, atoms = 1.0, []
+        for part in split(term, "*"):
+            try:
+                weight *= float(part)
+            except ValueError:
+                atoms.append(part)
+        atom = "*".join(atoms)
+        group = re.fullmatch(r"\((.*)\)", atom, re.DOTALL)
+        inner = [] if group is None else _terms_of(group[1])
+        if inner and any(_class_of(name) for _, name in inner):
+            terms += [(weight * factor, name) for factor, name in inner]
+        else:
+            terms.append((weight, atom))
+    return terms
 
 
 def _of_atom(text: str) -> Objective:
     """The objective of an atom; for a metric, LambdaRank on the metric."""
-    if not _names_objective(text):
+    cls = _class_of(text)
+    if cls is None:
         return as_objective(text)
-    group = GROUP.fullmatch(text)
-    if group is not None:
-        return _objective(group[1])
-    cls = Objective.named[_name(text)]
     head, *rest = split(text, ":", 1)
     options = options_of(head)
     wraps = dataclasses.fields(cls)[0].name in WRAPPED
@@ -366,20 +375,10 @@ def _build(cls: type[Objective], wrapped: Sequence[str | Metric], options: Optio
     return cls(*wrapped, **options)
 
 
-def _names_objective(text: str) -> bool:
-    """True if an atom of a text is the name of an objective, and not that of a metric."""
-    for _, atom in terms_of(text):
-        group = GROUP.fullmatch(atom)
-        if _names_objective(group[1]) if group is not None else _name(atom) in Objective.named:
-            return True
-    return False
-
-
-def _name(atom: str) -> str:
-    """``cls.name`` of the objective whose name begins an atom; "" if there is none."""
+def _class_of(atom: str) -> type[Objective] | None:
+    """The class of the objective whose name begins an atom; None if it begins with a metric."""
     name = re.split(r"\W", atom, maxsplit=1)[0].lower()
     if name in registry:
-        return ""
-    return next(
-        (one for one in Objective.named if one.replace("_", "") == name.replace("_", "")), ""
-    )
+        return None
+    classes = {one.replace("_", ""): cls for one, cls in Objective.named.items()}
+    return classes.get(name.replace("_", ""))

@@ -13,6 +13,7 @@ from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import LambdaKernels
 from skrank._kernels import lambdaloss
 from skrank._kernels.lambdaloss import LambdaLossWeights
+from skrank._typing import Weights
 from skrank.metrics import Metric
 from skrank.objectives.lambdarank import PairObjective, PairRounds
 
@@ -88,11 +89,7 @@ class LambdaLoss(PairObjective):
             )
 
     def bind(
-        self,
-        judgments: Judgments,
-        weights: np.ndarray | None = None,
-        *,
-        max_grade: int | None = None,
+        self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
     ) -> PairRounds:
         """The objective bound to judgments, with one weight per query."""
         plan = self.metric.bind(judgments, max_grade=max_grade)

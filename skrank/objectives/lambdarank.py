@@ -19,6 +19,7 @@ from skrank._engine.tables import LambdaKernels
 from skrank._engine.threads import run_chunks
 from skrank._kernels import lambdarank, ranking
 from skrank._kernels.lambdarank import Gradients, PairOptions, Scored
+from skrank._typing import Weights
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective, seed_of_round
 
@@ -58,11 +59,6 @@ class PairObjective(Objective):
                 f"{chosen} cannot be trained on: drop the training rows without a label."
             )
         self._set(metric=chosen)
-
-    @property
-    def needs_room(self) -> bool:
-        """True if orders or metrics are summed: each needs a gradient and a curvature."""
-        return self.perturbations is not None or len(self.metric.terms) > 1
 
     @property
     def ideal_cutoff(self) -> int | None:
@@ -134,11 +130,7 @@ class LambdaRank(PairObjective):
     name = "lambdarank"
 
     def bind(
-        self,
-        judgments: Judgments,
-        weights: np.ndarray | None = None,
-        *,
-        max_grade: int | None = None,
+        self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
     ) -> PairRounds:
         """The objective bound to judgments, with one weight per query."""
         plan = self.metric.bind(judgments, max_grade=max_grade)
@@ -168,7 +160,7 @@ class PairRounds:
         self,
         objective: PairObjective,
         plan: Plan,
-        weights: np.ndarray | None,
+        weights: Weights,
         kernels: Sequence[LambdaKernels],
     ) -> None:
         self.objective = objective
@@ -214,40 +206,37 @@ class PairRounds:
         if self.objective.tie_order == "random":
             before = self.queries.first_query
             run_chunks(ranking.shuffle_ties, self.indptr, self.tied, seed, before, self.order)
-        lists = [
-            Scored(one.codes, self.order, scores, inverse, self.weight)
-            for one, inverse in zip(self.kernels, np.atleast_2d(self.inverse), strict=True)
-        ]
         pairs = PairOptions(
             self.objective.sigmoid, self.truncation, self.score_norm, sum_norm,
             _WIDEST[out.grad.dtype.type],
         )  # fmt: skip
-        self.fill(lists, pairs, out)
+        self.fill(scores, pairs, out)
 
-    def fill(self, lists: Sequence[Scored], pairs: PairOptions, out: Gradients) -> None:
+    def fill(self, scores: np.ndarray, pairs: PairOptions, out: Gradients) -> None:
         """Fill in the gradients from all pairs, or from pairs of adjacent ranks."""
         if self.objective.pairs == "adjacent":
             changes = np.empty_like(out.grad)
-            for one, rows, (part,) in self._each_metric(lists, [changes]):
+            for one, rows, (part,) in self.each_metric(scores, [changes]):
                 assert one.neighbours is not None
                 run_chunks(one.neighbours, self.indptr, rows, one.form, pairs.truncation, part)
-            run_chunks(lambdarank.neighbours, self.indptr, lists[0], changes, pairs, out)
+            run_chunks(lambdarank.neighbours, self.indptr, rows, changes, pairs, out)
             return
-        mixed = len(lists) > 1
+        mixed = len(self.kernels) > 1
         pairs_of_one = pairs._replace(sum_norm=pairs.sum_norm and not mixed)
-        for one, rows, parts in self._each_metric(lists, out):
+        for one, rows, parts in self.each_metric(scores, out):
             target = Gradients(*parts)
             run_chunks(one.gradients, self.indptr, rows, one.form, pairs_of_one, target)
         if mixed and pairs.sum_norm:
             run_chunks(lambdarank.normalise, self.indptr, out)
 
-    def _each_metric(
-        self, lists: Sequence[Scored], out: Sequence[np.ndarray]
+    def each_metric(
+        self, scores: np.ndarray, out: Sequence[np.ndarray]
     ) -> Iterator[tuple[LambdaKernels, Scored, Sequence[np.ndarray]]]:
         """Yields the kernels of each metric and arrays to fill, whose sums are left in `out`."""
-        for index, (kernels, rows) in enumerate(zip(self.kernels, lists, strict=True)):
+        inverses = np.atleast_2d(self.inverse)
+        for index, (kernels, inverse) in enumerate(zip(self.kernels, inverses, strict=True)):
             parts = [np.empty_like(total) for total in out] if index else out
-            yield kernels, rows, parts
+            yield kernels, Scored(kernels.codes, self.order, scores, inverse, self.weight), parts
             if index:
                 for total, part in zip(out, parts, strict=True):
                     total += part

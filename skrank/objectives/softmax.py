@@ -12,6 +12,7 @@ from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank._kernels import listwise
 from skrank._kernels.listwise import Listwise, ListwiseGradients, RandomGains
+from skrank._typing import Weights
 from skrank.objectives._bound import BoundFunction
 from skrank.objectives.base import Objective, seed_of_round
 
@@ -78,11 +79,7 @@ class Softmax(Objective):
         return not self.random_gains
 
     def bind(
-        self,
-        judgments: Judgments,
-        weights: np.ndarray | None = None,
-        *,
-        max_grade: int | None = None,
+        self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
     ) -> BoundSoftmax:
         """The objective bound to judgments, with one weight per query."""
         gain = gain_per_code(self.gain, judgments.labels)

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
@@ -16,6 +16,7 @@ from skrank._engine.tables import Smooth
 from skrank._engine.threads import run_chunks
 from skrank._kernels import softrank, softrank_ranks
 from skrank._kernels.softrank import Soft, SoftGradients
+from skrank._typing import Weights
 from skrank.metrics import Metric, metric
 from skrank.objectives._bound import BoundFunction, read_rows
 from skrank.objectives.base import Objective
@@ -123,11 +124,7 @@ class SoftRank(Objective):
         return not self.relative
 
     def bind(
-        self,
-        judgments: Judgments,
-        weights: np.ndarray | None = None,
-        *,
-        max_grade: int | None = None,
+        self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
     ) -> BoundSoftRank:
         """The objective bound to judgments, with one weight per query."""
         return BoundSoftRank(self, judgments, weights, max_grade)
@@ -198,7 +195,7 @@ class BoundSoftRank(BoundFunction):
         self,
         objective: SoftRank,
         judgments: Judgments,
-        weights: np.ndarray | None,
+        weights: Weights,
         max_grade: int | None,
     ) -> None:
         chosen = objective.metric
@@ -217,10 +214,10 @@ class BoundSoftRank(BoundFunction):
         check.check_learnable(self.inverse, chosen, judgments.queries)
         self.empty = plan.empty
 
-    def values(self, scores: np.ndarray, dtype: DTypeLike = np.float64) -> np.ndarray:
-        """Smooth value of each query; 0 without a relevant document. Pairs have dtype `dtype`."""
+    def values(self, scores: np.ndarray) -> np.ndarray:
+        """Smooth value of each query; 0 without a relevant document."""
         check.check_finite_scores(scores, self.judgments.queries, self.needs)
-        out: np.ndarray = np.empty(len(self.inverse), dtype)
+        out = np.empty(len(self.inverse))
         self._run(scores, SoftGradients(None, None, out))
         return out
 

@@ -14,6 +14,7 @@ from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank._kernels import listwise
 from skrank._kernels.listwise import Listwise, ListwiseGradients
+from skrank._typing import Weights
 from skrank.objectives._bound import BoundFunction
 from skrank.objectives.base import Objective
 
@@ -103,11 +104,7 @@ class SquaredError(Objective):
         return gains / gain_per_code(self.gain, np.array([max_grade]))
 
     def bind(
-        self,
-        judgments: Judgments,
-        weights: np.ndarray | None = None,
-        *,
-        max_grade: int | None = None,
+        self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
     ) -> BoundSquaredError:
         """The objective bound to judgments, with one weight per query."""
         top = self.max_grade or max_grade or judgments.max_grade

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +14,11 @@ from skrank._engine.plan import Plan
 from skrank._engine.tables import LambdaKernels
 from skrank._engine.threads import run_chunks
 from skrank._kernels.debiased import Clicks
-from skrank._kernels.lambdarank import Gradients, PairOptions, Scored
+from skrank._kernels.lambdarank import Gradients, PairOptions
 from skrank._kernels.quadratic import QuadraticSwaps
 from skrank._kernels.quadratic_lambdas import lambdas
-from skrank.objectives._blocks import blocks
+from skrank._typing import Weights
+from skrank.objectives._bound import blocks
 from skrank.objectives._positions import BoundPositionObjective, PositionBias, PositionObjective
 from skrank.objectives.lambdarank import PairObjective, PairRounds
 
@@ -92,7 +92,6 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
     """
 
     name = "unbiased_lambdarank"
-    takes_positions: ClassVar[bool] = True
     by_query = False  # ratios are learned from all queries
     _: KW_ONLY
     norm: bool = False
@@ -103,7 +102,7 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
     def bind(
         self,
         judgments: Judgments,
-        weights: np.ndarray | None = None,
+        weights: Weights = None,
         *,
         max_grade: int | None = None,
         positions: ArrayLike | None = None,
@@ -133,7 +132,7 @@ class _Rounds(PairRounds):
         self,
         objective: UnbiasedLambdaRank,
         plan: Plan,
-        weights: np.ndarray | None,
+        weights: Weights,
         kernels: Sequence[LambdaKernels],
         shown: np.ndarray,
         bias: PositionBias,
@@ -143,15 +142,16 @@ class _Rounds(PairRounds):
         self.bias = bias
         self.costs = np.zeros((2, len(bias.positions)))
 
-    def fill(self, lists: Sequence[Scored], pairs: PairOptions, out: Gradients) -> None:
+    def fill(self, scores: np.ndarray, pairs: PairOptions, out: Gradients) -> None:
         """Fill in the gradients from all pairs, and add up the costs by position."""
         real = out.grad.dtype  # dtype of pairs
         factors = [_inverse(one).astype(real)[self.shown] for one in self.bias.estimates.values()]
         costs = np.empty((2, self.queries.n_rows), real)
-        clicks, tables = Clicks(*factors, *costs), self.kernels[0].form
-        run_chunks(lambdas, self.indptr, lists[0], tables, pairs, out, clicks)
-        for total, rows in zip(self.costs, costs, strict=True):
-            total += np.bincount(self.shown, rows, len(total))
+        clicks = Clicks(*factors, *costs)
+        for one, rows, _ in self.each_metric(scores, out):
+            run_chunks(lambdas, self.indptr, rows, one.form, pairs, out, clicks)
+        for total, own in zip(self.costs, costs, strict=True):
+            total += np.bincount(self.shown, own, len(total))
 
 
 class BoundUnbiasedLambdaRank(BoundPositionObjective):
@@ -164,7 +164,7 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective):
         bias: PositionBias,
         bias_norm: float,
     ) -> None:
-        super().__init__([rounds for _, rounds in parts], indptr, bias)
+        super().__init__(parts, indptr, bias)
         self.parts = parts
         self.bias_norm = bias_norm
         self.mass = np.zeros(len(bias.positions))
@@ -180,7 +180,6 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective):
 
     def step(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` with the current ratios, and update the ratios from the costs."""
-        self.round = self.round  # after an interrupted round, all blocks repeat it
         costs = np.zeros((2, len(self.mass)))
         for rows, rounds in self.parts:
             rounds.costs[:] = 0

@@ -17,8 +17,7 @@ def valid():
 
 @pytest.fixture(scope="module")
 def client():
-    distributed = pytest.importorskip("distributed")
-    from tests.helpers.dask_runs import PATIENCE, start
+    from tests.helpers.dask_runs import PATIENCE, distributed, start
 
     with start() as cluster, distributed.Client(cluster) as client:
         client.wait_for_workers(2, timeout=PATIENCE)

@@ -26,86 +26,53 @@ def data():
 # A loop over folds ---------------------------------------------------------------------------
 
 
-def lightgbm_by_hand(data, folds, rounds, metric, weighted=False, objective="gap"):
-    """Values per fold and round."""
+def by_hand(data, cv, name, weighted, built_in):
+    """Values per fold and round, for LightGBM's or XGBoost's own objective or for GAP."""
     whole = data.dataset(weighted, free_raw_data=False).construct()
-    own = isinstance(objective, str) and objective == "lambdarank"
     values = []
-    for train, test in folds:
-        params = LGB | {"metric": "None", "objective": objective if own else "none"}
-        booster = lgb.Booster(params, whole.subset(np.sort(train)))
-        ours = None if own else skrank.lightgbm.objective(objective, **FIRM)
-        rows = np.sort(test)
-        found = []
-        for _ in range(rounds):
-            booster.update(fobj=ours)
-            found.append(data.score(metric, booster.predict(data.X[rows]), rows, weighted))
-        values.append(found)
-    return np.array(values)
-
-
-def xgboost_by_hand(data, folds, rounds, metric, weighted=False, objective="gap"):
-    values = []
-    for train, test in folds:
+    for train, test in splits(data, 3, 7):
         train, test = np.sort(train), np.sort(test)
-        own = objective == "rank:ndcg"
-        booster = xgb.train(
-            XGB | {"disable_default_eval_metric": 1} | ({"objective": objective} if own else {}),
-            data.matrix(weighted, train),
-            rounds,
-            obj=None if own else skrank.xgboost.objective(objective, **FIRM),
-        )
-        scores = [
-            booster.predict(data.matrix(rows=test), iteration_range=(0, end), output_margin=True)
-            for end in range(1, rounds + 1)
-        ]
-        values.append([data.score(metric, one, test, weighted) for one in scores])
+        if cv is skrank.lightgbm.cv:
+            params = LGB | {"metric": "None", "objective": built_in or "none"}
+            booster = lgb.Booster(params, whole.subset(train))
+            objective = None if built_in else skrank.lightgbm.objective("gap", **FIRM)
+            for _ in range(6):
+                booster.update(fobj=objective)
+            scores = [booster.predict(data.X[test], num_iteration=end) for end in range(1, 7)]
+        else:
+            own = {"objective": built_in} if built_in else {}
+            objective = None if built_in else skrank.xgboost.objective("gap", **FIRM)
+            params = XGB | {"disable_default_eval_metric": 1} | own
+            booster = xgb.train(params, data.matrix(weighted, train), 6, obj=objective)
+            rows, how = data.matrix(rows=test), {"output_margin": True}
+            scores = [booster.predict(rows, iteration_range=(0, k), **how) for k in range(1, 7)]
+        values.append([data.score(name, one, test, weighted) for one in scores])
     return np.array(values)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("objective", ["gap", "lambdarank"])
-def test_lightgbm_equals_a_loop_by_hand(data, objective, weighted):
-    ours = {"objective": skrank.LambdaRank("gap", **FIRM)}
-    given = {"params": LGB} | ours
-    if objective == "lambdarank":
-        given = {"params": LGB | {"objective": objective}}
-    found = skrank.lightgbm.cv(
-        train_set=data.dataset(weighted),
-        num_boost_round=6,
-        metrics=["gap@5", "err"],
-        folds=3,
-        seed=7,
-        **given,
-    )
-    names = ["valid gap@5-mean", "valid gap@5-stdv", "valid err-mean", "valid err-stdv"]
-    assert list(found) == names
+@pytest.mark.parametrize(
+    ("cv", "built_in"),
+    [
+        (skrank.lightgbm.cv, None), (skrank.lightgbm.cv, "lambdarank"),
+        (skrank.xgboost.cv, None), (skrank.xgboost.cv, "rank:ndcg"),
+    ],
+)  # fmt: skip
+def test_it_equals_a_loop_by_hand(data, cv, built_in, weighted):
+    light = cv is skrank.lightgbm.cv
+    objective = None if built_in else skrank.LambdaRank("gap", **FIRM)
+    params = (LGB if light else XGB) | ({"objective": built_in} if built_in else {})
+    rows = data.dataset(weighted) if light else data.matrix(weighted)
+    how = {"metrics": ["gap@5", "err"], "folds": 3, "seed": 7, "objective": objective}
+    found = cv(params, rows, 6, **how)
+    part, spread = ("valid ", "stdv") if light else ("test-", "std")
+    tolerance = 1e-9 if light else 1e-6  # XGBoost logs six decimals
+    assert isinstance(found, dict if light else pd.DataFrame)
     for name in ("gap@5", "err"):
-        expected = lightgbm_by_hand(data, splits(data, 3, 7), 6, name, weighted, objective)
-        np.testing.assert_allclose(found[f"valid {name}-mean"], expected.mean(axis=0))
-        np.testing.assert_allclose(found[f"valid {name}-stdv"], expected.std(axis=0))
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("objective", ["gap", "rank:ndcg"])
-def test_xgboost_equals_a_loop_by_hand(data, objective, weighted):
-    given = {"params": XGB, "objective": skrank.LambdaRank("gap", **FIRM)}
-    if objective == "rank:ndcg":
-        given = {"params": XGB | {"objective": objective}}
-    found = skrank.xgboost.cv(
-        dtrain=data.matrix(weighted),
-        num_boost_round=6,
-        metrics=["gap@5", "err"],
-        folds=3,
-        seed=7,
-        **given,
-    )
-    assert isinstance(found, pd.DataFrame)
-    for name in ("gap@5", "err"):
-        expected = xgboost_by_hand(data, splits(data, 3, 7), 6, name, weighted, objective)
-        np.testing.assert_allclose(found[f"test-{name}-mean"], expected.mean(axis=0), atol=6e-7)
-        np.testing.assert_allclose(found[f"test-{name}-std"], expected.std(axis=0), atol=1e-6)
-        assert (found[f"train-{name}-mean"] > found[f"test-{name}-mean"]).all()
+        expected = by_hand(data, cv, name, weighted, built_in)
+        for kind, values in (("mean", expected.mean(axis=0)), (spread, expected.std(axis=0))):
+            np.testing.assert_allclose(found[f"{part}{name}-{kind}"], values, atol=tolerance)
+    assert len(list(found)) == (4 if light else 8)
 
 
 def test_weights_of_queries_are_not_dropped(data):

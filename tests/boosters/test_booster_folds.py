@@ -46,6 +46,9 @@ def test_the_order_of_queries_does_not_matter_with_groups(data):
 
 def test_splitters_and_rows_give_the_same(data):
     number = np.repeat(np.arange(len(data.sizes)), data.sizes)
+    cv = skrank.QueryKFold(4, stratify="n_relevant")  # which needs the labels
+    expected = both(data, folds=list(cv.split(data.X, data.y, number)))
+    np.testing.assert_array_equal(both(data, folds=cv), expected)
     expected = both(data, folds=GroupKFold(3))
     rows = list(GroupKFold(3).split(data.X, data.y, number))
     np.testing.assert_array_equal(both(data, folds=rows), expected)
@@ -53,13 +56,6 @@ def test_splitters_and_rows_give_the_same(data):
     pd.testing.assert_frame_equal(lazy, run_xgboost(data, objective="gap", folds=rows))
     backwards = [(train[::-1], test[::-1].tolist()) for train, test in rows]
     np.testing.assert_array_equal(both(data, folds=backwards), expected)
-
-
-def test_splitters_see_the_labels(data):
-    number = np.repeat(np.arange(len(data.sizes)), data.sizes)
-    cv = skrank.QueryKFold(4, stratify="n_relevant")
-    expected = both(data, folds=list(cv.split(data.X, data.y, number)))
-    np.testing.assert_array_equal(both(data, folds=cv), expected)
 
 
 def test_the_scale_of_grades_is_that_of_all_labels(data):
@@ -128,6 +124,13 @@ def run_xgboost(data, params=None, source=None, **options):
 each = pytest.mark.parametrize("run", [run_lightgbm, run_xgboost])
 
 
+DATA = Data()
+FIRST, SECOND = np.arange(DATA.sizes[0]), DATA.sizes[0] + np.arange(DATA.sizes[1])
+TORN, ALIKE = DATA.qid.copy(), DATA.qid.copy()
+TORN[1] = "other"
+ALIKE[-DATA.sizes[-1] :] = ALIKE[0]
+
+
 @each
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
 @pytest.mark.parametrize(
@@ -143,10 +146,19 @@ each = pytest.mark.parametrize("run", [run_lightgbm, run_xgboost])
         ({"folds": [([0.5], [1])]}, "must hold row numbers"),
         ({"folds": [([], [1])]}, "must hold row numbers"),
         ({"folds": [([0], [10**6])]}, "training part of fold 0 tears"),
+        ({"folds": [(FIRST, np.r_[FIRST, SECOND])]}, "query 0 in its training and its test part"),
+        ({"folds": [(np.r_[FIRST, FIRST], SECOND)]}, "repeats rows"),
+        ({"folds": [(FIRST, SECOND[1:])]}, "test part of fold 0 tears"),
+        ({"folds": [(FIRST, [10**6])]}, "outside of 0.."),
+        ({"folds": [(FIRST, [-1])]}, "outside of 0.."),
         ({"groups": np.zeros(3)}, "one query id per row"),
+        ({"groups": TORN}, "row 1 has query"),
+        ({"groups": ALIKE}, "the same id for two queries"),
         ({"metrics": []}, "no metric"),
         ({"metrics": "gapp"}, "did you mean 'gap'"),
         ({"objective": None}, "the objective is missing"),
+        ({"params": {"objective": "rank:ndcg"}}, "two objectives"),
+        ({"params": {"objective": "rank:ndcg"}, "objective": None}, "the metric is missing: give"),
         ({"early_stopping_rounds": 0}, "must be at least 1"),
         ({"per_query": {}}, "must be a QueryLog"),
     ],
@@ -156,72 +168,29 @@ def test_bad_arguments(data, run, options, message):
         run(data, **{"objective": "gap"} | options)
 
 
-@each
-def test_bad_folds(data, run):
-    first, second = (np.arange(data.sizes[0]), data.sizes[0] + np.arange(data.sizes[1]))
-    cases = [
-        ((first, np.r_[first, second]), "fold 0 has query 0 in its training and its test part"),
-        ((np.r_[first, first], second), "repeats rows"),
-        ((np.r_[first[1:], first[1]], second), "repeats rows"),
-        ((first, second[1:]), "test part of fold 0 tears"),
-        ((first, [10**6]), "outside of 0.."),
-        ((first, [-1]), "outside of 0.."),
-    ]
-    for fold, message in cases:
-        with pytest.raises(ValueError, match=message):
-            run(data, objective="gap", folds=[fold])
-
-
-@each
-def test_bad_groups(data, run):
-    torn, alike = data.qid.copy(), data.qid.copy()
-    torn[1] = "other"
-    alike[-data.sizes[-1] :] = alike[0]
-    for groups, message in ((torn, "row 1 has query"), (alike, "the same id for two queries")):
-        with pytest.raises(ValueError, match=message):
-            run(data, objective="gap", groups=groups)
-
-
-@each
-def test_one_objective_and_one_metric(data, run):
-    with pytest.raises(ValueError, match="two objectives"):
-        run(data, {"objective": "rank:ndcg"}, objective="gap")
-    with pytest.raises(ValueError, match=r"the metric is missing: give metrics="):
-        run(data, {"objective": "rank:ndcg"})
-    for name in ("metric", "eval_metric"):
-        if (name == "metric") == (run is run_lightgbm):
-            with pytest.raises(ValueError, match=f"params has {name}='ndcg': give metrics= to"):
-                run(data, {name: "ndcg"}, objective="gap")
-
-
-def test_an_objective_in_the_parameters_of_lightgbm_gives_its_metric(data):
+def test_parameters_of_the_boosters_that_cv_replaces(data):
+    with pytest.raises(ValueError, match="params has metric='ndcg': give metrics= to"):
+        run_lightgbm(data, {"metric": "ndcg"}, objective="gap")
+    with pytest.raises(ValueError, match="params has eval_metric='ndcg': give metrics= to"):
+        run_xgboost(data, {"eval_metric": "ndcg"}, objective="gap")
+    with pytest.raises(ValueError, match=r"early_stopping_round=5: give early_stopping_rounds="):
+        run_lightgbm(data, {"early_stopping_round": 5}, objective="gap")
     found = run_lightgbm(data, {"objective": skrank.lightgbm.objective("err")}, folds=2)
     assert list(found) == ["valid err-mean", "valid err-stdv"]
 
 
-def test_early_stopping_in_the_parameters_of_lightgbm_is_refused(data):
-    with pytest.raises(ValueError, match=r"early_stopping_round=5: give early_stopping_rounds="):
-        run_lightgbm(data, {"early_stopping_round": 5}, objective="gap")
-
-
-def test_no_queries(data):
-    with pytest.raises(ValueError, match=r"lightgbm.Dataset has no groups"):
-        run_lightgbm(data, source=data.dataset(group=None), objective="gap")
-    with pytest.raises(ValueError, match=r"the DMatrix has no groups"):
-        run_xgboost(data, source=xgb.DMatrix(data.X, data.y), objective="gap")
-
-
-def test_weights_of_rows_are_refused(data):
-    source = data.matrix()
-    source.set_weight(data.weight)
-    with pytest.raises(ValueError, match="one weight per query"):
-        run_xgboost(data, source=source, objective="gap")
-    source = data.dataset(weight=np.arange(1.0, len(data.y) + 1))
-    with pytest.raises(ValueError, match="varies inside query"):
-        run_lightgbm(data, source=source, objective="gap")
-
-
-def test_a_quantile_matrix_is_refused(data):
+def test_data_without_queries_or_with_weights_of_rows(data):
+    weights = np.arange(1.0, len(data.y) + 1)
+    weighted = data.matrix()
+    weighted.set_weight(data.weight)
+    for run, source, message in (
+        (run_lightgbm, data.dataset(group=None), r"lightgbm.Dataset has no groups"),
+        (run_lightgbm, data.dataset(weight=weights), "varies inside query"),
+        (run_xgboost, xgb.DMatrix(data.X, data.y), r"the DMatrix has no groups"),
+        (run_xgboost, weighted, "one weight per query"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            run(data, source=source, objective="gap")
     matrix = xgb.QuantileDMatrix(data.X, data.y, group=data.sizes)
     with pytest.raises(TypeError, match=r"cannot split a QuantileDMatrix: build"):
         run_xgboost(data, source=matrix, objective="gap")

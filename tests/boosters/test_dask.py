@@ -1,37 +1,36 @@
 """Training on Dask: the model of one machine, or an error."""
 
-import importlib
 import os
 import signal
 import threading
 import time
 from functools import partial
 
+import lightgbm as lgb
 import numpy as np
 import pytest
+import xgboost as xgb
 
 import skrank
+import skrank.lightgbm
+import skrank.xgboost
+from skrank.dask import partition_queries
+from tests.helpers.dask_runs import (
+    GAP,
+    LGB,
+    PATIENCE,
+    QUIET,
+    XGB,
+    Data,
+    da,
+    dask,
+    distributed,
+    dxgb,
+    start,
+    within,
+)
 
-dask = pytest.importorskip("dask")
-distributed = pytest.importorskip("distributed")
-da = pytest.importorskip("dask.array")
-dd = pytest.importorskip("dask.dataframe")
-
-import lightgbm as lgb  # noqa: E402
-import xgboost as xgb  # noqa: E402
-import xgboost.dask as dxgb  # noqa: E402
-
-import skrank.dask  # noqa: E402
-import skrank.lightgbm  # noqa: E402
-import skrank.xgboost  # noqa: E402
-from skrank.dask import partition_queries  # noqa: E402
-from tests.helpers.dask_runs import GAP, LGB, PATIENCE, XGB, Data, start, within  # noqa: E402
-
-pytestmark = [
-    # LightGBM takes the number of threads from the workers, and deprecates what older ones need
-    pytest.mark.filterwarnings("ignore:Parameter (n_jobs|num_threads) will be ignored:UserWarning"),
-    pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated"),
-]
+pytestmark = QUIET
 
 
 @pytest.fixture(scope="module")
@@ -51,38 +50,28 @@ def matrix(client, parts):
     return dxgb.DaskDMatrix(client, parts.X, parts.y, qid=parts.qid)
 
 
-def train_dask(client, parts, evals, rounds=8, *, metrics=("gap@10", "err"), callbacks=(), **own):
-    own = {"obj": skrank.xgboost.objective("gap", tie_order="stable")} | own
-    return within(
-        lambda: dxgb.train(
-            client,
-            XGB,
-            parts,
-            rounds,
-            evals=evals,
-            custom_metric=skrank.xgboost.eval_metric(*metrics, max_grade=4),
-            callbacks=list(callbacks),
-            verbose_eval=False,
-            **own,
-        )
-    )
+METRICS = "gap@10", "err"
 
 
-def train_alone(train, valid, rounds=8, *, metrics=("gap@10", "err"), callbacks=()):
-    log = {}
+def how(callbacks=(), **own):
+    """Arguments of XGBoost's trainings."""
+    return {
+        "obj": skrank.xgboost.objective("gap", tie_order="stable"), "verbose_eval": False,
+        "custom_metric": skrank.xgboost.eval_metric(*METRICS, max_grade=4),
+        "callbacks": list(callbacks),
+    } | own  # fmt: skip
+
+
+def train_dask(client, parts, evals, rounds=8, **own):
+    return within(lambda: dxgb.train(client, XGB, parts, rounds, evals=evals, **how(**own)))
+
+
+def train_alone(train, valid, rounds=8, **own):
     matrices = [xgb.DMatrix(one.X, one.y, qid=one.qid) for one in (train, valid)]
-    booster = xgb.train(
-        XGB | {"tree_method": "hist"},
-        matrices[0],
-        rounds,
-        evals=[(matrices[0], "train"), (matrices[1], "valid")],
-        obj=skrank.xgboost.objective("gap", tie_order="stable"),
-        custom_metric=skrank.xgboost.eval_metric(*metrics, max_grade=4),
-        callbacks=list(callbacks),
-        evals_result=log,
-        verbose_eval=False,
-    )
-    return booster, log
+    log, evals = {}, list(zip(matrices, ("train", "valid"), strict=True))
+    params = XGB | {"tree_method": "hist"}
+    own = how(evals_result=log, **own)
+    return xgb.train(params, matrices[0], rounds, evals=evals, **own), log
 
 
 class RoundsOfWorker(xgb.callback.TrainingCallback):
@@ -149,31 +138,18 @@ def test_a_log_per_query_is_refused(client, train):
     dtrain = matrix(client, partition_queries(train.X, train.y, train.qid))
     metric = skrank.xgboost.eval_metric("gap", per_query=skrank.xgboost.QueryLog())
     with pytest.raises(ValueError, match="queries of one worker only"):
-        within(
-            lambda: dxgb.train(
-                client, XGB, dtrain, 2, evals=[(dtrain, "train")], custom_metric=metric,
-                obj=skrank.xgboost.objective("gap"), verbose_eval=False,
-            )
-        )  # fmt: skip
+        train_dask(client, dtrain, [(dtrain, "train")], 2, custom_metric=metric)
 
 
 # LightGBM ---------------------------------------------------------------------------------------
 
 
-def ranker(client, objective=None, **params):
-    objective = objective or skrank.lightgbm.objective(GAP, tie_order="stable")
-    return lgb.DaskLGBMRanker(client=client, objective=objective, **LGB | params)
-
-
-def fit_dask(client, parts, objective=None, params=None, **options):
-    model = ranker(client, objective, **params or {})
+def fit_dask(client, parts, params=None, **options):
+    """A Booster without the parameters of the network."""
+    objective = skrank.lightgbm.objective(GAP, tie_order="stable")
+    model = lgb.DaskLGBMRanker(client=client, objective=objective, **LGB | (params or {}))
     options = {"group": parts.group, "sample_weight": parts.weight} | options
     within(lambda: model.fit(parts.X, parts.y, **options))
-    return model
-
-
-def local(model):
-    """The model without the parameters of the network."""
     return lgb.Booster(model_str=model.booster_.model_to_string())
 
 
@@ -181,7 +157,7 @@ def local(model):
 def test_lightgbm_is_as_on_one_machine(client, train, valid, weighted):
     weight = train.weight if weighted else None
     parts = partition_queries(train.X, train.y, train.qid, sample_weight=weight)
-    found = local(fit_dask(client, parts)).predict(valid.X)
+    found = fit_dask(client, parts).predict(valid.X)
     params = {name: value for name, value in LGB.items() if name != "time_out"}
     alone = lgb.LGBMRanker(
         objective=skrank.lightgbm.objective(GAP, tie_order="stable"), n_jobs=1, **params
@@ -189,13 +165,6 @@ def test_lightgbm_is_as_on_one_machine(client, train, valid, weighted):
     # features of few values have equal bins on all workers, and small trees equal splits
     np.testing.assert_allclose(found, alone.predict(valid.X), atol=1e-6)
     assert found.std() > 0.1
-
-
-def wait_until(condition, seconds=PATIENCE):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 # A worker dies ----------------------------------------------------------------------------------
@@ -222,12 +191,11 @@ def kill_one_in_training(client):
         return getattr(dask_worker, "epoch", -1)
 
     def watch():
-        wait_until(lambda: client.run(rounds, workers=[address])[address] >= 2)
+        while client.run(rounds, workers=[address])[address] < 2:
+            time.sleep(0.05)
         os.kill(pid, signal.SIGKILL)
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    return thread
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no SIGKILL")
@@ -241,7 +209,7 @@ def test_a_killed_worker_is_an_error_and_no_other_model(train, booster):
     ):
         client.wait_for_workers(2, timeout=PATIENCE)
         parts = partition_queries(train.X, train.y, train.qid)
-        killer = kill_one_in_training(client)
+        kill_one_in_training(client)
         if booster == "lightgbm":
             options = {"params": {"n_estimators": 2000}, "callbacks": [slowly]}
             fit = partial(fit_dask, client, parts, **options)
@@ -252,9 +220,3 @@ def test_a_killed_worker_is_an_error_and_no_other_model(train, booster):
         with pytest.raises(Exception, match=r"\S") as caught:  # of Dask or of the booster
             fit()
         assert not isinstance(caught.value, AssertionError)  # it did not hang
-        killer.join(PATIENCE)
-        assert not killer.is_alive()
-
-
-def test_the_module_is_found_on_demand():
-    assert skrank.dask is importlib.import_module("skrank.dask")

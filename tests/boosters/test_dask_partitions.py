@@ -1,6 +1,5 @@
 """Partitions of whole queries on the workers of Dask."""
 
-import os
 import sys
 
 import numpy as np
@@ -9,35 +8,16 @@ import pytest
 import scipy.sparse as sp
 
 import skrank
+from skrank.dask import partition_queries
+from skrank.dask._partitions import _even_cuts
+from tests.helpers.dask_runs import QUIET, Data, da, dask, dd
 
-dask = pytest.importorskip("dask")
-distributed = pytest.importorskip("distributed")
-da = pytest.importorskip("dask.array")
-dd = pytest.importorskip("dask.dataframe")
-
-
-import skrank.dask  # noqa: E402
-import skrank.lightgbm  # noqa: E402
-import skrank.xgboost  # noqa: E402
-from skrank.dask import partition_queries  # noqa: E402
-from skrank.dask._partitions import _even_cuts  # noqa: E402
-from tests.helpers.dask_runs import Data  # noqa: E402
-
-pytestmark = [
-    # LightGBM takes the number of threads from the workers, and deprecates what older ones need
-    pytest.mark.filterwarnings("ignore:Parameter (n_jobs|num_threads) will be ignored:UserWarning"),
-    pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated"),
-]
+pytestmark = QUIET
 
 
 @pytest.fixture(scope="module")
 def train():
     return Data(0)
-
-
-@pytest.fixture(scope="module")
-def valid():
-    return Data(1, 30)
 
 
 # Partitions -------------------------------------------------------------------------------------
@@ -158,11 +138,6 @@ def test_no_client_and_no_dask(train, monkeypatch):
         ImportError, match=r"needs dask and distributed: pip install skrank\[dask\]"
     ):
         partition_queries(train.X, train.y, train.qid)
-
-
-def test_importing_the_module_imports_no_dask():
-    code = "import sys, skrank.dask; assert not {'dask', 'distributed'} & set(sys.modules)"
-    assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -12,7 +12,7 @@ from xgboost.tracker import RabitTracker
 
 import skrank
 import skrank.xgboost
-from tests.helpers.boosters import METRICS, XGB, Data, XGBoost
+from tests.helpers.boosters import XGB, Data, XGBoost
 
 
 def fit(matrix, obj=None, rounds=15, **params):
@@ -61,45 +61,16 @@ def test_rank_ndcg_of_xgboost_is_reproduced_up_to_a_constant(
 
 @pytest.mark.parametrize(("name", "empty"), [("ndcg@{}-", 0), ("ndcg@{}", 1)])
 def test_ndcg_equals_xgboosts(train, valid, name, empty):
-    log, ks = {}, (1, 3, 10, 100)
-    xgb.train(
-        {"objective": "rank:ndcg", "eval_metric": [name.format(k) for k in ks], "nthread": 1},
-        train.matrix(),
-        4,
-        evals=[(valid.matrix(), "valid")],
-        custom_metric=skrank.xgboost.eval_metric(
-            *(skrank.metric("ndcg", k=k, empty=empty, ties="stable") for k in ks)
-        ),
-        evals_result=log,
-        verbose_eval=False,
-    )
-    for k in ks:
-        ours = log["valid"][f"ndcg(empty={empty},ties=stable)@{k}"]
-        np.testing.assert_allclose(ours, log["valid"][name.format(k)], atol=1.1e-6)
-
-
-@pytest.mark.parametrize("kind", [xgb.DMatrix, xgb.QuantileDMatrix])
-@pytest.mark.parametrize("weight", [False, True])
-def test_eval_equals_the_metric(train, valid, weight, kind):
-    log = {}
-    dtrain = train.matrix(kind=kind)
-    fields = {"ref": dtrain} if kind is xgb.QuantileDMatrix else {}
-    booster = xgb.train(
-        XGB,
-        dtrain,
-        3,
-        evals=[(dtrain, "train"), (valid.matrix(weight, kind, **fields), "valid")],
-        obj=skrank.xgboost.objective("gap"),
-        custom_metric=skrank.xgboost.eval_metric(*METRICS, max_grade=4),
-        evals_result=log,
-        verbose_eval=False,
-    )
-    assert list(log["valid"]) == METRICS
-    on_train, on_valid = margins(booster, train), margins(booster, valid)
-    for name in METRICS:
-        assert log["train"][name][-1] == pytest.approx(train.score(name, on_train), abs=6e-7)
-        expected = valid.score(name, on_valid, weight)
-        assert log["valid"][name][-1] == pytest.approx(expected, abs=6e-7)
+    ks = (1, 3, 10, 100)
+    metrics = [skrank.metric("ndcg", k=k, empty=empty, ties="stable") for k in ks]
+    _, log = XGBoost.train(
+        train.matrix(), None, 4, [valid.matrix()], skrank.xgboost.eval_metric(*metrics),
+        objective="rank:ndcg", eval_metric=[name.format(k) for k in ks],
+        disable_default_eval_metric=0,
+    )  # fmt: skip
+    for k, metric in zip(ks, metrics, strict=True):
+        found, expected = log["valid_0"][str(metric)], log["valid_0"][name.format(k)]
+        np.testing.assert_allclose(found, expected, atol=1.1e-6)
 
 
 # Early stopping
@@ -189,35 +160,35 @@ def test_one_query_is_no_missing_query():
 # Several workers
 
 
-def test_two_workers_train_and_evaluate_as_one(train):
-    train.y[train.qid < 20] = np.minimum(train.y[train.qid < 20], 2)  # not the highest grade
+def on_two_workers(data, work):
+    """Results of ``work(rows, matrix)`` on the rows of each worker."""
     tracker = RabitTracker(host_ip="127.0.0.1", n_workers=2)
     tracker.start()
 
-    def work(_):
+    def run(first):
         with xgb.collective.CommunicatorContext(**tracker.worker_args()):
-            first = xgb.collective.get_rank() == 0
-            rows = (train.qid < 20) == first
-            weight = train.query_weight[:20] if first else train.query_weight[20:]
-            data = xgb.DMatrix(
-                train.X[rows], train.y[rows], qid=train.qid[rows], weight=weight, nthread=1
-            )
-            log = {}
-            booster = xgb.train(
-                XGB,
-                data,
-                3,
-                evals=[(data, "train")],
-                obj=skrank.xgboost.objective("err"),
-                custom_metric=skrank.xgboost.eval_metric("err", "gap@10", max_grade=4),
-                evals_result=log,
-                verbose_eval=False,
-            )
-            return log["train"], margins(booster, train)
+            rows = (data.qid < 20) == first
+            weight = data.query_weight[:20] if first else data.query_weight[20:]
+            given = {"qid": data.qid[rows], "weight": weight, "nthread": 1}
+            return work(rows, xgb.DMatrix(data.X[rows], data.y[rows], **given))
 
     with ThreadPoolExecutor(2) as pool:
-        (log, scores), (log2, scores2) = pool.map(work, range(2))
+        found = list(pool.map(run, [True, False]))
     tracker.wait_for()
+    return found
+
+
+def test_two_workers_train_and_evaluate_as_one():
+    train = Data(0)
+    train.y[train.qid < 20] = np.minimum(train.y[train.qid < 20], 2)  # not the highest grade
+    metric = skrank.xgboost.eval_metric("err", "gap@10", max_grade=4)
+
+    def work(_, matrix):
+        objective = skrank.xgboost.objective("err")
+        booster, log = XGBoost.train(matrix, objective, 3, [matrix], metric)
+        return log["valid_0"], margins(booster, train)
+
+    (log, scores), (log2, scores2) = on_two_workers(train, work)
     assert log == log2
     np.testing.assert_array_equal(scores, scores2)
     for name in ("err", "gap@10"):
@@ -229,19 +200,11 @@ def test_weights_are_scaled_by_the_mean_of_all_workers(train):
     scores = np.random.default_rng(0).normal(size=len(train.y)).astype(np.float32)
     objective = skrank.xgboost.objective("gap", tie_order="stable")
     expected = objective(scores, train.matrix(weighted=True))
-    tracker = RabitTracker(host_ip="127.0.0.1", n_workers=2)
-    tracker.start()
 
-    def work(first):
-        with xgb.collective.CommunicatorContext(**tracker.worker_args()):
-            rows = (train.qid < 20) == first
-            weight = train.query_weight[:20] if first else train.query_weight[20:]
-            data = xgb.DMatrix(train.X[rows], train.y[rows], qid=train.qid[rows], weight=weight)
-            return copy.deepcopy(objective)(scores[rows], data)
+    def work(rows, matrix):
+        return copy.deepcopy(objective)(scores[rows], matrix)
 
-    with ThreadPoolExecutor(2) as pool:
-        parts = list(pool.map(work, [True, False]))
-    tracker.wait_for()
+    parts = on_two_workers(train, work)
     for found, whole in zip(map(np.concatenate, zip(*parts, strict=True)), expected, strict=True):
         np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-7)
 
@@ -265,12 +228,7 @@ def test_scikit_learn_estimators_of_xgboost_are_refused(train):
     ranker = xgb.XGBRanker(eval_metric=skrank.xgboost.eval_metric("gap"), n_estimators=2)
     with pytest.raises(TypeError, match=remedy):
         ranker.fit(
-            train.X,
-            train.y,
-            qid=train.qid,
-            eval_set=[(train.X, train.y)],
-            eval_qid=[train.qid],
-            verbose=False,
+            train.X, train.y, qid=train.qid, eval_set=[(train.X, train.y)], eval_qid=[train.qid]
         )
 
 

@@ -8,15 +8,17 @@ import pytest
 
 import skrank
 
-dask = pytest.importorskip("dask")
+dask = pytest.importorskip("dask")  # skips test files that import this one
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
+dxgb = pytest.importorskip("xgboost.dask")
 
-
-import skrank.dask  # noqa: E402
-import skrank.lightgbm  # noqa: E402
-import skrank.xgboost  # noqa: E402
+QUIET = [
+    # LightGBM takes the number of threads from the workers, and deprecates what older ones need
+    pytest.mark.filterwarnings("ignore:Parameter (n_jobs|num_threads) will be ignored:UserWarning"),
+    pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated"),
+]
 
 PATIENCE = 300  # seconds after which a call is taken to hang, also on a machine under load
 LGB = {

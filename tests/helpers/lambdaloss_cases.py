@@ -1,20 +1,10 @@
-"""What the tests of lambdaloss share."""
-
-from __future__ import annotations
+"""The literal definition of LambdaLoss, and the metrics and options that it is tested with."""
 
 import math
 
 import numpy as np
-from numpy.testing import assert_allclose
 
-import skrank
-import skrank.lightgbm
-import skrank.xgboost
-from skrank import LambdaLoss
-from tests.helpers.catalogue import lists
 from tests.helpers.reference import logistic_of_minus
-
-STABLE = {"tie_order": "stable"}
 
 
 def log2_discount(rank):
@@ -112,34 +102,3 @@ def literal_query(
             total += 2 * sigmoid * weight * wrong
     factor = math.log1p(total) / math.log(2) / total if norm and total > 0 else 1.0
     return factor * grad, factor * hess
-
-
-def finite(seed, **how):
-    """Lists whose documents are all retrieved."""
-    data = lists(seed, **how)
-    low = ~np.isfinite(data.scores)
-    data.scores[low] = np.random.default_rng(seed).normal(size=low.sum()) - 3
-    return data
-
-
-def gradient(name, data, sample_weight=None, **options):
-    objective = LambdaLoss(name, **(STABLE | options))
-    return objective(data.relevance, data.scores, groups=data.groups, sample_weight=sample_weight)
-
-
-def close(actual, expected, tolerance=1e-10):
-    for a, b in zip(actual, expected, strict=True):
-        assert_allclose(a, b, rtol=0, atol=tolerance * max(1e-9, np.abs(b).max()))
-
-
-class Data:
-    def __init__(self, seed, n_queries=80):
-        rng = np.random.default_rng(seed)
-        self.sizes = rng.integers(2, 25, n_queries)
-        self.qid = np.repeat(np.arange(n_queries), self.sizes)
-        self.X = rng.normal(size=(len(self.qid), 5))
-        latent = self.X[:, 0] + 0.5 * self.X[:, 1] + rng.normal(size=len(self.X)) - 0.5
-        self.y = np.clip(np.floor(latent), 0, 4)
-
-    def score(self, predictions):
-        return skrank.metric("ndcg@5")(self.y, predictions, groups=self.qid)

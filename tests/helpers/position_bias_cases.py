@@ -63,12 +63,12 @@ class Clicks:
 
 
 class Literal:
-    """Unbiased LambdaMART by the double loop; with its cost, and its sums, as XGBoost's."""
+    """Unbiased LambdaMART by the double loop."""
 
     def __init__(self, metric, data, *, bias_norm=0.0, norm=False, sigmoid=1.0,
-                 truncation_level=None, positions=None, weight=None, as_xgboost=False):  # fmt: skip
+                 truncation_level=None, positions=None, weight=None):  # fmt: skip
         self.metric, self.data, self.norm, self.sigmoid = skrank.metric(metric), data, norm, sigmoid
-        self.level, self.as_xgboost = truncation_level, as_xgboost
+        self.level = truncation_level
         self.power = 1 / (1 + bias_norm)
         self.positions = data.rank if positions is None else positions
         self.weight = np.ones(len(data.y)) if weight is None else weight
@@ -83,10 +83,7 @@ class Literal:
             rows = np.flatnonzero(self.data.qid == query)
             grad[rows], hess[rows] = self.query(rows, scores[rows])
         for ratios, clicked in ((self.plus, True), (self.minus, False)):
-            means = {
-                p: c / (1 if self.as_xgboost else self.shown[p])
-                for p, c in self.costs[clicked].items()
-            }
+            means = {p: c / self.shown[p] for p, c in self.costs[clicked].items()}
             first = means[min(means)]
             if first <= 1e-16:
                 continue
@@ -123,7 +120,7 @@ class Literal:
                 grad[j] += pull
                 hess[[i, j]] += self.sigmoid * pull * expit(self.sigmoid * gap)
                 total += 2 * pull
-                cost = np.logaddexp(0, gap if self.as_xgboost else -self.sigmoid * gap)
+                cost = np.logaddexp(0, -self.sigmoid * gap)
                 self.costs[True][p] += weight * delta * cost / minus
                 self.costs[False][q] += weight * delta * cost / plus
         factor = np.log2(1 + total) / total if self.norm and total > 0 else 1.0

@@ -4,11 +4,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, check_cv, cross_validate
+from sklearn.model_selection import check_cv
 
 import skrank
 from skrank.datasets import make_ranking
@@ -20,7 +18,6 @@ from skrank.model_selection import (
     RepeatedQueryKFold,
     query_train_test_split,
 )
-from skrank.scoring import scorer
 
 SPLITTERS = [
     QueryKFold(4),
@@ -107,28 +104,6 @@ def test_it_is_a_splitter_of_scikit_learn(cv):
     assert cv.get_metadata_routing().split.requests == {"groups": True}
 
 
-def test_no_fit_happens_without_groups(data):
-    class Loud(Ridge):
-        def fit(self, X, y):
-            raise AssertionError("fit was called")
-
-    with pytest.raises(ValueError, match="needs the query of each row"):
-        cross_validate(Loud(), data.X, data.relevance, cv=QueryKFold(3), scoring=scorer("gap"))
-    with pytest.raises(ValueError, match="needs the query of each row"):
-        GridSearchCV(Loud(), {}, cv=QueryKFold(3), scoring=scorer("gap")).fit(
-            data.X, data.relevance
-        )
-
-
-def test_groups_are_routed_under_another_name(data):
-    with sklearn.config_context(enable_metadata_routing=True):
-        cv = QueryKFold(3).set_split_request(groups="session")
-        found = cross_validate(
-            Ridge(), data.X, data.relevance, cv=cv, scoring="r2", params={"session": data.qid}
-        )
-    assert len(found["test_score"]) == 3
-
-
 # folds --------------------------------------------------------------------------------------------
 
 
@@ -184,13 +159,10 @@ def test_shuffled_folds_follow_the_seed(data):
     )
     assert first == again
     assert first != other
+    repeated = members(RepeatedQueryKFold(4, n_repeats=3, random_state=0), data)
+    assert len(repeated) == len(set(repeated)) == 12
     with pytest.raises(ValueError, match="without shuffle=True"):
         QueryKFold(4, random_state=0)
-
-
-def test_repeats_differ(data):
-    splits = members(RepeatedQueryKFold(4, n_repeats=3, random_state=0), data)
-    assert len(splits) == len(set(splits)) == 12
 
 
 def test_drop_unjudged_test():

@@ -1,6 +1,5 @@
 """Objectives on blocks of queries: the same gradients, in the memory of one block."""
 
-import dataclasses
 import gc
 import tracemalloc
 
@@ -18,55 +17,15 @@ from skrank import (
     SquaredError,
     UnbiasedLambdaRank,
 )
-from skrank.extending import Judgments, Queries
-from skrank.objectives import _blocks
-from skrank.objectives._blocks import BoundBlocks, blocks
-from tests.helpers.catalogue import every_objective
+from skrank.objectives import _bound
+from skrank.objectives._bound import BoundBlocks, blocks
+from tests.helpers.catalogue import CATALOGUE, trainable
 from tests.helpers.engine import judge
 from tests.helpers.lambdarank_cases import many
 
 PERTURBED = {"perturbations": 2, "temperature": 0.5}
-ROUNDS = 3
-
-
-@pytest.fixture
-def small(monkeypatch):
-    """Blocks of about 2,000 rows."""
-    monkeypatch.setattr(_blocks, "_ROWS", 2000)
-    monkeypatch.setattr(_blocks, "_ROWS_OF_A_THREAD", 1)
-
-
-def rounds(bound, scores, dtype=np.float64):
-    """Gradient and curvature of several rounds, whose scores change."""
-    found = []
-    for number in range(ROUNDS):
-        grad, hess = np.empty((2, len(scores)), dtype)
-        bound.gradient(np.round(scores * (1 + number), 1), grad, hess)
-        found += [grad, hess]
-    return found
-
-
-def both(objective, dtype=np.float64):
-    """The objective bound to all queries and to blocks of them, with weights."""
-    data = many(90, longest=120)
-    judgments = judge(data.relevance, data.groups)
-    weights = np.random.default_rng(0).uniform(0.5, 2, len(judgments.queries))
-    parts = BoundBlocks(objective, judgments, weights, None)
-    assert len(parts.parts) > 2
-    return (
-        rounds(objective.bind(judgments, weights), data.scores, dtype),
-        rounds(parts, data.scores, dtype),
-    )
-
-
-@pytest.mark.usefixtures("small")
-@every_objective
-def test_blocks_change_no_bit(point):
-    for options in ({}, PERTURBED):
-        for one, other in zip(*both(LambdaRank(point.metric, **options)), strict=True):
-            assert_array_equal(one, other)
-
-
+DATA = many(90, longest=120)
+JUDGMENTS = judge(DATA.relevance, DATA.groups)
 OTHERS = [
     LambdaRank("gap", pairs="adjacent", **PERTURBED),
     LambdaLoss("ndcg@10", **PERTURBED),
@@ -78,13 +37,47 @@ OTHERS = [
 ]
 
 
+@pytest.fixture
+def small(monkeypatch):
+    """Blocks of about 2,000 rows."""
+    monkeypatch.setattr(_bound, "_BLOCK", 2000)
+    monkeypatch.setattr(_bound, "_BLOCK_OF_A_THREAD", 1)
+
+
+def rounds(bound, scores, dtype=np.float64):
+    """Gradients and curvatures of three rounds, whose scores change."""
+    found = np.empty((3, 2, len(scores)), dtype)
+    for number, out in enumerate(found):
+        bound.gradient(np.round(scores * (1 + number), 1), *out)
+    return found
+
+
+def in_blocks(objective, judgments=JUDGMENTS, weights=None):
+    parts = objective.bind_blocks(judgments, weights, None)
+    assert len(parts) > 2
+    return BoundBlocks(parts)
+
+
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("objective", OTHERS, ids=str)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_blocks_of_other_objectives(objective, dtype):
+@pytest.mark.parametrize(
+    "objective",
+    [
+        *(
+            LambdaRank(point.metric, **how)
+            for point in filter(trainable, CATALOGUE)
+            for how in ({}, PERTURBED)
+        ),
+        *OTHERS,
+    ],
+    ids=str,
+)
+def test_blocks_change_no_bit(objective):
     assert objective.by_query
-    for one, other in zip(*both(objective, dtype), strict=True):
-        assert_array_equal(one, other)
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(JUDGMENTS.queries))
+    for dtype in (np.float32, np.float64):
+        whole = rounds(objective.bind(JUDGMENTS, weights), DATA.scores, dtype)
+        parts = rounds(in_blocks(objective, weights=weights), DATA.scores, dtype)
+        assert_array_equal(parts, whole)
 
 
 @pytest.mark.parametrize(
@@ -98,14 +91,11 @@ def test_blocks_of_other_objectives(objective, dtype):
     ids=str,
 )
 def test_positions_are_learned_from_all_blocks(objective, request):
-    data = many(90, longest=120)
-    judgments = judge(data.relevance, data.groups)
-    whole = objective.bind(judgments)
-    expected = rounds(whole, data.scores)
+    whole = objective.bind(JUDGMENTS)
+    expected = rounds(whole, DATA.scores)
     request.getfixturevalue("small")
-    parts = objective.bind(judgments)
-    for one, other in zip(expected, rounds(parts, data.scores), strict=True):
-        assert_allclose(other, one, rtol=0, atol=1e-9)
+    parts = objective.bind(JUDGMENTS)
+    assert_allclose(rounds(parts, DATA.scores), expected, rtol=0, atol=1e-9)
     for name, learned in whole.position_bias.estimates.items():
         assert np.ptp(learned) > 0
         assert_allclose(parts.position_bias.estimates[name], learned, rtol=1e-9)
@@ -118,68 +108,51 @@ def test_blocks_are_whole_queries(small):
     assert [list(block.queries.ids) for _, _, block in found] == [[3, 1], [2]]
 
 
-def test_the_highest_grade_is_that_of_all(small):
+def test_the_highest_grade_is_that_of_all_blocks(small):
     """ERR has no max_grade, and takes it from the data."""
     labels = np.r_[np.full(3000, 1.0), np.full(3000, 4.0)]
     labels[::2] = 0
-    judgments = Judgments(labels, Queries.from_sizes(np.full(60, 100)))
+    judgments = judge(labels, np.repeat(np.arange(60), 100))
     scores = np.random.default_rng(0).normal(size=6000)
-    parts = BoundBlocks(LambdaRank("err"), judgments, None, None)
-    for one, other in zip(
-        rounds(LambdaRank("err").bind(judgments), scores), rounds(parts, scores), strict=True
-    ):
-        assert_array_equal(one, other)
+    whole = LambdaRank("err").bind(judgments)
+    parts = in_blocks(LambdaRank("err"), judgments)
+    assert_array_equal(rounds(parts, scores), rounds(whole, scores))
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_errors_name_rows_of_the_caller(small, shuffled):
     groups = np.repeat(np.arange(60), 100)
-    place = np.random.default_rng(0).permutation(6000) if shuffled else np.arange(6000)
-    groups = groups[place]
-    judgments = judge(np.random.default_rng(0).integers(0, 3, 6000) * 1.0, groups)
+    groups = np.random.default_rng(0).permutation(groups) if shuffled else groups
+    judgments = judge(np.arange(6000) % 3 * 1.0, groups)
     scores = np.zeros(6000)
     row = int(np.flatnonzero(groups == groups.max())[7])
     scores[row] = np.nan
-    parts = BoundBlocks(LambdaRank("gap", **PERTURBED), judgments, None, None)
     with pytest.raises(ValueError, match=f"row {row}"):
-        rounds(parts, judgments.queries.gather(scores))
+        rounds(in_blocks(LambdaRank("gap"), judgments), judgments.queries.gather(scores))
 
 
-def test_a_round_that_was_interrupted_is_begun_anew(small):
-    data = many(90, longest=120)
-    judgments = judge(data.relevance, data.groups)
+def test_an_interrupted_round_is_repeated_by_all_blocks(small):
     objective = LambdaRank("gap", **PERTURBED)
-    parts, fresh = (BoundBlocks(objective, judgments, None, None) for _ in range(2))
-    bad = data.scores.copy()
+    parts, fresh = in_blocks(objective), in_blocks(objective)
+    bad = DATA.scores.copy()
     bad[-1] = np.nan  # the last block raises an error
     with pytest.raises(ValueError, match="is nan"):
         rounds(parts, bad)
-    for one, other in zip(rounds(parts, data.scores), rounds(fresh, data.scores), strict=True):
-        assert_array_equal(one, other)
+    assert_array_equal(rounds(parts, DATA.scores), rounds(fresh, DATA.scores))
 
 
-def test_objectives_of_ones_own_are_bound_whole(small):
-    """Their gradients may depend on all queries."""
-
-    @dataclasses.dataclass(frozen=True)
+def test_objectives_that_may_depend_on_all_queries_are_bound_whole(small):
     class Own(skrank.Objective):
         def bind(self, judgments, weights=None, *, max_grade=None):
-            self.seen.append(len(judgments.queries))
             return SquaredError().bind(judgments, weights)
 
-    Own.seen = []
-    data = many(90, longest=120)
-    both_at_once = Own() + SquaredError()
-    assert not both_at_once.by_query
-    BoundBlocks(both_at_once, judge(data.relevance, data.groups), None, None)
-    assert Own.seen == [90]
+    both = Own() + SquaredError()
+    assert not both.by_query
+    assert len(both.bind_blocks(JUDGMENTS, None, None)) == 1
 
 
-# Memory
-
-BOUND = {UnbiasedLambdaRank: 40}  # bytes per row at the peak of a round; 24 for other objectives
 TRAINED = [
-    *(LambdaRank(name) for name in ("gap", "ndcg@10", "ap", "q", "err", "0.7*gap+0.3*err")),
+    *(LambdaRank(name) for name in ("gap", "ndcg@10", "q", "err", "0.7*gap+0.3*err")),
     LambdaRank("gap", pairs="adjacent"),
     *OTHERS[:-1],
     0.5 * LambdaRank("gap") + 0.5 * LambdaRank("ndcg"),
@@ -191,11 +164,11 @@ TRAINED = [
 
 
 @pytest.mark.parametrize("objective", TRAINED, ids=str)
-def test_room_of_a_round(objective, monkeypatch):
+def test_memory_of_a_round(objective, monkeypatch):
     """Memory of the bound data set, of gradients, and of the workspace."""
     lightgbm = pytest.importorskip("lightgbm")
-    monkeypatch.setattr(_blocks, "_ROWS", 20_000)
-    monkeypatch.setattr(_blocks, "_ROWS_OF_A_THREAD", 1)
+    monkeypatch.setattr(_bound, "_BLOCK", 20_000)
+    monkeypatch.setattr(_bound, "_BLOCK_OF_A_THREAD", 1)
     rows, documents = 300_000, 200
     rng = np.random.default_rng(0)
     labels, scores = rng.integers(0, 5, rows).astype(np.float32), rng.normal(size=rows)
@@ -213,16 +186,5 @@ def test_room_of_a_round(objective, monkeypatch):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak / rows < BOUND.get(type(objective), 24)
-
-
-@pytest.mark.parametrize("first", [[0, 2, 1], [0, 0.5, 1], [0, 300, 1]])
-@pytest.mark.parametrize("second", [[0, 2, 2], [0, 2, 1.5], [0, 2, 257], [0, 44, 1]])
-def test_labels_that_change_in_place_are_read_again(first, second):
-    """Also if labels are equal modulo 256, as uint8."""
-    called, fresh = (skrank.lightgbm.objective("dcg(gain=linear)") for _ in range(2))
-    labels, scores, sizes = np.array(first, np.float32), np.array([0.3, 0.2, 0.1]), np.array([3])
-    called(labels, scores, None, sizes)
-    labels[:] = second
-    found = called(labels, scores, None, sizes)
-    np.testing.assert_array_equal(found, fresh(labels.copy(), scores, None, sizes))
+    bytes_per_row = 40 if isinstance(objective, UnbiasedLambdaRank) else 24
+    assert peak / rows < bytes_per_row

@@ -66,26 +66,19 @@ def test_the_number_of_threads_changes_no_bit(objective):
             assert_array_equal(one, expected)
 
 
+CALLS = [LambdaRank("gap"), Softmax(), SquaredError(), SoftRank("gap"), SoftRank("gap").value]
+every_call = pytest.mark.parametrize("call", CALLS, ids=str)
+
+
+@every_call
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize(
-    ("call", "remedy"),
-    [
-        (LambdaRank("gap"), "gradients need finite scores.*learning rate"),
-        (LambdaLoss("ndcg"), "gradients need finite scores.*learning rate"),
-        (SoftRank("gap"), "SoftRank needs"),
-        (SoftRank("gap").value, "SoftRank needs"),
-        (Softmax(), "finite"),
-        (SquaredError(), "finite"),
-        (SquaredError(centered=True), "finite"),
-    ],
-    ids=str,
-)
-def test_scores_that_are_not_finite_are_named(call, remedy, value):
-    with pytest.raises(ValueError, match=rf"score of row 2 is {value}: .*{remedy}"):
+def test_scores_that_are_not_finite_are_named(call, value):
+    needs = "SoftRank needs" if "SoftRank" in repr(call) else "need.* finite.*learning rate"
+    with pytest.raises(ValueError, match=rf"score of row 2 is {value}: .*{needs}"):
         call([1, 0, 1, 0], [1, 2, value, 3], groups=["b", "a", "b", "a"])
 
 
-@pytest.mark.parametrize("call", [LambdaRank("gap"), SoftRank("gap"), SoftRank("gap").value])
+@every_call
 def test_groups_on_the_index(call):
     labels, scores, groups = [1, 0, 0, 2], [1.0, 2, 2, 1], ["a", "a", "b", "b"]
     found = call(skrank.with_groups(labels, groups), scores)
@@ -160,3 +153,65 @@ def test_objectives_are_values(objective, same, option):
         setattr(objective, name, value)
     with pytest.raises(ValueError, match=rf"options \['{name}'\] belong to the objective"):
         as_objective(objective, **option)
+
+
+REFUSED = [
+    (LambdaRank, {"sigmoid": 0}, r"sigmoid=0 must be a number in \(0"),
+    (LambdaRank, {"sigmoid": float("nan")}, "sigmoid=nan"),
+    (LambdaRank, {"sigmoid": "1"}, "sigmoid='1'"),
+    (LambdaRank, {"truncation_level": 0}, "truncation_level=0 must be at least 1"),
+    (LambdaRank, {"truncation_level": 2.5}, "truncation_level=2.5 must be an integer"),
+    (LambdaRank, {"tie_order": "rows"}, r"tie_order='rows' .*'random', 'stable'"),
+    (LambdaRank, {"norm": "off"}, "norm='off'"),
+    (LambdaRank, {"score_norm": "no"}, "score_norm='no'"),
+    (LambdaRank, {"random_state": 0.5}, "random_state=0.5"),
+    (LambdaRank, {"perturbations": 0}, "perturbations=0 must be at least 1"),
+    (LambdaRank, {"temperature": 0}, r"temperature=0 must be a number in \(0"),
+    (LambdaRank, {"pairs": "next"}, r"pairs='next' .*'all', 'adjacent'"),
+    (LambdaRank, {"metric": "gpa"}, "unknown metric 'gpa': did you mean 'gap'"),
+    (LambdaRank, {"metric": "gap(condensed=True)"}, "drop the training rows without a label"),
+    (LambdaLoss, {"mu": -1}, r"mu=-1 must be a number in \[0"),
+    (LambdaLoss, {"weights": "loss1"}, r"weights='loss1' .*'ndcg_loss2\+\+', 'ndcg_loss2'"),
+    (LambdaLoss, {"pairs": "adjacent"}, "pairs='adjacent'"),
+    *(
+        (LambdaLoss, {"metric": name}, "LambdaLoss has weights for ndcg and dcg, not for")
+        for name in ("gap", "err", "ap", "rbp", "precision@3")
+    ),
+    (UnbiasedLambdaRank, {"bias_norm": -1}, r"bias_norm=-1 must be a number in \[0"),
+    (UnbiasedLambdaRank, {"max_position": 0}, "max_position=0 must be at least 1"),
+    (UnbiasedLambdaRank, {"pairs": "adjacent"}, "pairs='adjacent'"),
+    (AdditivePositionBias, {"learning_rate": 0}, "learning_rate=0 must be a number"),
+    (AdditivePositionBias, {"learning_rate": 2}, "learning_rate=2 must be a number"),
+    (AdditivePositionBias, {"regularization": -1}, "regularization=-1"),
+    (AdditivePositionBias, {"max_position": 2.5}, "max_position=2.5 must be an"),
+    (AdditivePositionBias, {"objective": BOTH[0]}, "learns about positions itself"),
+    (AdditivePositionBias, {"objective": BOTH[1]}, "use it alone"),
+    (ObjectiveMixture, {"parts": [(0.5, BOTH[0])]}, "cannot be part of"),
+    (Softmax, {"random_gains": 2}, "random_gains"),
+    (Softmax, {"gain": "log"}, "gain='log'"),
+    (SquaredError, {"centered": "no"}, "centered='no' must be True or False"),
+    (SoftRank, {"sigma": 0}, r"sigma=0 must be a number in \[1e-09"),
+    (SoftRank, {"relative": "yes"}, "relative='yes' must be True or False"),
+    (SoftRank, {"form": "exact"}, r"form='exact' .*'moments', 'distribution'"),
+    (SoftRank, {"metric": "gap@10"}, "no smooth form: train on 'gap' and evaluate 'gap@10'"),
+    (SoftRank, {"metric": "ap@5"}, "train on 'ap'"),
+    (
+        SoftRank,
+        {"metric": "gap", "form": "distribution"},
+        'only dcg and ndcg .*; gap has "moments"',
+    ),
+    (SoftRank, {"metric": "ndcg@10"}, 'cut-offs and .* need form="distribution"'),
+    (SoftRank, {"metric": "ndcg(discount=jk)"}, 'other than "log2" and "romip" need form='),
+    (SoftRank, {"metric": "dcg(discount=[1,0.5])"}, 'form="distribution"'),
+    (SoftRank, {"metric": "err"}, "only gap, ap, dcg and ndcg.*LambdaRank takes any"),
+    (SoftRank, {"metric": "gap(condensed=True)"}, "drop the training rows without a label"),
+]
+
+
+@pytest.mark.parametrize(("cls", "options", "message"), REFUSED, ids=str)
+def test_options_are_checked(cls, options, message):
+    own = {field.name for field in dataclasses.fields(cls)}
+    given = {"metric": "ndcg"} if "metric" in own else {}
+    given |= {"objective": "ndcg"} if "objective" in own else {}
+    with pytest.raises(ValueError, match=message):
+        cls(**given | options)

@@ -1,27 +1,28 @@
-"""LambdaLoss: literal definitions, and comparison with LambdaRank."""
+"""LambdaLoss: literal definitions, comparison with LambdaRank, and scores of any range."""
 
 import math
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import skrank
-import skrank.lightgbm
-import skrank.xgboost
 from skrank import LambdaLoss, LambdaRank
+from tests.helpers.catalogue import Lists, lists
 from tests.helpers.lambdaloss_cases import (
     METRICS,
     OPTIONS,
-    STABLE,
-    close,
     exp2,
-    finite,
-    gradient,
     literal_query,
     log2_discount,
     pair_weight,
-    step,
 )
+from tests.helpers.lambdarank_cases import RANGES, STABLE, close, finite, single
+
+
+def gradient(name, data, **options):
+    objective = LambdaLoss(name, **(STABLE | options))
+    return objective(data.relevance, data.scores, groups=data.groups)
 
 
 def literal(name, data, **options):
@@ -37,43 +38,10 @@ def literal(name, data, **options):
 @pytest.mark.parametrize("name", METRICS)
 def test_gradients_are_the_literal_double_loop(name, options):
     for seed, how in enumerate(({}, {"levels": 3}, {"scattered": False, "longest": 12})):
-        data = finite(seed, **how)
+        data = finite(lists(seed, **how))
         expected = literal(name, data, **options)
         assert expected[0].any()
         close(gradient(name, data, **options), expected)
-
-
-@pytest.mark.parametrize("name", ["ndcg", "ndcg@3", "ndcg(discount=jk,base=3.0)@1"])
-@pytest.mark.parametrize("weights", ["ndcg_loss2++", "ndcg_loss2"])
-def test_finite_differences_of_the_cost_at_fixed_weights(name, weights):
-    rng = np.random.default_rng(8)
-    labels, scores = rng.integers(0, 4, 9).astype(float), rng.normal(size=9)
-    labels[0] = 3
-    gain, discount, k, _ = METRICS[name]
-    order = np.argsort(-scores)
-    rank = np.empty(9, int)
-    rank[order] = np.arange(1, 10)
-    gains = np.array([gain(label) for label in labels])
-    gains = gains / sum(
-        g * discount(r + 1) for r, g in enumerate(sorted(gains, reverse=True)) if r < (k or 9)
-    )
-
-    def weight(i, j):
-        upper, lower = sorted((rank[i], rank[j]))
-        return pair_weight(name, weights, 10.0, (gains[i], gains[j]), upper, lower)
-
-    fixed = {(i, j): weight(i, j) for i in range(9) for j in range(9) if labels[i] > labels[j]}
-
-    def cost(s):
-        return sum(w * np.log1p(np.exp(s[j] - s[i])) for (i, j), w in fixed.items())
-
-    grad, hess = LambdaLoss(name, weights=weights)(labels, scores)
-    for i in range(9):
-        change = np.zeros(9)
-        change[i] = 1e-4
-        up, here, down = cost(scores + change), cost(scores), cost(scores - change)
-        assert grad[i] == pytest.approx((up - down) / 2e-4, abs=1e-6)
-        assert hess[i] == pytest.approx((up - 2 * here + down) / 1e-8, abs=1e-5)
 
 
 def test_weights_of_pairs_in_the_wrong_order_bound_the_loss():
@@ -97,16 +65,6 @@ def test_weights_of_pairs_in_the_wrong_order_bound_the_loss():
     assert min(ratios) < 1.01  # the bound is tight
 
 
-@pytest.mark.parametrize("k", [1, 3, 10])
-def test_steps_above_a_document_sum_to_what_it_loses(k):
-    for rank in range(2, 20):
-        steps = sum(step(log2_discount, k, above, rank) for above in range(1, rank))
-        assert steps == pytest.approx(1 - (log2_discount(rank) if rank <= k else 0))
-
-
-# ---------------------------------------------------------------------- next to LambdaRank
-
-
 @pytest.mark.parametrize(
     "name", ["ndcg", "ndcg@3", "dcg(gain=linear)@700", "ndcg(discount=letor)@5"]
 )
@@ -115,14 +73,14 @@ def test_steps_above_a_document_sum_to_what_it_loses(k):
 def test_without_the_bound_it_is_lambdarank(name, norm, level):
     options = {"norm": norm, "truncation_level": level}
     for seed, how in enumerate(({}, {"n_queries": 3, "longest": 1500})):
-        data = finite(seed, **how)
+        data = finite(lists(seed, **how))
         expected = LambdaRank(name, **STABLE, **options)(
             data.relevance, data.scores, groups=data.groups
         )
         close(gradient(name, data, mu=0, **options), expected)
 
 
-def test_far_down_the_list_it_tells_neighbours_apart():
+def test_neighbours_far_down_the_list_have_high_weights():
     n = 200
     labels = np.zeros(n)
     labels[-1] = 1  # at rank 200
@@ -132,3 +90,38 @@ def test_far_down_the_list_it_tells_neighbours_apart():
         ratio[type(objective)] = grad[-2] / grad[0]  # of ranks n - 1 and 1
     assert ratio[LambdaRank] < 0.01
     assert ratio[LambdaLoss] > 1
+
+
+# ---------------------------------------------------------------------- precision and range
+
+
+def one_query(labels, scores):
+    return Lists(labels, scores, np.zeros(len(labels), int))
+
+
+def check_both_precisions(data, expected, tolerance, norm=False, **options):
+    objective = LambdaLoss("ndcg@3", norm=norm, **STABLE, **options)
+    close(single(objective, data, np.float64), expected)
+    for part, wanted in zip(single(objective, data), expected, strict=True):
+        assert_allclose(part, wanted, rtol=0, atol=tolerance * np.abs(wanted).max() + 1e-35)
+
+
+@pytest.mark.parametrize("spread", RANGES)
+@pytest.mark.parametrize("norm", [True, False])
+def test_scores_of_any_range(spread, norm):
+    rng = np.random.default_rng(12)
+    labels = rng.choice([0, 0, 1, 2, 3], 14).astype(float)
+    labels[1] = 3
+    scores = RANGES[spread](rng, 14)
+    expected = literal_query("ndcg@3", labels, scores, norm=norm)
+    check_both_precisions(one_query(labels, scores), expected, 3e-5, norm)
+
+
+@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 33, 511, 512, 513, 529, 1300])
+def test_lengths_around_a_tile(n):
+    rng = np.random.default_rng(n)
+    labels, scores = rng.choice([0.0, 1, 2, 3], n), rng.normal(size=n).round(2)
+    labels[0] = 1
+    options = {} if n < 600 else {"truncation_level": 20}
+    expected = literal_query("ndcg@3", labels, scores, **options)
+    check_both_precisions(one_query(labels, scores), expected, 1e-5, **options)

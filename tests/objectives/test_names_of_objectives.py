@@ -54,6 +54,7 @@ TEXTS = {
     "lambdaloss(weights='ndcg_loss2++',mu=3):ndcg": skrank.LambdaLoss("ndcg", mu=3),
     "lambdarank:catboost:NDCG:top=5;type=Exp": skrank.LambdaRank("catboost:NDCG:top=5;type=Exp"),
     "lambdarank:(0.7*gap + 0.3*ndcg@10)": skrank.LambdaRank("0.7*gap+0.3*ndcg@10"),
+    "0.5*(gap+ndcg) + softmax": 0.5 * skrank.LambdaRank("gap+ndcg") + skrank.Softmax(),
     "0.9*gap+0.1*softmax": 0.9 * skrank.LambdaRank("gap") + 0.1 * skrank.Softmax(),
     "0.5*lambdarank:gap + softrank:ndcg*2": 0.5 * skrank.LambdaRank("gap")
     + 2 * skrank.SoftRank("ndcg"),
@@ -119,7 +120,6 @@ def test_a_text_of_metrics_alone_is_lambdarank_on_it(text, metric):
         ("0.5*softmax*gap", "'softmax\\*gap' is not an objective"),
         ("lambdarank:gpa", "unknown metric 'gpa': did you mean 'gap'"),
         ("-1*softmax", "weight=-1.0 must be"),
-        ("(" * 3000 + "softmax" + ")" * 3000, "unknown metric|unknown objective"),
         ("softmx", "unknown objective 'softmx': did you mean 'softmax'"),
         ("0.5*gap+0.5*softmx", "unknown objective 'softmx': did you mean 'softmax'"),
     ],
@@ -134,23 +134,17 @@ def test_mistakes_in_texts(text, message):
 def test_rankers_train_on_texts(text, ranker):
     if ranker == "neural":
         pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
-
-    def predictions(objective):
-        made = {
-            "lightgbm": lambda: GroupedRanker(
-                lightgbm.LGBMRanker(n_estimators=3, n_jobs=1, verbosity=-1), objective=objective
-            ),
-            "xgboost": lambda: GroupedRanker(
-                xgboost.XGBRanker(n_estimators=3, n_jobs=1), objective=objective
-            ),
-            "linear": lambda: LinearRanker(objective, validation_fraction=0.3, random_state=0),
-            "neural": lambda: skrank.torch.NeuralRanker(
-                objective=objective, epochs=2, random_state=0
-            ),
-        }[ranker]()
-        return made.fit(DATA.X, Y).predict(DATA.X)
-
-    np.testing.assert_array_equal(predictions(text), predictions(objectives.as_objective(text)))
+    made = {
+        "lightgbm": lambda: GroupedRanker(lightgbm.LGBMRanker(n_estimators=3, verbosity=-1)),
+        "xgboost": lambda: GroupedRanker(xgboost.XGBRanker(n_estimators=3)),
+        "linear": lambda: LinearRanker(validation_fraction=0.3, random_state=0),
+        "neural": lambda: skrank.torch.NeuralRanker(epochs=2, random_state=0),
+    }[ranker]
+    by_text, by_object = (
+        made().set_params(objective=one).fit(DATA.X, Y).predict(DATA.X)
+        for one in (text, objectives.as_objective(text))
+    )
+    np.testing.assert_array_equal(by_text, by_object)
 
 
 @every_door
@@ -198,11 +192,6 @@ def test_what_is_wrong_with_the_name_of_a_metric_is_told_as_ever(door, name, mes
         door(name)
 
 
-def test_names_of_boosters_where_there_is_no_booster():
-    with pytest.raises(ValueError, match="unknown objective 'rank:map': write 'lambdarank:ap'"):
-        objectives.as_objective("rank:map")
-
-
 def test_all_objectives_have_names():
     classes = {
         one
@@ -215,8 +204,9 @@ def test_all_objectives_have_names():
 
 @pytest.mark.parametrize(
     "name",
-    ["LambdaMART", "rank:ndcg", "RankMAP", "SoftmaxLoss", "QuerySoftMax", "ListNet", "XE NDCG",
-     "rank_xendcg", "MSE", "RMSE", "reg:squarederror", "QueryRMSE", "unbiased_lambdamart"],
+    ["LambdaMART", "rank:ndcg", "rank:map", "RankMAP", "SoftmaxLoss", "QuerySoftMax", "ListNet",
+     "XE NDCG", "rank_xendcg", "MSE", "RMSE", "reg:squarederror", "QueryRMSE",
+     "unbiased_lambdamart"],
 )  # fmt: skip
 def test_names_in_papers_and_libraries_point_to_an_objective(name):
     with pytest.raises(ValueError, match="unknown objective") as error:

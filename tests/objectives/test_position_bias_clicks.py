@@ -1,6 +1,8 @@
-"""Position bias: estimates from simulated clicks, and sources of positions."""
+"""Position bias: estimates from simulated clicks, sources of positions, trainings, and errors."""
 
+import copy
 import dataclasses
+import pickle
 
 import lightgbm as lgb
 import numpy as np
@@ -28,17 +30,6 @@ def test_ratios_are_the_chances_to_be_seen():
         data.y, data.log_odds, groups=data.qid, rounds=30
     )
     assert_allclose(np.log(damped["clicked"]), np.log(data.seen) / 2, atol=0.25)
-
-
-def test_ratios_are_nearer_to_the_truth_than_rates_of_clicks():
-    """Good documents are shown first: more clicks there are not only bias."""
-    data = Clicks(0, 4000)
-    rates = np.array([data.y[data.rank == rank].mean() for rank in range(1, 11)])
-    bias = UnbiasedLambdaRank("ndcg").position_bias(
-        data.y, data.log_odds, groups=data.qid, rounds=30
-    )
-    errors = np.abs(np.log(bias["clicked"]) - np.log(data.seen))
-    assert errors.mean() < 0.7 * np.abs(np.log(rates / rates[0]) - np.log(data.seen)).mean()
 
 
 def test_biases_are_the_shifts_of_the_scores():
@@ -164,3 +155,111 @@ def test_max_position_needs_positions_that_rise():
         ValueError, match=r"rows \d+ and \d+ are not in the order of their positions"
     ):
         called(np.zeros(200), data.dataset(position=shuffled).construct())
+
+
+# ---------------------------------------------------------------------- trainings
+
+
+@both
+@pytest.mark.parametrize("booster", BOOSTERS)
+def test_trainings_do_not_know_of_each_other(objective, booster):
+    data = Clicks(7, 60)
+    make, fit = BOOSTERS[booster]
+    called = make(objective)
+    expected = fit(called, data, 6)(data.X)
+    bias = called.position_bias_
+    assert_array_equal(fit(called, data, 6)(data.X), expected)
+    assert_array_equal(called.position_bias_, bias)
+    for copied in (copy.deepcopy(called), pickle.loads(pickle.dumps(called))):
+        assert_array_equal(fit(copied, data, 6)(data.X), expected)
+
+
+@both
+def test_when_a_training_begins(objective):
+    data = Clicks(7, 60)
+    judgments = judge(data.y, data.qid)
+    rng = np.random.default_rng(0)
+    start, other, third = rng.normal(size=(3, len(data.y)))
+    per_query = np.repeat(rng.normal(size=60), 10)
+
+    def learned(*rounds):
+        bound = objective.bind(judgments)
+        for scores in rounds:
+            bound.round = 0
+            bound.gradient(scores, *np.empty((2, len(scores))))
+        return bound.position_bias.frame().to_numpy()
+
+    assert not np.array_equal(learned(start, other), learned(start))
+    assert not np.array_equal(learned(start, other, start), learned(start))  # continues
+    assert_array_equal(learned(start, other, per_query), learned(per_query))  # restarts
+    assert_array_equal(learned(start, per_query, other, per_query), learned(per_query))
+    assert not np.array_equal(learned(start, other, third), learned(third))
+
+
+def test_what_was_learned_is_shared_with_deep_copies_only():
+    data = Clicks(7, 30)
+    called = skrank.lightgbm.objective(UnbiasedLambdaRank("ndcg"))
+    with pytest.raises(AttributeError, match="nothing was learned about positions: train with"):
+        called.position_bias_  # noqa: B018
+    deep, pickled = copy.deepcopy(called), pickle.loads(pickle.dumps(called))
+    fit = train_lightgbm
+    fit(deep, data, 2)
+    assert called.position_bias_.shape == (10, 2)
+    assert not hasattr(pickled, "position_bias_")
+    assert not hasattr(skrank.lightgbm.objective("ndcg"), "position_bias_")
+
+
+def test_any_objective_can_be_wrapped():
+    data = Clicks(1, 200)
+    for inner in (
+        skrank.SoftRank("ndcg"),
+        skrank.LambdaLoss("ndcg@5"),
+        LambdaRank("err"),
+        "rr",
+        0.5 * LambdaRank("gap") + 0.5 * LambdaRank("ndcg"),
+    ):
+        additive = AdditivePositionBias(inner)
+        bias = additive.position_bias(data.y, data.log_odds, groups=data.qid, rounds=50)["bias"]
+        assert bias.iloc[:2].mean() > bias.iloc[-3:].mean() + 0.5
+        assert additive.metric in ("err", "rr") or str(additive.metric)
+    assert AdditivePositionBias("ndcg@5").metric == skrank.metric("ndcg@5")
+    assert not hasattr(AdditivePositionBias(skrank.SquaredError()), "metric")
+
+
+# ---------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize("name", ["err", "rr", "pfound"])
+def test_metrics_without_such_pairs(name):
+    with pytest.raises(
+        ValueError, match=rf"no pair weights for {name}: use .*AdditivePositionBias"
+    ):
+        UnbiasedLambdaRank(name)([1, 0], [0.0, 1])
+
+
+@both
+@pytest.mark.parametrize(
+    ("positions", "message"),
+    [
+        ([1, 2], "positions has 2 rows and relevance has 3"),
+        ([1, -2, 3], "position of row 1 is -2: positions must be whole numbers of at least 0"),
+        ([1, 2, 1.5], "position of row 2 is 1.5"),
+        ([1, np.nan, 2], "position of row 1 is nan"),
+        (["a", "b", "c"], "positions must be numbers"),
+        ([[1, 2, 3]], "positions has shape"),
+    ],
+)
+def test_positions_are_checked(objective, positions, message):
+    with pytest.raises(ValueError, match=message):
+        objective.position_bias([1, 0, 0], [0.0, 1, 2], positions=positions)
+
+
+@both
+def test_what_says_nothing(objective):
+    for clicks in ([0, 0, 0], [1, 1, 1]):
+        bias = objective.position_bias(clicks, [0.0, 1, 2])
+        assert bias.iloc[:, 0].nunique() == 1
+    with pytest.raises(ValueError, match="rounds=0 must be at least 1"):
+        objective.position_bias([1, 0], [0.0, 1], rounds=0)
+    with pytest.raises(ValueError, match="score of row 1 is nan"):
+        objective.position_bias([1, 0], [0.0, np.nan])

@@ -48,12 +48,6 @@ def test_rounds_differ_and_a_setting_repeats_them():
     assert not np.array_equal(gradient(other, scores), first)
 
 
-def last_place(scores, row=-1):
-    moved = scores.copy()
-    moved[row] = np.nextafter(moved[row], np.inf)
-    return moved
-
-
 @pytest.mark.parametrize("row", [1, 999, 1001, 5003, 9999])
 def test_a_training_begins_with_scores_that_tie_inside_queries(row):
     sizes = np.full(500, 20)
@@ -63,7 +57,8 @@ def test_a_training_begins_with_scores_that_tie_inside_queries(row):
     start = np.repeat(np.arange(500.0), 20)
     first = call(start, data)
     assert_array_equal(call(start, data), first)
-    moved = last_place(start, row)
+    moved = start.copy()
+    moved[row] = np.nextafter(moved[row], np.inf)
     second = call(moved, data)
     assert not np.array_equal(call(moved, data), second)  # the third round draws other orders
     assert_array_equal(call(start, data), first)
@@ -96,15 +91,6 @@ def test_a_callable_counts_the_rounds_of_each_training():
     for _ in range(2):  # the second training restarts
         found = [np.array(call(one, rows)) for one in (start, scores, scores)]
         assert_array_equal(found, expected)
-
-
-def test_the_first_round_of_a_call_is_that_of_training():
-    labels, scores = data()
-    objective = skrank.LambdaRank("gap", perturbations=3)
-    assert_array_equal(
-        objective(labels, scores, groups=GROUPS),
-        gradient(objective.bind(judge(labels, GROUPS)), scores),
-    )
 
 
 def test_an_interrupted_round_leaves_nothing_behind(monkeypatch):

@@ -122,23 +122,12 @@ def test_values_are_those_of_the_definition(name, form, sigma):
 
 
 @every_case
-@pytest.mark.parametrize("sigma", [0.2, 1.0, 5.0])
-def test_gradients_are_finite_differences(name, form, sigma):
-    objective = SoftRank(name, sigma=sigma, form=form)
-    for seed in range(3):
-        labels, scores = one_query(seed)
-        grad, _ = objective(labels, scores)
-        for i, unit in enumerate(np.eye(len(scores))):
-            up, down = (objective.value(labels, scores + s * unit) for s in (1e-5, -1e-5))
-            assert grad[i] == pytest.approx((down - up) / 2e-5, abs=1e-8)
-
-
-@every_case
-def test_gradients_are_finite_differences_of_the_definition(name, form):
+@pytest.mark.parametrize("sigma", [0.2, 0.7, 5.0])
+def test_gradients_are_finite_differences_of_the_definition(name, form, sigma):
     labels, scores = one_query(7)
-    grad, _ = SoftRank(name, sigma=0.7, form=form)(labels, scores)
+    grad, _ = SoftRank(name, sigma=sigma, form=form)(labels, scores)
     for i, unit in enumerate(np.eye(len(scores))):
-        up, down = (literal(name, form, labels, scores + s * unit, 0.7) for s in (1e-5, -1e-5))
+        up, down = (literal(name, form, labels, scores + s * unit, sigma) for s in (1e-5, -1e-5))
         assert grad[i] == pytest.approx((down - up) / 2e-5, abs=1e-8)
 
 
@@ -236,13 +225,6 @@ def test_curvature_is_that_of_the_bound(name, sigma):
     found = SoftRank(name, sigma=sigma)(labels, scores)
     assert_allclose(found[0], grad, atol=1e-8)
     assert_allclose(found[1], hess, atol=1e-8)
-
-
-def test_the_cost_of_a_pair_stays_below_its_bound():
-    x = np.linspace(-6, 6, 101)
-    for x0 in (-4.0, -1, 0, 0.5, 3):
-        bound = -ndtr(x0) * (1 + np.log(ndtr(x) / ndtr(x0)))
-        assert (-ndtr(x) <= bound + 1e-15).all()
 
 
 def test_curvature_of_the_distribution_bounds_pairs_one_by_one():

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 
 import skrank
 from tests.helpers import by_hand
-from tests.helpers.by_hand import CV, DATA, FOLDS, QID, RELEVANCE, X, fold_scores
+from tests.helpers.by_hand import CV, DATA, QID, RELEVANCE, X, fold_scores
 from tests.helpers.matrix import BACKENDS, BARE, CONTAINERS, ESTIMATORS, IMPORTS, MODES, SETUP
 from tests.helpers.matrix_tools import TOOLS
 
@@ -173,16 +173,6 @@ def test_unsupported_modes_of_a_tool_raise(tool, mode, name, run):
         run(way.refused, mode, name, **optional(tool))
 
 
-def test_halving_over_rows_warns(run):
-    code = (
-        TOOL["HalvingGridSearchCV"].y.code.replace("max_queries", "n_samples").replace("16", "130")
-    )
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        run(code.replace("min_resources=8", "min_resources=65"), "y", "ridge")
-    assert {one.category for one in seen} == {skrank.CutQueryWarning}
-
-
 # estimators ---------------------------------------------------------------------------------------
 
 
@@ -249,13 +239,6 @@ def test_every_estimator_takes_every_container(name, container, mode, run):
         check(TOOL["cross_validate"], name, space)
 
 
-@every_container
-def test_a_search_takes_every_container(container, mode, run):
-    tool = TOOL["GridSearchCV"]
-    space = run(getattr(tool, mode).code, mode, "lightgbm", **with_y(contained(container)))
-    check(tool, "lightgbm", space)
-
-
 def test_the_index_survives_scaling_to_pandas(run):
     model = clone(MODELS["pipeline"][0]).set_output(transform="pandas")
     code = TOOL["cross_validate"].y.code
@@ -286,14 +269,6 @@ INTERLEAVED = np.argsort(np.concatenate([np.arange(n) for n in np.bincount(QID)]
 
 def in_order(rows):
     return with_y({"X": X[rows], "relevance": RELEVANCE[rows], "qid": QID[rows]})
-
-
-@pytest.mark.parametrize("rows", [SHUFFLED, INTERLEAVED], ids=["shuffled", "interleaved"])
-def test_the_order_of_the_rows_does_not_change_folds(rows):
-    data = in_order(rows)
-    for how in ({"y": data["y"]}, {"y": data["relevance"], "groups": data["qid"]}):
-        for (_, test), (_, place) in zip(FOLDS, CV.split(data["X"], **how), strict=True):
-            assert sorted(rows[place]) == test.tolist()
 
 
 @every_mode

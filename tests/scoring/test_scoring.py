@@ -70,11 +70,6 @@ def test_one_metric_is_the_metric_function(name, data, y, ridge):
     assert isinstance(scorer(name)(ridge, data.X, y), float)
 
 
-def test_the_explicit_function_agrees(data, y, ridge):
-    value = metrics.gap_score(data.relevance, ridge.predict(data.X), groups=data.qid, k=10)
-    assert scorer("gap@10")(ridge, data.X, y) == value
-
-
 def test_several_metrics_use_one_prediction_and_one_sort(data, y, monkeypatch):
     sorts = []
     rank_scores = ranking.rank_scores
@@ -95,22 +90,6 @@ def test_metrics_where_lower_is_better_are_negated(data, y, ridge):
     assert scorer("neg_error")(ridge, data.X, y) == -error
     with pytest.raises(ValueError, match=r"Write 'gap'"):
         scorer("neg_gap")
-
-
-def test_the_direction_is_right_for_importances(data, y, ridge):
-    best = int(np.argmax(np.abs(ridge.coef_ * data.X.std(axis=0))))
-    for name in ("gap", "neg_error@5"):
-        found = permutation_importance(
-            ridge, data.X, y, scoring=scorer(name), n_repeats=2, random_state=0
-        )
-        assert np.argmax(found.importances_mean) == best
-        assert found.importances_mean[best] > 0
-
-
-def test_rows_in_any_order_score_the_same(data, y, ridge):
-    rows = np.random.default_rng(0).permutation(len(y))
-    shuffled = scorer("gap", "err")(ridge, data.X[rows], y.iloc[rows])
-    assert shuffled == pytest.approx(scorer("gap", "err")(ridge, data.X, y), abs=1e-12)
 
 
 def test_sample_weight_weighs_queries(data, y, ridge):
@@ -251,17 +230,6 @@ def test_rows_of_a_query_in_both_parts_are_measured_as_given(data, y):
 # inside scikit-learn ------------------------------------------------------------------------------
 
 
-def test_both_modes_give_the_same_scores(data, y):
-    cv, scoring = QueryKFold(3), scorer("gap", "ndcg@10")
-    carried = cross_validate(Ridge(), data.X, y, cv=cv, scoring=scoring)
-    with routing():
-        routed = cross_validate(
-            Ridge(), data.X, data.relevance, cv=cv, scoring=scoring, params={"groups": data.qid}
-        )
-    for name in ("test_gap", "test_ndcg@10"):
-        assert carried[name].tolist() == routed[name].tolist()
-
-
 def test_a_dict_of_scorers_works(data, y):
     found = cross_validate(
         Ridge(), data.X, y, cv=QueryKFold(3), scoring={"a": scorer("gap"), "b": scorer("err")}
@@ -272,13 +240,9 @@ def test_a_dict_of_scorers_works(data, y):
 def test_groups_are_routed_under_another_name(data):
     scoring = scorer("gap").set_score_request(groups="session")
     with routing():
+        cv = QueryKFold(3).set_split_request(groups="session")
         found = cross_validate(
-            Ridge(),
-            data.X,
-            data.relevance,
-            cv=QueryKFold(3).set_split_request(groups="session"),
-            scoring=scoring,
-            params={"session": data.qid},
+            Ridge(), data.X, data.relevance, cv=cv, scoring=scoring, params={"session": data.qid}
         )
     assert np.all(found["test_score"] > 0.5)
     with pytest.raises(ValueError, match="did you mean 'groups'"):
@@ -341,15 +305,9 @@ def test_to_sklearn(data, y, ridge):
     assert check_scoring(Ridge(), made) is made
     assert made(ridge, data.X, y) == scorer("gap", max_grade=4)(ridge, data.X, y)
     assert scorer("error").to_sklearn()(ridge, data.X, y) < 0
+    arguments = {"cv": QueryKFold(3), "params": {"groups": data.qid}}
     with routing():
-        found = cross_validate(
-            Ridge(),
-            data.X,
-            data.relevance,
-            cv=QueryKFold(3),
-            scoring=made,
-            params={"groups": data.qid},
-        )
+        found = cross_validate(Ridge(), data.X, data.relevance, scoring=made, **arguments)
     assert np.all(found["test_score"] > 0.5)
     assert "gap" in repr(made)
     assert pickle.loads(pickle.dumps(made))(ridge, data.X, y) == made(ridge, data.X, y)

@@ -1,0 +1,245 @@
+"""Gradients of extreme scores, labels and weights equal the definition, or raise an error."""
+
+import contextlib
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from skrank import (
+    AdditivePositionBias,
+    LambdaLoss,
+    LambdaRank,
+    Softmax,
+    SoftRank,
+    SquaredError,
+    UnbiasedLambdaRank,
+)
+from tests.helpers import reference as ref
+from tests.helpers.engine import judge
+
+LABELS = np.array([0.0, 2, 1, 0, 3])
+NEAR = np.array([0.3, -0.2, 0.1, 0.5, -0.4])
+SOFT = [
+    SoftRank("gap"), SoftRank("ap"), SoftRank("ndcg"), SoftRank("ndcg@3", form="distribution"),
+]  # fmt: skip
+PAIRS = [
+    LambdaRank("gap", norm=False), LambdaRank("ndcg", norm=False), LambdaRank("nerr", norm=False),
+    LambdaRank("gap", norm=False, pairs="adjacent"), LambdaLoss("ndcg"), UnbiasedLambdaRank("gap"),
+]  # fmt: skip
+every_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+every_class = pytest.mark.parametrize("objective", [LambdaRank, LambdaLoss, SoftRank])
+
+
+def bound_to(objective, labels, weight=None, max_grade=None):
+    weights = None if weight is None else np.array([weight])
+    return objective.bind(judge(labels, np.zeros(len(labels), int)), weights, max_grade=max_grade)
+
+
+def gradient(objective, scores, dtype=np.float64, labels=LABELS, **given):
+    out = np.full((2, len(labels)), np.nan, dtype)
+    bound_to(objective, labels, **given).gradient(np.asarray(scores, float), *out)
+    return out
+
+
+def close(found, expected, dtype):
+    tolerance = 1e-5 if dtype == np.float32 else 1e-11
+    assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+# scores -------------------------------------------------------------------------------------------
+
+
+@every_dtype
+@pytest.mark.parametrize("objective", SOFT + PAIRS + [Softmax()], ids=repr)
+@pytest.mark.parametrize("row", [0, 4])
+@pytest.mark.parametrize("far", [1e4, 1e19, -1e38, 1e150, -1.7e308])
+def test_an_outlier_leaves_the_others_as_they_are(objective, row, far, dtype):
+    """At a distance of 200, the order is already certain."""
+    scores, expected = NEAR.copy(), NEAR.copy()
+    scores[row], expected[row] = far, math.copysign(200, far)
+    close(gradient(objective, scores, dtype), gradient(objective, expected), dtype)
+
+
+@every_dtype
+@pytest.mark.parametrize("objective", SOFT + PAIRS, ids=repr)
+@pytest.mark.parametrize("size", [1e4, 1e19, 1e300])
+def test_scores_that_are_all_far_apart(objective, size, dtype):
+    order = np.array([1.0, -0.5, 0.25, -1.0, 0.5])
+    close(gradient(objective, size * order, dtype), gradient(objective, 2e3 * order), dtype)
+
+
+@pytest.mark.parametrize("objective", SOFT, ids=repr)
+@pytest.mark.parametrize("size", [1e4, 1e19, 1e300])
+def test_softrank_of_certain_orders_is_the_metric(objective, size):
+    labels, scores = [0, 2, 1, 0], size * np.array([0.4, 0.3, 0.2, 0.1])
+    exact = objective.metric(labels, scores)
+    assert objective.value(labels, scores) == pytest.approx(exact, abs=1e-12)
+    assert_allclose(objective(labels, scores)[0], 0, atol=1e-12)
+
+
+def test_softrank_of_many_documents_next_to_outliers():
+    """Wider gaps between clusters of documents do not change the gradients."""
+    rng = np.random.default_rng(0)
+    labels, near = rng.choice([0.0, 0, 1, 2], 600), rng.normal(size=600)
+    place = rng.integers(-2, 3, 600)
+    plain = gradient(SoftRank("gap"), near + 100 * place, labels=labels)
+    for size in (1e3, 1e9):
+        found = gradient(SoftRank("gap"), near + size * place, np.float32, labels)
+        assert_allclose(found, plain, atol=1e-4 * np.abs(plain).max())
+
+
+@every_dtype
+@pytest.mark.parametrize("sigmoid", [1e-300, 1e-6, 0.1, 1e3])
+@pytest.mark.parametrize("norm", [True, False])
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [0, 1, 1e8, 1e8 + 1, 3], [2, 3e38, 2.5, 1, 0], [1e17, -2e17, 3e17, 0, 7e17],
+        3.1622776601683804e19 * (1 - 2.0**-53 * np.array([0, 3, 2, 1, 5])),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["ndcg", "gap"])
+def test_lambdarank_is_the_double_loop(name, scores, norm, sigmoid, dtype):
+    """With and without `score_norm`, for any `sigmoid`."""
+    numerator, scale = (
+        (ref.dcg_sum, {}) if name == "ndcg" else (ref.gap_numerator, {"max_grade": 3})
+    )
+    metric, normalizer = ref.objective(numerator, LABELS.tolist(), **scale)
+    expected = np.array(
+        ref.lambdas(
+            metric, list(map(float, scores)), LABELS.tolist(), normalizer=normalizer,
+            sigma=sigmoid, score_norm=norm, sum_norm=norm,
+        )
+    )  # fmt: skip
+    tolerance = 1e-3 if dtype == np.float32 else 1e-8
+    for objective in (LambdaRank, UnbiasedLambdaRank):
+        options = {"sigmoid": sigmoid, "norm": norm, "tie_order": "stable"}
+        found = gradient(objective(name, **options), scores, dtype)
+        for one, other in zip(found, expected, strict=True):
+            assert_allclose(one, other, rtol=0, atol=tolerance * np.abs(other).max() + 1e-36)
+
+
+def test_small_sums_are_normalised():
+    """log2(1 + S) / S is 1 / log(2) for small S."""
+    for perturbations in (None, 1):
+        objective = LambdaRank("ndcg", perturbations=perturbations, temperature=1e-9)
+        grad, _ = gradient(objective, [-1e17, 1e17], labels=np.array([1.0, 0]))
+        expected = -(1 - 1 / math.log2(3)) / 2e17 / math.log(2)
+        assert grad[0] == pytest.approx(expected, rel=1e-9, abs=0)
+
+
+def test_softmax_loss_of_scores_whose_difference_overflows():
+    bound = bound_to(Softmax(), np.array([0.0, 1, 1]))
+    found = bound.losses(np.array([-1.7e308, 1.7e308, 0]), *np.empty((2, 3)))
+    assert found == pytest.approx(0.85e308)
+
+
+@every_dtype
+@pytest.mark.parametrize(
+    "objective",
+    [
+        LambdaRank("gap"), LambdaRank("err", norm=False), LambdaRank("ap", perturbations=2),
+        LambdaRank("ndcg", pairs="adjacent"), SoftRank("ndcg", relative=True),
+        SoftRank("ndcg", relative=True, form="distribution"),
+    ],
+    ids=repr,
+)  # fmt: skip
+@pytest.mark.parametrize("size", [1e160, 1e300, 1.7e308])
+def test_gradients_of_huge_scores_are_finite(objective, size, dtype):
+    scores = size * np.array([1.0, -1.0, 0.3])
+    assert np.isfinite(gradient(objective, scores, dtype, [0, 2, 1])).all()
+
+
+@pytest.mark.parametrize("metric", ["gap", "ap", "ndcg"])
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e100, 1e160, 1e300])
+def test_relative_sigma_at_scores_of_any_size(metric, size):
+    scores, soft = np.array([1.0, -1.0, 0.3]), SoftRank(metric, relative=True)
+    assert np.isfinite(gradient(soft, size * scores, np.float32, [0, 2, 1])).all()
+    if size > 1:
+        plain, exact = (gradient(soft, one * scores, labels=[0, 2, 1]) for one in (1, size))
+        assert_allclose(size * exact[0], plain[0], rtol=1e-9)
+
+
+# labels, gains and weights ------------------------------------------------------------------------
+
+FEW = np.array([0.1, 0.2, 0.3, 0.4])
+
+
+@pytest.mark.parametrize("label", [126, 127, 128, 200, 900])
+@every_class
+def test_gains_beyond_single_precision(objective, label):
+    single, exact = (
+        gradient(objective("ndcg"), FEW, dtype, [0, label, 1, label - 1])
+        for dtype in (np.float32, np.float64)
+    )
+    assert single[0].any()
+    assert_allclose(single, exact, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("label", [126, 127, 128, 200, 900])
+@pytest.mark.parametrize(
+    "objective",
+    [
+        LambdaRank("dcg"), LambdaRank("dcg", norm=False, pairs="adjacent"),
+        LambdaRank("dcg", perturbations=2), LambdaLoss("dcg"), SoftRank("dcg"),
+        UnbiasedLambdaRank("dcg", norm=False), 2 * SoftRank("dcg") + SquaredError(),
+        1e9 * LambdaRank("dcg", norm=False) + SquaredError(),
+        AdditivePositionBias(LambdaRank("dcg", norm=False)),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_gradients_of_gains_that_nothing_divides_are_numbers_or_refused(objective, label):
+    """After an error, the gradients of the next round equal those of a new objective."""
+    bound = bound_to(objective, np.array([0, label, 1, label - 1]))
+    out = np.full((2, 4), np.nan, np.float32)
+    with contextlib.suppress(ValueError):
+        bound.gradient(FEW, *out)
+        assert np.isfinite(out).all()
+    if label == 900:
+        with pytest.raises(ValueError, match=r"beyond the range of float32"):
+            bound.gradient(FEW, *out)
+    wide = np.empty((2, 4))
+    bound.gradient(FEW, *wide)
+    assert np.isfinite(wide).all()
+
+
+def test_calls_refuse_gradients_beyond_double_precision():
+    with pytest.raises(ValueError, match=r"beyond the range of float64.*ndcg for dcg"):
+        LambdaRank("dcg", sigmoid=1e6, norm=False)([0, 990, 0], [0, 0, 0], sample_weight=[1e15] * 3)
+
+
+@pytest.mark.parametrize("pairs", ["all", "adjacent"])
+@pytest.mark.parametrize("top", [5, 100, 200, 900])
+def test_chances_of_low_grades_on_a_high_scale(pairs, top):
+    objective = LambdaRank("nerr", pairs=pairs, tie_order="stable")
+    single, exact = (
+        gradient(objective, FEW, dtype, [0, 5, 1, 3], max_grade=top)
+        for dtype in (np.float32, np.float64)
+    )
+    assert single[0].any()
+    assert_allclose(single, exact, rtol=1e-4, atol=1e-6)
+
+
+@every_class
+def test_linear_gains_without_end_are_refused(objective):
+    chosen = objective("ndcg(gain=linear)")
+    for labels, shown in (
+        ([0, 1e308, 1e308, 5e307], r"1e\+308"),
+        ([0, 5e-324, 5e-324, 0], "e-324"),
+    ):
+        with pytest.raises(ValueError, match=rf"label of row 1 is .*{shown}: labels must be 0 or"):
+            gradient(chosen, FEW, labels=labels)
+    for size in (1e-30, 1e30):
+        found = gradient(chosen, FEW, np.float32, [0, 2 * size, size, 0])
+        assert_allclose(found, gradient(chosen, FEW, labels=[0, 2, 1, 0]), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "objective", [LambdaRank("gap"), SoftRank("gap"), SquaredError()], ids=repr
+)
+def test_weights_without_end_are_refused(objective):
+    with pytest.raises(ValueError, match=r"weight of query 0 is 1e\+308.*Scale the weights down"):
+        gradient(objective, NEAR, weight=1e308)
+    assert np.isfinite(gradient(objective, NEAR, np.float32, weight=1e15)).all()
