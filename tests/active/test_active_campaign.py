@@ -327,6 +327,15 @@ def test_a_campaign_cannot_start_wrongly(options, message):
         evaluator(**options)
 
 
+def test_items_of_a_query_must_be_distinct():
+    """The label of one document would overwrite the label of the other."""
+    items = np.array([f"d{row}" for row in range(len(data.qid))])
+    items[1] = items[0]
+    with pytest.raises(ValueError, match=r"item 'd0' occurs more than once in query 0"):
+        evaluator(items=items)
+    evaluator(items=np.arange(len(items)) - np.searchsorted(data.qid, data.qid))  # 0, 1, ... each
+
+
 def test_groups_are_needed_and_can_come_on_the_index():
     with pytest.raises(ValueError, match="ActiveEvaluator needs the query of each row"):
         ActiveEvaluator(SCORES["old"], metric="dcg", grades=range(5))
