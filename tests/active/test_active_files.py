@@ -97,14 +97,21 @@ def archive_of(**texts):
     return stream.getvalue()
 
 
+class Pickled:
+    """An object that fails the test if it is unpickled."""
+
+    def __reduce__(self):
+        return pytest.fail, ("a pickle was read",)
+
+
 FOREIGN = {
     "text": b"hello",
     "nothing": b"",
     "one array": bytes_of(np.save, np.arange(3)),
     "other arrays": bytes_of(np.savez, a=np.arange(3)),
-    "objects": bytes_of(np.savez, a=np.array([{}]), sha256=np.array("")),
+    "objects": bytes_of(np.savez, a=np.array([Pickled()])),
     "other files": archive_of(facts="{}", sha256="?"),
-    "a pickle": pickle.dumps({}),
+    "a pickle": pickle.dumps(Pickled()),
 }
 
 
