@@ -169,7 +169,6 @@ def concluded(losses, confidence):
 
 
 def test_decision_is_a_two_sided_test():
-    """The p-value of a decision is 1.4 times that of the interval."""
     loss = np.array([0.3, -0.1, 0.4, 0.2, 0.1, -0.05, 0.35, 0.15, 0.25, 0.0])
     loss = np.concatenate([loss, 0.8 * loss, 0.9 * loss])
     loss = np.concatenate([loss, 2 * loss.mean() - loss])
