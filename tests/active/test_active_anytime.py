@@ -203,5 +203,7 @@ def test_progress_ends_with_the_estimate():
         assert (last.value, last.low, last.high) == pytest.approx((found.value, *found.interval))
         assert last.cost == campaign.cost
     answer(campaign, campaign.ask(1000))
-    last = campaign.progress().iloc[-1]
-    assert last.low == last.high == campaign.estimate().value
+    table, found = campaign.progress(), campaign.estimate()
+    last = table.iloc[-1]
+    assert (len(table), last.cost) == (found.n_queries, campaign.cost)
+    assert last.low == last.high == found.value
