@@ -36,7 +36,7 @@ from active_pools import CHOSEN_ON, CONFIRMED_ON, pools
 
 import skrank
 from skrank.active import estimate, label_moments, sampling_distribution, simulate
-from skrank.active._anytime import game_of, log_capital
+from skrank.active._anytime import Game, log_capital
 from skrank.active._evaluators import _RESERVE, decide
 from skrank.active._intervals import bootstrap_interval, certainty
 from skrank.active._means import importance_mean
@@ -510,7 +510,7 @@ def watched(model, share, seed, n_campaigns):
                 misled[0] += 1
                 break
         for place, drawn in ((1, draws), (2, first_draws(draws))):
-            game = game_of(
+            game = Game(
                 value, drawn, p, q, bounds, with_replacement=place == 1, may_not_count=share < 1
             )
             misled[place] += max(

@@ -25,15 +25,6 @@ def judged(qrels):
     return {(row.qid, row.docid): row.label for row in frame.itertuples()}
 
 
-def counts(qrels):
-    """Relevant and other judged documents of each query."""
-    frame = qrels.to_frame().dropna()
-    return {
-        qid: (int((some.label > 0).sum()), int((some.label == 0).sum()))
-        for qid, some in frame.groupby("qid")
-    }
-
-
 @pytest.fixture
 def qrels():
     """Queries of many sizes, with unjudged documents in the pool."""
@@ -43,126 +34,112 @@ def qrels():
     return qrels_of(labels | {"none": [0] * 30, "all": [2] * 30, "unjudged": [np.nan] * 3})
 
 
-class TestReduceJudgments:
-    @pytest.mark.parametrize(
-        ("n_relevant", "n_other", "percent", "expected"),
-        [
-            (10, 100, 50, (5, 50)),
-            (10, 100, 19, (1, 19)),  # 1.9 and 19
-            (29, 100, 100, (29, 100)),
-            (100, 200, 29, (29, 58)),  # 100 * 0.29 is 28.999999999999996
-            (3, 15, 10, (1, 10)),  # the minima: 0.3 and 1.5
-            (1, 10, 1, (1, 10)),
-            (1, 4, 10, (1, 4)),  # all, for there are fewer than the minimum
-            (0, 25, 60, (0, 15)),
-            (25, 0, 60, (15, 0)),
-            (7, 19, 99, (6, 18)),
-        ],
-    )
-    def test_counts(self, n_relevant, n_other, percent, expected):
-        reduced = reduce_judgments(qrels_of({"q": [1] * n_relevant + [0] * n_other}), percent, 5)
-        assert counts(reduced)["q"] == expected
+@pytest.mark.parametrize(
+    ("n_relevant", "n_other", "percent", "expected"),
+    [
+        (10, 100, 50, (5, 50)),
+        (10, 100, 19, (1, 19)),  # 1.9 and 19
+        (29, 100, 100, (29, 100)),
+        (100, 200, 29, (29, 58)),  # 100 * 0.29 is 28.999999999999996
+        (3, 15, 10, (1, 10)),  # the minima: 0.3 and 1.5
+        (1, 10, 1, (1, 10)),
+        (1, 4, 10, (1, 4)),  # all, for there are fewer than the minimum
+        (0, 25, 60, (0, 15)),
+        (25, 0, 60, (15, 0)),
+        (7, 19, 99, (6, 18)),
+    ],
+)
+def test_counts(n_relevant, n_other, percent, expected):
+    labels = reduce_judgments(qrels_of({"q": [1] * n_relevant + [0] * n_other}), percent, 5).labels
+    assert (np.sum(labels > 0), np.sum(labels == 0)) == expected
 
-    @pytest.mark.parametrize("percent", PERCENTS)
-    def test_counts_of_every_query(self, qrels, percent):
-        kept = counts(reduce_judgments(qrels, percent))
-        for qid, (relevant, other) in counts(qrels).items():
-            assert kept[qid] == (
-                min(relevant, max(1, relevant * percent // 100)),
-                min(other, max(10, other * percent // 100)),
-            )
 
-    @pytest.mark.parametrize("percent", PERCENTS)
-    def test_counts_of_every_grade(self, qrels, percent):
-        reduced = reduce_judgments(qrels, percent, strata="grade")
-        kept = reduced.to_frame().groupby(["qid", "label"]).size()
-        for (qid, label), n in qrels.to_frame().groupby(["qid", "label"]).size().items():
-            least = 1 if label > 0 else 10
-            assert kept[qid, label] == min(n, max(least, n * percent // 100))
+@pytest.mark.parametrize("percent", PERCENTS)
+@pytest.mark.parametrize("strata", ["relevance", "grade"])
+def test_counts_of_every_stratum(qrels, percent, strata):
+    def counts(judgments):
+        frame = judgments.to_frame().dropna()
+        kind = frame["label"] > 0 if strata == "relevance" else frame["label"]
+        return frame.groupby(["qid", kind]).size()
 
-    @pytest.mark.parametrize("strata", ["relevance", "grade"])
-    @pytest.mark.parametrize("seed", [0, 1, 2**70])
-    def test_nested(self, qrels, seed, strata):
-        larger = judged(qrels)
-        for percent in PERCENTS:
-            smaller = judged(reduce_judgments(qrels, percent, seed, strata=strata))
-            assert smaller.items() <= larger.items()
-            larger = smaller
+    kept = counts(reduce_judgments(qrels, percent, strata=strata))
+    for (qid, kind), n in counts(qrels).items():
+        assert kept[qid, kind] == min(n, max(1 if kind > 0 else 10, n * percent // 100))
 
-    def test_everything_is_kept_at_100(self, qrels):
-        reduced = reduce_judgments(qrels, 100, 3)
-        pd.testing.assert_frame_equal(reduced.to_frame(), qrels.to_frame())
 
-    def test_what_is_left_out_stays_in_the_pool(self, qrels):
-        reduced = reduce_judgments(qrels, 10).to_frame()
-        whole = qrels.to_frame()
-        pd.testing.assert_frame_equal(reduced[["qid", "docid"]], whole[["qid", "docid"]])
-        kept = reduced["label"].notna()
-        assert (reduced["label"][kept] == whole["label"][kept]).all()
-        assert 0 < kept.sum() < len(kept) / 3
+@pytest.mark.parametrize("strata", ["relevance", "grade"])
+@pytest.mark.parametrize("seed", [0, 1, 2**70])
+def test_nested(qrels, seed, strata):
+    larger = judged(qrels)
+    for percent in PERCENTS:
+        smaller = judged(reduce_judgments(qrels, percent, seed, strata=strata))
+        assert smaller.items() <= larger.items()
+        larger = smaller
 
-    def test_the_given_judgments_are_not_touched(self, qrels):
-        before = qrels.labels.copy()
-        reduce_judgments(qrels, 10)
-        np.testing.assert_array_equal(qrels.labels, before)
 
-    def test_seeds(self, qrels):
-        one, same, other = (judged(reduce_judgments(qrels, 30, seed)) for seed in (1, 1, 2))
-        assert one == same != other
+def test_documents_that_are_not_kept_stay_in_the_pool(qrels):
+    whole = qrels.to_frame()
+    pd.testing.assert_frame_equal(reduce_judgments(qrels, 100, 3).to_frame(), whole)
+    reduced = reduce_judgments(qrels, 10).to_frame()
+    pd.testing.assert_frame_equal(reduced[["qid", "docid"]], whole[["qid", "docid"]])
+    kept = reduced["label"].notna()
+    assert (reduced["label"][kept] == whole["label"][kept]).all()
+    assert 0 < kept.sum() < len(kept) / 3
+    pd.testing.assert_frame_equal(qrels.to_frame(), whole)  # the given judgments do not change
 
-    def test_rows_and_queries_in_any_order(self, qrels):
-        frame = qrels.to_frame()
-        expected = judged(reduce_judgments(qrels, 30, 4))
-        for seed in range(3):
-            rows = frame.sample(frac=1, random_state=seed)
-            again = trec.Qrels.from_arrays(rows["qid"], rows["docid"], rows["label"])
-            assert judged(reduce_judgments(again, 30, 4)) == expected
 
-    def test_other_queries_do_not_matter(self, qrels):
-        frame = qrels.to_frame()
-        rows = frame[frame["qid"] == "q9"]
-        alone = trec.Qrels.from_arrays(rows["qid"], rows["docid"], rows["label"])
-        everything = judged(reduce_judgments(qrels, 30))
-        expected = {key: label for key, label in everything.items() if key[0] == "q9"}
-        assert judged(reduce_judgments(alone, 30)) == expected
+def test_documents_depend_on_the_seed_and_the_ids_only(qrels):
+    """Not on the order of rows, on other queries, or on the labels of other documents."""
+    expected = judged(reduce_judgments(qrels, 30, 4))
+    assert judged(reduce_judgments(qrels, 30, 5)) != expected
+    frame = qrels.to_frame()
+    for seed in range(3):
+        rows = frame.sample(frac=1, random_state=seed)
+        again = trec.Qrels.from_arrays(rows["qid"], rows["docid"], rows["label"])
+        assert judged(reduce_judgments(again, 30, 4)) == expected
+    rows = frame[frame["qid"] == "q9"]
+    alone = trec.Qrels.from_arrays(rows["qid"], rows["docid"], rows["label"])
+    of_query = {key: label for key, label in expected.items() if key[0] == "q9"}
+    assert judged(reduce_judgments(alone, 30, 4)) == of_query
+    one, other = (qrels_of({"q": labels + [0] * 50}) for labels in ([1] * 50, [1, 2] * 25))
+    one, other = (judged(reduce_judgments(some, 40)) for some in (one, other))
+    assert one.keys() == other.keys()
 
-    def test_documents_are_drawn_anew_in_each_query(self):
-        kept = judged(reduce_judgments(qrels_of({"a": [0] * 100, "b": [0] * 100}), 50))
-        first, second = ({d for q, d in kept if q == query} for query in "ab")
-        assert len(first) == len(second) == 50
-        assert len(first & second) < 40
 
-    def test_every_document_has_the_same_chance(self):
-        qrels = qrels_of({"q": [1] * 20 + [0] * 100})
-        times = sum(~np.isnan(reduce_judgments(qrels, 20, seed).labels) for seed in range(500))
-        # 500 draws of chance 0.2: mean 100, standard deviation 8.9
-        assert abs(times - 100).max() < 4 * 8.95
-        assert np.std(times) > 5
+def test_documents_are_drawn_anew_in_each_query():
+    kept = judged(reduce_judgments(qrels_of({"a": [0] * 100, "b": [0] * 100}), 50))
+    first, second = ({d for q, d in kept if q == query} for query in "ab")
+    assert len(first) == len(second) == 50
+    assert len(first & second) < 40
 
-    def test_labels_are_no_lottery(self):
-        """A document draws the same lot whatever the label of the others."""
-        labels = [1] * 50 + [0] * 50
-        relabelled = [2] * 50 + [0] * 50
-        one, other = (reduce_judgments(qrels_of({"q": some}), 40) for some in (labels, relabelled))
-        assert judged(one).keys() == judged(other).keys()
 
-    def test_files(self, tmp_path):
-        text = "".join(f"q 0 d{i} {i % 3}\n" for i in range(90))
-        (tmp_path / "qrels").write_text(text)
-        expected = judged(reduce_judgments(trec.read_qrels(io.StringIO(text)), 40))
-        assert judged(reduce_judgments(tmp_path / "qrels", 40)) == expected
-        assert judged(skrank.reduce_judgments(io.StringIO(text), 40)) == expected
+def test_every_document_has_the_same_chance():
+    qrels = qrels_of({"q": [1] * 20 + [0] * 100})
+    times = sum(~np.isnan(reduce_judgments(qrels, 20, seed).labels) for seed in range(500))
+    # 500 draws of chance 0.2: mean 100, standard deviation 8.9
+    assert abs(times - 100).max() < 4 * 8.95
+    assert np.std(times) > 5
 
-    @pytest.mark.parametrize("percent", [0, 101, -5, 50.0, "50", True, None, np.nan])
-    def test_wrong_percent(self, qrels, percent):
-        with pytest.raises(ValueError, match=r"percent=.* whole number from 1 to 100"):
-            reduce_judgments(qrels, percent)
 
-    def test_wrong_choices(self, qrels):
-        with pytest.raises(ValueError, match=r"random_state=0\.5"):
-            reduce_judgments(qrels, 50, 0.5)
-        with pytest.raises(ValueError, match="strata="):
-            reduce_judgments(qrels, 50, strata="document")
+def test_files(tmp_path):
+    text = "".join(f"q 0 d{i} {i % 3}\n" for i in range(90))
+    (tmp_path / "qrels").write_text(text)
+    expected = judged(reduce_judgments(trec.read_qrels(io.StringIO(text)), 40))
+    assert judged(reduce_judgments(tmp_path / "qrels", 40)) == expected
+    assert judged(skrank.reduce_judgments(io.StringIO(text), 40)) == expected
+
+
+@pytest.mark.parametrize("percent", [0, 101, -5, 50.0, "50", True, None, np.nan])
+def test_wrong_percent(qrels, percent):
+    with pytest.raises(ValueError, match=r"percent=.* whole number from 1 to 100"):
+        reduce_judgments(qrels, percent)
+
+
+def test_wrong_choices(qrels):
+    with pytest.raises(ValueError, match=r"random_state=0\.5"):
+        reduce_judgments(qrels, 50, 0.5)
+    with pytest.raises(ValueError, match="strata="):
+        reduce_judgments(qrels, 50, strata="document")
 
 
 # the study
@@ -189,199 +166,175 @@ def values_of(report, metric):
     return report.per_query[metric].unstack("run", sort=False).to_numpy()
 
 
-class TestRobustness:
-    def test_is_what_files_of_fewer_judgments_give(self):
-        qrels, runs = collection()
-        options = {"random_state": 3, "n_repeats": 2, "n_resamples": 100, "alpha": 0.1}
-        metrics = ["gap", "ndcg@10", "ap(condensed=True)", "bpref", "infap"]
-        found = robustness(qrels, runs, metrics, [100, 50, 10], **options)
-        truth = trec.evaluate(qrels, runs, metrics, max_grade=2).mean
-        assert len(found.table) == len(metrics) * 5
-        for row in found.table.itertuples():
-            reduced = reduce_judgments(qrels, row.percent, 3 + row.repeat)
-            report = trec.evaluate(reduced, runs, metrics, max_grade=2)
-            mean = report.mean[row.metric]
-            power = stats.discriminative_power(
-                values_of(report, row.metric), alpha=0.1, n_resamples=100, random_state=3
-            )
-            assert row.power == power.power
-            assert row.required_difference == power.required_difference
-            assert row.mean == pytest.approx(mean.mean(), rel=1e-12)
-            assert row.tau_b == stats.tau_b(truth[row.metric], mean)
-            assert row.tau_ap == stats.tau_ap(truth[row.metric], mean, ties="b")
-            assert row.queries == 8
-            here = found.means.query(
-                "metric == @row.metric and percent == @row.percent and repeat == @row.repeat"
-            )
-            assert here["run"].tolist() == [run.name for run in runs]
-            np.testing.assert_allclose(here["mean"], mean, rtol=1e-12)
-
-    def test_left_out_or_not_judged_is_the_same(self):
-        """Documents that stay in the pool unjudged count as those that are not in the file."""
-        qrels, runs = collection()
-        reduced = reduce_judgments(qrels, 30)
-        rows = reduced.to_frame().dropna()
-        shorter = trec.Qrels.from_arrays(rows["qid"], rows["docid"], rows["label"])
-        one, other = (
-            trec.evaluate(some, runs, ROBUSTNESS_METRICS).mean for some in (reduced, shorter)
+def test_is_what_files_of_fewer_judgments_give():
+    qrels, runs = collection()
+    options = {"random_state": 3, "n_repeats": 2, "n_resamples": 100, "alpha": 0.1}
+    metrics = ["gap", "ndcg@10", "ap(condensed=True)", "bpref", "infap"]
+    found = robustness(qrels, runs, metrics, [100, 50, 10], **options)
+    truth = trec.evaluate(qrels, runs, metrics, max_grade=2).mean
+    assert len(found.table) == len(metrics) * 5
+    for row in found.table.itertuples():
+        reduced = reduce_judgments(qrels, row.percent, 3 + row.repeat)
+        report = trec.evaluate(reduced, runs, metrics, max_grade=2)
+        mean = report.mean[row.metric]
+        power = stats.discriminative_power(
+            values_of(report, row.metric), alpha=0.1, n_resamples=100, random_state=3
         )
-        pd.testing.assert_frame_equal(one, other)
-
-    def test_all_judgments(self):
-        qrels, runs = collection()
-        found = robustness(qrels, runs, percents=[100], n_repeats=3, n_resamples=50)
-        assert found.table["metric"].tolist() == [str(skrank.metric(m)) for m in ROBUSTNESS_METRICS]
-        np.testing.assert_allclose(found.table[["tau_b", "tau_ap"]], 1)
-        labels = qrels.labels
-        expected = [100, 0, int((labels > 0).sum()), int((labels == 0).sum())]
-        assert found.judgments.to_numpy().tolist() == [expected]
-
-    def test_by_hand(self):
-        """Two systems that differ on the one document that keeps its judgment, or on the others."""
-        qrels = trec.Qrels.from_arrays(["q"] * 2 + ["p"] * 2, list("abab"), [1, 1, 1, 1])
-        kept = judged(reduce_judgments(qrels, 50))
-        assert len(kept) == 2
-        first = dict(kept.keys())
-        best = [first["q"], first["p"]]
-        worst = ["ab".replace(d, "") for d in best]
-        runs = [
-            trec.Run.from_arrays(["q", "p"], best, [1, 1], name="lucky"),
-            trec.Run.from_arrays(["q", "p"], worst, [1, 1], name="unlucky"),
-        ]
-        found = robustness(qrels, runs, "ap", [100, 50], n_resamples=10)
-        means = found.means.set_index(["percent", "run"])["mean"]
-        assert means.to_dict() == {
-            (100, "lucky"): 0.5, (100, "unlucky"): 0.5, (50, "lucky"): 1, (50, "unlucky"): 0,
-        }  # fmt: skip
-        full, half = found.table.to_dict("records")
-        assert np.isnan(full["tau_b"])  # the systems tie
-        assert (full["power"], half["power"]) == (0, 1)
-        assert half["mean"] == 0.5
-
-    @pytest.mark.parametrize("metric", ["gap", "error@5"])
-    def test_the_best_systems(self, metric):
-        """As if the others were not there; which are best is decided on all judgments."""
-        qrels, runs = collection()
-        options = {"percents": [100, 30], "n_repeats": 2, "n_resamples": 50}
-        truth = trec.evaluate(qrels, runs, [metric]).mean[metric]
-        best = truth.sort_values(ascending=metric == "error@5").index[:3]
-        found = robustness(qrels, runs, metric, top_n=3, **options)
-        alone = [run for run in runs if run.name in best]
-        expected = robustness(qrels, alone, metric, **options)
-        pd.testing.assert_frame_equal(found.table, expected.table)
-        pd.testing.assert_frame_equal(found.means, expected.means)
-        everything = robustness(qrels, runs, metric, top_n=99, **options)
-        assert everything.means["run"].nunique() == len(runs)
-        with pytest.raises(ValueError, match="top_n=1 must be at least 2"):
-            robustness(qrels, runs, metric, top_n=1)
-
-    def test_levels_and_repeats(self):
-        qrels, runs = collection(3)
-        lines = []
-        found = robustness(
-            qrels, runs, ["gap", "ap"], [20, 100, 60], n_repeats=2, n_resamples=20,
-            progress=lines.append,
-        )  # fmt: skip
-        assert found.judgments["percent"].tolist() == [20, 20, 100, 60, 60]
-        assert found.judgments["repeat"].tolist() == [0, 1, 0, 0, 1]
-        assert len(lines) == 5
-        table = found.pivot("power")
-        assert table.index.tolist() == ["gap", "ap"]
-        assert table.columns.tolist() == [20, 100, 60]
-        mine = found.table.query("metric == 'ap' and percent == 60")
-        assert table.loc["ap", 60] == pytest.approx(mine["power"].mean())
-        assert "3 runs, 8 queries, 2 repeats" in repr(found)
-        pd.testing.assert_frame_equal(
-            found.table,
-            robustness(
-                qrels, runs, ["gap", "ap"], [20, 100, 60], n_repeats=2, n_resamples=20
-            ).table,
+        assert row.power == power.power
+        assert row.required_difference == power.required_difference
+        assert row.mean == pytest.approx(mean.mean(), rel=1e-12)
+        assert row.tau_b == stats.tau_b(truth[row.metric], mean)
+        assert row.tau_ap == stats.tau_ap(truth[row.metric], mean, ties="b")
+        assert row.queries == 8
+        here = found.means.query(
+            "metric == @row.metric and percent == @row.percent and repeat == @row.repeat"
         )
+        assert here["run"].tolist() == [run.name for run in runs]
+        np.testing.assert_allclose(here["mean"], mean, rtol=1e-12)
 
-    def test_the_scale_of_grades_stays(self):
-        """A level without the highest grade is measured on the scale of all judgments."""
-        labels = {str(q): [3] + [1] * 20 + [0] * 20 for q in range(3)}
-        qrels = qrels_of(labels)
-        seed = next(s for s in range(99) if np.nanmax(reduce_judgments(qrels, 5, s).labels) == 1)
-        names = [f"d{i}" for i in range(41)]
-        runs = [
-            trec.Run.from_arrays(np.repeat(list("012"), 41), names * 3, np.tile(scores, 3), name=n)
-            for n, scores in (("up", np.arange(41)), ("down", -np.arange(41)))
-        ]
-        found = robustness(qrels, runs, "err@20", [5], random_state=seed, n_resamples=10)
-        expected = trec.evaluate(reduce_judgments(qrels, 5, seed), runs, "err@20", max_grade=3)
-        assert found.means["mean"].tolist() == pytest.approx(expected.mean["err@20"].tolist())
-        assert found.means["mean"].max() < 0.5
 
-    def test_lower_is_better(self):
-        """AP correlation weighs the systems at the better end."""
-        qrels, runs = collection(8)
-        found = robustness(qrels, runs, "error@10", [20], n_resamples=10).table.loc[0]
-        means = [
-            -trec.evaluate(some, runs, "error@10").mean["error@10"]
-            for some in (qrels, reduce_judgments(qrels, 20))
-        ]
-        assert found.tau_ap == stats.tau_ap(*means, ties="b")
-        assert found.tau_ap != pytest.approx(stats.tau_ap(*(-m for m in means), ties="b"))
+def test_unjudged_documents_of_the_pool_count_as_documents_outside_the_pool():
+    qrels, runs = collection()
+    reduced = reduce_judgments(qrels, 30)
+    rows = reduced.to_frame().dropna()
+    shorter = trec.Qrels.from_arrays(rows["qid"], rows["docid"], rows["label"])
+    one, other = (trec.evaluate(some, runs, ROBUSTNESS_METRICS).mean for some in (reduced, shorter))
+    pd.testing.assert_frame_equal(one, other)
 
-    def test_metric_that_is_defined_nowhere(self):
-        qrels, runs = collection(3)
-        with pytest.warns(RuntimeWarning, match="no query has a relevant document"):
-            found = robustness(qrels, runs, "ap(rel=9)", [100], n_resamples=10).table.loc[0]
-        assert found.queries == 0
-        assert found[["mean", "tau_b", "tau_ap", "power", "required_difference"]].isna().all()
 
-    def test_missing_queries(self):
-        qrels, runs = collection(3)
-        rows = runs[2].to_frame()
-        rows = rows[rows["qid"] != "5"]
-        lacking = trec.Run.from_arrays(rows["qid"], rows["docid"], rows["score"], name="lacking")
-        with pytest.warns(UserWarning, match="run 'lacking' has no documents for 1 queries"):
-            zero = robustness(qrels, [*runs, lacking], "ap", [50], n_resamples=10)
-        skip = robustness(qrels, [*runs, lacking], "ap", [50], n_resamples=10, missing="skip")
-        zero, skip = (found.means.set_index("run")["mean"] for found in (zero, skip))
-        assert zero["lacking"] == pytest.approx(skip["lacking"] * 7 / 8)
-        with pytest.raises(ValueError, match="missing='zero'"):
-            robustness(qrels, [*runs, lacking], "ap", [50], missing="raise")
+def test_all_judgments():
+    qrels, runs = collection()
+    found = robustness(qrels, runs, percents=[100], n_repeats=3, n_resamples=50)
+    assert found.table["metric"].tolist() == [str(skrank.metric(m)) for m in ROBUSTNESS_METRICS]
+    np.testing.assert_allclose(found.table[["tau_b", "tau_ap"]], 1)
+    labels = qrels.labels
+    expected = [100, 0, int((labels > 0).sum()), int((labels == 0).sum())]
+    assert found.judgments.to_numpy().tolist() == [expected]
 
-    def test_names(self):
-        qrels, runs = collection(2)
-        found = robustness(qrels, {"a": runs[0], "b": runs[1]}, "ap", [50], n_resamples=10)
-        assert found.means["run"].tolist() == ["a", "b"]
-        with pytest.raises(ValueError, match="2 runs are called 'run0'"):
-            robustness(qrels, [runs[0], runs[0]], "ap", [50])
 
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"percents": []}, "percents is empty"),
-            ({"percents": [50, 0]}, "percents=0 must be"),
-            ({"percents": 0.5}, "percents=0.5 must be"),
-            ({"percents": [50, 50]}, "a level twice"),
-            ({"n_repeats": 0}, "n_repeats=0"),
-            ({"random_state": "x"}, "random_state='x'"),
-            ({"metrics": ["gap", "gap"]}, "given twice"),
-            ({"metrics": "gapp"}, "unknown metric"),
-            ({"alpha": 5}, "alpha=5"),
-            ({"n_resamples": 0}, "n_resamples=0"),
-            ({"missing": "drop"}, "missing='drop'"),
-            ({"strata": "document"}, "strata='document'"),
-            ({"max_grade": 0}, "max_grade=0"),
-        ],
+@pytest.mark.parametrize("metric", ["gap", "error@5"])
+def test_the_best_systems(metric):
+    """As if the others were not there; which are best is decided on all judgments."""
+    qrels, runs = collection()
+    options = {"percents": [100, 30], "n_repeats": 2, "n_resamples": 50}
+    truth = trec.evaluate(qrels, runs, [metric]).mean[metric]
+    best = truth.sort_values(ascending=metric == "error@5").index[:3]
+    found = robustness(qrels, runs, metric, top_n=3, **options)
+    alone = [run for run in runs if run.name in best]
+    expected = robustness(qrels, alone, metric, **options)
+    pd.testing.assert_frame_equal(found.table, expected.table)
+    pd.testing.assert_frame_equal(found.means, expected.means)
+    everything = robustness(qrels, runs, metric, top_n=99, **options)
+    assert everything.means["run"].nunique() == len(runs)
+    with pytest.raises(ValueError, match="top_n=1 must be at least 2"):
+        robustness(qrels, runs, metric, top_n=1)
+
+
+def test_levels_and_repeats():
+    qrels, runs = collection(3)
+    lines = []
+    found = robustness(
+        qrels, runs, ["gap", "ap"], [20, 100, 60], n_repeats=2, n_resamples=20,
+        progress=lines.append,
+    )  # fmt: skip
+    assert found.judgments["percent"].tolist() == [20, 20, 100, 60, 60]
+    assert found.judgments["repeat"].tolist() == [0, 1, 0, 0, 1]
+    assert len(lines) == 5
+    table = found.pivot("power")
+    assert table.index.tolist() == ["gap", "ap"]
+    assert table.columns.tolist() == [20, 100, 60]
+    mine = found.table.query("metric == 'ap' and percent == 60")
+    assert table.loc["ap", 60] == pytest.approx(mine["power"].mean())
+    assert "3 runs, 8 queries, 2 repeats" in repr(found)
+    pd.testing.assert_frame_equal(
+        found.table,
+        robustness(qrels, runs, ["gap", "ap"], [20, 100, 60], n_repeats=2, n_resamples=20).table,
     )
-    def test_wrong_options(self, options, message):
-        qrels, runs = collection(2, 3)
-        with pytest.raises(ValueError, match=message):
-            robustness(qrels, runs, **options)
 
-    def test_wrong_runs(self):
-        qrels, runs = collection(2, 3)
-        with pytest.raises(ValueError, match="runs is empty"):
-            robustness(qrels, [])
-        with pytest.raises(ValueError, match="needs at least 2"):
-            robustness(qrels, runs[:1])
 
-    def test_wrong_column(self):
-        qrels, runs = collection(2, 3)
-        with pytest.raises(ValueError, match="column='tau'"):
-            robustness(qrels, runs, "ap", [100], n_resamples=10).pivot("tau")
+def test_the_scale_of_grades_stays():
+    """A level without the highest grade is measured on the scale of all judgments."""
+    labels = {str(q): [3] + [1] * 20 + [0] * 20 for q in range(3)}
+    qrels = qrels_of(labels)
+    seed = next(s for s in range(99) if np.nanmax(reduce_judgments(qrels, 5, s).labels) == 1)
+    names = [f"d{i}" for i in range(41)]
+    runs = [
+        trec.Run.from_arrays(np.repeat(list("012"), 41), names * 3, np.tile(scores, 3), name=n)
+        for n, scores in (("up", np.arange(41)), ("down", -np.arange(41)))
+    ]
+    found = robustness(qrels, runs, "err@20", [5], random_state=seed, n_resamples=10)
+    expected = trec.evaluate(reduce_judgments(qrels, 5, seed), runs, "err@20", max_grade=3)
+    assert found.means["mean"].tolist() == pytest.approx(expected.mean["err@20"].tolist())
+    assert found.means["mean"].max() < 0.5
+
+
+def test_lower_is_better():
+    """AP correlation weighs the systems at the better end."""
+    qrels, runs = collection(8)
+    found = robustness(qrels, runs, "error@10", [20], n_resamples=10).table.loc[0]
+    means = [
+        -trec.evaluate(some, runs, "error@10").mean["error@10"]
+        for some in (qrels, reduce_judgments(qrels, 20))
+    ]
+    assert found.tau_ap == stats.tau_ap(*means, ties="b")
+    assert found.tau_ap != pytest.approx(stats.tau_ap(*(-m for m in means), ties="b"))
+
+
+def test_metric_that_is_defined_nowhere():
+    qrels, runs = collection(3)
+    with pytest.warns(RuntimeWarning, match="no query has a relevant document"):
+        found = robustness(qrels, runs, "ap(rel=9)", [100], n_resamples=10).table.loc[0]
+    assert found.queries == 0
+    assert found[["mean", "tau_b", "tau_ap", "power", "required_difference"]].isna().all()
+
+
+def test_missing_queries():
+    qrels, runs = collection(3)
+    rows = runs[2].to_frame()
+    rows = rows[rows["qid"] != "5"]
+    lacking = trec.Run.from_arrays(rows["qid"], rows["docid"], rows["score"], name="lacking")
+    with pytest.warns(UserWarning, match="run 'lacking' has no documents for 1 queries"):
+        zero = robustness(qrels, [*runs, lacking], "ap", [50], n_resamples=10)
+    skip = robustness(qrels, [*runs, lacking], "ap", [50], n_resamples=10, missing="skip")
+    zero, skip = (found.means.set_index("run")["mean"] for found in (zero, skip))
+    assert zero["lacking"] == pytest.approx(skip["lacking"] * 7 / 8)
+    with pytest.raises(ValueError, match="missing='zero'"):
+        robustness(qrels, [*runs, lacking], "ap", [50], missing="raise")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"percents": []}, "percents is empty"),
+        ({"percents": [50, 0]}, "percents=0 must be"),
+        ({"percents": 0.5}, "percents=0.5 must be"),
+        ({"percents": [50, 50]}, "a level twice"),
+        ({"n_repeats": 0}, "n_repeats=0"),
+        ({"random_state": "x"}, "random_state='x'"),
+        ({"metrics": ["gap", "gap"]}, "given twice"),
+        ({"metrics": "gapp"}, "unknown metric"),
+        ({"alpha": 5}, "alpha=5"),
+        ({"n_resamples": 0}, "n_resamples=0"),
+        ({"missing": "drop"}, "missing='drop'"),
+        ({"strata": "document"}, "strata='document'"),
+        ({"max_grade": 0}, "max_grade=0"),
+    ],
+)
+def test_wrong_options(options, message):
+    qrels, runs = collection(2, 3)
+    with pytest.raises(ValueError, match=message):
+        robustness(qrels, runs, **options)
+
+
+def test_wrong_runs_and_columns():
+    qrels, runs = collection(2, 3)
+    with pytest.raises(ValueError, match="runs is empty"):
+        robustness(qrels, [])
+    with pytest.raises(ValueError, match="needs at least 2"):
+        robustness(qrels, runs[:1])
+    with pytest.raises(ValueError, match="2 runs are called 'run0'"):
+        robustness(qrels, [runs[0], runs[0]], "ap", [50])
+    found = robustness(qrels, {"a": runs[0], "b": runs[1]}, "ap", [100], n_resamples=10)
+    assert found.means["run"].tolist() == ["a", "b"]
+    with pytest.raises(ValueError, match="column='tau'"):
+        found.pivot("tau")

@@ -6,9 +6,9 @@ difference of two rankers. Both request the labels of one query after another, w
 collection.
 """
 
-from skrank.active._asking import Request as Request
 from skrank.active._campaign import Campaign as Campaign
 from skrank.active._design import BudgetWarning as BudgetWarning
+from skrank.active._design import Request as Request
 from skrank.active._estimate import Estimate as Estimate
 from skrank.active._estimate import estimate as estimate
 from skrank.active._evaluators import ActiveComparator as ActiveComparator

@@ -22,7 +22,7 @@ confidence sequences, ICML 2021.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from copy import copy
 
 import numpy as np
 
@@ -35,60 +35,14 @@ _N_CANDIDATES = 33  # points of a grid, which is refined around the ends of the 
 _REFINEMENTS = 3
 
 
-@dataclass(frozen=True, eq=False)
 class Game:
-    """Draws, weights and bounds, from which the payments for any candidate are computed.
-
-    Attributes
-    ----------
-    low, high : ndarray of shape (n_queries,)
-        Bounds of the value of each query that can be drawn.
-    weights : ndarray of shape (n_queries,)
-        Weight p / q of each of these queries at the first draw.
-    may_not_count : bool
-        True if queries without a relevant document are left out of the mean.
-    value, weight : ndarray of shape (n_draws,)
-        Value of each draw, NaN if it does not count; p over the probability of the draw.
-    left, scale : ndarray of shape (n_draws,)
-        Sums of p and of q over the queries not drawn before each draw. Weights at a draw are
-        `weights` times `scale`.
-    mass, total : ndarray of shape (n_draws,)
-        Sums over the queries that were known before each draw, as in `Known`.
-    """
-
-    low: np.ndarray
-    high: np.ndarray
-    weights: np.ndarray
-    may_not_count: bool
-    value: np.ndarray
-    weight: np.ndarray
-    left: np.ndarray
-    scale: np.ndarray
-    mass: np.ndarray
-    total: np.ndarray
-
-    def mirrored(self) -> Game:
-        """The same draws with all values negated."""
-        return replace(self, low=-self.high, high=-self.low, value=-self.value, total=-self.total)
-
-
-def game_of(
-    values: np.ndarray,
-    draws: np.ndarray,
-    p: np.ndarray,
-    q: np.ndarray,
-    bounds: tuple[np.ndarray, np.ndarray],
-    *,
-    with_replacement: bool,
-    may_not_count: bool = False,
-    known: Known = NOTHING_KNOWN,
-) -> Game:
-    """The `Game` of some draws.
+    """The draws, from which the payments for any candidate are computed.
 
     Parameters
     ----------
     values, p, q : ndarray of shape (n_queries,)
-        Value and frequency of each query, and probability of the query at the first draw.
+        Value of each query, NaN if it does not count; its frequency, and its probability at the
+        first draw.
     draws : ndarray of shape (n_draws,)
         Indices of the queries in the order of drawing.
     bounds : pair of ndarray of shape (n_queries,)
@@ -96,32 +50,57 @@ def game_of(
     with_replacement : bool
         If False, drawn queries are known at later draws.
     may_not_count : bool
-        As in `Game`.
+        True if queries without a relevant document are left out of the mean.
     known : Known
         Sums over the queries that were labelled before the campaign.
+
+    Attributes
+    ----------
+    low, high, weights : ndarray
+        Bounds of the value, and weight p / q at the first draw, of each query that can be drawn.
+    value, weight : ndarray of shape (n_draws,)
+        Value of each draw; p over the probability of the draw.
+    left, scale : ndarray of shape (n_draws,)
+        Sums of p and of q over the queries not drawn before each draw. Weights at a draw are
+        `weights` times `scale`.
+    mass, total : ndarray of shape (n_draws,)
+        Sums over the queries that were known before each draw, as in `Known`.
     """
 
-    def before(summands: np.ndarray) -> np.ndarray:
-        """Sum over earlier draws without replacement, at each draw."""
-        return np.zeros(len(draws)) if with_replacement else np.cumsum(summands) - summands
+    def __init__(
+        self,
+        values: np.ndarray,
+        draws: np.ndarray,
+        p: np.ndarray,
+        q: np.ndarray,
+        bounds: tuple[np.ndarray, np.ndarray],
+        *,
+        with_replacement: bool,
+        may_not_count: bool = False,
+        known: Known = NOTHING_KNOWN,
+    ) -> None:
+        def before(summands: np.ndarray) -> np.ndarray:
+            """Sum over earlier draws without replacement, at each draw."""
+            return np.zeros(len(draws)) if with_replacement else np.cumsum(summands) - summands
 
-    can_be_drawn = q > 0
-    low, high = (bound[can_be_drawn] for bound in bounds)
-    value = values[draws]
-    counts = ~np.isnan(value)
-    scale = 1 - before(q[draws])
-    return Game(
-        low,
-        high,
-        p[can_be_drawn] / q[can_be_drawn],
-        may_not_count,
-        value,
-        weight=p[draws] / q[draws] * scale,
-        left=(1 - known.share) - before(p[draws]),
-        scale=scale,
-        mass=known.mass + before(p[draws] * counts),
-        total=known.total + before(p[draws] * np.where(counts, value, 0.0)),
-    )
+        can_be_drawn = q > 0
+        self.low, self.high = (bound[can_be_drawn] for bound in bounds)
+        self.weights = p[can_be_drawn] / q[can_be_drawn]
+        self.may_not_count = may_not_count
+        self.value = values[draws]
+        self.scale = 1 - before(q[draws])
+        self.weight = p[draws] / q[draws] * self.scale
+        self.left = (1 - known.share) - before(p[draws])
+        counts = ~np.isnan(self.value)
+        self.mass = known.mass + before(p[draws] * counts)
+        self.total = known.total + before(p[draws] * np.where(counts, self.value, 0.0))
+
+    def mirrored(self) -> Game:
+        """The same draws with all values negated."""
+        other = copy(self)
+        other.low, other.high = -self.high, -self.low
+        other.value, other.total = -self.value, -self.total
+        return other
 
 
 def log_capital(game: Game, candidates: np.ndarray) -> np.ndarray:

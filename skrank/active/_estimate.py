@@ -229,9 +229,8 @@ def estimate(
         labels, or a Series with one entry per query. Default: equal weights.
     metric : str or Metric, optional
         Metric that computes the losses from labels, for ERR with its highest grade, as
-        ``skrank.metric("err", max_grade=4)``. Queries without a
-        relevant document are treated by its parameter `empty`, or have the value 0 if the metric is
-        not normalised (DCG).
+        ``skrank.metric("err", max_grade=4)``. Queries without a relevant document are treated by
+        its parameter `empty`, or have the value 0 if the metric is not normalised (DCG).
     scores : array-like of shape (n_rows,), or a list of two, optional
         Scores of the ranker, or of the two rankers whose difference is estimated; with `metric`.
     groups : array-like of shape (n_rows,), optional
@@ -278,7 +277,7 @@ def estimate(
     values, queries = _drawn(losses, weights)
     scaled = _checked_weights(weights, len(values))
     costs = None if sampling is None else _costs(weights, sampling)
-    mean = importance_mean(values, scaled)  # raises an error if there is no draw
+    mean = importance_mean(values, scaled)
     interval = bootstrap_interval(mean, confidence)
     return to_estimate(mean, interval, confidence, queries, ~np.isnan(values), costs)
 
@@ -317,23 +316,26 @@ def _drawn(losses: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray, np
             "value per query, or pass weights.to_numpy() with one loss per draw."
         )
     else:
-        _check_rows("losses has several values", losses)
-        _check_drawn(weights, losses, "value: label it, or use the draws before it only")
+        _check_drawn(
+            weights.index, losses, several="losses has several values",
+            lacks="value: label it, or use the draws before it only",
+        )  # fmt: skip
         values = losses.loc[weights.index].to_numpy(dtype=np.float64)
         queries = weights.index.factorize()[0]
     return check_squares(values, "value of draw {} is "), queries
 
 
-def _check_rows(what: str, table: pd.Series | pd.DataFrame) -> None:
-    """Raise an error if a table has several rows for a query."""
+def _check_drawn(
+    drawn: pd.Index, table: pd.Series | pd.DataFrame, *, several: str, lacks: str
+) -> None:
+    """Check that a table, which is indexed by query, has one row for each drawn query.
+
+    Errors are "`several` for query 'a'" and "query 'a' was drawn and has no `lacks`".
+    """
     again = table.index[table.index.duplicated()]
     if len(again):
-        raise ValueError(f"{what} for query {show(again[0])}: give one per query.")
-
-
-def _check_drawn(weights: pd.Series, table: pd.Series | pd.DataFrame, lacks: str) -> None:
-    """Raise an error if a drawn query has no row; `lacks` names the missing entry."""
-    missing = weights.index[~weights.index.isin(table.index)]
+        raise ValueError(f"{several} for query {show(again[0])}: give one per query.")
+    missing = drawn[~drawn.isin(table.index)]
     if len(missing):
         raise ValueError(f"query {show(missing[0])} was drawn and has no {lacks}.")
 
@@ -357,12 +359,12 @@ def _checked_weights(weights: ArrayLike | None, n_draws: int) -> np.ndarray:
     bad = np.flatnonzero(~((w > 0) & np.isfinite(w)))
     if len(bad):
         raise ValueError(f"weight of draw {bad[0]} is {w[bad[0]]}: it must be positive and finite.")
-    if len(w) and w.min() < w.max() / _LARGEST:
+    if w.min() < w.max() / _LARGEST:
         raise ValueError(
             f"weights reach from {w.min()} to {w.max()}: they may differ by a factor of at most "
             f"{_LARGEST:g}. Leave out the draws of smallest weight, which change nothing."
         )
-    exponent = np.frexp(w.max(initial=np.finfo(np.float64).tiny))[1]
+    exponent = np.frexp(w.max())[1]
     return np.ldexp(w, -int(exponent))  # division by a power of two is exact
 
 
@@ -376,10 +378,12 @@ def _costs(weights: ArrayLike | None, sampling: pd.DataFrame) -> tuple[float, fl
             "sampling has the cost of each query, but weights does not name the drawn queries: "
             "make weights a Series by query, as ActiveEvaluator.draws returns it."
         )
-    _check_rows("sampling has several rows", sampling)
     # probabilities, like frequencies, are divided by their sum
     q = check.check_frequencies("sampling.probability", sampling["probability"], len(sampling))
     drawable = sampling[q > 0]
-    _check_drawn(weights, drawable, "probability in sampling")
+    _check_drawn(
+        weights.index, drawable, several="sampling has several rows",
+        lacks="probability in sampling",
+    )  # fmt: skip
     costs = check.check_costs("sampling.cost", drawable["cost"], len(drawable))
     return float(costs[drawable.index.isin(weights.index)].sum()), float(q[q > 0] @ costs)

@@ -243,15 +243,12 @@ class ActiveComparator(Campaign):
 
     def _pair(self, between: tuple[str, str]) -> tuple[int, int]:
         """Indices of two rankers from their names."""
-        if not isinstance(between, (tuple, list)) or len(between) != 2:
-            raise ValueError(f"between={between!r} must be two names of {self.names}.")
+        is_pair = isinstance(between, (tuple, list)) and len(between) == 2
+        if not is_pair or between[0] == between[1]:
+            raise ValueError(f"between={between!r} must be two different names of {self.names}.")
         for name in between:
-            if not isinstance(name, str) or name not in self.names:
+            if name not in self.names:
                 raise check.unknown_name("ranker", name, self.names)
-        if between[0] == between[1]:
-            raise ValueError(
-                f"between={between!r} names one ranker twice: name two of {self.names}."
-            )
         return self.names.index(between[0]), self.names.index(between[1])
 
     def values(

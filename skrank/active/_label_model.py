@@ -37,13 +37,13 @@ def label_probabilities(
 
     `grades` may contain labels that the model does not know; their probability is 0.
     """
-    if isinstance(label_model, str) and label_model != "uniform":
-        raise ValueError(
-            f"label_model={label_model!r}: pass 'uniform', an array of probabilities of shape "
-            "(n_rows, n_grades), or a fitted classifier together with X."
-        )
     known = None if grades is None else ascending_grades(grades)
     if isinstance(label_model, str):
+        if label_model != "uniform":
+            raise ValueError(
+                f"label_model={label_model!r}: pass 'uniform', an array of probabilities of shape "
+                "(n_rows, n_grades), or a fitted classifier together with X."
+            )
         if known is None:
             raise ValueError("uniform labels need the grades that occur, such as grades=range(5).")
         return known, np.full((n_rows, len(known)), 1 / len(known))

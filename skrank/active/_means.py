@@ -275,14 +275,11 @@ def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
     square = float(x @ x)
     if not square > 0:
         return 0.0, np.zeros(len(x))
-    rest = y - _within(float(x @ y) / square) * x
+    rest = y - min(max(float(x @ y) / square, 0.0), 1.0) * x
     penalty = float(rest @ rest) / (len(x) - 2) / _DEVIATION_OF_SLOPE**2
     penalised = square + penalty
-    return _within((float(x @ y) + penalty * _MEAN_SLOPE) / penalised), x**2 / penalised
-
-
-def _within(slope: float) -> float:
-    return min(max(slope, 0.0), 1.0)
+    slope = (float(x @ y) + penalty * _MEAN_SLOPE) / penalised
+    return min(max(slope, 0.0), 1.0), x**2 / penalised
 
 
 def _effective_size(weights: np.ndarray) -> float:

@@ -115,8 +115,7 @@ def make_pool(scores: list[ArrayLike], groups: ArrayLike | None, seed: int, who:
             "not retrieve a document."
         )
     ids = require_groups(groups, scores[0], who=who)
-    if len(ids) != len(vectors[0]):
-        raise ValueError(f"groups has {len(ids)} entries for {len(vectors[0])} rows of scores.")
+    _check_length("groups", ids, len(vectors[0]))
     queries = Queries.from_groups(ids)
     rows = np.arange(queries.n_rows) if queries.order is None else queries.order
     contiguous = np.stack([queries.gather(v) for v in vectors])
@@ -134,11 +133,7 @@ def cost_per_query(costs: Costs, pool: Pool, is_open: np.ndarray, n_rows: int) -
         by_query = _by_query("costs", costs, pool.queries, zero=False)
         return np.where(np.logical_or.reduceat(is_open, starts), by_query, 0.0)
     per_row = check.as_vector("costs", costs)
-    if len(per_row) != n_rows:
-        raise ValueError(
-            f"costs has {len(per_row)} entries for {n_rows} rows: pass the cost of labelling each "
-            "row, or a mapping from query to cost."
-        )
+    _check_length("costs", per_row, n_rows)
     bad = np.flatnonzero(~((per_row > 0) & np.isfinite(per_row)))
     if len(bad):
         raise ValueError(
@@ -194,10 +189,20 @@ def item_ids(items: ArrayLike | None, pool: Pool, n_rows: int) -> np.ndarray | N
     if items is None:
         return None
     ids = storable_ids("items", check.as_column("items", items))
-    if len(ids) != n_rows:
-        raise ValueError(f"items has {len(ids)} entries for {n_rows} rows.")
-    check_items(ids[pool.rows], pool.queries)
-    return ids[pool.rows]
+    _check_length("items", ids, n_rows)
+    ids = ids[pool.rows]
+    query = pool.queries.row_query
+    _, codes = np.unique(ids, return_inverse=True)
+    order = np.lexsort((codes, query))
+    again = np.flatnonzero((np.diff(codes[order]) == 0) & (np.diff(query[order]) == 0))
+    if len(again):
+        row = order[again[0]]
+        raise ValueError(
+            f"item {show(ids[row])} occurs more than once in query "
+            f"{pool.queries.name(query[row])}: give each document of a query its own id, because "
+            "labels refer to ids."
+        )
+    return ids
 
 
 def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> np.ndarray:
@@ -205,8 +210,7 @@ def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> n
     if labels is None:
         return np.full(n_rows, np.nan)
     given = check.as_vector("labels", labels)
-    if len(given) != n_rows:
-        raise ValueError(f"labels has {len(given)} entries for {n_rows} rows: use NaN for unknown.")
+    _check_length("labels", given, n_rows)
     wrong = np.flatnonzero(~np.isnan(given) & ~np.isin(given, grades))
     if len(wrong):
         raise ValueError(
@@ -217,15 +221,6 @@ def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> n
     return given
 
 
-def check_items(items: np.ndarray, queries: Queries) -> None:
-    """Raise an error if two documents of a query have the same id."""
-    _, codes = np.unique(items, return_inverse=True)
-    order = np.lexsort((codes, queries.row_query))
-    again = np.flatnonzero((np.diff(codes[order]) == 0) & (np.diff(queries.row_query[order]) == 0))
-    if len(again):
-        row = order[again[0]]
-        raise ValueError(
-            f"item {show(items[row])} occurs more than once in query "
-            f"{queries.name(queries.row_query[row])}: give each document of a query its own id, "
-            "because labels refer to ids."
-        )
+def _check_length(name: str, values: np.ndarray, n_rows: int) -> None:
+    if len(values) != n_rows:
+        raise ValueError(f"{name} has {len(values)} entries for {n_rows} rows: give one per row.")

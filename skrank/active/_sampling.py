@@ -131,16 +131,6 @@ class Draws:
             start = len(self._drawn)
         raise _too_unlikely()
 
-    def of_new_queries(self, n: int) -> np.ndarray:
-        """Indices of the draws in which the first `n` distinct queries first occur."""
-        seen = ~self._can_be_drawn
-        numbers = np.empty(min(n, int(np.count_nonzero(self._can_be_drawn))), np.int64)
-        number = 0
-        for i in range(len(numbers)):
-            number = numbers[i] = self.next_outside(seen, number)
-            seen[self._drawn[number]] = True
-        return numbers
-
     def until(self, budget: float, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Draws until a draw exceeds the budget or all queries are drawn; and running costs."""
         n, total = _BLOCK, costs[self._can_be_drawn].sum()

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from sklearn.utils import Bunch
 
@@ -87,16 +83,16 @@ def make_ranking(
     >>> data.X.shape[1], sorted(set(data.relevance.tolist()))
     (20, [0, 1, 2, 3, 4])
     """
-    low, high = _bounds(n_docs)
-    for name, value, least in (
-        ("n_queries", n_queries, 1),
-        ("n_docs", low, 1),
-        ("n_docs' upper bound", high, low),
-        ("n_informative", n_informative, 3),
-        ("n_features", n_features, n_informative),
-        ("max_grade", max_grade, 1),
-    ):
-        _check_at_least(name, value, least)
+    bounds = n_docs if isinstance(n_docs, (tuple, list)) else (n_docs, n_docs)
+    if len(bounds) != 2:
+        raise ValueError(f"n_docs={n_docs!r}: give one size or two bounds")
+    low, high = bounds
+    check.check_count("n_queries", n_queries, "the number of queries")
+    check.check_count("n_docs", low, "documents per query")
+    check.check_count("n_docs", high, "most documents per query", low)
+    check.check_count("n_informative", n_informative, "features that decide the relevance", 3)
+    check.check_count("n_features", n_features, "all features", n_informative)
+    check.check_count("max_grade", max_grade, "the highest grade")
     check.check_number("noise", noise, 0, 1e100)
     check.check_number("empty_fraction", empty_fraction, 0, 1)
 
@@ -115,21 +111,6 @@ def make_ranking(
 
     X, feature_names = _features(rng, signals, traits[qid], n_features)
     return Bunch(X=X, relevance=relevance, qid=qid, feature_names=feature_names)
-
-
-def _check_at_least(name: str, value: Any, least: int) -> None:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or not least <= value < 2**31:
-        raise ValueError(f"{name}={value!r}: give an integer of at least {least}, below 2**31")
-
-
-def _bounds(n_docs: object) -> tuple[Any, Any]:
-    """Fewest and most documents of a query."""
-    if isinstance(n_docs, numbers.Real):
-        return n_docs, n_docs
-    if isinstance(n_docs, Sequence) and len(n_docs) == 2:
-        return n_docs[0], n_docs[1]
-    raise ValueError(f"n_docs={n_docs!r}: give one size or two bounds")
 
 
 def _query_sizes(rng: np.random.RandomState, n_queries: int, low: int, high: int) -> np.ndarray:

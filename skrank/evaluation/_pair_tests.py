@@ -163,7 +163,7 @@ def anytime_test(
     The p-value is one over the highest wealth so far, and the interval is the confidence sequence
     of `skrank.active` for draws with replacement, in the order of the rows.
     """
-    from skrank.active._anytime import certainty_so_far, game_of, sequence
+    from skrank.active._anytime import Game, certainty_so_far, sequence
 
     for name, one in metric_of.items():
         if one.value_range not in ("[0, 1]", "[0, 1)"):
@@ -176,6 +176,6 @@ def anytime_test(
         z = matrix[:, first] - matrix[:, second]
         z = z[~np.isnan(z)]
         ones, even = np.ones(len(z)), np.full(len(z), 1 / len(z))
-        game = game_of(z, np.arange(len(z)), even, even, (-ones, ones), with_replacement=True)
+        game = Game(z, np.arange(len(z)), even, even, (-ones, ones), with_replacement=True)
         out[:, row] = 1 - certainty_so_far(game), *sequence(game, 1 - alpha)
     return out[0], out[1], out[2]

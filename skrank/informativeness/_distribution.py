@@ -71,7 +71,7 @@ class GradeDistribution:
         ValueError
             If the query has no relevant document.
         """
-        counts = self._counts(rel)
+        counts = self._relevant_grades(rel)
         expected = np.cumsum(self.probabilities[:, counts].sum(axis=1))
         return expected / self.relevant[counts].sum(), expected / np.arange(1, len(expected) + 1)
 
@@ -97,7 +97,7 @@ class GradeDistribution:
         ValueError
             If the counts of the grades differ from `retrieved`, or no document is relevant.
         """
-        self._counts(rel)
+        self._relevant_grades(rel)
         labels, columns = check.as_vector("grades", grades), np.arange(len(self.retrieved))
         found = (labels[:, None] == columns).sum(axis=0)
         if len(labels) != len(self) or not np.array_equal(found, self.retrieved):
@@ -118,7 +118,8 @@ class GradeDistribution:
             raise ValueError(f"the list has no document of grade {rel:g} or higher: lower rel.")
         return error
 
-    def _counts(self, rel: float) -> np.ndarray:
+    def _relevant_grades(self, rel: float) -> np.ndarray:
+        """True for grades of at least `rel`."""
         rel = check.check_rel(rel)
         counts = np.arange(len(self.retrieved)) >= rel
         if self.relevant[counts].sum() == 0:
@@ -202,8 +203,8 @@ def maximum_entropy(
     one = metric_of(metric)
     value = check.check_number("value", value, -np.inf, np.inf)
     n_ranks = check.check_count("n_ranks", n_ranks, "the length of the list")
-    shown = _counts("retrieved", retrieved)
-    known = shown if relevant is None else _counts("relevant", relevant, len(shown))
+    shown = _document_counts("retrieved", retrieved)
+    known = shown if relevant is None else _document_counts("relevant", relevant, len(shown))
     _check_counts(shown, known, n_ranks)
     inside = np.concatenate(([n_ranks - shown.sum()], shown))
     grades = np.arange(len(inside))
@@ -231,7 +232,9 @@ def maximum_entropy(
     )
 
 
-def _counts(parameter: str, values: Sequence[int], length: int | None = None) -> np.ndarray:
+def _document_counts(
+    parameter: str, values: Sequence[int], length: int | None = None
+) -> np.ndarray:
     numbers = np.array(check.check_numbers(parameter, values))
     if (numbers < 0).any() or (numbers != np.rint(numbers)).any():
         raise ValueError(

@@ -10,7 +10,6 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.names import unique_metrics
-from skrank._engine.plan import Plan
 from skrank._typing import RandomState
 from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
 from skrank.metrics import Metric
@@ -151,8 +150,9 @@ class Study:
         difference = (self.errors - self.errors[:, [column]]).reshape(len(self.lists), -1)
         _, query = np.unique(self.lists["qid"], return_inverse=True)
         n_queries = int(query.max()) + 1
-        known = (~np.isnan(difference)).astype(np.float64)
-        sums, counts = (_sums_by(query, n_queries, x) for x in (np.nan_to_num(difference), known))
+        sums, counts = np.zeros((2, n_queries, difference.shape[1]))
+        np.add.at(sums, query, np.nan_to_num(difference))
+        np.add.at(counts, query, ~np.isnan(difference))
         drawn = random.multinomial(n_queries, np.full(n_queries, 1 / n_queries), n_resamples)
         tail = (1 - confidence) / 2
         with np.errstate(invalid="ignore"):  # 0 / 0 if a resample has no list with both values
@@ -175,12 +175,6 @@ class Study:
         if missed:
             parts.append(f"{missed} of {self.converged.size} problems did not converge")
         return "\n".join(parts)
-
-
-def _sums_by(groups: np.ndarray, n_groups: int, values: np.ndarray) -> np.ndarray:
-    out = np.zeros((n_groups, values.shape[1]))
-    np.add.at(out, groups, values)
-    return out
 
 
 def study(
@@ -282,15 +276,22 @@ def study(
     for part in joined:
         judgments = JoinedJudgments(pool, part)
         ranking = CutRanking(JoinedRanking(judgments), depth)
-        lists, n_short = _long_lists(ranking, judgments.retrieved > 0, condensed, fewest)
-        n_left_out += n_short
+        lists = RankedLists.of(judgments, ranking.codes("stable", condensed))
+        is_long = np.asarray((lists.counts[:, lists.labels > 0] >= fewest).all(axis=1))
+        n_left_out += int(np.count_nonzero((judgments.retrieved > 0) & ~is_long))
+        lists = lists.take(is_long)
         places = judgments.run * n_queries + judgments.places
         n_runs = judgments.run[-1] + 1
         found = []
         for name, one in asked.items():
-            found.append(_infer(one.bind(judgments, max_grade=top), ranking, lists, levels))
+            plan = one.bind(judgments, max_grade=top)
+            values = plan.values(ranking)[lists.query]
+            inferred = Expectation.of(plan, ranking, lists).infer(values)
+            errors = lists.errors(inferred.p, levels)
+            errors[np.isnan(values)] = np.nan
+            found.append((values, errors, inferred.done))
             if progress is not None:
-                n_defined = np.count_nonzero(~np.isnan(found[-1][0]))
+                n_defined = np.count_nonzero(~np.isnan(values))
                 progress(f"{n_runs} of {len(sources.sources)} runs: {name}, {n_defined} lists")
         by_metric = (np.stack(each, axis=1) for each in zip(*found, strict=True))
         uninformed = lists.errors(lists.evenly(), levels)
@@ -338,23 +339,3 @@ def _check_rel(rel: Sequence[float] | None, labels: np.ndarray) -> np.ndarray:
     if levels.max() > relevant[-1]:
         raise ValueError(f"rel={levels.max():g} is above all labels of the qrels.")
     return levels
-
-
-def _long_lists(
-    ranking: CutRanking, present: np.ndarray, condensed: bool, fewest: int
-) -> tuple[RankedLists, int]:
-    """Lists with `fewest` documents of each label or more, and how many present lists lack some."""
-    lists = RankedLists.of(ranking.judgments, ranking.codes("stable", condensed))
-    enough = np.asarray((lists.counts[:, lists.labels > 0] >= fewest).all(axis=1))
-    return lists.take(enough), int(np.count_nonzero(present & ~enough))
-
-
-def _infer(
-    plan: Plan, ranking: CutRanking, lists: RankedLists, rel: np.ndarray
-) -> tuple[np.ndarray, ...]:
-    """Value, errors and convergence of each list."""
-    values = plan.values(ranking)[lists.query]
-    inferred = Expectation.of(plan, ranking, lists).infer(values)
-    errors = lists.errors(inferred.p, rel)
-    errors[np.isnan(values)] = np.nan
-    return values, errors, inferred.done

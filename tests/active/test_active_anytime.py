@@ -5,7 +5,7 @@ import pytest
 
 import skrank
 from skrank.active import ActiveComparator
-from skrank.active._anytime import certainty_so_far, game_of, log_capital, sequence
+from skrank.active._anytime import Game, certainty_so_far, log_capital, sequence
 from skrank.active._graded_metric import difference_bounds, value_bounds
 from skrank.active._moments import random_labels
 from skrank.extending import Judgments
@@ -49,7 +49,7 @@ def test_sequences_hold_under_optional_stopping(name, with_replacement):
             if with_replacement
             else order_without_replacement(q, random, 50)
         )
-        game = game_of(
+        game = Game(
             values, draws, p, q, bounds, with_replacement=with_replacement,
             may_not_count=may_not_count,
         )  # fmt: skip
@@ -71,7 +71,7 @@ def test_the_mean_payment_is_zero_at_the_truth(with_replacement):
     for first in range(0, N, 7):
         for second in range(N):
             draws = np.array([first, second])
-            game = game_of(values, draws, p, q, bounds, with_replacement=with_replacement)
+            game = Game(values, draws, p, q, bounds, with_replacement=with_replacement)
             pays = game.weight * np.nan_to_num(game.value - truth) + game.total - truth * game.mass
             chance = q[second]
             if not with_replacement:
@@ -86,7 +86,7 @@ def test_sequences_shrink_and_never_grow():
     draws = np.random.default_rng(3).choice(N, size=3000, p=q)
     before = (-np.inf, np.inf)
     for n in (1, 10, 100, 1000, 3000):
-        game = game_of(values, draws[:n], p, q, bounds, with_replacement=True)
+        game = Game(values, draws[:n], p, q, bounds, with_replacement=True)
         found = sequence(game, 0.95)
         assert before[0] <= found[0] + 1e-4
         assert found[1] <= before[1] + 1e-4
@@ -100,7 +100,7 @@ def test_certainty_so_far_is_that_of_the_interval():
     bounds = bounds[0] - 0.8, bounds[1] - 0.8
     draws = np.random.default_rng(4).choice(N, size=60, p=q)
     p = np.full(N, 1 / N)
-    game = game_of(values - 0.8, draws, p, q, bounds, with_replacement=True)
+    game = Game(values - 0.8, draws, p, q, bounds, with_replacement=True)
     sure = certainty_so_far(game)
     assert 0.5 < sure < 1
     for confidence, decided in ((sure - 1e-3, True), (sure + (1 - sure) / 2, False)):
@@ -203,5 +203,7 @@ def test_progress_ends_with_the_estimate():
         assert (last.value, last.low, last.high) == pytest.approx((found.value, *found.interval))
         assert last.cost == campaign.cost
     answer(campaign, campaign.ask(1000))
-    last = campaign.progress().iloc[-1]
-    assert last.low == last.high == campaign.estimate().value
+    table, found = campaign.progress(), campaign.estimate()
+    last = table.iloc[-1]
+    assert (len(table), last.cost) == (found.n_queries, campaign.cost)
+    assert last.low == last.high == found.value

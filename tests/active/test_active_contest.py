@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank.active import ActiveComparator, ActiveEvaluator, BudgetWarning, simulate
+from skrank.active import ActiveComparator, ActiveEvaluator, BudgetWarning
 from skrank.plotting import CampaignDisplay
 from tests.helpers.campaigns import SCORES, answer, comparator, data, evaluator, run
 
@@ -39,7 +39,7 @@ def test_pairs_are_named_and_must_exist():
     assert campaign.names == ("ranker 1", "ranker 2", "ranker 3")
     with pytest.raises(ValueError, match="did you mean 'ranker "):
         campaign.estimate(between=("ranker", "ranker 2"))
-    with pytest.raises(ValueError, match="one ranker twice"):
+    with pytest.raises(ValueError, match="must be two different names"):
         campaign.estimate(between=("ranker 2", "ranker 2"))
 
 
@@ -78,22 +78,6 @@ def test_known_labels_are_not_asked_and_are_in_the_estimate(estimator):
     assert campaign.estimate(estimator=estimator).value == pytest.approx(truth)
 
 
-def test_intervals_with_known_queries_cover():
-    covered = told = 0
-    labels = known_labels(np.arange(0, 60, 2))
-    truth = skrank.metric("ndcg")(data.relevance, SCORES["old"], groups=data.qid)
-    for seed in range(300):
-        campaign = evaluator(
-            metric="ndcg", labels=labels, n_label_draws=5, mixing=0.3, random_state=seed
-        )
-        answer(campaign, campaign.ask(10))
-        for estimator in ("importance", "lure"):
-            low, high = campaign.estimate(estimator=estimator).interval
-            covered += low <= truth <= high
-            told += 1
-    assert 0.93 < covered / told < 0.985  # high for "importance", as a third of the pool is drawn
-
-
 def test_known_labels_of_single_documents_are_not_asked():
     labels = np.where(np.arange(len(data.qid)) % 2, data.relevance, np.nan)
     campaign = evaluator(labels=labels, costs=np.full(len(data.qid), 2.0))
@@ -109,8 +93,10 @@ def test_known_labels_of_single_documents_are_not_asked():
 def test_a_campaign_starts_from_the_labels_of_another(tmp_path):
     first = evaluator(budget=150)
     run(first)
+    labels = first.labels
+    labels[::7] = data.relevance[::7]
     second = ActiveEvaluator(
-        SCORES["new"], data.qid, metric="err", grades=range(5), labels=first.labels, random_state=1
+        SCORES["new"], data.qid, metric="err", grades=range(5), labels=labels, random_state=1
     )
     told = [query for query in range(60) if not np.isnan(first.labels[data.qid == query]).any()]
     assert not second.sampling.probability[told].any()
@@ -119,19 +105,6 @@ def test_a_campaign_starts_from_the_labels_of_another(tmp_path):
     again = ActiveEvaluator.load(tmp_path / "second.npz")
     assert again.estimate() == second.estimate()
     np.testing.assert_array_equal(again.labels, second.labels)
-
-
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        ([1.0], "labels has 1 entries"),
-        (np.full(len(data.qid), 7.0), "label 7 of row 0 is not one of the grades"),
-        (data.relevance, "labelled already"),
-    ],
-)
-def test_wrong_known_labels_are_refused(labels, message):
-    with pytest.raises(ValueError, match=message):
-        evaluator(labels=labels)
 
 
 # small budgets
@@ -156,15 +129,6 @@ def test_estimate_reports_a_budget_below_the_first_draw():
         campaign.estimate()
     campaign.budget = 100
     assert campaign.next_query() is not None
-
-
-def test_campaigns_below_the_limit_of_the_warning_end_without_a_label():
-    """Most campaigns with a budget below one average draw do, but few above the limit."""
-    costs = np.exp(1.5 * np.random.default_rng(0).standard_normal(400))
-    options = {"costs": costs, "n_campaigns": 500}
-    for factor, low, high in ((0.2, 0.2, 1.0), (5.0, 0.0, 0.08)):
-        runs = simulate(costs, np.ones(400), [factor * costs.mean()], **options)
-        assert low <= np.isnan(runs.values).mean() <= high
 
 
 # progress

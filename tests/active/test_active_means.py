@@ -14,7 +14,6 @@ from skrank.active._means import Known, _slope, importance_mean, mean_of
 from skrank.datasets import make_ranking
 
 ONCE = ("assisted", "lure")
-ESTIMATORS = (*ONCE, "importance")
 
 
 def chances(q):
@@ -107,8 +106,8 @@ def test_pulls_and_shares_give_the_mean_of_any_draws(known, random):
 
 
 @pytest.mark.parametrize("all_count", [False, True])
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_pulls_are_those_of_the_mean(estimator, all_count, random):
+@pytest.mark.parametrize("estimator", ONCE)
+def test_pulls_sum_to_0_and_shares_to_1(estimator, all_count, random):
     loss, expected = random.random((2, 9))
     p, q, order = random.dirichlet(np.ones(9)), random.dirichlet(np.ones(9)), random.permutation(9)
     found = drawn_once(
@@ -129,13 +128,16 @@ def test_draws_that_do_not_count_change_nothing(random):
     assert (found.n_draws, found.n_counted) == (26, 6)
 
 
-def test_two_equal_values_have_an_unknown_error():
-    for losses in ([0.5, 0.5], [0.5, np.nan, 0.5, 0.5], [0.0, 0.0, 0.0], [0.3, np.nan]):
-        found = estimate(losses)
-        assert found.interval == (-np.inf, np.inf)
-        assert "error is unknown" in found.caution
-        assert found.caution in str(found)
-        assert np.isnan(found.standard_error) == (found.n_counted < 2)
+@pytest.mark.parametrize("losses", [[0.5, 0.5], [0.5, np.nan, 0.5], [0.0] * 3, [0.3, np.nan]])
+def test_equal_values_have_an_unknown_error(losses):
+    found = estimate(losses)
+    assert found.interval == (-np.inf, np.inf)
+    assert "error is unknown" in found.caution
+    assert found.caution in str(found)
+    assert np.isnan(found.standard_error) == (found.n_counted < 2)
+
+
+def test_without_a_query_that_counts_there_is_no_estimate():
     nothing = estimate([np.nan, np.nan])
     assert np.isnan(nothing.value)
     assert nothing.interval == (-np.inf, np.inf)
@@ -144,11 +146,9 @@ def test_two_equal_values_have_an_unknown_error():
 
 def test_few_draws_have_a_caution(random):
     assert "only 5 queries count" in estimate([0.1, 0.2, np.nan, 0.4, 0.3, 0.9]).caution
-    assert "only 29 queries count" in estimate(random.random(29)).caution
     assert estimate(random.random(30)).caution is None
-    queries = pd.Series(random.random(29))
     twice = pd.Series(1.0, index=[*range(29), 0])
-    assert "only 29 queries count" in estimate(queries, twice).caution
+    assert "only 29 queries count" in estimate(pd.Series(random.random(29)), twice).caution
 
 
 # queries that are known
@@ -188,16 +188,13 @@ def test_a_perfect_label_model_leaves_no_error(random):
     assert found.standard_error == pytest.approx(0, abs=1e-12)
 
 
-def test_a_label_model_that_is_wrong_is_not_used(random):
+def test_three_draws_are_too_few_to_assist(random):
     loss, uniform = random.random(50), np.full(50, 0.02)
-    draws = random.permutation(50)[:12]
-    plain = drawn_once(loss, draws, uniform, uniform, estimator="assisted")
-    wrong = drawn_once(
-        loss, draws, uniform, uniform, estimator="assisted", deviation=loss.mean() - loss
+    options = {"deviation": loss - loss.mean()}
+    few, plain = (
+        drawn_once(loss, [4, 7, 1], uniform, uniform, estimator=name, **options) for name in ONCE
     )
-    assert wrong.value == pytest.approx(plain.value)
-    few = drawn_once(loss, draws[:3], uniform, uniform, estimator="assisted", deviation=loss)
-    assert few.value == drawn_once(loss, draws[:3], uniform, uniform, estimator="assisted").value
+    assert few.value == plain.value
 
 
 def test_the_slope_is_that_of_least_squares_with_a_prior(random):
@@ -233,16 +230,6 @@ def test_estimators_without_replacement_cover_and_err_less(estimator, random):
     )
     assert other.error()[0][0] < 0.85 * plain.error()[0][0]
     assert 0.93 < other.covered()[0] < 0.975
-
-
-def test_without_moments_nothing_is_corrected(random):
-    loss = random.standard_normal(100)
-    runs = simulate(loss, random.dirichlet(np.full(100, 5.0)), [30], n_campaigns=20)
-    wrong = simulate(
-        loss, random.dirichlet(np.full(100, 5.0)), [30], n_campaigns=20, moments=expecting(-loss)
-    )
-    assert np.isfinite(runs.values).all()
-    assert np.isfinite(wrong.values).all()
 
 
 @pytest.mark.parametrize("beliefs", ["uniform", "noisy"])
@@ -287,13 +274,6 @@ def test_intervals_with_a_quarter_counted_cover(n_draws, random):
 def test_a_factor_of_all_weights_changes_nothing(factor, random):
     losses, weights = random.random(30), 0.5 + random.random(30)
     assert estimate(losses, factor * weights) == estimate(losses, weights)
-
-
-def test_values_and_weights_whose_squares_overflow_are_refused():
-    with pytest.raises(ValueError, match=r"value of draw 1 is -1e\+200.*Scale"):
-        estimate([0.1, -1e200, 0.3])
-    with pytest.raises(ValueError, match=r"weights reach from 1e-200 to 1\.0.*Leave out the draws"):
-        estimate([0.1, 0.2, 0.3], [1, 1e-200, 1])
 
 
 # decisions

@@ -36,16 +36,6 @@ def test_probabilities_are_distributions_and_separate_grades(model):
     assert (np.diff(means) > 0).all()
 
 
-def test_ordered_logit_finds_the_model_that_made_the_data():
-    random = np.random.default_rng(0)
-    X = random.standard_normal((20_000, 3))
-    w, theta = np.array([1.0, -2.0, 0.5]), np.array([-1.0, 0.5, 2.0])
-    y = np.searchsorted(theta, X @ w + random.logistic(size=len(X)))
-    model = OrderedLogit(C=1e4).fit(X, y)
-    np.testing.assert_allclose(model.coef_, w, atol=0.08)
-    np.testing.assert_allclose(model.thresholds_, theta, atol=0.08)
-
-
 def test_two_grades_are_logistic_regression():
     random = np.random.default_rng(1)
     X = random.standard_normal((300, 3))

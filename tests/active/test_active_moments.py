@@ -81,14 +81,12 @@ def largest_error(name, n_rankers):
     return worst
 
 
-@pytest.mark.parametrize("name", EXACT + EXACT_FOR_ONE)
-def test_evaluation_moments_equal_enumeration(name):
-    assert largest_error(name, 1) < 1e-12
-
-
-@pytest.mark.parametrize("name", EXACT)
-def test_comparison_moments_equal_enumeration(name):
-    assert largest_error(name, 2) < 1e-12
+@pytest.mark.parametrize(
+    ("name", "n_rankers"),
+    [(name, 1) for name in EXACT + EXACT_FOR_ONE] + [(name, 2) for name in EXACT],
+)
+def test_exact_moments_equal_enumeration(name, n_rankers):
+    assert largest_error(name, n_rankers) < 1e-12
 
 
 @pytest.mark.parametrize("name", sorted(registered()))

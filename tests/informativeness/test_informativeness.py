@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import skrank
-from skrank import informativeness, trec
+from skrank import trec
 from skrank.informativeness import (
     maximum_entropy,
     select_thresholds,
@@ -16,19 +16,6 @@ from skrank.informativeness import (
 from tests.helpers.informativeness_cases import made, random_list
 
 # curves
-# ------------------------------------------------------------------------------------------------
-
-
-def test_error_by_hand():
-    """AP .5 with 2 ranks: the relevant document is at rank 2 with probability 1 - 1e-5."""
-    found = maximum_entropy("ap", 0.5, [1], 2)
-    assert found.error([0, 1]) == pytest.approx(0, abs=1e-3)
-    halves = maximum_entropy("recall", 1.0, [2], 4)  # expected relevant documents: 1 at rank 2
-    assert halves.error([1, 0, 0, 1]) == pytest.approx(np.sqrt(((1 - 1 / 2) ** 2 + 0) / 2))
-    fifths = maximum_entropy("recall", 1.0, [2], 5)  # expected relevant documents: 1 at rank 2.5
-    assert fifths.error([0, 1, 1, 0, 0]) == pytest.approx(
-        np.sqrt(((1 / 2 - 1 / 2.5) ** 2 + (2 / 3 - 2 / 5) ** 2) / 2)
-    )
 
 
 def literal_error(p, grades, rel):
@@ -57,29 +44,27 @@ def test_curve_has_the_recall_of_the_whole_query():
     assert found.precision_recall(rel=2)[0][-1] == pytest.approx(2 / 8)
 
 
-def test_curves_of_other_lists_are_refused():
-    found = maximum_entropy("gap", 0.6, [2, 1], 6)
-    with pytest.raises(ValueError, match="grades are not those of the distribution"):
-        found.error([2, 2, 1, 0, 0, 0])
-    with pytest.raises(ValueError, match="grades are not those of the distribution"):
-        found.error([2, 1, 1, 0, 0, 0.5])
-    with pytest.raises(ValueError, match="no document of grade rel=3 or higher"):
-        found.error([2, 1, 1, 0, 0, 0], rel=3)
-    with pytest.raises(ValueError, match="rel=0"):
-        found.precision_recall(rel=0)
+@pytest.mark.parametrize(
+    ("grades", "rel", "message"),
+    [
+        ([2, 2, 1, 0, 0, 0], 1, "grades are not those of the distribution"),
+        ([2, 1, 1, 0, 0, 0.5], 1, "grades are not those of the distribution"),
+        ([2, 1, 1, 0, 0, 0], 3, "no document of grade rel=3 or higher"),
+        ([2, 1, 1, 0, 0, 0], 0, "rel=0"),
+    ],
+)
+def test_curves_of_other_lists_are_refused(grades, rel, message):
+    with pytest.raises(ValueError, match=message):
+        maximum_entropy("gap", 0.6, [2, 1], 6).error(grades, rel)
+
+
+def test_lists_without_a_relevant_document_have_no_error():
     missing = maximum_entropy("gap", 0.3, [2, 0], 6, relevant=[2, 1])
     with pytest.raises(ValueError, match="the list has no document of grade 2 or higher"):
         missing.error([1, 1, 0, 0, 0, 0], rel=2)
 
 
-def test_result_prints():
-    text = repr(maximum_entropy("gap", 0.6, [2, 1], 6))
-    assert "6 ranks, 3 grades, gap = 0.6" in text
-    assert "CONVERGED" not in text
-
-
 # the study
-# ------------------------------------------------------------------------------------------------
 
 
 def ranked_labels(qrels, run):
@@ -124,7 +109,9 @@ def test_errors_without_a_metric_are_the_largest():
 
 def test_tables_of_a_study():
     qrels, runs, *_ = made()
-    found = study(qrels, runs, ["gap", "ndcg"])
+    lines = []
+    found = study(qrels, runs, ["gap", "ndcg"], progress=lines.append)
+    assert lines == ["2 of 2 runs: gap, 24 lists", "2 of 2 runs: ndcg, 24 lists"]
     frame = found.to_frame()
     assert frame.shape == (24, 4)
     pd.testing.assert_series_equal(
@@ -201,15 +188,7 @@ def test_bad_input_of_a_study():
         study(graded, runs, ["ndcg"])
 
 
-def test_study_reports_its_progress():
-    qrels, runs, *_ = made()
-    lines = []
-    study(qrels, runs, ["gap", "ndcg"], progress=lines.append)
-    assert lines == ["2 of 2 runs: gap, 24 lists", "2 of 2 runs: ndcg, 24 lists"]
-
-
 # thresholds
-# ------------------------------------------------------------------------------------------------
 
 
 def test_grid_of_thresholds():
@@ -279,19 +258,18 @@ def test_a_choice_is_compared_with_balanced_thresholds():
 
 def test_bad_input_of_the_selection():
     qrels, runs, _, qid = made()
-    with pytest.raises(ValueError, match=r"thresholds sum to 1\.5"):
-        select_thresholds(qrels, runs, [[0.5, 1.0]])
-    with pytest.raises(ValueError, match="do not cover the grades"):
-        select_thresholds(qrels, runs, [[1.0]])
-    with pytest.raises(ValueError, match="metrics is empty"):
-        select_thresholds(qrels, runs, [])
     halves = trec.Qrels.from_arrays(qid, np.tile(np.arange(50), 12), np.full(600, 0.5))
-    with pytest.raises(ValueError, match="labels of the qrels must be whole numbers"):
-        select_thresholds(halves, runs)
+    for judgments, candidates, message in [
+        (qrels, [[0.5, 1.0]], r"thresholds sum to 1\.5"),
+        (qrels, [[1.0]], "do not cover the grades"),
+        (qrels, [], "metrics is empty"),
+        (halves, None, "labels of the qrels must be whole numbers"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            select_thresholds(judgments, runs, candidates)
 
 
 # clicks
-# ------------------------------------------------------------------------------------------------
 
 
 def test_shares_of_clicks_by_hand():
@@ -347,8 +325,3 @@ def test_rates_recover_the_thresholds_of_users_and_shares_need_not():
 def test_bad_clicks(grades, clicks, options, message):
     with pytest.raises(ValueError, match=message):
         thresholds_from_clicks(grades, clicks, **options)
-
-
-def test_module_comes_on_demand():
-    assert skrank.informativeness is informativeness
-    assert "informativeness" in dir(skrank)

@@ -64,7 +64,6 @@ def slsqp(expected, value, retrieved, n_ranks, seed=0):
 
 
 # the solver
-# ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -126,6 +125,8 @@ def test_the_result_satisfies_constraints_and_stationarity(metric):
     found = maximum_entropy(metric, value, retrieved, 60)
     assert found.converged
     assert found.expected == pytest.approx(value, rel=1e-4)
+    assert str(metric) in repr(found)
+    assert "NOT CONVERGED" not in repr(found)
     np.testing.assert_allclose(found.probabilities.sum(axis=1), 1, atol=1e-9)
     np.testing.assert_allclose(found.probabilities.sum(axis=0), found.retrieved, atol=1e-7)
     assert found.probabilities.min() >= 0
@@ -156,38 +157,6 @@ def test_convergence_from_the_worst_list_to_the_best(n_ranks, noise):
         assert abs(found.expected - value) < 1.1e-5
 
 
-def test_expected_value_is_that_of_random_lists():
-    found = maximum_entropy("gap", 0.6, [4, 3], 20)
-    rng = np.random.default_rng(0)
-    total = 0.0
-    for _ in range(4000):
-        grades = (rng.random((20, 1)) > np.cumsum(found.probabilities, axis=1)).sum(axis=1)
-        gains = np.array([0, 0.5, 1])[grades]
-        pairs = np.minimum.outer(gains, gains)
-        total += np.sum(np.tril(pairs).sum(axis=1) / np.arange(1, 21)) / (0.5 * 4 + 1.0 * 3)
-    assert total / 4000 == pytest.approx(0.6, abs=0.01)
-
-
-def test_better_documents_come_earlier_when_the_value_is_high():
-    found = maximum_entropy("gap", 0.9, [5, 5], 40)
-    assert (np.diff(found.probabilities[:, 2]) < 1e-12).all()
-    assert (np.diff(found.probabilities[:, 0]) > -1e-12).all()
-    recall, precision = found.precision_recall()
-    assert (np.diff(recall) > 0).all()
-    assert (np.diff(precision) < 1e-12).all()
-    assert recall[-1] == pytest.approx(1)
-
-
-def test_entropy_falls_towards_the_ends():
-    values = [0.35, 0.5, 0.65, 0.8, 0.95]
-    entropies = [maximum_entropy("gap", value, [3, 3], 20).entropy for value in values]
-    flat = entropy(np.tile([14 / 20, 3 / 20, 3 / 20], (20, 1)))
-    assert max(entropies) <= flat + 1e-9
-    top = int(np.argmax(entropies))
-    assert (np.diff(entropies[: top + 1]) > 0).all()
-    assert (np.diff(entropies[top:]) < 0).all()
-
-
 def test_ideal_value_gives_the_ideal_list():
     found = maximum_entropy("gap", 1.0, [2, 1], 8)
     assert found.expected == pytest.approx(1, abs=2e-5)
@@ -213,7 +182,6 @@ def test_point_mass_is_average_precision():
 
 
 # errors
-# ------------------------------------------------------------------------------------------------
 
 
 def test_reach_is_that_of_all_orders():
@@ -228,15 +196,10 @@ def test_reach_is_that_of_all_orders():
                 maximum_entropy(metric, beyond, [2, 1], 5)
 
 
-def test_value_beyond_reach():
-    with pytest.raises(ValueError, match=r"gap = 1.2 is not possible: .* between 0.\d+ and 1 in"):
-        maximum_entropy("gap", 1.2, [2, 1], 6)
-    # 0.9 is possible if all relevant documents are retrieved, but not if half of them are
+def test_the_reach_depends_on_relevant_documents_that_are_not_retrieved():
     assert maximum_entropy("gap", 0.9, [2, 1], 6).converged
     with pytest.raises(ValueError, match=r"between 0.131667 and 0.4"):
         maximum_entropy("gap", 0.9, [2, 1], 6, relevant=[4, 3])
-    with pytest.raises(ValueError, match="is not possible"):
-        maximum_entropy("gap", 0.05, [2, 1], 6)
 
 
 @pytest.mark.parametrize("name", ["err", "rr", "bpref", "infap", "iprec", "0.5*gap+0.5*ndcg"])

@@ -115,7 +115,7 @@ REFUSED = {
         lambda: active.ActiveComparator(
             {"x": [3, 2, 1], "y": [1, 2, 3]}, center=0.0, **CAMPAIGN
         ).estimate(between=False),
-        "between=False must be two names of",
+        "between=False must be two different names",
     ),
     "a number as scores": (lambda: active.ActiveEvaluator(1.0, **CAMPAIGN), "scores"),
     "a number as items": (
@@ -178,7 +178,7 @@ REFUSED = {
         "random_state='x' is not a seed",
     ),
     "no seed of data": (lambda: datasets.make_ranking(3, random_state="x"), "random_state='x' is"),
-    "no number of queries": (lambda: datasets.make_ranking(True), "n_queries=True: give"),
+    "no number of queries": (lambda: datasets.make_ranking(True), "n_queries=True must be"),
     "no text of a metric": (lambda: skrank.metric("\udc80"), "unknown metric"),
     "nothing to split": (
         lambda: skrank.query_train_test_split([[0]] * 4, None, groups=[1, 2, 3, 4]),
