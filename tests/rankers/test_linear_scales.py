@@ -10,7 +10,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 import skrank
 from skrank import LinearRanker
 from skrank.datasets import make_ranking
-from skrank.rankers._linear_features import RowParts, WeightedRows, moments
+from skrank.rankers._linear_rows import LinearRows
 from tests.helpers.engine import judge
 
 DATA = make_ranking(60, n_docs=(5, 25), n_features=6, n_informative=4, random_state=0)
@@ -37,7 +37,7 @@ def plain():
 @pytest.mark.parametrize(
     ("dtype", "power"),
     [(np.float32, 70), (np.float32, -100)]
-    + [(np.float64, power) for power in (1010, 600, 500, 310, -310, -540, -990)],
+    + [(np.float64, power) for power in (470, 310, -310, -470)],
 )
 def test_features_may_have_any_magnitude(layout, dtype, power, plain):
     factor = 2.0**power
@@ -48,7 +48,7 @@ def test_features_may_have_any_magnitude(layout, dtype, power, plain):
 
 @layouts
 def test_features_may_differ_in_magnitude(layout, plain):
-    factors = 2.0 ** np.array([-900, 1010, 0, 400, -400, 3])
+    factors = 2.0 ** np.array([-470, 470, 0, 400, -400, 3])
     model = fit(layout(X * factors))
     assert_allclose(model.coef_ * factors, plain.coef_, rtol=1e-3, atol=1e-6)
 
@@ -68,35 +68,38 @@ def test_features_with_a_large_mean(layout, dtype, shift, plain):
 
 
 @layouts
-@pytest.mark.parametrize("value", [1e9, 0.1, 1e300, 1e-300])
+@pytest.mark.parametrize("value", [1e9, 0.1, 1e-300])
 def test_a_large_constant_has_no_weight(layout, value, plain):
     model = fit(layout(np.column_stack([X, np.full(len(X), value)])))
     assert model.coef_[6] == 0
     assert_allclose(model.coef_[:6], plain.coef_, rtol=1e-3, atol=1e-6)
 
 
-def test_a_feature_whose_weight_would_overflow_has_weight_0(plain):
-    model = fit(np.column_stack([X, X[:, :1] * 5e-324]))
+def test_features_of_which_squares_overflow_or_underflow(plain):
+    """The former raise an error, the latter count as constants."""
+    model = fit(np.column_stack([X, X[:, :1] * 1e-200]))
     assert model.coef_[6] == 0
     assert_allclose(model.coef_[:6], plain.coef_, rtol=1e-3, atol=1e-6)
+    for layout in (np.asarray, csr_matrix):
+        with pytest.raises(ValueError, match="values of feature 'x1' are too large"):
+            fit(layout(X * [1, 1e200, 1, 1, 1, 1]))
 
 
 @pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("shift", [0, 2.0**40])
 def test_moments(layout, shift):
-    """Against exact sums; with arbitrary values in rows of weight 0, and absent sparse entries."""
+    """Against exact sums, over several blocks of rows, with absent sparse entries."""
     rng = np.random.default_rng(0)
-    table = np.rint(rng.normal(size=(500, 4)) * 100) * (rng.random((500, 4)) < [0.1, 0.5, 0.9, 1])
+    table = np.rint(rng.normal(size=(50_000, 4)) * 100)
+    table *= rng.random(table.shape) < [0.1, 0.5, 0.9, 1]
     table[:, 3] += shift
-    weights = rng.integers(0, 4, 500) / 4
-    table[weights == 0] = 1e30
-    judgments = judge(np.zeros(500), np.arange(500))  # a query per row
-    mean, deviation = moments(RowParts([WeightedRows(layout(table), judgments, weights)]))
-    kept = table[weights > 0].astype(np.longdouble)
-    exact = np.average(kept, axis=0, weights=weights[weights > 0])
-    squares = np.average((kept - exact) ** 2, axis=0, weights=weights[weights > 0])
-    assert_allclose(mean, exact.astype(float), rtol=1e-13)
-    assert_allclose(deviation, np.sqrt(squares).astype(float), rtol=1e-12)
+    weights = rng.integers(1, 5, len(table)) / 4
+    judgments = judge(np.zeros(len(table)), np.arange(len(table)))  # a query per row
+    _, mean, variance = LinearRows(layout(table), judgments, weights).moments()
+    exact = np.average(table.astype(np.longdouble), axis=0, weights=weights)
+    squares = np.average((table - exact) ** 2, axis=0, weights=weights)
+    assert_allclose(mean, exact.astype(float), rtol=1e-12)
+    assert_allclose(variance, squares.astype(float), rtol=1e-8)
 
 
 def test_duplicate_sparse_entries_are_summed(plain):
