@@ -227,7 +227,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             if a label is negative or NaN; if weights vary inside a query; if the estimator does not
             support the objective, the metric, or early stopping.
         """
-        rows = LabelledRows(X, y, groups, sample_weight, qid, position, fit_params)
+        given = self._given_groups(y, groups, qid)
+        rows = LabelledRows(X, y, given, sample_weight, position, fit_params)
         return self._fit(rows, X_val, y_val, groups_val)
 
     def predict(self, X: Table) -> np.ndarray:

@@ -46,6 +46,10 @@ def test_features_may_have_any_magnitude(layout, dtype, power, plain):
     assert_allclose(model.predict(layout(X * factor)), plain.predict(X), rtol=1e-3, atol=1e-3)
 
 
+def test_whole_numbers(plain):
+    assert_allclose(fit(X.astype(np.int16)).coef_, plain.coef_, rtol=1e-6)
+
+
 @layouts
 def test_features_may_differ_in_magnitude(layout, plain):
     factors = 2.0 ** np.array([-470, 470, 0, 400, -400, 3])
@@ -69,10 +73,13 @@ def test_features_with_a_large_mean(layout, dtype, shift, plain):
 
 @layouts
 @pytest.mark.parametrize("value", [1e9, 0.1, 1e-300])
-def test_a_large_constant_has_no_weight(layout, value, plain):
-    model = fit(layout(np.column_stack([X, np.full(len(X), value)])))
+def test_constants_have_no_weight(layout, value, plain):
+    """Constants of a query hardly have a weight."""
+    by_query = np.random.default_rng(0).normal(size=60)[QID]
+    model = fit(layout(np.column_stack([X, np.full(len(X), value), by_query])))
     assert model.coef_[6] == 0
-    assert_allclose(model.coef_[:6], plain.coef_, rtol=1e-3, atol=1e-6)
+    assert abs(model.coef_[7]) < 1e-4
+    assert_allclose(model.coef_[:6], plain.coef_, rtol=1e-3, atol=1e-4)
 
 
 def test_features_of_which_squares_overflow_or_underflow(plain):
@@ -136,27 +143,14 @@ def test_a_score_does_not_depend_on_other_rows(dtype, layout, n_features):
         assert_array_equal(np.concatenate(parts), scores)
 
 
-@pytest.mark.parametrize("weight", [1e300, 1e20, 1e-20, 1e-45, 1e-300, 5e-324])
+@pytest.mark.parametrize("weight", [1e300, 1e-20, 1e-300])
 @pytest.mark.parametrize("objective", ["gap", "err@5"])
 def test_only_ratios_of_weights_matter(weight, objective):
-    first = fit(X, objective=objective)
-    model = fit(X, objective=objective, sample_weight=np.full(len(X), weight))
-    assert_array_equal(model.coef_, first.coef_)
     weights = np.exp2(QID % 3) / 4
-    first = fit(X, objective=objective, sample_weight=weights)
-    if weight > 5e-324:
-        model = fit(X, objective=objective, sample_weight=weights * weight)
-        assert_allclose(model.coef_, first.coef_, rtol=1e-3, atol=1e-6)
-
-
-@pytest.mark.parametrize("weight", [1e300, 5e-324])
-def test_weights_of_any_size_choose_the_same_alpha(weight):
-    chosen = [
-        fit(X, sample_weight=one, alphas=[1e-3, 10.0, 0.1], random_state=0)
-        for one in (None, np.full(len(X), weight))
-    ]
-    assert chosen[0].alpha_ == chosen[1].alpha_
-    assert_allclose(*(list(one.evals_result_["validation"]["gap"]) for one in chosen))
+    path = {"objective": objective, "alphas": [1e-3, 10.0, 0.1], "random_state": 0}
+    first, again = (fit(X, sample_weight=one, **path) for one in (weights, weights * weight))
+    assert_allclose(again.coef_, first.coef_, rtol=1e-3, atol=1e-6)
+    assert again.alpha_ == first.alpha_
 
 
 def test_rows_without_weight_change_nothing(plain):

@@ -6,38 +6,21 @@ from joblib import parallel_config
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import BaggingRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import (
-    RandomizedSearchCV,
-)
 
-import skrank
 from skrank import GroupedRanker
 from skrank.scoring import scorer
 from tests.helpers.rankers import (
-    MODES,
     RANKERS,
     STOP,
-    cat,
     every_mode,
     every_ranker,
     lgbm,
     routing,
     search,
     validate,
-    xgb,
 )
 
 # tools of scikit-learn ----------------------------------------------------------------------------
-
-
-@every_ranker
-def test_cross_validate_gives_the_same_scores_in_both_modes(ranker, data):
-    scoring = scorer("gap", "ndcg@10")
-    carried, routed = (validate(ranker, data, mode, scoring) for mode in MODES)
-    for name in ("test_gap", "test_ndcg@10"):
-        assert carried[name].tolist() == routed[name].tolist()
-        assert carried[name].min() > 0.5
 
 
 @every_ranker
@@ -56,25 +39,6 @@ def test_interleaving_the_rows_of_queries_does_not_change_scores(ranker, data):
         for order in (slice(None), rows)
     )
     assert again == pytest.approx(scores, abs=tolerance)
-
-
-def test_predictions_come_in_the_order_of_the_rows(data, y):
-    rows = np.random.default_rng(0).permutation(len(y))
-    for estimator in (lgbm(), xgb(), cat(), Ridge()):
-        model = GroupedRanker(estimator).fit(data.X[rows], y.iloc[rows])
-        assert model.predict(data.X[rows]) == pytest.approx(model.predict(data.X)[rows])
-        assert model.score(data.X, y) > 0.6
-
-
-@every_mode
-@pytest.mark.parametrize("name", ["lightgbm-gap", "xgboost-gap", "hist-gap"])
-def test_grid_search(name, mode, data):
-    grid = {"estimator__learning_rate": [0.01, 0.3]}
-    found = search(RANKERS[name], grid, data, mode)
-    assert len(found.cv_results_["params"]) == 2
-    assert not np.isnan(found.cv_results_["mean_test_score"]).any()
-    assert found.best_score_ == max(found.cv_results_["mean_test_score"])
-    assert found.best_estimator_.best_iteration_ >= 1
 
 
 @every_mode
@@ -109,21 +73,6 @@ def test_a_search_over_objectives_measures_all_of_them_by_one_metric(mode, data)
     assert found.cv_results_["mean_test_score"].tolist() == (
         fixed.cv_results_["mean_test_score"].tolist()
     )
-
-
-def test_score_measures_one_metric(data, y):
-    model = GroupedRanker(lgbm(), objective="gap", scoring="error@5").fit(data.X, y)
-    assert model.score(data.X, y) == scorer("error@5")(model, data.X, y) < 0
-    assert model.set_params(scoring=skrank.metric("gap")).score(data.X, y) > 0
-    with pytest.raises(ValueError, match="did you mean 'ndcg'"):
-        GroupedRanker(lgbm(), scoring="ndgc").fit(data.X, y)
-
-
-@every_mode
-def test_objectives_can_be_searched(mode, data):
-    grid = {"objective": [None, "gap", skrank.LambdaRank("ndcg", truncation_level=5)]}
-    found = search(GroupedRanker(lgbm()), grid, data, mode, tool=RandomizedSearchCV, n_iter=3)
-    assert len(set(found.cv_results_["mean_test_score"])) == 3
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])

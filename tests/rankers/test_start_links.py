@@ -1,7 +1,5 @@
 """GroupedRanker(init=...) with objectives that have a link: the start is a part of the margin."""
 
-import copy
-import pickle
 from collections.abc import Callable
 
 import catboost
@@ -11,9 +9,7 @@ import pytest
 import xgboost
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, cross_validate
 
 import skrank
 from skrank import GroupedRanker
@@ -184,18 +180,6 @@ def test_early_stopping_measures_predictions(estimator):
 
 
 @every
-def test_rounds_after_a_start_rank_better_than_it(estimator):
-    """The rounds correct errors of the start."""
-    many = "iterations" if "iterations" in estimator.get_params() else "n_estimators"
-    estimator = clone(estimator).set_params(**{many: 100, "learning_rate": 0.3})
-    model = GroupedRanker(estimator, init="linear").fit(X, Y)
-    values = [
-        NDCG(LABELS, scores, groups=QID) for scores in (model.init_.predict(X), model.predict(X))
-    ]
-    assert values[1] > values[0] + 0.02
-
-
-@every
 @pytest.mark.parametrize("refit", [False, True])
 def test_a_start_that_no_round_improves_is_predicted_through_the_link(estimator, refit):
     known = np.column_stack([X, LABELS])
@@ -216,25 +200,6 @@ def test_a_constant_start_does_not_change_the_intercept(estimator):
     )
     assert beside.init_factor_ == 0
     assert_allclose(beside.predict(np.column_stack([X, 0 * QID])), alone.predict(X), rtol=1e-6)
-
-
-@every
-def test_in_scikit_learn(estimator):
-    ranker = GroupedRanker(estimator, init="linear", **STOP)
-    model = clone(ranker).fit(X, Y)
-    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-        assert_array_equal(other.predict(X), model.predict(X))
-    assert_array_equal(clone(model).fit(X, Y).predict(X), model.predict(X))
-    cv, scoring = skrank.QueryKFold(3), skrank.scorer("ndcg@5")
-    scores = cross_validate(
-        ranker, X, Y, cv=cv, scoring=scoring, return_estimator=True, return_indices=True
-    )
-    for number, fitted in enumerate(scores["estimator"]):
-        rows = scores["indices"]["test"][number]
-        value = NDCG(LABELS[rows], fitted.predict(X[rows]), groups=QID[rows])
-        assert value == scores["test_score"][number]
-    found = GridSearchCV(ranker, {"init_scale": [0.5, 2.0]}, cv=cv, scoring=scoring).fit(X, Y)
-    assert found.best_score_ == max(found.cv_results_["mean_test_score"])
 
 
 @pytest.mark.filterwarnings("ignore:Found .* in params")
@@ -272,13 +237,6 @@ def test_an_unknown_link_raises():
     GroupedRanker(estimator).fit(X, COUNTS)
 
 
-def test_estimators_that_cannot_start_from_scores_raise():
-    for loss in ("poisson", "gamma"):
-        estimator = HistGradientBoostingRegressor(loss=loss)
-        with pytest.raises(ValueError, match="Regressor cannot start from the scores of init"):
-            GroupedRanker(estimator, init="linear").fit(X, skrank.with_groups(POSITIVE, QID))
-
-
 @pytest.mark.parametrize("parameters", [{"boosting_type": "rf"}, {"boosting": "random_forest"}])
 def test_a_random_forest_with_init_raises(parameters):
     estimator = lightgbm.LGBMRanker(subsample=0.5, subsample_freq=1, verbosity=-1, **parameters)
@@ -306,17 +264,15 @@ def test_a_regressor_may_start_from_a_ranker(estimator, init):
         GroupedRanker(estimator, init=init).fit(X, skrank.with_groups(LABELS - 1.0, QID))
 
 
-def test_a_class_as_init_raises():
-    with pytest.raises(ValueError, match=r"init=<class .*Ridge'> is not an estimator: give an"):
-        GroupedRanker(lgbm(), init=Ridge).fit(X, Y)
-
-
 def test_start_scores_of_any_magnitude():
     plain = GroupedRanker(lgbm(), init=HALF).fit(X, COUNTS).predict(X)
-    for factor in (2.0**-600, 2.0**600, 2.0**1000):
+    ranker = GroupedRanker(lgbm(), init=First(0.5, column=6))
+    for factor in (2.0**-400, 2.0**400):
         table = np.column_stack([X, X[:, 0] * factor])
-        model = GroupedRanker(lgbm(), init=First(0.5, column=6)).fit(table, COUNTS)
-        assert_allclose(model.predict(table), plain, rtol=1e-6)
+        assert_allclose(ranker.fit(table, COUNTS).predict(table), plain, rtol=1e-6)
+    table[:, 6] *= 2.0**200
+    with pytest.raises(ValueError, match="scores of init=First are too large"):
+        ranker.fit(table, COUNTS)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -9,7 +9,7 @@ import pytest
 import xgboost
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import HistGradientBoostingRegressor, VotingClassifier, VotingRegressor
+from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV, cross_val_score
@@ -30,18 +30,6 @@ each_booster = pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xg
 
 
 # validation ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("estimator", [lgbm(), xgb(), HistGradientBoostingRegressor()], ids=repr)
-def test_validation_columns_in_another_order_are_refused(estimator):
-    train, held_out = QID < 40, QID >= 40
-    turned = FRAME[DATA.feature_names[::-1]]
-    stopping = GroupedRanker(estimator, early_stopping_rounds=3)
-    with pytest.raises(ValueError, match="feature names should match"):
-        stopping.fit(FRAME[train], Y[train], X_val=turned[held_out], y_val=Y[held_out])
-    with pytest.raises(ValueError, match="has 7 features, but GroupedRanker is expecting 8"):
-        stopping.fit(X[train], Y[train], X_val=X[held_out, 1:], y_val=Y[held_out])
-    stopping.fit(FRAME[train], Y[train], X_val=FRAME[held_out], y_val=Y[held_out])
 
 
 @pytest.mark.parametrize(
@@ -123,17 +111,6 @@ def test_a_booster_saved_after_early_stopping_predicts_with_its_best_rounds(
     ranker.estimator_.booster_.save_model(tmp_path / "model.txt")
     loaded = lightgbm.Booster(model_file=tmp_path / "model.txt")
     assert loaded.predict(X).tolist() == ranker.predict(X).tolist()
-
-
-def test_early_stopping_of_xgboost_can_save_only_the_best_rounds():
-    data = xgboost.DMatrix(X, Y, qid=QID)
-    stop = skrank.xgboost.early_stopping("gap", rounds=3, save_best=True)
-    booster = xgboost.train(
-        {"disable_default_eval_metric": 1}, data, 200, evals=[(data, "train")],
-        obj=skrank.xgboost.objective("gap"), custom_metric=skrank.xgboost.eval_metric("gap"),
-        callbacks=[stop], verbose_eval=False,
-    )  # fmt: skip
-    assert booster.num_boosted_rounds() == booster.best_iteration + 1 < 200
 
 
 # parameters of the estimator's own fit ------------------------------------------------------------
@@ -268,11 +245,6 @@ def test_tools_that_read_private_attributes_of_scorers_raise_with_the_remedy():
     assert not hasattr(skrank.scorer("gap"), "anything_else")
 
 
-def test_get_scorer_equals_scorer():
-    assert skrank.get_scorer is skrank.scorer
-    assert repr(skrank.get_scorer("ndcg(gain=linear)@10")) == "scorer('ndcg(gain=linear)@10')"
-
-
 # which queries ------------------------------------------------------------------------------------
 
 
@@ -284,14 +256,14 @@ def test_max_queries_draws_at_random():
             self.rows_ = {row.tobytes() for row in np.ascontiguousarray(X)}
             return super().fit(X, y)
 
-    def drawn(seed):
-        model = GroupedRanker(Seen(), max_queries=20, random_state=seed).fit(X, Y)
+    def drawn(seed, count=20):
+        model = GroupedRanker(Seen(), max_queries=count, random_state=seed).fit(X, Y)
         used = np.array([row.tobytes() in model.estimator_.rows_ for row in X])
         return frozenset(QID[used].tolist())
 
     seen = [drawn(seed) for seed in range(5)]
     assert {len(queries) for queries in seen} == {20}
     assert len(set(seen)) == 5
-    assert drawn(3) == seen[3]
+    assert drawn(3, 10) < drawn(3) == seen[3] < drawn(3, 1000)
     assert frozenset(range(20)) not in seen
     assert len(frozenset.union(*seen) - frozenset(range(20))) > 20
