@@ -18,7 +18,10 @@ import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
 from tests.helpers.rankers import CV, cat, hist, lgbm, search, xgb
 
-STOP = {"validation_fraction": 0.25, "early_stopping_rounds": 3, "random_state": 0}
+STOP = {
+    "validation_fraction": 0.25, "early_stopping_rounds": 3, "random_state": 0,
+    "eval_metric": "gap@10",
+}  # fmt: skip
 LINEAR = LinearRanker(max_iter=20, tol=1e-3, random_state=0)
 BOOSTED = GroupedRanker(lgbm(n_estimators=8), objective="gap", random_state=0)
 MEAN = RankerMean([BOOSTED, LINEAR], validation_fraction=0.25, random_state=0)
@@ -28,11 +31,16 @@ RANKERS = {
     "grouped": (BOOSTED, {"estimator__num_leaves": [3, 7], "max_queries": [20, None]}),
     "linear": (LINEAR, {"alpha": [1e-3, 10.0], "objective": ["gap", "ndcg"]}),
     "mean": (MEAN, {"groupedranker__estimator__num_leaves": [3, 7], "weights": [[1, 9], None]}),
-    "xgboost": (GroupedRanker(xgb(), objective="gap", eval_metric="gap@10", **STOP), RATES),
-    "catboost": (GroupedRanker(cat(), eval_metric="gap@10", init=LINEAR, **STOP), RATES),
+    "xgboost": (GroupedRanker(xgb(n_estimators=12), objective="gap", **STOP), RATES),
+    "catboost": (GroupedRanker(cat(iterations=12), init=LINEAR, **STOP), RATES),
     "hist": (GroupedRanker(hist(max_iter=5), max_queries=60, random_state=0), RATES),
     "link": (
-        GroupedRanker(lightgbm.LGBMRegressor(objective="poisson", verbosity=-1), init=LINEAR),
+        GroupedRanker(
+            lightgbm.LGBMRegressor(
+                objective="poisson", n_estimators=8, num_leaves=7, n_jobs=1, verbosity=-1
+            ),
+            init=LINEAR,
+        ),
         {"init_scale": [0.5, 4.0]},
     ),
 }  # fmt: skip
@@ -55,10 +63,14 @@ def test_groups_from_every_source_give_one_model(ranker, data, y):
 
 
 @every
-def test_rows_in_any_order(ranker, data, y):
-    rows = np.random.default_rng(0).permutation(len(y))
-    model = clone(ranker).fit(data.X[rows], y.iloc[rows])
-    assert_allclose(model.predict(data.X[rows]), model.predict(data.X)[rows], rtol=1e-12)
+def test_rows_of_queries_may_be_interleaved(ranker, data, y):
+    """Rows of a query keep their order, which orders ties, but are not contiguous."""
+    rng = np.random.default_rng(0)
+    place = np.concatenate([np.sort(rng.random(size)) for size in np.bincount(data.qid)])
+    rows = np.argsort(place)
+    model, again = clone(ranker).fit(data.X, y), clone(ranker).fit(data.X[rows], y.iloc[rows])
+    assert_allclose(again.predict(data.X[rows]), again.predict(data.X)[rows], rtol=1e-12)
+    assert again.score(data.X, y) == pytest.approx(model.score(data.X, y), abs=1e-3)
     assert model.score(data.X, y) > 0.6
 
 
@@ -89,6 +101,22 @@ def test_clones_and_pickles(ranker, data, y):
 def test_score_is_the_metric_scoring_not_the_objective(ranker, metric, data, y):
     model = clone(ranker).set_params(scoring=metric).fit(data.X, y)
     assert model.score(data.X, y) == skrank.scorer(metric)(model, data.X, y)
+
+
+@pytest.mark.parametrize("mode", ["carried", "routed"])
+def test_a_search_over_objectives_measures_all_of_them_by_one_metric(mode, data):
+    """Not each by the metric of its objective."""
+    grid = {
+        "objective": ["gap(thresholds=[1,0,0,0])", "gap(thresholds=[0.1,0.2,0.3,0.4])"],
+        "eval_metric": ["err", "p@1"],
+    }
+    found = search(GroupedRanker(lgbm(), **STOP), grid, data, mode, scoring=None)
+    fixed = search(
+        GroupedRanker(lgbm(), **STOP), grid, data, mode, scoring=skrank.scorer("ndcg@10")
+    )
+    assert found.cv_results_["mean_test_score"].tolist() == (
+        fixed.cv_results_["mean_test_score"].tolist()
+    )
 
 
 @every

@@ -107,16 +107,6 @@ def test_a_query_column_is_reported(data, y):
 # an estimator of scikit-learn ---------------------------------------------------------------------
 
 
-def test_fit_does_not_change_the_parameters(data, y):
-    estimator = lgbm()
-    before = estimator.get_params()
-    ranker = GroupedRanker(estimator, objective="gap", eval_metric="gap", **STOP).fit(data.X, y)
-    assert estimator.get_params() == before
-    assert not hasattr(estimator, "fitted_")
-    assert ranker.get_params()["estimator"] is estimator
-    assert ranker.objective == ranker.eval_metric == "gap"
-
-
 def test_metadata_requests():
     ranker = GroupedRanker(lgbm())
     assert ranker.get_metadata_routing().fit.requests["groups"] is True

@@ -169,21 +169,6 @@ def test_unjudged_rows(data):
 # containers ---------------------------------------------------------------------------------------
 
 
-def test_containers(data, y):
-    frame = pd.DataFrame(data.X, columns=data.feature_names)
-    for estimator in (lgbm(), xgb(), hist()):
-        expected = GroupedRanker(estimator).fit(data.X, y).predict(data.X)
-        for X in (frame, pl.DataFrame(data.X, data.feature_names)):
-            model = GroupedRanker(estimator).fit(X, y)
-            assert model.predict(X) == pytest.approx(expected)
-            assert model.feature_names_in_.tolist() == data.feature_names
-            assert model.n_features_in_ == 8
-    relevance, qid = pl.Series(data.relevance), pl.Series(data.qid)
-    model = GroupedRanker(lgbm()).fit(pl.DataFrame(data.X), relevance, qid)
-    assert model.score(pl.DataFrame(data.X), relevance, qid) > 0.6
-    GroupedRanker(Ridge()).fit(data.X.tolist(), data.relevance.tolist())
-
-
 @pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])
 def test_sparse_and_missing_values(make, data, y):
     X = np.where(np.abs(data.X) < 0.5, 0.0, data.X)

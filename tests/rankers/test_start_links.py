@@ -19,7 +19,6 @@ from tests.helpers.rankers import First
 DATA = make_ranking(60, n_docs=(5, 20), n_features=6, n_informative=4, random_state=0)
 X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
 Y = skrank.with_groups(LABELS, QID)
-NDCG = skrank.metric("ndcg@5")
 COUNTS, POSITIVE, SHARES = LABELS + 0.0, LABELS + 0.5, LABELS / 4
 BINARY = (LABELS > 1).astype(float)
 HALF = First(0.5)
@@ -72,61 +71,42 @@ def by_catboost(estimator, y):
     return model.predict(catboost.Pool(X, baseline=START))
 
 
-XGB_OBJECTIVES = {
-    "reg:squarederror": COUNTS,
-    "reg:squaredlogerror": COUNTS,
-    "reg:pseudohubererror": COUNTS,
-    "reg:absoluteerror": COUNTS,
-    "count:poisson": COUNTS,
-    "reg:gamma": POSITIVE,
-    "reg:tweedie": COUNTS,
-    "survival:cox": POSITIVE,
-    "reg:logistic": SHARES,
-    "binary:logistic": BINARY,
-    "binary:logitraw": BINARY,
-    "binary:hinge": BINARY,
-}
-LGBM_OBJECTIVES = {
-    "regression": COUNTS,
-    "regression_l1": COUNTS,
-    "huber": COUNTS,
-    "fair": COUNTS,
-    "mape": POSITIVE,
-    "quantile": COUNTS,
-    "poisson": COUNTS,
-    "gamma": POSITIVE,
-    "tweedie": COUNTS,
-    "cross_entropy": SHARES,
-    "xentropy": SHARES,
-    "cross_entropy_lambda": SHARES,
-    "binary": BINARY,
-}
-CAT_LOSSES = {
-    "RMSE": COUNTS,
-    "MAE": COUNTS,
-    "Poisson": COUNTS,
-    "Tweedie:variance_power=1.5": COUNTS,
-    "LogLinQuantile": POSITIVE,
-    "LogCosh": COUNTS,
-    "Cox": POSITIVE,
-}
-CASES: list[tuple[Callable[..., np.ndarray], BaseEstimator, np.ndarray]] = (
-    [(by_xgboost, xgb(objective=name), y) for name, y in XGB_OBJECTIVES.items()]
-    + [
-        (by_xgboost, xgb(objective=name, base_score=0.3), XGB_OBJECTIVES[name])
-        for name in ("reg:squarederror", "count:poisson", "reg:logistic")
-    ]
-    + [(by_xgboost, xgb(objective="count:poisson", booster="gblinear", max_depth=None), COUNTS)]
-    + [(by_xgboost, xgb(objective="reg:quantileerror", quantile_alpha=0.5), COUNTS)]
-    + [(by_lightgbm, lgbm(objective=name), y) for name, y in LGBM_OBJECTIVES.items()]
-    + [
-        (by_lightgbm, lgbm(objective=name, reg_sqrt=True), LGBM_OBJECTIVES[name])
-        for name in ("regression", "fair", "huber", "poisson")
-    ]
-    + [(by_lightgbm, lgbm(objective="binary", sigmoid=2.5), BINARY)]
-    + [(by_lightgbm, lgbm(objective="poisson", linear_tree=True), COUNTS)]
-    + [(by_catboost, cat(loss_function=name), y) for name, y in CAT_LOSSES.items()]
+def labelled(**names):
+    """Labels by the name of an objective, from names by labels."""
+    labels = {"counts": COUNTS, "positive": POSITIVE, "shares": SHARES, "binary": BINARY}
+    return {name: labels[key] for key, value in names.items() for name in value.split()}
+
+
+XGB_OBJECTIVES = labelled(
+    counts="reg:squarederror reg:squaredlogerror reg:pseudohubererror reg:absoluteerror "
+    "count:poisson reg:tweedie",
+    positive="reg:gamma survival:cox",
+    shares="reg:logistic",
+    binary="binary:logistic binary:logitraw binary:hinge",
 )
+LGBM_OBJECTIVES = labelled(
+    counts="regression regression_l1 huber fair quantile poisson tweedie",
+    positive="mape gamma",
+    shares="cross_entropy xentropy cross_entropy_lambda",
+    binary="binary",
+)
+CAT_LOSSES = labelled(
+    counts="RMSE MAE Poisson Tweedie:variance_power=1.5 LogCosh", positive="LogLinQuantile Cox"
+)
+QUANTILE = {"objective": "reg:quantileerror", "quantile_alpha": 0.5}
+LINEAR = {"objective": "count:poisson", "booster": "gblinear", "max_depth": None}
+BASED = ("reg:squarederror", "count:poisson", "reg:logistic")
+SQRT = ("regression", "fair", "huber", "poisson")
+CASES: list[tuple[Callable[..., np.ndarray], BaseEstimator, np.ndarray]] = [
+    *((by_xgboost, xgb(objective=name), y) for name, y in XGB_OBJECTIVES.items()),
+    *((by_xgboost, xgb(objective=name, base_score=0.3), XGB_OBJECTIVES[name]) for name in BASED),
+    *((by_xgboost, xgb(**one), COUNTS) for one in (QUANTILE, LINEAR)),
+    *((by_lightgbm, lgbm(objective=name), y) for name, y in LGBM_OBJECTIVES.items()),
+    *((by_lightgbm, lgbm(objective=name, reg_sqrt=True), COUNTS) for name in SQRT),
+    (by_lightgbm, lgbm(objective="binary", sigmoid=2.5), BINARY),
+    (by_lightgbm, lgbm(objective="poisson", linear_tree=True), COUNTS),
+    *((by_catboost, cat(loss_function=name), y) for name, y in CAT_LOSSES.items()),
+]
 
 
 @pytest.mark.parametrize(("by_library", "estimator", "y"), CASES, ids=range(len(CASES)))
@@ -148,58 +128,6 @@ def test_every_objective_of_xgboost_is_known():
     other = {"survival:aft", "reg:quantileerror", "reg:expectileerror"}
     other |= {"reg:linear"}  # the old name of reg:squarederror
     assert names - several - other <= set(XGB_OBJECTIVES)
-
-
-ESTIMATORS = {
-    "xgboost poisson": xgb(objective="count:poisson"),
-    "xgboost tweedie": xgb(objective="reg:tweedie"),
-    "lightgbm poisson": lgbm(objective="poisson"),
-    "lightgbm sqrt": lgbm(reg_sqrt=True),
-    "catboost poisson": cat(loss_function="Poisson"),
-}
-every = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
-STOP = {
-    "validation_fraction": 0.3, "eval_metric": "ndcg@5", "early_stopping_rounds": 5,
-    "random_state": 0,
-}  # fmt: skip
-
-
-@every
-def test_early_stopping_measures_predictions(estimator):
-    train, held_out = QID < 40, QID >= 40
-    many = "iterations" if "iterations" in estimator.get_params() else "n_estimators"
-    ranker = GroupedRanker(
-        clone(estimator).set_params(**{many: 60}), init=Ridge(), eval_metric="ndcg@5",
-        early_stopping_rounds=5,
-    )  # fmt: skip
-    ranker.fit(X[train], Y[train], X_val=X[held_out], y_val=Y[held_out])
-    values = ranker.evals_result_["validation"]["ndcg@5"]
-    served = NDCG(LABELS[held_out], ranker.predict(X[held_out]), groups=QID[held_out])
-    assert served == pytest.approx(max(values), abs=1e-6)
-    assert ranker.best_iteration_ == int(np.argmax(values))
-
-
-@every
-@pytest.mark.parametrize("refit", [False, True])
-def test_a_start_that_no_round_improves_is_predicted_through_the_link(estimator, refit):
-    known = np.column_stack([X, LABELS])
-    model = GroupedRanker(estimator, init=First(0.5, column=6), refit=refit, **STOP).fit(known, Y)
-    assert model.best_iteration_ == 0
-    assert model.evals_result_["validation"]["ndcg@5"][0] == 1
-    start = model.init_factor_ * LABELS / 2
-    link = np.square if "reg_sqrt" in estimator.get_params() else np.exp
-    assert_allclose(model.predict(known), link(start))
-
-
-@every
-def test_a_constant_start_does_not_change_the_intercept(estimator):
-    """The margin starts at the same value as without init."""
-    alone = GroupedRanker(estimator).fit(X, Y)
-    beside = GroupedRanker(estimator, init=First(0.5, column=6)).fit(
-        np.column_stack([X, 0 * QID]), Y
-    )
-    assert beside.init_factor_ == 0
-    assert_allclose(beside.predict(np.column_stack([X, 0 * QID])), alone.predict(X), rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:Found .* in params")
