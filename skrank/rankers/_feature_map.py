@@ -17,7 +17,7 @@ from skrank import _validation as check
 from skrank._typing import Table
 from skrank.rankers._feature_numbers import (
     MissingEstimates,
-    MissingSums,
+    informative_columns,
     known_values,
     log_of,
     signed_log,
@@ -126,8 +126,9 @@ class FeatureMap(BaseEstimator):
 
         Returns the out-of-fold encoders of training rows; None without columns of many levels.
         """
-        missing = MissingSums.total(rows.collect(TrainingRows.missing_sums))
-        samples = rows.collect(TrainingRows.sample, -int(-missing.rows // _SAMPLE))
+        missing = rows.sum(TrainingRows.missing_sums)
+        n_rows = missing[2].max(initial=1)  # the same for all columns
+        samples = rows.collect(TrainingRows.sample, int(np.ceil(n_rows / _SAMPLE)))
         self._fit_numbers(stack_rows(samples), missing)
         self.encoders_: list[tuple[Encoder, np.ndarray]] = []
         self.grade_deviation_ = 0.0
@@ -260,12 +261,12 @@ class FeatureMap(BaseEstimator):
 
     # numbers --------------------------------------------------------------------------------------
 
-    def _fit_numbers(self, sample: Matrix, missing: MissingSums) -> None:
+    def _fit_numbers(self, sample: Matrix, missing: np.ndarray) -> None:
         """Fit the map of each column of numbers on a sample of rows."""
         columns = np.arange(sample.shape[1])
         self.center_, self.scale_, self.fill_ = np.zeros((3, len(columns)))
         self.scale_[:] = np.nan
-        self.missing_ = np.flatnonzero(missing.informative_columns())
+        self.missing_ = np.flatnonzero(informative_columns(missing))
         self.estimates_: MissingEstimates | None = None
         for column, values in known_values(sample):
             self.fill_[column] = np.median(values)
@@ -273,7 +274,7 @@ class FeatureMap(BaseEstimator):
                 found = log_of(values, always=self.features == "log")
                 self.center_[column], self.scale_[column] = found
         self.fill_ = self._logs(self.fill_, columns)
-        if not is_sparse(sample) and len(columns) <= _MOST and missing.sums[0].any():
+        if not is_sparse(sample) and len(columns) <= _MOST and missing[0].any():
             self.estimates_ = MissingEstimates(self._logs(sample, columns), self.fill_)
 
     def _numbers(self, X: Matrix) -> list[Matrix]:
@@ -336,13 +337,10 @@ def _default_names(X: Table) -> list[str]:
 
 def _categorical(X: Table, given: Sequence[str | int | bool] | None) -> np.ndarray:
     """True for columns of the pandas dtype category, and for columns that the caller names."""
-    categorical = np.array([str(one) == "category" for one in getattr(X, "dtypes", ())], dtype=bool)
-    if not len(categorical):
-        categorical = np.zeros(X.shape[1], dtype=bool)
-    if given is None:
-        return categorical
+    dtypes = getattr(X, "dtypes", [None] * X.shape[1])
+    categorical = np.array([str(one) == "category" for one in dtypes], dtype=bool)
     names = list(getattr(X, "columns", ()))
-    chosen = list(np.atleast_1d(np.asarray(given, dtype=object)))
+    chosen = [] if given is None else list(np.atleast_1d(np.asarray(given, dtype=object)))
     if chosen and all(isinstance(one, (bool, np.bool_)) for one in chosen):
         if len(chosen) != len(categorical):
             raise ValueError(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -69,48 +69,33 @@ def _kurtosis(values: np.ndarray) -> float:
     return float((squares**2).mean() / variance**2) if variance > 0 else 0.0
 
 
-class MissingSums(NamedTuple):
-    """Counts of NaN and sums of grades at NaN. `total` adds the sums of disjoint sets of rows.
+def missing_sums(X: Matrix, grades: np.ndarray) -> np.ndarray:
+    """Sums for `informative_columns`, of shape (4, n_features); `grades` are centred by query.
 
-    Attributes
-    ----------
-    rows, squares : float
-        Number of rows, and the sum of the squares of their grades.
-    sums : ndarray of shape (2, n_features)
-        For each feature, the number of rows with NaN, and the sum of their grades.
+    For each feature, the number of rows with NaN, the sum of their grades, the number of rows, and
+    the sum of the squares of grades.
     """
+    sums = np.zeros((4, X.shape[1]))
+    sums[2:] = np.array([[len(grades)], [grades @ grades]])
+    if has_nan(X):
+        factors = np.array([np.ones_like(grades), grades])
+        for rows in row_blocks(X):
+            block = X[rows]
+            nan = np.isnan(block.data if is_sparse(block) else block).astype(np.float64)
+            sums[:2] += factors[:, rows] @ (with_entries(block, nan) if is_sparse(block) else nan)
+    return sums
 
-    rows: float
-    squares: float
-    sums: np.ndarray
 
-    @classmethod
-    def of(cls, X: Matrix, grades: np.ndarray) -> MissingSums:
-        """Sums over the rows of X; `grades` are centred by query."""
-        sums = np.zeros((2, X.shape[1]))
-        if has_nan(X):
-            factors = np.array([np.ones_like(grades), grades])
-            for rows in row_blocks(X):
-                block = X[rows]
-                nan = np.isnan(block.data if is_sparse(block) else block).astype(np.float64)
-                sums += factors[:, rows] @ (with_entries(block, nan) if is_sparse(block) else nan)
-        return cls(len(grades), float(grades @ grades), sums)
+def informative_columns(sums: np.ndarray) -> np.ndarray:
+    """True for each column whose NaN correlates with grades inside queries.
 
-    @classmethod
-    def total(cls, parts: Sequence[MissingSums]) -> MissingSums:
-        """The sums over all rows."""
-        rows, squares, sums = zip(*parts, strict=True)
-        return cls(sum(rows), sum(squares), np.sum(sums, axis=0))
-
-    def informative_columns(self) -> np.ndarray:
-        """True for each column whose NaN correlates with grades inside queries.
-
-        Tests sum(grades at NaN)^2 > z^2 p (1 - p) sum(grades^2), with p the share of NaN and z = 3:
-        the right side without z^2 is the variance of the sum if NaN and grades are independent.
-        Indicators of other columns would only fit noise.
-        """
-        share, covariance = self.sums[0] / self.rows, self.sums[1]
-        return covariance**2 > _SIGNIFICANT**2 * share * (1 - share) * self.squares
+    Tests sum(grades at NaN)^2 > z^2 p (1 - p) sum(grades^2), with p the share of NaN and z = 3: the
+    right side without z^2 is the variance of the sum if NaN and grades are independent. Indicators
+    of other columns would only fit noise.
+    """
+    missing, covariance, rows, squares = sums
+    share = missing / rows
+    return covariance**2 > _SIGNIFICANT**2 * share * (1 - share) * squares
 
 
 class MissingEstimates:

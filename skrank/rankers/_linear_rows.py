@@ -21,7 +21,7 @@ from skrank._typing import Options
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.objectives._bound import BoundLoss, BoundObjective
-from skrank.rankers._feature_numbers import MissingSums
+from skrank.rankers._feature_numbers import missing_sums
 from skrank.rankers._matrix import (
     Matrix,
     bytes_of,
@@ -103,9 +103,8 @@ class TrainingRows(NamedTuple):
         queries = self.judgments.queries
         return queries.scatter(np.repeat(self.query_numbers, queries.sizes))
 
-    def missing_sums(self) -> MissingSums:
-        """Number of NaN and sum of their grades, for each column of numbers."""
-        return MissingSums.of(self.numbers, self.grades)
+    def missing_sums(self) -> np.ndarray:
+        return missing_sums(self.numbers, self.grades)
 
     def sample(self, step: int) -> Matrix:
         """Numbers of every `step`-th row, counted over all partitions."""
