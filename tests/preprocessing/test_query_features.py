@@ -26,36 +26,22 @@ FRAME = pd.DataFrame(X, columns=list("abcd"), index=pd.Index(QID, name="qid"))
 CV = skrank.QueryKFold(3)
 
 
-def literal(kind, values):
-    """The added values of one feature in one query, by definition; NaN is ignored."""
-    known = [value for value in values if not np.isnan(value)]
-    mean = np.mean(known) if known else np.nan
-    deviation = np.sqrt(np.mean([(value - mean) ** 2 for value in known])) if known else np.nan
-    found = []
-    for value in values:
-        if np.isnan(value):
-            found.append(np.nan)
-        elif kind == "rank":
-            lower = sum(other < value for other in known)
-            equal = sum(other == value for other in known)
-            found.append((lower + (equal + 1) / 2) / len(known))
-        elif kind == "zscore":
-            found.append((value - mean) / deviation if max(known) > min(known) else 0.0)
-        elif kind == "share":
-            largest = max(abs(other) for other in known)
-            found.append(value / largest if largest else 0.0)
-        else:
-            found.append(value - max(known))
-    return found
-
-
 def by_definition(kind, values, groups):
-    found = np.empty(values.shape)
-    for query in np.unique(groups):
-        rows = np.flatnonzero(groups == query)
-        for column in range(values.shape[1]):
-            found[rows, column] = literal(kind, values[rows, column])
-    return found
+    """The added values by pandas, which ignores NaN."""
+    table = pd.DataFrame(values)
+    queries = table.groupby(groups)
+    highest, lowest = queries.transform("max"), queries.transform("min")
+    if kind == "rank":
+        found = queries.rank() / queries.transform("count")
+    elif kind == "zscore":
+        found = (table - queries.transform("mean")) / queries.transform("std", ddof=0)
+        found = found.where(highest != lowest, 0.0).where(table.notna())
+    elif kind == "share":
+        largest = np.maximum(highest.abs(), lowest.abs())
+        found = table / largest.where(largest != 0, 1.0)
+    else:
+        found = table - highest
+    return found.to_numpy()
 
 
 def rough(rng, rows, columns):

@@ -21,18 +21,8 @@ def cat(cls=catboost.CatBoostRanker, **parameters):
 
 
 @pytest.fixture(scope="module")
-def data():
-    return make_ranking(n_queries=60, n_docs=(5, 20), n_features=8, random_state=0)
-
-
-@pytest.fixture(scope="module")
 def held_out():
     return make_ranking(n_queries=30, n_docs=(5, 20), n_features=8, random_state=1)
-
-
-@pytest.fixture(scope="module")
-def y(data):
-    return skrank.with_groups(data.relevance, data.qid)
 
 
 def fitted(estimator, data, held_out, eval_metric="gap@10", rounds=4, **weights):
