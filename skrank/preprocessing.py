@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -23,23 +24,8 @@ _BLOCK = 2**17  # values per block: an array of float64 takes 1 MB and stays in 
 
 def _rank(values: np.ndarray) -> np.ndarray:
     """Mean rank of each value in its query (lowest: 1), divided by the number of known values."""
-    order = np.argsort(values, axis=-1)  # NaN comes last
-    ascending = np.take_along_axis(values, order, axis=-1)
-    differs = ascending[..., 1:] != ascending[..., :-1]
-    size, edge = values.shape[-1], np.ones((*values.shape[:-1], 1), bool)
-    index = np.arange(size, dtype=np.float64)
-    # index of the first and of the last value of each run of equal values
-    first = np.where(np.concatenate([edge, differs], axis=-1), index, 0)
-    last = np.where(np.concatenate([differs, edge], axis=-1), index, size)
-    np.maximum.accumulate(first, axis=-1, out=first)
-    reversed_last = last[..., ::-1]
-    np.minimum.accumulate(reversed_last, axis=-1, out=reversed_last)
-    first += last
-    ranks = np.empty_like(values)
-    np.put_along_axis(ranks, order, first / 2 + 1, axis=-1)
-    missing = np.isnan(values)
-    ranks[missing] = np.nan
-    return ranks / np.maximum(size - missing.sum(axis=-1, keepdims=True), 1)
+    ranks = rankdata(values, axis=-1, nan_policy="omit")
+    return ranks / np.maximum(np.count_nonzero(~np.isnan(values), axis=-1, keepdims=True), 1)
 
 
 def _zscore(values: np.ndarray) -> np.ndarray:

@@ -30,9 +30,10 @@ def test_the_best_trial_is_trained_on_all_queries():
     assert str(found).startswith("1 trials, 0 pruned; best 0.")
 
 
-@pytest.mark.parametrize("weights", [None, 1.0 + QID % 3], ids=["equal", "weights"])
-def test_the_value_is_the_mean_over_folds_of_queries(weights):
-    found = skrank.tune(X, Y, sample_weight=weights, metric="gap", **SHORT)
+@pytest.mark.parametrize(("metric", "weights"), [("error@3", None), ("gap", 1.0 + QID % 3)])
+def test_the_value_is_the_mean_over_folds_of_queries(metric, weights):
+    """It is negated if lower is better."""
+    found = skrank.tune(X, Y, sample_weight=weights, metric=metric, **SHORT)
     scores = found.ranker.predict(X)
     again = found.ranker.fit(X, Y, sample_weight=weights)
     np.testing.assert_array_equal(again.predict(X), scores)
@@ -40,7 +41,7 @@ def test_the_value_is_the_mean_over_folds_of_queries(weights):
     for train, test in skrank.QueryKFold(2, stratify="n_relevant").split(X, Y):
         own, others = (None, None) if weights is None else (weights[train], weights[test])
         ranker.fit(X[train], Y.iloc[train], sample_weight=own)
-        value = skrank.scorer("gap")(ranker, X[test], Y.iloc[test], sample_weight=others)
+        value = skrank.scorer(metric)(ranker, X[test], Y.iloc[test], sample_weight=others)
         values.append(value)
     assert found.value == pytest.approx(np.mean(values))
 
@@ -50,11 +51,6 @@ def test_groups_from_every_source_find_the_same():
     value = skrank.tune(X, Y, **SHORT).value
     assert skrank.tune(X, LABELS, QID, **SHORT).value == value
     assert skrank.tune(frame, LABELS, **SHORT).value == pytest.approx(value)
-
-
-def test_a_metric_of_which_less_is_better_is_negated():
-    found = skrank.tune(X, Y, metric="error@3", **SHORT)
-    assert found.value < 0
 
 
 @pytest.mark.parametrize("booster", ["xgboost", "catboost"])
@@ -96,6 +92,8 @@ def test_a_study_of_other_data_or_another_metric_is_refused(tmp_path):
         skrank.tune(X[QID > 0], Y[QID > 0], **SHORT, study=path)
     with pytest.raises(ValueError, match="of other metric"):
         skrank.tune(X, Y, **SHORT, metric="gap", study=path)
+    with pytest.raises(ValueError, match="of other labels and folds"):
+        skrank.tune(X, Y, **SHORT, study=path, sample_weight=1.0 + QID % 3)
     with pytest.raises(ValueError, match="of other boosters"):
         skrank.tune(X, Y, **SHORT | {"boosters": "xgboost"}, study=path)
 
@@ -135,13 +133,6 @@ def test_the_log_of_optuna_is_as_before():
 def test_what_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         skrank.tune(X, Y, **SHORT | options)
-
-
-def test_trials_with_other_weights_are_refused(tmp_path):
-    path = str(tmp_path / "trials")
-    skrank.tune(X, Y, **SHORT, study=path)
-    with pytest.raises(ValueError, match="of other labels and folds"):
-        skrank.tune(X, Y, **SHORT, study=path, sample_weight=1.0 + QID % 3)
 
 
 def test_data_that_is_refused():

@@ -86,7 +86,7 @@ class Ranker(BaseEstimator):
         ConvergenceWarning
             If a stage of a `LinearRanker` ends at `max_iter`.
         """
-        rows = LabelledRows(X, y, groups, sample_weight, qid)
+        rows = LabelledRows(X, y, self._given_groups(y, groups, qid), sample_weight)
         return self._fit(rows, X_val, y_val, groups_val)
 
     def score(
@@ -190,17 +190,15 @@ class Ranker(BaseEstimator):
         valid = None
         if X_val is not None and y_val is not None:
             valid = LabelledRows(X_val, y_val, groups_val)
-        groups = self._given_groups(train.y, train.groups, train.qid)
         on_dask = hasattr(train.X, "__dask_graph__")
         if not on_dask:
             check.check_same_index(
-                X=train.X, y=train.y, groups=train.groups, qid=train.qid,
-                sample_weight=train.sample_weight, position=train.position,
+                X=train.X, y=train.y, groups=train.groups, sample_weight=train.sample_weight,
+                position=train.position,
             )  # fmt: skip
             if valid is not None:
                 check.check_same_index(X_val=valid.X, y_val=valid.y, groups_val=valid.groups)
         self._check_parameters(has_X_val=valid is not None)
-        train = replace(train, groups=groups)
         with restored_on_failure(self):
             if on_dask:
                 self._train_on_dask(train, valid)

@@ -84,7 +84,7 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
             f"{' and '.join(given)} of GroupedRanker without validation rows: all rounds are "
             "trained. Give validation_fraction, or X_val, y_val and groups_val to fit.",
             UserWarning,
-            stacklevel=5,  # where fit is called
+            stacklevel=6,  # where fit is called
         )
     stops = validates and rounds is not None
     if stops and "dart" in _boosting_kinds(ranker.estimator):  # later rounds change earlier trees

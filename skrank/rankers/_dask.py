@@ -26,7 +26,7 @@ from skrank.objectives import Objective
 from skrank.rankers._fit import VALIDATION, Booster, EstimatorKind, Fit, Start, Validator, fit_of
 from skrank.rankers._lightgbm import LightGBM
 from skrank.rankers._linear import LinearRanker, linear_init
-from skrank.rankers._rows import LabelledRows, Part, spread_of, squares_inside_queries
+from skrank.rankers._rows import LabelledRows, Part, score_sums, spread_of
 from skrank.rankers._xgboost import XGBoost, take_booster, train_options
 
 if TYPE_CHECKING:
@@ -237,6 +237,8 @@ def _trained_start(
     fit: Fit, init: str | Estimator, scale: float | None, train: Partitions
 ) -> Start:
     """Train a clone of `init` on Dask; its scores are scaled to the standard deviation `scale`."""
+    import dask
+
     init = linear_init(fit) if isinstance(init, str) else init
     if not isinstance(init, LinearRanker):
         raise ValueError(
@@ -244,19 +246,13 @@ def _trained_start(
             'init="linear" or a skrank.LinearRanker.'
         )
     fitted = clone(init).fit(train.X, train.y, train.qid, sample_weight=train.weight)
-    return Start.scaled(fitted, scale, lambda start: _spread(start, train))
-
-
-def _spread(start: Start, train: Partitions) -> float:
-    """Weighted standard deviation of the start scores inside queries."""
-    import dask
-
-    scores = train.per_row(start.finite_scores).persist()
-    largest = float(abs(scores).max().compute())
+    start = Start(fitted, 1.0)
+    if scale is None:
+        return start
+    scores = train.per_row(start.finite_scores)
     pieces = aligned_partitions(scores=scores, group=train.group, sample_weight=train.weight)
-    squares = dask.delayed(squares_inside_queries)
-    sums = dask.compute(*(squares(*piece, largest) for piece in pieces))
-    return spread_of(np.sum(sums, axis=0), largest)
+    sums = dask.compute(*(dask.delayed(score_sums)(*piece) for piece in pieces))
+    return Start.scaled(fitted, scale, spread_of(sums))
 
 
 # clients ------------------------------------------------------------------------------------------

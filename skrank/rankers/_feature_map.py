@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_matrix, hstack, issparse
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import validate_data
 
 from skrank import _validation as check
 from skrank._typing import Table
-from skrank.rankers._feature_columns import (
-    EncoderFolds,
-    TrainingColumns,
-    columns_of,
-    rows_of,
-    stack_rows,
-)
 from skrank.rankers._feature_numbers import (
     MissingEstimates,
-    MissingSums,
-    has_nan,
+    informative_columns,
     known_values,
     log_of,
     signed_log,
 )
-from skrank.rankers._linear_features import (
+from skrank.rankers._linear_rows import RowParts, TrainingRows
+from skrank.rankers._matrix import (
     Matrix,
-    RowParts,
+    columns_of,
+    has_nan,
     is_sparse,
     row_blocks,
+    stack_columns,
+    stack_rows,
     with_entries,
     without_duplicates,
 )
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
 _SAMPLE = 2**13  # rows from which the map of a column is chosen
 _MOST = 512  # columns of numbers, up to which NaN is estimated from the other columns
 _FEW = 4  # number of levels up to which each level has a weight
+_FOLDS = 5  # of queries, for out-of-fold target encoding
 _REMEDY = "Make it a category, or name it in categorical_features of LinearRanker."
 
 
@@ -101,11 +100,10 @@ class FeatureMap(BaseEstimator):
         self.features = features
         self.categorical_features = categorical_features
 
-    def set_columns(self, X: Table, grades: np.ndarray, used: np.ndarray) -> None:
+    def set_columns(self, X: Table, grades: np.ndarray) -> None:
         """Set the names and kinds of the columns of X, and fit `features` if it is a transformer.
 
-        Only a transformer reads the rows of X, their `grades`, and the numbers of `used` rows; see
-        `TrainingRows`.
+        Only a transformer reads the rows of X, and their `grades`, which are centred by query.
         """
         self._check_parameters()
         validate_data(self, X, skip_check_array=True)
@@ -114,28 +112,29 @@ class FeatureMap(BaseEstimator):
         if isinstance(self.features, str):
             self.categorical_ = _categorical(X, self.categorical_features)
         else:
-            self.transformer_ = clone(self.features).fit(rows_of(X, used), grades[used])
+            self.transformer_ = clone(self.features).fit(X, grades)
             if hasattr(self.transformer_, "get_feature_names_out"):
                 names = list(self.transformer_.get_feature_names_out())
             else:
-                names = _default_names(self.transformer_.transform(rows_of(X, used[:1])))
+                names = _default_names(self.transformer_.transform(_safe_indexing(X, [0])))
             self.categorical_ = np.zeros(len(names), dtype=bool)
         self.numbers_ = [names[number] for number in np.flatnonzero(~self.categorical_)]
         self.categories_ = [names[number] for number in np.flatnonzero(self.categorical_)]
 
-    def decide(self, columns: RowParts) -> EncoderFolds | None:
-        """Fit the map of each column on the parts of `TrainingColumns`.
+    def decide(self, rows: RowParts) -> EncoderFolds | None:
+        """Fit the map of each column on the parts of `TrainingRows`.
 
         Returns the out-of-fold encoders of training rows; None without columns of many levels.
         """
-        missing = MissingSums.total(columns.collect(TrainingColumns.missing_sums))
-        samples = columns.collect(TrainingColumns.sample, -int(-missing.rows // _SAMPLE))
+        missing = rows.sum(TrainingRows.missing_sums)
+        n_rows = missing[2].max(initial=1)  # the same for all columns
+        samples = rows.collect(TrainingRows.sample, int(np.ceil(n_rows / _SAMPLE)))
         self._fit_numbers(stack_rows(samples), missing)
         self.encoders_: list[tuple[Encoder, np.ndarray]] = []
         self.grade_deviation_ = 0.0
         if not self.categorical_.any():
             return None
-        categories, *vectors = zip(*columns.collect(TrainingColumns.levels), strict=True)
+        categories, *vectors = zip(*rows.collect(TrainingRows.levels), strict=True)
         grades, queries = map(np.concatenate, vectors)
         self.grade_deviation_ = float(np.sqrt(np.mean(grades**2)))
         return self._fit_categories(stack_rows(categories), grades, queries)
@@ -176,7 +175,7 @@ class FeatureMap(BaseEstimator):
             if folds is not None and queries is not None and isinstance(encoder, TargetEncoder):
                 folds.encode(block, queries, encoded)
             parts.append(encoded)
-        return _stack_columns(parts)
+        return stack_columns(parts)
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """Names of the features, such as "bm25", "bm25_missing" and "site_org"."""
@@ -262,12 +261,12 @@ class FeatureMap(BaseEstimator):
 
     # numbers --------------------------------------------------------------------------------------
 
-    def _fit_numbers(self, sample: Matrix, missing: MissingSums) -> None:
+    def _fit_numbers(self, sample: Matrix, missing: np.ndarray) -> None:
         """Fit the map of each column of numbers on a sample of rows."""
         columns = np.arange(sample.shape[1])
         self.center_, self.scale_, self.fill_ = np.zeros((3, len(columns)))
         self.scale_[:] = np.nan
-        self.missing_ = np.flatnonzero(missing.informative_columns())
+        self.missing_ = np.flatnonzero(informative_columns(missing))
         self.estimates_: MissingEstimates | None = None
         for column, values in known_values(sample):
             self.fill_[column] = np.median(values)
@@ -275,7 +274,7 @@ class FeatureMap(BaseEstimator):
                 found = log_of(values, always=self.features == "log")
                 self.center_[column], self.scale_[column] = found
         self.fill_ = self._logs(self.fill_, columns)
-        if not is_sparse(sample) and len(columns) <= _MOST and missing.present:
+        if not is_sparse(sample) and len(columns) <= _MOST and missing[0].any():
             self.estimates_ = MissingEstimates(self._logs(sample, columns), self.fill_)
 
     def _numbers(self, X: Matrix) -> list[Matrix]:
@@ -332,28 +331,16 @@ class FeatureMap(BaseEstimator):
         return EncoderFolds.fit(columns_of(categories, np.flatnonzero(~few)), grades, queries)
 
 
-def _stack_columns(parts: list[Matrix]) -> Matrix:
-    """Features side by side, in the layout and the dtype of the first part."""
-    if len(parts) == 1:
-        return parts[0]
-    if issparse(parts[0]):
-        return hstack(list(map(csr_matrix, parts)), format="csr", dtype=parts[0].dtype)
-    return np.hstack(parts, dtype=parts[0].dtype, casting="unsafe")
-
-
 def _default_names(X: Table) -> list[str]:
     return [f"x{number}" for number in range(X.shape[1])]
 
 
 def _categorical(X: Table, given: Sequence[str | int | bool] | None) -> np.ndarray:
     """True for columns of the pandas dtype category, and for columns that the caller names."""
-    categorical = np.array([str(one) == "category" for one in getattr(X, "dtypes", ())], dtype=bool)
-    if not len(categorical):
-        categorical = np.zeros(X.shape[1], dtype=bool)
-    if given is None:
-        return categorical
+    dtypes = getattr(X, "dtypes", [None] * X.shape[1])
+    categorical = np.array([str(one) == "category" for one in dtypes], dtype=bool)
     names = list(getattr(X, "columns", ()))
-    chosen = list(np.atleast_1d(np.asarray(given, dtype=object)))
+    chosen = [] if given is None else list(np.atleast_1d(np.asarray(given, dtype=object)))
     if chosen and all(isinstance(one, (bool, np.bool_)) for one in chosen):
         if len(chosen) != len(categorical):
             raise ValueError(
@@ -370,3 +357,38 @@ def _categorical(X: Table, given: Sequence[str | int | bool] | None) -> np.ndarr
             )
         categorical[number] = True
     return categorical
+
+
+class EncoderFolds(NamedTuple):
+    """Out-of-fold target encoders: a training row is encoded without the grades of its query.
+
+    Attributes
+    ----------
+    encoders : list of TargetEncoder
+        The encoder of each fold of queries, fitted on the other folds; none for a single query.
+    fold_of : ndarray
+        Number of the fold of each query.
+    """
+
+    encoders: list[TargetEncoder]
+    fold_of: np.ndarray
+
+    @classmethod
+    def fit(cls, categories: Any, grades: np.ndarray, queries: np.ndarray) -> EncoderFolds:
+        """Fit the encoders on rows, with the number of the query of each row."""
+        encoders: list[TargetEncoder] = []
+        fold_of = np.full(queries.max() + 1, -1)
+        n_folds = min(_FOLDS, len(np.unique(queries)))
+        if n_folds > 1:
+            for others, fold in GroupKFold(n_folds).split(queries, groups=queries):
+                fold_of[queries[fold]] = len(encoders)
+                encoder = TargetEncoder(target_type="continuous")
+                encoders.append(encoder.fit(_safe_indexing(categories, others), grades[others]))
+        return cls(encoders, fold_of)
+
+    def encode(self, categories: Any, queries: np.ndarray, encoded: np.ndarray) -> None:
+        """Overwrite `encoded`, features of training rows, by those of the encoder of their fold."""
+        for number, encoder in enumerate(self.encoders):
+            rows = np.flatnonzero(self.fold_of[queries] == number)
+            if len(rows):
+                encoded[rows] = encoder.transform(_safe_indexing(categories, rows))

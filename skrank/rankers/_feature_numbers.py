@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from skrank.rankers._linear_features import Matrix, is_sparse, row_blocks, sum_arrays, with_entries
+from skrank.rankers._matrix import Matrix, has_nan, is_sparse, row_blocks, with_entries
 
 _PRESENT = 0.01  # share of values other than 0 below which a column is not transformed
 _HEAVY = 5.0  # kurtosis of heavy tails; the normal distribution has 3, the exponential has 9
@@ -69,63 +69,33 @@ def _kurtosis(values: np.ndarray) -> float:
     return float((squares**2).mean() / variance**2) if variance > 0 else 0.0
 
 
-def has_nan(X: Matrix) -> bool:
-    """True if an entry is NaN."""
-    if is_sparse(X):
-        return bool(np.isnan(X.data).any())
-    return any(np.isnan(X[rows]).any() for rows in row_blocks(X))
+def missing_sums(X: Matrix, grades: np.ndarray) -> np.ndarray:
+    """Sums for `informative_columns`, of shape (4, n_features); `grades` are centred by query.
 
-
-class MissingSums(NamedTuple):
-    """Counts of NaN and sums of grades at NaN. `total` adds the sums of disjoint sets of rows.
-
-    Attributes
-    ----------
-    present : bool
-        True if any row, used or not, has NaN.
-    rows, squares : float
-        Number of used rows, and the sum of the squares of their grades.
-    sums : ndarray of shape (2, n_features)
-        For each feature, the number of used rows with NaN, and the sum of their grades.
+    For each feature, the number of rows with NaN, the sum of their grades, the number of rows, and
+    the sum of the squares of grades.
     """
+    sums = np.zeros((4, X.shape[1]))
+    sums[2:] = np.array([[len(grades)], [grades @ grades]])
+    if has_nan(X):
+        factors = np.array([np.ones_like(grades), grades])
+        for rows in row_blocks(X):
+            block = X[rows]
+            nan = np.isnan(block.data if is_sparse(block) else block).astype(np.float64)
+            sums[:2] += factors[:, rows] @ (with_entries(block, nan) if is_sparse(block) else nan)
+    return sums
 
-    present: bool
-    rows: float
-    squares: float
-    sums: np.ndarray
 
-    @classmethod
-    def of(cls, X: Matrix, grades: np.ndarray, used: np.ndarray) -> MissingSums:
-        """Sums over the `used` rows of X; `grades` are centred by query."""
-        sums = np.zeros((2, X.shape[1]))
-        known = grades if len(used) == len(grades) else grades[used]  # without a copy of all rows
-        present = has_nan(X)
-        if present:
-            weights = np.zeros((2, X.shape[0]))
-            weights[0, used], weights[1, used] = 1, known
-            for rows in row_blocks(X):
-                block = X[rows]
-                nan = np.isnan(block.data if is_sparse(block) else block).astype(np.float64)
-                sums += weights[:, rows] @ (with_entries(block, nan) if is_sparse(block) else nan)
-        return cls(present, len(used), float(known @ known), sums)
+def informative_columns(sums: np.ndarray) -> np.ndarray:
+    """True for each column whose NaN correlates with grades inside queries.
 
-    @classmethod
-    def total(cls, parts: Sequence[MissingSums]) -> MissingSums:
-        """The sums over all rows."""
-        present, rows, squares, sums = zip(*parts, strict=True)
-        return cls(any(present), sum(rows), sum(squares), sum_arrays(sums))
-
-    def informative_columns(self) -> np.ndarray:
-        """True for each column whose NaN correlates with grades inside queries.
-
-        Tests sum(grades at NaN)^2 > z^2 p (1 - p) sum(grades^2), with p the share of NaN and z = 3:
-        the right side without z^2 is the variance of the sum if NaN and grades are independent.
-        Indicators of other columns would only fit noise.
-        """
-        if not self.present:
-            return np.zeros(self.sums.shape[1], dtype=bool)
-        share, covariance = self.sums[0] / self.rows, self.sums[1]
-        return covariance**2 > _SIGNIFICANT**2 * share * (1 - share) * self.squares
+    Tests sum(grades at NaN)^2 > z^2 p (1 - p) sum(grades^2), with p the share of NaN and z = 3: the
+    right side without z^2 is the variance of the sum if NaN and grades are independent. Indicators
+    of other columns would only fit noise.
+    """
+    missing, covariance, rows, squares = sums
+    share = missing / rows
+    return covariance**2 > _SIGNIFICANT**2 * share * (1 - share) * squares
 
 
 class MissingEstimates:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -110,15 +110,14 @@ class Start:
     factor: float = 0.0
 
     @classmethod
-    def scaled(
-        cls, init: Estimator, scale: float | None, spread: Callable[[Start], float]
-    ) -> Start:
-        """The scores of a fitted `init`, divided by their `spread` and times `scale`."""
-        start = cls(init, 1.0)
-        if scale is None:
-            return start
-        found = spread(start)
-        return cls(init, scale / found if found > 0 else 0.0)
+    def scaled(cls, init: Estimator, scale: float, spread: float) -> Start:
+        """The scores of a fitted `init`, divided by their standard deviation and times `scale`."""
+        if not np.isfinite(spread):
+            raise ValueError(
+                f"the scores of init={type(init).__name__} are too large for a standard deviation: "
+                "give another init, or init_scale=None."
+            )
+        return cls(init, scale / spread if spread > 0 else 0.0)
 
     def scores(self, X: Table) -> np.ndarray:
         """Scores of rows."""
@@ -258,9 +257,10 @@ def trained_start(kind: EstimatorKind, init: Estimator, scale: float | None, tra
     """Train a clone of `init`; its scores are scaled to the standard deviation `scale`."""
     fit = Fit(kind, clone(init), replace(train, params={}))
     fit.run()
-    return Start.scaled(
-        fit.estimator, scale, lambda start: train.spread(start.finite_scores(train.X))
-    )
+    start = Start(fit.estimator, 1.0)
+    if scale is None:
+        return start
+    return Start.scaled(fit.estimator, scale, train.spread(start.finite_scores(train.X)))
 
 
 def fit_of(

@@ -227,7 +227,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             if a label is negative or NaN; if weights vary inside a query; if the estimator does not
             support the objective, the metric, or early stopping.
         """
-        rows = LabelledRows(X, y, groups, sample_weight, qid, position, fit_params)
+        given = self._given_groups(y, groups, qid)
+        rows = LabelledRows(X, y, given, sample_weight, position, fit_params)
         return self._fit(rows, X_val, y_val, groups_val)
 
     def predict(self, X: Table) -> np.ndarray:
@@ -310,7 +311,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     # `kind_of(estimator)` knows how estimators of its class are trained, and what they support.
     # `Ranker._checked`, for predictions, checks that the ranker is fitted and calls `_table`.
 
-    _check_parameters = _checks.check_parameters
+    def _check_parameters(self, *, has_X_val: bool) -> None:
+        _checks.check_parameters(self, has_X_val=has_X_val)
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         boosts = kind_of(self.estimator).rounds_parameter is not None
@@ -334,9 +336,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         sets_validation = validates or objective is not None
         _checks.check_fit_params(train.params, kind, sets_validation=sets_validation)
 
-        # labels must be grades of at least 0 for a model that ranks, and for a ranking metric
-        graded = kind.trains_on_queries or _trains_on_queries(self.init)
-        graded = graded or self.eval_metric is not None
+        # labels must be grades of at least 0 for a model that ranks, and for a ranking metric;
+        # Rows checks labels and weights, and knows the order of the rows by query
+        ranks = kind.trains_on_queries or _trains_on_queries(self.init)
+        graded = ranks or self.eval_metric is not None
         rows = Rows(train, unjudged=self.unjudged, graded=graded)
         _checks.check_use_of_positions(objective, rows)
         if kind.trains_on_queries:
@@ -344,12 +347,12 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         elif rows.weights is not None:
             check.check_row_weights(rows.weights)
 
-        # Indices of the queries to train on (None: all) and of the queries to hold out. The latter
+        # Numbers of the queries to train on (None: all) and of the queries to hold out. The latter
         # are empty if X_val is given, since X_val is refused together with `validation_fraction`.
-        trained, held_out = None, np.array([], dtype=np.int64)
+        chosen, held_out = None, np.array([], dtype=np.int64)
         if self.validation_fraction is not None or self.max_queries is not None:
             rng = check.as_random_state("random_state", self.random_state)
-            trained, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
+            chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
         validation = rows.part(held_out) if len(held_out) else None
         if valid is not None:
             validation = Rows(valid, unjudged=self.unjudged, graded=graded).part()
@@ -357,12 +360,12 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         # highest of all labels passed to `with_groups`, if `train.y` is a part of its result
         max_grade = collection_grade(train.y, labels)
 
-        fit = self._trained(rows.part(trained), validation, max_grade)  # parts are sorted by query
+        fit = self._trained(rows.part(chosen), validation, max_grade)  # parts are sorted by query
         if self.refit and len(held_out):
-            assert trained is not None
-            log, all_rows = fit.log, rows.part(np.append(trained, held_out))
-            fit = self._trained(all_rows, None, max_grade, n_rounds=fit.best_iteration)
-            fit.log = log
+            assert chosen is not None
+            stopped, all_rows = fit, rows.part(np.append(chosen, held_out))
+            fit = self._trained(all_rows, None, max_grade, n_rounds=stopped.best_iteration)
+            fit.log = stopped.log
         self._set_attributes(fit, max_grade)
 
     def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
@@ -373,7 +376,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     def _trained(
         self, train: Part, validation: Part | None, max_grade: int, n_rounds: int | None = None
     ) -> Fit:
-        """Train clones of `init` and of the estimator.
+        """Train clones of `init` and of the estimator; the returned Fit holds the results.
 
         With `validation`, training stops early. `n_rounds` replaces the number of rounds of the
         estimator; if it is 0, predictions are the scores of `init`.

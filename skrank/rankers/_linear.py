@@ -22,13 +22,12 @@ from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.objectives.base import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
-from skrank.rankers._feature_columns import TrainingColumns, TrainingRows
-from skrank.rankers._feature_map import FeatureMap
+from skrank.rankers._feature_map import EncoderFolds, FeatureMap
 from skrank.rankers._fit import VALIDATION, Fit, Validator
-from skrank.rankers._linear_dask import collection_columns, validation_values
-from skrank.rankers._linear_features import RowParts, products
-from skrank.rankers._linear_rows import linear_rows
+from skrank.rankers._linear_dask import collection_rows, validation_values
+from skrank.rankers._linear_rows import LinearRows, RowParts, TrainingRows, standardised
 from skrank.rankers._linear_training import LinearTraining, Stages
+from skrank.rankers._matrix import products
 from skrank.rankers._rows import LabelledRows, Part, Rows, check_several_rows_per_query
 
 
@@ -117,8 +116,9 @@ class LinearRanker(Ranker):
     Notes
     -----
     The loss is not convex: the weights depend on the start, but not on random numbers. Scaling and
-    shifting of columns changes scores only by rounding. Sparse `X` stays sparse. Besides `X`,
-    training takes some 40 bytes per row, and a copy of `X` unless no column is transformed.
+    shifting of columns changes scores only by rounding; a standard deviation below 1e-150 counts as
+    0, and one above 1e150 is an error. Sparse `X` stays sparse. Besides `X`, training takes some 40
+    bytes per row, and a copy of `X` unless no column is transformed and all queries are trained on.
 
     The logarithm is sign(x - center) * log(1 + abs(x - center) / scale), where values are densest
     at the center. "auto" uses it if the kurtosis is above 5. NaN is estimated from the other
@@ -276,8 +276,8 @@ class LinearRanker(Ranker):
 
     def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
         last_fit = self._last_fit()
-        columns = collection_columns(self, train, valid)
-        training = self._training_on(columns, self._stages().on_scale(self.max_grade_))
+        rows = collection_rows(self, train, valid)
+        training = self._training_on(rows, self._stages().on_scale(self.max_grade_))
         measure = None if valid is None else partial(validation_values, self, valid)
         self.evals_result_ = {}
         start = training.start(self._warm_weights(last_fit, training))
@@ -341,28 +341,43 @@ class LinearRanker(Ranker):
         return Stages.of(self.objective, sigmas)
 
     def _training(self, rows: Rows, chosen: np.ndarray, stages: Stages) -> LinearTraining:
-        """Training on the chosen queries; other queries get the weight 0."""
-        kept = slice(None) if rows.kept.all() else np.flatnonzero(rows.kept)
+        """Training on the chosen queries, except those of weight 0."""
         assert rows.codes is not None
-        queries = Queries.from_groups(rows.codes[kept])
+        is_used = rows.kept & np.isin(rows.codes, chosen)
+        # all rows are used without a copy
+        used = slice(None) if is_used.all() else np.flatnonzero(is_used)
+        queries = Queries.from_groups(rows.codes[used])
         numbers = queries.ids
         queries = replace(queries, ids=rows.ids[numbers])  # for messages
-        given = None if rows.weights is None else rows.weights[kept]
+        given = None if rows.weights is None else rows.weights[used]
         weights = check.query_weights(given, queries)
-        weights = np.isin(numbers, chosen) * (1.0 if weights is None else weights)
-        weights /= weights.max() or 1.0  # only ratios matter; gradients are in single precision
-        y = rows.y[kept]
-        training = TrainingRows(Judgments(y, queries), y, weights, numbers)
-        X = rows.X if rows.kept.all() else _safe_indexing(rows.X, kept)
+        if weights is None:
+            weights = np.ones(len(queries))
+        elif not weights.all():
+            return self._training(rows, numbers[weights > 0], stages)
+        weights = weights / weights.max()  # only ratios matter; gradients are in single precision
+        y = rows.y[used]
+        X = rows.X if is_used.all() else _safe_indexing(rows.X, used)
         self.feature_map_ = FeatureMap(self.features, self.categorical_features)
-        self.feature_map_.set_columns(X, training.grades, training.used)
-        columns = TrainingColumns(*self.feature_map_.split(X), training)
-        return self._training_on(RowParts([columns]), stages)
+        self.feature_map_.set_columns(X, queries.scatter(queries.centered(queries.gather(y))))
+        columns = self.feature_map_.split(X)
+        training = TrainingRows(*columns, Judgments(y, queries), y, weights, numbers)
+        return self._training_on(RowParts([training]), stages)
 
-    def _training_on(self, columns: RowParts, stages: Stages) -> LinearTraining:
-        """Training on `TrainingColumns`, which fits the map of features."""
-        rows, scale = linear_rows(columns, self.feature_map_)
-        return LinearTraining(rows, scale, stages, self.max_iter, self.tol, self.positive)
+    def _training_on(self, rows: RowParts, stages: Stages) -> LinearTraining:
+        """Training on `TrainingRows`, which fits the map of features."""
+        feature_map = self.feature_map_
+        folds = feature_map.decide(rows)
+        mapped = rows.map(_with_features, feature_map, folds)
+        mapped, scale = standardised(mapped, feature_map.least_deviations())
+        wrong = np.flatnonzero(np.isnan(scale))
+        if len(wrong):
+            raise ValueError(
+                f"the values of feature {feature_map.get_feature_names_out()[wrong[0]]!r} are too "
+                "large for a standard deviation: divide the column, or replace values that stand "
+                "for missing ones by NaN."
+            )
+        return LinearTraining(mapped, scale, stages, self.max_iter, self.tol, self.positive)
 
     def _warm_weights(
         self, last_fit: tuple[FeatureMap, np.ndarray] | None, training: LinearTraining
@@ -376,6 +391,13 @@ class LinearRanker(Ranker):
             raise ValueError(f"warm_start: X has {given} features, and the last fit had {known}.")
         scale = np.where(np.isfinite(training.scale), training.scale, 0.0)
         return self.feature_map_.transferred(last_map, weights) * scale
+
+
+def _with_features(
+    rows: TrainingRows, feature_map: FeatureMap, folds: EncoderFolds | None
+) -> LinearRows:
+    X = feature_map.features_of(rows.numbers, rows.categories, folds, rows.row_numbers)
+    return LinearRows(X, rows.judgments, rows.weights)
 
 
 def linear_init(fit: Fit) -> LinearRanker:

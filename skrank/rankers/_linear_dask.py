@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import validate_data
 
 from skrank import _validation as check
@@ -18,9 +19,8 @@ from skrank.dask._partitions import Partition, PartitionSummary, current_client,
 from skrank.dask._scorer import head_of, predict_collection
 from skrank.metrics import Metric
 from skrank.model_selection._parts import QueryRows
-from skrank.rankers._feature_columns import TrainingColumns, TrainingRows
 from skrank.rankers._feature_map import FeatureMap
-from skrank.rankers._linear_features import RowParts
+from skrank.rankers._linear_rows import RowParts, TrainingRows
 from skrank.rankers._rows import LabelledRows, check_several_rows_per_query, features
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def collection_columns(
+def collection_rows(
     ranker: Estimator, train: LabelledRows, valid: LabelledRows | None
 ) -> OnWorkers:
-    """`TrainingColumns` of a LinearRanker.
+    """`TrainingRows` of a LinearRanker.
 
     Sets `feature_map_`, not yet fitted, `max_grade_`, `n_features_in_` and `feature_names_in_`.
     """
@@ -40,7 +40,7 @@ def collection_columns(
     client, head = current_client(), head_of(train.X)
     validate_data(ranker, head, skip_check_array=True)
     feature_map = FeatureMap(ranker.features, ranker.categorical_features)
-    feature_map.set_columns(head, np.empty(0), np.empty(0, np.int64))
+    feature_map.set_columns(head, np.empty(0))
     pieces = loaded_partitions(client, train.X, train.y, train.groups, train.sample_weight)
     summaries = [summary for _, summary in pieces]
     labels = np.unique(np.concatenate([summary.labels for summary in summaries]))
@@ -50,11 +50,12 @@ def collection_columns(
         ranker.max_grade_ = max(ranker.max_grade_, check.highest_grade(top))
     offsets = _offsets(summaries, Judgments(labels, Queries.single(len(labels))))
     ranker.feature_map_ = feature_map
-    columns = [
-        client.submit(_columns, piece, offset, feature_map, pure=False)
+    rows = [
+        client.submit(_training_rows, piece, offset, feature_map, pure=False)
         for (piece, _), offset in zip(pieces, offsets, strict=True)
+        if len(offset.codes)
     ]
-    return OnWorkers(columns, client)
+    return OnWorkers(rows, client)
 
 
 def _check_parameters(ranker: Estimator, train: LabelledRows, *, validates: bool) -> None:
@@ -122,12 +123,12 @@ def _call(part: object, function: Callable[..., T], arguments: Sequence[object])
 
 
 class Offsets(NamedTuple):
-    """Numbers that a partition needs from the other partitions.
+    """Numbers that a partition needs from the other partitions. Queries of weight 0 do not count.
 
     Attributes
     ----------
-    first_query, first_row, used_before : int
-        Numbers of queries, rows and rows of a weight above 0 in previous partitions.
+    first_query, first_row : int
+        Numbers of queries and of rows in previous partitions.
     codes : ndarray of shape (n_queries,)
         Number of each query, by ascending query id of all partitions.
     heaviest : float
@@ -139,7 +140,6 @@ class Offsets(NamedTuple):
 
     first_query: int
     first_row: int
-    used_before: int
     codes: np.ndarray
     heaviest: float
     labels: Judgments
@@ -149,28 +149,40 @@ def _offsets(summaries: Sequence[PartitionSummary], labels: Judgments) -> list[O
     weights = [np.ones(len(one.ids)) if one.weights is None else one.weights for one in summaries]
     heaviest = max(float(one.max()) for one in weights)
     check.check_some_weight(np.array([heaviest]))
-    found = np.concatenate([one.ids for one in summaries])
-    codes, ids, *_ = QueryRows.of(found, None, "rows that are given to fit")
-    check_several_rows_per_query(ids, sum(one.n_rows for one in summaries))
-    offsets, query, row, used = [], 0, 0, 0
-    for one, mass in zip(summaries, weights, strict=True):
-        last = query + len(one.ids)
-        offsets.append(Offsets(query, row, used, codes[query:last], heaviest, labels))
-        query, row, used = last, row + one.n_rows, used + int(one.sizes[mass > 0].sum())
+    used = [
+        (one.ids[mass > 0], one.sizes[mass > 0])
+        for one, mass in zip(summaries, weights, strict=True)
+    ]
+    codes, ids, *_ = QueryRows.of(
+        np.concatenate([ids for ids, _ in used]), None, "rows that are given to fit"
+    )
+    check_several_rows_per_query(ids, sum(int(sizes.sum()) for _, sizes in used))
+    offsets, query, row = [], 0, 0
+    for _, sizes in used:
+        last = query + len(sizes)
+        offsets.append(Offsets(query, row, codes[query:last], heaviest, labels))
+        query, row = last, row + int(sizes.sum())
     return offsets
 
 
-def _columns(piece: Partition, offsets: Offsets, feature_map: FeatureMap) -> TrainingColumns:
-    """Columns of a partition; runs on a worker."""
+def _training_rows(piece: Partition, offsets: Offsets, feature_map: FeatureMap) -> TrainingRows:
+    """Training rows of a partition, which `loaded_partitions` has checked; runs on a worker."""
     X, y, groups, weights = piece
+    X = features(X, keep_polars=False)
+    ids, labels = check.as_ids("groups", groups, X.shape[0]), check.check_labels(y, X.shape[0])
+    if weights is not None:
+        weights = check.as_vector("sample_weight", weights)
+        used = np.flatnonzero(weights)
+        if len(used) < len(ids):
+            X, ids, labels = _safe_indexing(X, used), ids[used], labels[used]
+        weights = weights[used]
     queries = replace(
-        Queries.from_groups(check.as_ids("groups", groups, X.shape[0])),
-        first_query=offsets.first_query,
-        first_row=offsets.first_row,
+        Queries.from_groups(ids), first_query=offsets.first_query, first_row=offsets.first_row
     )
-    labels = check.check_labels(y, X.shape[0])
-    given = check.query_weights(weights, queries, part=True)
-    shares = np.ones(len(queries)) if given is None else given / offsets.heaviest
+    shares = np.ones(len(queries))
+    if weights is not None:
+        shares = queries.gather(weights)[queries.indptr[:-1]] / offsets.heaviest
     judgments = Judgments(labels, queries).coded_as(offsets.labels)
-    rows = TrainingRows(judgments, labels, shares, offsets.codes, offsets.used_before)
-    return TrainingColumns(*feature_map.split(features(X, keep_polars=False)), rows)
+    return TrainingRows(
+        *feature_map.split(X), judgments, labels, shares, offsets.codes, offsets.first_row
+    )

@@ -1,60 +1,153 @@
-"""Losses, gradients, curvatures and metrics on the training rows of a linear ranker."""
+"""Training rows of a linear ranker, of one machine or of the partitions of a Dask collection.
+
+`TrainingRows` are columns as the user gave them. A feature map turns these into `LinearRows`, which
+compute losses and gradients. `RowParts` adds up the results of several of either.
+"""
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
+from sklearn.preprocessing import StandardScaler
 
+from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank._typing import Options
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.objectives._bound import BoundLoss, BoundObjective
-from skrank.rankers._feature_columns import EncoderFolds, TrainingColumns
-from skrank.rankers._feature_map import FeatureMap
-from skrank.rankers._linear_features import (
-    RowParts,
-    ScaledFeatures,
-    Scales,
-    WeightedRows,
+from skrank.rankers._feature_numbers import missing_sums
+from skrank.rankers._matrix import (
+    Matrix,
     bytes_of,
-    scales_of,
+    is_sparse,
+    products,
+    row_blocks,
+    without_duplicates,
 )
 
+T = TypeVar("T")
+
+_ROUNDING = 8 * np.finfo(np.float64).eps  # a feature with deviation / mean below it is constant
 # Single precision is enough for the gradient of a smooth mean over queries, and kernels are many
 # times as fast in it. Sums over rows are taken in double precision.
 _PRECISION = np.float32
 
 
-def linear_rows(columns: RowParts, feature_map: FeatureMap) -> tuple[RowParts, np.ndarray]:
-    """Fit a map to `TrainingColumns`. Returns LinearRows, and the deviations of their features."""
-    folds = feature_map.decide(columns)
-    weighted = columns.map(_weighted, feature_map, folds)
-    scales = scales_of(weighted, feature_map.least_deviations())
-    return weighted.map(LinearRows, scales), scales.scale
+@dataclass(frozen=True, eq=False)
+class RowParts:
+    """Objects that hold all rows: one object, or on Dask one object per partition.
+
+    A subclass calls functions on the workers of Dask.
+    """
+
+    parts: Sequence[Any]
+
+    def collect(self, function: Callable[..., T], *arguments: object) -> list[T]:
+        """``function(part, *arguments)`` of each part."""
+        return [function(part, *arguments) for part in self.parts]
+
+    def map(self, function: Callable[..., object], *arguments: object) -> RowParts:
+        """As `collect`, but the results stay where the parts are."""
+        return RowParts(self.collect(function, *arguments))
+
+    def sum(self, function: Callable[..., np.ndarray], *arguments: object) -> np.ndarray:
+        """Sum of the results of `collect`."""
+        return reduce(np.add, self.collect(function, *arguments))
 
 
-def _weighted(
-    columns: TrainingColumns, feature_map: FeatureMap, folds: EncoderFolds | None
-) -> WeightedRows:
-    numbers, categories, rows = columns
-    queries = None if folds is None else rows.row_numbers
-    X = feature_map.features_of(numbers, categories, folds, queries)
-    return WeightedRows(X, rows.judgments, rows.weights)
+class TrainingRows(NamedTuple):
+    """Columns, labels and weights of the rows to train on.
+
+    Vectors with an entry per row are computed when they are used, since they need memory.
+
+    Attributes
+    ----------
+    numbers : ndarray or csr_matrix of shape (n_rows, n_numbers)
+        Columns of numbers.
+    categories : DataFrame or ndarray of shape (n_rows, n_categories), or None
+        Categorical columns.
+    judgments : Judgments
+    y : ndarray of shape (n_rows,)
+        Labels in the caller's row order, as the columns.
+    weights : ndarray of shape (n_queries,)
+        Above 0, at most 1.
+    query_numbers : ndarray of shape (n_queries,)
+        Number of each query, by ascending query id of all partitions.
+    rows_before : int
+        Number of rows in previous partitions.
+    """
+
+    numbers: Matrix
+    categories: Any
+    judgments: Judgments
+    y: np.ndarray
+    weights: np.ndarray
+    query_numbers: np.ndarray
+    rows_before: int = 0
+
+    @property
+    def grades(self) -> np.ndarray:
+        """Grade of each row minus the mean grade of its query."""
+        queries = self.judgments.queries
+        return queries.scatter(queries.centered(queries.gather(self.y)))
+
+    @property
+    def row_numbers(self) -> np.ndarray:
+        """Number of the query of each row."""
+        queries = self.judgments.queries
+        return queries.scatter(np.repeat(self.query_numbers, queries.sizes))
+
+    def missing_sums(self) -> np.ndarray:
+        return missing_sums(self.numbers, self.grades)
+
+    def sample(self, step: int) -> Matrix:
+        """Numbers of every `step`-th row, counted over all partitions."""
+        return self.numbers[-self.rows_before % step :: step]
+
+    def levels(self) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Categories, grades and queries of the rows."""
+        return self.categories, self.grades, self.row_numbers
 
 
 class LinearRows:
-    """Training rows: all rows on one machine, or the rows of one partition.
+    """Standardised features of training rows, with losses, gradients and metrics of their scores.
+
+    Features are standardised without a copy of X: `center` is subtracted from products, so that
+    sparse features stay sparse. The center does not change differences of scores inside a query,
+    but it limits rounding errors: the gradients of a query sum to 0 only in single precision, and
+    a large mean would multiply the remainder.
 
     The cached attributes follow from the arguments and are not pickled, so that Dask can move the
     rows to another worker.
+
+    Parameters
+    ----------
+    X : ndarray or csr_matrix of shape (n_rows, n_features)
+        Finite, in the caller's row order.
+    judgments : Judgments
+    query_weights : ndarray of shape (n_queries,)
+        Above 0, at most 1.
+    center, deviation : ndarray of shape (n_features,)
+        Means and standard deviations of the features; these are inf for a constant feature.
     """
 
-    def __init__(self, rows: WeightedRows, scales: Scales) -> None:
-        self.judgments, self.weights = rows.judgments, rows.query_weights
-        self.features = ScaledFeatures(rows.X, rows.judgments.queries, rows.query_weights, scales)
+    def __init__(
+        self,
+        X: Matrix,
+        judgments: Judgments,
+        query_weights: np.ndarray,
+        center: np.ndarray | float = 0.0,
+        deviation: np.ndarray | float = 1.0,
+    ) -> None:
+        self.X = without_duplicates(X) if is_sparse(X) else X
+        self.judgments, self.weights = judgments, query_weights
+        self.center, self.deviation = center, deviation
         self._bound: tuple[Objective, BoundObjective, np.ndarray] | None = None
         self._derived: tuple[object, ...] | None = None
         self._plan: tuple[Metric, Plan] | None = None
@@ -63,7 +156,39 @@ class LinearRows:
         return vars(self) | {"_bound": None, "_derived": None, "_plan": None}
 
     def __sizeof__(self) -> int:
-        return bytes_of(self.features.X) + 40 * self.judgments.queries.n_rows
+        return bytes_of(self.X) + 40 * self.judgments.queries.n_rows
+
+    def moments(self) -> np.ndarray:
+        """Weight of the rows, and weighted mean and variance of each feature, as three rows."""
+        queries = self.judgments.queries
+        weights = queries.scatter(np.repeat(self.weights, queries.sizes))
+        scaler = StandardScaler(with_mean=not is_sparse(self.X))
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller checks the variance
+            for rows in row_blocks(self.X):
+                block = self.X[rows].astype(np.float64, copy=False)
+                scaler.partial_fit(block, sample_weight=weights[rows])
+        total = np.full(self.X.shape[1], weights.sum())
+        return np.array([total, scaler.mean_, scaler.var_], dtype=np.float64)
+
+    def standardised(self, center: np.ndarray, deviation: np.ndarray) -> LinearRows:
+        """These rows with features of mean 0 and standard deviation 1."""
+        return LinearRows(self.X, self.judgments, self.weights, center, deviation)
+
+    def scores(self, weights: np.ndarray) -> np.ndarray:
+        """Score of each row, sorted by query."""
+        given = weights / self.deviation
+        return self.judgments.queries.gather(products(self.X, given)) - self.center @ given
+
+    def _by_weights(self, by_score: np.ndarray) -> np.ndarray:
+        """Gradient with respect to the weights, from the gradient with respect to the scores."""
+        by_score = self.judgments.queries.scatter(by_score.astype(np.float64))
+        if is_sparse(self.X):
+            total = self.X.T @ by_score
+        else:
+            total = np.zeros(self.X.shape[1])
+            for rows in row_blocks(self.X):
+                total += by_score[rows] @ self.X[rows].astype(np.float64, copy=False)
+        return (total - by_score.sum() * self.center) / self.deviation
 
     def masses(self) -> np.ndarray:
         """Sums of the weights of queries with a relevant document, and of the weights of rows."""
@@ -71,22 +196,22 @@ class LinearRows:
         sizes = self.judgments.queries.sizes
         return np.array([self.weights[relevant > 0].sum(), self.weights @ sizes])
 
-    def spread(self, weights: np.ndarray) -> float:
+    def spread(self, weights: np.ndarray) -> np.ndarray:
         """Weighted sum of the squares of scores that are centred by query."""
         queries = self.judgments.queries
-        scores = queries.centered(self.features.scores(weights))
-        return float(self.weights @ np.add.reduceat(scores**2, queries.indptr[:-1]))
+        scores = queries.centered(self.scores(weights))
+        return np.asarray(self.weights @ np.add.reduceat(scores**2, queries.indptr[:-1]))
 
     def loss(self, objective: Objective, weights: np.ndarray) -> np.ndarray:
         """Sum of the losses of a differentiable objective (first entry), and its gradient."""
         bound, (grad, hess) = self._bind(objective)
-        losses = cast(BoundLoss, bound).losses(self.features.scores(weights), grad, hess)
-        return np.append(losses.sum(), self.features.slopes(grad))
+        losses = cast(BoundLoss, bound).losses(self.scores(weights), grad, hess)
+        return np.append(losses.sum(), self._by_weights(grad))
 
     def slopes(self, objective: Objective, number: int, weights: np.ndarray) -> np.ndarray:
         """Gradient of an objective with respect to the weights, in round `number`."""
-        (grad, _) = self._derivatives(objective, number, weights)
-        return self.features.slopes(grad)
+        grad, _ = self._derivatives(objective, number, weights)
+        return self._by_weights(grad)
 
     def curvature(
         self, objective: Objective, number: int, weights: np.ndarray, direction: np.ndarray
@@ -94,8 +219,8 @@ class LinearRows:
         """X^T diag(hess) X @ direction, with X centred by query, in round `number`."""
         _, hess = self._derivatives(objective, number, weights)
         queries = self.judgments.queries
-        rows = hess * queries.centered(self.features.scores(direction))
-        return self.features.slopes(queries.centered(rows))
+        rows = hess * queries.centered(self.scores(direction))
+        return self._by_weights(queries.centered(rows))
 
     def values(self, metric: Metric, tried: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values of a metric, and their weights in means, of shape (n_tried, n_queries)."""
@@ -104,7 +229,7 @@ class LinearRows:
         plan, queries = self._plan[1], self.judgments.queries
         values, mass = np.empty((2, len(tried), len(queries)))
         for number, weights in enumerate(tried):
-            ranking = Ranking(self.judgments, queries.scatter(self.features.scores(weights)))
+            ranking = Ranking(self.judgments, queries.scatter(self.scores(weights)))
             values[number], mass[number] = plan.values(ranking), plan.mass(ranking)
         return values, mass * self.weights
 
@@ -114,7 +239,7 @@ class LinearRows:
         bound, derivatives = self._bind(objective)
         if self._derived != key:
             bound.round = number
-            bound.gradient(self.features.scores(weights), *derivatives)
+            bound.gradient(self.scores(weights), *derivatives)
             self._derived = key
         return derivatives
 
@@ -125,3 +250,19 @@ class LinearRows:
             buffer = np.empty((2, self.judgments.queries.n_rows), _PRECISION)
             self._bound = objective, objective.bind(self.judgments, self.weights), buffer
         return self._bound[1:]
+
+
+def standardised(rows: RowParts, least: np.ndarray | float) -> tuple[RowParts, np.ndarray]:
+    """Standardise the features of LinearRows. Returns also the standard deviations.
+
+    A deviation is inf for a constant feature, NaN if squares overflow, else at least `least`.
+    """
+    totals, means, variances = np.moveaxis(np.array(rows.collect(LinearRows.moments)), 1, 0)
+    total = totals.sum(axis=0)
+    center = (totals * means).sum(axis=0) / total
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = (totals * (variances + (means - center) ** 2)).sum(axis=0) / total
+    deviation = np.sqrt(np.where(variance < 1e300, variance, np.nan))
+    constant = deviation <= np.maximum(_ROUNDING * np.abs(center), 1e-150)  # squares underflow
+    deviation = np.where(constant, np.inf, np.maximum(deviation, least))
+    return rows.map(LinearRows.standardised, center, deviation), deviation

@@ -15,8 +15,7 @@ from skrank._engine.plan import average
 from skrank.metrics import Metric, Mixture
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
 from skrank.objectives.base import ObjectiveMixture, metric_of, metric_or_objective
-from skrank.rankers._linear_features import RowParts, sum_arrays
-from skrank.rankers._linear_rows import LinearRows
+from skrank.rankers._linear_rows import LinearRows, RowParts
 
 SIGMAS = (1.0, 0.5)  # in units of the spread of scores; chosen on validation parts of LETOR
 _RIDGE = 0.005  # penalty of the ridge regression per row, for features of variance 1
@@ -139,7 +138,7 @@ class LinearTraining:
         if given is None:
             squares = SquaredError("linear", centered=True)
             given = self._minimise(squares, n_rows, _RIDGE, np.zeros(len(self.scale))).x
-        spread = np.sqrt(sum(self.rows.collect(LinearRows.spread, given)) / n_rows)
+        spread = np.sqrt(self.rows.sum(LinearRows.spread, given) / n_rows)
         return given / spread if spread > 0 else given
 
     def path(self, alphas: np.ndarray, weights: np.ndarray) -> Iterator[Solution]:
@@ -169,23 +168,20 @@ class LinearTraining:
 
     def _masses(self) -> tuple[float, float]:
         """Sums of the weights of queries with a relevant document, and of the weights of rows."""
-        relevant, n_rows = sum_arrays(self.rows.collect(LinearRows.masses)).tolist()
+        relevant, n_rows = self.rows.sum(LinearRows.masses).tolist()
         return relevant, n_rows
 
     def _minimise(
         self, objective: Objective, mass: float, alpha: float, weights: np.ndarray
     ) -> OptimizeResult:
         """Weights that minimise sum(losses) / mass + alpha * sum(weights**2)."""
-        first = (
-            sum_arrays(self.rows.collect(LinearRows.loss, objective, np.zeros(len(weights))))[0]
-            / mass
-        )
+        first = self.rows.sum(LinearRows.loss, objective, np.zeros(len(weights)))[0] / mass
         # losses far below 1, such as squared errors of click rates, are divided by the first loss
         unit = first if 0 < first < _SMALL_LOSS else 1.0
         grid = np.ldexp(_GRID, np.frexp(first)[1])
 
         def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-            means = sum_arrays(self.rows.collect(LinearRows.loss, objective, weights)) / mass
+            means = self.rows.sum(LinearRows.loss, objective, weights) / mass
             value, *slopes = np.round(means / grid) * grid
             gradient = np.array(slopes) + 2 * alpha * weights
             return (value + alpha * weights @ weights) / unit, gradient / unit
@@ -230,17 +226,13 @@ class LinearTraining:
     def _newton(self, step: int, weights: np.ndarray, alpha: float, mass: float) -> np.ndarray:
         """Newton step: the solution of hessian @ step = gradient, by conjugate gradients."""
         point = self.stages.final, step, weights
-        slopes = (
-            sum_arrays(self.rows.collect(LinearRows.slopes, *point)) / mass + 2 * alpha * weights
-        )
+        slopes = self.rows.sum(LinearRows.slopes, *point) / mass + 2 * alpha * weights
 
         def curve(direction: np.ndarray) -> np.ndarray:
             direction = direction.ravel()
             least = 2 * max(alpha, _LEAST_CURVATURE)
-            return (
-                sum_arrays(self.rows.collect(LinearRows.curvature, *point, direction)) / mass
-                + least * direction
-            )
+            sums = self.rows.sum(LinearRows.curvature, *point, direction)
+            return sums / mass + least * direction
 
         size = len(slopes)
         found, _ = cg(LinearOperator((size, size), matvec=curve), slopes, maxiter=20)

@@ -156,7 +156,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
             Parameter names and their values.
         """
         params = super().get_params(deep=False)
-        if deep and _is_list_of_rankers(self.estimators):
+        if deep:
             for name, one in self._named():
                 params[name] = one
                 inner = one.get_params() if hasattr(one, "get_params") else {}
@@ -179,7 +179,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         """
         if "estimators" in params:
             self.estimators = params.pop("estimators")
-        named = dict(self._named()) if _is_list_of_rankers(self.estimators) else {}
+        named = dict(self._named())
         replaced = {name: params.pop(name) for name in list(params) if name in named}
         if replaced:
             self.estimators = list((named | replaced).items())
@@ -190,7 +190,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         tags = super().__sklearn_tags__()
         try:
             inputs = [get_tags(one).input_tags for _, one in self._named()]
-        except (AttributeError, TypeError, ValueError):  # not yet checked by `fit`
+        except (AttributeError, TypeError):  # members that `fit` refuses
             return tags
         tags.input_tags.allow_nan = all(one.allow_nan for one in inputs)
         tags.input_tags.sparse = all(one.sparse for one in inputs)
@@ -199,20 +199,26 @@ class RankerMean(MetaEstimatorMixin, Ranker):
     # steps of fit, called by `Ranker._fit` --------------------------------------------------------
 
     def _named(self) -> list[Named]:
-        """Names and rankers; a ranker without a name is named after its class."""
-        pairs = [one if isinstance(one, tuple) else (None, one) for one in self.estimators]
+        """Names and rankers; a ranker without a name is named after its class.
+
+        The list is empty if `estimators` is not a list of rankers, or of pairs of name and ranker.
+        """
+        given = self.estimators if isinstance(self.estimators, (list, tuple)) else []
+        pairs = [one if isinstance(one, tuple) else ("", one) for one in given]
+        if not all(len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):
+            return []
         classes = [type(one).__name__.lower() for _, one in pairs]
         named = []
         for number, (name, one) in enumerate(pairs):
             default = classes[number]
             if classes.count(default) > 1:
                 default = f"{default}-{classes[: number + 1].count(default)}"
-            named.append((default if name is None else name, one))
+            named.append((name or default, one))
         return named
 
     def _check_parameters(self, *, has_X_val: bool) -> None:
         metric(self.scoring)  # raises if unknown
-        if not _is_list_of_rankers(self.estimators):
+        if not self._named():
             raise ValueError(
                 f"estimators={self.estimators!r} must be a list of at least one ranker, or of "
                 'pairs ("name", ranker).'
@@ -330,14 +336,6 @@ def _with_query_index(rows: LabelledRows) -> LabelledRows:
         return rows
     assert rows.groups is not None
     return replace(rows, y=with_groups(rows.y, rows.groups))
-
-
-def _is_list_of_rankers(estimators: object) -> bool:
-    """True if `estimators` is a non-empty list of rankers, or of pairs of name and ranker."""
-    if not isinstance(estimators, (list, tuple)) or not estimators:
-        return False
-    pairs = [one if isinstance(one, tuple) else ("", one) for one in estimators]
-    return all(len(pair) == 2 and isinstance(pair[0], str) for pair in pairs)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,16 +26,15 @@ _ROUNDING = 1e-9  # scores with (standard deviation) / (largest score) below it 
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """The arguments of `GroupedRanker.fit` for training or validation rows, not yet checked.
+    """The arguments of `fit` for training or validation rows, not yet checked.
 
-    `params` are the further arguments for `fit` of the wrapped estimator.
+    `params` are the further arguments of `GroupedRanker.fit`, for `fit` of the estimator.
     """
 
     X: Table
     y: ArrayLike
     groups: ArrayLike | None = None
     sample_weight: ArrayLike | None = None
-    qid: ArrayLike | None = None
     position: ArrayLike | None = None
     params: Options = field(default_factory=dict)
 
@@ -79,32 +78,32 @@ class Part:
 
     def spread(self, scores: np.ndarray) -> float:
         """Weighted standard deviation of scores inside queries, or of all rows without queries."""
-        largest = float(np.abs(scores).max())
         sizes = None if self.known is None else self.known.sizes
-        return spread_of(squares_inside_queries(scores, sizes, self.weights, largest), largest)
+        return spread_of([score_sums(scores, sizes, self.weights)])
 
 
-def squares_inside_queries(
-    scores: np.ndarray, sizes: np.ndarray | None, weights: np.ndarray | None, largest: float
-) -> np.ndarray:
-    """Weighted sum of (centred score / `largest`)^2, and sum of the weights.
+def score_sums(
+    scores: np.ndarray, sizes: np.ndarray | None, weights: np.ndarray | None
+) -> tuple[float, float, float]:
+    """Weighted sum of squares of scores that are centred by query, sum of weights, largest score.
 
-    Scores are centred by query, with `sizes` the numbers of rows of queries; None: all together.
+    `sizes` are the numbers of rows of the queries; None: all rows are centred together.
     """
-    scores = scores / (largest or 1.0)  # so that squares do not overflow
+    weights = np.ones(len(scores)) if weights is None else weights
     if sizes is None:
         rest = scores - np.average(scores, weights=weights)
     else:
         rest = Queries.from_sizes(sizes).centered(scores)
-    if weights is None:
-        return np.array([(rest**2).sum(), len(rest)])
-    return np.array([(rest**2 * weights).sum(), weights.sum()])
+    with np.errstate(over="ignore"):  # the caller refuses a standard deviation of inf
+        squares = float((rest**2 * weights).sum())
+    return squares, float(weights.sum()), float(np.abs(scores).max())
 
 
-def spread_of(sums: np.ndarray, largest: float) -> float:
-    """Standard deviation, from the sums of `squares_inside_queries` over all rows."""
-    spread = float(np.sqrt(sums[0] / sums[1]))
-    return spread * (largest or 1.0) if spread > _ROUNDING else 0.0
+def spread_of(sums: Sequence[tuple[float, float, float]]) -> float:
+    """Standard deviation, from the `score_sums` of parts of the rows; 0 for constant scores."""
+    squares, masses, largest = zip(*sums, strict=True)
+    spread = float(np.sqrt(sum(squares) / sum(masses)))
+    return spread if spread > _ROUNDING * max(largest) else 0.0
 
 
 def features(X: Table, *, keep_polars: bool = True) -> Table:

@@ -6,7 +6,6 @@ import catboost
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 from sklearn.utils import Bunch
 
 import skrank
@@ -22,18 +21,8 @@ def cat(cls=catboost.CatBoostRanker, **parameters):
 
 
 @pytest.fixture(scope="module")
-def data():
-    return make_ranking(n_queries=60, n_docs=(5, 20), n_features=8, random_state=0)
-
-
-@pytest.fixture(scope="module")
 def held_out():
     return make_ranking(n_queries=30, n_docs=(5, 20), n_features=8, random_state=1)
-
-
-@pytest.fixture(scope="module")
-def y(data):
-    return skrank.with_groups(data.relevance, data.qid)
 
 
 def fitted(estimator, data, held_out, eval_metric="gap@10", rounds=4, **weights):
@@ -130,28 +119,3 @@ def test_fitted_rankers_store_no_rows_and_can_be_pickled(data, held_out):
     assert twin.fit(data.X, data.relevance, groups=data.qid).best_iteration_ == 40
     with pytest.raises(catboost.CatBoostError, match="this eval_metric was for one training"):
         clone(few.estimator_).fit(data.X, data.relevance, group_id=data.qid)
-
-
-def test_searches_refit_and_several_processes(data, y):
-    ranker = skrank.GroupedRanker(cat(), eval_metric="gap@10", refit=True, **STOP)
-    found = [
-        GridSearchCV(
-            ranker, {"estimator__depth": [2, 3]}, cv=skrank.QueryKFold(2),
-            scoring=skrank.scorer("gap"), n_jobs=n_jobs,
-        ).fit(data.X, y)
-        for n_jobs in (1, 2)
-    ]  # fmt: skip
-    assert found[0].best_score_ == found[1].best_score_
-    best = found[0].best_estimator_
-    assert best.estimator_.tree_count_ == best.best_iteration_
-    assert len(best.evals_result_["validation"]["gap@10"]) >= best.best_iteration_
-
-
-def test_metrics_that_catboost_cannot_follow_raise(data, y):
-    with pytest.raises(ValueError, match="CatBoostClassifier cannot follow eval_metric='gap'"):
-        skrank.GroupedRanker(cat(catboost.CatBoostClassifier), eval_metric="gap").fit(data.X, y)
-    with pytest.raises(ValueError, match="CatBoost calls objectives on blocks of rows"):
-        skrank.GroupedRanker(cat(), objective="gap").fit(data.X, y)
-    nothing = skrank.with_groups(np.zeros(len(y)), data.qid)
-    with pytest.raises(ValueError, match="no validation query has a relevant document"):
-        skrank.GroupedRanker(cat(), eval_metric="gap").fit(data.X, y, X_val=data.X, y_val=nothing)

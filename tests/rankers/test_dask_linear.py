@@ -166,10 +166,7 @@ def fit_cut(**changes):
         ({"y": np.where(np.arange(len(QID)) == CUT[1], np.nan, LABELS)}, "partition 2: .*row 0"),
         ({"y": np.zeros(len(QID))}, "no training query has a relevant document"),
         ({"X": np.where(DATA.X[CUT[1], 2] == DATA.X, np.inf, DATA.X)}, "infinite in column 2"),
-        (
-            {"sample_weight": np.arange(len(QID))},
-            "sample_weight varies inside query",
-        ),
+        ({"sample_weight": np.arange(len(QID))}, "sample_weight varies inside query"),
         ({"sample_weight": np.zeros(len(QID))}, "all weights are 0"),
         ({"groups": np.arange(len(QID))}, "is a query of its own"),
     ],

@@ -53,118 +53,116 @@ def client():
         yield client
 
 
-def fit(ranker, data, **how):
-    return within(lambda: ranker.fit(data.X, data.y, data.qid, **how))
-
-
 def on_dask(data, first=10):
-    """Arrays of two partitions of whole queries."""
+    """Arrays of two partitions of whole queries: X, labels, queries and weights."""
     cut = int(data.sizes[:first].sum())
     chunks = (cut, len(data.y) - cut)
     X = da.from_array(data.X, chunks=(chunks, -1))
     return X, *(da.from_array(one, chunks=(chunks,)) for one in (data.y, data.qid, data.weight))
 
 
+def arguments(data, lazy):
+    return on_dask(data) if lazy else (data.X, data.y, data.qid, data.weight)
+
+
+def both(library, train, valid=None, *, lazy=True, weighted=False, trees=None, **how):
+    """Rankers trained on a cluster (of collections if `lazy`), and on one machine."""
+    if library == "lightgbm":
+        trees = LIGHT | (trees or {})
+        spread, alone = lgb.DaskLGBMRanker(**trees, time_out=2), lgb.LGBMRanker(n_jobs=1, **trees)
+    else:
+        trees = XGB | (trees or {})
+        spread, alone = dxgb.DaskXGBRanker(**trees), xgb.XGBRanker(**trees, tree_method="hist")
+    fitted = []
+    for estimator, on_cluster in ((spread, True), (alone, False)):
+        X, y, qid, weight = arguments(train, on_cluster and lazy)
+        options = {"sample_weight": weight} if weighted else {}
+        if valid is not None:
+            names = ("X_val", "y_val", "groups_val")
+            options |= zip(names, arguments(valid, on_cluster and lazy), strict=False)
+        ranker = GroupedRanker(estimator, **how)
+        within(
+            lambda ranker=ranker, X=X, y=y, qid=qid, options=options: ranker.fit(
+                X, y, qid, **options
+            )
+        )
+        fitted.append(ranker)
+    return fitted
+
+
+def check_equal(found, alone, data, tolerance):
+    """Equal rounds, starts, values and scores; the fitted ranker needs no cluster."""
+    assert found.best_iteration_ == alone.best_iteration_
+    assert found.max_grade_ == alone.max_grade_
+    assert found.init_factor_ == pytest.approx(alone.init_factor_, rel=1e-6)
+    log, expected = (one.evals_result_.get("validation", {}) for one in (found, alone))
+    assert log.keys() == expected.keys()
+    for name in log:
+        np.testing.assert_allclose(log[name], expected[name], atol=1e-5)
+    scores = found.predict(data.X)
+    np.testing.assert_allclose(scores, alone.predict(data.X), atol=tolerance)
+    assert type(found.estimator_) in (lgb.LGBMRanker, xgb.XGBRanker)
+    again = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(again.predict(data.X), scores)
+    lazy = found.predict(on_dask(data)[0])
+    np.testing.assert_array_equal(lazy.compute(), scores)
+
+
 @pytest.mark.parametrize("objective", [GAP, ERR])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_lightgbm_equals_training_on_one_machine(client, train, valid, objective, weighted):
+@pytest.mark.parametrize("lazy", [False, True])
+def test_lightgbm_equals_training_on_one_machine(client, train, valid, objective, weighted, lazy):
     """Also on ERR, which needs the highest grade of all workers."""
-    how = {"sample_weight": train.weight} if weighted else {}
-    found = GroupedRanker(
-        lgb.DaskLGBMRanker(client=client, **LIGHT, time_out=2), objective=objective
-    )
-    fit(found, train, **how)
-    alone = GroupedRanker(lgb.LGBMRanker(n_jobs=1, **LIGHT), objective=objective)
-    alone.fit(train.X, train.y, train.qid, **how)
-    np.testing.assert_allclose(found.predict(valid.X), alone.predict(valid.X), atol=1e-6)
-    assert found.best_iteration_ == alone.best_iteration_ == 5
+    found, alone = both("lightgbm", train, lazy=lazy, weighted=weighted, objective=objective)
+    check_equal(found, alone, valid, 1e-6)
+    assert found.best_iteration_ == 5
     assert found.max_grade_ == 4
-    assert type(found.estimator_) is lgb.LGBMRanker
-    again = pickle.loads(pickle.dumps(found))
-    np.testing.assert_array_equal(again.predict(valid.X), found.predict(valid.X))
 
 
-def test_xgboost_stops_in_the_same_round_as_on_one_machine(client, train, valid):
-    how = {
-        "objective": GAP, "eval_metric": ["gap@10", "err"], "validation_fraction": 0.3,
-        "early_stopping_rounds": 3, "random_state": 0,
-    }  # fmt: skip
-    found = fit(GroupedRanker(dxgb.DaskXGBRanker(**XGB), **how), train)
-    alone = GroupedRanker(xgb.XGBRanker(**XGB, tree_method="hist"), **how)
-    alone.fit(train.X, train.y, train.qid)
-    assert found.best_iteration_ == alone.best_iteration_ < 40
-    for metric in ("gap@10", "err"):
-        mine, other = (one.evals_result_["validation"][metric] for one in (found, alone))
-        np.testing.assert_allclose(mine, other, atol=1e-6)
-    np.testing.assert_allclose(found.predict(valid.X), alone.predict(valid.X), atol=1e-4)
-    assert type(found.estimator_) is xgb.XGBRanker
+STOP = {"objective": GAP, "eval_metric": ["gap@10", "err"], "early_stopping_rounds": 3}
+FAST = {"n_estimators": 40, "learning_rate": 0.5}
+HELD_OUT = {"validation_fraction": 0.3, "random_state": 0}
 
 
-@pytest.mark.parametrize("init", [None, "linear"])
-@pytest.mark.parametrize(("n_rounds", "patience"), [(40, 3), (5, None)])
-def test_lightgbm_stops_in_the_same_round_as_on_one_machine(
-    client, train, valid, init, n_rounds, patience
-):
-    how = {
-        "objective": GAP, "eval_metric": ["gap@10", "err"], "early_stopping_rounds": patience,
-        "init": init,
-    }  # fmt: skip
-    many = LIGHT | {"n_estimators": n_rounds, "learning_rate": 0.5}
-    X, y, qid, _ = on_dask(train)
-    X_val, y_val, qid_val, _ = on_dask(valid)
-    found = GroupedRanker(lgb.DaskLGBMRanker(**many, time_out=2), **how)
-    within(lambda: found.fit(X, y, qid, X_val=X_val, y_val=y_val, groups_val=qid_val))
-    alone = GroupedRanker(lgb.LGBMRanker(n_jobs=1, **many), **how)
-    alone.fit(train.X, train.y, train.qid, X_val=valid.X, y_val=valid.y, groups_val=valid.qid)
-    assert found.best_iteration_ == alone.best_iteration_
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"library": "lightgbm", "trees": FAST},
+        {"library": "lightgbm", "trees": FAST, "init": "linear"},
+        {"library": "lightgbm", "trees": FAST | {"n_estimators": 5}, "early_stopping_rounds": None},
+        {"library": "xgboost"},
+        {"library": "xgboost", "init": "linear"},
+        {"library": "xgboost", "init": "linear", "init_scale": None},
+    ],
+    ids=str,
+)
+def test_collections_stop_in_the_same_round_as_on_one_machine(client, train, valid, how):
+    found, alone = both(train=train, valid=valid, **STOP | how)
+    check_equal(found, alone, valid, 1e-4)
     assert found.best_iteration_ < 40
-    for metric in ("gap@10", "err"):
-        mine, other = (one.evals_result_["validation"][metric] for one in (found, alone))
-        np.testing.assert_allclose(mine, other, atol=1e-6)
-    scores = found.predict(X_val).compute()
-    np.testing.assert_allclose(scores, alone.predict(valid.X), atol=1e-5)
-    again = pickle.loads(pickle.dumps(found))
-    np.testing.assert_array_equal(again.predict(valid.X), scores)
+    X, y, qid, _ = on_dask(valid)
+    measured = skrank.dask.scorer("gap@10", "err")(found, X, y, groups=qid)
+    assert measured == skrank.scorer("gap@10", "err")(found, valid.X, valid.y, groups=valid.qid)
 
 
-def test_lightgbm_holds_out_weighted_queries_and_trains_again(client, train, valid):
-    how = {
-        "objective": ERR, "eval_metric": "ndcg", "validation_fraction": 0.3, "random_state": 0,
-        "early_stopping_rounds": 2, "refit": True,
-    }  # fmt: skip
-    many = LIGHT | {"n_estimators": 40, "learning_rate": 0.5}
-    found = GroupedRanker(lgb.DaskLGBMRanker(**many, time_out=2), **how)
-    fit(found, train, sample_weight=train.weight)
-    alone = GroupedRanker(lgb.LGBMRanker(n_jobs=1, **many), **how)
-    alone.fit(train.X, train.y, train.qid, sample_weight=train.weight)
-    assert found.best_iteration_ == alone.best_iteration_ < 40
-    mine, other = (one.evals_result_["validation"]["ndcg"] for one in (found, alone))
-    np.testing.assert_allclose(mine, other, atol=1e-6)
-    np.testing.assert_allclose(found.predict(valid.X), alone.predict(valid.X), atol=1e-5)
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"library": "lightgbm", "trees": FAST, "weighted": True, "objective": ERR, "refit": True},
+        {"library": "xgboost"},
+        {"library": "xgboost", "init": skrank.LinearRanker("ndcg"), "refit": True},
+    ],
+    ids=str,
+)
+def test_queries_of_arrays_are_held_out_as_on_one_machine(client, train, valid, how):
+    found, alone = both(train=train, lazy=False, **STOP | HELD_OUT | how)
+    check_equal(found, alone, valid, 1e-4)
+    assert found.best_iteration_ < 40
 
 
-def test_collections(client, train, valid):
-    X, y, qid, weight = on_dask(train)
-    X_val, y_val, qid_val, _ = on_dask(valid)
-    ranker = GroupedRanker(
-        dxgb.DaskXGBRanker(**XGB), objective=GAP, eval_metric="gap@10", early_stopping_rounds=3
-    )
-    within(lambda: ranker.fit(X, y, qid, X_val=X_val, y_val=y_val, groups_val=qid_val))
-    alone = GroupedRanker(xgb.XGBRanker(**XGB, tree_method="hist"), **_params(ranker))
-    alone.fit(train.X, train.y, train.qid, X_val=valid.X, y_val=valid.y, groups_val=valid.qid)
-    assert ranker.best_iteration_ == alone.best_iteration_
-    scores = ranker.predict(X_val)
-    np.testing.assert_array_equal(scores.compute(), ranker.predict(valid.X))
-    np.testing.assert_allclose(scores.compute(), alone.predict(valid.X), atol=1e-4)
-    measured = skrank.dask.scorer("gap@10", "err")(ranker, X_val, y_val, groups=qid_val)
-    assert measured == skrank.scorer("gap@10", "err")(ranker, valid.X, valid.y, groups=valid.qid)
-    assert ranker.n_features_in_ == 4
-
-    light = GroupedRanker(lgb.DaskLGBMRanker(**LIGHT, time_out=2), objective=ERR)
-    within(lambda: light.fit(X, y, qid, sample_weight=weight))
-    alone = GroupedRanker(lgb.LGBMRanker(n_jobs=1, **LIGHT), objective=ERR)
-    alone.fit(train.X, train.y, train.qid, sample_weight=train.weight)
-    np.testing.assert_allclose(light.predict(valid.X), alone.predict(valid.X), atol=1e-6)
+def test_a_linear_start_of_weighted_queries(client, train, valid):
+    found, alone = both("lightgbm", train, weighted=True, objective=GAP, init="linear")
+    check_equal(found, alone, valid, 1e-5)
 
 
 def test_early_stopping_without_validation_warns(client, train):
@@ -175,95 +173,26 @@ def test_early_stopping_without_validation_warns(client, train):
     assert ranker.best_iteration_ == 2
 
 
-def _params(ranker):
-    params = ranker.get_params(deep=False)
-    return {name: value for name, value in params.items() if name != "estimator"}
-
-
-def test_frames(client, train):
-    frame = pd.DataFrame(train.X, columns=list("abcd")).assign(y=train.y, qid=train.qid)
-    parts = [frame[frame.qid < 12], frame[frame.qid >= 12].iloc[:0], frame[frame.qid >= 12]]
-    pieces = dd.concat([dd.from_pandas(part, npartitions=1) for part in parts])
-    X = pieces[list("abcd")]
-    ranker = GroupedRanker(lgb.DaskLGBMRanker(**LIGHT, time_out=2), objective=GAP)
-    within(lambda: ranker.fit(X, pieces["y"], pieces["qid"]))
-    assert ranker.feature_names_in_.tolist() == list("abcd")
-    scores = ranker.predict(X).compute()
-    np.testing.assert_array_equal(scores, ranker.predict(frame[list("abcd")]))
-    assert scores.index.equals(frame.index)
-
-
-@pytest.mark.parametrize("init_scale", [1.0, None])
-def test_xgboost_from_a_linear_start(client, train, valid, init_scale):
-    """With early stopping, from collections and from arrays, as on one machine."""
-    how = {
-        "objective": GAP, "eval_metric": ["gap@10", "err"], "early_stopping_rounds": 3,
-        "init": "linear", "init_scale": init_scale,
-    }  # fmt: skip
-    X_val, y_val, groups_val = valid.X, valid.y, valid.qid
-    lazy_train, lazy_valid = on_dask(train), on_dask(valid)
-    alone = GroupedRanker(xgb.XGBRanker(**XGB, tree_method="hist"), **how)
-    alone.fit(train.X, train.y, train.qid, X_val=X_val, y_val=y_val, groups_val=groups_val)
-    found = GroupedRanker(dxgb.DaskXGBRanker(**XGB), **how)
-    X, y, qid, _ = lazy_train
-    names = ("X_val", "y_val", "groups_val")
-    external = dict(zip(names, lazy_valid, strict=False))
-    within(lambda: found.fit(X, y, qid, **external))
-    assert found.best_iteration_ == alone.best_iteration_
-    assert found.init_factor_ == pytest.approx(alone.init_factor_, rel=1e-6)
-    np.testing.assert_allclose(found.init_.coef_, alone.init_.coef_, rtol=1e-6)
-    for metric in ("gap@10", "err"):
-        mine, other = (one.evals_result_["validation"][metric] for one in (found, alone))
-        assert len(mine) > found.best_iteration_  # the first value is that of the start
-        np.testing.assert_allclose(mine, other, atol=1e-5)
-    scores = found.predict(lazy_valid[0]).compute()
-    np.testing.assert_array_equal(scores, found.predict(valid.X))
-    np.testing.assert_allclose(scores, alone.predict(valid.X), atol=1e-4)
-
-
-def test_a_linear_start_of_arrays_in_memory(client, train, valid):
-    how = {
-        "objective": GAP, "eval_metric": "gap@10", "validation_fraction": 0.3, "random_state": 0,
-        "early_stopping_rounds": 3, "init": skrank.LinearRanker("ndcg"),
-    }  # fmt: skip
-    found = fit(GroupedRanker(dxgb.DaskXGBRanker(**XGB), **how, refit=True), train)
-    alone = GroupedRanker(xgb.XGBRanker(**XGB, tree_method="hist"), **how, refit=True)
-    alone.fit(train.X, train.y, train.qid)
-    assert found.best_iteration_ == alone.best_iteration_
-    np.testing.assert_allclose(found.predict(valid.X), alone.predict(valid.X), atol=1e-4)
-
-
-def test_lightgbm_from_a_linear_start(client, train, valid):
-    X, y, qid, weight = on_dask(train)
-    light = GroupedRanker(lgb.DaskLGBMRanker(**LIGHT, time_out=2), objective=GAP, init="linear")
-    within(lambda: light.fit(X, y, qid, sample_weight=weight))
-    alone = GroupedRanker(lgb.LGBMRanker(n_jobs=1, **LIGHT), objective=GAP, init="linear")
-    alone.fit(train.X, train.y, train.qid, sample_weight=train.weight)
-    assert light.init_factor_ == pytest.approx(alone.init_factor_, rel=1e-6)
-    scores = light.predict(on_dask(valid)[0]).compute()
-    np.testing.assert_allclose(scores, alone.predict(valid.X), atol=1e-5)
-    again = pickle.loads(pickle.dumps(light))
-    np.testing.assert_array_equal(again.predict(valid.X), light.predict(valid.X))
-
-
-def test_frames_with_nan_and_categories_from_a_linear_start(client, train):
+def test_frames_with_nan_categories_and_an_empty_partition(client, train):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(train.X, columns=list("abcd"))
     frame = frame.mask(rng.random(frame.shape) < 0.1)
     frame["site"] = pd.Categorical(rng.choice(["x", "y", "z"], len(frame)))
-    cut = int(train.sizes[:10].sum())
-    X = dd.concat([dd.from_pandas(part, npartitions=1) for part in (frame[:cut], frame[cut:])])
-    ranker = GroupedRanker(
-        dxgb.DaskXGBRanker(**XGB, enable_categorical=True), objective=GAP, init="linear"
-    )
-    within(lambda: ranker.fit(X, *on_dask(train)[1:3]))
-    alone = GroupedRanker(
-        xgb.XGBRanker(**XGB, tree_method="hist", enable_categorical=True),
-        objective=GAP,
-        init="linear",
-    ).fit(frame, train.y, train.qid)
-    np.testing.assert_allclose(ranker.init_.coef_, alone.init_.coef_, rtol=1e-6)
-    np.testing.assert_array_equal(ranker.predict(X).compute(), ranker.predict(frame))
+    rows = frame.assign(y=train.y, qid=train.qid)
+    parts = [rows[rows.qid < 12], rows[rows.qid >= 12].iloc[:0], rows[rows.qid >= 12]]
+    pieces = dd.concat([dd.from_pandas(part, npartitions=1) for part in parts])
+    X = pieces[frame.columns.tolist()]
+    light = lgb.DaskLGBMRanker(**LIGHT, time_out=2)
+    heavy = dxgb.DaskXGBRanker(**XGB, enable_categorical=True)
+    for estimator, init in ((light, None), (heavy, "linear")):
+        ranker = GroupedRanker(estimator, objective=GAP, init=init)
+        within(lambda ranker=ranker: ranker.fit(X, pieces["y"], pieces["qid"]))
+        assert ranker.feature_names_in_.tolist() == frame.columns.tolist()
+        scores = ranker.predict(X).compute()
+        np.testing.assert_array_equal(scores, ranker.predict(frame))
+        assert scores.index.equals(frame.index)
+    alone = skrank.LinearRanker("gap@10").fit(frame, train.y, train.qid)
+    np.testing.assert_allclose(ranker.init_.coef_, alone.coef_, rtol=1e-6)
 
 
 def test_a_search_clones_rankers_with_a_client(client, train):

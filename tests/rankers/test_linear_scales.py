@@ -10,7 +10,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 import skrank
 from skrank import LinearRanker
 from skrank.datasets import make_ranking
-from skrank.rankers._linear_features import RowParts, WeightedRows, moments
+from skrank.rankers._linear_rows import LinearRows
 from tests.helpers.engine import judge
 
 DATA = make_ranking(60, n_docs=(5, 25), n_features=6, n_informative=4, random_state=0)
@@ -37,7 +37,7 @@ def plain():
 @pytest.mark.parametrize(
     ("dtype", "power"),
     [(np.float32, 70), (np.float32, -100)]
-    + [(np.float64, power) for power in (1010, 600, 500, 310, -310, -540, -990)],
+    + [(np.float64, power) for power in (470, 310, -310, -470)],
 )
 def test_features_may_have_any_magnitude(layout, dtype, power, plain):
     factor = 2.0**power
@@ -46,9 +46,13 @@ def test_features_may_have_any_magnitude(layout, dtype, power, plain):
     assert_allclose(model.predict(layout(X * factor)), plain.predict(X), rtol=1e-3, atol=1e-3)
 
 
+def test_whole_numbers(plain):
+    assert_allclose(fit(X.astype(np.int16)).coef_, plain.coef_, rtol=1e-6)
+
+
 @layouts
 def test_features_may_differ_in_magnitude(layout, plain):
-    factors = 2.0 ** np.array([-900, 1010, 0, 400, -400, 3])
+    factors = 2.0 ** np.array([-470, 470, 0, 400, -400, 3])
     model = fit(layout(X * factors))
     assert_allclose(model.coef_ * factors, plain.coef_, rtol=1e-3, atol=1e-6)
 
@@ -68,35 +72,41 @@ def test_features_with_a_large_mean(layout, dtype, shift, plain):
 
 
 @layouts
-@pytest.mark.parametrize("value", [1e9, 0.1, 1e300, 1e-300])
-def test_a_large_constant_has_no_weight(layout, value, plain):
-    model = fit(layout(np.column_stack([X, np.full(len(X), value)])))
+@pytest.mark.parametrize("value", [1e9, 0.1, 1e-300])
+def test_constants_have_no_weight(layout, value, plain):
+    """Constants of a query hardly have a weight."""
+    by_query = np.random.default_rng(0).normal(size=60)[QID]
+    model = fit(layout(np.column_stack([X, np.full(len(X), value), by_query])))
     assert model.coef_[6] == 0
-    assert_allclose(model.coef_[:6], plain.coef_, rtol=1e-3, atol=1e-6)
+    assert abs(model.coef_[7]) < 1e-4
+    assert_allclose(model.coef_[:6], plain.coef_, rtol=1e-3, atol=1e-4)
 
 
-def test_a_feature_whose_weight_would_overflow_has_weight_0(plain):
-    model = fit(np.column_stack([X, X[:, :1] * 5e-324]))
+def test_features_of_which_squares_overflow_or_underflow(plain):
+    """The former raise an error, the latter count as constants."""
+    model = fit(np.column_stack([X, X[:, :1] * 1e-200]))
     assert model.coef_[6] == 0
     assert_allclose(model.coef_[:6], plain.coef_, rtol=1e-3, atol=1e-6)
+    for layout in (np.asarray, csr_matrix):
+        with pytest.raises(ValueError, match="values of feature 'x1' are too large"):
+            fit(layout(X * [1, 1e200, 1, 1, 1, 1]))
 
 
 @pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("shift", [0, 2.0**40])
 def test_moments(layout, shift):
-    """Against exact sums; with arbitrary values in rows of weight 0, and absent sparse entries."""
+    """Against exact sums, over several blocks of rows, with absent sparse entries."""
     rng = np.random.default_rng(0)
-    table = np.rint(rng.normal(size=(500, 4)) * 100) * (rng.random((500, 4)) < [0.1, 0.5, 0.9, 1])
+    table = np.rint(rng.normal(size=(50_000, 4)) * 100)
+    table *= rng.random(table.shape) < [0.1, 0.5, 0.9, 1]
     table[:, 3] += shift
-    weights = rng.integers(0, 4, 500) / 4
-    table[weights == 0] = 1e30
-    judgments = judge(np.zeros(500), np.arange(500))  # a query per row
-    mean, deviation = moments(RowParts([WeightedRows(layout(table), judgments, weights)]))
-    kept = table[weights > 0].astype(np.longdouble)
-    exact = np.average(kept, axis=0, weights=weights[weights > 0])
-    squares = np.average((kept - exact) ** 2, axis=0, weights=weights[weights > 0])
-    assert_allclose(mean, exact.astype(float), rtol=1e-13)
-    assert_allclose(deviation, np.sqrt(squares).astype(float), rtol=1e-12)
+    weights = rng.integers(1, 5, len(table)) / 4
+    judgments = judge(np.zeros(len(table)), np.arange(len(table)))  # a query per row
+    _, mean, variance = LinearRows(layout(table), judgments, weights).moments()
+    exact = np.average(table.astype(np.longdouble), axis=0, weights=weights)
+    squares = np.average((table - exact) ** 2, axis=0, weights=weights)
+    assert_allclose(mean, exact.astype(float), rtol=1e-12)
+    assert_allclose(variance, squares.astype(float), rtol=1e-8)
 
 
 def test_duplicate_sparse_entries_are_summed(plain):
@@ -133,27 +143,14 @@ def test_a_score_does_not_depend_on_other_rows(dtype, layout, n_features):
         assert_array_equal(np.concatenate(parts), scores)
 
 
-@pytest.mark.parametrize("weight", [1e300, 1e20, 1e-20, 1e-45, 1e-300, 5e-324])
+@pytest.mark.parametrize("weight", [1e300, 1e-20, 1e-300])
 @pytest.mark.parametrize("objective", ["gap", "err@5"])
 def test_only_ratios_of_weights_matter(weight, objective):
-    first = fit(X, objective=objective)
-    model = fit(X, objective=objective, sample_weight=np.full(len(X), weight))
-    assert_array_equal(model.coef_, first.coef_)
     weights = np.exp2(QID % 3) / 4
-    first = fit(X, objective=objective, sample_weight=weights)
-    if weight > 5e-324:
-        model = fit(X, objective=objective, sample_weight=weights * weight)
-        assert_allclose(model.coef_, first.coef_, rtol=1e-3, atol=1e-6)
-
-
-@pytest.mark.parametrize("weight", [1e300, 5e-324])
-def test_weights_of_any_size_choose_the_same_alpha(weight):
-    chosen = [
-        fit(X, sample_weight=one, alphas=[1e-3, 10.0, 0.1], random_state=0)
-        for one in (None, np.full(len(X), weight))
-    ]
-    assert chosen[0].alpha_ == chosen[1].alpha_
-    assert_allclose(*(list(one.evals_result_["validation"]["gap"]) for one in chosen))
+    path = {"objective": objective, "alphas": [1e-3, 10.0, 0.1], "random_state": 0}
+    first, again = (fit(X, sample_weight=one, **path) for one in (weights, weights * weight))
+    assert_allclose(again.coef_, first.coef_, rtol=1e-3, atol=1e-6)
+    assert again.alpha_ == first.alpha_
 
 
 def test_rows_without_weight_change_nothing(plain):

@@ -51,6 +51,8 @@ def test_positions_in_row_order_equal_the_default(name, objective):
     with pytest.warns(UserWarning, match="no position= is given to fit: the row order inside"):
         by_order = ranker(name, objective).fit(X, y)
     assert given.predict(X).tolist() == by_order.predict(X).tolist()
+    if name == "lightgbm":
+        assert given.estimator_.objective.positions is None  # it stores no rows
 
 
 @each_objective
@@ -97,12 +99,6 @@ def test_positions_follow_validation_rows_and_max_queries(name):
     assert np.ptp(model.predict(X)) > 0
 
 
-def test_the_fitted_ranker_stores_no_positions():
-    y = skrank.with_groups(CLICKS, QID)
-    model = ranker("lightgbm", OBJECTIVES[0]).fit(X, y, position=RANK)
-    assert model.estimator_.objective.positions is None
-
-
 def test_unlabelled_documents_may_be_dropped_where_positions_are_given():
     clicks = CLICKS.astype(float)
     clicks[13] = np.nan
@@ -141,17 +137,6 @@ def test_positions_are_routed():
         by_hand.append(skrank.scorer("ndcg@5")(one, X[test], CLICKS[test], groups=QID[test]))
     assert search.best_score_ == pytest.approx(np.mean(by_hand))
     assert len(found[0]) == 3
-
-
-def test_positions_are_sliced_without_routing():
-    y = skrank.with_groups(CLICKS, QID)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        search = GridSearchCV(
-            ranker("lightgbm", OBJECTIVES[0]), {"estimator__num_leaves": [4]},
-            cv=skrank.QueryKFold(3), scoring=skrank.scorer("ndcg@5"),
-        ).fit(X, y, position=RANK)  # fmt: skip
-    assert search.best_score_ > 0
 
 
 # what is refused ----------------------------------------------------------------------------------

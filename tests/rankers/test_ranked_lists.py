@@ -80,10 +80,6 @@ def test_bad_arguments(arguments, message):
         skrank.rank(**{"scores": [0.3, 0.1]} | arguments)
 
 
-def test_a_document_may_occur_in_several_queries():
-    assert len(skrank.rank([1, 2], ["a", "b"], ids=["d", "d"])) == 2
-
-
 # rankers ------------------------------------------------------------------------------------------
 
 RANKERS = {
@@ -112,15 +108,6 @@ def test_rankers_take_groups_from_the_index():
         ranker.rank(FRAME.reset_index(drop=True))
     with pytest.raises(ValueError, match="groups has 3 entries for"):
         ranker.rank(FRAME, [1, 2, 3])
-
-
-def test_a_network_ranks():
-    pytest.importorskip("torch")
-    from skrank.torch import NeuralRanker
-
-    ranker = NeuralRanker(hidden=(2,), epochs=1, random_state=0).fit(X, LABELS, QID)
-    expected = skrank.rank(ranker.predict(X), QID, k=2)
-    pd.testing.assert_frame_equal(ranker.rank(X, QID, k=2), expected)
 
 
 def test_partitions_of_a_dask_frame():

@@ -117,8 +117,8 @@ def test_external_validation_needs_its_groups(data, y):
     by_groups = ranker.fit(data.X, y, X_val=X_val, y_val=relevance, groups_val=data.qid[test])
     logged = by_groups.evals_result_
     assert ranker.fit(data.X, y, X_val=X_val, y_val=y[test]).evals_result_ == logged
-    with pytest.raises(ValueError, match="X_val and y_val belong together"):
-        ranker.fit(data.X, y, X_val=X_val)
+    with pytest.raises(ValueError, match="has 7 features, but GroupedRanker is expecting 8"):
+        ranker.fit(data.X, y, X_val=X_val[:, 1:], y_val=y[test])
     with pytest.raises(ValueError, match="set one of the two"):
         clone(ranker).set_params(validation_fraction=0.2).fit(data.X, y, X_val=X_val, y_val=y[test])
 
@@ -163,25 +163,20 @@ def test_refit_uses_all_queries_for_the_best_number_of_rounds(name, data, y):
     assert refitted.predict(data.X) == pytest.approx(expected)
 
 
-def test_predictions_use_the_best_rounds(data, y):
-    for make, name in ((lgbm, "n_estimators"), (xgb, "n_estimators")):
-        model = GroupedRanker(make(n_estimators=100), eval_metric="gap", **STOP).fit(data.X, y)
-        short = GroupedRanker(
-            make(**{name: model.best_iteration_}), eval_metric="gap", **STOP
-        ).set_params(early_stopping_rounds=None)
-        assert model.predict(data.X) == pytest.approx(short.fit(data.X, y).predict(data.X))
-
-
-def test_a_plain_ranker_stops_on_ndcg_unless_it_has_its_own_metric(data, y):
-    for make in (lgbm, xgb):
-        model = GroupedRanker(make(), **STOP).fit(data.X, y)
-        assert list(model.evals_result_["validation"]) == ["ndcg@10"]
-    own = GroupedRanker(xgb(eval_metric="ndcg@3"), **STOP).fit(data.X, y)
-    assert list(own.evals_result_["validation"]) == ["ndcg@3"]
-    own = GroupedRanker(lgbm(metric="map"), **STOP).fit(data.X, y)
-    assert next(iter(own.evals_result_["validation"])).startswith("map@")
-    trained = GroupedRanker(lgbm(), objective="err@5", **STOP).fit(data.X, y)
-    assert list(trained.evals_result_["validation"]) == ["err@5"]
+@pytest.mark.parametrize(
+    ("estimator", "objective", "name"),
+    [
+        (lgbm(), None, "ndcg@10"),
+        (xgb(), None, "ndcg@10"),
+        (xgb(eval_metric="ndcg@3"), None, "ndcg@3"),
+        (lgbm(metric="map"), None, "map@1"),
+        (lgbm(), "err@5", "err@5"),
+    ],
+)
+def test_the_default_metric_of_early_stopping(estimator, objective, name, data, y):
+    """That of the objective, else that of the estimator, else nDCG@10."""
+    ranker = GroupedRanker(estimator, objective=objective, **STOP).fit(data.X, y)
+    assert next(iter(ranker.evals_result_["validation"])) == name
 
 
 @pytest.mark.parametrize("estimator", [lgbm(metric="ndcg"), xgb(eval_metric="ndcg@1")])
@@ -198,7 +193,7 @@ def test_an_objective_without_a_metric_stops_on_the_metric_of_the_estimator(esti
 def test_validation_without_a_relevant_document_raises(data):
     relevance = np.where(data.qid < 60, data.relevance, 0)
     test = data.qid >= 60
-    for estimator in (lgbm(), xgb(), *STOPPING_HISTS):
+    for estimator in (lgbm(), xgb(), cat(), *STOPPING_HISTS):
         with pytest.raises(ValueError, match="no validation query has a relevant document"):
             GroupedRanker(estimator, eval_metric="gap").fit(
                 data.X[~test], relevance[~test], data.qid[~test],

@@ -20,7 +20,6 @@ from skrank.scoring import scorer
 from tests.helpers.rankers import (
     RANKERS,
     STOP,
-    STOPPING_HISTS,
     cat,
     hist,
     lgbm,
@@ -94,39 +93,6 @@ def test_weights(data, y):
         assert stopped.score(data.X, y, sample_weight=weight) > 0.5
 
 
-def test_parameters_with_an_entry_per_row_are_sorted_with_the_rows(data, y):
-    rows = np.random.default_rng(0).permutation(len(y))
-    base = data.X[:, 0]
-    sorted_fit = GroupedRanker(lgbm()).fit(data.X, y, init_score=base)
-    shuffled = GroupedRanker(lgbm()).fit(data.X[rows], y.iloc[rows], init_score=base[rows])
-    back = shuffled.predict(data.X)
-    assert gap_score(y, back) == pytest.approx(gap_score(y, sorted_fit.predict(data.X)), abs=0.1)
-    interleaved = np.argsort(
-        np.concatenate([np.arange(n) for n in np.bincount(data.qid)]), kind="stable"
-    )
-    again = GroupedRanker(lgbm()).fit(
-        data.X[interleaved], y.iloc[interleaved], init_score=base[interleaved]
-    )
-    assert again.predict(data.X) == pytest.approx(sorted_fit.predict(data.X))
-
-
-def test_a_larger_max_queries_adds_queries(data, y):
-    class Seen(BaseEstimator):
-        def fit(self, X, y):
-            self.rows_ = {row.tobytes() for row in np.ascontiguousarray(X)}
-            return self
-
-        def predict(self, X):
-            return X[:, 0]
-
-    few, many, all_of_them = (
-        GroupedRanker(Seen(), max_queries=n, random_state=0).fit(data.X, y).estimator_.rows_
-        for n in (10, 30, 1000)
-    )
-    assert few < many < all_of_them
-    assert len(all_of_them) == len(y)
-
-
 def test_max_grade_is_the_highest_of_all_labels(data):
     relevance = np.where(data.qid == 0, data.relevance, np.minimum(data.relevance, 2))
     relevance[0] = 4
@@ -154,13 +120,6 @@ def test_max_grade_includes_validation_rows(data):
         relevance[~train], model.predict(data.X[~train]), groups=data.qid[~train]
     )
     assert max(model.evals_result_["validation"]["err"]) == pytest.approx(by_hand)
-
-
-def test_float_labels_train(data):
-    relevance = data.relevance + 0.5 * (data.X[:, 0] > 0)
-    for estimator in (lgbm(), xgb()):
-        ranker = GroupedRanker(estimator, objective="gap(labels=interp)", **STOP)
-        assert ranker.fit(data.X, relevance, data.qid).score(data.X, relevance, data.qid) > 0.6
 
 
 def test_classifiers_are_trained_on_grades(data, y):
@@ -210,21 +169,6 @@ def test_unjudged_rows(data):
 # containers ---------------------------------------------------------------------------------------
 
 
-def test_containers(data, y):
-    frame = pd.DataFrame(data.X, columns=data.feature_names)
-    for estimator in (lgbm(), xgb(), hist()):
-        expected = GroupedRanker(estimator).fit(data.X, y).predict(data.X)
-        for X in (frame, pl.DataFrame(data.X, data.feature_names)):
-            model = GroupedRanker(estimator).fit(X, y)
-            assert model.predict(X) == pytest.approx(expected)
-            assert model.feature_names_in_.tolist() == data.feature_names
-            assert model.n_features_in_ == 8
-    relevance, qid = pl.Series(data.relevance), pl.Series(data.qid)
-    model = GroupedRanker(lgbm()).fit(pl.DataFrame(data.X), relevance, qid)
-    assert model.score(pl.DataFrame(data.X), relevance, qid) > 0.6
-    GroupedRanker(Ridge()).fit(data.X.tolist(), data.relevance.tolist())
-
-
 @pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])
 def test_sparse_and_missing_values(make, data, y):
     X = np.where(np.abs(data.X) < 0.5, 0.0, data.X)
@@ -233,19 +177,6 @@ def test_sparse_and_missing_values(make, data, y):
         assert scorer("gap")(model, csr_array(X), y) > 0.6
     X[::3, 1] = np.nan
     assert GroupedRanker(make(), objective="gap", **STOP).fit(X, y).score(X, y) > 0.6
-
-
-def test_categories_pass_through(data, y):
-    frame = pd.DataFrame(data.X, columns=data.feature_names)
-    frame["kind"] = pd.Categorical(np.array(["a", "b", "c"])[data.qid % 3])
-    for estimator in (
-        lgbm(),
-        xgb(enable_categorical=True),
-        *(one.set_params(categorical_features="from_dtype") for one in map(clone, STOPPING_HISTS)),
-    ):
-        metric = None if "Hist" in repr(estimator) else "gap"
-        ranker = GroupedRanker(estimator, objective=metric, eval_metric="gap", **STOP)
-        assert ranker.fit(frame, y).score(frame, y) > 0.6
 
 
 @pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])

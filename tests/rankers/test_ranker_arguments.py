@@ -8,8 +8,6 @@ import pandas as pd
 import pytest
 import xgboost
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import HistGradientBoostingRegressor, VotingClassifier, VotingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV, cross_val_score
@@ -32,27 +30,12 @@ each_booster = pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xg
 # validation ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator", [lgbm(), xgb(), HistGradientBoostingRegressor()], ids=repr)
-def test_validation_columns_in_another_order_are_refused(estimator):
-    train, held_out = QID < 40, QID >= 40
-    turned = FRAME[DATA.feature_names[::-1]]
-    stopping = GroupedRanker(estimator, early_stopping_rounds=3)
-    with pytest.raises(ValueError, match="feature names should match"):
-        stopping.fit(FRAME[train], Y[train], X_val=turned[held_out], y_val=Y[held_out])
-    with pytest.raises(ValueError, match="has 7 features, but GroupedRanker is expecting 8"):
-        stopping.fit(X[train], Y[train], X_val=X[held_out, 1:], y_val=Y[held_out])
-    stopping.fit(FRAME[train], Y[train], X_val=FRAME[held_out], y_val=Y[held_out])
-
-
 @pytest.mark.parametrize(
     ("parameters", "names"),
     [
         ({"eval_metric": "gap"}, "eval_metric"),
         ({"early_stopping_rounds": 7}, "early_stopping_rounds"),
-        (
-            {"early_stopping_rounds": 50},
-            "early_stopping_rounds",
-        ),  # also the value of "auto"
+        ({"early_stopping_rounds": 50}, "early_stopping_rounds"),  # also the value of "auto"
         ({"eval_metric": "gap", "early_stopping_rounds": 7}, "eval_metric and early_stopping_rou"),
     ],
 )
@@ -72,20 +55,11 @@ def test_training_all_rounds_with_early_stopping_rounds_none_does_not_warn():
         GroupedRanker(lgbm(), eval_metric="gap", **STOP).fit(X, Y)
 
 
-def test_the_usual_number_of_rounds_is_50(monkeypatch):
-    seen = []
-
-    def noting(rounds, **rest):
-        seen.append(rounds)
-        return early_stopping(rounds, **rest)
-
-    early_stopping = lightgbm.early_stopping
-    monkeypatch.setattr(lightgbm, "early_stopping", noting)
-    usual = GroupedRanker(lgbm(), validation_fraction=0.25, random_state=0)
+def test_the_usual_number_of_rounds_is_50():
+    usual = GroupedRanker(lgbm(n_estimators=200), validation_fraction=0.25, random_state=0)
     assert clone(usual).get_params()["early_stopping_rounds"] == "auto"
-    for ranker in (usual, clone(usual).set_params(early_stopping_rounds=50)):
-        ranker.fit(X, Y)
-    assert seen == [50, 50]
+    values = usual.fit(X, Y).evals_result_["validation"]["ndcg@10"]
+    assert len(values) == usual.best_iteration_ + 50
     with pytest.raises(ValueError, match="early_stopping_rounds='never' must be an integer"):
         clone(usual).set_params(early_stopping_rounds="never").fit(X, Y)
 
@@ -123,17 +97,6 @@ def test_a_booster_saved_after_early_stopping_predicts_with_its_best_rounds(
     ranker.estimator_.booster_.save_model(tmp_path / "model.txt")
     loaded = lightgbm.Booster(model_file=tmp_path / "model.txt")
     assert loaded.predict(X).tolist() == ranker.predict(X).tolist()
-
-
-def test_early_stopping_of_xgboost_can_save_only_the_best_rounds():
-    data = xgboost.DMatrix(X, Y, qid=QID)
-    stop = skrank.xgboost.early_stopping("gap", rounds=3, save_best=True)
-    booster = xgboost.train(
-        {"disable_default_eval_metric": 1}, data, 200, evals=[(data, "train")],
-        obj=skrank.xgboost.objective("gap"), custom_metric=skrank.xgboost.eval_metric("gap"),
-        callbacks=[stop], verbose_eval=False,
-    )  # fmt: skip
-    assert booster.num_boosted_rounds() == booster.best_iteration + 1 < 200
 
 
 # parameters of the estimator's own fit ------------------------------------------------------------
@@ -217,17 +180,6 @@ def test_a_column_name_as_groups_raises():
 # classifiers and scorers --------------------------------------------------------------------------
 
 
-def test_a_grouped_classifier_can_be_calibrated():
-    inner = LogisticRegression(max_iter=2000)
-    cv = skrank.QueryKFold(2)
-    ours = CalibratedClassifierCV(GroupedRanker(inner), cv=cv).fit(X, Y)
-    plain = CalibratedClassifierCV(inner, cv=cv).fit(X, Y)
-    scores = skrank.scorer("gap")(ours, X, Y)
-    # the plain classifier is calibrated by its decision function, ours by its probabilities
-    assert scores == pytest.approx(skrank.scorer("gap")(plain, X, Y), abs=0.02)
-    assert ours.predict_proba(X).shape == (len(Y), 5)
-
-
 def test_a_grouped_classifier_has_predict_proba():
     ranker = GroupedRanker(LogisticRegression(max_iter=2000))
     assert is_classifier(ranker)
@@ -238,15 +190,6 @@ def test_a_grouped_classifier_has_predict_proba():
     assert is_regressor(regressor)
     assert not hasattr(regressor, "predict_proba")
     assert not hasattr(regressor.fit(X, Y), "classes_")
-
-
-def test_ensembles_recognise_a_grouped_classifier_as_classifier():
-    ranker = GroupedRanker(LogisticRegression(max_iter=2000))
-    with pytest.raises(ValueError, match="GroupedRanker should be a regressor"):
-        VotingRegressor([("a", ranker)]).fit(X, Y)
-    soft = VotingClassifier([("a", ranker), ("b", clone(ranker))], voting="soft").fit(X, Y)
-    expected = skrank.scorer("gap")(clone(ranker).fit(X, Y), X, Y)
-    assert skrank.scorer("gap")(soft, X, Y) == pytest.approx(expected)
 
 
 def test_to_sklearn_makes_a_scorer_of_scikit_learn():
@@ -268,11 +211,6 @@ def test_tools_that_read_private_attributes_of_scorers_raise_with_the_remedy():
     assert not hasattr(skrank.scorer("gap"), "anything_else")
 
 
-def test_get_scorer_equals_scorer():
-    assert skrank.get_scorer is skrank.scorer
-    assert repr(skrank.get_scorer("ndcg(gain=linear)@10")) == "scorer('ndcg(gain=linear)@10')"
-
-
 # which queries ------------------------------------------------------------------------------------
 
 
@@ -284,14 +222,14 @@ def test_max_queries_draws_at_random():
             self.rows_ = {row.tobytes() for row in np.ascontiguousarray(X)}
             return super().fit(X, y)
 
-    def drawn(seed):
-        model = GroupedRanker(Seen(), max_queries=20, random_state=seed).fit(X, Y)
+    def drawn(seed, count=20):
+        model = GroupedRanker(Seen(), max_queries=count, random_state=seed).fit(X, Y)
         used = np.array([row.tobytes() in model.estimator_.rows_ for row in X])
         return frozenset(QID[used].tolist())
 
     seen = [drawn(seed) for seed in range(5)]
     assert {len(queries) for queries in seen} == {20}
     assert len(set(seen)) == 5
-    assert drawn(3) == seen[3]
+    assert drawn(3, 10) < drawn(3) == seen[3] < drawn(3, 1000)
     assert frozenset(range(20)) not in seen
     assert len(frozenset.union(*seen) - frozenset(range(20))) > 20
