@@ -22,10 +22,11 @@ from skrank.active._evaluators import ActiveComparator, ActiveEvaluator
 from skrank.active._files import locked
 from skrank.active._means import ESTIMATORS
 from skrank.cli import _output
-from skrank.cli._output import print_error, standard_input
+from skrank.cli._output import print_error, source
 from skrank.cli._parser import add_file, grade, real, whole
-from skrank.trec._files import csv_rows, json_lines
-from skrank.trec._lines import BOM, decimal
+from skrank.trec._files import opened
+from skrank.trec._records import csv_rows, json_lines
+from skrank.trec._table import decimal
 
 Row: TypeAlias = dict[str, object]
 
@@ -256,9 +257,8 @@ def _row(name: str, found: Estimate) -> Row:
 
 def _read(path: str, columns: tuple[str, ...]) -> list[Row]:
     """Rows of a CSV or JSON Lines file, all of them with these columns."""
-    data = standard_input().read() if path == "-" else Path(path).read_bytes()
-    with check.about(path):
-        rows = list(_rows(data))
+    with opened(source(path)) as stream, check.about(path):
+        rows = list(_rows(stream))
     if not rows:
         raise ValueError(f"{path} has no rows.")
     for number, row in enumerate(rows, start=1):
@@ -268,18 +268,14 @@ def _read(path: str, columns: tuple[str, ...]) -> list[Row]:
     return rows
 
 
-def _rows(data: bytes) -> Iterator[Row]:
-    if data.removeprefix(BOM).lstrip().startswith(b"{"):
-        for number, row in json_lines(io.BytesIO(data.removeprefix(BOM))):
+def _rows(stream: io.BufferedReader) -> Iterator[Row]:
+    if stream.peek().lstrip().startswith(b"{"):
+        for number, row in json_lines(stream):
             if not isinstance(row, dict):
                 raise ValueError(f"line {number} is not an object of JSON.")
             yield row
     else:
-        try:
-            text = data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"it is not text in UTF-8: {error}.") from None
-        rows = csv_rows(io.StringIO(text, newline=""), data)
+        rows = csv_rows(stream)
         header = next(rows)
         for cells in rows:
             yield dict(zip(header, cells, strict=True))

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.trec._lines import decimal
-from skrank.trec._table import Table, Texts
+from skrank.trec._table import BYTES, Table, decimal, padded
 
 if TYPE_CHECKING:
     import narwhals
@@ -226,6 +225,50 @@ def _of_records(rows: list[Any], kind: Kind) -> Columns:
     return Columns.of_rows(map(itemgetter(*kind.places_by_length[len(first)]), rows))
 
 
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """A column of ids as UTF-8.
+
+    Attributes
+    ----------
+    data : bytes
+        All ids, one after the other.
+    edges : int ndarray of shape (n_rows + 1,)
+        Where each id starts, and where the last one ends.
+    """
+
+    data: bytes | memoryview
+    edges: np.ndarray
+
+    @classmethod
+    def of(cls, ids: Iterable[object], what: str) -> Texts:
+        """A column of bytes or of objects that are converted by str; `what` is for errors."""
+        try:
+            encoded = [
+                one if isinstance(one, bytes) else str(one).encode(errors=BYTES) for one in ids
+            ]
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"{what} {error.object!r} is not text: it holds half of a surrogate pair."
+            ) from None
+        edges = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(one) for one in encoded], out=edges[1:])
+        return cls(b"".join(encoded), edges)
+
+    def name(self, row: int) -> str:
+        """The id of a row."""
+        return str(self.data[self.edges[row] : self.edges[row + 1]], "utf-8", BYTES)
+
+
+def table_of_texts(queries: Texts, documents: Texts, numbers: np.ndarray) -> Table:
+    """The table of columns of ids and of labels or scores."""
+    text = padded(queries.data, documents.data)
+    tokens = np.empty((len(numbers), 2, 2), np.int32 if len(text) < 2**31 else np.int64)
+    for column, edges in enumerate((queries.edges, documents.edges + len(queries.data))):
+        tokens[:, column, 0], tokens[:, column, 1] = edges[:-1], edges[1:]
+    return Table.of_tokens(text, tokens, 1, numbers)
+
+
 def table_of(blocks: Sequence[Columns], kind: Kind, before: int = 0) -> Table:
     """The table of blocks of consecutive rows.
 
@@ -252,7 +295,7 @@ def table_of(blocks: Sequence[Columns], kind: Kind, before: int = 0) -> Table:
     documents = _texts_of(document, "document", kind, before)
     numbers = numbers_of(number, kind, before)
     check_labels_or_scores(numbers, kind, queries, documents, before)
-    return Table.of_texts(queries, documents, numbers)
+    return table_of_texts(queries, documents, numbers)
 
 
 def numbers_of(values: ArrayLike | Column, kind: Kind, before: int = 0) -> np.ndarray:

@@ -102,7 +102,6 @@ TABLES = {
     "query,item,a\n1,2,1_0\n": "row 1: a='1_0' is not a number",
     "query,item,a,p_\u0661\n1,2,3,4\n": "",  # another ranker
     b"query,item,a\n\xe9,2,3\n": "pool: it is not text in UTF-8",
-    '{"a": ' + "[" * 100_000: "pool: line 1: no ",
 }
 
 
