@@ -21,10 +21,10 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
-from typing import IO, TYPE_CHECKING, BinaryIO, Protocol, Self, TypeAlias, TypeGuard, TypeVar
+from typing import IO, TYPE_CHECKING, BinaryIO, Protocol, TypeAlias, TypeGuard, TypeVar
 
 from skrank import _validation as check
-from skrank.trec._columns import DOCUMENT, QRELS, QUERY, RUNS, Kind
+from skrank.trec._columns import DOCUMENT, QRELS, QUERY, RUNS, Columns, Kind
 from skrank.trec._records import (
     READERS,
     Reader,
@@ -198,8 +198,8 @@ def _format_of(stream: io.BufferedReader, kind: Kind) -> LineFormat | Reader:
         # file of queries: `read_json` reads these.
         one_a_line = lines[0].startswith(b"{") and lines[0].endswith(b"}") and len(lines) > 1
         return read_json_lines if one_a_line else read_json
-    words = lines[0].lower().split(b"\t" if b"\t" in lines[0] else b",")
-    names = {str(word.strip(b' "'), errors="replace") for word in words}
+    first = str(lines[0], errors="replace").lower().replace('"', " ")
+    names = set(map(str.strip, first.split("\t" if "\t" in first else ",")))
     if names & set(QUERY) and names & set(DOCUMENT):
         return read_csv
     if kind is QRELS and set(map(len, map(bytes.split, lines))) == {3}:
@@ -265,54 +265,12 @@ def pieces_of(source: Source, chunksize: int) -> Iterator[Piece]:
                 before += sum(map(len, rows))
 
 
-class _Block(Protocol):
-    """Consecutive rows of a file; places and lengths count rows, or bytes of lines."""
-
-    def __len__(self) -> int: ...
-
-    def part(self, places: slice) -> Self: ...
-
-    def last_query(self) -> tuple[int, Hashable] | None:
-        """Place at which the rows of the last query begin, and the id of this query.
-
-        The place is 0 if all rows are of one query. Returns None if there are only comments.
-        """
-
-
-_B = TypeVar("_B", bound=_Block)
-
-
-def _whole_queries(blocks: Iterable[_B], size: int) -> Iterator[list[_B]]:
-    """Cut blocks between queries, and collect them in lists of a total length of at least `size`.
-
-    A query ends where a row of another query follows. The last list has the rest; it is empty for a
-    file without rows, which the parsing of the piece refuses.
-    """
-    whole: list[_B] = []
-    n_whole = 0  # total length of `whole`
-    rest: list[_B] = []  # rows of `query`, which the next block may continue
-    query: Hashable = None
-    for block in blocks:
-        found = block.last_query()
-        if found is None:
-            continue
-        start, last = found
-        if start or last != query:  # the block has a row of another query
-            ended = [*rest, block.part(slice(0, start))]
-            whole += ended
-            n_whole += sum(map(len, ended))
-            rest = []
-            if n_whole >= size:
-                yield whole
-                whole, n_whole = [], 0
-        rest.append(block.part(slice(start, None)))
-        query = last
-    yield whole + rest
-
-
 @dataclass(frozen=True, eq=False)
 class _LineBlock:
-    """Consecutive lines of the file of a run; `number` is that of the first, from 1."""
+    """Consecutive lines of the file of a run; `number` is that of the first, from 1.
+
+    The length, and places in it, count bytes, as they count rows for `Columns`.
+    """
 
     number: int
     lines: bytes
@@ -326,7 +284,10 @@ class _LineBlock:
         return _LineBlock(self.number + self.lines.count(b"\n", 0, start), self.lines[places])
 
     def last_query(self) -> tuple[int, bytes] | None:
-        """As in `_Block`."""
+        """Place of the first row of the last query (0 if there is one query), and the query.
+
+        Returns None if there are only comments.
+        """
         cut, last, stop = 0, b"", len(self.lines)
         while stop > 0:
             start = self.lines.rfind(b"\n", 0, stop - 1) + 1
@@ -338,6 +299,37 @@ class _LineBlock:
                 cut, last = start, word[0]
             stop = start
         return (0, last) if last else None
+
+
+_Block = TypeVar("_Block", _LineBlock, Columns)
+
+
+def _whole_queries(blocks: Iterable[_Block], size: int) -> Iterator[list[_Block]]:
+    """Cut blocks between queries, and collect them in lists of a total length of at least `size`.
+
+    A query ends where a row of another query follows. The last list has the rest; it is empty for a
+    file without rows, which the parsing of the piece refuses.
+    """
+    whole: list[_Block] = []
+    n_whole = 0  # total length of `whole`
+    rest: list[_Block] = []  # rows of `query`, which the next block may continue
+    query: Hashable = None
+    for block in blocks:
+        found = block.last_query()
+        if found is None:
+            continue
+        start, last = found
+        if start or last != query:  # the block has a row of another query
+            rest.append(block.part(slice(0, start)))
+            whole += rest
+            n_whole += sum(map(len, rest))
+            rest = []
+            if n_whole >= size:
+                yield whole
+                whole, n_whole = [], 0
+        rest.append(block.part(slice(start, None)))
+        query = last
+    yield whole + rest
 
 
 def _blocks_of_lines(stream: io.BufferedReader, n_bytes: int) -> Iterator[_LineBlock]:

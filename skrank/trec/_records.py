@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from skrank import _validation as check
@@ -73,8 +74,8 @@ def _in_blocks(rows: Iterator[Sequence[object]], chunksize: int | None) -> Itera
 def read_csv(stream: io.BufferedReader, kind: Kind, chunksize: int | None) -> Iterator[Columns]:
     rows = csv_rows(stream)
     header = next(rows)
-    places = [header.index(name) for name in _names_to_read(header, kind, chunksize)]
-    return _in_blocks(([row[place] for place in places] for row in rows), chunksize)
+    wanted = itemgetter(*map(header.index, _names_to_read(header, kind, chunksize)))
+    return _in_blocks(map(wanted, rows), chunksize)
 
 
 def csv_rows(stream: io.BufferedReader) -> Iterator[list[str]]:
