@@ -401,7 +401,19 @@ def test_mistakes_in_files(tmp_path, name, text, message):
 
 
 @pytest.mark.parametrize("packing", PACKED)
-def test_damaged_files(tmp_path, packing):
-    (tmp_path / "qrels").write_bytes(PACKED[packing](QRELS_TREC.encode() * 50)[:200])
-    with pytest.raises(ValueError, match=r"qrels cannot be decompressed: "):
-        trec.read_qrels(tmp_path / "qrels")
+@pytest.mark.parametrize("options", [{}, {"chunksize": 50}], ids=str)
+def test_damaged_files(tmp_path, packing, options):
+    whole = PACKED[packing](RUN_TREC.encode())
+    damaged = [whole[:200], whole[:9]]
+    if packing == ".gz":
+        damaged.append(whole[:-8] + b"12345678")  # a wrong checksum
+    for data in damaged:
+        (tmp_path / "run").write_bytes(data)
+        with pytest.raises(ValueError, match=r"run cannot be decompressed: "):
+            trec.evaluate(QRELS, tmp_path / "run", "ap", **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"chunksize": 50}], ids=str)
+def test_a_missing_file(tmp_path, options):
+    with pytest.raises(FileNotFoundError):
+        trec.evaluate(QRELS, tmp_path / "none", "ap", **options)
