@@ -26,11 +26,16 @@ _FEWEST_SLOTS = 8
 _BYTES_PER_ROW = 20
 
 
+def room_for(size: int) -> np.ndarray:
+    """An array for a text of `size` bytes, padded with newlines, as kernels read it."""
+    text = np.empty(size + -size % WORD + WORD, np.uint8)  # whole words, and one word of padding
+    text[size:] = NEWLINE
+    return text
+
+
 def padded(*parts: bytes | memoryview) -> np.ndarray:
-    """Consecutive parts of a text, padded with newlines, as kernels read it."""
-    size = sum(map(len, parts))
-    text = np.full(size + -size % WORD + WORD, NEWLINE, np.uint8)  # at least one word of newlines
-    place = 0
+    """Consecutive parts of a text, padded with newlines."""
+    text, place = room_for(sum(map(len, parts))), 0
     for part in parts:
         text[place : place + len(part)] = np.frombuffer(part, np.uint8)
         place += len(part)
