@@ -27,7 +27,6 @@ DOCUMENT = ("docid", "docno", "doc_id", "did", "document", "document_id", "corpu
 LABEL = ("label", "relevance", "rel", "grade", "score")
 SCORE = ("score", "sim", "similarity")
 RUN = ("run", "run_id", "system", "tag", "name")
-_PLURAL = {"query": "queries", "document": "documents"}
 
 
 @dataclass(frozen=True)
@@ -347,21 +346,16 @@ def _joined(columns: Sequence[Column]) -> Column:
 
 
 def _texts_of(ids: Column, what: str, kind: Kind, before: int) -> Texts:
-    """Ids of a list or an array of Arrow; raises ValueError unless all are texts, or all whole."""
+    """Ids of a list or an array of Arrow; raises ValueError unless they are texts or whole."""
     if not isinstance(ids, list):
         return _of_arrow(ids, what, kind, before)
     types: set[type] = set(map(type, ids))
-    texts = {one for one in types if issubclass(one, (str, bytes))}
-    wrong = {one for one in types - texts if one is bool or not issubclass(one, Integral)}
+    wrong = {one for one in types if one is bool or not issubclass(one, (str, bytes, Integral))}
     if wrong:
         row = next(row for row, one in enumerate(ids) if type(one) in wrong)
         raise ValueError(
             f"the id of the {what} of row {before + row} of the {kind.name} is {ids[row]!r}: ids "
             "are texts or whole numbers."
-        )
-    if texts and texts != types:
-        raise ValueError(
-            f"ids of {_PLURAL[what]} of the {kind.name} are texts and numbers: make them all texts."
         )
     return Texts.of(ids, what)
 

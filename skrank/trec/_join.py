@@ -265,8 +265,8 @@ class JoinedRuns:
     def __iter__(self) -> Iterator[list[Joined]]:
         part: list[Joined] = []
         n_rows, most = 0, min(self.chunksize or _ROWS_AT_ONCE, _ROWS_AT_ONCE)
-        readings = ahead(self._read, self._sources())
-        for number, of_run in groupby(readings, key=itemgetter(0)):
+        sources = enumerate(self.runs.sources) if self.chunksize is None else self._in_pieces()
+        for number, of_run in groupby(ahead(self._read, sources), key=itemgetter(0)):
             for joined in self._joined(number, of_run):
                 part.append(joined)
                 n_rows += len(joined.codes)
@@ -276,14 +276,12 @@ class JoinedRuns:
         if part:
             yield part
 
-    def _sources(self) -> Iterator[tuple[int, object]]:
-        """Yield the number of a run and the run; of a file with `chunksize`, its pieces."""
+    def _in_pieces(self) -> Iterator[tuple[int, object]]:
+        """Yield the number of a run, and a piece of its file, or the run if it is in memory."""
+        assert self.chunksize is not None
         for number, source in enumerate(self.runs.sources):
-            if self.chunksize is None or not is_file(source):
-                yield number, source
-            else:
-                for piece in pieces_of(source, self.chunksize):
-                    yield number, piece
+            for part in pieces_of(source, self.chunksize) if is_file(source) else [source]:
+                yield number, part
 
     def _read(self, item: tuple[int, object]) -> _Reading:
         """Parse and join a run or a piece; of a piece, the result has the table, too."""

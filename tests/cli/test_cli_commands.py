@@ -107,12 +107,10 @@ def test_cells_of_a_table():
 
 
 def test_sort(call, files):
-    frame = csv(call, "evaluate", *files[::-1][-1:], "dense", "bm25", "-m", "ap", "--sort", "ap")
+    frame = csv(call, "evaluate", "qrels", "dense", "bm25", "-m", "ap", "--sort", "ap")
     assert frame.run.tolist() == ["bm25", "dense"]
-    rows = [*files, "-m", "ap", "--missing", "skip", "--empty", "nan", "-q", "--sort", "ap"]
-    values = csv(call, "evaluate", *rows).ap
-    assert values.tolist() == sorted(values, reverse=True)
     Path("qrels").write_text(Path("qrels").read_text().replace("2 0 a 1", "2 0 a 0"))
+    rows = [*files, "-m", "ap", "--missing", "skip", "--empty", "nan", "-q", "--sort", "ap"]
     values = csv(call, "evaluate", *rows).ap  # NaN comes last
     assert values.isna().tolist() == [False] * 4 + [True] * 2
     assert values[:4].tolist() == sorted(values[:4], reverse=True)
@@ -174,14 +172,6 @@ def test_output_to_links_and_devices(call, files):
         assert call("evaluate", *files, "-m", "ap", "-o", "pipe")[0] == 0
         assert reader.communicate()[0] == Path("report.txt").read_text()
     assert Path("pipe").is_fifo()
-
-
-@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="there is no /dev/full")
-def test_a_full_disk_is_an_error(call, files):
-    status, _, err = call("evaluate", *files, "-m", "ap", "-o", "/dev/full")
-    assert status == 1
-    assert "No space left on device" in err
-    assert Path("/dev/full").is_char_device()
 
 
 def umask():
