@@ -17,8 +17,8 @@ from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
 from skrank.trec._data import Qrels, as_qrels
 from skrank.trec._evaluate import Measured, measure
+from skrank.trec._files import Source
 from skrank.trec._join import MISSING_CHOICES, AnyRuns, CodedQrels, JoinedRuns, Runs
-from skrank.trec._lines import Source
 
 if TYPE_CHECKING:
     import pandas as pd

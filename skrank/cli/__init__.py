@@ -13,8 +13,9 @@ import warnings
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
+import skrank
 from skrank.cli._output import check_open, print_error, print_text
-from skrank.cli._parser import Parser, Version, with_options
+from skrank.cli._parser import Parser, with_options
 
 FAILED = 1  # a file cannot be read, measured or written; argparse exits with 2 for wrong usage
 INTERRUPTED = 130
@@ -105,9 +106,7 @@ def whole_parser() -> argparse.ArgumentParser:
 def _parser(chosen: Iterable[str]) -> argparse.ArgumentParser:
     """The parser, with the arguments of the chosen commands only."""
     parser = Parser(prog="skrank", description="Learning to rank with graded relevance.")
-    parser.add_argument(
-        "--version", action=Version, nargs=0, help="show program's version number and exit"
-    )
+    parser.add_argument("--version", action="version", version=f"skrank {skrank.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():
         command = commands.add_parser(

@@ -22,10 +22,11 @@ from skrank.active._evaluators import ActiveComparator, ActiveEvaluator
 from skrank.active._files import locked
 from skrank.active._means import ESTIMATORS
 from skrank.cli import _output
-from skrank.cli._output import print_error, standard_input
-from skrank.cli._parser import add_file, grade, real, whole
-from skrank.trec._files import csv_rows, json_lines
-from skrank.trec._lines import BOM, decimal
+from skrank.cli._output import print_error, source
+from skrank.cli._parser import add_file
+from skrank.trec._files import opened
+from skrank.trec._records import csv_rows, json_lines
+from skrank.trec._table import decimal
 
 Row: TypeAlias = dict[str, object]
 
@@ -79,14 +80,14 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_file(parser, "pool", metavar="POOL", help="table: query, item, scores of rankers")
     add("-m", "--metric", required=True, metavar="METRIC", help="such as err@20 or gap")
-    add("--max-grade", metavar="N", type=grade, help="of 0 to N (default: from columns p_)")
-    add("--budget", type=real, metavar="COST", help="most that all labels may cost")
+    add("--max-grade", metavar="N", type=int, help="of 0 to N (default: from columns p_)")
+    add("--budget", type=float, metavar="COST", help="most that all labels may cost")
     add(
         "--mixing",
-        type=real,
+        type=float,
         help="part of the draws that ignores probabilities (default: 0.3; 0.8 below 100 queries)",
     )
-    add("--random-state", type=whole, metavar="SEED", help="the same seed, the same campaign")
+    add("--random-state", type=int, metavar="SEED", help="the same seed, the same campaign")
     add("--replace", action="store_true", help="replace an existing campaign")
 
 
@@ -100,7 +101,7 @@ def _start(arguments: argparse.Namespace) -> str:
     if not rankers:
         raise ValueError(f"{arguments.pool} has no column of scores beside {', '.join(columns)}.")
     grades = sorted(grade_of.values()) or None
-    if arguments.max_grade is not None:
+    if check.check_max_grade(arguments.max_grade) is not None:
         grades = list(map(float, range(arguments.max_grade + 1)))
     scores = {name: _numbers(rows, name) for name in rankers}
     options: Options = {
@@ -145,7 +146,7 @@ def _probabilities(rows: list[Row], grade_of: dict[str, float], grades: list[flo
 
 
 def _next_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-n", type=whole, default=1, metavar="N", help="queries (default: 1)")
+    parser.add_argument("-n", type=int, default=1, metavar="N", help="queries (default: 1)")
     parser.add_argument("--format", choices=_FORMATS, default="csv", help="(default: csv)")
 
 
@@ -205,7 +206,7 @@ def _by_query(rows: list[Row]) -> dict[str, dict[str, float]]:
 
 def _estimate_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--confidence", type=real, default=0.95, help="of intervals (default: 0.95)")
+    add("--confidence", type=float, default=0.95, help="of intervals (default: 0.95)")
     add("--estimator", choices=ESTIMATORS, default="assisted", help="(default: assisted)")
     add("--anytime", action="store_true", help="intervals that are valid at any time")
     shown = parser.add_mutually_exclusive_group()
@@ -256,9 +257,8 @@ def _row(name: str, found: Estimate) -> Row:
 
 def _read(path: str, columns: tuple[str, ...]) -> list[Row]:
     """Rows of a CSV or JSON Lines file, all of them with these columns."""
-    data = standard_input().read() if path == "-" else Path(path).read_bytes()
-    with check.about(path):
-        rows = list(_rows(data))
+    with opened(source(path)) as stream, check.about(path):
+        rows = list(_rows(stream))
     if not rows:
         raise ValueError(f"{path} has no rows.")
     for number, row in enumerate(rows, start=1):
@@ -268,18 +268,14 @@ def _read(path: str, columns: tuple[str, ...]) -> list[Row]:
     return rows
 
 
-def _rows(data: bytes) -> Iterator[Row]:
-    if data.removeprefix(BOM).lstrip().startswith(b"{"):
-        for number, row in json_lines(io.BytesIO(data.removeprefix(BOM))):
+def _rows(stream: io.BufferedReader) -> Iterator[Row]:
+    if stream.peek().lstrip().startswith(b"{"):
+        for number, row in json_lines(stream):
             if not isinstance(row, dict):
                 raise ValueError(f"line {number} is not an object of JSON.")
             yield row
     else:
-        try:
-            text = data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"it is not text in UTF-8: {error}.") from None
-        rows = csv_rows(io.StringIO(text, newline=""), data)
+        rows = csv_rows(stream)
         header = next(rows)
         for cells in rows:
             yield dict(zip(header, cells, strict=True))

@@ -12,16 +12,7 @@ from skrank._engine.names import columns
 from skrank._engine.peer_names import PEERS, split_prefix
 from skrank.cli import _output
 from skrank.cli._output import source
-from skrank.cli._parser import (
-    FILES,
-    add_common,
-    add_file,
-    add_metric,
-    check_files,
-    grade,
-    real,
-    whole,
-)
+from skrank.cli._parser import FILES, add_common, add_file, add_metric, check_files
 from skrank.evaluation._evaluate import DEFAULT_METRICS
 from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 from skrank.trec._join import MISSING_CHOICES
@@ -77,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser, name: str) -> None:
         _add_views(parser)
     add = parser.add_argument
     add(
-        "--chunksize", metavar="N", type=whole,
+        "--chunksize", metavar="N", type=int,
         help="read runs some N rows at a time, for files larger than memory, sorted by query",
     )  # fmt: skip
     add(
@@ -118,8 +109,8 @@ def _add_conventions(parser: argparse.ArgumentParser) -> None:
         "--empty", choices=("skip", "0", "1", "nan", "raise"),
         help="value of queries without a relevant document (default: as the metric says: skip)",
     )  # fmt: skip
-    add("--max-grade", metavar="N", type=grade, help="highest grade of the collection")
-    add("-l", "--rel", metavar="LABEL", type=real, help="lowest label of a relevant document")
+    add("--max-grade", metavar="N", type=int, help="highest grade of the collection")
+    add("-l", "--rel", metavar="LABEL", type=float, help="lowest label of a relevant document")
     add("-J", "--judged-only", action="store_true", help="remove documents that were not judged")
     add(
         "--pool-judged", action="store_true",

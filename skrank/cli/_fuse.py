@@ -7,7 +7,7 @@ import argparse
 from skrank import trec
 from skrank.cli import _output
 from skrank.cli._output import source
-from skrank.cli._parser import FILES, add_common, add_file, add_metric, check_files, real, whole
+from skrank.cli._parser import FILES, add_common, add_file, add_metric, check_files
 from skrank.trec._fuse import METHODS, NORMS, load
 
 _EPILOG = f"""examples:
@@ -33,10 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
         default="auto",
         help="how scores are normalised (default: reciprocal_rank for linear, otherwise min_max)",
     )
-    add("-k", type=real, default=60.0, metavar="K", help="rrf adds 1 / (K + rank) (default: 60)")
+    add("-k", type=float, default=60.0, metavar="K", help="rrf adds 1 / (K + rank) (default: 60)")
     add("--weights", metavar="W,W,...", help="of weighted_sum, in the order of the runs")
     add_metric(parser, default="ndcg@10", help="that linear maximises (default: ndcg@10)")
-    add("--folds", type=whole, default=5, metavar="N", help="of queries (default: 5)")
+    add("--folds", type=int, default=5, metavar="N", help="of queries (default: 5)")
     add("--name", default="fused", metavar="NAME", help="of the run (default: fused)")
     add_common(parser, "write")
     parser.set_defaults(run=_run, parser=parser)

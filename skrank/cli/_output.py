@@ -93,7 +93,7 @@ def format_of(path: str | None, given: str | None) -> str:
     ValueError
         If the format and the suffix differ, or the suffix is unknown and no format is given.
     """
-    from skrank.trec._lines import SUFFIXES
+    from skrank.trec._files import SUFFIXES
 
     suffix = "" if path is None else Path(path).suffix.lower()
     said = _BY_SUFFIX.get(suffix)

@@ -6,13 +6,9 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-import skrank
-from skrank.cli._output import print_error, print_text
-
-if TYPE_CHECKING:
-    from _typeshed import SupportsWrite
+from skrank.cli._output import print_error
 
 FILES = """\
 Files are TREC's, JSON, JSON Lines, CSV, TSV or Parquet, plain or compressed with gzip, bzip2, xz or
@@ -28,13 +24,6 @@ class Parser(argparse.ArgumentParser):
         """Print the error and exit with status 2."""
         print_error(f"{self.prog}: error: {with_options(message)}\nusage: {self.prog} --help")
         raise SystemExit(2)
-
-    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
-        """Print the help; raises OSError if standard output cannot be written."""
-        if file is None:
-            print_text(self.format_help().rstrip("\n"))
-        else:
-            super().print_help(file)
 
 
 def add_file(parser: argparse.ArgumentParser, *names: str, **options: Any) -> None:
@@ -57,14 +46,6 @@ class MetricNames:
         return iter(sorted(name for cls in registered().values() for name in cls.names))
 
 
-class Version(argparse.Action):
-    """``--version``: raises OSError if standard output cannot be written."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        print_text(f"skrank {skrank.__version__}")
-        parser.exit()
-
-
 def add_metric(parser: argparse.ArgumentParser, **options: Any) -> None:
     """Add the option of metrics."""
     parser.add_argument("-m", "--metric", metavar="METRIC", choices=MetricNames(), **options)
@@ -73,7 +54,7 @@ def add_metric(parser: argparse.ArgumentParser, **options: Any) -> None:
 def add_common(parser: argparse.ArgumentParser, verb: str) -> None:
     """Add the options of the first documents of queries, and of the file of the output."""
     text = f"{verb} the first N documents of a query"
-    parser.add_argument("-M", "--depth", metavar="N", type=whole, help=text)
+    parser.add_argument("-M", "--depth", metavar="N", type=int, help=text)
     add_file(parser, "-o", "--output", metavar="FILE", help="write here, whole or not at all")
 
 
@@ -88,30 +69,6 @@ def check_files(arguments: argparse.Namespace, files: list[str], metrics: list[s
             columns(name)
         except ValueError as error:
             arguments.parser.error(f"argument -m/--metric: {error}")
-
-
-def whole(text: str) -> int:
-    """A whole number in ASCII digits."""
-    if not re.fullmatch("[+-]?[0-9]{1,20}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number.")
-    return int(text)
-
-
-def real(text: str) -> float:
-    """A number in ASCII, without underscores."""
-    try:
-        if text.isascii() and "_" not in text:
-            return float(text)
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number.")
-
-
-def grade(text: str) -> int:
-    """The highest grade of a collection."""
-    if not re.fullmatch("[0-9]{1,4}", text) or not 1 <= int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1000.")
-    return int(text)
 
 
 # messages of the library, with options of the command in place of parameters of Python ---------

@@ -14,6 +14,7 @@ from skrank._typing import RandomState
 from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
 from skrank.metrics import Metric
 from skrank.trec._data import Qrels, as_qrels
+from skrank.trec._files import Source
 from skrank.trec._join import (
     AnyRuns,
     CodedQrels,
@@ -22,7 +23,6 @@ from skrank.trec._join import (
     JoinedRuns,
     Runs,
 )
-from skrank.trec._lines import Source
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,8 +16,8 @@ from skrank.informativeness._study import Study, study
 from skrank.metrics.gap import GAP
 from skrank.stats import t_interval
 from skrank.trec._data import Qrels, as_qrels
+from skrank.trec._files import Source
 from skrank.trec._join import AnyRuns
-from skrank.trec._lines import Source
 
 if TYPE_CHECKING:
     import pandas as pd

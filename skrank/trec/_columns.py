@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.trec._lines import decimal
-from skrank.trec._table import Table, Texts
+from skrank.trec._table import BYTES, Table, decimal, padded
 
 if TYPE_CHECKING:
     import narwhals
@@ -28,7 +27,6 @@ DOCUMENT = ("docid", "docno", "doc_id", "did", "document", "document_id", "corpu
 LABEL = ("label", "relevance", "rel", "grade", "score")
 SCORE = ("score", "sim", "similarity")
 RUN = ("run", "run_id", "system", "tag", "name")
-_PLURAL = {"query": "queries", "document": "documents"}
 
 
 @dataclass(frozen=True)
@@ -226,6 +224,50 @@ def _of_records(rows: list[Any], kind: Kind) -> Columns:
     return Columns.of_rows(map(itemgetter(*kind.places_by_length[len(first)]), rows))
 
 
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """A column of ids as UTF-8.
+
+    Attributes
+    ----------
+    data : bytes
+        All ids, one after the other.
+    edges : int ndarray of shape (n_rows + 1,)
+        Where each id starts, and where the last one ends.
+    """
+
+    data: bytes | memoryview
+    edges: np.ndarray
+
+    @classmethod
+    def of(cls, ids: Iterable[object], what: str) -> Texts:
+        """A column of bytes or of objects that are converted by str; `what` is for errors."""
+        try:
+            encoded = [
+                one if isinstance(one, bytes) else str(one).encode(errors=BYTES) for one in ids
+            ]
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"{what} {error.object!r} is not text: it holds half of a surrogate pair."
+            ) from None
+        edges = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(one) for one in encoded], out=edges[1:])
+        return cls(b"".join(encoded), edges)
+
+    def name(self, row: int) -> str:
+        """The id of a row."""
+        return str(self.data[self.edges[row] : self.edges[row + 1]], "utf-8", BYTES)
+
+
+def table_of_texts(queries: Texts, documents: Texts, numbers: np.ndarray) -> Table:
+    """The table of columns of ids and of labels or scores."""
+    text = padded(queries.data, documents.data)
+    tokens = np.empty((len(numbers), 2, 2), np.int32 if len(text) < 2**31 else np.int64)
+    for column, edges in enumerate((queries.edges, documents.edges + len(queries.data))):
+        tokens[:, column, 0], tokens[:, column, 1] = edges[:-1], edges[1:]
+    return Table.of_tokens(text, tokens, 1, numbers)
+
+
 def table_of(blocks: Sequence[Columns], kind: Kind, before: int = 0) -> Table:
     """The table of blocks of consecutive rows.
 
@@ -252,7 +294,7 @@ def table_of(blocks: Sequence[Columns], kind: Kind, before: int = 0) -> Table:
     documents = _texts_of(document, "document", kind, before)
     numbers = numbers_of(number, kind, before)
     check_labels_or_scores(numbers, kind, queries, documents, before)
-    return Table.of_texts(queries, documents, numbers)
+    return table_of_texts(queries, documents, numbers)
 
 
 def numbers_of(values: ArrayLike | Column, kind: Kind, before: int = 0) -> np.ndarray:
@@ -304,21 +346,16 @@ def _joined(columns: Sequence[Column]) -> Column:
 
 
 def _texts_of(ids: Column, what: str, kind: Kind, before: int) -> Texts:
-    """Ids of a list or an array of Arrow; raises ValueError unless all are texts, or all whole."""
+    """Ids of a list or an array of Arrow; raises ValueError unless they are texts or whole."""
     if not isinstance(ids, list):
         return _of_arrow(ids, what, kind, before)
     types: set[type] = set(map(type, ids))
-    texts = {one for one in types if issubclass(one, (str, bytes))}
-    wrong = {one for one in types - texts if one is bool or not issubclass(one, Integral)}
+    wrong = {one for one in types if one is bool or not issubclass(one, (str, bytes, Integral))}
     if wrong:
         row = next(row for row, one in enumerate(ids) if type(one) in wrong)
         raise ValueError(
             f"the id of the {what} of row {before + row} of the {kind.name} is {ids[row]!r}: ids "
             "are texts or whole numbers."
-        )
-    if texts and texts != types:
-        raise ValueError(
-            f"ids of {_PLURAL[what]} of the {kind.name} are texts and numbers: make them all texts."
         )
     return Texts.of(ids, what)
 

@@ -11,21 +11,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.queries import Queries, check_scores, rank_scores, slices
+from skrank._engine.queries import Queries, rank_scores, slices
 from skrank._engine.threads import run_chunks
 from skrank.trec._columns import (
     QRELS,
     RUNS,
     Columns,
     Kind,
+    Texts,
     check_labels_or_scores,
     columns_of,
     numbers_of,
     table_of,
+    table_of_texts,
 )
-from skrank.trec._files import is_file, read
-from skrank.trec._lines import Source
-from skrank.trec._table import Documents, Slots, Table, Texts
+from skrank.trec._files import Source, is_file, read
+from skrank.trec._table import Documents, Slots, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -194,9 +195,23 @@ class Run:
     @classmethod
     def of_table(cls, table: Table, precision: str, name: str | None = None) -> Run:
         """The run of a table of scores. Its name is the tag of the table unless it is given."""
-        ranked = _in_trec_order(table, precision)
+        from skrank._kernels import trec
+
+        scores, queries = table.numbers, table.queries
+        if check.check_choice("precision", precision, _PRECISIONS) == "single":
+            widest = np.finfo(np.float32).max
+            scores = np.clip(scores, -widest, widest).astype(np.float32).astype(np.float64)
+        falls = scores[1:] < scores[:-1]
+        falls[queries.indptr[1:-1] - 1] = True  # between queries
+        if not falls.all():
+            order, tied, _ = rank_scores(queries, scores)
+            rows = np.repeat(queries.indptr[:-1], queries.sizes) + order
+            text, start, stop, _ = table.documents
+            run_chunks(trec.settle_by_name, queries.indptr, tied, text, start, stop, rows)
+            documents = table.documents.take(rows)
+            table = replace(table, documents=documents, numbers=table.numbers[rows])
         name = table.tag if name is None else name
-        return cls(name, ranked.queries, ranked.documents, ranked.numbers, ranked.slots())
+        return cls(name, queries, table.documents, table.numbers, table.slots())
 
     def top(self, depth: int) -> Run:
         """The first documents of each query.
@@ -244,7 +259,7 @@ def _table_of_arrays(qid: ArrayLike, docid: ArrayLike, numbers: ArrayLike, kind:
     queries = Texts.of(check.as_ids("qid", qid, len(vector), "query"), "query")
     documents = Texts.of(check.as_ids("docid", docid, len(vector), "document"), "document")
     check_labels_or_scores(vector, kind, queries, documents)
-    return Table.of_texts(queries, documents, vector)
+    return table_of_texts(queries, documents, vector)
 
 
 _Number = TypeVar("_Number", int, float)
@@ -276,26 +291,6 @@ def text_index(texts: Sequence[str] | np.ndarray, name: str | None = None) -> pd
         return pd.Index(texts, name=name)
     except UnicodeEncodeError:
         return pd.Index(texts, name=name, dtype=object)
-
-
-def _in_trec_order(table: Table, precision: str) -> Table:
-    """The table with the rows of each query in the order of trec_eval."""
-    from skrank._kernels import trec
-
-    scores, queries = table.numbers, table.queries
-    if check.check_choice("precision", precision, _PRECISIONS) == "single":
-        widest = np.finfo(np.float32).max
-        scores = np.clip(scores, -widest, widest).astype(np.float32).astype(np.float64)
-    falls = scores[1:] < scores[:-1]
-    falls[queries.indptr[1:-1] - 1] = True  # between queries
-    if falls.all():
-        return table
-    check_scores(queries, scores)
-    order, tied, _ = rank_scores(queries, scores)
-    rows = np.repeat(queries.indptr[:-1], queries.sizes) + order
-    text, start, stop, _ = table.documents.arrays
-    run_chunks(trec.settle_by_name, queries.indptr, tied, text, start, stop, rows)
-    return table.take(rows)
 
 
 def read_qrels(source: Source) -> Qrels:

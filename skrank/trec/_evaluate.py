@@ -18,7 +18,6 @@ from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals
 from skrank.evaluation._tables import MarkedTable, Tabular
 from skrank.metrics import Metric
 from skrank.trec._data import as_qrels, text_index
-from skrank.trec._files import is_file
 from skrank.trec._join import (
     MISSING_CHOICES,
     AnyRuns,
@@ -28,9 +27,7 @@ from skrank.trec._join import (
     JoinedRanking,
     JoinedRuns,
     Runs,
-    ahead,
 )
-from skrank.trec._table import announce
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -339,12 +336,9 @@ def evaluate(
         depth = check.check_count("depth", depth, "the number of documents of a query that count")
     if chunksize is not None:
         chunksize = check.check_count("chunksize", chunksize, "the rows that are read at once")
-    if not is_file(qrels):  # first, so that swapped arguments are recognised
-        qrels = as_qrels(qrels)
+    judgments = as_qrels(qrels)
     sources = Runs.of(runs)
     n_runs = len(sources.sources)
-    announce([qrels, *sources.sources])
-    judgments = as_qrels(qrels)
     if pool_judged:
         judgments = judgments.with_pool_judged()
     pool = CodedQrels.of(judgments)
@@ -376,22 +370,17 @@ def measure(
     """Measure all runs, which come in parts as from `JoinedRuns`, by all metrics."""
     shape = n_runs, len(pool.qrels.queries), len(metrics)
     values, weights = np.full(shape, np.nan), np.zeros(shape)
-
-    def of_part(part: list[Joined]) -> list[int]:
-        """Fill in values and weights; returns the number of empty queries for each metric."""
+    empty = np.zeros(len(metrics), np.int64)
+    for part in parts:
         judgments = JoinedJudgments(pool, part)
         ranking = JoinedRanking(judgments)
         run, query = judgments.run, judgments.places
         counted = (ranking.retrieved > 0) | (missing != "skip")
-        empty = []
         for i, one in enumerate(metrics):
             plan = one.bind(judgments, max_grade=max_grade)
             values[run, query, i] = np.where(counted, plan.values(ranking), np.nan)
             weights[run, query, i] = plan.mass(ranking) * counted
-            empty.append(int(plan.empty[run == 0].sum()))
-        return empty
-
-    empty = np.sum(list(ahead(of_part, parts)), axis=0)
+            empty[i] += plan.empty[run == 0].sum()
     mean = np.empty((n_runs, len(metrics)))
     for i, number in np.ndindex(len(metrics), n_runs):
         of_run = values[number, :, i], weights[number, :, i]

@@ -1,83 +1,163 @@
-"""Files of judgments (qrels) and of runs: their format, and their rows.
+"""Files of judgments (qrels) and of runs: open, decompress, recognise the format, read.
 
-The rows of a file are `Lines` of TREC, which are parsed as bytes, or `Records` of other formats,
-which the readers at the end of this file decode (text is UTF-8): into lists of texts (CSV, TSV) or
-of values of JSON, or into columns of Arrow (Parquet). `Lines.table` and `Records.table` check the
-rows, convert labels or scores to float64, and raise ValueError with the file and the place of a
-wrong row. `File.head` has the first 64 KB of the decompressed content, of which the last line may
-be incomplete; `File.stream` starts at the beginning all the same.
+A file is read as a whole (`read`) or in pieces (`pieces_of`). Lines of TREC are parsed by
+`skrank.trec._table`, other formats are decoded by the readers of `skrank.trec._records`. A file is
+handled as an `io.BufferedReader` of the decompressed content without byte order mark, whose `name`
+is for messages. The format is recognised by the first 64 KB.
 """
 
 from __future__ import annotations
 
-import csv
+import bz2
+import gzip
+import importlib
 import io
-import json
+import lzma
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any, TypeAlias, TypeGuard
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from typing import IO, TYPE_CHECKING, BinaryIO, Protocol, TypeAlias, TypeGuard, TypeVar
+
+import numpy as np
 
 from skrank import _validation as check
-from skrank.trec._columns import DOCUMENT, QRELS, QUERY, Columns, Kind, columns_of, table_of
-from skrank.trec._lines import (
-    BOM,
+from skrank.trec._columns import DOCUMENT, QRELS, QUERY, RUNS, Columns, Kind
+from skrank.trec._records import (
+    READERS,
+    Reader,
+    read_csv,
+    read_json,
+    read_json_lines,
+    read_parquet,
+    table_of_records,
+)
+from skrank.trec._table import (
+    BYTES,
     LINE_FORMATS,
+    NEWLINE,
+    RUN_LINE,
     SHORT_QRELS_LINE,
-    SUFFIXES,
-    File,
     LineFormat,
     Lines,
-    Source,
+    Table,
     is_comment,
-    opened,
-    whole_text,
+    padded,
+    room_for,
 )
-from skrank.trec._table import Table
 
-_BLOCK_ROWS = 1 << 16  # rows of CSV, JSON Lines and Parquet that are decoded at once
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
-# Takes a file, what its rows are, and chunksize or None. Yields blocks of consecutive rows, of at
-# most chunksize rows each; a query may be in several blocks.
-Reader: TypeAlias = Callable[[File, Kind, int | None], Iterator[Columns]]
+    from _typeshed import WriteableBuffer
+
+Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
+
+BOM = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
+SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+_HEAD = 65536  # first bytes of a file, by which its format is recognised
+
+# open and decompress ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Records:
-    """A file that is not in TREC's format, or a piece of it.
+class _Readable(Protocol):
+    def read(self, size: int = ..., /) -> bytes | str: ...
 
-    Attributes
-    ----------
-    name : str
-        Name of the file, for messages.
-    kind : Kind
-        Whether the rows are judgments or a run.
-    blocks : list of Columns
-        Consecutive rows: queries, documents, labels or scores, and, if the file has them, the name
-        (tag) of the run.
-    before : int
-        Number of rows of the file above these, for the numbers of rows in messages.
+
+def _zstandard(file: BinaryIO) -> _Readable:
+    for name in ("compression.zstd", "zstandard", "pyarrow"):  # the first from Python 3.14 on
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        if name == "compression.zstd":
+            return module.ZstdFile(file)
+        if name == "zstandard":
+            return module.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+        return module.CompressedInputStream(file, "zstd")
+    raise ValueError("install zstandard or pyarrow to read Zstandard")
+
+
+# by the first bytes of compressed content
+_DECOMPRESSORS: dict[bytes, Callable[[BinaryIO], _Readable]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+    b"BZh": bz2.BZ2File,
+    b"\x28\xb5\x2f\xfd": _zstandard,
+}
+
+
+@contextmanager
+def _decompressing(name: str) -> Iterator[None]:
+    """Turn errors of decompression into errors of type ValueError that name the file."""
+    try:
+        yield
+    except (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError) as error:
+        raise ValueError(f"{name} cannot be decompressed: {str(error).rstrip('.')}.") from None
+
+
+class _Raw(io.RawIOBase):
+    """The bytes of a file object: one that the caller opened, maybe as text, or a decompressor."""
+
+    def __init__(self, name: str, file: _Readable, *, packed: bool = False) -> None:
+        self.name, self._file, self._packed = name, file, packed
+        self._rest = b""  # bytes beyond the last buffer: a character of text can be several bytes
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer)
+        self._rest = self._rest or self._more(len(view))
+        part, self._rest = self._rest[: len(view)], self._rest[len(view) :]
+        view[: len(part)] = part
+        return len(part)
+
+    def readall(self) -> bytes:
+        return self._rest + self._more()
+
+    def _more(self, *size: int) -> bytes:
+        with _decompressing(self.name) if self._packed else nullcontext():
+            content = self._file.read(*size)
+        return content.encode(errors=BYTES) if isinstance(content, str) else content
+
+
+def name_of(source: Source) -> str:
+    """The name of a path or file object, for messages."""
+    if isinstance(source, (str, os.PathLike)):
+        return os.fspath(source)
+    return str(getattr(source, "name", "<file>"))
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[io.BufferedReader]:
+    """Open a path, or read a file object; compressed content is decompressed.
+
+    The stream of a plain file on disk has an `io.FileIO` as its attribute `raw`.
     """
+    name = name_of(source)
+    with ExitStack() as stack:
+        raw: io.RawIOBase
+        if isinstance(source, (str, os.PathLike)):
+            raw = stack.enter_context(open(name, "rb", buffering=0))
+        else:
+            raw = _Raw(name, source)
+        stream: io.BufferedReader = io.BufferedReader(raw, _HEAD)
+        magic = next(filter(stream.peek(_HEAD).startswith, _DECOMPRESSORS), None)
+        if magic is not None:
+            with _decompressing(name):
+                content = _DECOMPRESSORS[magic](stream)
+            stream = io.BufferedReader(_Raw(name, content, packed=True), _HEAD)
+        if stream.peek(_HEAD).startswith(BOM):
+            stream.read(len(BOM))
+        yield stream
 
-    name: str
-    kind: Kind
-    blocks: list[Columns]
-    before: int = 0
 
-    def table(self) -> Table:
-        """The parsed rows; raises ValueError if a row is wrong or the rows are of several runs."""
-        tags = list(dict.fromkeys(tag for block in self.blocks for tag in block.tags()))
-        if len(tags) > 1:
-            raise ValueError(
-                f"{self.name} holds {len(tags)} runs ({', '.join(tags[:3])}, ...): select the rows "
-                "of one."
-            )
-        with check.about(self.name):
-            table = table_of(self.blocks, self.kind, self.before)  # `before` is for its messages
-        tag = tags[0] if tags else "run"
-        return replace(table, name=self.name, tag=tag, before=self.before)
+# recognise the format, and read -------------------------------------------------------------------
 
 
 def is_file(source: object) -> TypeGuard[Source]:
@@ -92,40 +172,53 @@ def read(source: object, kind: Kind) -> Table:
             f"{kind.name} of type {type(source).__name__} cannot be read: pass a path, a file "
             "object, or a mapping or table of them in memory."
         )
-    with opened(source) as file:
-        found = format_of(file, kind)
+    with opened(source) as stream:
+        found = _format_of(stream, kind)
         if isinstance(found, LineFormat):
-            return Lines(whole_text(file), file.name, found).table()
-        with check.about(file.name):  # puts the name before messages
-            blocks = list(found(file, kind, None))
-        return Records(file.name, kind, blocks).table()
+            return Lines(_whole_text(stream), stream.name, found).table()
+        with check.about(stream.name):  # puts the name before messages
+            blocks = list(found(stream, kind, None))
+        return table_of_records(stream.name, kind, blocks)
 
 
-def format_of(file: File, kind: Kind) -> LineFormat | Reader:
+def _whole_text(stream: io.BufferedReader) -> np.ndarray:
+    """The content, padded as kernels read it. A plain file is not copied: a fifth of the time."""
+    if not isinstance(stream.raw, io.FileIO):
+        return padded(stream.read())
+    size = os.path.getsize(stream.name)
+    text = room_for(size)
+    n_read = stream.readinto(text.data[:size])
+    text[n_read:] = NEWLINE
+    rest = stream.read()  # of a pipe, whose size is 0, or of a file that grows
+    return padded(text.data[:n_read], rest) if rest else text
+
+
+def _format_of(stream: io.BufferedReader, kind: Kind) -> LineFormat | Reader:
     """The columns of lines of TREC, or the reader of another format.
 
     The suffix of the name decides, without that of compression. If it is not known, the first lines
     decide.
     """
-    name = file.name.lower()
+    name = stream.name.lower()
     for compression in SUFFIXES:
         name = name.removesuffix(compression)
     suffix = os.path.splitext(name)[1]
-    if suffix in _READERS:
-        return _READERS[suffix]
-    if file.head.startswith(b"PAR1"):
-        return _parquet
-    lines = _first_lines(file.head, kind)
+    if suffix in READERS:
+        return READERS[suffix]
+    head = stream.peek(_HEAD)[:_HEAD]
+    if head.startswith(b"PAR1"):
+        return read_parquet
+    lines = _first_lines(head, kind)
     if lines[0].startswith((b"{", b"[")):
         # A first line that is a list may begin one JSON array, and a single object may be a whole
-        # file of queries: `_json` reads these.
+        # file of queries: `read_json` reads these.
         one_a_line = lines[0].startswith(b"{") and lines[0].endswith(b"}") and len(lines) > 1
-        return _json_lines if one_a_line else _json
-    words = lines[0].lower().split(b"\t" if b"\t" in lines[0] else b",")
-    names = [str(word.strip(b' "'), errors="replace") for word in words]
-    if not set(QUERY).isdisjoint(names) and not set(DOCUMENT).isdisjoint(names):
-        return _csv
-    if kind is QRELS and all(len(line.split()) == 3 for line in lines):
+        return read_json_lines if one_a_line else read_json
+    first = str(lines[0], errors="replace").lower().replace('"', " ")
+    names = set(map(str.strip, first.split("\t" if "\t" in first else ",")))
+    if names & set(QUERY) and names & set(DOCUMENT):
+        return read_csv
+    if kind is QRELS and set(map(len, map(bytes.split, lines))) == {3}:
         return SHORT_QRELS_LINE
     return LINE_FORMATS[kind.name][0]
 
@@ -133,10 +226,11 @@ def format_of(file: File, kind: Kind) -> LineFormat | Reader:
 def _first_lines(head: bytes, kind: Kind) -> list[bytes]:
     """The first two lines that are neither blank nor comments; one empty line if there is none.
 
-    A line with # that has the columns of a row is a row, since ids may begin with #.
+    The last line may be incomplete. A line with # that has the columns of a row is a row, since ids
+    may begin with #.
     """
     found = []
-    for line in head.removeprefix(BOM).splitlines():
+    for line in head.splitlines():
         if line.strip() and not is_comment(line, LINE_FORMATS[kind.name]):
             found.append(line.strip())
             if len(found) == 2:
@@ -144,165 +238,130 @@ def _first_lines(head: bytes, kind: Kind) -> list[bytes]:
     return found or [b""]
 
 
-# readers, whose errors do not name the file -------------------------------------------------------
+# read in pieces -----------------------------------------------------------------------------------
+
+_BLOCK_BYTES = 1 << 20  # most bytes that are read at once
+_SHORTEST_LINE = 16  # fewest bytes that a line of TREC is taken to have
 
 
-def _names_to_read(names: list[str], kind: Kind, chunksize: int | None) -> list[str]:
-    """The names of the columns of queries, documents and numbers, and, if there is one, of runs.
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A piece of the file of a run, not parsed yet; `parse` can be called in any thread."""
 
-    Raises ValueError if one of the first three is missing, and for a column of runs with a
-    chunksize, as pieces could belong to different runs.
+    parse: Callable[[], Table]
+
+
+def pieces_of(source: Source, chunksize: int) -> Iterator[Piece]:
+    """Yield the pieces of the file of a run.
+
+    A piece has all rows of each of its queries, and at least `chunksize` rows, but for the last.
+    For lines of TREC, this number is estimated from the mean length of the first lines. The file
+    stays open until the last piece. Errors name the file.
+
+    If the rows of a query are not contiguous in the file, the query is in several pieces. Callers
+    call `Table.check_contiguous`, which raises an error for this inside a piece, and compare the
+    queries of different pieces.
     """
-    found = kind.columns_among(names)
-    if len(found) > 3 and chunksize is not None:
-        raise ValueError(
-            f"column {found[3]!r} says that rows are of several runs: write one file for each, "
-            "without it, to read them in pieces."
-        )
-    return found
+    with opened(source) as stream:
+        found = _format_of(stream, RUNS)
+        if isinstance(found, LineFormat):
+            head = stream.peek(_HEAD)[:_HEAD]
+            mean_length = len(head) // max(1, head.count(b"\n"))
+            n_bytes = chunksize * max(_SHORTEST_LINE, mean_length)
+            for blocks in _whole_queries(_blocks_of_lines(stream, n_bytes), n_bytes):
+                text = padded(*(block.lines for block in blocks))
+                places = accumulate(map(len, blocks), initial=0)
+                starts = [(at, block.number) for at, block in zip(places, blocks, strict=False)]
+                yield Piece(Lines(text, stream.name, found, starts).table)
+            return
+        before = 0
+        with check.about(stream.name):
+            for rows in _whole_queries(found(stream, RUNS, chunksize), chunksize):
+                yield Piece(partial(table_of_records, stream.name, RUNS, rows, before))
+                before += sum(map(len, rows))
 
 
-def _in_blocks(rows: Iterator[Sequence[object]], chunksize: int | None) -> Iterator[Columns]:
-    while block := list(islice(rows, min(chunksize or _BLOCK_ROWS, _BLOCK_ROWS))):
-        yield Columns.of_rows(block)
+@dataclass(frozen=True, eq=False)
+class _LineBlock:
+    """Consecutive lines of the file of a run; `number` is that of the first, from 1.
 
-
-def _csv(file: File, kind: Kind, chunksize: int | None) -> Iterator[Columns]:
-    text = io.TextIOWrapper(file.stream, "utf-8-sig", newline="")
-    try:
-        rows = csv_rows(text, file.head)
-        header = next(rows)
-        places = [header.index(name) for name in _names_to_read(header, kind, chunksize)]
-        yield from _in_blocks(([row[place] for place in places] for row in rows), chunksize)
-    finally:
-        text.detach()  # the wrapper would close the stream, which `opened` closes
-
-
-def csv_rows(text: Iterable[str], head: bytes) -> Iterator[list[str]]:
-    """The header of a CSV or TSV table, then its rows; not blank rows.
-
-    Parameters
-    ----------
-    text : iterable of str
-        The lines.
-    head : bytes
-        The first bytes of the lines. Columns are separated by tabs if the first line has one, else
-        by commas.
-
-    Raises
-    ------
-    ValueError
-        If two columns have the same name, or if a line cannot be read or has more or fewer columns
-        than the header. The message about a line begins with its number.
+    The length, and places in it, count bytes, as they count rows for `Columns`.
     """
-    first = head.removeprefix(BOM).partition(b"\n")[0]
-    rows = csv.reader(text, delimiter="\t" if b"\t" in first else ",", strict=True)
-    try:
-        header = [name.strip() for name in next(rows, [])]
-        for name, count in Counter(name.lower() for name in header if name).items():
-            if count > 1:
-                raise ValueError(f"{count} columns are called {name!r}: rename all but one.")
-        yield header
-        for row in filter(None, rows):
-            if len(row) != len(header):
-                columns = f"{len(row)} columns instead of {len(header)}"
-                raise ValueError(f"line {rows.line_num}: {columns}.")
-            yield row
-    except csv.Error as error:  # such as a quotation mark that is never closed
-        raise ValueError(f"line {rows.line_num}: {error}.") from None
+
+    number: int
+    lines: bytes
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def part(self, places: slice) -> _LineBlock:
+        """The lines at some places of the bytes."""
+        start = places.start or 0
+        return _LineBlock(self.number + self.lines.count(b"\n", 0, start), self.lines[places])
+
+    def last_query(self) -> tuple[int, bytes] | None:
+        """Place of the first row of the last query (0 if there is one query), and the query.
+
+        Returns None if there are only comments.
+        """
+        cut, last, stop = 0, b"", len(self.lines)
+        while stop > 0:
+            start = self.lines.rfind(b"\n", 0, stop - 1) + 1
+            line = self.lines[start:stop]
+            word = line.split(None, 1)[:1]
+            if word and not is_comment(line, [RUN_LINE]):
+                if last and word[0] != last:
+                    return cut, last
+                cut, last = start, word[0]
+            stop = start
+        return (0, last) if last else None
 
 
-def _json_lines(file: File, kind: Kind, chunksize: int | None) -> Iterator[Columns]:
-    return _in_blocks(_fields(json_lines(file.stream), kind, chunksize), chunksize)
+_Block = TypeVar("_Block", _LineBlock, Columns)
 
 
-def _fields(
-    records: Iterable[tuple[int, Any]], kind: Kind, chunksize: int | None
-) -> Iterator[list[object]]:
-    """Query, document, number and, if there is one, run of numbered records of JSON.
+def _whole_queries(blocks: Iterable[_Block], size: int) -> Iterator[list[_Block]]:
+    """Cut blocks between queries, and collect them in lists of a total length of at least `size`.
 
-    Records are objects with the names of the first object, or lists in the layout of the first
-    list, whose length says which places are query, document and number. A name of a run is read
-    from objects only.
+    A query ends where a row of another query follows. The last list has the rest; it is empty for a
+    file without rows, which the parsing of the piece refuses.
     """
-    chosen: Sequence[str] | Sequence[int] = ()
-    for number, record in records:
-        try:
-            if isinstance(record, dict):
-                chosen = chosen or _names_to_read(list(record), kind, chunksize)
-            else:
-                chosen = chosen or kind.places_by_length[len(record)]
-            if isinstance(record, str):
-                raise TypeError  # a string could be indexed, too
-            yield [record[field] for field in chosen]
-        except (IndexError, KeyError, TypeError):
-            wanted = ", ".join(map(str, chosen)) or kind.example()
-            raise ValueError(f"line {number}: no record with {wanted}.") from None
+    whole: list[_Block] = []
+    n_whole = 0  # total length of `whole`
+    rest: list[_Block] = []  # rows of `query`, which the next block may continue
+    query: Hashable = None
+    for block in blocks:
+        found = block.last_query()
+        if found is None:
+            continue
+        start, last = found
+        if start or last != query:  # the block has a row of another query
+            rest.append(block.part(slice(0, start)))
+            whole += rest
+            n_whole += sum(map(len, rest))
+            rest = []
+            if n_whole >= size:
+                yield whole
+                whole, n_whole = [], 0
+        rest.append(block.part(slice(start, None)))
+        query = last
+    yield whole + rest
 
 
-def json_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
-    """Number (from 1) and content of each line that is not blank."""
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            try:
-                yield number, json.loads(line, object_pairs_hook=_unique_keys)
-            except json.JSONDecodeError as error:
-                raise ValueError(f"line {number}: no JSON: {error.msg}.") from None
-            except ValueError as error:  # a key that occurs twice, or bytes that are not UTF-8
-                raise ValueError(f"line {number}: {error}") from None
-            except RecursionError:
-                raise ValueError(f"line {number}: no record: it is nested too deeply.") from None
-
-
-def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """An object of JSON; raises ValueError if a key occurs twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        name, count = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise ValueError(f"key {name!r} occurs {count} times in one object: keep one of them.")
-    return found
-
-
-def _json(file: File, kind: Kind, chunksize: int | None) -> Iterator[Columns]:
-    if chunksize is not None:
-        raise ValueError(
-            "JSON is one object and cannot be read in pieces: write JSON Lines, or evaluate it "
-            "without chunksize."
-        )
-    try:
-        content = json.loads(file.stream.read(), object_pairs_hook=_unique_keys)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno}: no JSON: {error.msg}.") from None
-    except RecursionError:
-        raise ValueError("no JSON of queries and documents: it is nested too deeply.") from None
-    found = columns_of(content, kind)
-    if found is None:
-        raise ValueError(
-            f"the file holds no {kind.name}: expected queries that map to documents and numbers, "
-            f"or records with the fields {kind.example()}."
-        )
-    yield found
-
-
-def _parquet(file: File, kind: Kind, chunksize: int | None) -> Iterator[Columns]:
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise ValueError("reading Parquet needs pyarrow: pip install skrank[parquet].") from None
-    if chunksize is not None and not file.on_disk:
-        raise ValueError("Parquet is read in pieces from an uncompressed file on disk only.")
-    source = file.name if file.on_disk else io.BytesIO(file.stream.read())
-    # with its default buffers, the reader would hold the whole file in the end
-    with parquet.ParquetFile(source, pre_buffer=False, buffer_size=1 << 20) as content:
-        names = _names_to_read(content.schema_arrow.names, kind, chunksize)
-        for batch in content.iter_batches(chunksize or _BLOCK_ROWS, columns=names):
-            if len(batch):
-                # a table has the chunked columns that `of_arrow` takes, and `names` their order
-                yield Columns.of_arrow(pa.Table.from_batches([batch]).select(names).columns)
-
-
-_READERS: dict[str, Reader] = {
-    ".json": _json, ".jsonl": _json_lines, ".ndjson": _json_lines, ".csv": _csv, ".tsv": _csv,
-    ".parquet": _parquet, ".pq": _parquet,
-}  # fmt: skip
+def _blocks_of_lines(stream: io.BufferedReader, n_bytes: int) -> Iterator[_LineBlock]:
+    """Yield blocks of whole lines of at most about `n_bytes`; blank lines end a block."""
+    number = 1
+    begun: list[bytes] = []  # the beginning of a line whose end is not read yet
+    while data := stream.read(min(n_bytes, _BLOCK_BYTES)):
+        end = data.rfind(b"\n") + 1
+        if end:
+            lines, place = b"".join([*begun, data[:end]]), 0
+            for blank in re.finditer(rb"\n\s*\n", lines):
+                yield _LineBlock(number, lines[place : blank.start() + 1])
+                number += lines.count(b"\n", place, blank.end())
+                place = blank.end()
+            yield _LineBlock(number, lines[place:])
+            number += lines.count(b"\n", place)
+            begun = []
+        begun.append(data[end:])
+    yield _LineBlock(number, b"".join(begun))

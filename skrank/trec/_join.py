@@ -22,9 +22,7 @@ from skrank._kernels.trec import HashedRun, Judged
 from skrank._progress import Bar
 from skrank.trec._columns import RUNS, columns_of, frame_of, is_nested, is_record
 from skrank.trec._data import Qrels, Run, as_run
-from skrank.trec._files import Records, is_file
-from skrank.trec._lines import Lines, name_of
-from skrank.trec._pieces import pieces_of
+from skrank.trec._files import Piece, is_file, name_of, pieces_of
 from skrank.trec._table import Table
 
 MISSING_CHOICES = ("zero", "skip", "raise")
@@ -64,16 +62,42 @@ class CodedQrels:
         return cls(qrels, codes, np.append(labels[:n_labels], [0.0, 0.0]), n_labels)
 
     @cached_property
-    def places(self) -> dict[str, int]:
+    def place_of(self) -> dict[str, int]:
         """Place of each query among all queries, by its id."""
         ids = self.qrels.queries.ids
         return dict(zip(ids, range(len(ids)), strict=True))
 
-    def only(self, places: np.ndarray) -> CodedQrels:
-        """The judgments of the queries at some ascending places, with the codes of all queries."""
+    def join(self, run: Run, number: int, places: np.ndarray | None = None) -> Joined:
+        """Join a run with its number to the judged queries at ascending places (default: all)."""
+        from skrank._kernels import trec
+
+        judged = self if places is None else self._only(places)
+        number_of = dict(zip(run.queries.ids, range(len(run.queries)), strict=True))
+        found = [number_of.get(query, -1) for query in judged.qrels.queries.ids]
+        query_of = np.array(found, np.int64)
+        retrieved = np.append(run.queries.sizes, 0)[query_of]
+        codes = np.empty(retrieved.sum() + len(judged.codes), judged.codes.dtype)
+        indptr = np.empty(len(query_of) + 1, np.int64)
+        queries, documents = judged.qrels.queries, judged.qrels.documents
+        n_judged = trec.join.for_rows(len(judged.codes))(
+            HashedRun(run.queries.indptr, run.documents, run.slots.first, run.slots.rows),
+            Judged(query_of, queries.indptr, documents, judged.codes),
+            judged.unjudged,
+            codes,
+            indptr,
+        )
+        return Joined(
+            np.full(len(query_of), number),
+            np.arange(len(query_of)) if places is None else places,
+            codes[: indptr[-1]],
+            np.diff(indptr),
+            retrieved,
+            int(n_judged),
+        )
+
+    def _only(self, places: np.ndarray) -> CodedQrels:
+        """The judgments of some queries, with the codes of all queries."""
         all_queries = self.qrels.queries
-        if len(places) == len(all_queries):
-            return self
         indptr, rows = slices(all_queries.indptr[places], all_queries.sizes[places])
         queries = Queries(all_queries.ids[places], indptr)
         qrels = Qrels(queries, self.qrels.documents.take(rows), self.qrels.labels[rows])
@@ -115,38 +139,6 @@ class Joined:
     sizes: np.ndarray
     retrieved: np.ndarray
     n_judged: int
-
-    @classmethod
-    def of(cls, pool: CodedQrels, run: Run, number: int) -> Joined:
-        """The judged queries that a run has."""
-        from skrank._kernels import trec
-
-        place_of = np.array([pool.places.get(query, -1) for query in run.queries.ids])
-        query_of = np.flatnonzero(place_of >= 0)
-        query_of = query_of[np.argsort(place_of[query_of])]
-        places = place_of[query_of]
-        judged = pool.only(places)
-        qrels, names = judged.qrels, run.documents.arrays
-        retrieved = run.queries.sizes[query_of]
-        codes = np.empty(retrieved.sum() + len(judged.codes), judged.codes.dtype)
-        indptr = np.empty(len(places) + 1, np.int64)
-        n_judged = trec.join.for_rows(len(judged.codes))(
-            HashedRun(run.queries.indptr, names, run.slots.first, run.slots.rows),
-            Judged(query_of, qrels.queries.indptr, qrels.documents.arrays, judged.codes),
-            judged.unjudged,
-            codes,
-            indptr,
-        )
-        runs = np.full(len(places), number)
-        return cls(runs, places, codes[: indptr[-1]], np.diff(indptr), retrieved, n_judged)
-
-    @classmethod
-    def of_nothing(cls, pool: CodedQrels, places: np.ndarray, number: int) -> Joined:
-        """Judged queries that a run lacks."""
-        judged = pool.only(places)
-        sizes = judged.qrels.queries.sizes
-        runs = np.full(len(places), number)
-        return cls(runs, places, judged.codes, sizes, np.zeros_like(sizes), 0)
 
     def coded(self, pool: CodedQrels) -> Joined:
         """The same with the codes of `pool`, if the run was joined with ``pool.numbered()``."""
@@ -273,8 +265,8 @@ class JoinedRuns:
     def __iter__(self) -> Iterator[list[Joined]]:
         part: list[Joined] = []
         n_rows, most = 0, min(self.chunksize or _ROWS_AT_ONCE, _ROWS_AT_ONCE)
-        readings = ahead(self._read, self._sources())
-        for number, of_run in groupby(readings, key=itemgetter(0)):
+        sources = enumerate(self.runs.sources) if self.chunksize is None else self._in_pieces()
+        for number, of_run in groupby(ahead(self._read, sources), key=itemgetter(0)):
             for joined in self._joined(number, of_run):
                 part.append(joined)
                 n_rows += len(joined.codes)
@@ -284,33 +276,34 @@ class JoinedRuns:
         if part:
             yield part
 
-    def _sources(self) -> Iterator[tuple[int, object]]:
-        """Yield the number of a run, and the run or a piece of it, which is not parsed yet."""
+    def _in_pieces(self) -> Iterator[tuple[int, object]]:
+        """Yield the number of a run, and a piece of its file, or the run if it is in memory."""
+        assert self.chunksize is not None
         for number, source in enumerate(self.runs.sources):
-            if self.chunksize is not None and is_file(source):
-                for piece in pieces_of(source, self.chunksize):
-                    yield number, piece
-            else:
-                yield number, source
+            for part in pieces_of(source, self.chunksize) if is_file(source) else [source]:
+                yield number, part
 
     def _read(self, item: tuple[int, object]) -> _Reading:
         """Parse and join a run or a piece; of a piece, the result has the table, too."""
         number, source = item
-        piece = None
-        if isinstance(source, (Lines, Records)):
-            piece = source.table()
+        piece, places = None, None
+        if isinstance(source, Piece):
+            piece = source.parse()
             piece.check_contiguous()
             run = Run.of_table(piece, self.precision)
+            found = [self.pool.place_of.get(query, -1) for query in run.queries.ids]
+            places = np.array(sorted(place for place in found if place >= 0), np.int64)
         else:
             run = as_run(source, self.precision)
         if self.depth is not None:
             run = run.top(self.depth)
-        return number, run, Joined.of(self.pool, run, number), piece
+        return number, run, self.pool.join(run, number, places), piece
 
     def _joined(self, number: int, readings: Iterable[_Reading]) -> Iterator[Joined]:
-        """Yield the judged queries of one run; those that the run lacks come last."""
+        """Yield the judged queries of one run. In pieces, those that it lacks come last."""
         seen: set[str] = set()
-        present = np.zeros(len(self.pool.places), bool)
+        queries = self.pool.qrels.queries
+        present = np.zeros(len(queries), bool)
         n_documents = n_judged = 0
         for _, run, joined, piece in readings:
             if not seen:
@@ -328,7 +321,7 @@ class JoinedRuns:
                 again = next(i for i, query in enumerate(run.queries.ids) if query in seen)
                 raise piece.not_contiguous(int(piece.queries.indptr[again]))
             seen.update(run.queries.ids)
-            present[joined.places] = True
+            present[joined.places[joined.retrieved > 0]] = True
             n_documents += int(joined.retrieved.sum())
             n_judged += joined.n_judged
             if len(joined.places):
@@ -337,7 +330,6 @@ class JoinedRuns:
                 self.bar.update(1 if self.chunksize is None else len(run.scores))
         absent = np.flatnonzero(~present)
         n_present = len(present) - len(absent)
-        queries = self.pool.qrels.queries
         if not n_present:
             raise ValueError(
                 f"run {first.name!r} has no query of the qrels: its first is "
@@ -350,7 +342,8 @@ class JoinedRuns:
                 raise ValueError(f"{lacks} ({some}): choose missing='zero' or 'skip'.")
             if self.missing == "zero":
                 self.lacks.append(f"{lacks} ({some})")
-            yield Joined.of_nothing(self.pool, absent, number)
+            if piece is not None:
+                yield self.pool.join(run, number, absent)
         self.tags.append(first.name)
         self.facts.append(
             {

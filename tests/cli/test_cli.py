@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,11 +51,6 @@ def test_formats_parse_back(call, files, per_query):
     pd.testing.assert_frame_equal(rows, frame, check_dtype=False, check_exact=True)
 
 
-def test_default_metrics(call, files):
-    _, out, _ = call("evaluate", *files, "--format", "csv")
-    assert out.startswith("run,gap,ndcg@10,ap,err@20,")
-
-
 def test_options_reach_the_metrics(call, files):
     def value(*options):
         _, out, _ = call("evaluate", *files[:2], "--format", "csv", *options)
@@ -70,9 +64,6 @@ def test_options_reach_the_metrics(call, files):
 def test_files_larger_than_memory(call, files):
     expected = call("evaluate", *files, "--per-query")
     assert call("evaluate", *files, "-q", "--chunksize", "2", "--no-progress") == expected
-    status, _, err = call("evaluate", *files, "--chunksize", "0")
-    assert status == 1
-    assert "chunksize=0 must be at least 1" in err
 
 
 def test_intervals(call, files):
@@ -94,55 +85,6 @@ def test_compare(call, files):
     assert rows[0]["p_max_t"] >= 0.25  # of two queries, whose signs show no more
     assert rows[0]["significant"] is False
     assert "p_max_t" in call("evaluate", *files, *options)[1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["none", "bm25"], "none: No such file or directory"),
-        (["qrels", "qrels"], "qrels, line 1: 4 columns instead of 6"),
-        (["bm25", "bm25"], "bm25, line 1: 6 columns instead of 4"),
-        (["qrels", "dense", "--missing", "raise"], "run 'dense' has no documents for 1 queries"),
-        (["qrels", "bm25", "--empty", "raise"], "query '3' has no relevant document"),
-        (
-            ["qrels", "bm25", "-m", "gap(thresholds=[1.0])"],
-            "label 2 (document 'a' of query '1')",
-        ),
-        (["qrels", "bm25", "bm25"], "2 runs are called 'bm25'"),
-    ],
-)
-def test_what_cannot_be_measured_exits_with_1(call, files, arguments, message):
-    status, out, err = call("evaluate", *arguments)
-    assert (status, out) == (1, "")
-    assert err.startswith("skrank: error: ")
-    assert message in err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "the following arguments are required: COMMAND"),
-        (["bogus"], "invalid choice: 'bogus'"),
-        (["evaluate", "--bogus"], "required: QRELS, RUN"),
-        (["evaluate", "qrels"], "the following arguments are required: RUN"),
-        (["evaluate", "qrels", "bm25", "-m", "ndgc"], "unknown metric 'ndgc': did you mean 'ndcg'"),
-        (["evaluate", "qrels", "bm25", "-m", "ndcg@0"], "k=0 must be at least 1"),
-        (["evaluate", "qrels", "bm25", "--max-grade", "-1"], "'-1' is not a whole number"),
-        (["evaluate", "qrels", "bm25", "--format", "xml"], "invalid choice: 'xml'"),
-        (["evaluate", "qrels", "bm25", "--compare"], "--compare needs at least two runs"),
-        (["evaluate", "qrels", "a", "b", "--compare", "--per-query"], "not allowed with argument"),
-        (["compare", "qrels", "bm25"], "required: RUN"),
-        (["active", "next", "c", "-n", "x"], "argument -n: 'x' is not a whole number."),
-    ],
-)
-def test_wrong_usage_exits_with_2_in_two_lines(call, files, arguments, message):
-    status, out, err = call(*arguments)
-    assert (status, out) == (2, "")
-    mistake, pointer = err.splitlines()
-    assert re.match(r"skrank[a-z ]*: error: ", mistake)
-    assert message in mistake
-    command = [word for word in arguments[: 2 if "active" in arguments else 1] if word != "bogus"]
-    assert pointer == " ".join(["usage: skrank", *command, "--help"])
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])

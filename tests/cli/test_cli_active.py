@@ -104,13 +104,6 @@ def test_tables_are_read_by_people(call):
     assert "a single draw counts" in out
 
 
-def test_a_belief_in_a_grade_beyond_the_scale(call):
-    text = pool(p_0=np.full(len(DATA.qid), 0.5), p_3=np.full(len(DATA.qid), 0.5))
-    status, out, err = call(*START, "--max-grade", 2, files={"pool": text})
-    assert (status, out) == (1, "")
-    assert "column p_3 has the probability of a grade that --max-grade excludes" in err
-
-
 def test_beliefs_costs_and_labels_that_exist_come_with_the_pool(call):
     chances = {f"p_{grade}": 0.8 * (DATA.relevance == grade) + 0.2 / 3 for grade in range(3)}
     known = [label if q < 5 else "" for q, label in zip(DATA.qid, DATA.relevance, strict=True)]
@@ -144,23 +137,6 @@ def test_labels_left_empty_wait_and_wrong_ones_change_nothing(call):
         assert (status, out) == (1, "")
         assert message in err or "replace=True" in err
     np.testing.assert_array_equal(Campaign.load("c.npz").labels, before)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "files", "message"),
-    [
-        (("estimate", "none.npz"), {}, "none.npz: No such file"),
-        (("next", "text"), {"text": "hello"}, "text cannot be read as a campaign"),
-        (START, {"pool": ""}, "pool has no rows"),
-        (START, {"pool": "query,item\n1,2\n"}, "no column of scores"),
-        (START, {"pool": "query,score\n1,2\n"}, "row 1 lacks item"),
-        (START, {"pool": "query,item,a\n1,2,x\n"}, "row 1: a='x' is not a number"),
-    ],
-)
-def test_what_cannot_be_read_is_said(call, arguments, files, message):
-    status, out, err = call(*arguments, files=files)
-    assert (status, out) == (1, "")
-    assert message in err
 
 
 def test_a_campaign_is_not_overwritten_by_chance(call):

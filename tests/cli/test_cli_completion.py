@@ -14,18 +14,11 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 
 
-@pytest.fixture(scope="module")
-def scripts():
-    return {}
-
-
 @pytest.fixture
-def script(capsys, scripts):
+def script(capsys):
     def script(shell):
-        if shell not in scripts:
-            assert main(["completion", shell]) == 0
-            scripts[shell] = capsys.readouterr().out
-        return scripts[shell]
+        assert main(["completion", shell]) == 0
+        return capsys.readouterr().out
 
     return script
 

@@ -72,6 +72,8 @@ def test_it_says_which_run_is_better_and_how_surely(page):
     text = " ".join("".join(parsed(page).texts).split())
     assert re.search(r"ap: b is first with 0\.\d{4}, then .* The difference, 0\.\d{4} with", text)
     assert "is significant (p = " in text
+    assert "p_max_t is corrected for all rows, p_t is not." in text
+    assert "p_randomisation" not in text
     assert NASTY in text
     for head in ("Means", "Differences between runs", "Differences by query", "Precision and"):
         assert head in text
@@ -100,33 +102,23 @@ def test_it_loads_nothing(page):
     }
 
 
-def test_one_run_has_no_comparison(collection, capsys):
-    files = [str(collection / "qrels.json"), str(collection / "0.csv")]
-    assert main(["evaluate", *files, "--format", "html"]) == 0
-    out = capsys.readouterr().out
-    assert "Differences" not in out
-    assert "<h2>Means</h2>" in out
+def test_what_is_said_of_few_runs_and_queries(collection, call, tmp_path):
+    def shown(qrels, *runs):
+        return call("evaluate", qrels, *runs, "-m", "ap", "--format", "html")[1]
 
-
-def verdict(capsys, qrels, runs):
-    assert main(["evaluate", str(qrels), *map(str, runs), "-m", "ap", "--format", "html"]) == 0
-    return capsys.readouterr().out
-
-
-def test_what_chance_may_explain_is_said_to_be_open(collection, capsys):
-    out = verdict(capsys, collection / "qrels.json", [collection / "0.csv", collection / "2.csv"])
-    assert re.search(r"is not significant \(p = 0\.\d+\): either may be better\.", out)
-
-
-def test_one_query_has_no_tests(tmp_path, capsys):
+    qrels = collection / "qrels.json"
+    one = shown(qrels, collection / "0.csv")
+    assert "Differences" not in one
+    assert "<h2>Means</h2>" in one
+    open_question = r"is not significant \(p = 0\.\d+\): either may be better\."
+    assert re.search(open_question, shown(qrels, collection / "0.csv", collection / "2.csv"))
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
-    for name, scores in (("good", (2, 1)), ("bad", (1, 2))):
-        rows = zip("ab", scores, strict=True)
-        (tmp_path / name).write_text("".join(f"1 Q0 {d} 0 {s} {name}\n" for d, s in rows))
-    out = verdict(capsys, tmp_path / "qrels", [tmp_path / "bad", tmp_path / "good"])
-    assert "<b>ap</b>: good is first with 1.0000, then bad with 0.5000.</p>" in out
-    assert "Differences are not tested: " in out
-    assert "significant" not in out
+    (tmp_path / "good").write_text("1 Q0 a 0 2 good\n1 Q0 b 0 1 good\n")
+    (tmp_path / "bad").write_text("1 Q0 a 0 1 bad\n1 Q0 b 0 2 bad\n")
+    query = shown(tmp_path / "qrels", tmp_path / "bad", tmp_path / "good")
+    assert "<b>ap</b>: good is first with 1.0000, then bad with 0.5000.</p>" in query
+    assert "Differences are not tested: " in query
+    assert "significant" not in query
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
@@ -142,12 +134,6 @@ def test_a_browser_runs_it_without_an_error_or_a_request(page, tmp_path):
     assert buttons == [tag for tag, _ in dom.tags].count("th") > 20
     assert len([tag for tag, _ in dom.tags if tag == "polyline"]) == 3
     assert not strangers(found, opened("about:blank", tmp_path / "blank"))
-
-
-def test_the_comparison_names_the_corrected_p_value(page):
-    text = " ".join("".join(parsed(page).texts).split())
-    assert "p_max_t is corrected for all rows, p_t is not." in text
-    assert "p_randomisation" not in text
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from skrank import trec
 from skrank._kernels import jit
-from skrank.trec._lines import decimal
+from skrank.trec._table import decimal
 
 DIGITS = st.text("0123456789", max_size=24)
 DOUBLES = st.floats(allow_nan=False, allow_infinity=False)

@@ -1,7 +1,11 @@
 """Judgments and runs in all formats: the values have the same bits."""
 
+import gzip
 import io
 import json
+import os
+import sys
+import threading
 import warnings
 from collections import namedtuple
 
@@ -163,18 +167,6 @@ def test_mistakes_in_tables_of_arrow(changed, message):
         trec.evaluate({"1": {"a": 1}}, arrow(columns | changed), "ap")
 
 
-def test_a_table_of_arrow_with_several_runs():
-    names = ("qid", "docid", "score")
-    columns = dict(zip(names, map(list, zip(*RUN_ROWS, strict=True)), strict=True))
-    one = arrow(columns | {"run": ["a"] * len(RUN_ROWS)})
-    other = arrow(columns | {"run": ["b"] * len(RUN_ROWS)})
-    import pyarrow as pa
-
-    report = trec.evaluate(QRELS, pa.concat_tables([one, other]), "ap")
-    assert report.mean.index.tolist() == ["a", "b"]
-    assert report.mean.ap["a"] == report.mean.ap["b"]
-
-
 def csv(rows, names, mark):
     return "\n".join(mark.join(map(str, row)) for row in [names, *rows]) + "\n"
 
@@ -198,39 +190,100 @@ TEXTS = {
 }
 
 
+def assert_read(suffix, qrels, run, expected):
+    """Files or streams of a format, which the functions give, are read whole and in pieces."""
+    for chunksize in (None, 1, 50, 10**6)[: 1 if suffix == ".json" else 4]:
+        report = trec.evaluate(qrels(), {"run": run()}, METRICS, chunksize=chunksize)
+        same_bits(report, expected)
+
+
+@pytest.mark.parametrize("packing", ["", *PACKED])
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("suffix", TEXTS)
-def test_files(tmp_path, suffix, named, expected):
+def test_files(tmp_path, suffix, named, packing, expected):
     """The format is recognised by the suffix, or else by the content."""
-    paths = [tmp_path / f"{name}{suffix * named}" for name in ("qrels", "run")]
+    paths = [tmp_path / f"{name}{(suffix + packing) * named}" for name in ("qrels", "run")]
+    pack = PACKED.get(packing, bytes)
     for path, text in zip(paths, TEXTS[suffix], strict=True):
-        path.write_text(text, encoding="utf-8")
-    same_bits(trec.evaluate(paths[0], {"run": paths[1]}, METRICS), expected)
+        path.write_bytes(pack(b"\xef\xbb\xbf" * named + text.encode()))
+    assert_read(suffix, lambda: paths[0], lambda: paths[1], expected)
 
 
-@pytest.mark.parametrize("packing", PACKED)
-@pytest.mark.parametrize("suffix", ["", ".json", ".csv"])
-def test_packed_files(tmp_path, suffix, packing, expected):
-    paths = [tmp_path / f"{name}{suffix}{packing}" for name in ("qrels", "run")]
-    for path, text in zip(paths, TEXTS[suffix], strict=True):
-        path.write_bytes(PACKED[packing](text.encode()))
-    same_bits(trec.evaluate(paths[0], {"run": paths[1]}, METRICS), expected)
-
-
+@pytest.mark.parametrize("make", [io.StringIO, lambda text: io.BytesIO(text.encode())])
 @pytest.mark.parametrize("suffix", TEXTS)
-def test_streams(suffix, expected):
-    qrels, run = (io.BytesIO(text.encode()) for text in TEXTS[suffix])
-    same_bits(trec.evaluate(qrels, {"run": run}, METRICS), expected)
-    qrels, run = map(io.StringIO, TEXTS[suffix])
-    same_bits(trec.evaluate(qrels, {"run": run}, METRICS), expected)
+def test_streams(suffix, make, expected):
+    qrels, run = TEXTS[suffix]
+    assert_read(suffix, lambda: make(qrels), lambda: make(run), expected)
 
 
-def test_parquet(tmp_path, expected):
-    pytest.importorskip("pyarrow")
+PARQUET = {
+    "text": lambda column: column,
+    "large text": lambda column: column.cast("large_string"),
+    "categories": lambda column: column.dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("kind", PARQUET)
+def test_parquet(tmp_path, kind, expected):
+    parquet = pytest.importorskip("pyarrow.parquet")
     paths = [tmp_path / "qrels.parquet", tmp_path / "run"]
-    for path, frame in zip(paths, frames(pd.DataFrame), strict=True):
-        frame.to_parquet(path, index=False)
-    same_bits(trec.evaluate(paths[0], {"run": paths[1]}, METRICS), expected)
+    for path, table in zip(paths, frames(arrow), strict=True):
+        for place, name in enumerate(table.column_names[:2]):
+            table = table.set_column(place, name, PARQUET[kind](table[name]))
+        with parquet.ParquetWriter(path, table.schema) as writer:
+            for part in (table[:0], table[:70], table[:0], table[70:]):
+                writer.write_table(part, row_group_size=30)
+    assert_read("", lambda: paths[0], lambda: paths[1], expected)
+
+
+def test_damaged_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"qid": ["1", "1"], "docid": ["a", None], "score": [1.0, 2.0]}).to_parquet(
+        tmp_path / "lacks"
+    )
+    (tmp_path / "cut").write_bytes(b"PAR1 and no more")
+    for name, message in (("cut", ""), ("lacks", "the id of the document of row 1 is missing")):
+        for options in ({}, {"chunksize": 2}):
+            with pytest.raises(ValueError, match=f"{name}: .*{message}"):
+                trec.evaluate(QRELS, tmp_path / name, "ap", **options)
+
+
+def test_parquet_in_pieces_is_a_plain_file(tmp_path):
+    pytest.importorskip("pyarrow")
+    content = io.BytesIO()
+    pd.DataFrame(RUN_ROWS, columns=["qid", "docid", "score"]).to_parquet(content)
+    (tmp_path / "run.gz").write_bytes(gzip.compress(content.getvalue()))
+    for source in (io.BytesIO(content.getvalue()), tmp_path / "run.gz"):
+        with pytest.raises(ValueError, match="in pieces from an uncompressed file on disk only"):
+            trec.evaluate(QRELS, source, "ap", chunksize=2)
+    assert trec.read_run(tmp_path / "run.gz").to_dict() == RUN
+
+
+@pytest.mark.parametrize("options", [{}, {"chunksize": 2}], ids=str)
+def test_packages_that_are_not_installed(tmp_path, monkeypatch, options):
+    for name in ("compression.zstd", "zstandard", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
+    (tmp_path / "run.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(20))
+    (tmp_path / "run").write_bytes(b"PAR1" + bytes(20))
+    for name, message in (
+        ("run.zst", r"run\.zst cannot be decompressed.*install zstandard or"),
+        ("run", r"pip install skrank\[parquet\]"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            trec.evaluate(QRELS, tmp_path / name, "ap", **options)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("packing", [bytes, gzip.compress])
+def test_a_pipe_is_read_once(tmp_path, packing):
+    """Such as ``<(zcat run.gz)`` in a shell."""
+    os.mkfifo(tmp_path / "run")
+    data = packing(RUN_TREC.encode())
+    writer = threading.Thread(target=(tmp_path / "run").write_bytes, args=[data])
+    writer.start()
+    run = trec.read_run(tmp_path / "run")
+    writer.join()
+    assert run.to_dict() == RUN
 
 
 def test_ids_may_be_whole_numbers():
@@ -240,13 +293,16 @@ def test_ids_may_be_whole_numbers():
     assert trec.evaluate([("1", "2", 1)], frame, "ap").mean.iloc[0, 0] == 1
 
 
-def test_a_table_of_several_runs():
+@pytest.mark.parametrize("make", [pd.DataFrame, lambda frame: arrow(frame.to_dict("list"))])
+def test_a_table_of_several_runs(make):
     frame = pd.DataFrame(RUN_ROWS, columns=["qid", "docid", "score"])
     both = pd.concat([frame.assign(run="a"), frame.assign(run="b", score=-frame.score)])
-    report = trec.evaluate(QRELS, both, "ap")
+    report = trec.evaluate(QRELS, make(both), "ap")
     assert report.mean.index.tolist() == ["a", "b"]
     alone = trec.evaluate(QRELS, {"b": frame.assign(score=-frame.score)}, "ap")
     assert report.mean.loc["b", "ap"] == alone.mean.loc["b", "ap"]
+    with pytest.raises(ValueError, match=r"holds 2 runs \(a, b, ...\): select the rows of one"):
+        trec.read_run(io.StringIO(both.to_csv(index=False)))
 
 
 @pytest.mark.parametrize(
@@ -268,7 +324,6 @@ def test_a_table_of_several_runs():
             "They look like qrels: qrels come first, then runs",
         ),
         ({"1": {1.5: 1}}, RUN, r"id of the document of row 0 of the qrels is 1.5: ids are texts"),
-        ([("1", "a", 1), (2, "b", 1)], RUN, "ids of queries of the qrels are texts and numbers"),
         ([("1", "a", 1), ("1", "b")], RUN, r"record 1 of the qrels is \('1', 'b'\)"),
         ([("1", "a", 1), ("1", "a", 0)], RUN, "document 'a' occurs twice in query '1'"),
         ({"1": {"a": "x"}}, RUN, "label must be numbers"),
@@ -324,14 +379,13 @@ def test_lazy_frames_of_polars(expected):
         ("q.json", '{"1": {"a": 1}', "q.json: line 1: no JSON"),
         ("q.json", "[1, 2]", "q.json: the file holds no qrels: expected queries that map to"),
         ("q.jsonl", '{"qid": "1", "docid": "a", "label": 1}\n{', "q.jsonl: line 2: no JSON"),
-        ("q.json", "[" * 100_000, "q.json.*(no JSON|nested too deeply)"),
-        ("q.jsonl", "[" * 100_000, "q.jsonl.*(no JSON|nested too deeply)"),
         ("q.json", '{"1": {"a": 1, "b": 0, "a": 2}}', "q.json: key 'a' occurs 2 times"),
         ("q.jsonl", '{"qid": 1, "label": 1, "label": 2}', "line 1: key 'label' occurs 2 times"),
         ("q.csv", "qid,docid,label,Label\n1,a,1,0\n", "q.csv: 2 columns are called 'label'"),
         ("q.csv", "qid,docid,label\n1,a\n", "q.csv: line 2: 2 columns instead of 3"),
-        ("q.csv", "qid,docid,label\n1,a,x\n", "q.csv: label must be numbers"),
         ("q.csv", "qid,docid,label\n1,a,1\n1,a,2\n", "q.csv: document 'a' occurs twice"),
+        ("q.csv", b"qid,docid,label\n\xe9,a,1\n", "q.csv: it is not text in UTF-8"),
+        ("q.jsonl", '"ab1"\n"ab2"\n', "line 1: no record with"),
         ("q.csv", "qid,docid,label\n", "q.csv: the qrels hold no document"),
         ("q.csv", 'qid,docid,label\n1,a,"1' + 200_000 * "\n", "q.csv: line .*field larger than"),
         ("q.csv", "", "q.csv: no column has the queries of the qrels"),
@@ -340,21 +394,25 @@ def test_lazy_frames_of_polars(expected):
     ],
 )
 def test_mistakes_in_files(tmp_path, name, text, message):
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ValueError, match=message):
         trec.read_qrels(tmp_path / name)
 
 
 @pytest.mark.parametrize("packing", PACKED)
-def test_damaged_files(tmp_path, packing):
-    (tmp_path / "qrels").write_bytes(PACKED[packing](QRELS_TREC.encode() * 50)[:200])
-    with pytest.raises(ValueError, match=r"qrels cannot be decompressed: "):
-        trec.read_qrels(tmp_path / "qrels")
+@pytest.mark.parametrize("options", [{}, {"chunksize": 50}], ids=str)
+def test_damaged_files(tmp_path, packing, options):
+    whole = PACKED[packing](RUN_TREC.encode())
+    damaged = [whole[:200], whole[:9]]
+    if packing == ".gz":
+        damaged.append(whole[:-8] + b"12345678")  # a wrong checksum
+    for data in damaged:
+        (tmp_path / "run").write_bytes(data)
+        with pytest.raises(ValueError, match=r"run cannot be decompressed: "):
+            trec.evaluate(QRELS, tmp_path / "run", "ap", **options)
 
 
-def test_a_text_of_json_is_no_record(tmp_path):
-    """Its three letters were read as query, document and score."""
-    path = tmp_path / "run.jsonl"
-    path.write_text('"ab1"\n"ab2"\n')
-    with pytest.raises(ValueError, match=r"run.jsonl: line 1: no record with"):
-        trec.evaluate({"a": {"b": 1}}, path, "ap")
+@pytest.mark.parametrize("options", [{}, {"chunksize": 50}], ids=str)
+def test_a_missing_file(tmp_path, options):
+    with pytest.raises(FileNotFoundError):
+        trec.evaluate(QRELS, tmp_path / "none", "ap", **options)

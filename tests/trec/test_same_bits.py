@@ -1,7 +1,6 @@
-"""One run as dicts, frames, a file, pieces, arrays and Dask collections: the same values."""
+"""One run as dicts, arrays and Dask collections: the same values."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import skrank
@@ -35,11 +34,6 @@ def collection():
     return qrels, run
 
 
-@pytest.fixture(scope="module")
-def expected(collection):
-    return trec.evaluate(*collection, METRICS)
-
-
 def rows(qrels, run):
     """The run joined with the qrels: documents without a label, and those not retrieved."""
     found = []
@@ -51,28 +45,8 @@ def rows(qrels, run):
     return np.array(relevance, float), np.array(scores, float), np.array(query, object)
 
 
-def test_frames_and_files(collection, expected, tmp_path):
-    qrels, run = collection
-    frames = [
-        pd.DataFrame([(q, d, x) for q, docs in one.items() for d, x in docs.items()])
-        for one in (qrels, run)
-    ]
-    frames[0].columns, frames[1].columns = ["qid", "docid", "label"], ["qid", "docid", "score"]
-    table = frames[1].sample(frac=1, random_state=0)
-    lines = [f"{q} Q0 {d} 0 {s} run\n" for q, d, s in table.itertuples(index=False)]
-    (tmp_path / "run").write_text("".join(lines))
-    (tmp_path / "sorted").write_text("".join(sorted(lines)))
-    for report in (
-        trec.evaluate(frames[0], table, METRICS),
-        trec.evaluate(qrels, tmp_path / "run", METRICS),
-        trec.evaluate(qrels, tmp_path / "sorted", METRICS, chunksize=100),
-        trec.evaluate(qrels, run, METRICS, chunksize=100),
-    ):
-        pd.testing.assert_frame_equal(report.per_query, expected.per_query, check_exact=True)
-        pd.testing.assert_frame_equal(report.mean, expected.mean, check_exact=True)
-
-
-def test_arrays_and_collections_of_dask(collection, expected):
+def test_arrays_and_collections_of_dask(collection):
+    expected = trec.evaluate(*collection, METRICS)
     relevance, scores, groups = rows(*collection)
     report = skrank.evaluate(relevance, scores, groups=groups, metrics=METRICS)
     cuts = np.searchsorted([int(one[1:]) for one in groups], [0, 4, 4, 15, 25])

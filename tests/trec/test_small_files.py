@@ -13,8 +13,6 @@ import pytest
 
 from skrank import trec
 from skrank._kernels import trec as kernels
-from skrank._kernels.jit import Kernel
-from skrank.trec import _table
 from tests.helpers.trec_cases import contents
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,7 +49,7 @@ def bits(array):
 def table(one, numbers):
     """All arrays of judgments or of a run."""
     queries, documents = one.queries, one.documents
-    arrays = (queries.indptr, numbers, *documents.arrays)
+    arrays = (queries.indptr, numbers, *documents)
     return queries.ids.tolist(), documents.names(), *map(bits, arrays)
 
 
@@ -132,30 +130,6 @@ def test_codes_have_room_for_documents_outside_the_pool(n_labels, plain, plain_p
     with plain_python() if plain else nullcontext():
         report = trec.evaluate(qrels, {"q": {"d1": 3.0, "other": 2.0, "d9": 1.0}}, ["judged@3"])
     assert report.mean["judged@3"].tolist() == [2 / 3]
-
-
-def test_small_files_beside_large_ones_are_read_by_compiled_loops(tmp_path, monkeypatch):
-    monkeypatch.setattr(_table, "_n_rows_to_read", 0)
-    asked = []
-    monkeypatch.setattr(
-        Kernel, "for_rows", lambda kernel, n_rows, _=None: asked.append(n_rows) or kernel.compiled
-    )
-
-    def asked_for(run):
-        asked.clear()
-        trec.evaluate(tmp_path / "qrels", run, ["num_ret"])
-        return asked[0]  # rows of the first kernel call
-
-    (tmp_path / "qrels").write_text("1 0 doc1 1\n")
-    (tmp_path / "few").write_text("1 Q0 doc1 1 1.5 name\n")
-    (tmp_path / "many").write_text("".join(f"1 Q0 doc{i} 1 1.5 name\n" for i in range(70_000)))
-    assert asked_for(tmp_path / "few") < 5
-    assert asked_for({"name": {"1": {"doc1": 1.5}}}) < 5
-    for runs in (tmp_path / "many", {"a": tmp_path / "many"}):
-        monkeypatch.setattr(_table, "_n_rows_to_read", 0)
-        assert asked_for(runs) > 50_000
-    monkeypatch.setattr(_table, "_n_rows_to_read", 0)
-    assert asked_for([tmp_path / "few", str(tmp_path / "many")]) > 50_000
 
 
 def test_a_first_command_needs_no_compiler(tmp_path):

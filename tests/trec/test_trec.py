@@ -230,31 +230,23 @@ def test_names_of_runs(tmp_path, qrels, run):
 
 
 @pytest.mark.parametrize("missing", ["zero", "skip"])
+@pytest.mark.filterwarnings("ignore:run .* has no documents for")
 def test_intervals_are_those_of_an_evaluation(missing):
     """The bootstrap resamples the queries that count in the mean of each run and metric."""
     qrels, runs = collection(2)
-    frame = [(q, d, label) for q, docs in qrels.items() for d, label in docs.items()]
-    judged = trec.Qrels.from_arrays(*zip(*frame, strict=True))
-    given = {}
-    for name, run in runs.items():
-        rows = [(q, d, s) for q, docs in run.items() for d, s in docs.items()]
-        given[name] = trec.Run.from_arrays(*zip(*rows, strict=True))
     metrics = ["ap", "ndcg(empty=0)", "ap(average=geometric)"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        report = trec.evaluate(judged, given, metrics, missing=missing)
+    report = trec.evaluate(qrels, runs, metrics, missing=missing)
     found = report.intervals(0.9)
     assert found.index.tolist() == [(r, m) for r in runs for m in report.mean.columns]
     for (run, metric), row in found.iterrows():
         values = report.per_query.loc[run, metric].dropna()
-        geometric = "geometric" in metric
+        there, back = (np.log, np.exp) if "geometric" in metric else (np.array, np.array)
         expected = stats.bootstrap_interval(
-            np.log(np.maximum(values, 1e-5)) if geometric else values,
-            confidence=0.9,
+            there(np.maximum(values, 1e-5 * (there is np.log))), confidence=0.9,
             method="bootstrap-t",
-        )
+        )  # fmt: skip
         bounds = [expected.mean, expected.low, expected.high]
-        np.testing.assert_allclose(row, np.exp(bounds) if geometric else bounds, rtol=1e-9)
+        np.testing.assert_allclose(row, back(bounds), rtol=1e-9)
 
 
 def test_bounded_parts_and_threads_change_nothing(monkeypatch, tmp_path):
@@ -290,12 +282,9 @@ def test_an_error_in_one_file_of_many_names_it(tmp_path, qrels):
         trec.evaluate(qrels, [*good, tmp_path / "bad"], "ap", missing="skip")
 
 
-def test_compare(tmp_path):
+def test_compare():
     qrels, runs = collection(3)
-    paths = [write_run(tmp_path / name, run, name) for name, run in runs.items()]
-    report = trec.evaluate(
-        write_qrels(tmp_path / "qrels", qrels), paths, ["ap", "ndcg@5"], missing="skip"
-    )
+    report = trec.evaluate(qrels, runs, ["ap", "ndcg@5"], missing="skip")
     table = report.compare(n_resamples=100).to_frame()
     pairs = [("run0", "run1"), ("run0", "run2"), ("run1", "run2")]
     assert list(zip(table["system"], table["other"], strict=True)) == 2 * pairs
@@ -308,7 +297,7 @@ def test_compare(tmp_path):
     against = report.compare(baseline="run1", n_resamples=100).to_frame()
     assert against["other"].unique().tolist() == ["run1"]
     with pytest.raises(ValueError, match="at least two"):
-        trec.evaluate(tmp_path / "qrels", paths[:1], "ap", missing="skip").compare()
+        trec.evaluate(qrels, runs["run0"], "ap", missing="skip").compare()
 
 
 @pytest.mark.parametrize("empty", [0, 1, "nan", "skip"])

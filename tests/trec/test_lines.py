@@ -1,9 +1,7 @@
 """TREC files: rows, and errors with the number of the line."""
 
-import gzip
 import io
 import json
-import lzma
 
 import numpy as np
 import pandas as pd
@@ -83,26 +81,9 @@ def test_a_line_torn_in_two_is_found_anywhere():
             trec.read_qrels(io.StringIO(text))
 
 
-def test_damaged_and_missing_files(tmp_path):
-    packed = gzip.compress(b"1 0 a 1\n" * 100)
-    for data in (packed[:-9], packed[:5], packed[:-8] + b"12345678"):
-        (tmp_path / "qrels.gz").write_bytes(data)
-        with pytest.raises(ValueError, match=r"qrels\.gz cannot be decompressed"):
-            trec.read_qrels(tmp_path / "qrels.gz")
-    with pytest.raises(FileNotFoundError):
-        trec.read_run(tmp_path / "none")
-
-
 def test_a_document_given_twice_in_memory():
     with pytest.raises(ValueError, match="document 'a' occurs twice in query '1': keep one"):
         trec.Qrels.from_arrays(["1", "2", "1"], ["a", "a", "a"], [1, 1, 1])
-
-
-def test_a_byte_order_mark_inside_a_packed_file(tmp_path):
-    text = "\ufeff301 0 FT-1 1\n301 0 FT-2 0\n".encode()
-    for name, pack in (("gz", gzip.compress), ("xz", lzma.compress), ("plain", bytes)):
-        (tmp_path / name).write_bytes(pack(text))
-        assert trec.read_qrels(tmp_path / name).queries.ids.tolist() == ["301"]
 
 
 def test_ids_that_are_not_utf_8_stay_apart():
@@ -135,58 +116,36 @@ HASHED_RUN = {q: {d: 1.0 / (1 + i) for i, d in enumerate("bca")} for q in HASHED
 COMMENTS = "# a word\n#1 of 3\n#\n #1 Q0 a 1 high t\n#1 0 a high\n"
 
 
-def hashed_files(folder):
-    rows = [f"{q} 0 {d} {label}\n" for q, docs in HASHED.items() for d, label in docs.items()]
-    (folder / "qrels").write_text(COMMENTS + "".join(rows))
-    short = [row.replace(" 0 ", " ", 1) for row in rows]
-    (folder / "three").write_text("# a word\n" + "".join(short))
-    rows = [f"{q} Q0 {d} 1 {x!r} t\n" for q, docs in HASHED_RUN.items() for d, x in docs.items()]
-    (folder / "run").write_text("".join([*rows[:2], COMMENTS, *rows[2:]]))
-    (folder / "more").write_text("".join(row.replace("t\n", "t more\n") for row in rows))
-
-
 @pytest.mark.parametrize("options", [{}, {"chunksize": 1}, {"chunksize": 100}], ids=str)
 def test_queries_whose_ids_begin_as_comments_do(tmp_path, options):
-    hashed_files(tmp_path)
-    expected = trec.evaluate(HASHED, {"t": HASHED_RUN}, ["ap", "ndcg", "num_ret"])
-    assert len(expected.queries) == 3
+    rows = [f"{q} 0 {d} {label}\n" for q, docs in HASHED.items() for d, label in docs.items()]
+    (tmp_path / "qrels").write_text(COMMENTS + "".join(rows))
+    short = [row.replace(" 0 ", " ", 1) for row in rows]
+    (tmp_path / "three").write_text("# a word\n" + "".join(short))
+    rows = [f"{q} Q0 {d} 1 {x!r} t\n" for q, docs in HASHED_RUN.items() for d, x in docs.items()]
+    (tmp_path / "run").write_text("".join([*rows[:2], COMMENTS, *rows[2:]]))
+    (tmp_path / "more").write_text("".join(row.replace("t\n", "t more\n") for row in rows))
+    metrics = ["ap", "ndcg", "num_ret"]
+    expected = trec.evaluate(HASHED, {"t": HASHED_RUN}, metrics)
     for judged in ("qrels", "three"):
         for run in ("run", "more"):
-            report = trec.evaluate(
-                tmp_path / judged, tmp_path / run, ["ap", "ndcg", "num_ret"], **options
-            )
+            report = trec.evaluate(tmp_path / judged, tmp_path / run, metrics, **options)
             pd.testing.assert_frame_equal(report.per_query, expected.per_query, check_exact=True)
             pd.testing.assert_frame_equal(report.runs, expected.runs)
     assert trec.read_qrels(tmp_path / "qrels").to_dict() == HASHED
-    assert trec.read_run(tmp_path / "run").to_dict() == HASHED_RUN
-
-
-def test_queries_whose_ids_begin_as_comments_do_for_pytrec_eval(tmp_path):
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    hashed_files(tmp_path)
-    theirs = pytrec_eval.RelevanceEvaluator(HASHED, {"map"}).evaluate(HASHED_RUN)
-    ours = trec.evaluate(tmp_path / "qrels", tmp_path / "run", "trec_eval:map").per_query.iloc[:, 0]
-    assert ours.droplevel("run").to_dict() == {q: theirs[q]["map"] for q in HASHED}
 
 
 @pytest.mark.parametrize("number", ["\uff12", "1\u0662", "1_0", "\u20031"])
 def test_numbers_of_files_are_ascii_in_all_formats(tmp_path, number):
     (tmp_path / "q.csv").write_text(f"qid,docid,label\n1,a,1\n1,b,{number}\n")
     (tmp_path / "q.jsonl").write_text(json.dumps({"qid": 1, "docid": 2, "label": number}))
-    (tmp_path / "three").write_text(f"1 a {number}\n")
-    for name, read in (("q.csv", trec.read_qrels), ("q.jsonl", trec.read_qrels)):
+    for name in ("q.csv", "q.jsonl"):
         with pytest.raises(ValueError, match=rf"{name}: label must be numbers, and that of row \d"):
-            read(tmp_path / name)
-    if number != "\u20031":  # U+2003 is white space
-        with pytest.raises(ValueError, match=r"three, line 1: label .* is not a finite number"):
-            trec.read_qrels(tmp_path / "three")
+            trec.read_qrels(tmp_path / name)
     for build in (trec.Qrels.from_arrays, trec.Run.from_arrays):
         for column in ([1, number], np.array(["1", number]), np.array([1, number], object)):
             with pytest.raises(ValueError, match=r"must be numbers, and that of row 1 is"):
                 build(["1", "1"], ["a", "b"], column)
-    (tmp_path / "r.csv").write_text(f"qid,docid,score\n1,a,{number}\n")
-    with pytest.raises(ValueError, match=r"r\.csv: score must be numbers, and that of row 0"):
-        trec.evaluate({"1": {"a": 1}}, tmp_path / "r.csv", chunksize=10)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
@@ -198,10 +157,10 @@ def test_utf_16_is_said(tmp_path, encoding):
             trec.evaluate({"1": {"a": 1}}, tmp_path / "run", **options)
 
 
-def test_columns_of_different_lengths():
-    for lengths in ((2, 3, 3), (3, 2, 3), (3, 3, 2)):
-        columns = [["a", "b", "c"][: lengths[0]], ["x", "y", "z"][: lengths[1]], [1, 0, 2]]
-        columns[2] = columns[2][: lengths[2]]
-        for build in (trec.Qrels.from_arrays, trec.Run.from_arrays):
-            with pytest.raises(ValueError, match=r"has . entries for . rows"):
-                build(*columns)
+@pytest.mark.parametrize("build", [trec.Qrels.from_arrays, trec.Run.from_arrays])
+@pytest.mark.parametrize("short", [0, 1, 2])
+def test_columns_of_different_lengths(build, short):
+    columns = [["a", "b", "c"], ["x", "y", "z"], [1, 0, 2]]
+    columns[short].pop()
+    with pytest.raises(ValueError, match=r"has . entries for . rows"):
+        build(*columns)
