@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -104,7 +104,7 @@ class MetricAccumulator:
         batch = Batch(scores, labels, offsets, mask, unjudged=unjudged)
         weight = np.ones(len(batch))
         if weights is not None:
-            weight = batch.weights(weights, highest=sys.float_info.max).double().numpy()
+            weight = batch.weights(weights, highest=math.inf).double().numpy()
         seen = set() if ids is None else self._unseen(ids, len(batch))
         if batch.kept.any():
             values, mass = self._measured(batch, weight)

@@ -131,9 +131,9 @@ class Batch:
                 "query."
             )
         self.refuse(
-            ~((weights >= 0) & (weights <= highest)), weights,
-            "weight of query {index} of the batch is {value:g}: weights must be from 0 to "
-            f"{highest:g}.",
+            ~((weights >= 0) & (weights <= highest) & weights.isfinite()), weights,
+            "weight of query {index} of the batch is {value:g}: weights must be finite, and from "
+            f"0 to {highest:g}.",
         )  # fmt: skip
         return weights
 
