@@ -156,7 +156,7 @@ def test_mistakes_are_found(changes, known, message):
 
 def test_properties_that_need_boosters_are_skipped_without_boosters(monkeypatch):
     whole = check_metric(SquareRank(), definition)
-    monkeypatch.setattr("skrank.testing._use.find_spec", lambda name: None)
+    monkeypatch.setattr("skrank.testing._properties.find_spec", lambda name: None)
     alone = check_metric(SquareRank(), definition)
     assert set(alone) < set(whole)
     left_out = sorted(set(whole) - set(alone))

@@ -66,12 +66,12 @@ def drive_class(cls):
             assert skrank.metric(str(metric)) == metric
             return metric.per_query(labels, scores, groups=groups)
 
-        def right(found):
+        def verify(found):
             if not draw.is_odd:
                 expected = point.expected(lists_of(labels, scores, groups))
                 np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
-        return Call(call, right)
+        return Call(call, verify)
 
 
 def drive_function(cls):
@@ -81,13 +81,13 @@ def drive_function(cls):
         labels, scores, groups = judged(draw)
         given = draw.replaced(changed(point.settled)) | {"groups": groups}
 
-        def right(found):
+        def verify(found):
             assert isinstance(found, float)
             if not draw.is_odd:
                 expected = literal_mean(point, lists_of(labels, scores, groups))
                 assert found == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
 
-        return Call(lambda: getattr(metrics, cls.function)(labels, scores, **given), right)
+        return Call(lambda: getattr(metrics, cls.function)(labels, scores, **given), verify)
 
 
 for _cls in metrics.registered().values():
@@ -102,12 +102,12 @@ def _(draw):
     labels, scores, groups = judged(draw)
     parts = draw(st.just([(weight, str(part)) for weight, part in point.parts]))
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             expected = literal_mean(point, lists_of(labels, scores, groups))
             assert found == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
 
-    return Call(lambda: metrics.Mixture(parts=parts)(labels, scores, groups=groups), right)
+    return Call(lambda: metrics.Mixture(parts=parts)(labels, scores, groups=groups), verify)
 
 
 @case("metrics.metric")
@@ -130,7 +130,7 @@ def _(draw):
     )
     function, name = draw(st.just(first_relevant)), draw(st.just("first_relevant"))
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             (point,) = [one for one in POINTS[metrics.RR] if str(one) == "rr"]
             expected = point.expected(lists_of(labels, scores, groups))
@@ -140,7 +140,7 @@ def _(draw):
         lambda: metrics.metric_from_function(function, name, **options).per_query(
             labels, scores, groups=groups
         ),
-        right,
+        verify,
     )
 
 
@@ -189,20 +189,20 @@ def _(draw):
     table = draw.matrix(odd.grades, rows, columns)
     method = draw.of("mean", "and", "or")
 
-    def right(found):
+    def verify(found):
         known = odd.as_floats(table)
         known = known[~np.isnan(known)]
         if method == "mean" and len(known):
             within(known.min(), known.max())(found)
 
-    return Call(lambda: metrics.aggregate_judgments(table, method=method), right)
+    return Call(lambda: metrics.aggregate_judgments(table, method=method), verify)
 
 
 @case("metrics.eleven_point_curve")
 def _(draw):
     labels, scores, groups = judged(draw)
 
-    def right(found):
+    def verify(found):
         assert found.shape == (11,)
         if draw.is_odd:
             return
@@ -214,7 +214,7 @@ def _(draw):
         expected = np.mean(defined, axis=0) if defined else np.full(11, NAN)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
-    return Call(lambda: metrics.eleven_point_curve(labels, scores, groups=groups), right)
+    return Call(lambda: metrics.eleven_point_curve(labels, scores, groups=groups), verify)
 
 
 @case("metrics.graded_precision_recall_curve")
@@ -225,13 +225,13 @@ def _(draw):
     if not draw.is_odd and not (odd.as_floats(labels) > 0).any():
         labels = [3.0] * size
 
-    def right(found):
+    def verify(found):
         area = found.precision @ np.diff(found.recall, prepend=0)
         assert found.gap == pytest.approx(area)
         if not draw.is_odd:
             assert found.gap == pytest.approx(skrank.metric("gap(ties=stable)")(labels, scores))
 
-    return Call(lambda: metrics.graded_precision_recall_curve(labels, scores), right)
+    return Call(lambda: metrics.graded_precision_recall_curve(labels, scores), verify)
 
 
 STABLE = [point for point in CATALOGUE if point.name not in STRICT]
@@ -243,13 +243,13 @@ def _(draw):
     point = draw.pick(*STABLE)
     names = draw(st.just([str(point)]))
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             expected = literal_mean(point, lists_of(labels, scores, groups))
             value = found.mean.iloc[0]
             assert value == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
 
-    return Call(lambda: skrank.evaluate(labels, scores, groups=groups, metrics=names), right)
+    return Call(lambda: skrank.evaluate(labels, scores, groups=groups, metrics=names), verify)
 
 
 @case("evaluation.compare")
