@@ -176,6 +176,23 @@ def test_nothing_is_imported_before_it_is_used(work, free):
     assert run(code) == "[]"
 
 
+WITHOUT_TORCH = """
+import sys
+sys.modules["torch"] = None
+import skrank
+skrank.metric("gap"), skrank.LambdaRank("gap")
+try:
+    skrank.torch
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_skrank_works_without_torch_and_names_the_extra():
+    expected = "skrank.torch needs torch, which is not installed: pip install skrank[torch]"
+    assert run(WITHOUT_TORCH) == expected
+
+
 def test_the_public_names_are_those_of_the_stub():
     assert dir(skrank) == sorted([*skrank.__all__, "dask", "lightgbm", "torch", "xgboost"])
     for name in dir(skrank):
