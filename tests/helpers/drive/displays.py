@@ -17,11 +17,11 @@ from tests.helpers.drive import Call, case
 from tests.helpers.drive.measures import judged
 
 VALUES = st.floats(0, 1)
-COLOURS = ("red", "0.5")  # options of matplotlib are its own
+COLOURS = ("red", "0.5")  # never odd: matplotlib checks them
 
 
 def drawn(make):
-    """The display that a call makes, and its figure, which is closed."""
+    """The display that a call makes, after its figure was drawn and closed."""
     import matplotlib.pyplot as plt
 
     try:

@@ -1,4 +1,4 @@
-"""Metrics, their score functions and curves, beside their literal definitions."""
+"""Metrics, their score functions and curves, compared with their literal definitions."""
 
 from collections import defaultdict
 from dataclasses import dataclass, fields
@@ -33,20 +33,20 @@ def judged(draw, least=1, most=6):
 
 
 def lists_of(labels, scores, groups):
-    """The same, for literal definitions."""
+    """Labels, scores and queries as the lists that literal definitions take."""
     ids = np.array(np.asarray(groups).tolist(), dtype=object)
     return Lists(odd.as_floats(labels), odd.as_floats(scores), ids)
 
 
 def changed(metric):
-    """The parameters of a metric that are not the default ones."""
+    """The parameters of a metric that differ from their defaults."""
     named = {field.name: getattr(metric, field.name) for field in fields(metric) if field.init}
     default = type(metric)() if type(metric) is not metrics.Mixture else None
     return {name: value for name, value in named.items() if value != getattr(default, name, None)}
 
 
 def literal_mean(point, data):
-    """The mean over queries, or, of what counts documents, the sum."""
+    """Literal mean over queries, or the sum for metrics with average "sum"."""
     values = point.expected(data)
     values = values[~np.isnan(values)]
     if point.metric.average == "sum":
@@ -154,7 +154,7 @@ class Renamed(metrics.AP):
 
 
 def registered(names):
-    """Register a class, and take it away again."""
+    """Register a class, look up its name, and unregister it."""
     cls = skrank.register(*names)(Renamed)
     try:
         return skrank.metric(names[0])

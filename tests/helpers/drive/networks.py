@@ -39,7 +39,7 @@ ODD_WEIGHTS = st.sampled_from((0.0, -1.0, NAN, INF, 1e300, 5e-324, 1e16, 1.0))
 
 @st.composite
 def odd_tensors(draw, elements, shape):
-    """Values of some type and shape, or something else."""
+    """Tensors or arrays of any type and shape, or other objects."""
     if draw(st.integers(0, 4)) == 0:
         return draw(odd.anything)
     if draw(st.integers(0, 4)) == 0:
@@ -60,7 +60,7 @@ def as_numbers(values):
 
 
 class Batch:
-    """Arguments of a batch of whole queries in either layout."""
+    """Arguments for a batch of whole queries, flat or padded."""
 
     def __init__(self, draw, dtype):
         sizes = [draw.size(0, 4) for _ in range(draw.size(1, 3))]
@@ -90,7 +90,7 @@ class Batch:
         self.labels = draw(st.just(labels), odd_tensors(odd.labels, labels.shape))
 
     def update(self, found):
-        """Take the batch into a MetricAccumulator."""
+        """Add the batch to a MetricAccumulator."""
         found.update(self.scores, self.labels, **self.options)
 
     @property
@@ -281,7 +281,7 @@ def _(draw):
 
 
 def check_batches(found, X, labels, names, weights, dtype):
-    """Each query by itself, and all in reverse, are the rows of the query in their order."""
+    """Check that batches from `read_all` hold the rows of each query, in the order of rows."""
     data, single, everything = found
     order = list(dict.fromkeys(names))
     rows = [[row for row, one in enumerate(names) if one == name] for name in order]
@@ -304,13 +304,13 @@ def check_batches(found, X, labels, names, weights, dtype):
 
 
 def read_all(data):
-    """The queries, one by one and in one batch."""
+    """The data set, each query by itself, and all queries in one batch, in reverse order."""
     n = len(data)
     return data, [data[i] for i in range(n)], data.__getitems__(list(range(n))[::-1])
 
 
 def plain(values):
-    """Ids as Python has them."""
+    """Ids as a list of Python objects."""
     values = values.to_numpy() if hasattr(values, "to_numpy") else values
     values = values.tolist() if hasattr(values, "tolist") else list(values)
     return [one[0] if isinstance(one, list) else one for one in values]

@@ -23,7 +23,7 @@ def scores(draw):
 
 
 def choices(draw, n_queries, **more):
-    """Options that most tests share."""
+    """Options that most statistical tests share."""
     return draw.options(
         nan=st.just("drop"),
         weights=st.lists(st.sampled_from((1.0, 2.0, 0.5)), min_size=n_queries, max_size=n_queries),
@@ -42,7 +42,7 @@ def columns(found, *names, low=0.0, high=1.0):
 
 
 def drive_test(name, attribute="p_value", least=None, **usual):
-    """A test, or another statistic, of queries x systems."""
+    """Add a case for a test or another statistic of a matrix of queries and systems."""
 
     @case(f"stats.{name}")
     def _(draw):

@@ -20,7 +20,7 @@ from tests.helpers.lambdarank_cases import literal
 
 TRAINABLE = [point for point in CATALOGUE if trainable(point)]
 SOFT = ("gap", "ap", "ndcg")
-LITERAL = ("sigmoid", "truncation_level", "norm")  # options that double loops know
+LITERAL = ("sigmoid", "truncation_level", "norm")  # options of the literal definition
 GRADES = st.integers(0, 3).map(float)
 FAR = (1e4, -1e17, 1e19, 1e38, -1e150, 1e300)
 SCORES = st.integers(-9, 9).map(lambda n: n / 2) | st.sampled_from((*FAR, 0.5, 1.0, 2.0))
@@ -428,7 +428,7 @@ Y = skrank.with_groups(DATA.relevance, DATA.qid)
 
 
 def fitted(draw, make):
-    """A ranker that is fitted and predicts."""
+    """A call that fits a ranker and predicts; scores are finite."""
     X, y = draw(st.just(DATA.X)), draw(st.just(Y))
     call = lambda: make().fit(X, y).predict(X)  # noqa: E731
     return Call(call, lambda found: np.isfinite(found).all() or pytest.fail("no scores"))
@@ -478,7 +478,7 @@ def _(draw):
         sample_weight=st.just(np.ones(len(DATA.X))),
     )  # fmt: skip
     given = {"boosters": draw.of("lightgbm", ["lightgbm"]), "cv": draw(st.just(2))}
-    # each query has a relevant document, and so has each part to validate on
+    # a relevant document in each query, so that each validation part has one
     graded = skrank.with_groups(
         np.maximum(DATA.relevance, 1 - np.arange(len(DATA.qid)) % 2), DATA.qid
     )
