@@ -1,23 +1,23 @@
-"""What is left out where an optional library is not installed, and what tests draw by default."""
+"""Doctests that need optional libraries, and the seed of NumPy's global generator in tests."""
 
 from importlib.util import find_spec
 
 MISSING = find_spec("torch") is None
 
-collect_ignore = ["skrank/torch"] if MISSING else []  # whose doctests could not be imported
+collect_ignore = ["skrank/torch"] if MISSING else []  # doctests import their module
 if MISSING or find_spec("sentence_transformers") is None:
     collect_ignore.append("skrank/sentence_transformers.py")
 
 
 def pytest_report_header() -> str:
-    """Say whether torch is there."""
+    """Report whether skrank.torch is tested."""
     if MISSING:
         return "torch is not installed: tests and doctests of skrank.torch are left out"
     return "torch is installed: skrank.torch is tested"
 
 
 def pytest_runtest_setup() -> None:
-    """Start what `random_state=None` draws from: a test draws the same, whichever ran before."""
-    import numpy as np  # later than tests/conftest.py, which says how many threads it may start
+    """Seed the generator of `random_state=None`, so that tests do not depend on their order."""
+    import numpy as np  # after tests/conftest.py has set the number of threads
 
-    np.random.seed(0)  # noqa: NPY002 - the legacy generator is what scikit-learn falls back on
+    np.random.seed(0)  # noqa: NPY002 - scikit-learn draws from the legacy generator

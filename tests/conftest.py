@@ -1,4 +1,4 @@
-"""What must be set before the first import of numba or a booster, and what many tests use."""
+"""Environment variables that numba and boosters read on import, and fixtures."""
 
 import os
 from contextlib import contextmanager
@@ -9,10 +9,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
-# Tests read standard error: the notice of the first compilation would be in it.
+# Tests read standard error, which the notice of the first compilation must not reach.
 os.environ["SKRANK_QUIET"] = "1"
 
-# Tests run compiled kernels, but where they say otherwise.
+# Tests run compiled kernels, unless they set this variable.
 os.environ["SKRANK_COMPILE"] = "1"
 
 # Child processes inherit the cache folder.
@@ -22,14 +22,14 @@ os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".numba_cache")
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Looking for doctests in them would import them under a second name.
+# pytest would import these under a second name to find doctests.
 collect_ignore = ["helpers"]
 collect_ignore_glob = ["*conftest.py"]
 
 
 @pytest.fixture
 def random():
-    """A generator that no other test draws from: data do not depend on which tests run before."""
+    """A generator for one test, so that data do not depend on which tests run before."""
     import numpy as np
 
     return np.random.default_rng(0)
@@ -37,7 +37,7 @@ def random():
 
 @pytest.fixture
 def every_thread(monkeypatch):
-    """As many threads as may be share the work of each kernel, even of a few rows."""
+    """Kernels use all threads, even for a few rows."""
     from skrank._engine import threads
 
     used = set()

@@ -17,7 +17,7 @@ from skrank._fitted import predicted_scores, restored_on_failure, warn_of_featur
 from skrank._ranked_lists import rank
 from skrank._typing import Table
 from skrank.metrics import Metric
-from skrank.rankers._rows import LabelledRows, Part, Rows, features
+from skrank.rankers._rows import LabelledRows, features
 from skrank.scoring import scorer
 
 if TYPE_CHECKING:
@@ -255,11 +255,6 @@ class Ranker(BaseEstimator):
             f"X is a Dask collection, and {type(self).__name__} trains on one machine: pass "
             "arrays that fit into memory, or train each ranker on Dask and add up their scores."
         )
-
-    def _external(self, X_val: Table, y_val: ArrayLike, groups_val: ArrayLike | None) -> Part:
-        """The validation rows of the arguments of `fit`, checked and sorted by query."""
-        rows = self._resolved(LabelledRows(X_val, y_val, groups_val), validation=True)
-        return Rows(rows, unjudged=self.unjudged).part()
 
     def _checked(self, X: Table) -> Table:
         """X as a table; raises if the ranker is not fitted or X has other features than in fit."""

@@ -15,9 +15,16 @@ from skrank._engine.judgments import judge
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.objectives._bound import BoundLoss
-from skrank.testing._case import assume, close, hold, run
 from skrank.testing._lists import ScoredLists, make_lists
-from skrank.testing._use import boosters_train_on_it, copies_of, judged_lists
+from skrank.testing._properties import (
+    assume,
+    boosters_train_on_it,
+    close,
+    copies_of,
+    hold,
+    judged_lists,
+    run,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +65,7 @@ def gradients_are_numbers(case: ObjectiveCase) -> None:
         hold(grad.any() and hess.any(), "all gradients or all hessians are 0")
 
 
-def gradients_balance(case: ObjectiveCase) -> None:
+def gradients_of_queries_sum_to_0(case: ObjectiveCase) -> None:
     """Gradients of a query sum to 0, and a shift of its scores changes nothing."""
     assume(case.shift_invariant, "gradients depend on the scores, not on their differences alone")
     data = case.data
@@ -148,7 +155,7 @@ def boosters_take_it(case: ObjectiveCase) -> None:
 
 OBJECTIVE = [
     ("gradients are numbers", gradients_are_numbers),
-    ("gradients balance", gradients_balance),
+    ("gradients balance", gradients_of_queries_sum_to_0),
     ("queries are trained on alone", queries_are_trained_on_alone),
     ("weights scale gradients", weights_scale_gradients),
     ("gradients are those of the loss", gradients_are_those_of_the_loss),

@@ -16,8 +16,7 @@ from skrank._engine.plan import average
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank.metrics import Metric
-from skrank.torch._batch import Batch
-from skrank.torch._checks import needs_max_grade, whole_numbers
+from skrank.torch._batch import Batch, needs_max_grade, whole_numbers
 from skrank.torch._ranks import check_group, gather_all
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ class MetricAccumulator:
         batch = Batch(scores, labels, offsets, mask, unjudged=unjudged)
         weight = np.ones(len(batch))
         if weights is not None:
-            weight = batch.weights(weights, math.inf).double().numpy()
+            weight = batch.weights(weights, highest=math.inf).double().numpy()
         seen = set() if ids is None else self._unseen(ids, len(batch))
         if batch.kept.any():
             values, mass = self._measured(batch, weight)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.torch._checks import whole_numbers
 
 _COMPUTED = torch.float32, torch.float64  # dtypes that losses are computed in
+_WHOLE = torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8
 _NO_DOUBLES = ("mps",)  # types of devices without double precision
 
 
@@ -66,28 +64,41 @@ class Batch:
         else:  # half precision, or whole numbers
             self.scores = scores.float() if scores.is_floating_point() else scores.double()
         self.device = self.scores.device
+        # elsewhere, reading a value would wait for a device, or leave a compiled graph
+        self.readable = self.device.type == "cpu" and not torch.compiler.is_compiling()
         self.bad = torch.zeros((), dtype=torch.bool, device=self.device)
         self.labels = as_tensor("labels", labels, like=self.scores)
-        mask = None if mask is None else as_tensor("mask", mask).to(self.device)
-        self._check_layout(mask, flat=offsets is not None)
+        present = None if mask is None else as_tensor("mask", mask).to(self.device)
+        self._check_layout(present, flat=offsets is not None)
         self.offsets = None if offsets is None else self._checked_offsets(offsets)
-        clean = mask is None and readable(self.device) and self.labels.numel() > 0
-        if clean:  # a pass over the labels and one over the scores may prove that all are good
-            low, high = map(float, self.labels.aminmax())  # NaN if a label is NaN
-            clean = 0 <= low <= high < math.inf and (max_grade is None or high <= max_grade)
-            clean = clean and math.isfinite(self.scores.sum())
-        if clean:
+        if present is None:
             self.kept = torch.ones_like(self.labels, dtype=torch.bool)
         else:
-            self.kept = self._kept(mask, unjudged=unjudged)
-            self._check_values(max_grade)
+            self.refuse(
+                (present != 0) & (present != 1), present,
+                "mask is {value:g} in {place}: a mask is True where there is a document, and "
+                "False in the padding.",
+            )  # fmt: skip
+            self.kept = present != 0
+        if not unjudged or (present is None and offsets is None):  # NaN may be padding
+            self.kept = self.kept & ~torch.isnan(self.labels)
+        self.refuse(
+            self.kept & ~(self.scores.abs() < torch.inf), self.scores,
+            "score of {place} is {value}: gradients need finite scores. Lower the learning rate, "
+            "clip gradients, or look for NaN among the features.",
+        )  # fmt: skip
+        highest = torch.finfo(self.labels.dtype).max if max_grade is None else max_grade
+        top = "finite" if max_grade is None else f"at most max_grade={max_grade}"
+        self.refuse(
+            self.kept & ((self.labels < 0) | (self.labels > highest)), self.labels,
+            f"label of {{place}} is {{value:g}}: labels must be at least 0 and {top}, or NaN for "
+            "padding and documents that were not judged.",
+        )  # fmt: skip
         if self.offsets is None:
             self.sizes = self.kept.sum(1)
         else:
-            before = self.offsets.to(self.device, non_blocking=True)  # rows before each query
-            if not clean:  # kept rows
-                before = torch.nn.functional.pad(self.kept.cumsum(0), (1, 0))[before]
-            self.sizes = torch.diff(before)
+            kept_before = torch.nn.functional.pad(self.kept.cumsum(0), (1, 0))
+            self.sizes = torch.diff(kept_before[self.offsets.to(self.device, non_blocking=True)])
 
     def __len__(self) -> int:
         return len(self.scores) if self.offsets is None else len(self.offsets) - 1
@@ -103,7 +114,7 @@ class Batch:
         message : str
             May contain ``{value}``; ``{place}``, such as "row 3"; and ``{index}``, the first index.
         """
-        if not readable(self.device):
+        if not self.readable:
             self.bad = self.bad | bad.any()
         elif bad.any():
             index, *column = torch.nonzero(bad)[0].tolist()
@@ -111,7 +122,7 @@ class Batch:
             value = float(values[(index, *column)])
             raise ValueError(message.format(value=value, place=place, index=index))
 
-    def weights(self, given: torch.Tensor | ArrayLike, highest: float) -> torch.Tensor:
+    def weights(self, given: torch.Tensor | ArrayLike, *, highest: float) -> torch.Tensor:
         """One weight per query, from 0 to `highest`."""
         weights = as_tensor("weights", given, like=self.scores)
         if weights.shape != (len(self),):
@@ -119,13 +130,10 @@ class Batch:
                 f"weights have shape {tuple(weights.shape)} for {len(self)} queries: give one per "
                 "query."
             )
-        good = (weights >= 0) & torch.isfinite(weights)
-        which = "weight of query {index} of the batch is {value:g}: "
-        self.refuse(~good, weights, which + "it must be finite and not negative.")
         self.refuse(
-            weights > highest, weights,
-            f"{which}gradients in single precision allow weights of no more than {highest:g}. "
-            "Scale the weights down.",
+            ~((weights >= 0) & (weights <= highest) & weights.isfinite()), weights,
+            "weight of query {index} of the batch is {value:g}: weights must be finite, and from "
+            f"0 to {highest:g}.",
         )  # fmt: skip
         return weights
 
@@ -192,86 +200,34 @@ class Batch:
     def _checked_offsets(self, given: torch.Tensor | ArrayLike) -> torch.Tensor:
         """Offsets in int64, after a check that they cover the rows."""
         remedy = "give one whole number more than there are queries"
-        if isinstance(given, torch.Tensor):
-            offsets = as_tensor("offsets", given)
-            offsets = offsets.cpu() if self.device.type == "cpu" else offsets
-        else:
-            offsets = torch.from_numpy(whole_numbers("offsets", given, remedy))
-        shape, dtype, n_rows = tuple(offsets.shape), offsets.dtype, len(self.scores)
-        if dtype.is_floating_point or dtype == torch.bool or len(shape) != 1 or shape == (0,):
-            raise ValueError(f"offsets have shape {shape} and type {dtype}: {remedy}.")
-        offsets = offsets.to(torch.int64)
-        if readable(offsets.device):
-            first = offsets.numpy()
-            if first[0] != 0 or first[-1] != n_rows or (first[1:] < first[:-1]).any():
-                raise _bad_offsets(first, n_rows)
-        else:
-            falls = (torch.diff(offsets) < 0).any() | (offsets[0] != 0) | (offsets[-1] != n_rows)
-            self.bad = self.bad | falls.to(self.device)
+        if not isinstance(given, torch.Tensor):
+            given = torch.from_numpy(whole_numbers("offsets", given, remedy))
+        if given.dtype not in _WHOLE or given.ndim != 1 or len(given) == 0:
+            raise ValueError(
+                f"offsets have shape {tuple(given.shape)} and type {given.dtype}: {remedy}."
+            )
+        offsets, n_rows = given.to(torch.int64), len(self.scores)
+        if self.device.type == "cpu":
+            offsets = offsets.cpu()
+        bad = (torch.diff(offsets) < 0).any() | (offsets[0] != 0) | (offsets[-1] != n_rows)
+        if offsets.device.type != "cpu" or torch.compiler.is_compiling():
+            self.bad = self.bad | bad.to(self.device)
+        elif bad:
+            hint = ""
+            if offsets.sum() == n_rows:
+                hint = " They look like sizes: take numpy.append(0, numpy.cumsum(sizes))."
+            raise ValueError(
+                f"offsets go from {offsets[0]} to {offsets[-1]} and there are {n_rows} rows: "
+                "offsets must begin with 0, never fall, and end with the number of rows, as each "
+                f"is the first row of a query.{hint}"
+            )
         return offsets
-
-    def _kept(self, mask: torch.Tensor | None, *, unjudged: bool) -> torch.Tensor:
-        """True for documents that count."""
-        judged = ~torch.isnan(self.labels)
-        if mask is None:
-            return torch.ones_like(judged) if unjudged and self.offsets is not None else judged
-        if mask.dtype != torch.bool:
-            self.refuse(
-                (mask != 0) & (mask != 1), mask,
-                "mask holds numbers other than 0 and 1, such as {value:g} in {place}: a mask is "
-                "True where there is a document, and False in the padding.",
-            )  # fmt: skip
-            mask = mask != 0
-        return mask if unjudged else mask & judged
-
-    def _check_values(self, max_grade: int | None) -> None:
-        """Refuse scores that are not finite, and labels out of range, of kept documents."""
-        bad = self.kept & ~(self.scores.abs() < torch.inf)
-        self.refuse(
-            bad, self.scores,
-            "score of {place} is {value}: gradients need finite scores. Lower the learning rate, "
-            "clip gradients, or look for NaN among the features.",
-        )  # fmt: skip
-        bad = self.kept & ((self.labels < 0) | (self.labels == torch.inf))
-        self.refuse(
-            bad, self.labels,
-            "label of {place} is {value:g}: labels must be at least 0 and finite, or NaN for "
-            "padding and documents that were not judged.",
-        )  # fmt: skip
-        if max_grade is not None:
-            self.refuse(
-                self.kept & (self.labels > max_grade), self.labels,
-                f"label {{value:g}} is above max_grade={max_grade}: give the highest grade of the "
-                "collection.",
-            )  # fmt: skip
-
-
-def _bad_offsets(offsets: np.ndarray, n_rows: int) -> ValueError:
-    """The error for offsets that do not cover all rows, from the first to the last."""
-    falls = offsets[1:] < offsets[:-1]
-    if falls.any():
-        return ValueError(
-            f"offsets fall after query {np.argmax(falls)}: they are the first row of each query in "
-            "turn."
-        )
-    hint = ""
-    if offsets.sum() == n_rows:
-        hint = " They look like sizes: take numpy.append(0, numpy.cumsum(sizes))."
-    return ValueError(
-        f"offsets go from {offsets[0]} to {offsets[-1]} and there are {n_rows} rows: offsets must "
-        f"begin with 0 and end with the number of rows.{hint}"
-    )
-
-
-def readable(device: torch.device) -> bool:
-    """True if values can be read without waiting for a device or leaving a compiled graph."""
-    return device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 def as_tensor(
     name: str, values: torch.Tensor | ArrayLike, *, like: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """A dense tensor of real numbers that double precision can hold; scores must be a tensor.
+    """A dense tensor of real numbers that double precision can hold, without its gradient graph.
 
     With `like`, on its device and in its dtype, or in double precision if its dtype may round.
     """
@@ -284,19 +240,40 @@ def as_tensor(
         what = "True or False" if name == "mask" else "as a tensor"
         values = torch.from_numpy(np.array(check.as_numbers(name, values, what)))
     values = values.detach()
-    dense = values.layout == torch.strided and not (values.is_nested or values.is_quantized)
-    if not dense or values.is_complex():
+    if values.layout != torch.strided or values.is_complex():
         raise ValueError(f"{name} must be a dense tensor of real numbers.")
-    if values.dtype.itemsize == 8 and not values.is_floating_point() and readable(values.device):
-        array = values.numpy()
-        if array.size and max(-int(array.min()), int(array.max())) >= check.EXACT:
-            raise ValueError(
-                f"{name} hold a whole number of 2**53 or more, which double precision may round "
-                "to its neighbour: subtract an offset, or divide and pass floats."
-            )
+    on_host = values.device.type == "cpu" and not torch.compiler.is_compiling()
+    if values.dtype == torch.int64 and values.numel() and on_host:
+        check.as_vector(name, values.numpy().ravel())  # refuses numbers that it would round
     if like is None:
         return values
     n_bytes = values.dtype.itemsize  # float32 holds whole numbers of up to 24 bits
     exact = n_bytes <= 4 if values.is_floating_point() else n_bytes <= 2
     single = exact or like.device.type in _NO_DOUBLES
     return values.to(like.device, like.dtype if single else torch.float64)
+
+
+def whole_numbers(name: str, values: torch.Tensor | ArrayLike, remedy: str) -> np.ndarray:
+    """A copy of `values` in int64, after a check that they are whole numbers in one dimension.
+
+    `remedy` says in errors what to pass.
+    """
+    try:
+        tensor = isinstance(values, torch.Tensor)
+        array = np.array(values.numpy(force=True) if tensor else values)  # type: ignore[union-attr]
+    except (TypeError, ValueError):  # such as rows of different lengths
+        raise ValueError(f"{name} must be whole numbers in one dimension: {remedy}.") from None
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
+        raise ValueError(
+            f"{name} must be whole numbers in one dimension, and not of shape {array.shape} and "
+            f"type {array.dtype}: {remedy}."
+        )
+    return array.astype(np.int64) if len(array) else np.empty(0, np.int64)
+
+
+def needs_max_grade(what: object) -> ValueError:
+    """The error for a missing `max_grade`."""
+    return ValueError(
+        f"{what} depends on the highest grade of the collection, which may be missing from a "
+        "batch: give max_grade."
+    )

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_matrix, issparse
 from torch.utils.data import Dataset
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups, show
 from skrank._engine.queries import Queries, slices
 from skrank._typing import Table
-from skrank.torch._checks import check_data_labels, check_narrowed, whole_numbers
-from skrank.torch._parquet import ParquetRows
+from skrank.torch._rows import ArrayRows, ParquetRows, Paths, check_kept
 
 
 class QueryBatch(NamedTuple):
@@ -155,14 +152,13 @@ class QueryDataset(Dataset):
         check.check_same_index(X=X, relevance=relevance, groups=groups, sample_weight=sample_weight)
         _check_dtype(dtype)
         ids = require_groups(groups, relevance, X, who="QueryDataset")
-        labels = check.as_vector("relevance", check.without_index(relevance))
-        source = ArrayRows(X, check_data_labels(labels))
+        source = ArrayRows(X, check.without_index(relevance))
         self._set(source, Queries.from_groups(ids), sample_weight, dtype)
 
     @classmethod
     def from_parquet(
         cls,
-        paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        paths: Paths,
         *,
         relevance: str = "relevance",
         groups: str = "qid",
@@ -217,13 +213,8 @@ class QueryDataset(Dataset):
         self.weights = check.query_weights(weight, queries)
         if self.weights is not None:
             narrow = self._narrow(self.weights).double().numpy()
-            lost = np.flatnonzero(np.isinf(narrow) | ((narrow == 0) & (self.weights > 0)))
-            if len(lost):
-                raise ValueError(
-                    f"weight of query {queries.name(int(lost[0]))} is {self.weights[lost[0]]:g}, "
-                    f"which is {narrow[lost[0]]:g} in {dtype}: scale the weights, or choose "
-                    "dtype=torch.float64."
-                )
+            lost = np.isinf(narrow) | ((narrow == 0) & (self.weights > 0))
+            check_kept(lost, self.weights, narrow, lambda i: f"weight of query {queries.name(i)}")
         self.parts = queries.gather(source.part_of_row)[queries.indptr[:-1]]
 
     def __len__(self) -> int:
@@ -234,15 +225,19 @@ class QueryDataset(Dataset):
 
     def __getitems__(self, numbers: Sequence[int]) -> QueryBatch:
         """The queries of these numbers as one batch."""
-        chosen = _check_chosen_queries(numbers, len(self))
+        chosen = np.arange(len(self))[list(numbers)]
         offsets, rows = slices(self.queries.indptr[chosen], self.sizes[chosen])
         if self.queries.order is not None:
             rows = self.queries.order[rows]
         values, graded = self.source.read(rows)
         X, labels = self._narrow(values), self._narrow(graded)
         if self.dtype != torch.float64:
-            check_narrowed(X.float().numpy(), values, range(X.shape[1]), rows, self.dtype)
-            _check_kept_grades(labels.double().numpy(), graded, rows, self.dtype)
+            narrow = labels.double().numpy()
+            lost = (narrow != graded) & (graded == np.rint(graded))  # another grade
+            check_kept(lost, graded, narrow, lambda i: f"label of row {rows[i]}")
+            narrow = X.float().numpy()
+            lost = np.isinf(narrow) & np.isfinite(values)
+            check_kept(lost, values, narrow, lambda i, j: f"feature {j} of row {rows[i]}")
         weights = None if self.weights is None else self._narrow(self.weights[chosen])
         return QueryBatch(X, labels, torch.from_numpy(offsets), weights, torch.from_numpy(chosen))
 
@@ -299,51 +294,3 @@ def _contiguous(groups: np.ndarray) -> Queries:
             "the rows of each query are adjacent."
         )
     return queries
-
-
-def _check_kept_grades(
-    narrow: np.ndarray, labels: np.ndarray, rows: np.ndarray, kind: object
-) -> None:
-    """Check that conversion to another dtype does not round whole labels to other grades."""
-    lost = np.flatnonzero((narrow != labels) & (labels == np.rint(labels)))
-    if len(lost):
-        raise ValueError(
-            f"label of row {rows[lost[0]]} is {labels[lost[0]]:.17g}, which {kind} rounds to "
-            f"{narrow[lost[0]]:.17g}: choose dtype=torch.float64, or bin the labels into grades."
-        )
-
-
-def _check_chosen_queries(numbers: Sequence[int], n_queries: int) -> np.ndarray:
-    """Numbers of queries of a data set; negative numbers count from the end."""
-    try:
-        chosen = whole_numbers("numbers of queries", numbers, "")
-    except ValueError:
-        raise TypeError(
-            f"queries are chosen by their numbers, such as [0, 3], not by {numbers!r}."
-        ) from None
-    bad = np.flatnonzero((chosen < -n_queries) | (chosen >= n_queries))
-    if len(bad):
-        raise IndexError(f"there is no query {chosen[bad[0]]}: the data set has {n_queries}.")
-    return np.where(chosen < 0, chosen + n_queries, chosen)
-
-
-class ArrayRows:
-    """Rows in memory, dense or sparse."""
-
-    def __init__(self, X: Table, labels: np.ndarray) -> None:
-        shape = "an array of shape (n_rows, n_features)"
-        self.X = csr_matrix(X) if issparse(X) else check.unmasked("X", X, shape)
-        if self.X.ndim != 2 or self.X.shape[0] != len(labels):
-            raise ValueError(
-                f"X has shape {self.X.shape} and relevance {len(labels)} rows: X must have one row "
-                "of features per label."
-            )
-        if self.X.dtype.kind not in "fiub":
-            raise ValueError(f"X has type {self.X.dtype}: features must be numbers.")
-        self.labels = labels
-        self.part_of_row = np.zeros(len(labels), np.int64)
-
-    def read(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Features as a dense array, and labels, of these rows."""
-        X = self.X[rows]
-        return X.toarray() if issparse(X) else X, self.labels[rows]

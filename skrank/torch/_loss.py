@@ -16,8 +16,7 @@ from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, as_objective
 from skrank.objectives._bound import BoundFunction
 from skrank.objectives.lambdarank import PairRounds
-from skrank.torch._batch import Batch, readable
-from skrank.torch._checks import needs_max_grade
+from skrank.torch._batch import Batch, needs_max_grade
 from skrank.torch._native import native_losses, refusal
 from skrank.torch._ranks import check_group, n_ranks, total_over
 
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
 PATHS = ("auto", "kernels", "native")
 REDUCTIONS = ("mean", "sum", "none")
+# types of devices on which the loss stays outside of the graph of torch.compile, to check values
+_OUTSIDE_OF_GRAPHS = ("cpu",)
 
 
 class RankingLoss(nn.Module):
@@ -157,7 +158,7 @@ class RankingLoss(nn.Module):
         -------
         Tensor of shape (), or (n_queries,) without a reduction
         """
-        if torch.compiler.is_compiling() and _leaves_graph(scores.device):
+        if torch.compiler.is_compiling() and scores.device.type in _OUTSIDE_OF_GRAPHS:
             return _outside_of_graph(self, scores, labels, offsets, mask=mask, weights=weights)
         with torch.no_grad():
             batch = Batch(scores, labels, offsets, mask, max_grade=self.max_grade)
@@ -182,15 +183,15 @@ class RankingLoss(nn.Module):
         """Factor of the loss of each query, (n_queries,); NaN where a value on a device is bad."""
         weight = (batch.sizes > 0).to(batch.scores.dtype)
         if given is not None:
-            weight = weight * batch.weights(given, check.HEAVIEST_QUERY)
+            weight = weight * batch.weights(given, highest=check.HEAVIEST_QUERY)
         if self.reduction == "mean":
-            total, ranks = weight.sum(), 1
-            if self.training:
-                total, ranks = total_over(total, self.process_group), n_ranks(self.process_group)
+            total, ranks = weight.sum(), n_ranks(self.process_group) if self.training else 1
+            if ranks > 1:
+                total = total_over(total, self.process_group)
             # Tiny weights are divided by their sum first: its inverse may be infinite.
             weight = torch.where(total > 0, weight / total * ranks, 0.0)
         weight = weight.to(batch.scores.dtype)
-        return weight if readable(batch.device) else weight.masked_fill(batch.bad, torch.nan)
+        return weight if batch.readable else weight.masked_fill(batch.bad, torch.nan)
 
 
 class _WithGradient(torch.autograd.Function):
@@ -228,11 +229,6 @@ def _prepared(objective: Objective, max_grade: int | None) -> Objective:
         if needy and max_grade is None:
             raise needs_max_grade(getattr(one, "metric", type(one).__name__))
     return objective if max_grade is None else objective.on_scale(max_grade)
-
-
-def _leaves_graph(device: torch.device) -> bool:
-    """True if the loss stays outside the graph of torch.compile: on the host, to check values."""
-    return device.type == "cpu"
 
 
 _outside_of_graph = torch.compiler.disable(RankingLoss.forward)

@@ -5,48 +5,45 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import validate_data
 from torch import nn
 
 from skrank import _validation as check
-from skrank._engine.groups import collection_grade, require_groups
+from skrank._engine.groups import collection_grade
 from skrank._engine.names import unique_metrics
-from skrank._fitted import restored_on_failure, warn_of_feature
 from skrank._typing import RandomState, Table
-from skrank.metrics import Metric
+from skrank.metrics import Metric, metric
 from skrank.objectives import Objective, as_objective
 from skrank.objectives.base import metric_of
 from skrank.rankers._base import Ranker
 from skrank.rankers._fit import VALIDATION, Validator
 from skrank.rankers._rows import LabelledRows, Part, Rows, check_several_rows_per_query
-from skrank.torch._checks import (
-    check_feature_sizes,
-    check_hidden,
-    check_trainable,
-    check_training_options,
-    check_unchanged,
-    fixed_parameters,
-    usable,
-)
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._loss import RankingLoss
-from skrank.torch._network import Standardize, is_standardized, layers
-from skrank.torch._training import NeuralTraining, Progress, padded, predict, seeded, threads_for
+from skrank.torch._training import (
+    NeuralTraining,
+    Progress,
+    Standardize,
+    layers,
+    padded,
+    predict,
+    seeded,
+    threads_for,
+)
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-Validation: TypeAlias = tuple[Table, ArrayLike, ArrayLike | None]  # X_val, y_val, groups_val
-
 _DTYPES = (np.float64, np.float32)  # other dtypes are converted to the first
-_LARGEST = 1e300  # largest feature; differences do not overflow
-_LARGEST_IN_SINGLE = float(np.finfo(np.float32).max)
+# largest feature, with standardization (differences do not overflow) and without
+_LARGEST = {True: 1e300, False: float(np.finfo(np.float32).max)}
+_FIXED = "module", "dropout", "standardize", "random_state"  # a warm start cannot change these
 
 
 class NeuralRanker(Ranker):
@@ -236,35 +233,11 @@ class NeuralRanker(Ranker):
             another one. An error leaves the ranker unchanged. (After an interrupt, the ranker has
             the epochs that were completed.)
         """
-        given = self._given_groups(y, groups, qid)
-        check.check_same_index(X=X, y=y, groups=groups, qid=qid, sample_weight=sample_weight)
-        check.check_same_index(X_val=X_val, y_val=y_val, groups_val=groups_val)
-        params = self.get_params(deep=False)
-        check_training_options(params, X_val, y_val, groups_val)
-        again = self.warm_start and hasattr(self, "module_")
-        if again:
-            check_unchanged(self._begun_with, fixed_parameters(params))
-        ids = require_groups(given, y, X, who="NeuralRanker.fit")
-        interrupt = None
-        with restored_on_failure(self):
-            table = self._table(X, reset=not again)
-            warn_of_feature(X, self)
-            with check.about("X and y", also=TypeError):
-                check_consistent_length(table, y)
-            rows = Rows(LabelledRows(table, y, ids, sample_weight), unjudged=self.unjudged)
-            check_several_rows_per_query(rows.ids, len(rows.y))
-            validation = None
-            if X_val is not None and y_val is not None:
-                validation = X_val, y_val, groups_val
-            training = self._begin(rows, y, validation, again=again)
-            try:
-                with threads_for(training.network, training.device):
-                    training.run(self.epochs, self._state)
-            except KeyboardInterrupt as error:  # completed epochs are not lost
-                interrupt = error
-            self._note()
-        if interrupt is not None:
-            raise interrupt
+        if X_val is None and groups_val is not None:
+            raise ValueError("groups_val is the query of each row of X_val: give X_val and y_val.")
+        self._fit(LabelledRows(X, y, groups, sample_weight, qid), X_val, y_val, groups_val)
+        if self._interrupted:  # raised here, so that the completed epochs are not lost
+            raise KeyboardInterrupt
         return self
 
     def predict(self, X: Table) -> np.ndarray:
@@ -292,39 +265,50 @@ class NeuralRanker(Ranker):
         tags.non_deterministic = self.random_state is None
         return tags
 
-    # parts of fit ---------------------------------------------------------------------------------
+    # steps of fit, called by `Ranker._fit` --------------------------------------------------------
 
-    def _begin(
-        self, rows: Rows, y: ArrayLike, validation: Validation | None, *, again: bool
-    ) -> NeuralTraining:
-        """Choose the rows and the network; with `again`, continue the last training."""
-        if again:
-            self._state = replace(self._state)  # a copy, so that an error leaves the old state
-        else:
-            rng = check.as_random_state("random_state", self.random_state)
-            self._state = Progress(seed=int(rng.randint(2**31 - 1)))
-        self._begun_with = fixed_parameters(self.get_params(deep=False))
-        choices = np.random.RandomState(self._state.seed)
-        chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, choices)
-        train, valid = rows.part(chosen), rows.part(held_out) if len(held_out) else None
-        self.module_ = copy.deepcopy(self.module_) if again else self._network(train.X)
-        if validation is not None:
-            with check.about("X_val and y_val", also=TypeError):
-                valid = self._external(*validation)
-        labels = rows.y if valid is None else np.append(rows.y, valid.y)
-        self.max_grade_ = collection_grade(y, labels)
-        return self._training(train, valid)
+    def _check_parameters(self, *, has_X_val: bool) -> None:
+        fixed = self._fixed_parameters()
+        if self.module is not None and not callable(self.module):
+            raise ValueError(
+                f"module={self.module!r} must be a torch.nn.Module, or a function of the number "
+                "of features that returns a module."
+            )
+        check.check_flag("standardize", self.standardize)
+        check.check_flag("warm_start", self.warm_start)
+        check.check_flag("progress", self.progress)
+        check.check_count("epochs", self.epochs, "passes over the training queries")
+        check.check_count("batch_queries", self.batch_queries, "queries of a batch")
+        if self.early_stopping_rounds is not None:
+            rounds = self.early_stopping_rounds
+            check.check_count("early_stopping_rounds", rounds, "epochs without improvement")
+        check.check_number("learning_rate", self.learning_rate, 0, 1e3, open_low=True)
+        check.check_number("weight_decay", self.weight_decay, 0, 1e3)
+        if check.check_number("dropout", self.dropout, 0, 1):
+            check.check_share("dropout", self.dropout, ": it leaves no unit")
+        with check.about("scoring"):
+            metric(self.scoring)
+        if has_X_val and self.validation_fraction is not None:
+            raise ValueError("X_val and validation_fraction are both given: leave out one.")
+        for name, value in self._begun_with.items() if self._continues() else ():
+            if value is not fixed[name] and value != fixed[name]:
+                raise ValueError(
+                    f"{name}={fixed[name]!r} was {value!r} in the first fit, which warm_start=True "
+                    f"continues: restore {name}, or set warm_start=False to train anew."
+                )
 
-    def _note(self) -> None:
-        """Set the fitted attributes from the state of the training."""
-        state = self._state
-        self.n_epochs_ = state.epoch
-        self.best_epoch_ = state.epoch if state.best is None else state.best_epoch
-        values = {name: padded(found, state.epoch) for name, found in state.values.items()}
-        self.evals_result_ = {VALIDATION: values} if values else {}
+    def _fixed_parameters(self) -> dict[str, object]:
+        """Parameters that a warm start cannot change."""
+        fixed: dict[str, object] = {"hidden": hidden_widths(self.hidden)}
+        return fixed | {name: getattr(self, name) for name in _FIXED}
+
+    def _continues(self) -> bool:
+        """True if `fit` continues the training of the last fit."""
+        return self.warm_start and hasattr(self, "module_")
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         """Features as an array or a CSR matrix, after checks."""
+        reset = reset and not self._continues()
         with check.about("X", also=TypeError):
             try:
                 table = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
@@ -333,22 +317,60 @@ class NeuralRanker(Ranker):
         if issparse(table) and not table.has_canonical_format:  # duplicate entries add up
             table = table.copy()
             table.sum_duplicates()
-        standardizes = self.standardize if reset else is_standardized(self.module_)
-        check_feature_sizes(table, _LARGEST if standardizes else _LARGEST_IN_SINGLE)
+        largest, limit = max(table.max(), -table.min()), _LARGEST[bool(self.standardize)]
+        if largest > limit:
+            raise ValueError(
+                f"X holds a feature of size {largest:g}, and networks take features up to "
+                f"{limit:g}: scale the features, or choose standardize=True."
+            )
         return table
+
+    def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+        continues, self._begun_with = self._continues(), self._fixed_parameters()
+        if continues:
+            self._state = replace(self._state)  # a copy, so that an error leaves the old state
+        else:
+            rng = check.as_random_state("random_state", self.random_state)
+            self._state = Progress(seed=int(rng.randint(2**31 - 1)))
+        rows = Rows(train, unjudged=self.unjudged)
+        check_several_rows_per_query(rows.ids, len(rows.y))
+        choices = np.random.RandomState(self._state.seed)
+        chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, choices)
+        part, valid_part = rows.part(chosen), None
+        if valid is not None:
+            valid_part = Rows(valid, unjudged=self.unjudged).part()
+        elif len(held_out):
+            valid_part = rows.part(held_out)
+        labels = rows.y if valid_part is None else np.append(rows.y, valid_part.y)
+        self.max_grade_ = collection_grade(train.y, labels)
+        self.module_ = copy.deepcopy(self.module_) if continues else self._network(part.X)
+        training = self._training(part, valid_part)
+        self._interrupted = False
+        try:
+            with threads_for(training.network, training.device):
+                training.run(self.epochs, self._state)
+        except KeyboardInterrupt:
+            self._interrupted = True
+        state = self._state
+        self.n_epochs_ = state.epoch
+        self.best_epoch_ = state.epoch if state.best is None else state.best_epoch
+        values = {name: padded(found, state.epoch) for name, found in state.values.items()}
+        self.evals_result_ = {VALIDATION: values} if values else {}
 
     def _network(self, X: Table) -> nn.Module:
         """A new network for the features of X."""
         n_features = X.shape[1]
         with seeded(self._state.seed, torch.device("cpu")):
             if self.module is None:
-                hidden = check_hidden(self.hidden)
-                inner: nn.Module = layers(n_features, hidden, self.dropout)
+                inner: nn.Module = layers(n_features, hidden_widths(self.hidden), self.dropout)
             elif isinstance(self.module, nn.Module):
                 inner = copy.deepcopy(self.module)
             else:
                 inner = self.module(n_features)
-        check_trainable(inner)
+        if not isinstance(inner, nn.Module):
+            raise ValueError(
+                f"module returns a {type(inner).__name__}: it must return a torch.nn.Module."
+            )
         return nn.Sequential(Standardize.of(X), inner) if self.standardize else inner
 
     def _training(self, train: Part, valid: Part | None) -> NeuralTraining:
@@ -383,3 +405,24 @@ class NeuralRanker(Ranker):
         with check.about("eval_metric"):
             named = unique_metrics(chosen)
         return {name: one.on_scale(self.max_grade_) for name, one in named.items()}
+
+
+def hidden_widths(hidden: Sequence[int] | int) -> tuple[int, ...]:
+    """Widths of the hidden layers; one number is the width of one hidden layer."""
+    hidden = [hidden] if isinstance(hidden, (int, np.integer)) else hidden
+    if not isinstance(hidden, (list, tuple, np.ndarray)) or np.ndim(hidden) != 1:
+        raise ValueError(
+            f"hidden={hidden!r} must be the width of the hidden layer, or a sequence of widths."
+        )
+    return tuple(check.check_count("each of hidden", width, "units of a layer") for width in hidden)
+
+
+def usable(device: str | torch.device) -> torch.device:
+    """A device, after a check that tensors can be created there."""
+    try:
+        found = torch.device(device)
+        torch.empty(0, device=found)
+    except (AssertionError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"device={device!r} cannot be used: {reason}") from None
+    return found

@@ -39,9 +39,8 @@ def this_rank() -> int:
 
 def total_over(value: torch.Tensor, group: ProcessGroup | None = None) -> torch.Tensor:
     """Sum of a number over the processes of a group."""
-    if n_ranks(group) > 1:
-        value = value.to(torch.float64, copy=True)  # processes may differ in dtype
-        distributed.all_reduce(value, group=group)
+    value = value.to(torch.float64, copy=True)  # processes may differ in dtype
+    distributed.all_reduce(value, group=group)
     return value
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from torch.utils.data import Sampler
 
 from skrank import _validation as check
-from skrank.torch._checks import whole_numbers
+from skrank.torch._batch import whole_numbers
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._ranks import n_ranks, this_rank
 

@@ -1,4 +1,4 @@
-"""Training of a network, epoch by epoch, from a state that a later fit can continue."""
+"""Networks of NeuralRanker: their layers, and training that a later fit can continue."""
 
 from __future__ import annotations
 
@@ -8,24 +8,114 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import torch
 from scipy.sparse import csr_matrix
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from torch import nn
 
 from skrank.rankers._fit import Validator
-from skrank.torch._checks import are_finite
 from skrank.torch._dataset import QueryDataset
 from skrank.torch._loss import RankingLoss
-from skrank.torch._network import rows_for, scores_of
 from skrank.torch._sampler import QueryBatchSampler
 
 StateDict: TypeAlias = dict[str, Any]  # of an optimizer of torch
 
+_NOISE = 4  # rounding errors up to which a feature counts as constant
 _ROWS, _CELLS = 2**16, 2**24  # most rows, and most entries of X, that are scored at a time
 _SMALL = 100_000  # parameters of a network up to which one thread is used
+
+
+class Standardize(nn.Module):
+    """Subtract the mean of each feature and divide by its standard deviation.
+
+    Constant features become 0. Means and deviations stay on the host, in double precision, which
+    some devices lack.
+
+    Parameters
+    ----------
+    mean, deviation : float64 Tensors of shape (n_features,)
+        The deviation of a constant feature is infinite.
+    """
+
+    def __init__(self, mean: torch.Tensor, deviation: torch.Tensor) -> None:
+        super().__init__()
+        self.mean, self.deviation = mean, deviation
+
+    @classmethod
+    def of(cls, X: np.ndarray | csr_matrix) -> Standardize:
+        """Standardization by the rows of X."""
+        dense = isinstance(X, np.ndarray)
+        low, high = (X.min(0), X.max(0)) if dense else min_max_axis(X, axis=0)
+        low, high = low.astype(np.float64), high.astype(np.float64)
+        size = np.maximum(np.abs(low), np.abs(high))
+        unit = np.ldexp(1.0, np.frexp(size)[1])  # squares of X / unit do not overflow
+        if isinstance(X, np.ndarray):
+            scaled = X / unit
+            mean, variance = scaled.mean(0), scaled.var(0)
+        else:
+            scaled = csr_matrix((X.data / unit[X.indices], X.indices, X.indptr), X.shape)
+            mean, variance = mean_variance_axis(scaled, axis=0)
+        deviation = np.sqrt(variance) * unit
+        noise = _NOISE * np.finfo(X.dtype).eps * size
+        deviation[(low == high) | (deviation <= noise)] = np.inf
+        return cls(torch.from_numpy(mean * unit), torch.from_numpy(deviation))
+
+    def forward(self, X: torch.Tensor) -> torch.Tensor:
+        """Standardized features, with the shape, dtype and device of X."""
+        dtype = X.dtype if X.is_floating_point() else torch.float32
+        exact = (X.to("cpu", torch.float64) - self.mean) / self.deviation
+        return exact.to(X.device, dtype)
+
+    def get_extra_state(self) -> dict[str, torch.Tensor]:
+        """State that is saved with the network."""
+        return {"mean": self.mean, "deviation": self.deviation}
+
+    def set_extra_state(self, state: dict[str, torch.Tensor]) -> None:
+        """Restore saved state."""
+        self.mean, self.deviation = state["mean"], state["deviation"]
+
+
+def layers(n_features: int, hidden: tuple[int, ...], dropout: float) -> nn.Sequential:
+    """Linear layers with ReLU and dropout between them, and one score as output."""
+    parts: list[nn.Module] = []
+    for width in hidden:
+        parts += [nn.Linear(n_features, width), nn.ReLU()]
+        if dropout > 0:
+            parts.append(nn.Dropout(dropout))
+        n_features = width
+    return nn.Sequential(*parts, nn.Linear(n_features, 1))
+
+
+def is_standardized(network: nn.Module) -> TypeGuard[nn.Sequential]:
+    """True if the first layer of a network is Standardize."""
+    return isinstance(network, nn.Sequential) and isinstance(network[0], Standardize)
+
+
+def rows_for(network: nn.Module, X: torch.Tensor) -> torch.Tensor:
+    """Rows in single precision, standardized on the host if the network begins with Standardize.
+
+    Parameters
+    ----------
+    network : nn.Module
+        Network of a NeuralRanker.
+    X : float64 Tensor of shape (n_rows, n_features), on the host
+    """
+    return (network[0](X) if is_standardized(network) else X).to(torch.float32)
+
+
+def scores_of(network: nn.Module, rows: torch.Tensor) -> torch.Tensor:
+    """One score per row from `rows_for`, on the device of the network."""
+    scores = (network[1] if is_standardized(network) else network)(rows)
+    if not isinstance(scores, torch.Tensor) or scores.shape not in ((len(rows),), (len(rows), 1)):
+        shape = tuple(scores.shape) if isinstance(scores, torch.Tensor) else type(scores).__name__
+        raise ValueError(
+            f"module returns {shape} for {len(rows)} rows: it must return one score per row, a "
+            "Tensor of shape (n_rows,) or (n_rows, 1)."
+        )
+    return scores.reshape(-1)
 
 
 @dataclass
@@ -183,34 +273,22 @@ def predict(network: nn.Module, X: np.ndarray | csr_matrix, device: torch.device
             dense = chunk if isinstance(chunk, np.ndarray) else chunk.toarray()
             values = np.array(dense, dtype=np.float64)
             rows = rows_for(network, torch.from_numpy(values))
-            _check_rows(rows.numpy(), values, first)
-            found = scores_of(network, rows.to(device)).double().cpu().numpy()
-            _check_scores(found, first)
-            scores[first : first + step] = found
-    return scores
-
-
-def _check_rows(rows: np.ndarray, values: np.ndarray, first_row: int) -> None:
-    """Check that the input `rows` of a network, made from the features `values`, are finite."""
-    if are_finite(rows):
-        return
-    row, feature = np.argwhere(~np.isfinite(rows))[0]
-    raise ValueError(
-        f"feature {feature} of row {first_row + row} of X is {values[row, feature]:g}, too far "
-        "from the training rows for single precision: look for an error in the data, or train on "
-        "such rows."
-    )
-
-
-def _check_scores(scores: np.ndarray, first_row: int) -> None:
-    """Check that the scores of a network are finite."""
+            if not rows.isfinite().all():
+                row, feature = (int(one) for one in torch.nonzero(~rows.isfinite())[0])
+                raise ValueError(
+                    f"feature {feature} of row {first + row} of X is {values[row, feature]:g}, too "
+                    "far from the training rows for single precision: look for an error in the "
+                    "data, or train on such rows."
+                )
+            scores[first : first + step] = scores_of(network, rows.to(device)).double().cpu()
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
         raise ValueError(
-            f"the network gives row {first_row + bad[0]} of X the score {scores[bad[0]]}: its "
-            "features are too far from those of the training rows, or its training has diverged. "
-            "Scale the features, or lower learning_rate."
+            f"the network gives row {bad[0]} of X the score {scores[bad[0]]}: its features are too "
+            "far from those of the training rows, or its training has diverged. Scale the "
+            "features, or lower learning_rate."
         )
+    return scores
 
 
 @contextmanager

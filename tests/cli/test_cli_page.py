@@ -10,7 +10,7 @@ import pytest
 
 from skrank import trec
 from skrank.cli import main
-from tests.helpers.browser import CHROMIUM, WITHOUT, opened, strangers
+from tests.helpers.browser import CHROMIUM, WITHOUT, opened, other_hosts
 
 NASTY = "</script><b>x&"
 
@@ -133,7 +133,7 @@ def test_a_browser_runs_it_without_an_error_or_a_request(page, tmp_path):
     buttons = [tag for tag, _ in dom.tags].count("button")
     assert buttons == [tag for tag, _ in dom.tags].count("th") > 20
     assert len([tag for tag, _ in dom.tags if tag == "polyline"]) == 3
-    assert not strangers(found, opened("about:blank", tmp_path / "blank"))
+    assert not other_hosts(found, opened("about:blank", tmp_path / "blank"))
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)

@@ -1,4 +1,4 @@
-"""Headless Chromium: what it makes of a page, what it says, and what it asks the network for."""
+"""Headless Chromium: documents, console messages and network requests of pages."""
 
 import re
 import shutil
@@ -12,7 +12,7 @@ WITHOUT = "there is no Chromium here: bash .ci/site installs it"
 
 
 class Opened(NamedTuple):
-    """The document after its programs have run, what stood on the console, addresses asked for."""
+    """The document after its scripts have run, console messages, and requested addresses."""
 
     document: str
     messages: str
@@ -20,7 +20,7 @@ class Opened(NamedTuple):
 
 
 def command(url: str, folder: Path, *options: str) -> list[str]:
-    """What starts the browser on a page, with a profile and a log of its own in `folder`."""
+    """Command that opens a page in the browser, with a new profile and log in `folder`."""
     return [
         *[str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu"],
         *["--disable-background-networking", "--disable-component-update", "--no-first-run"],
@@ -29,23 +29,23 @@ def command(url: str, folder: Path, *options: str) -> list[str]:
     ]
 
 
-def asked(folder: Path) -> set[str]:
-    """Addresses that a browser asked for, by its log."""
+def requested(folder: Path) -> set[str]:
+    """Addresses that a browser requested, from its log."""
     return set(re.findall(r'"url":"(https?://[^"]+)"', (folder / "net.json").read_text()))
 
 
 def opened(url: str, folder: Path, *options: str) -> Opened:
-    """Open a page until its programs have run, in a new folder."""
+    """Open a page in a new folder, and return when its scripts have run."""
     folder.mkdir()
     done = subprocess.run(
         command(url, folder, "--dump-dom", *options),
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
-    return Opened(done.stdout, done.stderr, asked(folder))
+    return Opened(done.stdout, done.stderr, requested(folder))
 
 
 def reported(url: str, folder: Path, report: Event, timeout: float) -> Opened:
-    """Open a page in a new folder until it has sent its report, or time is up."""
+    """Open a page in a new folder, and return when it has sent its report."""
     folder.mkdir()
     with (folder / "stderr").open("w") as messages:
         browser = subprocess.Popen(command(url, folder, "--window-size=1600,1000"), stderr=messages)
@@ -54,11 +54,11 @@ def reported(url: str, folder: Path, report: Event, timeout: float) -> Opened:
         finally:
             browser.terminate()
             browser.wait(30)
-    return Opened("", (folder / "stderr").read_text(errors="replace"), asked(folder))
+    return Opened("", (folder / "stderr").read_text(errors="replace"), requested(folder))
 
 
-def strangers(found: Opened, blank: Opened) -> set[str]:
-    """Hosts that a page made the browser ask, beyond those that it asks by itself."""
+def other_hosts(found: Opened, blank: Opened) -> set[str]:
+    """Hosts from which a page requested something, without those of the browser itself."""
     hosts = {url.split("/")[2] for url in found.addresses - blank.addresses}
     own = re.compile(r"((google|googleapis|gvt1)\.com|127\.0\.0\.1:\d+|localhost:\d+)$")
     return {host for host in hosts if not own.search(host)}

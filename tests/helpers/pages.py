@@ -1,4 +1,4 @@
-"""Pages of the documentation as programs: their code in order, and the outputs that they show."""
+"""Run the code of documentation pages, and compare its output with the output on the page."""
 
 import contextlib
 import doctest
@@ -70,7 +70,7 @@ def write_collection(folder: Path) -> None:
 
 
 def same(shown: str, printed: str, *, of_trees: bool) -> bool:
-    """Whether a page shows what is printed.
+    """True if the output on a page equals the printed output.
 
     Processors round gradients differently, and trees grow differently after that: values `of_trees`
     may differ by 1 in the last decimal that is shown. Everything else is equal.

@@ -36,5 +36,12 @@ def step(loss, scores, *batch, **more):
     return value.detach(), scores.grad
 
 
+def named(objective):
+    """A short name of an objective in a test."""
+    names = [type(one).__name__ + str(getattr(one, "metric", "")) for _, one in objective.terms]
+    return "+".join(names)
+
+
 def close(found, expected, share):
+    """Assert that values differ by no more than a share of the largest expected value."""
     assert (found - expected).abs().max() <= share * expected.abs().max()

@@ -2,9 +2,9 @@
 
 import pickle
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
@@ -57,42 +57,38 @@ def test_weights_and_groups_on_the_index():
     assert mask.tolist() == [[True] * 3, [True, False, False]]
     assert labels.isnan().tolist() == (~mask).tolist()
     assert data[0].to("cpu").X.device.type == "cpu"
-    with pytest.raises(ValueError, match="QueryDataset needs the query of each row"):
-        QueryDataset(X, Y)
-    with pytest.raises(ValueError, match="relevance 15 rows"):
-        QueryDataset(X[:3], Y, QID)
-    with pytest.raises(ValueError, match="features must be numbers"):
-        QueryDataset(X.astype(object), Y, QID)
 
 
 def test_negative_numbers_count_queries_from_the_end():
     data = QueryDataset(X, Y, QID)
     assert rows_of(data[-1]) == rows_of(data[4])
     assert data.__getitems__([-2, 0]).ids.tolist() == [3, 0]
-    for number in (5, -6):
-        with pytest.raises(IndexError, match=f"there is no query {number}: the data set has 5"):
+    for number in (5, -6, 1.5, "a"):
+        with pytest.raises(IndexError):
             data[number]
-    for numbers in ([1.5], [True], "ab", [[0, 1]]):
-        with pytest.raises(TypeError, match="queries are chosen by their numbers"):
-            data.__getitems__(numbers)
-    with pytest.raises(TypeError, match="queries are chosen by their numbers"):
+    with pytest.raises(IndexError):
         data[0:2]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"groups": None}, "QueryDataset needs the query of each row"),
+        ({"X": X[:3]}, "relevance 15 rows"),
+        ({"X": X.astype(object)}, "features must be numbers"),
         ({"X": np.ma.masked_less(X, 1)}, "row 0 of X is masked"),
         ({"X": [[1.0], [2.0, 3.0]]}, "X must be an array of shape"),
         ({"relevance": np.where(Y == 3, -1, Y)}, "label of row 3 is -1: labels must be at least 0"),
         ({"relevance": np.where(Y == 3, np.inf, Y)}, "label of row 3 is inf"),
         ({"sample_weight": np.where(QID == "d", -1, 1)}, "weight of query 'd' is -1"),
-        ({"sample_weight": np.where(QID == "d", np.nan, 1)}, "weight of query 'd' is nan"),
-        ({"sample_weight": np.where(QID == "d", 1e-50, 1)}, "'d' is 1e-50, which is 0 in torch.f"),
+        ({"sample_weight": np.where(QID == "d", 1e-50, 1)}, "'d' is 1e-50, which is 0.0 in the dt"),
         ({"sample_weight": np.where(QID == "d", 1e50, 1)}, "'d' is 1e[+]50, which is inf in"),
-        ({"dtype": torch.int64}, "dtype=torch.int64 is not a dtype of features"),
-        ({"dtype": "float32"}, "dtype='float32' is not a dtype of features"),
         ({"dtype": np.float32}, "dtype=<class 'numpy.float32'> is not a dtype of features"),
+        ({"dtype": torch.int64}, "dtype=torch.int64 is not a dtype of features"),
+        (
+            {"X": pd.DataFrame(X), "relevance": pd.Series(Y)[::-1]},
+            "indexes of X and relevance hold the same labels in an",
+        ),
     ],
 )
 def test_bad_arguments_are_named(arguments, message):
@@ -100,27 +96,16 @@ def test_bad_arguments_are_named(arguments, message):
         QueryDataset(**({"X": X, "relevance": Y, "groups": QID} | arguments))
 
 
-def test_rows_are_not_matched_by_index():
-    pandas = pytest.importorskip("pandas")
-    late = pandas.Series(Y)[::-1]
-    with pytest.raises(ValueError, match="indexes of X and relevance hold the same labels in an"):
-        QueryDataset(pandas.DataFrame(X), late, QID)
-
-
 def test_values_out_of_range_of_the_dtype_are_refused():
     wide = X.copy()
     wide[4, 1] = 1e39
     assert QueryDataset(wide, Y, QID, dtype=torch.float64)[2].X.max() == 1e39
-    with pytest.raises(
-        ValueError, match=r"feature 1 of row 4 is 1e\+39, which is infinite in torch"
-    ):
+    with pytest.raises(ValueError, match=r"feature 1 of row 4 is 1e\+39, which is inf in"):
         QueryDataset(wide, Y, QID)[2]
     assert QueryDataset(np.where(wide == 1e39, np.inf, X), Y, QID)[2].X.max() == np.inf
     grades = np.where(Y == 3, 257, Y)
     assert QueryDataset(X, grades, QID)[2].labels.max() == 257
-    with pytest.raises(
-        ValueError, match=r"label of row 7 is 257, which torch.bfloat16 rounds to 2"
-    ):
+    with pytest.raises(ValueError, match=r"label of row 7 is 257.0, which is 256.0 in the dtype"):
         QueryDataset(X, grades, QID, dtype=torch.bfloat16)[2]
 
 
@@ -130,20 +115,13 @@ def test_features_of_any_numeric_dtype(kind):
     assert torch.equal(QueryDataset(X.astype(kind), Y, QID)[2].X, expected)
 
 
-def test_batches_are_filled_and_complete():
-    sampler = QueryBatchSampler(SIZES, max_documents=6, random_state=1)
-    epochs = []
+def test_epochs_have_other_orders_that_can_be_repeated():
+    """tests/helpers/drive/networks.py tests that batches are filled, complete and shared."""
+    sampler, epochs = QueryBatchSampler(SIZES, max_documents=6, random_state=1), []
     for epoch in range(3):
         sampler.set_epoch(epoch)
-        batches = list(sampler)
-        assert len(sampler) == len(batches)
-        assert sorted(chain(*batches)) == list(range(5))
-        assert all(len(batch) == 1 or SIZES[batch].sum() <= 6 for batch in batches)
-        sums = [SIZES[batch].sum() for batch in batches]
-        firsts = [SIZES[batch[0]] for batch in batches]
-        assert all(a + b > 6 for a, b in zip(sums, firsts[1:], strict=False))
-        assert batches == list(sampler)
-        epochs.append(batches)
+        epochs.append(list(sampler))
+        assert epochs[-1] == list(sampler)
     assert epochs[0] != epochs[1] or epochs[1] != epochs[2]
     few = QueryBatchSampler(SIZES, max_queries=2, shuffle=False)
     assert list(few) == [[0, 1], [2, 3], [4]]
@@ -151,33 +129,18 @@ def test_batches_are_filled_and_complete():
     assert list(longer) == [[0], [1], [2], [3], [4]]
 
 
-@pytest.mark.parametrize("world_size", [2, 3, 7])
-def test_processes_share_the_batches(world_size):
-    parts = [
-        list(QueryBatchSampler(SIZES, max_documents=6, rank=rank, world_size=world_size))
-        for rank in range(world_size)
-    ]
-    assert len({len(part) for part in parts}) == 1
-    assert sorted(chain(*chain(*parts))) == list(range(5))
-    with pytest.raises(ValueError, match="ranks go from 0 to 1"):
-        QueryBatchSampler(SIZES, rank=2, world_size=2)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"data": [3.5, 2]}, "data must be whole numbers in one dimension, .* type flo"),
         ({"data": [3, -2]}, "query 1 of data has -2 documents"),
-        (
-            {"data": [[3, 2]]},
-            r"data must be whole numbers in one dim.* of shape \(1, 2\)",
-        ),
-        ({"data": None}, r"data must be whole numbers in one dim.* not of shape \(\)"),
+        ({"data": [[3, 2]]}, r"data must be whole numbers in one dim.* of shape \(1, 2\)"),
         ({"world_size": 2}, "rank=None and world_size=2 belong together"),
         ({"rank": 0}, "rank=0 and world_size=None belong together"),
         ({"rank": 0.5, "world_size": 2}, "rank=0.5 must be an integer"),
         ({"rank": 0, "world_size": 0}, "world_size=0 must be at least 1"),
         ({"rank": -1, "world_size": 2}, "rank=-1 must be at least 0"),
+        ({"rank": 2, "world_size": 2}, "ranks go from 0 to 1"),
     ],
 )
 def test_bad_arguments_of_a_sampler_are_named(arguments, message):
@@ -197,19 +160,26 @@ def test_data_loaders_take_data_set_and_sampler(workers):
 
 
 @pytest.fixture
-def files(tmp_path):
-    """Two files with the rows; row groups end inside queries."""
+def write(tmp_path):
+    """A function that writes columns to a parquet file, and returns its path."""
     arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     import pyarrow.parquet
 
-    paths = []
-    for name, rows in (("one", slice(0, 9)), ("two", slice(9, 15))):
-        table = arrow.table(
-            {"qid": QID[rows], "relevance": Y[rows], "a": X[rows, 0], "b": X[rows, 1]}
-        )
-        paths.append(str(tmp_path / f"{name}.parquet"))
-        pyarrow.parquet.write_table(table, paths[-1], row_group_size=4)
-    return paths
+    def write(name="rows", size=3, **columns):
+        path = tmp_path / f"{name}.parquet"
+        pyarrow.parquet.write_table(arrow.table(columns), path, row_group_size=size)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def files(write):
+    """Two files with the rows; row groups end inside queries."""
+    return [
+        write(name, 4, qid=QID[rows], relevance=Y[rows], a=X[rows, 0], b=X[rows, 1])
+        for name, rows in (("one", slice(0, 9)), ("two", slice(9, 15)))
+    ]
 
 
 def test_row_groups_are_read_on_demand(files):
@@ -244,22 +214,8 @@ def test_files_are_shuffled_by_row_group(files):
 
 def test_one_file_may_be_given_as_a_path(files):
     expected = QueryDataset.from_parquet([files[0]])
-    for path in (files[0], Path(files[0]), [Path(files[0])]):
+    for path in (files[0], str(files[0])):
         assert torch.equal(QueryDataset.from_parquet(path)[0].X, expected[0].X)
-
-
-@pytest.fixture
-def write(tmp_path):
-    """A function that writes columns to a parquet file."""
-    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    import pyarrow.parquet
-
-    def write(name="rows", **columns):
-        path = tmp_path / f"{name}.parquet"
-        pyarrow.parquet.write_table(arrow.table(columns), path, row_group_size=3)
-        return path
-
-    return write
 
 
 ROW = {"relevance": [1, 0], "a": [0.5, 0.25]}
@@ -272,19 +228,21 @@ def test_rows_without_a_query_are_refused(write, ids, encoded):
     arrow = pytest.importorskip("pyarrow")
     column = arrow.array(ids)
     path = write(qid=column.dictionary_encode() if encoded else column, **ROW)
-    with pytest.raises(ValueError, match=r"rows.parquet: column 'qid' has no query id in row 1"):
+    with pytest.raises(ValueError, match=r"column 'qid' of .*rows.parquet has no query id in"):
         QueryDataset.from_parquet(path)
 
 
-def test_ids_of_files_with_different_types_are_refused(write):
-    """A common dtype of signed and unsigned whole numbers would be float."""
+def test_ids_of_files_of_several_types_stay_different(write):
+    """A common dtype in NumPy would be float, or text for numbers and text."""
     arrow = pytest.importorskip("pyarrow")
     first = write("one", qid=arrow.array([2**53] * 2), **ROW)
     narrow = write("two", qid=arrow.array([1, 2], "int32"), **ROW)
-    assert QueryDataset.from_parquet([first, narrow]).ids.tolist() == [2**53, 1, 2]
     other = write("three", qid=arrow.array([2**53 + 1] * 2, "uint64"), **ROW)
-    with pytest.raises(ValueError, match=r"'qid' has type int64 in .*one.* and uint64 in .*three"):
-        QueryDataset.from_parquet([first, other])
+    ids = QueryDataset.from_parquet([first, narrow, other]).ids
+    assert ids.tolist() == [2**53, 1, 2, 2**53 + 1]
+    text = write("four", qid=["1", "2"], **ROW)
+    with pytest.raises(ValueError, match=r"column 'qid' of .*one.*four.* incompatible types"):
+        QueryDataset.from_parquet([first, text])
 
 
 def test_features_of_files_keep_double_precision(write):
@@ -292,36 +250,40 @@ def test_features_of_files_keep_double_precision(write):
     path = write(qid=[0, 0], relevance=[1, 0], a=values, b=[2**53 + 1, None])
     found = QueryDataset.from_parquet(path, features="a", dtype=torch.float64)[0].X
     assert found.tolist() == [[value] for value in values]
-    assert QueryDataset.from_parquet(path, features="b")[0].X[:, 0].isnan().tolist() == [
-        False,
-        True,
-    ]
-    with pytest.raises(
-        ValueError, match=r"feature 'a' of row 1 is 1e\+300, which is infinite in f"
-    ):
+    nulls = QueryDataset.from_parquet(path, features="b")[0].X[:, 0].isnan()
+    assert nulls.tolist() == [False, True]
+    with pytest.raises(ValueError, match=r"feature 'a' of row 1 is 1e\+300, which is inf in"):
         QueryDataset.from_parquet(path, features=["a"])[0]
 
 
-def test_bad_columns_are_named(write, tmp_path):
-    arrow = pytest.importorskip("pyarrow")
-    path = write(qid=[0, 0], title=["x", "y"], **ROW)
-    for arguments, message in (
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
         ({}, "column 'title' has type string, and features must be numbers"),
         ({"relevance": "title"}, "column 'title' has type string, and labels must be numbers"),
-        ({"features": []}, r"features=\[\] must name columns"),
-        ({"features": [1]}, r"features=\[1\] must name columns"),
+        ({"relevance": "label"}, "has no column 'label'"),
+        ({"features": []}, "at least one other column of features"),
+        ({"features": ["a", "relevance"]}, "another one of labels"),
+        ({"groups": "relevance"}, "name one column of query ids, another one of labels"),
         ({"features": 1}, "features=1 must be"),
-        ({"groups": "relevance"}, "relevance and groups are both 'relevance'"),
-        ({"groups": None}, "groups=.None. must name columns"),
         ({"open_parts": 0, "features": "a"}, "open_parts=0 must be at least 1"),
         ({"dtype": torch.int32}, "dtype=torch.int32 is not a dtype of features"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            QueryDataset.from_parquet(path, **arguments)
+    ],
+)
+def test_bad_columns_are_named(write, arguments, message):
+    path = write(qid=[0, 0], title=["x", "y"], **ROW)
+    with pytest.raises(ValueError, match=message):
+        QueryDataset.from_parquet(path, **arguments)
+
+
+def test_columns_of_one_name_are_refused(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
     twice = arrow.Table.from_arrays([arrow.array([1])] * 4, ["qid", "relevance", "a", "a"])
-    arrow.parquet.write_table(twice, tmp_path / "twice.parquet")
+    pyarrow.parquet.write_table(twice, tmp_path / "twice.parquet")
     with pytest.raises(ValueError, match="has 2 columns 'a'"):
-        QueryDataset.from_parquet(tmp_path / "twice.parquet")
+        QueryDataset.from_parquet(tmp_path / "twice.parquet", features="a")
 
 
 def test_bad_labels_of_files_are_named(write):
@@ -340,18 +302,16 @@ def test_bad_labels_of_files_are_named(write):
 def test_bad_files_are_refused(files, tmp_path, write):
     with pytest.raises(ValueError, match="paths is empty: give at least one file"):
         QueryDataset.from_parquet([])
-    with pytest.raises(ValueError, match="paths=3 must be the path of a file"):
+    with pytest.raises(ValueError, match="paths=3 must be one item or a sequence"):
         QueryDataset.from_parquet(3)
     (tmp_path / "empty.parquet").touch()
     with pytest.raises(ValueError, match=r"empty.parquet cannot be read: .* 0 bytes"):
         QueryDataset.from_parquet(tmp_path / "empty.parquet")
     with pytest.raises(ValueError, match=r"cannot be read: .*directory"):
         QueryDataset.from_parquet(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"file .*none.parquet' does not exist"):
+    with pytest.raises(FileNotFoundError, match=r"none\.parquet"):
         QueryDataset.from_parquet(tmp_path / "none.parquet")
     with pytest.raises(ValueError, match=r"there are no rows in .*rows.parquet"):
         QueryDataset.from_parquet(write(qid=[], relevance=[], a=[]))
-    with pytest.raises(ValueError, match="has no column 'label'"):
-        QueryDataset.from_parquet(files, relevance="label")
     with pytest.raises(ValueError, match="query 'c' begins again in row 15"):
         QueryDataset.from_parquet([*files, files[0]])

@@ -2,14 +2,13 @@
 
 import shutil
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
 
 import skrank  # noqa: E402
 from skrank.torch import RankingLoss  # noqa: E402
-from tests.helpers.torch_batches import close, make, pad, step  # noqa: E402
+from tests.helpers.torch_batches import close, make, named, pad, step  # noqa: E402
 
 OBJECTIVES = [
     skrank.LambdaRank("gap"),
@@ -17,11 +16,6 @@ OBJECTIVES = [
     skrank.SoftRank("gap"),
     skrank.SoftRank("ndcg"),
 ]
-
-
-def named(objective):
-    """A short name of an objective in a test."""
-    return f"{type(objective).__name__} {getattr(objective, 'metric', '')}"
 
 
 def agree(objective, scores, labels, offsets, tolerance):
@@ -34,8 +28,8 @@ def agree(objective, scores, labels, offsets, tolerance):
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=named)
-def test_many_ragged_queries(objective):
-    """More pairs of documents than a block holds."""
+def test_many_queries_and_long_lists(objective):
+    """More pairs of documents than a block holds, flat and padded; lists of 1000 documents."""
     scores, labels, offsets = make(torch.float32, n_queries=900, longest=90)
     lines, marks = pad(scores, offsets, 95, 3), pad(labels, offsets, 95, 3)
     expected, slopes = agree(objective, scores, labels, offsets, 2e-5)
@@ -43,14 +37,7 @@ def test_many_ragged_queries(objective):
     padded, rows = step(native, lines.nan_to_num(0.0), marks)
     torch.testing.assert_close(padded, expected)
     close(rows[~marks.isnan()], slopes, 2e-5)
-
-
-@pytest.mark.parametrize("objective", OBJECTIVES, ids=named)
-def test_long_lists(objective):
-    rng = np.random.default_rng(0)
-    labels, offsets = torch.tensor(rng.choice(3, size=1000) * 1.0), torch.tensor([0, 900, 1000])
-    scores = torch.tensor(rng.normal(size=1000))
-    agree(objective, scores, labels, offsets, 1e-12)
+    agree(objective, *make(torch.float64, n_queries=3, longest=1000), 1e-12)
 
 
 def test_stable_order_of_ties():
@@ -114,31 +101,38 @@ def test_nothing_is_read_from_a_device(objective):
 @pytest.fixture
 def in_graph(monkeypatch):
     """Losses on the host stay in the graph of torch.compile, as on a device."""
-    monkeypatch.setattr("skrank.torch._loss._leaves_graph", lambda device: False)
+    monkeypatch.setattr("skrank.torch._loss._OUTSIDE_OF_GRAPHS", ())
+
+
+NO_COMPILER = not (shutil.which("g++") or shutil.which("clang++"))
 
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.usefixtures("in_graph")
 @pytest.mark.parametrize(
-    "objective",
-    [skrank.LambdaRank("gap"), skrank.SoftRank("gap"), skrank.Softmax()],
-    ids=lambda one: type(one).__name__,
+    ("objective", "path", "backend"),
+    [
+        (skrank.LambdaRank("gap"), "native", "aot_eager"),
+        (skrank.LambdaRank("gap"), "kernels", "aot_eager"),
+        (skrank.SoftRank("gap"), "native", "aot_eager"),
+        (skrank.Softmax(), "native", "aot_eager"),
+        pytest.param(  # the default backend generates C++
+            *(skrank.Softmax(), "native", "inductor"),
+            marks=pytest.mark.skipif(NO_COMPILER, reason="no compiler of C++"),
+        ),
+    ],
 )
-def test_compiled_and_eager_agree(objective):
+def test_compiled_and_eager_agree(objective, path, backend):
     """On ragged batches of two shapes."""
-    for path in ("native", "kernels"):
-        eager, compiled = (RankingLoss(objective, max_grade=4, path=path) for _ in range(2))
-        compiled = torch.compile(compiled, backend="aot_eager", dynamic=True)
-        for n_queries, length in ((9, 24), (5, 31)):
-            scores, labels, offsets = make(torch.float32, n_queries, length, seed=length)
-            lines, marks = (
-                pad(scores, offsets, length).nan_to_num(0.0),
-                pad(labels, offsets, length),
-            )
-            value, grad = step(eager, lines, marks)
-            found, slopes = step(compiled, lines, marks)
-            torch.testing.assert_close(found, value)
-            torch.testing.assert_close(slopes, grad, atol=1e-6, rtol=1e-5)
+    eager, compiled = (RankingLoss(objective, max_grade=4, path=path) for _ in range(2))
+    compiled = torch.compile(compiled, backend=backend, dynamic=True)
+    for n_queries, length in ((9, 24), (5, 31)):
+        scores, labels, offsets = make(torch.float32, n_queries, length, seed=length)
+        lines, marks = pad(scores, offsets, length).nan_to_num(0.0), pad(labels, offsets, length)
+        value, grad = step(eager, lines, marks)
+        found, slopes = step(compiled, lines, marks)
+        torch.testing.assert_close(found, value)
+        torch.testing.assert_close(slopes, grad, atol=1e-6, rtol=1e-5)
     torch.compiler.reset()
 
 
@@ -193,23 +187,4 @@ def test_compiled_models_on_the_host_have_the_eager_loss(path):
     X[5] = float("nan")
     with pytest.raises(ValueError, match="row 5"):
         compiled(X, labels, offsets)
-    torch.compiler.reset()
-
-
-@pytest.mark.filterwarnings("default")
-@pytest.mark.usefixtures("in_graph")
-@pytest.mark.skipif(
-    not (shutil.which("g++") or shutil.which("clang++")), reason="no compiler of C++"
-)
-def test_generated_code_agrees():
-    """The default backend of torch.compile generates C++."""
-    eager, compiled = (RankingLoss(skrank.Softmax(), max_grade=4, path="native") for _ in range(2))
-    compiled = torch.compile(compiled, dynamic=True)
-    for n_queries, length in ((4, 7), (3, 12)):
-        scores, labels, offsets = make(torch.float32, n_queries, length, seed=length)
-        lines, marks = pad(scores, offsets, length).nan_to_num(0.0), pad(labels, offsets, length)
-        value, grad = step(eager, lines, marks)
-        found, slopes = step(compiled, lines, marks)
-        torch.testing.assert_close(found, value)
-        torch.testing.assert_close(slopes, grad, atol=1e-6, rtol=1e-5)
     torch.compiler.reset()

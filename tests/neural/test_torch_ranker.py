@@ -208,14 +208,10 @@ def test_patience_starts_again_after_early_stopping():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (
-            {"hidden": (8,)},
-            r"hidden=\(8,\) was \(6,\) in the first fit, which warm_start=True",
-        ),
+        ({"hidden": (8,)}, r"hidden=\(8,\) was \(6,\) in the first fit, which warm_start=True"),
         ({"hidden": 7}, r"hidden=\(7,\) was \(6,\)"),
         ({"dropout": 0.5}, "dropout=0.5 was 0.0 in the first fit"),
         ({"standardize": False}, "standardize=False was True in the first fit"),
-        ({"random_state": 1}, "random_state=1 was 0 in the first fit"),
         ({"random_state": None}, "random_state=None was 0 in the first fit"),
         ({"module": torch.nn.Linear(6, 1)}, "module=Linear.* was None in the first fit"),
     ],
@@ -226,30 +222,23 @@ def test_warm_start_refuses_another_network(changed, message):
     with pytest.raises(ValueError, match=message):
         found.set_params(**changed).fit(DATA.X, Y)
     np.testing.assert_array_equal(found.predict(DATA.X), before)
-    found.set_params(**SMALL, dropout=0.0, standardize=True, module=None).fit(DATA.X, Y)
-    found.set_params(**changed, warm_start=False, epochs=1).fit(DATA.X, Y)
+    found.set_params(warm_start=False).fit(DATA.X, Y)
     assert found.n_epochs_ == 1
-    pickle.loads(pickle.dumps(found)).set_params(warm_start=True, hidden=found.hidden).fit(
-        DATA.X, Y
-    )
+    pickle.loads(pickle.dumps(found)).set_params(warm_start=True).fit(DATA.X, Y)
 
 
 def test_other_parameters_may_change_in_a_warm_start():
-    found = ranker(epochs=1, warm_start=True).fit(DATA.X, Y)
-    found.set_params(
-        objective=skrank.Softmax(), learning_rate=0.1, weight_decay=0.1, batch_queries=3,
-        epochs=2, hidden=[6], validation_fraction=0.3, device=torch.device("cpu"),
-    ).fit(DATA.X, Y)  # fmt: skip
-    assert found.n_epochs_ == 3
-
-
-def test_learning_rate_and_weight_decay_of_the_last_fit_count():
     before = ranker(epochs=2, warm_start=True).fit(DATA.X, Y)
-    slow, decayed, plain = (pickle.loads(pickle.dumps(before)) for _ in range(3))
+    slow, decayed, plain, other = (pickle.loads(pickle.dumps(before)) for _ in range(4))
     slow.set_params(learning_rate=1e-30).fit(DATA.X, Y)
     np.testing.assert_array_equal(slow.predict(DATA.X), before.predict(DATA.X))
     decayed.set_params(weight_decay=100.0).fit(DATA.X, Y)
     assert np.ptp(decayed.predict(DATA.X)) < np.ptp(plain.fit(DATA.X, Y).predict(DATA.X))
+    other.set_params(
+        objective=skrank.Softmax(), batch_queries=3, epochs=3, hidden=[6],
+        validation_fraction=0.3, device=torch.device("cpu"),
+    ).fit(DATA.X, Y)  # fmt: skip
+    assert other.n_epochs_ == 5
 
 
 @pytest.mark.parametrize("warm", [False, True])
@@ -336,21 +325,15 @@ def test_features_beyond_single_precision_are_refused():
     far = DATA.X.copy()
     far[7, 2] = 1e200
     for X in (far, csr_matrix(far)):
-        with pytest.raises(
-            ValueError, match=r"feature 2 of row 7 of X is 1e\+200, too far from the"
-        ):
+        with pytest.raises(ValueError, match=r"feature 2 of row 7 of X is 1e\+200, too far"):
             found.predict(X)
-        with pytest.raises(
-            ValueError, match=r"feature 2 of row 7 of X is 1e\+200, and networks take"
-        ):
+        with pytest.raises(ValueError, match=r"X holds a feature of size 1e\+200, .* up to 3\.4"):
             ranker(standardize=False).fit(X, Y)
     squares = ranker(epochs=1, module=Squares(), standardize=False).fit(DATA.X, Y)
     with pytest.raises(ValueError, match="the network gives row 0 of X the score inf"):
         squares.predict(np.full_like(DATA.X, 1e30))
-    far[7, 2] = 1e301
-    with pytest.raises(
-        ValueError, match=r"feature 2 of row 7 of X is 1e\+301, and networks take f"
-    ):
+    far[7, 2] = -1e301
+    with pytest.raises(ValueError, match=r"X holds a feature of size 1e\+301, .* up to 1e\+300"):
         ranker().fit(far, Y)
 
 
@@ -378,14 +361,6 @@ def test_progress_is_shown(capsys):
     assert "(best 0." in shown
 
 
-def test_hidden_may_be_the_width_of_one_layer():
-    one, same = (ranker(epochs=1, hidden=hidden).fit(DATA.X, Y) for hidden in (6, (6,)))
-    np.testing.assert_array_equal(one.predict(DATA.X), same.predict(DATA.X))
-    assert one.get_params()["hidden"] == 6
-    none = ranker(epochs=1, hidden=()).fit(DATA.X, Y)
-    assert len(list(none.module_.parameters())) == 2
-
-
 def test_the_scale_of_weights_does_not_matter():
     weights = 1.0 + DATA.qid % 3
     plain = ranker(epochs=2).fit(DATA.X, Y, sample_weight=weights).predict(DATA.X)
@@ -394,7 +369,11 @@ def test_the_scale_of_weights_does_not_matter():
         np.testing.assert_array_equal(found, plain)
 
 
-def test_user_defined_networks():
+def test_networks():
+    one, same = (ranker(epochs=1, hidden=hidden).fit(DATA.X, Y) for hidden in (6, (6,)))
+    np.testing.assert_array_equal(one.predict(DATA.X), same.predict(DATA.X))
+    none = ranker(epochs=1, hidden=()).fit(DATA.X, Y)
+    assert len(list(none.module_.parameters())) == 2
     given = torch.nn.Linear(6, 1)
     before = given.weight.detach().clone()
     found = ranker(module=given, standardize=False).fit(DATA.X, Y)
@@ -429,39 +408,34 @@ def test_constant_features_are_left_out():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epochs": 0}, "epochs=0 must be at least 1"),
-        ({"hidden": (0,)}, "each of hidden=0 must be at least 1"),
-        ({"dropout": 1.0}, "dropout=1.0 must be below 1"),
-        ({"learning_rate": 0}, "learning_rate=0 must be a number"),
-        ({"validation_fraction": 1.5}, "validation_fraction=1.5"),
         ({"objective": "gpa"}, "did you mean 'gap'"),
+        ({"hidden": (0,)}, "each of hidden=0 must be at least 1"),
         ({"hidden": None}, "hidden=None must be the width of the hidden layer, or a sequence"),
-        ({"hidden": "64"}, "hidden='64' must be the width"),
         ({"hidden": [[8]]}, "hidden=.* must be the width"),
         ({"hidden": (8.5,)}, "each of hidden=8.5 must be an integer"),
-        ({"hidden": True}, "each of hidden=True must be an integer"),
-        ({"dropout": None}, "dropout=None must be a number"),
+        ({"module": 3}, "module=3 must be a torch.nn.Module, or a function"),
+        ({"module": lambda n: None}, "module returns a NoneType: it must return"),
+        (
+            {"module": torch.nn.Linear(6, 2)},
+            r"module returns \(.*, 2\) for .* rows: it must",
+        ),
+        ({"epochs": 0}, "epochs=0 must be at least 1"),
+        ({"learning_rate": 0}, "learning_rate=0 must be a number"),
+        ({"weight_decay": None}, "weight_decay=None must be a number"),
+        ({"dropout": 1.0}, "dropout=1.0 must be below 1"),
         ({"dropout": -0.5}, "dropout=-0.5 must be a number"),
+        ({"batch_queries": None}, "batch_queries=None must be an integer"),
         ({"standardize": "no"}, "standardize='no' must be True or False"),
         ({"warm_start": None}, "warm_start=None must be True or False"),
         ({"progress": 2}, "progress=2 must be True or False"),
-        ({"batch_queries": None}, "batch_queries=None must be an integer"),
-        ({"module": 3}, "module=3 must be a torch.nn.Module, or a function"),
-        ({"module": lambda n: None}, "module returns a NoneType: it must return"),
-        ({"module": torch.nn.Sequential()}, "module has no parameters to train"),
-        (
-            {"module": torch.nn.Linear(6, 2)},
-            r"module returns \(.*, 2\) for .* rows: it must return one",
-        ),
-        ({"device": "gpu"}, "device='gpu' cannot be used: "),
-        ({"device": "meta"}, 'device="meta" stores no values'),
-        ({"device": None}, "device=None cannot be used"),
-        ({"scoring": "dcgn"}, "scoring: unknown metric 'dcgn'"),
-        ({"random_state": "a"}, "random_state='a' is not a seed"),
-        ({"random_state": -1}, "random_state=-1 is not a seed"),
-        ({"random_state": np.arange(2)}, "random_state=array.* is not a seed"),
         ({"eval_metric": 3, "validation_fraction": 0.2}, "eval_metric: metrics=3 must be"),
         ({"eval_metric": [], "validation_fraction": 0.2}, "eval_metric: metrics is empty"),
+        ({"validation_fraction": 1.5}, "validation_fraction=1.5"),
+        ({"early_stopping_rounds": 0}, "early_stopping_rounds=0 must be at least 1"),
+        ({"max_queries": 0}, "max_queries=0 must be at least 1"),
+        ({"scoring": "dcgn"}, "scoring: unknown metric 'dcgn'"),
+        ({"device": "gpu"}, "device='gpu' cannot be used: "),
+        ({"random_state": "a"}, "random_state='a' is not a seed"),
     ],
 )
 def test_bad_options_are_refused(options, message):
@@ -470,41 +444,34 @@ def test_bad_options_are_refused(options, message):
         found.fit(DATA.X, Y)
 
 
-def test_bad_data_are_refused():
-    with pytest.raises(ValueError, match=r"NeuralRanker\.fit needs the query of each row"):
-        ranker().fit(DATA.X, DATA.relevance)
+LATE = Y.set_axis(np.arange(len(Y)))[::-1]  # the rows in another order
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y": DATA.relevance}, r"NeuralRanker\.fit needs the query of each row"),
+        ({"X_val": DATA.X}, "X_val and y_val belong together"),
+        ({"groups_val": DATA.qid}, "groups_val is the query of each row of X_val"),
+        ({"y": Y[:3]}, "Found input variables with inconsistent"),
+        ({"X_val": DATA.X, "y_val": Y[:3]}, "Found input variables with inconsistent"),
+        ({"sample_weight": np.where(DATA.qid == 3, np.nan, 1)}, "weight of query 3 is nan"),
+        ({"sample_weight": np.where(DATA.qid == 3, 1e16, 1)}, r"query 3 is 1e\+16: .* than 1e\+15"),
+        ({"X": np.where(DATA.X > 2, np.nan, DATA.X)}, "contains NaN"),
+        ({"X": [[10**400]] * len(Y)}, "X: int too large to convert"),
+        ({"X": pd.DataFrame(DATA.X), "y": LATE, "groups": DATA.qid}, "indexes of X and y hold the"),
+    ],
+)
+def test_bad_data_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        ranker().fit(**({"X": DATA.X, "y": Y} | arguments))
+
+
+def test_validation_needs_the_same_features_and_one_source():
     with pytest.raises(ValueError, match="X_val and validation_fraction are both given"):
         ranker(validation_fraction=0.2).fit(DATA.X, Y, X_val=DATA.X, y_val=Y)
-    with pytest.raises(ValueError, match="X_val and y_val belong together"):
-        ranker().fit(DATA.X, Y, X_val=DATA.X)
-    with pytest.raises(ValueError, match="groups_val is the query of each row of X_val"):
-        ranker().fit(DATA.X, Y, groups_val=DATA.qid)
-    with pytest.raises(ValueError, match="weight of query 3 is nan"):
-        ranker().fit(DATA.X, Y, sample_weight=np.where(DATA.qid == 3, np.nan, 1))
-    with pytest.raises(ValueError, match=r"weight of query 3 is 1e\+16: .* no more than 1e\+15"):
-        ranker().fit(DATA.X, Y, sample_weight=np.where(DATA.qid == 3, 1e16, 1))
-    with pytest.raises(ValueError, match="contains NaN"):
-        ranker().fit(np.where(DATA.X > 2, np.nan, DATA.X), Y)
-    with pytest.raises(ValueError, match="X and y: Found input variables with inconsistent"):
-        ranker().fit(DATA.X, Y[:3])
-    with pytest.raises(ValueError, match="X_val and y_val: Found input variables with inconsist"):
-        ranker().fit(DATA.X, Y, X_val=DATA.X, y_val=Y[:3])
-    with pytest.raises(ValueError, match="X: int too large to convert"):
-        ranker().fit([[10**400]] * len(Y), Y)
-    with pytest.raises(TypeError, match=r"X: float\(\) argument must be"):
-        ranker().fit(np.full(DATA.X.shape, 1j, dtype=object), Y)
-    found = ranker(epochs=1).fit(DATA.X, Y)
     with pytest.raises(ValueError, match="X: X has 3 features"):
-        found.predict(DATA.X[:, :3])
-
-
-def test_rows_are_not_matched_by_index():
-    X, y = pd.DataFrame(DATA.X), pd.Series(DATA.relevance)
-    late = y.iloc[::-1]
-    with pytest.raises(ValueError, match="indexes of X and y hold the same labels in another"):
-        ranker().fit(X, late, groups=DATA.qid)
-    with pytest.raises(ValueError, match="indexes of X_val and y_val hold the same labels"):
-        ranker().fit(X, y, groups=DATA.qid, X_val=X, y_val=late, groups_val=DATA.qid)
+        ranker().fit(DATA.X, Y, X_val=DATA.X[:, :3], y_val=Y)
 
 
 class Watching(torch.nn.Linear):

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
+from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(skrank.__file__).resolve().parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-# What a user's call passes through, from the bottom up: none of these imports from one that stands
-# behind it. All other rooms stand on top of them. Names of types import nothing of skrank.
-ORDER = (
+# Layers from the bottom up: none imports from a layer above it. All other parts of the package
+# stand on top of these layers.
+LAYERS = (
     "_typing",
     "_kernels",
     "_validation",
@@ -39,7 +40,7 @@ def name_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def room_of(module):
+def part_of(module):
     """The folder or file directly below the package that a module is in."""
     return module.split(".")[1] if "." in module else "skrank"
 
@@ -52,11 +53,7 @@ def imports_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                above = package.split(".")
-                above = above[: len(above) - node.level + 1]
-                base = ".".join([*above, base] if base else above)
+            base = resolve_name("." * node.level + (node.module or ""), package)
             for alias in node.names:
                 full = f"{base}.{alias.name}"
                 target = PACKAGE.parent.joinpath(*full.split("."))
@@ -74,16 +71,9 @@ def each(paths):
 
 KERNELS = [path for path in MODULES if "_kernels" in path.parts]
 GRAPH = {name_of(path): set(imports_of_skrank(path)) - {name_of(path)} for path in MODULES}
-ROOMS = {
-    room_of(module): {
-        room_of(target)
-        for other, found in GRAPH.items()
-        for target in found
-        if room_of(other) == room_of(module)
-    }
-    - {room_of(module)}
-    for module in GRAPH
-}
+PARTS = {part_of(module): set() for module in GRAPH}
+for _module, _imported in GRAPH.items():
+    PARTS[part_of(_module)] |= {part_of(one) for one in _imported} - {part_of(_module)}
 
 
 def circle_in(graph):
@@ -95,25 +85,33 @@ def circle_in(graph):
     return None
 
 
-def test_no_files_import_each_other():
+@pytest.mark.parametrize("graph", [GRAPH, PARTS], ids=["files", "parts"])
+def test_there_are_no_circles_of_imports(graph):
     """Imports inside functions and for types included."""
-    assert circle_in(GRAPH) is None
+    assert circle_in(graph) is None
 
 
-def test_no_rooms_import_each_other():
-    assert circle_in(ROOMS) is None
-
-
-@pytest.mark.parametrize("room", ORDER)
-def test_imports_go_one_way(room):
-    assert not ROOMS[room] & set(ORDER[ORDER.index(room) + 1 :])
-    if room != "rankers":  # which measures as scorers do
-        assert ROOMS[room] <= {*ORDER, "model_selection"}
+@pytest.mark.parametrize("layer", LAYERS)
+def test_imports_go_one_way(layer):
+    assert not PARTS[layer] & set(LAYERS[LAYERS.index(layer) + 1 :])
+    if layer != "rankers":  # which measures as scorers do
+        assert PARTS[layer] <= {*LAYERS, "model_selection"}
 
 
 def test_a_circle_would_be_found():
     assert circle_in(GRAPH | {"skrank._engine.groups": {"skrank.metrics.gap"}}) is not None
-    assert circle_in(ROOMS | {"_kernels": {"rankers"}}) is not None
+    assert circle_in(PARTS | {"_kernels": {"rankers"}}) is not None
+
+
+def test_imports_in_any_place_and_form_are_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(f"{__name__}.name_of", lambda path: "skrank.metrics.gap")
+    (tmp_path / "gap.py").write_text(
+        "from __future__ import annotations\nif TYPE_CHECKING:\n    from skrank import objectives\n"
+        "def f():\n    from ..evaluation import evaluate\n    import skrank.scoring as s\n"
+        "from . import dcg\n"
+    )
+    expected = {"objectives", "evaluation", "scoring", "metrics.dcg"}
+    assert {f"skrank.{name}" for name in expected} <= set(imports_of(tmp_path / "gap.py"))
 
 
 def test_each_public_file_of_metrics_defines_a_metric():
@@ -146,29 +144,6 @@ def test_numba_is_for_kernels(path):
     assert "numba" not in [name.split(".")[0] for name in imports_of(path)]
 
 
-def test_the_rule_would_notice(tmp_path):
-    """The parser sees lazy, relative, aliased and guarded imports."""
-    path = PACKAGE / "metrics" / "gap.py"
-    source = (
-        "from __future__ import annotations\nif TYPE_CHECKING:\n    from skrank import objectives\n"
-        "def f():\n    from ..evaluation import evaluate\n    import skrank.scoring as s\n"
-        "from . import gap\n"
-    )
-
-    class Fake(type(path)):
-        def read_text(self, encoding=None):
-            return source
-
-    found = list(imports_of(Fake(path)))
-    for target in (
-        "skrank.objectives",
-        "skrank.evaluation",
-        "skrank.scoring",
-        "skrank.metrics.gap",
-    ):
-        assert target in found
-
-
 def run(code):
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
@@ -195,24 +170,41 @@ def test_nothing_is_imported_before_it_is_used(work, free):
     assert run(code) == "[]"
 
 
+WITHOUT_TORCH = """
+import sys
+sys.modules["torch"] = None
+import skrank
+skrank.metric("gap"), skrank.LambdaRank("gap")
+try:
+    skrank.torch
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_skrank_works_without_torch_and_names_the_extra():
+    expected = "skrank.torch needs torch, which is not installed: pip install skrank[torch]"
+    assert run(WITHOUT_TORCH) == expected
+
+
 def test_the_public_names_are_those_of_the_stub():
     assert dir(skrank) == sorted([*skrank.__all__, "dask", "lightgbm", "torch", "xgboost"])
     for name in dir(skrank):
-        assert there_or_refused(name), name
+        assert present_or_refused(name), name
+
+
+def present_or_refused(name):
+    """True if a public name is there, or its error names the missing optional library."""
+    try:
+        return getattr(skrank, name, None) is not None
+    except ImportError as error:
+        return f"pip install skrank[{name}]" in str(error)
 
 
 def test_a_star_hides_no_library():
     code = "import lightgbm; from skrank import *; print(lightgbm.__name__, GroupedRanker.__name__)"
     assert run(code) == "lightgbm GroupedRanker"
     assert run("from skrank import *; print('torch' in dir())") == "False"
-
-
-def there_or_refused(name):
-    """Whether a public name is there, or tells which optional library it needs."""
-    try:
-        return getattr(skrank, name, None) is not None
-    except ImportError as error:
-        return f"pip install skrank[{name}]" in str(error)
 
 
 def test_version_is_that_of_the_project():
@@ -232,20 +224,15 @@ PLACES = re.compile(
 )
 
 
-def files():
-    yield from (path for path in ROOT.iterdir() if path.is_file())
-    for folder in FOLDERS:
-        yield from (path for path in (ROOT / folder).rglob("*") if path.is_file())
-
-
 def test_no_file_names_a_place_of_one_machine():
-    found = []
-    for path in files():
-        if path.suffix not in SUFFIXES or "__pycache__" in path.parts or path.name == ".git":
-            continue
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-            if PLACES.search(line):
-                found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    paths = [*ROOT.iterdir(), *(one for name in FOLDERS for one in (ROOT / name).rglob("*"))]
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in paths
+        if path.is_file() and path.suffix in SUFFIXES and path.name != ".git"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if PLACES.search(line)
+    ]
     assert not found
 
 
@@ -253,15 +240,10 @@ def test_no_file_names_a_place_of_one_machine():
 # ------------------------------------------------------------------------------------------------
 
 NAMESPACES = [
-    name
-    for name in (
-        "skrank", "skrank.metrics", "skrank.objectives", "skrank.datasets", "skrank.lightgbm",
-        "skrank.xgboost", "skrank.torch", "skrank.stats", "skrank.active", "skrank.trec",
-        "skrank.incompleteness", "skrank.informativeness", "skrank.plotting", "skrank.extending",
-        "skrank.testing", "skrank.preprocessing",
-    )
-    if PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py").exists()
-    or (PACKAGE.joinpath(*name.split(".")[1:]) / "__init__.py").exists()
+    "skrank", "skrank.metrics", "skrank.objectives", "skrank.datasets", "skrank.lightgbm",
+    "skrank.xgboost", "skrank.torch", "skrank.stats", "skrank.active", "skrank.trec",
+    "skrank.incompleteness", "skrank.informativeness", "skrank.plotting", "skrank.extending",
+    "skrank.testing", "skrank.preprocessing",
 ]  # fmt: skip
 BASES = {"Metric", "Objective"}  # of what users make
 

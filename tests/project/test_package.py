@@ -101,11 +101,13 @@ def test_releases_are_published_by_trust():
     assert "password" not in text(".github", "workflows", "release.yml").split("trusted")[0]
 
 
+@in_repository
 def test_the_citation_is_of_this_version():
     cited = yaml("CITATION.cff")
     assert cited["version"] == skrank.__version__
     assert cited["repository-code"] == PROJECT["urls"]["Source"]
     assert cited["license"] == PROJECT["license"]
+    assert f"version = {{{skrank.__version__}}}" in text("docs", "citing.md")
 
 
 def test_hosting_builds_the_site_with_an_extra_and_a_configuration_that_are_there():

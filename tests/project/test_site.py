@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.helpers.browser import CHROMIUM, WITHOUT, opened, reported, strangers
+from tests.helpers.browser import CHROMIUM, WITHOUT, opened, other_hosts, reported
 
 WITHOUT_SPHINX = "the site is not built here: pip install skrank[docs]"
 for needed in ("sphinx", "pydata_sphinx_theme", "numpydoc", "sphinx_gallery", "myst_parser"):
@@ -228,4 +228,4 @@ def test_a_browser_shows_it(built, pages, served, tmp_path):
     assert any("informativeness" in link for link in result["results"])
     said = [line for line in found.messages.splitlines() if "CONSOLE" in line]
     assert [line for line in said if "[PST]: " not in line] == []  # the theme tells its mode
-    assert not strangers(found, opened("about:blank", tmp_path / "blank"))
+    assert not other_hosts(found, opened("about:blank", tmp_path / "blank"))

@@ -81,26 +81,19 @@ class Wrong(Objective):
 
 
 class BoundWrong:
-    def __init__(self, right, mistake):
-        self.right, self.mistake, self.round = right, mistake, 0
+    def __init__(self, correct, mistake):
+        self.correct, self.mistake, self.round = correct, mistake, 0
         if mistake == "weights":
-            right.weight = np.ones(len(right.weight))
+            correct.weight = np.ones(len(correct.weight))
 
     def losses(self, scores, grad, hess):
         if self.mistake == "scores":
             scores = np.nan_to_num(scores, posinf=9, neginf=-9)
-        losses = self.right.losses(scores, grad, hess)
+        losses = self.correct.losses(scores, grad, hess)
         self.round += 1
-        if self.mistake == "slope":
-            grad *= 2
-        if self.mistake == "curvature":
-            hess -= 1
-        if self.mistake == "balance":
-            grad += 0.1
-        if self.mistake == "others":
-            grad *= len(losses)
-        if self.mistake == "nothing":
-            grad *= 0
+        grad *= {"slope": 2, "nothing": 0, "others": len(losses)}.get(self.mistake, 1)
+        grad += 0.1 * (self.mistake == "balance")
+        hess -= self.mistake == "curvature"
         return losses
 
     def gradient(self, scores, grad, hess):

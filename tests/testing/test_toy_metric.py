@@ -64,14 +64,13 @@ def test_a_user_s_metric_works_in_every_tool():
         scoring=skrank.scorer("square_rank@5"), cv=skrank.QueryKFold(2),
     ).fit(data.X, y)  # fmt: skip
     assert 0.3 < search.best_score_ < 1
-    report = skrank.evaluate(
-        y, search.predict(data.X), metrics=["sqr@5", "0.5*sqr+0.5*gap", "ndcg"]
-    )
-    assert list(report.mean.index) == ["square_rank@5", "0.5*square_rank+0.5*gap", "ndcg"]
+    names = ["sqr@5", "0.5*sqr+0.5*gap"]
+    report = skrank.evaluate(y, search.predict(data.X), metrics=names)
+    assert list(report.mean.index) == ["square_rank@5", "0.5*square_rank+0.5*gap"]
     assert "square_rank" in skrank.get_scorer_names()
     linear = skrank.LinearRanker("square_rank").fit(data.X, y)
-    untrained = skrank.evaluate(y, np.zeros(len(y)), metrics="sqr").mean["square_rank"]
-    assert skrank.metric("sqr")(y, linear.predict(data.X)) > untrained + 0.1
+    metric = skrank.metric("sqr")
+    assert metric(y, linear.predict(data.X)) > metric(y, np.zeros(len(y))) + 0.1
 
 
 MODULE = """
@@ -156,7 +155,7 @@ def test_mistakes_are_found(changes, known, message):
 
 def test_properties_that_need_boosters_are_skipped_without_boosters(monkeypatch):
     whole = check_metric(SquareRank(), definition)
-    monkeypatch.setattr("skrank.testing._use.find_spec", lambda name: None)
+    monkeypatch.setattr("skrank.testing._properties.find_spec", lambda name: None)
     alone = check_metric(SquareRank(), definition)
     assert set(alone) < set(whole)
     left_out = sorted(set(whole) - set(alone))

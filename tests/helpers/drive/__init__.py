@@ -1,8 +1,7 @@
-"""Random calls of all that is public: arguments as they should be, and odd ones in some calls.
+"""Random calls of all public functions and classes, with usual arguments and with odd ones.
 
-A case draws arguments and gives the call, with a check of what it returns. Its name is that of
-what is called; further words tell apart several cases of one. What is public and has no case here
-fails a test.
+A case draws arguments, and returns a call with a check of its result. The name of a case is the
+public name that it calls. A public name without a case fails a test.
 """
 
 import inspect
@@ -16,18 +15,18 @@ from hypothesis import strategies as st
 
 from tests.helpers import odd
 
-ROOMS = ("active", "datasets", "evaluation", "incompleteness", "informativeness", "lightgbm",
-         "metrics", "model_selection", "objectives", "plotting", "preprocessing", "rankers",
-         "scoring", "stats", "trec", "xgboost", "dask", "testing", "extending", "cli",
-         *(["torch"] if find_spec("torch") else ()), "")  # fmt: skip
-# what calls return, or share: nobody calls these
-RESULTS = {
+MODULES = ("active", "datasets", "evaluation", "incompleteness", "informativeness", "lightgbm",
+           "metrics", "model_selection", "objectives", "plotting", "preprocessing", "rankers",
+           "scoring", "stats", "trec", "xgboost", "dask", "testing", "extending", "cli",
+           *(["torch"] if find_spec("torch") else ()), "")  # fmt: skip
+# classes that users get from functions, and base classes
+NOT_CALLED = {
     "active": ("Campaign", "Decision", "Estimate", "Moments", "Request", "Simulation"),
     "datasets": ("Fold", "LETOR"),
     "evaluation": ("Comparison", "Report"),
     "incompleteness": ("Robustness",),
     "informativeness": ("GradeDistribution", "Study", "ThresholdChoice"),
-    "metrics": ("FunctionMetric", "GradedCurve"),
+    "metrics": ("FunctionMetric", "GradedCurve", "Metric"),
     "model_selection": ("SearchSpace",),
     "objectives": ("Objective",),
     "stats": ("Anova", "AnovaRow", "BayesianComparison", "DiscriminativePower", "EquivalenceTest",
@@ -39,9 +38,8 @@ RESULTS = {
     "": ("Tuning",),
     "extending": ("BoundLoss", "BoundObjective", "Line", "Lists", "Scale", "Smooth", "Tables"),
 }  # fmt: skip
-# with a cluster, in tests of their own; abstract; driven with others of their room
-ELSEWHERE = (
-    "dask.partition_queries", "metrics.Metric",
+TESTED_ELSEWHERE = (
+    "dask.partition_queries",  # which needs a cluster
     "extending.PairWorth", "extending.Queries", "extending.RelevantSet",
     "extending.SetMetric", "extending.StrictTables",
 )  # fmt: skip
@@ -50,14 +48,14 @@ ELSEWHERE = (
 def public() -> set[str]:
     """Names such as "stats.holm" of all functions and classes that users call, each once."""
     names, seen = set[str](), set[int]()
-    for room in ROOMS:
-        module = import_module(f"skrank.{room}" if room else "skrank")
+    for place in MODULES:
+        module = import_module(f"skrank.{place}" if place else "skrank")
         for name in sorted(set(dir(module)) - {"torch"}):
             thing = getattr(module, name)
             home = str(getattr(thing, "__module__", ""))
             ours = (
                 home.split(".")[0] == "skrank"
-                if hasattr(module, "__path__") or room == "extending"
+                if hasattr(module, "__path__") or place == "extending"
                 else home == module.__name__
             )
             if name.startswith("_") or not callable(thing) or not ours:
@@ -65,57 +63,57 @@ def public() -> set[str]:
             if (inspect.isclass(thing) and issubclass(thing, Exception)) or id(thing) in seen:
                 continue
             seen.add(id(thing))
-            if room == "cli" and name != "main":  # the command is what it parses and prints
+            if place == "cli" and name != "main":  # users see what the command parses and prints
                 continue
-            if name not in RESULTS.get(room, ()):
-                names.add(f"{room}.{name}" if room else name)
-    return names - set(ELSEWHERE)
+            if name not in NOT_CALLED.get(place, ()):
+                names.add(f"{place}.{name}" if place else name)
+    return names - set(TESTED_ELSEWHERE)
 
 
 class Call(NamedTuple):
-    """A call, and a check that raises when it returns what is wrong."""
+    """A call, and a check that raises an error if the result is wrong."""
 
     call: Callable[[], Any]
-    right: Callable[[Any], Any] = lambda found: None
+    verify: Callable[[Any], Any] = lambda found: None
 
 
 class Draw:
-    """Draws arguments: all of them as they should be, or, in some calls, odd ones among them."""
+    """Draws arguments. If `is_odd`, about a third of the arguments are replaced by odd ones."""
 
     def __init__(self, data: st.DataObject, is_odd: bool) -> None:
         self._draw = data.draw
         self.is_odd = is_odd
 
-    def _strays(self) -> bool:
+    def _replaces(self) -> bool:
         return self.is_odd and self._draw(st.sampled_from((False, False, True)))
 
     def __call__(self, usual: st.SearchStrategy, other: st.SearchStrategy = odd.anything) -> Any:
-        """One argument."""
-        return self._draw(other if self._strays() else usual)
+        """One argument, usual or odd."""
+        return self._draw(other if self._replaces() else usual)
 
     def of(self, *choices: Any) -> Any:
-        """One argument of some choices."""
+        """One argument: a choice, or something odd."""
         return self(st.sampled_from(choices))
 
     def pick(self, *choices: Any) -> Any:
-        """What decides about the arguments, and is none."""
+        """A choice, never odd, such as which kind of argument to draw."""
         return self._draw(st.sampled_from(choices))
 
     def some(self, elements: st.SearchStrategy, size: int) -> list[Any]:
-        """What arguments are made of, as it should be."""
+        """A list of usual elements, to make an argument from."""
         return self._draw(st.lists(elements, min_size=size, max_size=size))
 
     def replaced(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Keywords, of which some may be odd."""
+        """All of these keywords; some values may be odd."""
         return {name: self(st.just(value)) for name, value in given.items()}
 
     def options(self, **usual: st.SearchStrategy) -> dict[str, Any]:
-        """Some of these keywords."""
+        """Some of these keywords; some values may be odd."""
         given = self._draw(st.sets(st.sampled_from(sorted(usual))))
         return {name: self(usual[name]) for name in sorted(given)}
 
     def size(self, low: int, high: int) -> int:
-        """A length, which several arguments may share."""
+        """A number, never odd, such as a length that several arguments share."""
         return self._draw(st.integers(low, high))
 
     def vector(
@@ -125,15 +123,15 @@ class Draw:
         other: st.SearchStrategy | None = None,
         containers: tuple[str, ...] = odd.USUAL,
     ) -> Any:
-        """`size` elements in a container of users."""
-        if self._strays():
+        """`size` elements in a container such as a list, an array or a Series."""
+        if self._replaces():
             return self._draw(odd.arrays(elements if other is None else other, size))
         values = self._draw(st.lists(elements, min_size=size, max_size=size))
         return odd.in_container(values, self._draw(st.sampled_from(containers)))
 
     def matrix(self, elements: st.SearchStrategy, rows: int, columns: int) -> Any:
         """A table of numbers."""
-        if self._strays():
+        if self._replaces():
             return self._draw(odd.arrays(elements, rows) | odd.anything)
         cells = st.lists(elements, min_size=rows * columns, max_size=rows * columns)
         return np.array(self._draw(cells), dtype=np.float64).reshape(rows, columns)
@@ -148,7 +146,7 @@ CASES: dict[str, Callable[[Draw], Call]] = {}
 
 
 def case(name: str) -> Callable[[Callable[[Draw], Call]], Callable[[Draw], Call]]:
-    """Register how to call what is public under a name."""
+    """Register the case of a public name."""
 
     def register(draw: Callable[[Draw], Call]) -> Callable[[Draw], Call]:
         assert name not in CASES
@@ -159,11 +157,11 @@ def case(name: str) -> Callable[[Callable[[Draw], Call]], Callable[[Draw], Call]
 
 
 def within(low: float, high: float) -> Callable[[Any], None]:
-    """The check of numbers that lie in a range, or are not defined."""
+    """A check that numbers lie in a range, or are NaN."""
 
-    def right(found: Any) -> None:
+    def verify(found: Any) -> None:
         values = np.asarray(found, dtype=np.float64)
         slack = 1e-9
         assert (np.isnan(values) | ((values >= low - slack) & (values <= high + slack))).all()
 
-    return right
+    return verify

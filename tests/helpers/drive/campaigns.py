@@ -100,12 +100,12 @@ def _(draw):
         campaign = label_all(active.ActiveEvaluator(scores, **given), draw, pool)
         return campaign.estimate(estimator=draw(ESTIMATORS), anytime=draw(st.booleans()))
 
-    def right(found):
+    def verify(found):
         assert found.complete
         if not draw.is_odd:
             assert found.value == pytest.approx(truth(pool, scores, given["metric"], given))
 
-    return Call(call, right)
+    return Call(call, verify)
 
 
 @case("active.ActiveComparator")
@@ -120,12 +120,12 @@ def _(draw):
         assert campaign.decision(draw(SHARES)).leader in ("a", "b", None)
         return campaign.estimate(between=draw(st.just(("a", "b"))))
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             one, other = (truth(pool, scores[name], given["metric"], given) for name in "ab")
             assert found.value == pytest.approx(one - other, abs=1e-12)
 
-    return Call(call, right)
+    return Call(call, verify)
 
 
 @case("active.estimate")
@@ -135,12 +135,12 @@ def _(draw):
     weights = draw.vector(st.floats(0.1, 3), size, odd.scores, containers=odd.PLAIN)
     options = draw.options(confidence=SHARES)
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             expected = np.average(odd.as_floats(values), weights=odd.as_floats(weights))
             assert found.value == pytest.approx(expected)
 
-    return Call(lambda: active.estimate(values, weights, **options), right)
+    return Call(lambda: active.estimate(values, weights, **options), verify)
 
 
 @case("active.label_moments")
@@ -158,7 +158,7 @@ def _(draw):
     )  # fmt: skip
     metric, model = draw.of(*METRICS), draw(st.just(sure))
 
-    def right(found):
+    def verify(found):
         assert (found.second >= found.first**2 / np.maximum(found.mass, 1e-300) - 1e-9).all()
         if not draw.is_odd and found.method == "exact":
             assert found.center() == pytest.approx(truth(pool, scores, metric, {}))
@@ -167,7 +167,7 @@ def _(draw):
         lambda: active.label_moments(
             metric, scores, draw(st.just(pool.groups)), label_model=model, **options
         ),
-        right,
+        verify,
     )
 
 
@@ -181,7 +181,7 @@ def _(draw):
         "frequencies": draw.vector(st.floats(0.1, 9), size, odd.scores, containers=odd.FLAT),
     } | draw.options(mixing=st.floats(0.05, 1), center=st.floats(-1, 1))
 
-    def right(found):
+    def verify(found):
         assert found.sum() == pytest.approx(1)
         assert (found >= 0).all()
         if not draw.is_odd:
@@ -193,7 +193,7 @@ def _(draw):
             expected = (1 - mixing) * best / best.sum() + mixing * p
             np.testing.assert_allclose(found, expected, rtol=1e-9)
 
-    return Call(lambda: active.sampling_distribution(moments, **options), right)
+    return Call(lambda: active.sampling_distribution(moments, **options), verify)
 
 
 @case("active.simulate")
@@ -207,10 +207,10 @@ def _(draw):
         estimator=ESTIMATORS, random_state=st.integers(0, 9),
     ) | {"n_campaigns": draw(st.integers(1, 4))}  # fmt: skip
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             assert found.truth == pytest.approx(np.mean(odd.as_floats(values)))
             if np.max(budgets) == 1e9:
                 np.testing.assert_allclose(found.values, found.truth)
 
-    return Call(lambda: active.simulate(values, q, budgets, **options), right)
+    return Call(lambda: active.simulate(values, q, budgets, **options), verify)

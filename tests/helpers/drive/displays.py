@@ -17,11 +17,11 @@ from tests.helpers.drive import Call, case
 from tests.helpers.drive.measures import judged
 
 VALUES = st.floats(0, 1)
-COLOURS = ("red", "0.5")  # options of matplotlib are its own
+COLOURS = ("red", "0.5")  # never odd: matplotlib checks them
 
 
 def drawn(make):
-    """The display that a call makes, and its figure, which is closed."""
+    """The display that a call makes, after its figure was drawn and closed."""
     import matplotlib.pyplot as plt
 
     try:
@@ -98,7 +98,7 @@ def _(draw):
     a, b = (draw.vector(VALUES, size, containers=odd.PLAIN) for _ in range(2))
     names, kind = draw(st.just(("new", "old"))), draw.of("bars", "scatter")
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             assert found.wins == (odd.as_floats(a) > odd.as_floats(b)).sum()
 
@@ -106,7 +106,7 @@ def _(draw):
         lambda: drawn(
             lambda: plotting.QueryComparisonDisplay(a, b, metric="gap", names=names).plot(kind=kind)
         ),
-        right,
+        verify,
     )
 
 
@@ -116,11 +116,13 @@ def _(draw):
     x, y = (draw.vector(VALUES, size, containers=odd.PLAIN) for _ in range(2))
     options = draw.options(names=st.just(("gap", "ap")), what=st.just("queries"))
 
-    def right(found):
+    def verify(found):
         expected = stats.tau_b(found.x, found.y)
         np.testing.assert_equal(found.tau, expected)
 
-    return Call(lambda: drawn(lambda: plotting.MetricScatterDisplay(x, y, **options).plot()), right)
+    return Call(
+        lambda: drawn(lambda: plotting.MetricScatterDisplay(x, y, **options).plot()), verify
+    )
 
 
 @case("plotting.TauMatrixDisplay")

@@ -1,4 +1,4 @@
-"""Metrics of one's own, beside sums over their lists, what tests them, and Dask."""
+"""Metrics that users define, compared with sums over their lists; checks of metrics; Dask."""
 
 from dataclasses import dataclass
 
@@ -31,20 +31,22 @@ class OfTables(skrank.Metric):
         return self.make(scale, k)
 
 
-def values_of(draw, make, worth, total):
-    """Values per query of a metric of tables, and the sum that they stand for.
+def values_of(draw, make, worth, total, *, judged_only=False):
+    """Values per query of a metric of tables, compared with the definition of their sum.
 
-    `worth` is that of each label, and `total` a function of the worth of documents in rank order.
+    `worth` is the worth of each label, and `total` a function of the worths of documents in rank
+    order. With `judged_only`, the list has no unjudged documents, and the metric has no options.
     """
     labels, scores, groups = judged(draw, most=5)
-    options = draw.options(k=st.integers(1, 4), empty=st.just(0))
+    options = {} if judged_only else draw.options(k=st.integers(1, 4), empty=st.just(0))
 
     def literal(ranked, unretrieved=()):
         if not any(worth[int(label or 0)] for label in [*ranked, *unretrieved]):
             return 0.0 if "empty" in options else None
-        return total([worth[int(label or 0)] for label in ranked][: options.get("k")])
+        shown = [label for label in ranked if label is not None or not judged_only]
+        return total([worth[int(label or 0)] for label in shown][: options.get("k")])
 
-    def right(found):
+    def verify(found):
         if draw.is_odd:
             return
         queries = lists_of(labels, scores, groups).queries()
@@ -53,11 +55,11 @@ def values_of(draw, make, worth, total):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
     metric = lambda: OfTables(make=make, **options)  # noqa: E731
-    return Call(lambda: metric().per_query(labels, scores, groups=groups), right)
+    return Call(lambda: metric().per_query(labels, scores, groups=groups), verify)
 
 
 def by_label(draw):
-    """A number for each label, 0 for label 0 and above 0 for others, and what tables have of it."""
+    """Worth of each label, 0 for label 0 and rising; and a function of the worths for a scale."""
     worth = [0.0, *sorted(draw(st.sampled_from((0.25, 0.5, 1.0)), NUMBERS) for _ in range(3))]
     return worth, lambda scale: [worth[min(int(label), 3)] for label in scale.labels]
 
@@ -118,25 +120,13 @@ def _(draw):
         each = np.ones(scale.n_queries)
         return extending.PreferenceTables(g, lack, each * np.inf, each, "total", scale.unjudged)
 
-    labels, scores, groups = judged(draw, most=5)
+    def total(ranked):
+        return sum(
+            one * (1 - cost * sum(above < one for above in ranked[:r]))
+            for r, one in enumerate(ranked)
+        )
 
-    def literal(ranked, unretrieved=()):
-        if not any(share[int(label or 0)] for label in [*ranked, *unretrieved]):
-            return None
-        known, found = [share[int(label)] for label in ranked if label is not None], 0.0
-        for r, one in enumerate(known):
-            found += one * (1 - cost * sum(above < one for above in known[:r]))
-        return found
-
-    def right(found):
-        if not draw.is_odd:
-            queries = lists_of(labels, scores, groups).queries()
-            expected = [ref.tie_expectation(literal, s, y) for s, y in queries]
-            expected = [odd.NAN if one is None else one for one in expected]
-            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-
-    metric = OfTables(make=make)
-    return Call(lambda: metric.per_query(labels, scores, groups=groups), right)
+    return values_of(draw, make, share, total, judged_only=True)
 
 
 @case("extending.discounts")
@@ -147,12 +137,12 @@ def _(draw):
         draw(st.sampled_from((None, 1, 3))),
     )  # fmt: skip
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             expected = [1 / r if k is None or r <= k else 0 for r in range(1, longest + 1)]
             np.testing.assert_array_equal(found, expected)
 
-    return Call(lambda: extending.discounts(weights, longest, k), right)
+    return Call(lambda: extending.discounts(weights, longest, k), verify)
 
 
 @case("extending.Judgments")
@@ -164,15 +154,15 @@ def _(draw):
     def call():
         return extending.Judgments(labels, queries)
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             back = found.queries.scatter(found.graded(np.nan)[found.codes])
             np.testing.assert_array_equal(back, odd.as_floats(labels))
 
-    return Call(call, right)
+    return Call(call, verify)
 
 
-# what tests metrics and objectives ----------------------------------------------------------------
+# checks of metrics and objectives ----------------------------------------------------------------
 
 
 @case("testing.make_lists")
@@ -184,14 +174,14 @@ def _(draw):
     )  # fmt: skip
     seed = draw(st.integers(0, 99))
 
-    def right(found):
+    def verify(found):
         labels, scores, groups = found
         assert len(labels) == len(scores) == len(groups)
         assert found.max_grade <= max(3, options.get("grades", 3)) or draw.is_odd
         assert np.isfinite(found.retrieved().scores).all()
         assert sorted(found.reordered(np.arange(len(labels))[::-1]).ids) == sorted(found.ids)
 
-    return Call(lambda: testing.make_lists(seed, **options), right)
+    return Call(lambda: testing.make_lists(seed, **options), verify)
 
 
 @case("testing.ScoredLists")
@@ -199,13 +189,13 @@ def _(draw):
     labels, scores, groups = judged(draw)
     data = lists_of(labels, scores, groups) if not draw.is_odd else testing.make_lists(0)
 
-    def right(found):
+    def verify(found):
         orders, owners = found
         assert len(orders.ids) == len(owners)
         assert sum(len(one) for one, _ in data.queries()) == len(data.scores)
 
     call = lambda: testing.ScoredLists(*data).every_order()  # noqa: E731
-    return Call(call, right)
+    return Call(call, verify)
 
 
 @case("testing.check_metric")
@@ -253,14 +243,14 @@ def _(draw):
         with dask.config.set(scheduler="synchronous"):
             return skrank.dask.evaluate(*given, metric)
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             (point,) = [one for one in STABLE if str(one) == metric]
             expected = literal_mean(point, lists_of(labels, scores, groups))
             value = found.mean.iloc[0]
             assert value == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
 
-    return Call(call, right)
+    return Call(call, verify)
 
 
 class Given:
@@ -288,8 +278,8 @@ def _(draw):
         with dask.config.set(scheduler="synchronous"):
             return skrank.dask.scorer(metric)(Given(), *given[:2], groups=given[2])
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             assert found == skrank.scorer(metric)(Given(), X, Y)
 
-    return Call(call, right)
+    return Call(call, verify)

@@ -23,7 +23,7 @@ def _(draw):
         found = features.fit_transform(X, groups=groups)
         return found, features.get_feature_names_out()
 
-    def right(found):
+    def verify(found):
         values, names = found
         assert values.shape[1] == len(names)
         assert not np.isinf(values).any()
@@ -33,4 +33,4 @@ def _(draw):
             if chosen == ["rank"]:
                 assert np.nanmax(values[:, -columns:], initial=1) <= 1
 
-    return Call(call, right)
+    return Call(call, verify)

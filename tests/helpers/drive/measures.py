@@ -1,4 +1,4 @@
-"""Metrics, their score functions and curves, beside their literal definitions."""
+"""Metrics, their score functions and curves, compared with their literal definitions."""
 
 from collections import defaultdict
 from dataclasses import dataclass, fields
@@ -33,20 +33,20 @@ def judged(draw, least=1, most=6):
 
 
 def lists_of(labels, scores, groups):
-    """The same, for literal definitions."""
+    """Labels, scores and queries as the lists that literal definitions take."""
     ids = np.array(np.asarray(groups).tolist(), dtype=object)
     return Lists(odd.as_floats(labels), odd.as_floats(scores), ids)
 
 
 def changed(metric):
-    """The parameters of a metric that are not the default ones."""
+    """The parameters of a metric that differ from their defaults."""
     named = {field.name: getattr(metric, field.name) for field in fields(metric) if field.init}
     default = type(metric)() if type(metric) is not metrics.Mixture else None
     return {name: value for name, value in named.items() if value != getattr(default, name, None)}
 
 
 def literal_mean(point, data):
-    """The mean over queries, or, of what counts documents, the sum."""
+    """Literal mean over queries, or the sum for metrics with average "sum"."""
     values = point.expected(data)
     values = values[~np.isnan(values)]
     if point.metric.average == "sum":
@@ -66,12 +66,12 @@ def drive_class(cls):
             assert skrank.metric(str(metric)) == metric
             return metric.per_query(labels, scores, groups=groups)
 
-        def right(found):
+        def verify(found):
             if not draw.is_odd:
                 expected = point.expected(lists_of(labels, scores, groups))
                 np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
-        return Call(call, right)
+        return Call(call, verify)
 
 
 def drive_function(cls):
@@ -81,13 +81,13 @@ def drive_function(cls):
         labels, scores, groups = judged(draw)
         given = draw.replaced(changed(point.settled)) | {"groups": groups}
 
-        def right(found):
+        def verify(found):
             assert isinstance(found, float)
             if not draw.is_odd:
                 expected = literal_mean(point, lists_of(labels, scores, groups))
                 assert found == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
 
-        return Call(lambda: getattr(metrics, cls.function)(labels, scores, **given), right)
+        return Call(lambda: getattr(metrics, cls.function)(labels, scores, **given), verify)
 
 
 for _cls in metrics.registered().values():
@@ -102,12 +102,12 @@ def _(draw):
     labels, scores, groups = judged(draw)
     parts = draw(st.just([(weight, str(part)) for weight, part in point.parts]))
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             expected = literal_mean(point, lists_of(labels, scores, groups))
             assert found == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
 
-    return Call(lambda: metrics.Mixture(parts=parts)(labels, scores, groups=groups), right)
+    return Call(lambda: metrics.Mixture(parts=parts)(labels, scores, groups=groups), verify)
 
 
 @case("metrics.metric")
@@ -130,7 +130,7 @@ def _(draw):
     )
     function, name = draw(st.just(first_relevant)), draw(st.just("first_relevant"))
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             (point,) = [one for one in POINTS[metrics.RR] if str(one) == "rr"]
             expected = point.expected(lists_of(labels, scores, groups))
@@ -140,7 +140,7 @@ def _(draw):
         lambda: metrics.metric_from_function(function, name, **options).per_query(
             labels, scores, groups=groups
         ),
-        right,
+        verify,
     )
 
 
@@ -154,7 +154,7 @@ class Renamed(metrics.AP):
 
 
 def registered(names):
-    """Register a class, and take it away again."""
+    """Register a class, look up its name, and unregister it."""
     cls = skrank.register(*names)(Renamed)
     try:
         return skrank.metric(names[0])
@@ -189,20 +189,20 @@ def _(draw):
     table = draw.matrix(odd.grades, rows, columns)
     method = draw.of("mean", "and", "or")
 
-    def right(found):
+    def verify(found):
         known = odd.as_floats(table)
         known = known[~np.isnan(known)]
         if method == "mean" and len(known):
             within(known.min(), known.max())(found)
 
-    return Call(lambda: metrics.aggregate_judgments(table, method=method), right)
+    return Call(lambda: metrics.aggregate_judgments(table, method=method), verify)
 
 
 @case("metrics.eleven_point_curve")
 def _(draw):
     labels, scores, groups = judged(draw)
 
-    def right(found):
+    def verify(found):
         assert found.shape == (11,)
         if draw.is_odd:
             return
@@ -214,7 +214,7 @@ def _(draw):
         expected = np.mean(defined, axis=0) if defined else np.full(11, NAN)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
-    return Call(lambda: metrics.eleven_point_curve(labels, scores, groups=groups), right)
+    return Call(lambda: metrics.eleven_point_curve(labels, scores, groups=groups), verify)
 
 
 @case("metrics.graded_precision_recall_curve")
@@ -225,13 +225,13 @@ def _(draw):
     if not draw.is_odd and not (odd.as_floats(labels) > 0).any():
         labels = [3.0] * size
 
-    def right(found):
+    def verify(found):
         area = found.precision @ np.diff(found.recall, prepend=0)
         assert found.gap == pytest.approx(area)
         if not draw.is_odd:
             assert found.gap == pytest.approx(skrank.metric("gap(ties=stable)")(labels, scores))
 
-    return Call(lambda: metrics.graded_precision_recall_curve(labels, scores), right)
+    return Call(lambda: metrics.graded_precision_recall_curve(labels, scores), verify)
 
 
 STABLE = [point for point in CATALOGUE if point.name not in STRICT]
@@ -243,13 +243,13 @@ def _(draw):
     point = draw.pick(*STABLE)
     names = draw(st.just([str(point)]))
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             expected = literal_mean(point, lists_of(labels, scores, groups))
             value = found.mean.iloc[0]
             assert value == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
 
-    return Call(lambda: skrank.evaluate(labels, scores, groups=groups, metrics=names), right)
+    return Call(lambda: skrank.evaluate(labels, scores, groups=groups, metrics=names), verify)
 
 
 @case("evaluation.compare")

@@ -27,7 +27,6 @@ from tests.helpers.catalogue import Lists
 from tests.helpers.drive import Call, case
 from tests.helpers.drive.measures import CATALOGUE
 from tests.helpers.drive.training import DATA, TRAINABLE, Y
-from tests.helpers.lambdarank_cases import literal
 
 NAN, INF = odd.NAN, odd.INF
 REALS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
@@ -40,7 +39,7 @@ ODD_WEIGHTS = st.sampled_from((0.0, -1.0, NAN, INF, 1e300, 5e-324, 1e16, 1.0))
 
 @st.composite
 def odd_tensors(draw, elements, shape):
-    """Values of some type and shape, or something else."""
+    """Tensors or arrays of any type and shape, or other objects."""
     if draw(st.integers(0, 4)) == 0:
         return draw(odd.anything)
     if draw(st.integers(0, 4)) == 0:
@@ -54,14 +53,14 @@ def odd_tensors(draw, elements, shape):
 
 
 def as_numbers(values):
-    """What a tensor, or what is taken for one, holds, in double precision."""
+    """Values of a tensor or an array-like, in double precision."""
     if isinstance(values, torch.Tensor):
         return values.detach().double().numpy()
     return odd.as_floats(values).reshape(np.shape(values))
 
 
 class Batch:
-    """Arguments of a batch of whole queries in either layout."""
+    """Arguments for a batch of whole queries, flat or padded."""
 
     def __init__(self, draw, dtype):
         sizes = [draw.size(0, 4) for _ in range(draw.size(1, 3))]
@@ -91,12 +90,12 @@ class Batch:
         self.labels = draw(st.just(labels), odd_tensors(odd.labels, labels.shape))
 
     def update(self, found):
-        """Take the batch into a MetricAccumulator."""
+        """Add the batch to a MetricAccumulator."""
         found.update(self.scores, self.labels, **self.options)
 
     @property
     def groups(self):
-        """Query of each place."""
+        """Number of the query of each entry."""
         shape = np.shape(self.labels)
         if len(shape) == 2:
             return np.repeat(np.arange(shape[0])[:, None], shape[1], axis=1)
@@ -105,12 +104,12 @@ class Batch:
 
     @property
     def n_queries(self):
-        """All queries, also those without a document."""
+        """Number of queries, with those that have no document."""
         shape = np.shape(self.labels)
         return shape[0] if len(shape) == 2 else len(self.options["offsets"]) - 1
 
     def kept(self, *, unjudged=False):
-        """Where documents are that count."""
+        """True for documents that count."""
         labels, mask = as_numbers(self.labels), self.options.get("mask")
         kept = ~np.isnan(labels)
         if mask is None:
@@ -148,7 +147,7 @@ SCALE = 3
 
 
 def has_native(objective):
-    """Whether an objective has a native path."""
+    """True if an objective has a native path."""
     try:
         RankingLoss(objective, max_grade=SCALE, path="native")
     except ValueError:
@@ -159,8 +158,8 @@ def has_native(objective):
 NATIVE = [one for one in OBJECTIVES if has_native(one)]
 
 
-def alone(objective, batch):
-    """Loss of each query, and gradient of each document, query by query in double precision."""
+def query_by_query(objective, batch):
+    """Loss of each query, and gradients, from a call per query in double precision."""
     losses, gradient = np.zeros(batch.n_queries), np.zeros(np.shape(batch.labels))
     kept, groups = batch.kept(), batch.groups
     scores, labels = as_numbers(batch.scores), as_numbers(batch.labels)
@@ -176,7 +175,7 @@ def alone(objective, batch):
 
 
 def shares(batch, reduction):
-    """What each query counts for."""
+    """Factor of the loss of each query in the result."""
     filled = np.bincount(batch.groups[batch.kept()], minlength=batch.n_queries) > 0
     weights = np.where(filled, batch.weights, 0.0)
     total = weights.sum() if reduction == "mean" else 1.0
@@ -201,41 +200,25 @@ def _(draw):
             value.sum().backward()
         return value.detach(), getattr(scores, "grad", None)
 
-    def right(found):
+    def verify(found):
         value, grad = found
         share = shares(batch, options["reduction"])
-        losses, gradient = alone(given, batch)
+        losses, gradient = query_by_query(given, batch)
         expected = losses * share if options["reduction"] == "none" else losses @ share
         close(value.double().numpy(), expected, value.dtype, share.max(initial=0.0))
         if grad is not None:
             spread = share[batch.groups] if np.ndim(batch.labels) == 1 else share[:, None]
             close(grad.double().numpy(), gradient * spread, grad.dtype, share.max(initial=0.0))
-        if not draw.is_odd and type(objective) is skrank.LambdaRank:
-            check_literal(objective, batch.lists(), gradient[batch.kept()])
 
-    return Call(call, right)
+    return Call(call, verify)
 
 
 def close(found, expected, dtype, unit):
-    """As near as the precision allows for sums of numbers about the unit."""
+    """Compare within the precision of sums whose terms are up to `unit`."""
     tolerance = {torch.float64: 1e-9, torch.float32: 1e-4}.get(dtype, 2e-2)
     largest = max(unit, np.abs(expected).max(initial=0.0))
     underflow = torch.finfo(dtype).smallest_normal
     np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * largest + underflow)
-
-
-def check_literal(objective, data, found):
-    """Gradients of LambdaRank by the double loop over the pairs."""
-    point = next(point for point in TRAINABLE if point.metric == objective.metric)
-    assert data.max_grade <= SCALE
-    options = {"sigmoid": objective.sigmoid, "truncation_level": objective.truncation_level}
-    top = Lists(
-        np.append(data.relevance, SCALE), np.append(data.scores, 0), np.append(data.groups, -1)
-    )
-    expected, _ = literal(point, top, norm=objective.norm, **options)
-    np.testing.assert_allclose(
-        found, expected[:-1], rtol=0, atol=1e-9 * max(1, abs(expected).max())
-    )
 
 
 @case("torch.query_offsets")
@@ -245,11 +228,11 @@ def _(draw):
     usual = [name for name, size in runs for _ in range(size)]
     groups = draw(st.just(usual), odd.arrays(odd.ids, len(usual)))
 
-    def right(found):
+    def verify(found):
         sizes = [len(list(rows)) for _, rows in groupby(plain(groups))]
         assert found.tolist() == np.append(0, np.cumsum(sizes)).tolist()
 
-    return Call(lambda: query_offsets(groups), right)
+    return Call(lambda: query_offsets(groups), verify)
 
 
 # metrics ------------------------------------------------------------------------------------------
@@ -273,7 +256,7 @@ def _(draw):
             batch.update(found)
         return found.compute()
 
-    def right(found):
+    def verify(found):
         rows, weights = [], []
         for i, batch in enumerate(batches):
             lists = batch.lists(unjudged=True)
@@ -291,14 +274,14 @@ def _(draw):
             )  # fmt: skip
         np.testing.assert_allclose(list(found.values()), report.mean, rtol=1e-12)
 
-    return Call(call, right)
+    return Call(call, verify)
 
 
 # data ---------------------------------------------------------------------------------------------
 
 
 def check_batches(found, X, labels, names, weights, dtype):
-    """Each query by itself, and all in reverse, are the rows of the query in their order."""
+    """Check that batches from `read_all` hold the rows of each query, in the order of rows."""
     data, single, everything = found
     order = list(dict.fromkeys(names))
     rows = [[row for row, one in enumerate(names) if one == name] for name in order]
@@ -321,13 +304,13 @@ def check_batches(found, X, labels, names, weights, dtype):
 
 
 def read_all(data):
-    """The queries, one by one and in one batch."""
+    """The data set, each query by itself, and all queries in one batch, in reverse order."""
     n = len(data)
     return data, [data[i] for i in range(n)], data.__getitems__(list(range(n))[::-1])
 
 
 def plain(values):
-    """Ids as Python has them."""
+    """Ids as a list of Python objects."""
     values = values.to_numpy() if hasattr(values, "to_numpy") else values
     values = values.tolist() if hasattr(values, "tolist") else list(values)
     return [one[0] if isinstance(one, list) else one for one in values]
@@ -350,14 +333,14 @@ def from_arrays(draw):
         usual = st.just(np.array(ids) / 2 + 0.5)
         options["sample_weight"] = draw(usual, odd.arrays(ODD_WEIGHTS, n))
 
-    def right(found):
+    def verify(found):
         weights = options.get("sample_weight")
         check_batches(
             found, np.asarray(X, dtype=np.float64), odd.as_floats(labels), plain(groups),
             None if weights is None else odd.as_floats(weights), options["dtype"],
         )  # fmt: skip
 
-    return Call(lambda: read_all(QueryDataset(X, labels, groups, **options)), right)
+    return Call(lambda: read_all(QueryDataset(X, labels, groups, **options)), verify)
 
 
 def from_parquet(draw):
@@ -366,61 +349,51 @@ def from_parquet(draw):
     import pyarrow.parquet
 
     n = draw.size(2, 7)
-    ids = sorted(draw.some(st.integers(0, 3), n))
-    kinds = st.sampled_from((None, "int64", "uint64", "float64", "string", "bool", "dictionary"))
-    values = st.sampled_from((None, 0, 1, 2, -1, 2**53, 2**53 + 1))
-    columns = {
-        "qid": draw(st.just(ids), st.lists(values, min_size=n, max_size=n)),
-        "relevance": draw(
-            st.just(draw.some(st.integers(0, 3) | st.none(), n)),
-            st.lists(values | st.sampled_from(odd.ODD_LABELS), min_size=n, max_size=n),
-        ),
-        "a": draw.some(st.integers(-9, 9) | st.none(), n),
-        "b": draw(
-            st.just(draw.some(SCORES, n)),
-            st.lists(st.sampled_from(odd.ODD_SCORES), min_size=n, max_size=n),
-        ),
+    values = (None, 0, 1, 2, -1, 2**53, 2**53 + 1)
+    usual_and_odd = {
+        "qid": (sorted(draw.some(st.integers(0, 3), n)), values),
+        "relevance": (draw.some(st.integers(0, 3) | st.none(), n), (*values, *odd.ODD_LABELS)),
+        "a": (draw.some(st.integers(-9, 9) | st.none(), n), values),
+        "b": (draw.some(SCORES, n), odd.ODD_SCORES),
     }
-    columns = {name: column_of(arrow, one, draw(st.none(), kinds)) for name, one in columns.items()}
+    kinds = st.sampled_from((None, "int64", "uint64", "float64", "string", "bool", "dictionary"))
+    columns = {}
+    for name, (usual, others) in usual_and_odd.items():
+        chosen = draw(st.just(usual), st.lists(st.sampled_from(others), min_size=n, max_size=n))
+        columns[name] = column_of(arrow, chosen, draw(st.none(), kinds))
     features = draw.of(None, ["a", "b"], ["b"])
     options = {"dtype": draw.of(*REALS), "features": features} | draw.options(
         open_parts=st.integers(1, 2), relevance=st.just("relevance"), groups=st.just("qid")
     )
-    cut, as_path = draw.size(0, n), draw.pick(False, True)
-    paths = draw(st.none())
+    cut, paths = draw.size(0, n), draw(st.none())
 
     def call():
         with tempfile.TemporaryDirectory() as folder:
             files = []
             for i, (start, stop) in enumerate(((0, cut), (cut, n))):
-                files.append(str(Path(folder) / f"{i}.parquet"))
+                files.append(Path(folder) / f"{i}.parquet")
                 part = {name: one[start:stop] for name, one in columns.items()}
                 pyarrow.parquet.write_table(arrow.table(part), files[-1], row_group_size=2)
-            given = [Path(one) if as_path else one for one in files]
-            return read_all(QueryDataset.from_parquet(given if paths is None else paths, **options))
+            return read_all(QueryDataset.from_parquet(files if paths is None else paths, **options))
 
-    def right(found):
-        X, labels = (
-            np.array([[NAN if one is None else float(one) for one in columns[name].to_pylist()]
-                      for name in chosen])
-            for chosen in (as_list(features) or ["a", "b"], ["relevance"])
-        )  # fmt: skip
-        check_batches(found, X.T, labels[0], columns["qid"].to_pylist(), None, options["dtype"])
+    def verify(found):
+        names = [features] if isinstance(features, str) else features or ["a", "b"]
+        *X, labels = (
+            np.array([NAN if one is None else float(one) for one in columns[name].to_pylist()])
+            for name in (*names, "relevance")
+        )
+        ids = columns["qid"].to_pylist()
+        check_batches(found, np.stack(X, axis=1), labels, ids, None, options["dtype"])
 
-    return Call(call, right)
-
-
-def as_list(names):
-    """One name, or several."""
-    return [names] if isinstance(names, str) else names
+    return Call(call, verify)
 
 
 def column_of(arrow, values, kind):
-    """Values in a column of some type, or of that which pyarrow chooses."""
+    """Values in a column of a type, or of the type that pyarrow chooses."""
     try:
         if kind != "dictionary":
             return arrow.array(values, kind)
-        column = arrow.array(values)  # of nulls alone, pyarrow writes no dictionary
+        column = arrow.array(values)  # pyarrow writes no dictionary of nulls alone
         return column if column.null_count == len(column) else column.dictionary_encode()
     except (arrow.lib.ArrowException, OverflowError, TypeError):
         return arrow.array([None if one is None else float(one) for one in values])
@@ -452,7 +425,7 @@ def _(draw):
             assert len(sampler) == len(found[-1])
         return found
 
-    def right(found):
+    def verify(found):
         documents = np.asarray(sizes)
         batches = [one for turn in zip(*found, strict=True) for one in turn if one]
         queries = [query for batch in batches for query in batch]
@@ -463,26 +436,13 @@ def _(draw):
         for batch in batches:
             assert len(batch) <= places
             assert len(batch) == 1 or documents[batch].sum() <= most
-        for batch, following in pairwise(batches):  # none more would have fitted
-            room = len(batch) < places
-            assert not room or documents[[*batch, following[0]]].sum() > most
+        for batch, following in pairwise(batches):  # the next query does not fit
+            assert len(batch) == places or documents[[*batch, following[0]]].sum() > most
 
-    return Call(call, right)
+    return Call(call, verify)
 
 
 # rankers ------------------------------------------------------------------------------------------
-
-
-def forward(network, X):
-    """Scores of layers with ReLU between them, in numpy."""
-    standardize, layers = (network[0], network[1]) if len(network) == 2 else (None, network)
-    rows = np.asarray(X, dtype=np.float64)
-    if standardize is not None:
-        rows = (rows - standardize.mean.numpy()) / standardize.deviation.numpy()
-    *hidden, last = [one for one in layers if isinstance(one, torch.nn.Linear)]
-    for one in hidden:
-        rows = np.maximum(rows @ as_numbers(one.weight).T + as_numbers(one.bias), 0.0)
-    return (rows @ as_numbers(last.weight).T + as_numbers(last.bias)).ravel()
 
 
 FIRST = np.append(True, DATA.qid[1:] != DATA.qid[:-1])  # row of each query
@@ -517,15 +477,17 @@ def _(draw):
             scores = found.predict(X)
         return found.fit(X, y, **more) if again else found, scores
 
-    def right(found):
+    def verify(found):
         ranker, scores = found
         epochs = options["epochs"]
         assert scores.shape == (len(DATA.X),)
         assert np.isfinite(scores).all()
         assert 1 <= ranker.best_epoch_ <= ranker.n_epochs_ <= 2 * epochs
-        expected = forward(ranker.module_, X)
+        rows = torch.tensor(np.asarray(X), dtype=torch.float64)
+        expected = ranker.module_.eval().double()(rows).detach().numpy().ravel()
+        ranker.module_.float()
         np.testing.assert_allclose(ranker.predict(X), expected, rtol=1e-4, atol=1e-4)
         if ranker.n_epochs_ <= epochs and ranker.random_state is not None:
             assert scores.tolist() == ranker.predict(X).tolist()
 
-    return Call(call, right)
+    return Call(call, verify)

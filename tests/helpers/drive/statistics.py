@@ -23,7 +23,7 @@ def scores(draw):
 
 
 def choices(draw, n_queries, **more):
-    """Options that most tests share."""
+    """Options that most statistical tests share."""
     return draw.options(
         nan=st.just("drop"),
         weights=st.lists(st.sampled_from((1.0, 2.0, 0.5)), min_size=n_queries, max_size=n_queries),
@@ -42,7 +42,7 @@ def columns(found, *names, low=0.0, high=1.0):
 
 
 def drive_test(name, attribute="p_value", least=None, **usual):
-    """A test, or another statistic, of queries x systems."""
+    """Add a case for a test or another statistic of a matrix of queries and systems."""
 
     @case(f"stats.{name}")
     def _(draw):
@@ -78,7 +78,7 @@ drive_test(
 def _(draw):
     x = scores(draw)
 
-    def right(found):
+    def verify(found):
         within(0, 1)(found.p_value)
         if not draw.is_odd:
             for (a, b), p in zip(found.pairs, found.p_value, strict=True):
@@ -86,7 +86,7 @@ def _(draw):
                 if np.ptp(z) > 1e-6:
                     assert p == pytest.approx(scipy.stats.ttest_1samp(z, 0).pvalue, rel=1e-6)
 
-    return Call(lambda: stats.paired_t(x), right)
+    return Call(lambda: stats.paired_t(x), verify)
 
 
 @case("stats.two_way_anova")
@@ -96,13 +96,13 @@ def _(draw):
 
 
 def interval_of(values):
-    def right(found):
+    def verify(found):
         low, mean, high = (np.asarray(x) for x in (found.low, found.mean, found.high))
         assert (np.isnan(low) | (low <= high)).all()
         known = odd.as_floats(values)
         within(np.nanmin(known), np.nanmax(known))(mean)
 
-    return right
+    return verify
 
 
 @case("stats.t_interval")
@@ -153,23 +153,23 @@ def tau(x, y):
 def _(draw):
     x, y = rankings(draw)
 
-    def right(found):
+    def verify(found):
         assert found == pytest.approx(tau(odd.as_floats(x), odd.as_floats(y)))
 
-    return Call(lambda: stats.kendall_tau(x, y), right)
+    return Call(lambda: stats.kendall_tau(x, y), verify)
 
 
 @case("stats.tau_b")
 def _(draw):
     x, y = rankings(draw)
 
-    def right(found):
+    def verify(found):
         one, other = odd.as_floats(x), odd.as_floats(y)
         scale = np.sqrt(abs(tau(one, one)) * abs(tau(other, other)))
         expected = tau(one, other) / scale if scale else odd.NAN
         assert found == pytest.approx(expected, nan_ok=True)
 
-    return Call(lambda: stats.tau_b(x, y), right)
+    return Call(lambda: stats.tau_b(x, y), verify)
 
 
 @case("stats.tau_ap")
@@ -211,25 +211,25 @@ def p_values(draw):
 def _(draw):
     p = p_values(draw)
 
-    def right(found):
+    def verify(found):
         given = odd.as_floats(p)
         order, low = np.argsort(given, kind="stable"), 0.0
         for rank, test in enumerate(order):
             low = max(low, min(1.0, given[test] * (len(given) - rank)))
             assert np.ravel(found)[test] == pytest.approx(low)
 
-    return Call(lambda: stats.holm(p), right)
+    return Call(lambda: stats.holm(p), verify)
 
 
 @case("stats.benjamini_hochberg")
 def _(draw):
     p = p_values(draw)
 
-    def right(found):
+    def verify(found):
         expected = scipy.stats.false_discovery_control(odd.as_floats(p))
         np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-12)
 
-    return Call(lambda: stats.benjamini_hochberg(p), right)
+    return Call(lambda: stats.benjamini_hochberg(p), verify)
 
 
 GRADES = st.integers(0, 3).map(float)
@@ -254,11 +254,11 @@ def _(draw):
     x, y = (draw(st.permutations("abcdef").map(lambda ids: ids[:5])) for _ in range(2))
     options = draw.options(p=st.floats(0.1, 0.99))
 
-    def right(found):
+    def verify(found):
         assert -1e-9 <= found.lower <= found.extrapolated + 1e-9
         assert found.extrapolated <= found.lower + found.residual + 1e-9 <= 1 + 1e-6
 
-    return Call(lambda: stats.list_overlap(x, y, **options), right)
+    return Call(lambda: stats.list_overlap(x, y, **options), verify)
 
 
 @case("stats.krippendorff_alpha")
@@ -282,7 +282,7 @@ def _(draw):
     difference, std = draw(st.floats(0.01, 1)), draw(st.floats(0.01, 3))
     options = draw.options(alpha=SHARES, power=st.sampled_from((0.5, 0.8)))
 
-    def right(found):
+    def verify(found):
         how = {"alpha": options.get("alpha", 0.05)}
         assert stats.paired_t_power(difference, std, found, **how) >= options.get("power", 0.8)
         if found > 2:
@@ -290,4 +290,4 @@ def _(draw):
                 "power", 0.8
             )
 
-    return Call(lambda: stats.queries_needed(difference, std, **options), right)
+    return Call(lambda: stats.queries_needed(difference, std, **options), verify)

@@ -1,4 +1,4 @@
-"""Objectives, what boosters call, scorers and rankers."""
+"""Objectives, callables for boosters, scorers and rankers."""
 
 import tempfile
 from pathlib import Path
@@ -20,14 +20,14 @@ from tests.helpers.lambdarank_cases import literal
 
 TRAINABLE = [point for point in CATALOGUE if trainable(point)]
 SOFT = ("gap", "ap", "ndcg")
-LITERAL = ("sigmoid", "truncation_level", "norm")  # options that double loops know
+LITERAL = ("sigmoid", "truncation_level", "norm")  # options of the literal definition
 GRADES = st.integers(0, 3).map(float)
 FAR = (1e4, -1e17, 1e19, 1e38, -1e150, 1e300)
 SCORES = st.integers(-9, 9).map(lambda n: n / 2) | st.sampled_from((*FAR, 0.5, 1.0, 2.0))
 
 
 def rows_of(draw, least=2, most=8):
-    """Labels, scores and queries of rows, those of a query together."""
+    """Labels, scores and queries of rows; the rows of a query are adjacent."""
     size = draw.size(least, most)
     first = draw.size(1, size)
     groups = np.where(np.arange(size) < first, 0, 1)
@@ -39,13 +39,13 @@ def rows_of(draw, least=2, most=8):
 
 
 def close(found, expected):
-    """Gradients and curvatures, each beside the largest."""
+    """Compare gradients and hessians, relative to the largest of each."""
     for one, exact in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, exact, rtol=0, atol=1e-9 * max(1, abs(exact).max()))
 
 
 def of_queries(gradient):
-    """The check of gradients of which each query has its own."""
+    """A check that gradients of each query are `gradient(labels, scores)` of the query."""
 
     def check(data, found):
         queries = [np.flatnonzero(data.groups == query) for query in data.ids]
@@ -56,10 +56,10 @@ def of_queries(gradient):
 
 
 def gradient_of(make, draw, balanced=True, check=None):
-    """A call of an objective: numbers, with a curvature of at least 0, which sum to 0."""
+    """A call of an objective: gradients are finite and sum to 0, hessians are at least 0."""
     labels, scores, groups = rows_of(draw)
 
-    def right(found):
+    def verify(found):
         grad, hess = found
         assert np.isfinite(found).all()
         assert (hess >= 0).all()
@@ -68,7 +68,7 @@ def gradient_of(make, draw, balanced=True, check=None):
         if check is not None and not draw.is_odd:
             check(Lists(odd.as_floats(labels), odd.as_floats(scores), groups), found)
 
-    return Call(lambda: make()(labels, scores, groups=groups), right)
+    return Call(lambda: make()(labels, scores, groups=groups), verify)
 
 
 PAIRS = {
@@ -93,7 +93,7 @@ def _(draw):
 
 
 def in_one_order(data, options):
-    """Whether the order of documents is that of their scores, and nothing draws."""
+    """True if no random draw decides about the order of documents."""
     untied = all(len(set(scores)) == len(scores) for scores, _ in data.queries())
     return "perturbations" not in options and (untied or options.get("tie_order") == "stable")
 
@@ -134,7 +134,7 @@ def _(draw):
     metric = draw.of(*SOFT)
 
     def check(data, found):
-        """Finite differences, as far as they do not vanish beside large scores."""
+        """Compare with finite differences, for scores that are not too large for them."""
         objective, step = objectives.SoftRank(metric, **options), 1e-5
         near = np.flatnonzero((abs(data.scores) < 100) & (data.groups == data.groups[0]))
         rows = data.groups == data.groups[0]
@@ -218,7 +218,7 @@ def _(draw):
 
 
 class Trained:
-    """Rows as a booster hands them over: contiguous queries, and its own data set of them."""
+    """Rows in contiguous queries, as boosters have them, and the data sets of boosters."""
 
     def __init__(self, draw):
         sizes = [draw.size(1, 4) for _ in range(draw.size(1, 3))]
@@ -246,21 +246,21 @@ class Trained:
         return Lists(self.labels, np.asarray(self.preds, float), self.groups)
 
 
-# in `fit` and outside of a training there is no scale of grades to take
+# metrics that need no scale of grades: a call outside of training has none
 FIXED = [p for p in CATALOGUE if not p.settled.needs_scale and p.metric.average == "macro"]
 
 
-def asked_by_booster(made, room, way, data):
-    """What a callable answers to a booster, or to its estimator for scikit-learn."""
-    if room == "xgboost":
-        return made(data.preds, data.matrix())
+def called_by(booster, callable_, way, data):
+    """Result of a callable for a booster, or for its scikit-learn estimator."""
+    if booster == "xgboost":
+        return callable_(data.preds, data.matrix())
     if way == "train":
-        return made(data.preds, data.dataset())
-    return made(data.labels, data.preds, None, data.sizes)
+        return callable_(data.preds, data.dataset())
+    return callable_(data.labels, data.preds, None, data.sizes)
 
 
-def drive_metric(room):
-    @case(f"{room}.eval_metric")
+def drive_metric(booster):
+    @case(f"{booster}.eval_metric")
     def _(draw):
         import skrank.lightgbm
         import skrank.xgboost
@@ -270,9 +270,9 @@ def drive_metric(room):
         way = draw.pick("fit", "train")
 
         def call():
-            return asked_by_booster(getattr(skrank, room).eval_metric(metric), room, way, data)
+            return called_by(booster, getattr(skrank, booster).eval_metric(metric), way, data)
 
-        def right(found):
+        def verify(found):
             assert isinstance(found[1], float)
             if not draw.is_odd:
                 lists = data.lists()
@@ -281,11 +281,11 @@ def drive_metric(room):
                     expected = literal_mean(point, lists)
                     assert found[1] == pytest.approx(expected, rel=1e-6, abs=1e-9, nan_ok=True)
 
-        return Call(call, right)
+        return Call(call, verify)
 
 
-def drive_objective(room):
-    @case(f"{room}.objective")
+def drive_objective(booster):
+    @case(f"{booster}.objective")
     def _(draw):
         import skrank.lightgbm
         import skrank.xgboost
@@ -295,27 +295,26 @@ def drive_objective(room):
         way = draw.pick("fit", "train")
 
         def call():
-            return asked_by_booster(
-                getattr(skrank, room).objective(metric, **options), room, way, data
-            )
+            made = getattr(skrank, booster).objective(metric, **options)
+            return called_by(booster, made, way, data)
 
-        def right(found):
+        def verify(found):
             grad, hess = np.asarray(found)
             assert np.isfinite(grad).all()
             assert (hess >= 0).all()
             if not draw.is_odd:
-                twice = 2 if room == "xgboost" else 1
+                twice = 2 if booster == "xgboost" else 1
                 exact = literal(point, data.lists())
                 atol = 1e-5 * max(1, abs(exact[0]).max())
                 np.testing.assert_allclose(grad, exact[0], rtol=1e-4, atol=atol)
                 np.testing.assert_allclose(hess / twice, exact[1], rtol=1e-4, atol=atol)
 
-        return Call(call, right)
+        return Call(call, verify)
 
 
-for _room in ("lightgbm", "xgboost"):
-    drive_metric(_room)
-    drive_objective(_room)
+for _booster in ("lightgbm", "xgboost"):
+    drive_metric(_booster)
+    drive_objective(_booster)
 
 
 @case("xgboost.early_stopping")
@@ -327,17 +326,17 @@ def _(draw):
         save_best=st.booleans(), data_name=st.just("valid"), min_delta=st.floats(0, 1)
     )
 
-    def right(found):
+    def verify(found):
         assert found.maximize == skrank.metric(metric).greater_is_better
 
-    return Call(lambda: skrank.xgboost.early_stopping(metric, rounds, **options), right)
+    return Call(lambda: skrank.xgboost.early_stopping(metric, rounds, **options), verify)
 
 
 DATA = skrank.datasets.make_ranking(12, n_docs=(3, 6), n_features=8, random_state=0)
 
 
-def drive_cv(room, data, params):
-    @case(f"{room}.cv")
+def drive_cv(booster, data, params):
+    @case(f"{booster}.cv")
     def _(draw):
         import skrank.lightgbm
         import skrank.xgboost
@@ -348,7 +347,7 @@ def drive_cv(room, data, params):
         }
         rounds = draw(st.integers(1, 3))
         return Call(
-            lambda: getattr(skrank, room).cv(params, data(), rounds, **options),
+            lambda: getattr(skrank, booster).cv(params, data(), rounds, **options),
             lambda found: within(0, 1)([*found.values()] if isinstance(found, dict) else found),
         )
 
@@ -389,14 +388,14 @@ def _(draw):
         def predict(self, X):
             return X
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             given = {"max_grade": 3} if metric == "gap" and "max_grade" in options else {}
             values = skrank.metric(metric, **given).per_query(labels, scores, groups=groups)
             assert found == pytest.approx(values.iloc[0], nan_ok=True)
 
     return Call(
-        lambda: skrank.scorer(metric, **options)(Model(), scores, labels, groups=groups), right
+        lambda: skrank.scorer(metric, **options)(Model(), scores, labels, groups=groups), verify
     )
 
 
@@ -429,7 +428,7 @@ Y = skrank.with_groups(DATA.relevance, DATA.qid)
 
 
 def fitted(draw, make):
-    """A ranker that is fitted and predicts."""
+    """A call that fits a ranker and predicts; scores are finite."""
     X, y = draw(st.just(DATA.X)), draw(st.just(Y))
     call = lambda: make().fit(X, y).predict(X)  # noqa: E731
     return Call(call, lambda found: np.isfinite(found).all() or pytest.fail("no scores"))
@@ -479,17 +478,17 @@ def _(draw):
         sample_weight=st.just(np.ones(len(DATA.X))),
     )  # fmt: skip
     given = {"boosters": draw.of("lightgbm", ["lightgbm"]), "cv": draw(st.just(2))}
-    # each query has a relevant document, and so has each part to validate on
+    # a relevant document in each query, so that each validation part has one
     graded = skrank.with_groups(
         np.maximum(DATA.relevance, 1 - np.arange(len(DATA.qid)) % 2), DATA.qid
     )
     X, y, seconds = draw(st.just(DATA.X)), draw(st.just(graded)), draw(st.just(1e-3))
 
-    def right(found):
+    def verify(found):
         assert found.value == found.trials["value"].max()
         assert np.isfinite(found.ranker.predict(DATA.X)).all()
 
-    return Call(lambda: skrank.tune(X, y, time_budget=seconds, **given, **options), right)
+    return Call(lambda: skrank.tune(X, y, time_budget=seconds, **given, **options), verify)
 
 
 @case("save_onnx")
@@ -508,13 +507,13 @@ def _(draw):
 def _(draw):
     labels, _, groups = rows_of(draw)
 
-    def right(found):
+    def verify(found):
         assert found.index.name == "qid"
         if not draw.is_odd:
             assert found.to_numpy().tolist() == odd.as_floats(labels).tolist()
             assert found.index.tolist() == groups.tolist()
 
-    return Call(lambda: skrank.with_groups(labels, groups), right)
+    return Call(lambda: skrank.with_groups(labels, groups), verify)
 
 
 @case("rank")
@@ -524,7 +523,7 @@ def _(draw):
     groups = draw.groups(size)
     options = draw.options(k=st.integers(1, 9), ties=st.sampled_from(("average", "stable", "best")))
 
-    def right(found):
+    def verify(found):
         assert list(found.columns) == ["query", "rank", "document", "score"]
         assert (found["rank"] >= 1).all()
         if not draw.is_odd:
@@ -533,4 +532,4 @@ def _(draw):
             assert len(found) == len(kept) or "k" in options
             assert (found.groupby("query")["score"].diff().dropna() <= 0).all()
 
-    return Call(lambda: skrank.rank(scores, groups, **options), right)
+    return Call(lambda: skrank.rank(scores, groups, **options), verify)

@@ -1,5 +1,6 @@
-"""The examples that judge metrics run from files to tables."""
+"""The examples run, and those of the gallery draw something."""
 
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -11,16 +12,58 @@ from skrank import trec
 from skrank.datasets import make_ranking
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+GALLERY = EXAMPLES / "gallery"
+DRAWINGS = sorted(GALLERY.glob("*/plot_*.py"))
+
+
+def test_the_gallery_has_enough_examples():
+    assert len(DRAWINGS) >= 15
+    folders = {path.parent for path in DRAWINGS}
+    assert all((folder / "GALLERY_HEADER.rst").exists() for folder in (GALLERY, *folders))
+
+
+@pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.stem)
+@pytest.mark.filterwarnings("ignore:.*is non-interactive:UserWarning")
+def test_examples_of_the_gallery_draw(path, monkeypatch):
+    pytest.importorskip("lightgbm")
+    matplotlib = pytest.importorskip("matplotlib")
+    title, line = re.match(r'"""\n(.+)\n(=+)\n', path.read_text(encoding="utf-8")).groups()
+    assert len(title) == len(line)
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    plt.close("all")
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+        drawn = [plt.figure(number) for number in plt.get_fignums()]
+        assert drawn
+        for figure in drawn:
+            figure.canvas.draw()
+            assert any(axes.has_data() for axes in figure.axes)
+    finally:
+        plt.close("all")
 
 
 @pytest.fixture
 def example(monkeypatch, capsys):
+    """A function that runs an example with arguments, and returns its output."""
+
     def run(name, *arguments):
         monkeypatch.setattr(sys, "argv", [name, *map(str, arguments)])
         runpy.run_path(str(EXAMPLES / name), run_name="__main__")
         return capsys.readouterr().out
 
     return run
+
+
+def test_texts_are_reranked(example):
+    pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
+    out = example("rerank_texts.py", "--epochs", 4, "--queries", 200)
+    values = [float(value) for value in re.findall(r"'gap': ([\d.]+)", out)]
+    assert len(values) == 5
+    assert values[-1] > values[0]
+    assert out.count("grade") == 5
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Rows of parquet files: query ids stay in memory, row groups are read on demand."""
+"""Rows of a data set: arrays in memory, or parquet files whose row groups are read on demand."""
 
 from __future__ import annotations
 
@@ -7,18 +7,49 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
-from os import PathLike
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_matrix, issparse
 
 from skrank import _validation as check
-from skrank.torch._checks import check_data_labels, check_narrowed
+from skrank._typing import Table
 
 if TYPE_CHECKING:
     import pyarrow
     from pyarrow.parquet import ParquetFile
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+class ArrayRows:
+    """Rows in memory, dense or sparse.
+
+    Attributes
+    ----------
+    part_of_row : int64 ndarray of shape (n_rows,)
+        0 for all rows, which are not divided into row groups.
+    """
+
+    def __init__(self, X: Table, labels: ArrayLike) -> None:
+        shape = "an array of shape (n_rows, n_features)"
+        self.X = csr_matrix(X) if issparse(X) else check.unmasked("X", X, shape)
+        self.labels = checked_labels(check.as_vector("relevance", labels))
+        if self.X.ndim != 2 or self.X.shape[0] != len(self.labels):
+            raise ValueError(
+                f"X has shape {self.X.shape} and relevance {len(self.labels)} rows: X must have "
+                "one row of features per label."
+            )
+        if self.X.dtype.kind not in "fiub":
+            raise ValueError(f"X has type {self.X.dtype}: features must be numbers.")
+        self.part_of_row = np.zeros(len(self.labels), np.int64)
+
+    def read(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Features as a dense array, and labels, of these rows."""
+        X = self.X[rows]
+        return X.toarray() if issparse(X) else X, self.labels[rows]
 
 
 class ParquetRows:
@@ -36,18 +67,24 @@ class ParquetRows:
 
     def __init__(
         self,
-        paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+        paths: Paths,
         relevance: str,
         groups: str,
         features: Sequence[str] | None,
         open_parts: int,
         real: np.dtype,
     ) -> None:
-        self.paths = _several_paths(paths)
+        several = check.several("paths", paths, (str, os.PathLike))
+        self.paths = [os.fspath(path) for path in several]
+        if not self.paths:
+            raise ValueError("paths is empty: give at least one file.")
         self.relevance = relevance
         self.open_parts = check.check_count("open_parts", open_parts, "row groups in memory")
         self.real = real
-        self.features = self._feature_names(relevance, groups, features)
+        if features is None:
+            names = self._files[0].schema_arrow.names
+            features = [name for name in names if name not in (relevance, groups)]
+        self.features = check.several("features", features, (str,))
         self.parts, sizes = [], []
         for number, file in enumerate(self._files):
             self._check_columns(number, groups)
@@ -74,28 +111,16 @@ class ParquetRows:
             X[chosen], labels[chosen] = part_X[inside], part_labels[inside]
         return X, labels
 
-    # columns --------------------------------------------------------------------------------------
-
-    def _feature_names(
-        self, relevance: str, groups: str, features: Sequence[str] | None
-    ) -> list[str]:
-        """Names of the columns of features."""
-        _check_names("relevance", [relevance])
-        _check_names("groups", [groups])
-        if relevance == groups:
-            raise ValueError(
-                f"relevance and groups are both {groups!r}: name two different columns."
-            )
-        if features is None:
-            names = self._files[0].schema_arrow.names
-            features = [name for name in names if name not in (relevance, groups)]
-        return _check_names("features", check.several("features", features, (str,)))
-
     def _check_columns(self, number: int, groups: str) -> None:
         """Check that a file has each column once, and numbers in labels and features."""
         schema, path = self._files[number].schema_arrow, self.paths[number]
-        found = Counter(schema.names)
-        for name in (groups, self.relevance, *self.features):
+        columns, found = [groups, self.relevance, *self.features], Counter(schema.names)
+        if not self.features or max(Counter(columns).values()) > 1:
+            raise ValueError(
+                f"groups, relevance and features are the columns {columns}: name one column of "
+                "query ids, another one of labels, and at least one other column of features."
+            )
+        for name in columns:
             if found[name] != 1:
                 times = f"{found[name]} columns" if found[name] else "no column"
                 raise ValueError(f"{path} has {times} {name!r}: its columns are {schema.names}.")
@@ -108,30 +133,22 @@ class ParquetRows:
                 )
 
     def _all_ids(self, groups: str) -> np.ndarray:
-        """Query id of each row, in a dtype in which different ids stay different."""
-        found: list[tuple[str, np.ndarray]] = []
-        for number, path in enumerate(self.paths):
+        """Query id of each row, in a type in which different ids stay different."""
+        tables = []
+        for path, file in zip(self.paths, self._files, strict=True):
             with _reading(path):
-                column = self._files[number].read(columns=[groups]).column(groups)
-            if column.null_count:
-                row = int(np.argmax(column.is_null().to_numpy()))
-                raise ValueError(
-                    f"{path}: column {groups!r} has no query id in row {row}: every row needs one."
-                )
-            if len(column):
-                found.append((path, column.to_numpy()))
-        if not found:
-            raise ValueError(f"there are no rows in {', '.join(self.paths)}.")
-        (first, ids), *others = found
-        for path, more in others:
-            if more.dtype.kind != ids.dtype.kind:  # a common dtype may merge ids
-                raise ValueError(
-                    f"column {groups!r} has type {ids.dtype} in {first} and {more.dtype} in "
-                    f"{path}: write query ids as one type."
-                )
-        return check.as_ids(f"column {groups!r}", np.concatenate([ids for _, ids in found]))
-
-    # parts ----------------------------------------------------------------------------------------
+                tables.append(file.read(columns=[groups]))
+        files = ", ".join(self.paths)
+        with _reading(f"column {groups!r} of {files}"):
+            column = _arrow().concat_tables(tables, promote_options="permissive").column(groups)
+        if len(column) == 0:
+            raise ValueError(f"there are no rows in {files}.")
+        if column.null_count:  # numpy would give nulls the code of another id
+            row = int(np.argmax(column.is_null().to_numpy()))
+            raise ValueError(
+                f"column {groups!r} of {files} has no query id in row {row}: every row needs one."
+            )
+        return check.as_ids(f"column {groups!r}", column.to_numpy())
 
     @cached_property
     def _part(self) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
@@ -151,13 +168,13 @@ class ParquetRows:
                 column = table.column(name).cast("float64", safe=name == self.relevance)
                 found.append(column.to_numpy())
         *columns, labels = found
-        X = np.empty((len(labels), len(columns)), self.real)
-        rows = self.first[part] + np.arange(len(labels))
+        X, first = np.empty((len(labels), len(columns)), self.real), int(self.first[part])
         for at, values in enumerate(columns):
-            with np.errstate(over="ignore"):  # check_narrowed refuses infinite values
+            with np.errstate(over="ignore"):  # infinite values are refused
                 X[:, at] = values
-            check_narrowed(X[:, at, None], values[:, None], self.features[at:], rows, self.real)
-        return X, check_data_labels(labels, int(self.first[part]))
+            lost, place = np.isinf(X[:, at]) & np.isfinite(values), f"feature {names[at]!r} of row"
+            check_kept(lost, values, X[:, at], lambda row, place=place: f"{place} {first + row}")
+        return X, checked_labels(labels, first)
 
     @cached_property
     def _files(self) -> list[ParquetFile]:
@@ -169,25 +186,27 @@ class ParquetRows:
         return files
 
 
-def _several_paths(paths: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[str]:
-    """The paths of one or several files."""
-    several = [paths] if isinstance(paths, (str, PathLike)) else paths
-    try:
-        found = [os.fsdecode(path) for path in several]
-    except TypeError:
+def checked_labels(labels: np.ndarray, first_row: int = 0) -> np.ndarray:
+    """Labels of a data set, after a check of each: NaN, or in the range of grades."""
+    bad = np.flatnonzero(check.are_no_labels(labels))
+    if len(bad):
+        raise check.bad_label(float(labels[bad[0]]), first_row + int(bad[0]))
+    return labels
+
+
+def check_kept(
+    lost: np.ndarray, values: np.ndarray, narrow: np.ndarray, place: Callable[..., str]
+) -> None:
+    """Raise if `lost` is True for a value, which another dtype makes `narrow`.
+
+    `place` names the value at an index in the error.
+    """
+    if lost.any():
+        index = tuple(int(number) for number in np.argwhere(lost)[0])
         raise ValueError(
-            f"paths={paths!r} must be the path of a file, or a sequence of paths."
-        ) from None
-    if not found:
-        raise ValueError("paths is empty: give at least one file.")
-    return found
-
-
-def _check_names(parameter: str, names: list[str]) -> list[str]:
-    """Names of columns, after a check that there is at least one."""
-    if not names or not all(isinstance(one, str) for one in names):
-        raise ValueError(f"{parameter}={names!r} must name columns of the files.")
-    return names
+            f"{place(*index)} is {values[index]}, which is {narrow[index]} in the dtype of "
+            "batches: choose dtype=torch.float64, or scale or bin the values."
+        )
 
 
 @contextmanager
@@ -195,8 +214,8 @@ def _reading(what: str) -> Iterator[None]:
     """Name the file or column in errors of pyarrow."""
     try:
         yield
-    except FileNotFoundError:
-        raise FileNotFoundError(f"file {what!r} does not exist.") from None
+    except FileNotFoundError:  # names the file
+        raise
     except (_arrow().lib.ArrowException, OSError) as error:
         raise ValueError(f"{what} cannot be read: {error}") from error
 
