@@ -37,7 +37,7 @@ def _over_seeds(
     first: np.ndarray, second: np.ndarray, weights: np.ndarray | None
 ) -> tuple[float, float, float]:
     """Mean difference, its standard error, and Satterthwaite's degrees of freedom."""
-    from skrank.stats._moments import student_t
+    from skrank.stats._pairs import student_t
 
     kept = ~np.isnan(np.hstack([first, second])).any(axis=1)
     if weights is not None:
@@ -148,7 +148,7 @@ def fold_test(values: pd.DataFrame, test_share: float, pairs: np.ndarray, alpha:
 def _by_t(mean: np.ndarray, error: np.ndarray, freedom: np.ndarray, alpha: float) -> Tested:
     import scipy.stats
 
-    from skrank.stats._moments import ratio
+    from skrank.stats._pairs import ratio
 
     half = scipy.stats.t.isf(alpha / 2, freedom) * error
     p_value = 2 * scipy.stats.t.sf(np.abs(ratio(mean, error)), freedom)

@@ -12,7 +12,7 @@ import scipy.stats
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.stats._moments import ROUNDING, effective_size, moments, ratio, variance_shares
+from skrank.stats._pairs import ROUNDING, effective_size, moments, ratio, variance_shares
 from skrank.stats._resampling import blocks, one_thread
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.stats._moments import Weights, moments
-from skrank.stats._pairs import PairResult, SystemPairs
+from skrank.stats._pairs import PairResult, SystemPairs, Weights, moments
 from skrank.stats._resampling import centred_draws
 from skrank.stats.paired import achieved_level, block_width
 
@@ -28,16 +27,12 @@ class DiscriminativePower(PairResult):
     required_difference : float
         Difference of means that is significant for every pair: the largest value of `required`. A
         single unusual pair may determine it.
-    pairs : int64 ndarray of shape (n_pairs, 2)
-        Columns of the two systems, first < second.
-    difference : ndarray of shape (n_pairs,)
-        Mean score of the first system minus that of the second.
+    pairs, difference, n_queries, n_dropped
+        As in `PairedTest`.
     asl : ndarray of shape (n_pairs,)
         ASL of `paired_bootstrap`.
     required : ndarray of shape (n_pairs,)
         Difference of means at which each pair becomes significant.
-    n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
-        Numbers of queries with a value for both systems, and of other queries.
     """
 
     alpha: float

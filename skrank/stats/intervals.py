@@ -13,8 +13,16 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from skrank import _validation as check
-from skrank.stats._moments import ROUNDING, Weights, effective_size, moments, ratio, student_t
-from skrank.stats._pairs import Measure, unique_rows
+from skrank.stats._pairs import (
+    ROUNDING,
+    Measure,
+    Weights,
+    effective_size,
+    moments,
+    ratio,
+    student_t,
+    unique_rows,
+)
 from skrank.stats._resampling import blocks, centred, resampled_moments, standard_error
 
 _FEWEST_DRAWN = 5  # effective queries; with fewer, bootstrap-t intervals cover less than t

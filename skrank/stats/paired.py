@@ -11,8 +11,17 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats import _resampling
-from skrank.stats._moments import EQUAL, ROUNDING, Weights, moments, ratio, student_t
-from skrank.stats._pairs import Measure, PairResult, SystemPairs
+from skrank.stats._pairs import (
+    EQUAL,
+    ROUNDING,
+    Measure,
+    PairResult,
+    SystemPairs,
+    Weights,
+    moments,
+    ratio,
+    student_t,
+)
 
 _MOST_EXACT = 13  # with at most this many queries all sign flips are visited, as in scipy
 

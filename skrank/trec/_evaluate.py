@@ -35,7 +35,7 @@ from skrank.trec._table import announce
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skrank.evaluation._comparison import Comparison
+    from skrank.evaluation import Comparison
 
 
 class Measured(NamedTuple):
