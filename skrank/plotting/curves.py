@@ -378,10 +378,8 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
 
         Parameters
         ----------
-        relevance, scores : array-like of shape (n_rows,)
-            Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
-        groups : array-like of shape (n_rows,), optional
-            Query of each row, in any order. Default: the index level "qid" of `relevance`.
+        relevance, scores, groups, name
+            As in `ElevenPointDisplay.from_predictions`.
         thresholds, max_grade, labels, condensed
             See `skrank.metrics.GAP`.
         ties : {"average", "stable", "worst", "best"}
@@ -389,8 +387,6 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
             orders; the curve is that of one random order with a fixed seed.
         n_levels : int
             Number of levels of recall, evenly from 0 to 1, for the mean of several queries.
-        name : str, optional
-            Name of the system, for the legend.
         ax, **kwargs
             See `plot`.
 

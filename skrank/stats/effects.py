@@ -108,15 +108,14 @@ def paired_effects(
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
 
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray | float, ...]:
-        std = moments(z, w)[1]
-        mean, error, t, freedom = student_t(z, w)
         share = np.full(z.shape[1], 1 / z.shape[1]) if w is None else w / w.sum()
         better = (np.sign(z) + 1) / 2 @ share
         wins, losses = (z > 0).sum(axis=1), (z < 0).sum(axis=1)
-        size = effective_size(z.shape[1], w)
-        return mean, std, error, t, better, wins, losses, freedom, size
+        return *moments(z, w), effective_size(z.shape[1], w), better, wins, losses
 
-    mean, std, error, t, superiority, wins, losses, freedom, size = chosen.measure(block, 9)
+    mean, std, size, superiority, wins, losses = chosen.measure(block, 6)
+    error, freedom = std / np.sqrt(size), chosen.n_queries - 1.0
+    t = ratio(mean, error)
     half = scipy.stats.t.ppf((1 + confidence) / 2, freedom) * error
     levels = (1 + confidence) / 2, (1 - confidence) / 2
     g_low, g_high = (_noncentrality(t, freedom, level) / np.sqrt(size) for level in levels)
