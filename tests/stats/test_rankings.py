@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from skrank import stats
 
+NAN = np.nan
 # data of the README of ircor (J. Urbano), the R package of the paper on ties in AP correlation
 X = np.array([0.06, 0.2, 0.27, 0.37, 0.57, 0.63, 0.66, 0.9, 0.91, 0.94])
 Y = np.array([0.37, 0.06, 0.2, 0.27, 0.57, 0.66, 0.63, 0.91, 0.9, 0.94])
@@ -88,27 +89,6 @@ class TestTauAP:
         y = rankings(seed, 7, levels=3)[1]
         expected = np.mean([literal_tau_ap(x, order) for order in orders(y)])
         assert_allclose(stats.tau_ap(x, y), expected, atol=1e-12)
-
-    def test_estimates_that_all_tie_have_the_correlation_0(self):
-        assert_allclose(stats.tau_ap([3, 2, 1, 0], [1, 1, 1, 1]), 0, atol=1e-12)
-
-    def test_extremes(self):
-        x = np.arange(6.0)
-        for ties in "ab":
-            assert_allclose(stats.tau_ap(x, x, ties=ties), 1)
-            assert_allclose(stats.tau_ap(x, -x, ties=ties), -1)
-
-    def test_the_top_weighs_more(self):
-        x = np.arange(6.0)[::-1]
-        top, bottom = x[[1, 0, 2, 3, 4, 5]], x[[0, 1, 2, 3, 5, 4]]
-        assert stats.tau_ap(x, top) < stats.tau_ap(x, bottom)
-        assert stats.kendall_tau(x, top) == stats.kendall_tau(x, bottom)
-
-    def test_ties_in_truth(self):
-        with pytest.raises(ValueError, match=r'truth has ties.*ties="b"'):
-            stats.tau_ap([1, 1, 2], [1, 2, 3])
-        with pytest.raises(ValueError, match="estimate has ties"):
-            stats.tau_ap([1, 2, 3], [1, 1, 2], symmetric=True)
 
 
 class TestRankBiasedOverlap:
@@ -191,7 +171,6 @@ class TestListOverlap:
 
 class TestAssessors:
     # Krippendorff (2011), section C: 12 units, 4 observers
-    NAN = np.nan
     PUBLISHED = np.array(
         [
             [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
@@ -238,20 +217,6 @@ class TestAssessors:
             swapped = stats.krippendorff_alpha(self.PUBLISHED[::-1, ::-1], level=level)
             assert_allclose(found, swapped, rtol=1e-10, atol=0)
         assert stats.fleiss_kappa(labels) == stats.cohen_kappa(labels[:, 0], labels[:, 1]) == 1
-
-    def test_errors(self):
-        with pytest.raises(ValueError, match=r"assessor 1 has not judged document 0.*krippendorff"):
-            stats.fleiss_kappa([[1, np.nan], [0, 1]])
-        with pytest.raises(ValueError, match="no document that two"):
-            stats.krippendorff_alpha([[1, np.nan], [np.nan, 1]])
-        with pytest.raises(ValueError, match="label -1 is negative"):
-            stats.krippendorff_alpha([[1, -1]], level="ratio")
-        with pytest.raises(ValueError, match="x labels 2 documents and y 1"):
-            stats.cohen_kappa([1, 2], [1])
-        with pytest.raises(ValueError, match="no document that both"):
-            stats.cohen_kappa([1, np.nan], [np.nan, 1])
-        with pytest.raises(ValueError, match="weights='cubic'"):
-            stats.cohen_kappa([1, 2], [1, 2], weights="cubic")
 
 
 class TestRankCorrelation:
@@ -351,8 +316,6 @@ class TestRankCorrelation:
         assert np.isnan([tied.value, tied.p_value, tied.low, tied.high]).all()
         two = stats.rank_correlation([1, 2], [1, 2])
         assert (two.value, two.low, two.high) == (1, -1, 1)
-        with pytest.raises(ValueError, match="method='rho'"):
-            stats.rank_correlation([1, 2], [1, 2], method="rho")
 
 
 @pytest.mark.parametrize(
@@ -377,6 +340,16 @@ def test_wrong_rankings(measure, x, y, message):
     ("call", "message"),
     [
         (lambda: stats.tau_ap(X, Y, ties="c"), "ties='c' is not a choice"),
+        (lambda: stats.tau_ap([1, 1, 2], [1, 2, 3]), r'truth has ties.*ties="b"'),
+        (lambda: stats.tau_ap([1, 2, 3], [1, 1, 2], symmetric=True), "estimate has ties"),
+        (lambda: stats.rank_correlation([1, 2], [1, 2], method="rho"), "method='rho'"),
+        (lambda: stats.fleiss_kappa([[1, NAN], [0, 1]]), "assessor 1 .* document 0.*krippendorff"),
+        (lambda: stats.fleiss_kappa([[1], [2]]), "two assessors"),
+        (lambda: stats.krippendorff_alpha([[1, NAN], [NAN, 1]]), "no document that two"),
+        (lambda: stats.krippendorff_alpha([[1, -1]], level="ratio"), "label -1 is negative"),
+        (lambda: stats.cohen_kappa([1, 2], [1]), "x labels 2 documents and y 1"),
+        (lambda: stats.cohen_kappa([1, NAN], [NAN, 1]), "no document that both"),
+        (lambda: stats.cohen_kappa([1, 2], [1, 2], weights="cubic"), "weights='cubic'"),
         (lambda: stats.rank_biased_overlap(X, Y, ties="c"), "ties='c' is not a choice"),
         (lambda: stats.rank_biased_overlap(X, Y, p=1), "p=1 must be"),
         (lambda: stats.list_overlap(["a"], ["b"], p=10**400), r"p=10+ must be a number in \(0, 1"),
