@@ -39,31 +39,32 @@ CORRECTION_CHOICES = {
     "holm": "corrected by Holm's method; intervals hold together at {:g} % (Bonferroni)",
     "none": "not corrected; each interval holds by itself at {:g} %",
 }
-# Of a table that is printed; longer ones are cut in the middle.
+# Style of printed tables; longer tables are cut in the middle.
 _STYLE: Options = {"float_format": "{:.4f}".format, "max_rows": 40}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Tabular):
-    """What `compare` found.
+    """The result of `compare`.
 
     Attributes
     ----------
     means : DataFrame of shape (n_systems, n_metrics)
-        Mean over queries of each metric, as its `empty` says.
+        Mean over queries of each metric. The `empty` of a metric says how queries without a
+        relevant document count.
     per_query : DataFrame of shape (n_queries, n_metrics * n_systems)
-        Value of each query; the columns are (metric, system). NaN where a metric is not defined.
-        The mean over seeds for systems that have several; values of folds if such were compared.
+        Value of each query, with columns (metric, system); NaN where a metric is not defined. For
+        systems with several seeds, the mean over seeds. For folds, the value of each fold.
     test : {"resampled-t", "t", "randomisation", "anytime"}
-        The test whose p-values are corrected.
+        Test whose p-values are corrected.
     correction : {"max-t", "holm", "none"}
-        For the number of comparisons.
+        Correction for the number of comparisons.
     alpha : float
         Level of significance, and one minus the level of the intervals.
     baseline : str or None
-        System that the others are compared with; None if all are with all.
+        System that the others are compared with; None if all systems are compared with all.
     weighted : bool
-        Queries have weights.
+        True if queries have weights.
     random_state : int, Generator, RandomState or None
     """
 
@@ -87,22 +88,23 @@ class Comparison(Tabular):
         DataFrame with columns
 
             metric, system, other
-                What is compared.
+                The compared pair.
             difference, low, high
-                Mean of `system` minus mean of `other`, and its confidence interval by `test`, as
-                `correction` says: by "max-t" and "holm" all of them hold together with a chance of
-                1 - alpha, so that more metrics or systems make each wider. Those of "max-t" exclude
-                0 exactly where `significant`. Those of "holm" are Bonferroni's, as Holm's method
-                has none: they may hold 0 where it finds a difference. With the randomisation test
-                they are Student's. Infinite where queries are too few for any p-value below alpha.
+                Mean of `system` minus mean of `other`, and its confidence interval by `test`. With
+                "max-t" and "holm", all intervals together contain the true differences with
+                probability 1 - alpha, so more metrics or systems make each interval wider.
+                Intervals of "max-t" exclude 0 exactly where `significant` is True. Intervals of
+                "holm" are Bonferroni's, because Holm's method has none: they may contain 0 where
+                Holm's method finds a difference. With the randomisation test, intervals are
+                Student's. Intervals are infinite if queries are too few for a p-value below alpha.
             p_t, p_randomisation
-                P-values of the paired t-test and of the randomisation test, of ordinary
-                comparisons. With seeds and folds, p_t is that of their own test.
+                P-values of the paired t-test and of the randomisation test. With seeds and folds,
+                p_t is the p-value of their own t-test, and p_randomisation is missing.
             p_resampled_t, p_anytime
-                P-values of these tests, where one is corrected by Holm's method or not at all.
+                P-values of these tests, if one of them is corrected by Holm's method or not at all.
             p_max_t (or p_holm), significant
-                P-value of the chosen test corrected over all rows, and whether it is below alpha.
-                Without correction there is no such column, and that of the test counts.
+                P-value of the chosen test corrected over all rows, and True if it is below alpha.
+                Without correction, this column is missing, and the p-value of the test counts.
             effect_size
                 Cohen's d: mean over standard deviation of the differences.
             wins, ties, losses
@@ -431,10 +433,7 @@ def _evaluate(
     plans: Mapping[str, Plan],
     weights: np.ndarray | None,
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[np.ndarray]]:
-    """Values per query, with columns (metric, system), means of systems x metrics, and by seed.
-
-    The last are arrays of queries x seeds, one for each column.
-    """
+    """Values per query, means of systems x metrics, and values of queries x seeds per column."""
     import pandas as pd
 
     by_seed: dict[tuple[str, Hashable], list[np.ndarray]] = {}

@@ -106,7 +106,7 @@ def discriminative_power(
 
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         t, squares, means = centred_draws(z, w, n_resamples, seed)
-        # 0.1 * 30 is 3.0000000000000004: without the term 1e-9, its ceiling would be 4
+        # 0.07 * 100 is 7.000000000000001: without the term 1e-9, its ceiling would be 8
         extreme = squares.shape[1] - max(1, math.ceil(alpha * squares.shape[1] - 1e-9))
         at = np.argpartition(squares, extreme, axis=1)[:, extreme, None]
         required = np.abs(np.take_along_axis(means, at, axis=1)[:, 0])

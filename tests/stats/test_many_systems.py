@@ -294,8 +294,8 @@ def test_queries_without_all_systems_are_left_out(test):
         test([[0.5, 0.4]])
 
 
-def literal_required(z, draws, alpha):
-    """The mean of the resample of shifted differences with the (alpha B)-th largest absolute t."""
+def literal_required(z, draws, rank):
+    """The mean of the resample of shifted differences with the `rank`-th largest absolute t."""
     resamples = [(z - z.mean())[draw] for draw in draws]
     errors = [x.std(ddof=1) / math.sqrt(len(x)) if np.ptp(x) else 0 for x in resamples]
     with np.errstate(divide="ignore"):
@@ -303,18 +303,20 @@ def literal_required(z, draws, alpha):
             (abs(np.divide(x.mean(), e)), abs(x.mean()))
             for x, e in zip(resamples, errors, strict=True)
         ]
-    return sorted(found, reverse=True)[math.ceil(alpha * len(draws) - 1e-9) - 1][1]
+    return sorted(found, reverse=True)[rank - 1][1]
 
 
 class TestDiscriminativePower:
-    # 0.05 * 50 is 2.5, so the third largest t is taken; 0.1 * 30 is 3.0000000000000004
-    @pytest.mark.parametrize(("alpha", "n_resamples"), [(0.05, 200), (0.05, 50), (0.1, 30)])
-    def test_required_difference_is_that_of_an_extreme_resample(self, alpha, n_resamples):
+    # 0.05 * 50 is 2.5, so the third largest t is taken; 0.07 * 100 is 7.000000000000001
+    @pytest.mark.parametrize(
+        ("alpha", "n_resamples", "rank"), [(0.05, 200, 10), (0.05, 50, 3), (0.07, 100, 7)]
+    )
+    def test_required_difference_is_that_of_an_extreme_resample(self, alpha, n_resamples, rank):
         matrix, how = scores(30, 5), {"n_resamples": n_resamples, "random_state": 7}
         found = stats.discriminative_power(matrix, alpha=alpha, **how)
         counts = np.concatenate(list(query_counts(30, n_resamples, 7))).astype(int)
         draws = [np.repeat(np.arange(30), count) for count in counts]
-        expected = [literal_required(z, draws, alpha) for z in differences(matrix)]
+        expected = [literal_required(z, draws, rank) for z in differences(matrix)]
         assert_allclose(found.required, expected)
         assert found.required_difference == max(found.required)
         bootstrap = stats.paired_bootstrap(matrix, **how)
@@ -327,7 +329,7 @@ class TestDiscriminativePower:
         matrix = scores(5, 2)
         found = stats.discriminative_power(matrix, n_resamples=5**5, alpha=0.1)
         draws = list(map(list, itertools.product(range(5), repeat=5)))
-        assert_allclose(found.required, literal_required(*differences(matrix), draws, 0.1))
+        assert_allclose(found.required, literal_required(*differences(matrix), draws, 313))
 
     @pytest.mark.parametrize("n_queries", [40, 200])
     def test_required_difference_is_near_half_an_interval(self, n_queries):
