@@ -83,7 +83,8 @@ def max_t(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
+    scores, pairs, nan, weights
+        As in `paired_t`.
     adjust : bool
         True: p-values and intervals hold for all pairs together. False: they hold for each pair by
         itself, which is compared with its own t in the resamples; variances are not pooled.
@@ -92,8 +93,6 @@ def max_t(
     n_resamples : int
         Random changes of signs and random draws, half each. If at most this half are possible
         (2**(n_queries - 1) changes, n_queries**n_queries draws), all are visited.
-    pairs, nan, weights
-        As in `paired_t`.
     random_state : int, Generator, RandomState or None
 
     Returns

@@ -70,13 +70,11 @@ def discriminative_power(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
-        Value of the metric on each query; NaN where it has none.
-    alpha : float
-    n_resamples : int
-    nan, weights
+    scores, nan, weights
         As in `paired_t`.
-    random_state : int, Generator, RandomState or None
+    alpha : float
+    n_resamples, random_state
+        As in `paired_bootstrap`.
 
     Returns
     -------

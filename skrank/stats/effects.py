@@ -77,13 +77,11 @@ def paired_effects(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
-        Value of a metric on each query; NaN where it has none.
+    scores, pairs, nan
+        As in `paired_t`.
     confidence : float
         Level of the intervals. The interval of the difference excludes 0 if the p-value of
         `paired_t` is below 1 - confidence.
-    pairs, nan
-        As in `paired_t`.
     weights : array-like of shape (n_queries,), optional
         Weight of each query in means and in `superiority`. Default: equal weights.
 
@@ -209,15 +207,13 @@ def equivalence_test(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
-        Value of a metric on each query; NaN where it has none.
+    scores, pairs, nan, weights
+        As in `paired_t`.
     margin : float or (float, float)
         Smallest difference of means that matters, above 0: 0.01 stands for (-0.01, 0.01). Or the
         lower margin, below 0, and the upper margin, above 0.
     alpha : float
         Between 0 and .5.
-    pairs, nan, weights
-        As in `paired_t`.
 
     Returns
     -------
@@ -309,8 +305,8 @@ def bayesian_comparison(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
-        Value of a metric on each query; NaN where it has none.
+    scores, pairs, nan, weights
+        As in `paired_t`.
     rope : float or (float, float)
         Largest difference that does not matter, above 0; or differences below and above 0.
     method : {"t", "signed-rank"}
@@ -321,8 +317,6 @@ def bayesian_comparison(
         Samples of the posterior of "signed-rank", the same for all pairs.
     prior_strength : float
         Weight of the prior of "signed-rank": this many queries with a difference of 0.
-    pairs, nan, weights
-        As in `paired_t`.
     random_state : int, Generator, RandomState or None
         Seed of the samples of "signed-rank".
 

@@ -102,12 +102,9 @@ def bootstrap_interval(
 
     Parameters
     ----------
-    values : array-like of shape (n_queries,) or (n_queries, n_columns)
-        NaN = no value: the query is left out of its column.
-    confidence : float
-    weights : array-like of shape (n_queries,) or that of `values`, optional
-        Weight of each query, or of each value, at least 0. All queries have the same probability of
-        being drawn; a drawn query keeps its weight.
+    values, confidence, weights
+        As in `t_interval`. All queries have the same probability of being drawn; a drawn query
+        keeps its weight.
     method : {"percentile", "bca", "bootstrap-t"}
         "percentile": quantiles of the means of resamples. "bca": the same, corrected for bias and
         skewness (Efron 1987). "bootstrap-t": quantiles of Student's t of resamples, with the best
@@ -263,11 +260,10 @@ def bounded_interval(
 
     Parameters
     ----------
-    values : array-like of shape (n_queries,) or (n_queries, n_columns)
-        NaN = no value: the query is left out of its column.
+    values, confidence
+        As in `t_interval`.
     bounds : (float, float)
         Least and largest possible value, such as those of the metric, not of the sample.
-    confidence : float
     n_resamples : int
         Random draws of U.
     random_state : int, Generator, RandomState or None

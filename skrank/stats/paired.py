@@ -128,12 +128,11 @@ def wilcoxon(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
+    scores, pairs, nan
+        As in `paired_t`.
     zeros : {"wilcox", "pratt", "zsplit"}
         "wilcox": drop differences of 0 before ranking. "pratt": drop them after ranking. "zsplit":
         split their ranks between both signs.
-    pairs, nan
-        As in `paired_t`.
     weights : array-like of shape (n_queries,), optional
         Factors of the ranks in the sums of ranks.
 
@@ -174,8 +173,7 @@ def sign_test(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
-    pairs, nan
+    scores, pairs, nan
         As in `paired_t`.
     weights : array-like of shape (n_queries,), optional
         Weight of each query in the counts. Default: equal weights.
@@ -226,12 +224,11 @@ def randomisation_test(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
+    scores, pairs, nan, weights
+        As in `paired_t`.
     n_resamples : int
         Number of random assignments, the same for all pairs. If at most this many are possible
         (2**n_queries), all are visited once and the p-value is exact.
-    pairs, nan, weights
-        As in `paired_t`.
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -292,12 +289,11 @@ def paired_bootstrap(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
+    scores, pairs, nan, weights
+        As in `paired_t`.
     n_resamples : int
         Number of random draws. If at most this many draws are possible (n**n = 256 for 4 queries),
         all are visited.
-    pairs, nan, weights
-        As in `paired_t`.
     random_state : int, Generator, RandomState or None
 
     Returns

@@ -237,11 +237,6 @@ class TestTukey:
         expected = scipy.stats.studentized_range.ppf(0.95, 8, 59 * 7) * error
         assert critical == pytest.approx(expected, rel=0.03)
 
-    def test_blocks_do_not_matter(self, monkeypatch):
-        whole = stats.tukey_hsd(scores(), n_resamples=100).p_value
-        monkeypatch.setattr("skrank.stats._resampling._CELLS", 1000)
-        assert_array_equal(stats.tukey_hsd(scores(), n_resamples=100).p_value, whole)
-
 
 class TestAnova:
     def test_values_of_pingouin_and_statsmodels(self):
