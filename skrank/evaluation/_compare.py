@@ -310,8 +310,8 @@ def compare_values(
 
     The columns of `per_query` are (metric, system), the systems of a metric side by side and in one
     order; `means` are of systems x metrics. `metric_of` has the metric of each column of `means`;
-    it is empty for scores of folds, which are better where they are greater. All else is as in
-    `compare`.
+    it is empty for scores of folds, whose greater values are better. The other parameters are those
+    of `compare`.
     """
     from skrank import stats
 

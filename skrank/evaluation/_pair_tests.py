@@ -87,7 +87,7 @@ def fold_scores(results: object) -> pd.DataFrame:
             f"systems is of type {type(results).__name__}: without relevance, pass a fitted search "
             "or a mapping of names to results of cross_validate."
         )
-    found = _of_search(results) if "params" in results else _of_systems(results)
+    found = _search_scores(results) if "params" in results else _system_scores(results)
     lengths = {len(scores) for scores in found.values()}
     if len(lengths) > 1:
         raise ValueError(
@@ -99,7 +99,7 @@ def fold_scores(results: object) -> pd.DataFrame:
     return pd.DataFrame(np.column_stack(list(found.values())), index, columns)
 
 
-def _of_search(results: Mapping[str, np.ndarray]) -> dict[tuple[str, Hashable], np.ndarray]:
+def _search_scores(results: Mapping[str, np.ndarray]) -> dict[tuple[str, Hashable], np.ndarray]:
     names = [", ".join(f"{key}={value}" for key, value in one.items()) for one in results["params"]]
     splits: dict[str, list[np.ndarray]] = {}
     for key, scores in results.items():
@@ -112,7 +112,7 @@ def _of_search(results: Mapping[str, np.ndarray]) -> dict[tuple[str, Hashable], 
     }
 
 
-def _of_systems(results: Mapping[Hashable, object]) -> dict[tuple[str, Hashable], np.ndarray]:
+def _system_scores(results: Mapping[Hashable, object]) -> dict[tuple[str, Hashable], np.ndarray]:
     by_system: dict[Hashable, dict[str, np.ndarray]] = {}
     for system, result in results.items():
         scores = result if isinstance(result, Mapping) else {"test_score": result}

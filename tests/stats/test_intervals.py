@@ -163,6 +163,14 @@ class TestBoundedInterval:
         assert wider.low < found.low < found.mean < found.high < wider.high
         assert 0 <= found.low < found.high <= 1
 
+    @pytest.mark.parametrize(
+        "bounds",
+        [(-0.006826779865523179, 1.0461432923049026), (0.05136971011682231, 2.924817391145659)],
+    )
+    def test_rounding_does_not_move_an_end_beyond_the_mean_or_a_bound(self, bounds):
+        found = stats.bounded_interval([bounds[0]] * 2, bounds=bounds)
+        assert found.low == found.mean == bounds[0]
+
     def test_missing_values_are_left_out_by_column(self, random):
         values = random.random((12, 3))
         values[:4, 1] = np.nan
