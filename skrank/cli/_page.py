@@ -21,7 +21,7 @@ from skrank.metrics.iprec import ELEVEN_LEVELS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skrank.evaluation._comparison import Comparison
+    from skrank.evaluation import Comparison
     from skrank.trec import TrecReport
 
 _COLOURS = ("#0b5fa5", "#c8102e", "#1a7f37", "#8a4fbf", "#b25e00", "#007a87", "#6b6b6b", "#d6338a")

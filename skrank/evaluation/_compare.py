@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,10 +17,10 @@ from skrank._engine.judgments import Judgments, judge
 from skrank._engine.names import unique_metrics
 from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
-from skrank._typing import Options, RandomState
+from skrank._typing import Axes, Options, RandomState
 from skrank.evaluation import _pair_tests
-from skrank.evaluation._comparison import CORRECTION_CHOICES, Comparison
 from skrank.evaluation._evaluate import DEFAULT_METRICS
+from skrank.evaluation._tables import MarkedTable, Tabular
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
@@ -33,8 +34,123 @@ TEST_CHOICES = {
     "randomisation": "randomisation test",
     "anytime": "test by betting, for any number of looks",
 }
-# P-values of a table, in this order, as far as it has them.
-_P_VALUES = ("t", "randomisation", "resampled-t", "anytime", "max-t", "holm")
+CORRECTION_CHOICES = {
+    "max-t": "corrected by the largest t of all; intervals hold together at {:g} %",
+    "holm": "corrected by Holm's method; intervals hold together at {:g} % (Bonferroni)",
+    "none": "not corrected; each interval holds by itself at {:g} %",
+}
+# Style of printed tables; longer tables are cut in the middle.
+_STYLE: Options = {"float_format": "{:.4f}".format, "max_rows": 40}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Tabular):
+    """The result of `compare`.
+
+    Attributes
+    ----------
+    means : DataFrame of shape (n_systems, n_metrics)
+        Mean over queries of each metric. The `empty` of a metric says how queries without a
+        relevant document count.
+    per_query : DataFrame of shape (n_queries, n_metrics * n_systems)
+        Value of each query, with columns (metric, system); NaN where a metric is not defined. For
+        systems with several seeds, the mean over seeds. For folds, the value of each fold.
+    test : {"resampled-t", "t", "randomisation", "anytime"}
+        Test whose p-values are corrected.
+    correction : {"max-t", "holm", "none"}
+        Correction for the number of comparisons.
+    alpha : float
+        Level of significance, and one minus the level of the intervals.
+    baseline : str or None
+        System that the others are compared with; None if all systems are compared with all.
+    weighted : bool
+        True if queries have weights.
+    random_state : int, Generator, RandomState or None
+    """
+
+    means: pd.DataFrame
+    per_query: pd.DataFrame
+    test: str
+    correction: str
+    alpha: float
+    baseline: Hashable
+    weighted: bool
+    random_state: RandomState
+    _table: pd.DataFrame
+    _test_text: str
+    _greater_is_better: dict[str, bool]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per metric and pair of systems.
+
+        Returns
+        -------
+        DataFrame with columns
+
+            metric, system, other
+                The compared pair.
+            difference, low, high
+                Mean of `system` minus mean of `other`, and its confidence interval by `test`. With
+                "max-t" and "holm", all intervals together contain the true differences with
+                probability 1 - alpha, so more metrics or systems make each interval wider.
+                Intervals of "max-t" exclude 0 exactly where `significant` is True. Intervals of
+                "holm" are Bonferroni's, because Holm's method has none: they may contain 0 where
+                Holm's method finds a difference. With the randomisation test, intervals are
+                Student's. Intervals are infinite if queries are too few for a p-value below alpha.
+            p_t, p_randomisation
+                P-values of the paired t-test and of the randomisation test. With seeds and folds,
+                p_t is the p-value of their own t-test, and p_randomisation is missing.
+            p_resampled_t, p_anytime
+                P-values of these tests, if one of them is corrected by Holm's method or not at all.
+            p_max_t (or p_holm), significant
+                P-value of the chosen test corrected over all rows, and True if it is below alpha.
+                Without correction, this column is missing, and the p-value of the test counts.
+            effect_size
+                Cohen's d: mean over standard deviation of the differences.
+            wins, ties, losses
+                Queries on which `system` is better, equal and worse.
+            queries
+                Queries (or folds) compared: those with a value for both.
+        """
+        return self._table.copy()
+
+    def _drawn(self, display: Any, metric: str | None, ax: Axes | None, **kwargs: Any) -> Any:
+        return display.from_comparison(self, metric or self.means.columns[0], ax=ax, **kwargs)
+
+    def _marked(self) -> MarkedTable:
+        rows, columns = (list(axis) for axis in self.means.axes)
+        better: dict[tuple[int, int], list[int]] = {}
+        for found in self._table[self._table["significant"]].itertuples():
+            pair = rows.index(found.system), rows.index(found.other)
+            ahead = (found.difference > 0) == self._greater_is_better[found.metric]
+            place = pair[not ahead], columns.index(found.metric)
+            better.setdefault(place, []).append(pair[ahead])
+        caption = (
+            f"{self._caption()}. Best values are bold; superscripts name the systems that a value "
+            "is significantly better than."
+        )
+        return MarkedTable(self.means, caption, [*self._greater_is_better.values()], better)
+
+    def _caption(self) -> str:
+        how = CORRECTION_CHOICES[self.correction].format(100 * (1 - self.alpha))
+        queries = self._table["queries"]
+        compared = " to ".join(map(str, sorted({queries.min(), queries.max()})))
+        unit = "folds" if self.per_query.index.name == "fold" else "queries"
+        weighted = ", weighted" * self.weighted
+        return (
+            f"{len(self.means)} systems on {compared} of "
+            f"{len(self.per_query)} {unit}{weighted}: {len(self._table)} comparison(s) "
+            f"by {self._test_text}, {self._table['significant'].sum()} significant at "
+            f"{self.alpha:g}, {how}; random_state={self.random_state}"
+        )
+
+    def __repr__(self) -> str:
+        means, table = self.means.to_string(**_STYLE), self._table.to_string(index=False, **_STYLE)
+        return f"{self._caption()}\n\n{means}\n\n{table}"
+
+    def _repr_html_(self) -> str:
+        means, table = self.means.to_html(**_STYLE), self._table.to_html(index=False, **_STYLE)
+        return f"<p>{self._caption()}</p>{means}{table}"
 
 
 def compare(
@@ -194,41 +310,46 @@ def compare_values(
 
     The columns of `per_query` are (metric, system), the systems of a metric side by side and in one
     order; `means` are of systems x metrics. `metric_of` has the metric of each column of `means`;
-    it is empty for scores of folds, which are better where they are greater. All else is as in
-    `compare`.
+    it is empty for scores of folds, whose greater values are better. The other parameters are those
+    of `compare`.
     """
     from skrank import stats
 
     pairs = _pairs(dict.fromkeys(means.index), baseline)
     test, correction = _choices(test, correction, own_test)
     alpha = check.check_share("alpha", alpha)
-    _check_counts(per_query)
+    for (name, system), count in per_query.notna().sum().items():
+        if count < 2:
+            raise ValueError(
+                f"{name} is defined on {count} of {len(per_query)} queries for system {system!r}: "
+                "a comparison needs at least 2. Leave the metric out, or give empty queries a "
+                "value with its empty=0."
+            )
     # the columns of all metrics stand side by side, so that one call tests them all
     columns = np.concatenate([pairs + i * len(means) for i in range(means.shape[1])])
     level = alpha / len(columns) if correction == "holm" else alpha
     how: Options = {"pairs": columns, "weights": weights}
     resampled: Options = {"n_resamples": n_resamples, "random_state": random_state}
+    effects = stats.paired_effects(per_query, confidence=1 - level, **how)
+    bounds: Sequence[np.ndarray] = effects.low, effects.high
     p_values: dict[str, np.ndarray] = {}
-    bounds: Sequence[np.ndarray] | None = None
     if own_test is not None:
         p_values["t"], *bounds = own_test.run(columns, level)
-    elif test == "resampled-t":
+    else:
+        p_values["t"] = stats.paired_t(per_query, **how).p_value
+        p_values["randomisation"] = stats.randomisation_test(per_query, **how, **resampled).p_value
+    if test == "resampled-t":
         adjust = correction == "max-t"
         largest = stats.max_t(per_query, adjust=adjust, alpha=level, **how, **resampled)
-        p_values[test], *bounds = largest.p_value, largest.low, largest.high
+        p_values["max-t" if adjust else test] = largest.p_value
+        bounds = largest.low, largest.high
     elif test == "anytime":
         if weights is not None:
             raise ValueError('test="anytime" takes no sample_weight: choose another test.')
         p_values[test], *bounds = _pair_tests.anytime_test(per_query, metric_of, columns, level)
-    if own_test is None:
-        p_values["t"] = stats.paired_t(per_query, **how).p_value
-        p_values["randomisation"] = stats.randomisation_test(per_query, **how, **resampled).p_value
-    corrected = p_values[test]
+    corrected = p_values["max-t" if correction == "max-t" else test]
     if correction == "holm":
         corrected = p_values["holm"] = stats.holm(corrected)
-    elif correction == "max-t":
-        p_values["max-t"] = p_values.pop(test)
-    effects = stats.paired_effects(per_query, confidence=1 - level, **how)
     # scikit-learn's scores of folds are better where they are greater
     rises = dict.fromkeys(means.columns, True)
     rises |= {name: one.greater_is_better for name, one in metric_of.items()}
@@ -244,26 +365,25 @@ def _table(
     columns: pd.MultiIndex,
     rises: Mapping[str, bool],
     effects: PairedEffects,
-    bounds: Sequence[np.ndarray] | None,
+    bounds: Sequence[np.ndarray],
     p_values: Mapping[str, np.ndarray],
     significant: np.ndarray,
 ) -> pd.DataFrame:
-    """What `Comparison.to_frame` returns; the intervals are by default those of the effects."""
+    """The table that `Comparison.to_frame` returns."""
     import pandas as pd
 
     first, second = (columns[numbers] for numbers in effects.pairs.T)
     names = first.get_level_values("metric")
     is_better_above = np.array([rises[name] for name in names], dtype=bool)
-    low, high = (effects.low, effects.high) if bounds is None else bounds
     return pd.DataFrame(
         {
             "metric": names,
             "system": first.get_level_values("system"),
             "other": second.get_level_values("system"),
             "difference": effects.difference,
-            "low": low,
-            "high": high,
-            **{f"p_{one.replace('-', '_')}": p_values[one] for one in _P_VALUES if one in p_values},
+            "low": bounds[0],
+            "high": bounds[1],
+            **{f"p_{name.replace('-', '_')}": p for name, p in p_values.items()},
             "significant": significant,
             "effect_size": effects.cohen_d,
             "wins": np.where(is_better_above, effects.wins, effects.losses),
@@ -313,10 +433,7 @@ def _evaluate(
     plans: Mapping[str, Plan],
     weights: np.ndarray | None,
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[np.ndarray]]:
-    """Values per query, with columns (metric, system), means of systems x metrics, and by seed.
-
-    The last are arrays of queries x seeds, one for each column.
-    """
+    """Values per query, means of systems x metrics, and values of queries x seeds per column."""
     import pandas as pd
 
     by_seed: dict[tuple[str, Hashable], list[np.ndarray]] = {}
@@ -337,13 +454,3 @@ def _evaluate(
         np.column_stack([values.mean(axis=1) for values in stacked]), index, columns
     )
     return per_query, pd.DataFrame(means, pd.Index(systems, name="system"), list(plans)), stacked
-
-
-def _check_counts(per_query: pd.DataFrame) -> None:
-    for (name, system), count in per_query.notna().sum().items():
-        if count < 2:
-            raise ValueError(
-                f"{name} is defined on {count} of {len(per_query)} queries for system {system!r}: "
-                "a comparison needs at least 2. Leave the metric out, or give empty queries a "
-                "value with its empty=0."
-            )

@@ -24,19 +24,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_METRICS = ("gap", "ndcg@10", "ap", "err@20")
-_BEYOND = 10  # resamples that lie beyond both ends of an interval together, at the least
+_BEYOND = 10  # least expected number of resamples outside an interval
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report(Tabular):
-    """What `evaluate` found.
+    """The result of `evaluate`.
 
     Attributes
     ----------
     per_query : DataFrame of shape (n_queries, n_metrics)
         Value of each query; NaN where a metric is not defined.
     mean : Series
-        Mean over queries of each metric, weighted if weights were given, as its `empty` says.
+        Mean over queries of each metric, weighted if weights were given. The `empty` of a metric
+        says how queries without a relevant document count.
     empty : Series
         Number of queries without a relevant document, by metric.
     n_queries, n_rows : int
@@ -68,10 +69,10 @@ class Report(Tabular):
         confidence : float
             Level of the interval of the mean.
         interval : {"bootstrap-t", "t", "percentile", "bca"}
-            Method: `skrank.stats.t_interval`, or one of `skrank.stats.bootstrap_interval` with 1000
-            seeded resamples of the queries, or more for a confidence above .99. The default covers
-            best of these, whatever the distribution of the values. Each interval holds by itself:
-            "low" and "high" do not depend on the other metrics. Those of `skrank.compare` do.
+            Method: `skrank.stats.t_interval`, or a method of `skrank.stats.bootstrap_interval`,
+            with 1000 seeded resamples of the queries, or more for a confidence above .99. The
+            default has the best coverage for most distributions. Each interval holds by itself:
+            unlike the intervals of `skrank.compare`, it does not depend on the other metrics.
 
         Returns
         -------
@@ -80,9 +81,9 @@ class Report(Tabular):
 
         Notes
         -----
-        No resampling shows what the queries do not show. Where fewer than twenty queries count and
-        most of their values are 0, use `skrank.stats.bounded_interval` of a column of `per_query`:
-        it holds the mean at least as often as its confidence.
+        Resampling cannot recover rare values that no query has. If fewer than twenty queries count
+        and most of their values are 0, use `skrank.stats.bounded_interval` of a column of
+        `per_query`: its coverage is at least its confidence.
         """
         import pandas as pd
 
@@ -270,8 +271,8 @@ def mean_intervals(
     """Lower and upper ends of confidence intervals of the means of metrics.
 
     The columns of `per_query` and of `weights`, the weights of queries in the means, are metrics.
-    An end is no further than the metric reaches. It is NaN where the mean is not defined or rests
-    on fewer than two queries.
+    The ends lie within the range of the metric. They are NaN if the mean is not defined, or if
+    fewer than two queries count.
     """
     import pandas as pd
 

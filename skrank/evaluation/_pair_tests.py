@@ -37,7 +37,7 @@ def _over_seeds(
     first: np.ndarray, second: np.ndarray, weights: np.ndarray | None
 ) -> tuple[float, float, float]:
     """Mean difference, its standard error, and Satterthwaite's degrees of freedom."""
-    from skrank.stats._moments import student_t
+    from skrank.stats._pairs import student_t
 
     kept = ~np.isnan(np.hstack([first, second])).any(axis=1)
     if weights is not None:
@@ -87,7 +87,7 @@ def fold_scores(results: object) -> pd.DataFrame:
             f"systems is of type {type(results).__name__}: without relevance, pass a fitted search "
             "or a mapping of names to results of cross_validate."
         )
-    found = _of_search(results) if "params" in results else _of_systems(results)
+    found = _search_scores(results) if "params" in results else _system_scores(results)
     lengths = {len(scores) for scores in found.values()}
     if len(lengths) > 1:
         raise ValueError(
@@ -99,7 +99,7 @@ def fold_scores(results: object) -> pd.DataFrame:
     return pd.DataFrame(np.column_stack(list(found.values())), index, columns)
 
 
-def _of_search(results: Mapping[str, np.ndarray]) -> dict[tuple[str, Hashable], np.ndarray]:
+def _search_scores(results: Mapping[str, np.ndarray]) -> dict[tuple[str, Hashable], np.ndarray]:
     names = [", ".join(f"{key}={value}" for key, value in one.items()) for one in results["params"]]
     splits: dict[str, list[np.ndarray]] = {}
     for key, scores in results.items():
@@ -112,7 +112,7 @@ def _of_search(results: Mapping[str, np.ndarray]) -> dict[tuple[str, Hashable], 
     }
 
 
-def _of_systems(results: Mapping[Hashable, object]) -> dict[tuple[str, Hashable], np.ndarray]:
+def _system_scores(results: Mapping[Hashable, object]) -> dict[tuple[str, Hashable], np.ndarray]:
     by_system: dict[Hashable, dict[str, np.ndarray]] = {}
     for system, result in results.items():
         scores = result if isinstance(result, Mapping) else {"test_score": result}
@@ -148,7 +148,7 @@ def fold_test(values: pd.DataFrame, test_share: float, pairs: np.ndarray, alpha:
 def _by_t(mean: np.ndarray, error: np.ndarray, freedom: np.ndarray, alpha: float) -> Tested:
     import scipy.stats
 
-    from skrank.stats._moments import ratio
+    from skrank.stats._pairs import ratio
 
     half = scipy.stats.t.isf(alpha / 2, freedom) * error
     p_value = 2 * scipy.stats.t.sf(np.abs(ratio(mean, error)), freedom)

@@ -40,8 +40,7 @@ class TauMatrixDisplay(PlainDisplay):
     ----------
     matrix : DataFrame of shape (n_metrics, n_metrics)
     image_ : matplotlib AxesImage
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     References
     ----------
@@ -94,10 +93,8 @@ class TauMatrixDisplay(PlainDisplay):
         metrics : sequence of str, optional
             Columns of the report. Default: all.
         method : {"tau_b", "tau_ap"}
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-        **kwargs
-            Passed to `matplotlib.axes.Axes.imshow`.
+        ax, **kwargs
+            See `plot`.
 
         Returns
         -------
@@ -151,8 +148,7 @@ class MetricScatterDisplay(Display):
     scatter_ : matplotlib PathCollection
     texts_ : list of matplotlib Annotation
         Names that are drawn.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -217,10 +213,8 @@ class MetricScatterDisplay(Display):
             Columns of the report.
         run : str, optional
             Draw the queries of this run. Default: the means of all runs.
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-        **kwargs
-            Passed to `matplotlib.axes.Axes.scatter`.
+        ax, **kwargs
+            See `plot`.
 
         Returns
         -------
@@ -255,8 +249,7 @@ class MetricScatterDisplay(Display):
 
         Returns
         -------
-        MetricScatterDisplay
-            The display itself.
+        The display itself
         """
         if show_names is None:
             show_names = len(self.x) <= _MOST_NAMED

@@ -46,8 +46,7 @@ class QueryComparisonDisplay(Display):
     bars_ : (PolyCollection, PolyCollection) or None
         Queries on which the first system is better, and those on which the second one is.
     scatter_ : PathCollection or None
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     See Also
     --------
@@ -116,10 +115,8 @@ class QueryComparisonDisplay(Display):
             label.
         kind : {"bars", "scatter"}
             See `plot`.
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-        **kwargs
-            Passed to `plot`.
+        ax, **kwargs
+            See `plot`.
 
         Returns
         -------
@@ -217,8 +214,7 @@ class QueryComparisonDisplay(Display):
 
         Returns
         -------
-        QueryComparisonDisplay
-            The display itself.
+        The display itself
         """
         check.check_choice("kind", kind, ("bars", "scatter"))
         if not len(self.difference):

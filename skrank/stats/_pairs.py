@@ -1,45 +1,37 @@
-"""Score differences of pairs of systems, in blocks of pairs compared on the same queries."""
+"""Score differences of pairs of systems, and their means and standard errors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.stats._moments import ROUNDING, Weights
+
+Weights: TypeAlias = np.ndarray | None  # of shape (n_queries,); None: equal weights
+
+ROUNDING = 1e-12  # differences of at most this share of the largest |score| are set to 0
+EQUAL = 1 - 1e-9  # t >= EQUAL * u counts as t >= u, so that rounding does not break ties
 
 # (values of shape (n_rows, n_queries), weights) -> arrays of shape (n_rows,), or numbers
 Measure = Callable[[np.ndarray, Weights], tuple[np.ndarray | float, ...]]
 
 
 class Block(NamedTuple):
-    """Differences of pairs of systems that are compared on the same queries.
+    """Differences of pairs of systems that are compared on the same queries."""
 
-    Attributes
-    ----------
-    pairs : int64 ndarray of shape (n_block,)
-        Rows of the pairs in `SystemPairs.index`.
-    kept : bool ndarray of shape (n_all_queries,)
-        True for queries with a value for both systems.
-    z : ndarray of shape (n_block, n_queries)
-        Score of the first system minus that of the second, on the kept queries.
-    weights : ndarray of shape (n_queries,) or None
-        Weights of the kept queries; None: equal weights.
-    """
-
-    pairs: np.ndarray
-    kept: np.ndarray
-    z: np.ndarray
-    weights: Weights
+    pairs: np.ndarray  # of shape (n_block,): rows of the pairs in `SystemPairs.index`
+    kept: np.ndarray  # of shape (n_all_queries,): True for queries with a value for both systems
+    z: np.ndarray  # of shape (n_block, n_queries): first system minus second, on the kept queries
+    weights: Weights  # of the kept queries
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PairResult:
-    """Fields that the results of all tests of pairs have in common."""
+    """Fields of the results of all tests of pairs; see `PairedTest`."""
 
     pairs: np.ndarray
     difference: np.ndarray
@@ -48,27 +40,10 @@ class PairResult:
 
 
 class SystemPairs:
-    """Pairs of systems on the queries where both have a value.
+    """Pairs of systems on the queries where both have a value; the parameters of `paired_t`.
 
-    Parameters
-    ----------
-    scores : array-like of shape (n_queries, n_systems)
-        NaN = no value.
-    pairs : int or array-like of shape (n_pairs, 2), optional
-        Columns to compare; an int c compares every other column with column c. Default: all pairs.
-    nan : {"drop", "raise"}
-    weights : array-like of shape (n_queries,), optional
-        Weight of each query; queries of weight 0 are dropped.
-    grid : bool
-        Round differences to multiples of `ROUNDING` times the largest score, so that differences
-        that are equal up to rounding tie exactly.
-
-    Attributes
-    ----------
-    index : int64 ndarray of shape (n_pairs, 2)
-        Columns of each pair, first < second if `pairs` is None.
-    n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
-        Numbers of queries with a value for both systems, and of other queries.
+    Queries of weight 0 are dropped. With `grid`, differences are rounded to multiples of `ROUNDING`
+    times the largest score, so that differences that are equal up to rounding tie exactly.
     """
 
     def __init__(
@@ -109,7 +84,7 @@ class SystemPairs:
 
     @property
     def described(self) -> dict[str, Any]:
-        """Fields of a `PairResult` that do not depend on the test."""
+        """The fields of `PairResult` that do not depend on the test."""
         return {"pairs": self.index, "n_queries": self.n_queries, "n_dropped": self.n_dropped}
 
     def blocks(self, width: int = 256) -> Iterator[Block]:
@@ -156,3 +131,60 @@ def _without_rounding(z: np.ndarray, negligible: np.ndarray, *, grid: bool) -> n
         unit = np.where(negligible > 0, negligible, 1)
         z = np.rint(z / unit) * unit
     return z
+
+
+def moments(z: np.ndarray, weights: Weights = None) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of each row of `z`, of shape (n_rows, n_queries).
+
+    A constant row has exactly this constant as mean, and exactly 0 as standard deviation. A mean
+    that is 0 up to rounding is exactly 0.
+
+    With weights, the variance is the mean of the weighted estimate of `variance_shares` and of the
+    unweighted variance. The weighted estimate allows for a variance that depends on the weight, but
+    is noisy where few queries have most of the weight.
+    """
+    constant = (z == z[:, :1]).all(axis=1)
+    if weights is None:
+        mean, std = z.mean(axis=1), z.std(axis=1, ddof=1)
+    else:
+        mean = z @ weights / weights.sum()
+        corrected = (z - mean[:, None]) ** 2 @ variance_shares(weights)
+        std = np.sqrt((corrected + z.var(axis=1, ddof=1)) / 2)
+    mean = np.where(constant, z[:, 0], mean)
+    mean[np.abs(mean) <= ROUNDING * np.abs(z).max(axis=1)] = 0
+    return mean, np.where(constant, 0.0, std)
+
+
+def variance_shares(weights: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+    r"""Factors f such that ``f @ (z - weighted_mean)**2`` estimates the variance of a difference.
+
+    With :math:`h_i = w_i / \sum_j w_j`, the deviation of query i from the weighted mean has the
+    variance :math:`\sigma^2 c_i`, with :math:`c_i = 1 - 2 h_i + \sum_j h_j^2`. The factor is
+    :math:`f_i = h_i^2 / (c_i \sum_j h_j^2)`: dividing by :math:`c_i` is the leverage correction HC2
+    (MacKinnon and White, 1985). Equal weights give 1 / (n - 1).
+
+    With `counts` of shape (n_draws, n_queries), a query occurs that often in each draw.
+    """
+    counts = np.ones_like(weights) if counts is None else counts
+    total, square = (counts @ weights)[..., None], (counts @ weights**2)[..., None]
+    factor = 1 - 2 * weights / total + square / total**2
+    # In a draw that repeats a single query, factor and deviation are 0: a divisor of 1 avoids NaN.
+    return counts * weights**2 / square / np.where(factor > ROUNDING, factor, 1.0)
+
+
+def effective_size(n_queries: int, weights: Weights) -> float:
+    """Kish's effective number of queries, ``sum(w)**2 / sum(w**2)``."""
+    return n_queries if weights is None else weights.sum() ** 2 / (weights**2).sum()
+
+
+def ratio(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """``mean / spread``, where 0 / 0 is 0 and any other mean over 0 is infinite."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(mean == 0, 0.0, mean / spread)
+
+
+def student_t(z: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Mean, standard error of the mean, t and degrees of freedom (n_queries - 1) of each row."""
+    mean, std = moments(z, weights)
+    error = std / np.sqrt(effective_size(z.shape[1], weights))
+    return mean, error, ratio(mean, error), z.shape[1] - 1

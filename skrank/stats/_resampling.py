@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from skrank.stats._moments import ROUNDING, Weights, moments, ratio, variance_shares
+from skrank.stats._pairs import ROUNDING, Weights, moments, ratio, variance_shares
 
 _CELLS = 2**20  # most numbers in a block of resamples x queries: 8 MB, for the processor's cache
 _ROWS = 1024  # most resamples in a block

@@ -12,7 +12,7 @@ import scipy.stats
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.stats._moments import ROUNDING, effective_size, moments, ratio, variance_shares
+from skrank.stats._pairs import ROUNDING, effective_size, moments, ratio, variance_shares
 from skrank.stats._resampling import blocks, one_thread
 
 
@@ -87,12 +87,10 @@ def two_way_anova(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
-        Value of a metric on each query; NaN where it has none.
+    scores, weights
+        As in `paired_t`.
     nan : {"drop", "raise"}
         "drop": queries on which any system has no value are left out.
-    weights
-        As in `paired_t`.
 
     Returns
     -------
@@ -205,7 +203,8 @@ def tukey_hsd(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
+    scores, weights
+        As in `paired_t`.
     alpha : float
         Level of the critical difference.
     n_resamples : int
@@ -213,8 +212,6 @@ def tukey_hsd(
         are visited and the p-values are exact.
     nan : {"drop", "raise"}
         "drop": queries on which any system has no value are left out for all systems.
-    weights
-        As in `paired_t`.
     random_state : int, Generator, RandomState or None
 
     Returns

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.stats._moments import Weights, moments
-from skrank.stats._pairs import PairResult, SystemPairs
+from skrank.stats._pairs import PairResult, SystemPairs, Weights, moments
 from skrank.stats._resampling import centred_draws
 from skrank.stats.paired import achieved_level, block_width
 
@@ -28,16 +27,12 @@ class DiscriminativePower(PairResult):
     required_difference : float
         Difference of means that is significant for every pair: the largest value of `required`. A
         single unusual pair may determine it.
-    pairs : int64 ndarray of shape (n_pairs, 2)
-        Columns of the two systems, first < second.
-    difference : ndarray of shape (n_pairs,)
-        Mean score of the first system minus that of the second.
+    pairs, difference, n_queries, n_dropped
+        As in `PairedTest`.
     asl : ndarray of shape (n_pairs,)
         ASL of `paired_bootstrap`.
     required : ndarray of shape (n_pairs,)
         Difference of means at which each pair becomes significant.
-    n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
-        Numbers of queries with a value for both systems, and of other queries.
     """
 
     alpha: float
@@ -75,13 +70,11 @@ def discriminative_power(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
-        Value of the metric on each query; NaN where it has none.
-    alpha : float
-    n_resamples : int
-    nan, weights
+    scores, nan, weights
         As in `paired_t`.
-    random_state : int, Generator, RandomState or None
+    alpha : float
+    n_resamples, random_state
+        As in `paired_bootstrap`.
 
     Returns
     -------
@@ -111,7 +104,7 @@ def discriminative_power(
 
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         t, squares, means = centred_draws(z, w, n_resamples, seed)
-        # 0.1 * 30 is 3.0000000000000004: without the term 1e-9, its ceiling would be 4
+        # 0.07 * 100 is 7.000000000000001: without the term 1e-9, its ceiling would be 8
         extreme = squares.shape[1] - max(1, math.ceil(alpha * squares.shape[1] - 1e-9))
         at = np.argpartition(squares, extreme, axis=1)[:, extreme, None]
         required = np.abs(np.take_along_axis(means, at, axis=1)[:, 0])

@@ -13,8 +13,16 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from skrank import _validation as check
-from skrank.stats._moments import ROUNDING, Weights, effective_size, moments, ratio, student_t
-from skrank.stats._pairs import Measure, unique_rows
+from skrank.stats._pairs import (
+    ROUNDING,
+    Measure,
+    Weights,
+    effective_size,
+    moments,
+    ratio,
+    student_t,
+    unique_rows,
+)
 from skrank.stats._resampling import blocks, centred, resampled_moments, standard_error
 
 _FEWEST_DRAWN = 5  # effective queries; with fewer, bootstrap-t intervals cover less than t
@@ -94,12 +102,9 @@ def bootstrap_interval(
 
     Parameters
     ----------
-    values : array-like of shape (n_queries,) or (n_queries, n_columns)
-        NaN = no value: the query is left out of its column.
-    confidence : float
-    weights : array-like of shape (n_queries,) or that of `values`, optional
-        Weight of each query, or of each value, at least 0. All queries have the same probability of
-        being drawn; a drawn query keeps its weight.
+    values, confidence, weights
+        As in `t_interval`. All queries have the same probability of being drawn; a drawn query
+        keeps its weight.
     method : {"percentile", "bca", "bootstrap-t"}
         "percentile": quantiles of the means of resamples. "bca": the same, corrected for bias and
         skewness (Efron 1987). "bootstrap-t": quantiles of Student's t of resamples, with the best
@@ -255,11 +260,10 @@ def bounded_interval(
 
     Parameters
     ----------
-    values : array-like of shape (n_queries,) or (n_queries, n_columns)
-        NaN = no value: the query is left out of its column.
+    values, confidence
+        As in `t_interval`.
     bounds : (float, float)
         Least and largest possible value, such as those of the metric, not of the sample.
-    confidence : float
     n_resamples : int
         Random draws of U.
     random_state : int, Generator, RandomState or None

@@ -11,8 +11,17 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats import _resampling
-from skrank.stats._moments import EQUAL, ROUNDING, Weights, moments, ratio, student_t
-from skrank.stats._pairs import Measure, PairResult, SystemPairs
+from skrank.stats._pairs import (
+    EQUAL,
+    ROUNDING,
+    Measure,
+    PairResult,
+    SystemPairs,
+    Weights,
+    moments,
+    ratio,
+    student_t,
+)
 
 _MOST_EXACT = 13  # with at most this many queries all sign flips are visited, as in scipy
 
@@ -119,12 +128,11 @@ def wilcoxon(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
+    scores, pairs, nan
+        As in `paired_t`.
     zeros : {"wilcox", "pratt", "zsplit"}
         "wilcox": drop differences of 0 before ranking. "pratt": drop them after ranking. "zsplit":
         split their ranks between both signs.
-    pairs, nan
-        As in `paired_t`.
     weights : array-like of shape (n_queries,), optional
         Factors of the ranks in the sums of ranks.
 
@@ -165,8 +173,7 @@ def sign_test(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
-    pairs, nan
+    scores, pairs, nan
         As in `paired_t`.
     weights : array-like of shape (n_queries,), optional
         Weight of each query in the counts. Default: equal weights.
@@ -217,12 +224,11 @@ def randomisation_test(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
+    scores, pairs, nan, weights
+        As in `paired_t`.
     n_resamples : int
         Number of random assignments, the same for all pairs. If at most this many are possible
         (2**n_queries), all are visited once and the p-value is exact.
-    pairs, nan, weights
-        As in `paired_t`.
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -283,12 +289,11 @@ def paired_bootstrap(
 
     Parameters
     ----------
-    scores : array-like of shape (n_queries, n_systems)
+    scores, pairs, nan, weights
+        As in `paired_t`.
     n_resamples : int
         Number of random draws. If at most this many draws are possible (n**n = 256 for 4 queries),
         all are visited.
-    pairs, nan, weights
-        As in `paired_t`.
     random_state : int, Generator, RandomState or None
 
     Returns

@@ -32,7 +32,7 @@ from skrank.trec._join import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skrank.evaluation._comparison import Comparison
+    from skrank.evaluation import Comparison
 
 
 class Measured(NamedTuple):

@@ -3,12 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, cross_validate
 
 import skrank
-from skrank import stats
+from skrank import compare, stats
 from skrank.datasets import make_ranking
-from skrank.evaluation import Comparison, compare
+from skrank.evaluation import Comparison
 
 METRICS = ["gap", "ndcg@10"]
 COLUMNS = [
@@ -20,10 +23,13 @@ COLUMNS = [
 @pytest.fixture(scope="module")
 def data():
     made = make_ranking(n_queries=40, random_state=1)
-    random = np.random.default_rng(0)
-    noise = random.normal(size=(3, len(made.qid)))
-    made.systems = {"good": made.relevance + noise[0], "bad": noise[1], "fair": noise[2]}
-    made.systems["fair"] += 0.5 * made.relevance
+    noise = np.random.default_rng(0).normal(size=(8, len(made.qid)))
+    y = made.relevance
+    made.noise = noise
+    made.systems = {"good": y + noise[0], "bad": noise[1], "fair": 0.5 * y + noise[2]}
+    made.seeds = {"new": (0.6 * y + noise[:4]).T, "old": (0.3 * y + noise[4:7]).T, "one": noise[7]}
+    made.n_counted = 40 - skrank.evaluate(y, noise[1], groups=made.qid).empty["gap"]
+    assert made.n_counted < 40
     return made
 
 
@@ -32,48 +38,59 @@ def compared(data, systems=None, **how):
     return compare(systems or data.systems, data.relevance, groups=data.qid, **how)
 
 
-def test_values_are_those_of_evaluate(data):
-    found = compared(data)
+def excludes_zero(table):
+    return ((table["low"] > 0) | (table["high"] < 0)).to_numpy()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_values_are_those_of_evaluate(data, weighted):
+    weight = np.random.default_rng(0).integers(0, 4, 40)[data.qid] if weighted else None
+    found = compared(data, sample_weight=weight)
     assert isinstance(found, Comparison)
+    how = {"groups": data.qid, "metrics": METRICS, "sample_weight": weight}
     for name, scores in data.systems.items():
-        report = skrank.evaluate(data.relevance, scores, groups=data.qid, metrics=METRICS)
+        report = skrank.evaluate(data.relevance, scores, **how)
         pd.testing.assert_series_equal(found.means.loc[name], report.mean, check_names=False)
         per_query = found.per_query.xs(name, axis=1, level="system")
         pd.testing.assert_frame_equal(per_query, report.per_query, check_names=False)
 
 
-def test_statistics_are_those_of_stats(data):
-    found = compared(data, test="t")
+@pytest.mark.parametrize(
+    "weight", [None, np.random.default_rng(0).integers(0, 4, 40).astype(float)]
+)
+def test_statistics_are_those_of_stats(data, weight):
+    found = compared(data, test="t", sample_weight=None if weight is None else weight[data.qid])
     table = found.to_frame()
     assert list(table.columns) == COLUMNS
     assert list(table["metric"]) == ["gap"] * 3 + ["ndcg@10"] * 3
-    assert list(zip(table["system"], table["other"], strict=True)) == [
-        ("good", "bad"), ("good", "fair"), ("bad", "fair"),
-    ] * 2  # fmt: skip
+    pairs = [("good", "bad"), ("good", "fair"), ("bad", "fair")]
+    assert list(zip(table["system"], table["other"], strict=True)) == pairs * 2
     for name, rows in table.groupby("metric"):
         values = found.per_query[name]
-        effects = stats.paired_effects(values, confidence=1 - 0.05 / 6)  # of six comparisons
-        flips = stats.randomisation_test(values, n_resamples=500)
-        assert_array_equal(rows["difference"], effects.difference)
-        assert_array_equal(rows["low"], effects.low)
-        assert_array_equal(rows["high"], effects.high)
-        assert_array_equal(rows["effect_size"], effects.cohen_d)
+        how = {"weights": weight}
+        effects = stats.paired_effects(values, confidence=1 - 0.05 / 6, **how)  # six comparisons
+        flips = stats.randomisation_test(values, n_resamples=500, **how)
+        for column in ("difference", "low", "high", "ties"):
+            assert_allclose(rows[column], getattr(effects, column), rtol=1e-12)
+        assert_allclose(rows["effect_size"], effects.cohen_d, rtol=1e-12)
         assert_array_equal(rows[["wins", "ties", "losses"]].sum(axis=1), rows["queries"])
         assert_array_equal(rows["queries"], effects.n_queries)
-        assert_array_equal(rows["p_t"], stats.paired_t(values).p_value)
+        assert_allclose(rows["p_t"], stats.paired_t(values, **how).p_value, rtol=1e-10)
         assert_allclose(rows["p_randomisation"], flips.p_value, atol=1e-12)
     assert_array_equal(table["p_holm"], stats.holm(table["p_t"]))
     assert_array_equal(table["significant"], table["p_holm"] < 0.05)
     assert table["significant"].any()
+    # what Bonferroni finds, Holm finds
+    assert not (excludes_zero(table) & ~table["significant"]).any()
+    table["p_t"] = -1  # a copy
+    assert (found.to_frame()["p_t"] >= 0).all()
 
 
 def test_queries_without_relevant_documents_do_not_count(data):
-    empty = int(skrank.evaluate(data.relevance, data.systems["bad"], groups=data.qid).empty["gap"])
-    assert empty > 0
-    assert (compared(data).to_frame()["queries"] == 40 - empty).all()
+    assert (compared(data).to_frame()["queries"] == data.n_counted).all()
     found = compared(data, metrics=["gap(empty=0)"]).to_frame()
     assert (found["queries"] == 40).all()
-    assert (found["ties"] >= empty).all()
+    assert (found["ties"] >= 40 - data.n_counted).all()
 
 
 def test_baseline(data):
@@ -87,40 +104,63 @@ def test_baseline(data):
     assert_array_equal(table["p_holm"], stats.holm(table["p_t"]))  # over fewer comparisons
 
 
-def test_choice_of_the_test(data):
-    table = compared(data, test="randomisation").to_frame()
-    assert_array_equal(table["p_holm"], stats.holm(table["p_randomisation"]))
-    assert table["p_randomisation"].min() >= 1 / 501
+class TestCorrections:
+    def test_the_default_is_the_test_by_resampling(self, data):
+        found = compared(data)
+        assert (found.test, found.correction) == ("resampled-t", "max-t")
+        expected = stats.max_t(found.per_query["gap"], n_resamples=500)
+        alone = compared(data, metrics="gap").to_frame()
+        assert_array_equal(alone["p_max_t"], expected.p_value)
+        assert_array_equal(alone[["low", "high"]].T, [expected.low, expected.high])
+        assert compared(data, test="t").correction == "holm"
+        table = compared(data, test="randomisation").to_frame()
+        assert_array_equal(table["p_holm"], stats.holm(table["p_randomisation"]))
 
+    @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
+    def test_intervals_of_max_t_agree_with_its_p_values(self, data, alpha):
+        graded = {i: 0.1 * i * data.relevance + one for i, one in enumerate(data.noise[:5])}
+        found = compared(data, graded, correction="max-t", alpha=alpha)
+        table = found.to_frame()
+        assert "p_holm" not in table
+        significant = table["significant"].to_numpy()
+        assert 0 < significant.sum() < len(table)
+        assert_array_equal(significant, table["p_max_t"] < alpha)
+        assert_array_equal(excludes_zero(table), significant)
+        assert f"intervals hold together at {100 * (1 - alpha):g} %" in repr(found)
 
-def test_alpha(data):
-    strict, loose = (compared(data, alpha=alpha, test="t").to_frame() for alpha in (0.001, 0.2))
-    assert ((strict["high"] - strict["low"]) > (loose["high"] - loose["low"])).all()
-    assert strict["significant"].sum() <= loose["significant"].sum()
-    assert_array_equal(strict["p_holm"], loose["p_holm"])
+    @pytest.mark.parametrize("correction", ["holm", "none"])
+    def test_resampling_without_max_t(self, data, correction):
+        found = compared(data, metrics="gap", correction=correction)
+        table, alpha = found.to_frame(), 0.05 / 3 if correction == "holm" else 0.05
+        expected = stats.max_t(found.per_query, adjust=False, alpha=alpha, n_resamples=500)
+        assert_array_equal(table["p_resampled_t"], expected.p_value)
+        assert_array_equal(table[["low", "high"]].T, [expected.low, expected.high])
+        if correction == "holm":
+            assert_array_equal(table["p_holm"], stats.holm(expected.p_value))
+
+    @pytest.mark.parametrize("test", ["t", "randomisation"])
+    def test_without_correction_each_comparison_stands_alone(self, data, test):
+        found = compared(data, correction="none", test=test)
+        table = found.to_frame()
+        assert_array_equal(table["significant"], table[f"p_{test}"] < 0.05)
+        assert "each interval holds by itself at 95 %" in repr(found)
+        assert_array_equal(excludes_zero(table), table["p_t"] < 0.05)
+        assert set(table.columns).isdisjoint({"p_holm", "p_max_t"})
 
 
 def test_a_system_against_itself(data):
     same = {"a": data.systems["good"], "b": data.systems["good"].copy()}
     row = compared(data, same, metrics="gap").to_frame().iloc[0]
-    assert (row["difference"], row["p_t"], row["p_randomisation"], row["effect_size"]) == (
-        0,
-        1,
-        1,
-        0,
-    )
-    assert row["ties"] == row["queries"]
+    found = row[["difference", "p_t", "p_randomisation", "effect_size", "ties"]].tolist()
+    assert found == [0, 1, 1, 0, row["queries"]]
 
 
 def test_groups_on_the_index_and_rows_in_any_order(data):
     order = np.random.default_rng(0).permutation(len(data.qid))
     y = skrank.with_groups(data.relevance[order], data.qid[order])
-    found = compare(
-        {name: scores[order] for name, scores in data.systems.items()}, y, metrics=METRICS
-    )
-    pd.testing.assert_frame_equal(
-        found.per_query.sort_index(), compared(data).per_query.sort_index()
-    )
+    found = compare({name: one[order] for name, one in data.systems.items()}, y, metrics=METRICS)
+    expected = compared(data).per_query.sort_index()
+    pd.testing.assert_frame_equal(found.per_query.sort_index(), expected)
 
 
 def test_seed(data):
@@ -132,21 +172,15 @@ def test_seed(data):
     assert not np.array_equal(first, other)
 
 
-def test_the_table_is_a_copy(data):
-    found = compared(data)
-    table = found.to_frame()
-    table["p_t"] = -1
-    assert (found.to_frame()["p_t"] >= 0).all()
-
-
-def test_repr(data):
-    found = compared(data, test="t", sample_weight=1 + data.qid % 2, random_state=7)
+def test_text_and_html(data):
+    found = compared(
+        data, metrics=[*METRICS, "gap(empty=0)"], test="t", sample_weight=1 + data.qid % 2,
+        random_state=7,
+    )  # fmt: skip
     text, html = repr(found), found._repr_html_()
     n_significant = found.to_frame()["significant"].sum()
-    n_counted = 40 - skrank.evaluate(data.relevance, data.X[:, 0], groups=data.qid).empty["gap"]
-    assert n_counted < 40
     for part in (
-        f"3 systems on {n_counted} of 40 queries, weighted: 6 comparison(s) by paired t-test",
+        f"3 systems on {data.n_counted} to 40 of 40 queries, weighted: 9 comparison(s) by paired t",
         "random_state=7",
         f"{n_significant} significant at 0.05, corrected by Holm's method; intervals hold together",
         "p_holm",
@@ -156,6 +190,16 @@ def test_repr(data):
         assert part in html
     assert f"{found.means.loc['good', 'gap']:.4f}" in text
     assert html.count("<table") == 2
+    assert f"3 systems on {data.n_counted} of 40 queries: 6" in repr(compared(data))
+
+
+def test_wins_follow_the_direction_of_the_metric():
+    relevance = skrank.with_groups([1, 0] * 4, np.repeat(range(4), 2))
+    found = compare({"good": [2, 1] * 4, "bad": [1, 2] * 4}, relevance, metrics=["p@1", "error@1"])
+    table = found.to_frame().set_index("metric")
+    assert table["wins"].tolist() == [4, 4]
+    assert table["losses"].tolist() == [0, 0]
+    assert np.sign(table["difference"]).tolist() == [1, -1]
 
 
 @pytest.mark.parametrize(
@@ -163,8 +207,19 @@ def test_repr(data):
     [
         ({"systems": {"good": [1.0]}}, "at least two names"),
         ({"systems": [[1.0], [2.0]]}, "must be a mapping"),
+        (
+            {"more": lambda n: np.where(np.arange(n) == 5, np.nan, 0)},
+            "'more': score of row 5 is nan",
+        ),
+        ({"more": lambda n: np.zeros(3)}, "system 'more': scores has 3 rows"),
         ({"baseline": "god"}, "unknown baseline 'god': did you mean 'good'"),
         ({"test": "z"}, "test='z' is not a choice"),
+        ({"correction": "fdr"}, "correction='fdr' is not a choice"),
+        ({"correction": "max-t", "test": "randomisation"}, '"max-t" is a t-test'),
+        ({"seeds": True, "test": "randomisation"}, "test='randomisation' does not count seeds"),
+        ({"seeds": True, "correction": "max-t"}, "is a t-test by resampling, not test='t'"),
+        ({"metrics": "dcg", "test": "anytime"}, "needs values between 0 and 1, and those of dcg"),
+        ({"sample_weight": True, "test": "anytime"}, "takes no sample_weight"),
         ({"alpha": 5}, "alpha=5 must be"),
         ({"n_resamples": 0}, "n_resamples=0 must be at least 1"),
         ({"metrics": []}, "metrics is empty"),
@@ -173,60 +228,20 @@ def test_repr(data):
     ],
 )
 def test_errors(data, how, message):
-    how = {"systems": data.systems, "groups": data.qid, "metrics": METRICS} | how
+    given = {"systems": data.systems, "groups": data.qid, "metrics": METRICS} | how
+    if "more" in given:
+        given["systems"] = data.systems | {"more": given.pop("more")(len(data.qid))}
+    if given.pop("seeds", False):
+        given["systems"] = data.seeds
+    if "sample_weight" in given:
+        given["sample_weight"] = 1 + data.qid % 2
     with pytest.raises(ValueError, match=message):
-        compare(relevance=data.relevance, **how)
-
-
-def test_errors_name_the_system(data):
-    systems = data.systems | {"fair": np.where(np.arange(len(data.qid)) == 5, np.nan, 0.0)}
-    with pytest.raises(ValueError, match="system 'fair': score of row 5 is nan"):
-        compared(data, systems)
-    with pytest.raises(ValueError, match="system 'fair': scores has 3 rows"):
-        compared(data, data.systems | {"fair": np.zeros(3)})
+        compare(relevance=data.relevance, **given)
 
 
 def test_a_metric_without_queries():
     with pytest.raises(ValueError, match=r"gap is defined on 1 of 2 queries for system 'a'"):
         compare({"a": [1, 2, 3], "b": [2, 1, 3]}, [1, 0, 0], groups=["p", "q", "q"], metrics="gap")
-
-
-def test_wins_follow_the_direction_of_the_metric():
-    relevance = skrank.with_groups([1, 0] * 4, np.repeat(range(4), 2))
-    good, bad = [2, 1] * 4, [1, 2] * 4
-    found = skrank.compare({"good": good, "bad": bad}, relevance, metrics=["p@1", "error@1"])
-    table = found.to_frame().set_index("metric")
-    assert table["wins"].tolist() == [4, 4]
-    assert table["losses"].tolist() == [0, 0]
-    assert np.sign(table["difference"]).tolist() == [1, -1]
-
-
-def test_numbers_of_queries_that_differ_are_shown_as_a_range(data):
-    report = repr(compared(data, metrics=["gap", "gap(empty=0)"]))
-    n_counted = 40 - skrank.evaluate(data.relevance, data.X[:, 0], groups=data.qid).empty["gap"]
-    assert f"3 systems on {n_counted} to 40 of 40 queries: 6 comparison(s)" in report
-    assert "weighted" not in report
-
-
-def test_the_default_is_the_test_by_resampling(data):
-    found = compared(data)
-    assert (found.test, found.correction) == ("resampled-t", "max-t")
-    expected = stats.max_t(found.per_query["gap"], n_resamples=500)
-    alone = compared(data, metrics="gap").to_frame()
-    assert_array_equal(alone["p_max_t"], expected.p_value)
-    assert_array_equal(alone[["low", "high"]].T, [expected.low, expected.high])
-    assert compared(data, test="t").correction == "holm"
-
-
-@pytest.mark.parametrize("correction", ["holm", "none"])
-def test_resampling_without_max_t(data, correction):
-    found = compared(data, metrics="gap", correction=correction)
-    table, alpha = found.to_frame(), 0.05 / 3 if correction == "holm" else 0.05
-    expected = stats.max_t(found.per_query, adjust=False, alpha=alpha, n_resamples=500)
-    assert_array_equal(table["p_resampled_t"], expected.p_value)
-    assert_array_equal(table[["low", "high"]].T, [expected.low, expected.high])
-    if correction == "holm":
-        assert_array_equal(table["p_holm"], stats.holm(expected.p_value))
 
 
 class TestAnytime:
@@ -236,32 +251,144 @@ class TestAnytime:
         relevance = (random.random((60, 8)) < 0.4).astype(float)
         relevance[:, 0] = 1
         qid = np.repeat(np.arange(60), 8)
+        how = {"metrics": "ap", "test": "anytime", "n_resamples": 10}
         for _ in range(20):
-            systems = dict(zip("ab", random.normal(size=(2, 60, 8)), strict=True))
-            looks = [
-                compare(
-                    {name: scores[:n].ravel() for name, scores in systems.items()},
-                    relevance[:n].ravel(), groups=qid[: 8 * n], metrics="ap", test="anytime",
-                    n_resamples=10,
-                ).to_frame().iloc[0]
-                for n in range(10, 61, 10)
-            ]  # fmt: skip
+            scores = random.normal(size=(2, 60, 8))
+            looks = []
+            for n in range(10, 61, 10):
+                systems = dict(zip("ab", scores[:, :n].reshape(2, -1), strict=True))
+                found = compare(systems, relevance[:n].ravel(), groups=qid[: 8 * n], **how)
+                looks.append(found.to_frame().iloc[0])
             wrong += any(look["p_anytime"] < 0.05 for look in looks)
-            widths = [look["high"] - look["low"] for look in looks]
-            assert (np.diff(widths) <= 1e-9).all()
+            assert (np.diff([look["high"] - look["low"] for look in looks]) <= 1e-9).all()
         assert wrong <= 2
 
     def test_finds_a_clear_difference(self, data):
         found = compared(data, test="anytime", metrics="ndcg@10")
-        table = found.to_frame().set_index(["system", "other"])
-        row = table.loc[("good", "bad")]
+        row = found.to_frame().set_index(["system", "other"]).loc[("good", "bad")]
         assert row["p_anytime"] < 0.05
         assert row["significant"]
         assert row["low"] > 0
         assert found.correction == "holm"
 
-    def test_errors(self, data):
-        with pytest.raises(ValueError, match="needs values between 0 and 1, and those of dcg"):
-            compared(data, metrics="dcg", test="anytime")
-        with pytest.raises(ValueError, match="takes no sample_weight"):
-            compared(data, test="anytime", sample_weight=1 + data.qid % 2)
+
+class TestSeeds:
+    def test_the_test_literally(self, data):
+        found = compared(data, data.seeds, metrics="ap", correction="none")
+        assert "by t-test over queries and seeds" in repr(found)
+        assert found.test == "t"
+        assert "p_randomisation" not in found.to_frame()
+        by_seed = {}
+        for name, scores in data.seeds.items():
+            reports = [
+                skrank.evaluate(data.relevance, one, groups=data.qid, metrics="ap")
+                for one in np.atleast_2d(scores.T)
+            ]
+            by_seed[name] = np.column_stack([report.per_query["ap"] for report in reports])
+            assert_allclose(found.per_query["ap", name], by_seed[name].mean(axis=1))
+            means = [report.mean["ap"] for report in reports]
+            assert found.means.loc[name, "ap"] == pytest.approx(np.mean(means))
+        kept = ~np.isnan(by_seed["one"][:, 0])
+        new, old = by_seed["new"][kept], by_seed["old"][kept]
+        z = new.mean(axis=1) - old.mean(axis=1)
+        n = len(z)
+        variance = z.var(ddof=1) / n
+        squares = variance**2 / (n - 1)
+        for values in (new, old):
+            r = values.shape[1]
+            total = values.mean(axis=0).var(ddof=1) / r
+            rest = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
+            variance += max(0, total - (rest**2).sum() / ((n - 1) * (r - 1)) / n / r)
+            squares += total**2 / (r - 1)
+        freedom = variance**2 / squares
+        row = found.to_frame().set_index(["system", "other"]).loc[("new", "old")]
+        assert row["difference"] == pytest.approx(z.mean())
+        t = z.mean() / np.sqrt(variance)
+        assert row["p_t"] == pytest.approx(2 * scipy.stats.t.sf(abs(t), freedom))
+        half = scipy.stats.t.isf(0.025, freedom) * np.sqrt(variance)
+        assert row["high"] - row["low"] == pytest.approx(2 * half)
+
+    def test_one_seed_each_is_the_paired_t_test(self, data):
+        single = {name: scores[:, :1] for name, scores in data.seeds.items() if name != "one"}
+        expected = compared(data, single, test="t").to_frame()["p_t"]
+        twice = {name: np.repeat(scores, 2, axis=1) for name, scores in single.items()}
+        assert_allclose(compared(data, twice).to_frame()["p_t"], expected)
+
+    def test_equal_weights_change_nothing(self, data):
+        plain = compared(data, data.seeds).to_frame()
+        weighted = compared(data, data.seeds, sample_weight=np.full(len(data.qid), 3.0)).to_frame()
+        assert_allclose(weighted[["p_t", "low"]], plain[["p_t", "low"]])
+
+    def test_seeds_that_differ_are_not_taken_for_a_difference(self):
+        """Two systems alike whose seeds vary: queries alone find a difference in most samples."""
+        random, found = np.random.default_rng(0), np.zeros(2)
+        relevance = np.tile([1.0, 0.0, 0.0, 0.0], 60)
+        qid = np.repeat(np.arange(60), 4)
+        for _ in range(60):
+            quality = np.abs(random.normal(1.0, 0.7, size=(2, 4, 1)))
+            scores = quality * relevance + random.normal(size=(2, 4, 240))
+            systems = {name: one.T for name, one in zip("ab", scores, strict=True)}
+            both = compare(systems, relevance, groups=qid, metrics="ap", correction="none")
+            found[0] += both.to_frame()["significant"].item()
+            found[1] += stats.paired_t(both.per_query["ap"].to_numpy()).p_value.item() < 0.05
+        assert found[0] <= 8
+        assert found[1] >= 20
+
+
+@pytest.fixture(scope="module")
+def regression():
+    random = np.random.default_rng(0)
+    x = random.normal(size=(120, 6))
+    return x, x[:, 0] + random.normal(size=120)
+
+
+class TestFolds:
+    @pytest.mark.parametrize("test_share", [None, 0.5])
+    def test_cross_validate_literally(self, regression, test_share):
+        scoring = ["r2", "neg_mean_absolute_error"]
+        results = {
+            str(alpha): cross_validate(Ridge(alpha), *regression, cv=8, scoring=scoring)
+            for alpha in (1, 500)
+        }
+        found = compare(results, correction="none", test_share=test_share)
+        table = found.to_frame().set_index("metric")
+        ratio = 1 / 7 if test_share is None else 1
+        for name in scoring:
+            z = results["1"][f"test_{name}"] - results["500"][f"test_{name}"]
+            error = np.sqrt(z.var(ddof=1) * (1 / 8 + ratio))
+            p = 2 * scipy.stats.t.sf(abs(z.mean() / error), 7)
+            assert table.loc[name, "p_t"] == pytest.approx(p)
+            assert table.loc[name, "wins"] == (z > 0).sum()
+            half = scipy.stats.t.isf(0.025, 7) * error
+            assert table.loc[name, "low"] == pytest.approx(z.mean() - half)
+        assert "2 systems on 8 of 8 folds: 2 comparison(s) by corrected resampled t" in repr(found)
+        assert_allclose(found.means.loc["1", "r2"], results["1"]["test_r2"].mean())
+
+    def test_a_search_is_its_candidates(self, regression):
+        search = GridSearchCV(Ridge(), {"alpha": [1, 500, 5000]}, cv=5).fit(*regression)
+        found = compare(search, baseline="alpha=1")
+        assert list(found.means.index) == ["alpha=1", "alpha=500", "alpha=5000"]
+        assert_allclose(found.means["score"], search.cv_results_["mean_test_score"])
+        assert_array_equal(found.to_frame()["other"], ["alpha=1"] * 2)
+        scores = {
+            f"alpha={alpha}": [search.cv_results_[f"split{k}_test_score"][i] for k in range(5)]
+            for i, alpha in enumerate([1, 500, 5000])
+        }
+        again = compare(scores, baseline="alpha=1")
+        assert_allclose(again.to_frame()["p_holm"], found.to_frame()["p_holm"])
+
+    @pytest.mark.parametrize(
+        ("systems", "how", "message"),
+        [
+            ({"a": [0.1, 0.2], "b": [0.1, 0.2, 0.3]}, {}, "different numbers of folds"),
+            ({"a": {"test_ap": [0.1]}, "b": {"test_r2": [0.1]}}, {}, "the first system"),
+            ({"a": [[0.1, 0.2]], "b": [[0.1, 0.3]]}, {}, "Scores of documents need relevance"),
+            ([[0.1, 0.2]], {}, "without relevance, pass a fitted search"),
+            ({"a": [0.1, 0.2], "b": [0.1, 0.3]}, {"groups": [1, 2]}, "need relevance"),
+            ({"a": [0.1, 0.2], "b": [0.1, 0.3]}, {"test_share": 1}, "test_share=1 must be below"),
+            ({"a": [0.1, 0.2]}, {}, "at least two names"),
+        ],
+    )
+    def test_errors(self, systems, how, message):
+        with pytest.raises(ValueError, match=message):
+            compare(systems, **how)

@@ -1,22 +1,34 @@
-"""What the tests of displays share."""
+"""A collection of runs to draw, and texts of plots."""
 
 import numpy as np
 
-from skrank.datasets import make_ranking
+from skrank import trec
 
 
-def shuffled_rows():
-    """Labels, scores and query ids; some documents are not judged, some not retrieved, some queries
-    are empty."""
-    rng = np.random.default_rng(0)
-    made = make_ranking(n_queries=40, n_docs=(3, 40), random_state=0)
-    order = rng.permutation(len(made.qid))
-    relevance = made.relevance[order].astype(float)
-    scores = relevance + 2 * rng.normal(size=len(order))
-    relevance[rng.random(len(order)) < 0.1] = np.nan
-    scores[rng.random(len(order)) < 0.1] = -np.inf
-    return relevance, scores, made.qid[order]
+def collection(highest=2, n_runs=6):
+    """Judgments with labels 0 to `highest`, some missing, a query without relevant ones; runs."""
+    random = np.random.default_rng(0)
+    qid, docid = np.repeat(np.arange(12), 40), np.tile(np.arange(40), 12)
+    chances = np.linspace(1, 0.2, highest + 1) ** 2
+    label = random.choice(highest + 1, p=chances / chances.sum(), size=len(qid))
+    label[qid == 3] = 0
+    judged = random.random(len(qid)) < 0.7
+    qrels = trec.Qrels.from_arrays(qid[judged], docid[judged], label[judged])
+    runs = []
+    for r in range(n_runs):
+        scores = label + (0.3 + 0.5 * r) * random.normal(size=len(qid))
+        runs.append(trec.Run.from_arrays(qid, docid, scores, name=f"run{r}"))
+    return qrels, runs
 
 
 def texts(ax):
+    """The texts of the legend."""
     return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def row_names(shown):
+    return [label.get_text() for label in shown.ax_.get_yticklabels()]
+
+
+def overlapping(boxes):
+    return any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])

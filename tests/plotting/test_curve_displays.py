@@ -16,6 +16,7 @@ from skrank.plotting import (
 from skrank.scoring import scorer
 from tests.helpers.plotting_cases import texts
 
+graded = GradedPrecisionRecallDisplay.from_predictions
 CURVES = [GradedPrecisionRecallDisplay, ElevenPointDisplay]
 every_curve = pytest.mark.parametrize("display", CURVES)
 
@@ -33,10 +34,6 @@ class Model(BaseEstimator):
 
     def predict(self, X):
         return X[:, 0]
-
-
-# both curves
-# ------------------------------------------------------------------------------------------------
 
 
 @every_curve
@@ -111,35 +108,31 @@ class TestCurves:
         again = display.from_predictions(relevance, constant, groups=qid)
         assert np.array_equal(again.precision, shown["average"].precision)
 
-    def test_errors(self, display, data):
-        relevance, scores, qid = data
-        with pytest.raises(ValueError, match=f"{display.__name__} needs the query of each row"):
-            display.from_predictions(relevance, scores)
-        with pytest.raises(ValueError, match="scores has 3 rows"):
-            display.from_predictions(relevance, scores[:3], groups=qid)
-        with pytest.raises(ValueError, match="groups has 3 entries"):
-            display.from_predictions(relevance, scores, groups=qid[:3])
-        with pytest.raises(ValueError, match="no query has a relevant document"):
-            display.from_predictions(0 * scores.clip(0), scores, groups=qid)
-        with pytest.raises(ValueError, match="ties="):
-            display.from_predictions(relevance, scores, groups=qid, ties="random")
+    @pytest.mark.parametrize(
+        ("draw", "message"),
+        [
+            (
+                lambda one, y, s, q: one.from_predictions(y, s),
+                "Display needs the query of each row",
+            ),
+            (lambda one, y, s, q: one.from_predictions(y, s[:3], groups=q), "scores has 3 rows"),
+            (lambda one, y, s, q: one.from_predictions(y, s, groups=q[:3]), "groups has 3 entries"),
+            (lambda one, y, s, q: one.from_predictions(0 * q, s, groups=q), "no query has a rel"),
+            (lambda one, y, s, q: one.from_predictions(y, s, groups=q, ties="random"), "ties="),
+            (lambda one, y, s, q: one.from_predictions(y, 0 * s, groups=q), "score of row"),
+            (
+                lambda one, y, s, q: one.from_estimator(Model(), s[:, None], y),
+                "from_estimator needs the query of each row",
+            ),
+        ],
+    )
+    def test_errors(self, display, data, draw, message):
+        with pytest.raises(ValueError, match=message), np.errstate(invalid="ignore"):
+            draw(display, *data)
 
-    def test_errors_of_estimators(self, display):
-        X, y = np.eye(3), np.array([0, 1, 2])
+    def test_a_model_that_is_not_fitted(self, display):
         with pytest.raises(NotFittedError):
-            display.from_estimator(LinearRegression(), X, y, groups=[1, 1, 1])
-        with pytest.raises(ValueError, match="from_estimator needs the query of each row"):
-            display.from_estimator(LinearRegression().fit(X, y), X, y)
-
-    def test_score_of_a_row_is_named_in_errors(self, display, data):
-        relevance, scores, qid = data
-        scores[[7, 8]] = 1.0, np.nan
-        with pytest.raises(ValueError, match="row 8"):
-            display.from_predictions(relevance, scores, groups=qid)
-
-
-# graded precision and recall
-# ------------------------------------------------------------------------------------------------
+            display.from_estimator(LinearRegression(), np.eye(3), [0, 1, 2], groups=[1, 1, 1])
 
 
 def literal_mean(relevance, scores, qid, levels, **parameters):
@@ -163,9 +156,7 @@ class TestGradedPrecisionRecall:
     def test_mean_equals_the_definition(self, data, thresholds, n_levels):
         relevance, scores, qid = data
         parameters = {"thresholds": thresholds, "max_grade": 4}
-        shown = GradedPrecisionRecallDisplay.from_predictions(
-            relevance, scores, groups=qid, n_levels=n_levels, **parameters
-        )
+        shown = graded(relevance, scores, groups=qid, n_levels=n_levels, **parameters)
         levels = np.linspace(0, 1, n_levels)
         expected = literal_mean(relevance, scores, qid, levels, **parameters)
         np.testing.assert_allclose(shown.recall, levels)
@@ -177,38 +168,28 @@ class TestGradedPrecisionRecall:
         relevance, scores, qid = data
         relevance = relevance * 0.77
         parameters = {"max_grade": 4, "labels": "interp"}
-        shown = GradedPrecisionRecallDisplay.from_predictions(
-            relevance, scores, groups=qid, **parameters
-        )
+        shown = graded(relevance, scores, groups=qid, **parameters)
         expected = literal_mean(relevance, scores, qid, shown.recall, **parameters)
         np.testing.assert_allclose(shown.precision, expected, atol=1e-12)
 
     def test_condensed(self, data):
         relevance, scores, qid = data
         judged = ~np.isnan(relevance)
-        shown = GradedPrecisionRecallDisplay.from_predictions(
-            relevance, scores, groups=qid, condensed=True
-        )
-        expected = GradedPrecisionRecallDisplay.from_predictions(
-            relevance[judged], scores[judged], groups=qid[judged]
-        )
+        shown = graded(relevance, scores, groups=qid, condensed=True)
+        expected = graded(relevance[judged], scores[judged], groups=qid[judged])
         np.testing.assert_allclose(shown.precision, expected.precision, atol=1e-12)
         assert shown.gap == pytest.approx(expected.gap, abs=1e-12)
 
     def test_binary_is_the_eleven_point_curve(self, data):
         relevance, scores, qid = data
         relevance = np.where(np.isnan(relevance), np.nan, relevance > 0)
-        shown = GradedPrecisionRecallDisplay.from_predictions(
-            relevance, scores, groups=qid, n_levels=11
-        )
+        shown = graded(relevance, scores, groups=qid, n_levels=11)
         expected = eleven_point_curve(relevance, scores, groups=qid)
         np.testing.assert_allclose(shown.precision, expected, atol=1e-12)
 
     def test_last_level_is_not_lost_to_rounding(self):
         """The floating-point sum of ten gains of 0.1 is below 1."""
-        shown = GradedPrecisionRecallDisplay.from_predictions(
-            [1] * 20, range(20), groups=[1] * 10 + [2] * 10, thresholds=[0.1, 0.9]
-        )
+        shown = graded([1] * 20, range(20), groups=[1] * 10 + [2] * 10, thresholds=[0.1, 0.9])
         np.testing.assert_allclose(shown.precision, 1)
 
     def test_many_queries(self):
@@ -216,16 +197,14 @@ class TestGradedPrecisionRecall:
         data = make_ranking(n_queries=2000, n_docs=(10, 30), max_grade=3, random_state=0)
         scores = data.X[:, data.feature_names.index("informative_0")]
         thresholds = [0.1, 0.2, 0.7]
-        shown = GradedPrecisionRecallDisplay.from_predictions(
-            data.relevance, scores, groups=data.qid, thresholds=thresholds, n_levels=2
-        )
+        shown = graded(data.relevance, scores, groups=data.qid, thresholds=thresholds, n_levels=2)
         expected = literal_mean(data.relevance, scores, data.qid, [0, 1], thresholds=thresholds)
         np.testing.assert_allclose(shown.precision, expected, rtol=1e-12)
 
     def test_single_query_in_steps(self):
         relevance, scores = [2, 0, 1, 0, 3, np.nan, 1], [7, 6, 5, 4, 3, 2, 1]
         curve = graded_precision_recall_curve(relevance, scores)
-        shown = GradedPrecisionRecallDisplay.from_predictions(relevance, scores, groups=["q"] * 7)
+        shown = graded(relevance, scores, groups=["q"] * 7)
         np.testing.assert_allclose(shown.recall, curve.recall)
         np.testing.assert_allclose(shown.precision, curve.precision)
         assert shown.gap == pytest.approx(curve.gap)
@@ -233,16 +212,14 @@ class TestGradedPrecisionRecall:
         assert shown.ax_.get_xlabel() == "Graded recall"
 
     def test_single_query_among_empty_ones(self):
-        shown = GradedPrecisionRecallDisplay.from_predictions(
-            [0, 0, 1, 2], [4, 3, 2, 1], groups=[1, 1, 2, 2]
-        )
+        shown = graded([0, 0, 1, 2], [4, 3, 2, 1], groups=[1, 1, 2, 2])
         assert (shown.n_queries, shown.n_empty) == (1, 1)
         assert area_of_steps(shown.line_) == pytest.approx(shown.gap)
         assert "one query; 1 without" in shown.ax_.get_xlabel()
 
     @pytest.mark.parametrize("scores", [[2, 1, -np.inf], [-np.inf] * 3])
     def test_recall_that_is_never_reached(self, scores):
-        shown = GradedPrecisionRecallDisplay.from_predictions([1, 0, 1], scores, groups=[1, 1, 1])
+        shown = graded([1, 0, 1], scores, groups=[1, 1, 1])
         recall, precision = shown.line_.get_data()
         assert (recall[-1], precision[-1]) == (1, 0)
         assert area_of_steps(shown.line_) == pytest.approx(shown.gap)
@@ -258,11 +235,9 @@ class TestGradedPrecisionRecall:
     def test_gap_is_the_mean_over_ties(self, data):
         relevance, scores, qid = data
         scores = np.round(scores)
-        shown = GradedPrecisionRecallDisplay.from_predictions(relevance, scores, groups=qid)
+        shown = graded(relevance, scores, groups=qid)
         assert shown.gap == gap_score(relevance, scores, groups=qid)
-        worst = GradedPrecisionRecallDisplay.from_predictions(
-            relevance, scores, groups=qid, ties="worst"
-        )
+        worst = graded(relevance, scores, groups=qid, ties="worst")
         assert worst.gap == gap_score(relevance, scores, groups=qid, ties="worst") < shown.gap
         assert worst.precision.mean() < shown.precision.mean()
 
@@ -272,10 +247,6 @@ class TestGradedPrecisionRecall:
         shown = GradedPrecisionRecallDisplay.from_estimator(Model(), X, y, groups=qid, **parameters)
         gap = skrank.metric("gap", **parameters)
         assert shown.gap == scorer(gap)(Model(), X, skrank.with_groups(y, qid))
-
-
-# eleven points
-# ------------------------------------------------------------------------------------------------
 
 
 class TestElevenPoint:

@@ -1,59 +1,37 @@
-"""Displays of studies show the values of their results."""
+"""Displays of studies of metrics show the values of their results."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from skrank import stats, trec
+import skrank
+from skrank import informativeness, stats
 from skrank.incompleteness import robustness
 from skrank.plotting import (
     ASLCurveDisplay,
+    InformativenessDisplay,
     MetricScatterDisplay,
     RobustnessDisplay,
     TauMatrixDisplay,
 )
-from tests.helpers.plotting_cases import texts
+from tests.helpers.plotting_cases import collection, overlapping, texts
 
 METRICS = ["gap", "gap(condensed=True)", "ndcg@10", "error@5"]
 
 
 @pytest.fixture(scope="module")
-def collection():
-    random = np.random.default_rng(0)
-    qid, docid = np.repeat(np.arange(12), 40), np.tile(np.arange(40), 12)
-    label = random.choice(3, p=[0.6, 0.25, 0.15], size=len(qid))
-    label[qid == 3] = 0
-    pooled = random.random(len(qid)) < 0.7
-    qrels = trec.Qrels.from_arrays(qid[pooled], docid[pooled], label[pooled])
-    runs = [
-        trec.Run.from_arrays(
-            qid, docid, label + (0.5 + 0.3 * r) * random.normal(size=len(qid)), name=f"run{r}"
-        )
-        for r in range(6)
-    ]
-    return qrels, runs
-
-
-@pytest.fixture(scope="module")
-def report(collection):
-    qrels, runs = collection
-    return trec.evaluate(qrels, runs, METRICS)
-
-
-@pytest.fixture(scope="module")
-def study(collection):
-    return robustness(*collection, METRICS, [100, 50, 20], n_repeats=2, n_resamples=50)
+def study():
+    return robustness(*collection(), METRICS, [100, 50, 20], n_repeats=2, n_resamples=50)
 
 
 class TestASLCurve:
     def test_is_the_curve_of_the_statistic(self, report):
-        shown = ASLCurveDisplay.from_report(
-            report, ["ndcg@10", "gap"], n_resamples=100, random_state=3, alpha=0.1, linewidth=3
-        )
+        how = {"n_resamples": 100, "random_state": 3, "alpha": 0.1}
+        shown = ASLCurveDisplay.from_report(report, ["ndcg@10", "gap"], linewidth=3, **how)
         assert list(shown.lines_) == ["ndcg@10", "gap"]
         for name, line in shown.lines_.items():
             matrix = report.per_query[name].unstack("run", sort=False)
-            found = stats.discriminative_power(matrix, alpha=0.1, n_resamples=100, random_state=3)
+            found = stats.discriminative_power(matrix, **how)
             rank, level = line.get_data()
             assert rank.tolist() == list(range(1, 16))
             np.testing.assert_array_equal(level, found.asl_curve)
@@ -62,6 +40,7 @@ class TestASLCurve:
         assert shown.ax_.get_yscale() == "log"
         assert set(shown.line_.get_ydata()) == {0.1}
         assert texts(shown.ax_)[-1] == "significant at 0.1"
+        assert list(ASLCurveDisplay.from_report(report, n_resamples=10).lines_) == METRICS
 
     def test_levels_of_zero_do_not_change_the_axis_limits(self):
         matrix = np.column_stack([np.linspace(0, 1, 30), np.linspace(5, 6.1, 30), np.ones(30)])
@@ -69,19 +48,6 @@ class TestASLCurve:
         assert (found.asl == 0).any()
         shown = ASLCurveDisplay({"x": found}).plot()
         assert 0.001 < shown.ax_.get_ylim()[0] < 0.05
-
-    def test_all_metrics_by_default(self, report):
-        assert list(ASLCurveDisplay.from_report(report, n_resamples=10).lines_) == METRICS
-
-    def test_errors(self, report):
-        with pytest.raises(ValueError, match="unknown metric 'gap@5'"):
-            ASLCurveDisplay.from_report(report, ["gap@5"])
-        with pytest.raises(ValueError, match="powers is empty"):
-            ASLCurveDisplay({})
-        matrix = np.random.default_rng(0).random((9, 3))
-        powers = {a: stats.discriminative_power(matrix, alpha=a) for a in (0.01, 0.05)}
-        with pytest.raises(ValueError, match="different alpha"):
-            ASLCurveDisplay(powers)
 
 
 class TestRobustness:
@@ -97,10 +63,7 @@ class TestRobustness:
         assert shown.ax_.get_ylabel()
         left, right = shown.ax_.get_xlim()
         assert left > 100 > 20 > right
-
-    def test_condensed_lists(self, study):
-        lines = RobustnessDisplay(study).plot().lines_
-        raw, condensed, other = (lines[name] for name in METRICS[:3])
+        raw, condensed, other = (shown.lines_[name] for name in METRICS[:3])
         assert raw.get_color() == condensed.get_color() != other.get_color()
         assert (raw.get_linestyle(), condensed.get_linestyle()) == ("-", "--")
 
@@ -112,23 +75,15 @@ class TestRobustness:
         assert shown.plot(ax, metrics=["ndcg@10"]).ax_ is ax
         assert texts(ax) == ["gap", "ndcg@10"]
 
-    def test_band_of_repeats(self, collection, study):
+    def test_band_of_repeats(self, study):
         shown = RobustnessDisplay(study).plot(metrics=["gap"], column="mean")
         (band,) = shown.ax_.collections
         mine = study.table.query("metric == 'gap' and percent == 20")["mean"]
         heights = band.get_paths()[0].vertices
         at_20 = heights[heights[:, 0] == 20, 1]
         assert (at_20.min(), at_20.max()) == pytest.approx((mine.min(), mine.max()))
-        once = robustness(*collection, "gap", [100, 50], n_resamples=10)
+        once = robustness(*collection(), "gap", [100, 50], n_resamples=10)
         assert not RobustnessDisplay(once).plot().ax_.collections
-
-    def test_errors(self, study):
-        with pytest.raises(ValueError, match="column='queries'"):
-            RobustnessDisplay(study).plot(column="queries")
-        with pytest.raises(ValueError, match="unknown metric 'ap'"):
-            RobustnessDisplay(study).plot(metrics=["ap"])
-        with pytest.raises(ValueError, match="no metric is chosen: pass some of 'gap'"):
-            RobustnessDisplay(study).plot(metrics=[])
 
 
 class TestTauMatrix:
@@ -141,8 +96,7 @@ class TestTauMatrix:
                 expected = stats.tau_b(x, y) if method == "tau_b" else stats.tau_ap(x, y, ties="b")
                 assert shown.matrix.loc[a, b] == pytest.approx(expected)
         np.testing.assert_array_equal(shown.image_.get_array(), shown.matrix)
-        labels = [text.get_text() for text in shown.ax_.get_xticklabels()]
-        assert labels == METRICS
+        assert [text.get_text() for text in shown.ax_.get_xticklabels()] == METRICS
         cells = [text.get_text() for text in shown.ax_.texts]
         assert cells == [f"{value:.2f}" for value in shown.matrix.to_numpy().ravel()]
 
@@ -152,43 +106,167 @@ class TestTauMatrix:
         assert np.isnan(shown.matrix["b"]).all()
         assert shown.matrix.loc["a", "c"] == -1
 
-    def test_errors(self, report):
-        with pytest.raises(ValueError, match="method='tau'"):
-            TauMatrixDisplay.from_report(report, method="tau")
-        with pytest.raises(ValueError, match="unknown metric 'ap'"):
-            TauMatrixDisplay.from_report(report, ["ap"])
-        with pytest.raises(ValueError, match="means has 1 system"):
-            TauMatrixDisplay(report.mean[:1])
-
 
 class TestMetricScatter:
-    def test_means(self, report):
-        shown = MetricScatterDisplay.from_report(report, "gap", "ndcg@10", s=5)
-        expected = report.mean[["gap", "ndcg@10"]]
+    @pytest.mark.parametrize("run", [None, "run2"])
+    def test_values(self, report, run):
+        shown = MetricScatterDisplay.from_report(report, "gap", "ndcg@10", run=run, s=5)
+        values = report.mean if run is None else report.per_query.loc[run]
+        expected = values[["gap", "ndcg@10"]].dropna()
         np.testing.assert_allclose(shown.scatter_.get_offsets(), expected)
         assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == ("gap", "ndcg@10")
-        tau = stats.tau_b(*expected.to_numpy().T)
-        assert shown.ax_.get_title() == f"tau_b = {tau:.3f}, 6 systems"
-
-    def test_queries(self, report):
-        shown = MetricScatterDisplay.from_report(report, "gap", "ndcg@10", run="run2")
-        expected = report.per_query.loc["run2", ["gap", "ndcg@10"]].dropna()
-        np.testing.assert_allclose(shown.scatter_.get_offsets(), expected)
-        assert shown.n_empty == 1
         assert shown.tau == stats.tau_b(*expected.to_numpy().T)
-        title = shown.ax_.get_title()
-        assert title.endswith("11 queries of run2; not defined on 1 more")
+        assert shown.n_empty == len(values) - len(expected) == (run is not None)
+        what = "11 queries of run2; not defined on 1 more" if run else "6 systems"
+        assert shown.ax_.get_title() == f"tau_b = {shown.tau:.3f}, {what}"
 
-    def test_errors(self, report):
-        draw = MetricScatterDisplay.from_report
-        with pytest.raises(ValueError, match="unknown metric 'ap'"):
-            draw(report, "gap", "ap")
-        with pytest.raises(ValueError, match="unknown run 'run9'"):
-            draw(report, "gap", "ndcg@10", run="run9")
-        with pytest.raises(ValueError, match=r"x has shape \(2,\) and y \(3,\)"):
-            MetricScatterDisplay([1, 2], [1, 2, 3])
-        with pytest.raises(ValueError, match="1 of 2 systems have a value"):
-            MetricScatterDisplay([1, np.nan], [1, 2])
+    def test_names_that_do_not_overlap_are_drawn(self):
+        random = np.random.default_rng(0)
+        x = pd.Series(random.random(25), index=[f"system{i}" for i in range(25)])
+        y = pd.Series(random.random(25), index=x.index)
+        shown = MetricScatterDisplay(x, y).plot()
+        written = {text.get_text(): text for text in shown.texts_}
+        assert 15 < len(written) <= 25
+        for name, text in written.items():
+            assert text.xy == (x[name], y[name])
+        shown.figure_.draw_without_rendering()
+        assert not overlapping([text.get_window_extent() for text in written.values()])
+
+    def test_points_that_metrics_rank_most_differently_are_named_first(self):
+        crowd = np.linspace(0, 0.001, 50)
+        x = pd.Series(np.append(crowd, 0.9), index=[*map(str, range(50)), "odd"])
+        y = pd.Series(np.append(crowd, -0.9), index=x.index)
+        assert "odd" in [text.get_text() for text in MetricScatterDisplay(x, y).plot().texts_]
+
+    def test_choice_of_names(self, report):
+        shown = MetricScatterDisplay.from_report(report, "gap", "ndcg@10")
+        assert shown.texts_
+        assert {text.get_text() for text in shown.texts_} <= set(report.mean.index)
+        assert not shown.plot(show_names=False).texts_
+        assert not MetricScatterDisplay([1, 2], [2, 1]).plot().texts_
+        many = pd.Series(range(61))
+        assert not MetricScatterDisplay(many, many).plot().texts_
+        assert MetricScatterDisplay(many, many).plot(show_names=True).texts_
+
+
+def thresholds(n_grades, n_steps):
+    """The GAP metrics whose thresholds are multiples of ``1 / n_steps``."""
+    grid = np.indices((n_steps + 1,) * n_grades).reshape(n_grades, -1).T
+    grid = grid[grid.sum(axis=1) == n_steps] / n_steps
+    return [
+        skrank.metrics.GAP(thresholds=tuple(g)) for g in np.random.default_rng(0).permutation(grid)
+    ]
+
+
+def informative(n_grades, n_steps):
+    qrels, runs = collection(n_grades)
+    metrics = [*thresholds(n_grades, n_steps), "ndcg", "ap"]
+    return informativeness.study(qrels, runs[:2], metrics, min_retrieved=1)
+
+
+def errors(study, shown, level):
+    """Errors of the GAP metrics in the order of the display."""
+    names = [str(skrank.metrics.GAP(thresholds=tuple(g))) for g in shown.thresholds]
+    return study.mean.loc[names, level]
+
+
+@pytest.fixture(scope="module")
+def triangle():
+    return informative(3, 3)
+
+
+class TestInformativeness:
+    def test_lines_of_two_grades(self):
+        study = informative(2, 4)
+        shown = InformativenessDisplay(study)
+        np.testing.assert_allclose(shown.thresholds[:, 0], [0, 0.25, 0.5, 0.75, 1])
+        assert shown.plot() is shown
+        for level in (1.0, 2.0):
+            line = shown.lines_["gap", level]
+            np.testing.assert_allclose(line.get_xdata(), shown.thresholds[:, 0])
+            np.testing.assert_allclose(line.get_ydata(), errors(study, shown, level))
+            assert set(shown.lines_["ndcg", level].get_ydata()) == {study.mean.loc["ndcg", level]}
+        assert len(shown.lines_) == 6
+        again = shown.plot(rel=[2], metrics=["ap"])
+        assert list(again.lines_) == [("gap", 2.0), ("ap", 2.0)]
+        assert f"{len(study.lists)} lists" in again.ax_.get_ylabel()
+        for how, message in (
+            ({"metrics": ["nap"]}, "unknown metric 'nap'"),
+            ({"rel": [3]}, "rel=3 is not in the study"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                shown.plot(**how)
+
+    def test_triangle_of_three_grades(self, triangle):
+        shown = InformativenessDisplay(triangle).plot()
+        places = shown.scatter_.get_offsets()
+        assert len(places) == 10
+        # as the corners are: left, right, top, for thresholds (1,0,0), (0,1,0), (0,0,1)
+        at = {tuple(g): tuple(place) for g, place in zip(shown.thresholds, places, strict=True)}
+        np.testing.assert_allclose(at[1, 0, 0], (0, 0))
+        np.testing.assert_allclose(at[0, 1, 0], (1, 0))
+        np.testing.assert_allclose(at[0, 0, 1], (0.5, np.sqrt(0.75)))
+        error = errors(triangle, shown, [1.0, 2.0, 3.0]).mean(axis=1)
+        np.testing.assert_allclose(shown.scatter_.get_array(), error)
+        legend = texts(shown.ax_)
+        assert legend[0].startswith(f"least: {error.min():.4f} at ")
+        assert legend[1] == f"ndcg: {triangle.mean.loc['ndcg'].mean():.4f}"
+        names = [text.get_text() for text in shown.ax_.texts]
+        assert names == ["g_1 = 1", "g_2 = 1", "g_3 = 1"]
+        shown.figure_.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in shown.ax_.texts]
+        assert not overlapping([*boxes, shown.ax_.get_legend().get_window_extent()])
+
+    def test_triangle_of_one_label(self, triangle):
+        shown = InformativenessDisplay(triangle).plot(rel=[2], metrics=[])
+        np.testing.assert_allclose(shown.scatter_.get_array(), errors(triangle, shown, 2.0))
+        assert shown.ax_.get_title() == "lowest relevant label 2"
+
+    def test_four_grades_number_the_metrics(self):
+        shown = InformativenessDisplay(informative(4, 2)).plot(rel=[1], metrics=[])
+        assert shown.scatter_ is None
+        assert shown.lines_["gap", 1].get_xdata().tolist() == list(range(1, 11))
+        np.testing.assert_array_equal(shown.thresholds[0], [0, 0, 0, 1])
+
+
+MATRIX = np.random.default_rng(0).random((9, 3))
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda r, s: ASLCurveDisplay.from_report(r, ["gap@5"]), "unknown metric 'gap@5'"),
+        (lambda r, s: ASLCurveDisplay({}), "powers is empty"),
+        (
+            lambda r, s: ASLCurveDisplay(
+                {a: stats.discriminative_power(MATRIX, alpha=a) for a in (0.01, 0.05)}
+            ),
+            "different alpha",
+        ),
+        (lambda r, s: RobustnessDisplay(s).plot(column="queries"), "column='queries'"),
+        (lambda r, s: RobustnessDisplay(s).plot(metrics=["ap"]), "unknown metric 'ap'"),
+        (lambda r, s: RobustnessDisplay(s).plot(metrics=[]), "no metric is chosen: .* 'gap'"),
+        (lambda r, s: TauMatrixDisplay.from_report(r, method="tau"), "method='tau'"),
+        (lambda r, s: TauMatrixDisplay.from_report(r, ["ap"]), "unknown metric 'ap'"),
+        (lambda r, s: TauMatrixDisplay(r.mean[:1]), "means has 1 system"),
+        (lambda r, s: MetricScatterDisplay.from_report(r, "gap", "ap"), "unknown metric 'ap'"),
+        (
+            lambda r, s: MetricScatterDisplay.from_report(r, "gap", "ndcg@10", run="run9"),
+            "unknown run 'run9'",
+        ),
+        (lambda r, s: MetricScatterDisplay([1, 2], [1, 2, 3]), r"shape \(2,\) and y \(3,\)"),
+        (lambda r, s: MetricScatterDisplay([1, np.nan], [1, 2]), "1 of 2 systems have a value"),
+        (
+            lambda r, s: InformativenessDisplay(
+                informativeness.study(*collection(n_runs=1), ["gap", "ndcg"], min_retrieved=1)
+            ),
+            "a line takes at least 2",
+        ),
+    ],
+)
+def test_errors(report, study, draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw(report, study)
 
 
 @pytest.mark.parametrize(

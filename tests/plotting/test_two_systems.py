@@ -19,10 +19,6 @@ from tests.helpers.plotting_cases import texts
 ROOT = Path(__file__).resolve().parents[2]
 
 
-# two systems
-# ------------------------------------------------------------------------------------------------
-
-
 class TestQueryComparison:
     @pytest.fixture
     def systems(self, data):
@@ -94,29 +90,27 @@ class TestQueryComparison:
         expected = gap_score([2, 1, 0], [1, 2, 3], max_grade=4)
         assert shown.values_b.to_list() == pytest.approx([expected])
 
-    def test_errors(self, systems):
-        relevance, a, b, qid = systems
-        draw = QueryComparisonDisplay.from_predictions
-        with pytest.raises(ValueError, match="QueryComparisonDisplay needs the query of each row"):
-            draw(relevance, a, b)
-        with pytest.raises(ValueError, match="system 'b': scores has 3 rows"):
-            draw(relevance, a, b[:3], groups=qid)
-        with pytest.raises(ValueError, match="is defined on no query"):
-            draw(0 * a.clip(0), a, b, groups=qid)
-        with pytest.raises(ValueError, match="two different names"):
-            draw(relevance, a, b, groups=qid, names=("a", "a"))
-        with pytest.raises(ValueError, match="two different names"):
-            draw(relevance, a, b, groups=qid, names="ab")
-        with pytest.raises(ValueError, match="kind="):
-            draw(relevance, a, b, groups=qid, kind="box")
-        with pytest.raises(ValueError, match="unknown metric"):
-            draw(relevance, a, b, groups=qid, metric="gapp")
+    @pytest.mark.parametrize(
+        ("how", "message"),
+        [
+            ({"groups": None}, "QueryComparisonDisplay needs the query of each row"),
+            ({"scores_b": np.zeros(3)}, "system 'b': scores has 3 rows"),
+            ({"names": ("a", "a")}, "two different names"),
+            ({"names": "ab"}, "two different names"),
+            ({"kind": "box"}, "kind="),
+            ({"metric": "gapp"}, "unknown metric"),
+        ],
+    )
+    def test_errors(self, systems, how, message):
+        given = dict(zip(("relevance", "scores_a", "scores_b", "groups"), systems, strict=True))
+        with pytest.raises(ValueError, match=message):
+            QueryComparisonDisplay.from_predictions(**(given | how))
+
+    def test_values_without_common_queries(self):
         with pytest.raises(ValueError, match="of the same queries"):
             QueryComparisonDisplay([0.1, 0.2], [0.1])
-
-
-# matplotlib
-# ------------------------------------------------------------------------------------------------
+        with pytest.raises(ValueError, match="is defined on no query"):
+            QueryComparisonDisplay([0.1, np.nan], [np.nan, 0.2]).plot()
 
 
 def test_import_does_not_need_matplotlib():

@@ -60,15 +60,3 @@ def test_any_input_gives_a_result_or_a_value_error(name, data):
     elif name in TESTS:
         p = np.asarray(found.p_value)
         assert ((p >= 0) & (p <= 1)).all()
-
-
-def test_too_large_and_too_small():
-    with pytest.raises(ValueError, match=r"system 1 on query 0 is 1e\+200.*divide all scores"):
-        stats.paired_t([[1, 1e200], [1, 2]])
-    with pytest.raises(ValueError, match="at most 1e"):
-        stats.t_interval([1e200, 1.0])
-    # weights that are negligible beside other weights count as 0
-    with pytest.raises(ValueError, match="comparison needs at least 2"):
-        stats.paired_t([[1, 2], [2, 3], [4, 1]], weights=[1e300, 1, 1])
-    with pytest.raises(ValueError, match="two assessors"):
-        stats.fleiss_kappa([[1], [2]])

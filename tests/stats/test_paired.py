@@ -3,26 +3,21 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import stats
 from tests.helpers.engine import query_counts
+from tests.helpers.system_scores import differences, scores, weights
 
-TESTS = [stats.paired_t, stats.wilcoxon, stats.randomisation_test, stats.paired_bootstrap]
-anyone = pytest.mark.parametrize("test", TESTS)
-
-
-def scores(n_queries=30, n_systems=4, seed=0):
-    """Scores with strong effects of queries and weak effects of systems."""
-    random = np.random.default_rng(seed)
-    queries = random.random((n_queries, 1))
-    return queries + 0.3 * random.random((n_queries, n_systems)) + np.linspace(0, 0.1, n_systems)
-
-
-def each_pair(matrix):
-    return [a - b for a, b in itertools.combinations(matrix.T, 2)]
+PAIRED = [
+    stats.paired_t, stats.wilcoxon, stats.sign_test, stats.randomisation_test,
+    stats.paired_bootstrap, stats.max_t,
+]  # fmt: skip
+each_paired = pytest.mark.parametrize("test", PAIRED)
+each_test = pytest.mark.parametrize("test", [*PAIRED, stats.tukey_hsd])
 
 
 def literal_t(z):
@@ -34,88 +29,96 @@ def literal_t(z):
     return np.mean(z) / (np.std(z, ddof=1) / np.sqrt(len(z)))
 
 
-def literal_asl(z, n_resamples, seed):
-    """Sakai's algorithm, one draw of queries at a time."""
-    shifted = z - np.mean(z)
-    count = 0
-    for draws in query_counts(len(z), n_resamples, seed):
-        for draw in draws.astype(int):
-            count += abs(literal_t(np.repeat(shifted, draw))) >= abs(literal_t(z)) * (1 - 1e-9)
-    return count / n_resamples
+def literal_weighted_t(z, w, hc2=0.5):
+    """The weighted mean over its standard error, with the share `hc2` of the variance HC2."""
+    h = w / w.sum()
+    mean = h @ z
+    # variance of the deviation of each query from the weighted mean, if z has the variance 1
+    factors = [sum(((i == j) - h[j]) ** 2 for j in range(len(h))) for i in range(len(h))]
+    corrected = sum(h[i] ** 2 * (z[i] - mean) ** 2 / factors[i] for i in range(len(h)))
+    unweighted = (h**2).sum() * np.var(z, ddof=1)
+    return mean / np.sqrt(hc2 * corrected + (1 - hc2) * unweighted)
 
 
-class TestAgainstScipy:
-    def test_paired_t(self):
+class TestValues:
+    def test_paired_t_is_that_of_scipy(self):
         matrix = scores()
         found = stats.paired_t(matrix)
-        expected = [scipy.stats.ttest_1samp(z, 0) for z in each_pair(matrix)]
+        expected = [scipy.stats.ttest_1samp(z, 0) for z in differences(matrix)]
         assert_allclose(found.statistic, [one.statistic for one in expected])
         assert_allclose(found.p_value, [one.pvalue for one in expected])
-        assert_allclose(found.difference, [z.mean() for z in each_pair(matrix)])
+        assert_allclose(found.difference, [z.mean() for z in differences(matrix)])
+
+    def test_weighted_t(self):
+        x, w = scores(20, 3), weights()
+        found = stats.paired_t(x, weights=w)
+        expected = [literal_weighted_t(z, w) for z in differences(x)]
+        assert_allclose(found.statistic, expected, rtol=1e-12)
+        assert_allclose(found.p_value, 2 * scipy.stats.t.sf(np.abs(expected), 19), rtol=1e-12)
 
     @pytest.mark.parametrize("zeros", ["wilcox", "pratt", "zsplit"])
     @pytest.mark.parametrize("n_queries", [8, 20, 60])
     @pytest.mark.parametrize("digits", [1, 16])
-    def test_wilcoxon(self, zeros, n_queries, digits):
+    def test_wilcoxon_is_that_of_scipy(self, zeros, n_queries, digits):
         matrix = scores(n_queries, n_systems=5).round(digits)
         matrix[:, 4] = scores(n_queries, seed=1)[:, 0]  # one system without ties
         found = stats.wilcoxon(matrix, zeros=zeros)
-        for z, statistic, p in zip(each_pair(matrix), found.statistic, found.p_value, strict=True):
-            # scipy ranks rounding errors, which breaks ties: round the differences first
-            expected = scipy.stats.wilcoxon(z.round(12), zero_method=zeros)
-            assert_allclose([statistic, p], [expected.statistic, expected.pvalue])
+        # scipy ranks rounding errors, which breaks ties: round the differences first
+        expected = [
+            scipy.stats.wilcoxon(z.round(12), zero_method=zeros) for z in differences(matrix)
+        ]
+        assert_allclose(found.statistic, [one.statistic for one in expected])
+        assert_allclose(found.p_value, [one.pvalue for one in expected])
 
-    @pytest.mark.parametrize("n_queries", [7, 12])
-    def test_randomisation_is_exact_for_few_queries(self, n_queries):
-        matrix = scores(n_queries)
-        found = stats.randomisation_test(matrix)
-        for z, p in zip(each_pair(matrix), found.p_value, strict=True):
-            expected = scipy.stats.permutation_test(
-                (z,), np.mean, permutation_type="samples", n_resamples=np.inf
-            )
-            assert_allclose(p, expected.pvalue)
+    def test_sign_test_is_binomial(self):
+        x = np.random.default_rng(0).integers(0, 4, size=(40, 6)).astype(float)
+        found = stats.sign_test(x)
+        wins = [int((z > 0).sum()) for z in differences(x)]
+        counted = [np.count_nonzero(z) for z in differences(x)]
+        assert_array_equal(found.statistic, wins)
+        expected = [scipy.stats.binomtest(*one).pvalue for one in zip(wins, counted, strict=True)]
+        assert_allclose(found.p_value, expected, rtol=1e-10)
 
-    @pytest.mark.parametrize("outlier", [False, True])
-    def test_bootstrap_of_two_systems(self, outlier):
-        """With an outlier, the p-value of the bootstrap differs from that of Student's t."""
-        random = np.random.default_rng(0)
-        matrix = random.beta(1, 4, size=(25, 2)) + np.array([0.06, 0])
-        if outlier:
-            z = 0.03 + 0.04 * random.normal(size=30)
-            z[0] = 0.5
-            matrix = np.column_stack([z, np.zeros(30)])
-        (z,) = each_pair(matrix)
-
-        def t(z, axis):
-            return np.abs(scipy.stats.ttest_1samp(z, 0, axis=axis).statistic)
-
-        expected = scipy.stats.monte_carlo_test(
-            z,
-            rvs=lambda size: random.choice(z - z.mean(), size),
-            statistic=t,
-            n_resamples=20_000,
-            alternative="greater",
-        )
-        found = stats.paired_bootstrap(matrix, n_resamples=20_000).p_value[0]
-        assert 0.02 < found < 0.5
-        assert (found > stats.paired_t(matrix).p_value[0] + 0.05) == outlier
-        assert found == pytest.approx(expected.pvalue, abs=0.012)
-
-
-class TestLiterally:
     @pytest.mark.parametrize("digits", [1, 16])
-    def test_bootstrap(self, digits):
+    @pytest.mark.parametrize("w", [None, weights(8)])
+    def test_few_queries_have_all_changes_of_signs(self, digits, w):
+        x = scores(8, 3).round(digits)
+        sizes = {
+            stats.randomisation_test: np.abs,
+            stats.wilcoxon: lambda z: scipy.stats.rankdata(np.abs(z)) - np.count_nonzero(z == 0),
+            stats.sign_test: np.ones_like,
+        }
+        for test, size in sizes.items():
+            expected = []
+            for z in differences(x):
+                z = z.round(12)
+                signed = np.sign(z) * size(z) * (1 if w is None else w)
+                sums = [abs(np.dot(s, signed)) for s in itertools.product([1, -1], repeat=8)]
+                expected.append(np.mean(np.array(sums) >= abs(signed.sum()) - 1e-12))
+            assert_allclose(test(x, weights=w).p_value, expected)
+
+    @pytest.mark.parametrize("digits", [1, 16])
+    def test_bootstrap_is_that_of_sakai(self, digits):
         matrix = scores(6, 5).round(digits)
         found = stats.paired_bootstrap(matrix, n_resamples=300, random_state=3)
-        expected = [literal_asl(z.round(digits), 300, 3) for z in each_pair(matrix)]
-        assert_array_equal(found.p_value, expected)
+        draws = np.concatenate(list(query_counts(6, 300, 3))).astype(int)
+        for z, p in zip(differences(matrix), found.p_value, strict=True):
+            z = z.round(digits)
+            drawn = [abs(literal_t(np.repeat(z - z.mean(), draw))) for draw in draws]
+            assert p == np.mean(np.array(drawn) >= abs(literal_t(z)) * (1 - 1e-9))
 
-    def test_exact_randomisation(self):
-        matrix = scores(6, 3).round(1)
-        found = stats.randomisation_test(matrix, n_resamples=64)
-        for z, p in zip(each_pair(matrix), found.p_value, strict=True):
-            sums = [abs(np.dot(s, z)) for s in itertools.product([1, -1], repeat=6)]
-            assert p == np.mean(np.array(sums) >= abs(z.sum()) - 1e-12)
+    def test_weighted_bootstrap_of_all_draws(self):
+        x, w = scores(4, 2), np.array([1.0, 2.0, 3.0, 1.0])
+        (z,) = differences(x)
+        shifted = z - np.average(z, weights=w)
+        observed, at_least = literal_weighted_t(z, w, hc2=1) ** 2, 0
+        for draw in map(list, itertools.product(range(4), repeat=4)):
+            if len(set(draw)) > 1:
+                t = literal_weighted_t(shifted[draw], w[draw], hc2=1)
+                at_least += t**2 >= observed - 1e-9
+            else:
+                at_least += shifted[draw[0]] != 0
+        assert_allclose(stats.paired_bootstrap(x, weights=w).p_value, at_least / 4**4)
 
     def test_random_flips_come_near_all_flips(self):
         matrix = scores(12)
@@ -125,46 +128,48 @@ class TestLiterally:
         assert not np.array_equal(some, exact)
 
     def test_the_data_count_as_an_assignment(self):
-        z = np.ones((40, 1)) + np.linspace(0, 1, 40)[:, None]
-        found = stats.randomisation_test(np.hstack([z, 0 * z]), n_resamples=999)
+        z = 1 + np.linspace(0, 1, 40)
+        found = stats.randomisation_test(np.column_stack([z, 0 * z]), n_resamples=999)
         assert found.p_value[0] == 1 / 1000
 
 
-class TestLevels:
-    """If the systems do not differ, about 5 % of p-values are below .05."""
+@pytest.mark.parametrize(
+    ("test", "how", "low", "high"),
+    [
+        (stats.paired_bootstrap, {}, 0.035, 0.08),
+        *((test, {"weights": np.random.default_rng(0).lognormal(0, 0.7, 25)}, 0.038, 0.062)
+          for test in (stats.paired_t, stats.sign_test, stats.wilcoxon)),
+    ],
+)  # fmt: skip
+def test_five_percent_of_p_values_are_below_the_level_if_systems_are_equal(test, how, low, high):
+    matrix = np.random.default_rng(0).normal(size=(25, 4000))
+    found = test(matrix, pairs=np.arange(4000).reshape(-1, 2), **how)
+    assert low < np.mean(found.p_value < 0.05) < high
 
-    @pytest.mark.parametrize(
-        ("test", "low", "high"),
-        [
-            (stats.paired_t, 0.035, 0.065),
-            (stats.wilcoxon, 0.035, 0.065),
-            (stats.randomisation_test, 0.035, 0.065),
-            (stats.paired_bootstrap, 0.035, 0.08),
-        ],
-    )
-    def test_null(self, test, low, high):
-        matrix = np.random.default_rng(0).normal(size=(25, 4000))
-        how = {} if test in (stats.paired_t, stats.wilcoxon) else {"n_resamples": 1000}
-        found = test(matrix, pairs=np.arange(4000).reshape(-1, 2), **how)
-        assert low < np.mean(found.p_value < 0.05) < high
 
-    def test_bootstrap_is_near_t_on_many_queries(self):
-        matrix = scores(400, 6, seed=2)
-        found = stats.paired_bootstrap(matrix, n_resamples=20_000).p_value
-        assert_allclose(found, stats.paired_t(matrix).p_value, atol=0.01)
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 1.5])
+@pytest.mark.parametrize("n_queries", [10, 50])
+def test_levels_and_coverage_under_uneven_weights(sigma, n_queries):
+    random = np.random.default_rng(0)
+    found = []
+    for _ in range(150):
+        w = np.exp(sigma * random.normal(size=n_queries))
+        x = random.normal(size=(n_queries, 40))
+        p = stats.paired_t(x, pairs=np.arange(40).reshape(-1, 2), weights=w).p_value
+        interval = stats.t_interval(x[:, :20], weights=w)
+        held = (interval.low <= 0) & (interval.high >= 0)
+        found.append((np.mean(p < 0.05), 1 - held.mean()))
+    assert ((np.mean(found, axis=0) > 0.03) & (np.mean(found, axis=0) < 0.07)).all()
 
 
 class TestConstantDifferences:
-    def test_all_the_same(self):
+    def test_all_the_same_up_to_rounding(self):
         one = scores(n_systems=1)
-        shifted = np.hstack([one + 0.1, one])  # constant up to rounding
+        shifted = np.hstack([one + 0.1, one])
         assert np.ptp(shifted[:, 0] - shifted[:, 1]) > 0
-        t = stats.paired_t(shifted)
-        assert t.statistic == np.inf
-        assert t.p_value == 0
-        bootstrap = stats.paired_bootstrap(shifted)
-        assert bootstrap.statistic == np.inf
-        assert bootstrap.p_value == 0
+        for test in (stats.paired_t, stats.paired_bootstrap):
+            found = test(shifted)
+            assert (found.statistic, found.p_value) == (np.inf, 0)
 
     def test_a_constant_resample(self):
         # z = -1, 0, 1 has t 0; a draw that repeats one query has t 0 (the middle) or infinity
@@ -177,26 +182,34 @@ class TestConstantDifferences:
         draws = [literal_t(z[list(draw)] - 1) for draw in itertools.product(range(3), repeat=3)]
         assert_allclose(found.p_value, np.mean(np.abs(draws) >= literal_t(z) - 1e-9))
 
+    @each_test
+    @pytest.mark.parametrize("n_queries", [2, 5, 30])
+    def test_systems_that_never_differ(self, test, n_queries):
+        found = test(np.tile(scores(n_queries, 1), 3))
+        assert_array_equal(found.difference, 0)
+        assert_array_equal(found.p_value, 1)
+
 
 class TestPairs:
-    @anyone
-    def test_baseline(self, test):
-        matrix = scores()
-        all_pairs, found = test(matrix), test(matrix, pairs=1)
-        assert found.pairs.tolist() == [[0, 1], [2, 1], [3, 1]]
-        assert_allclose(found.p_value, all_pairs.to_matrix()[[0, 2, 3], 1])
-        assert_allclose(found.difference, (matrix - matrix[:, [1]]).mean(axis=0)[[0, 2, 3]])
+    @each_test
+    @pytest.mark.parametrize("n_queries", [2, 3, 9, 40])
+    @pytest.mark.parametrize("digits", [1, 16])
+    def test_swapping_systems_swaps_signs_and_nothing_else(self, test, n_queries, digits):
+        x = scores(n_queries, 2).round(digits)
+        found, swapped = test(x), test(x[:, ::-1])
+        assert_array_equal(found.difference, -swapped.difference)
+        assert_array_equal(found.p_value, swapped.p_value)
+        assert 0 <= found.p_value <= 1
 
-    @anyone
-    def test_chosen_pairs(self, test):
-        matrix = scores()
-        found = test(matrix, pairs=[(3, 0), (1, 2)])
-        assert_allclose(found.p_value, test(matrix).to_matrix()[[3, 1], [0, 2]])
-
-    @anyone
-    def test_does_not_depend_on_the_other_pairs(self, test):
+    @pytest.mark.parametrize("test", PAIRED[:-1])
+    def test_pairs_do_not_depend_on_the_other_pairs(self, test):
         matrix = scores(n_systems=60)
-        assert_allclose(test(matrix).p_value[0], test(matrix[:, :2]).p_value[0], rtol=1e-12)
+        every, found = test(matrix).to_matrix(), test(matrix, pairs=1)
+        assert found.pairs[:3].tolist() == [[0, 1], [2, 1], [3, 1]]
+        assert_allclose(found.p_value, np.delete(every[:, 1], 1), rtol=1e-12)
+        assert_allclose(found.difference, np.delete((matrix - matrix[:, [1]]).mean(axis=0), 1))
+        chosen = test(matrix, pairs=[(3, 0), (1, 2)])
+        assert_allclose(chosen.p_value, every[[3, 1], [0, 2]], rtol=1e-12)
 
     def test_matrix(self):
         found = stats.paired_t(scores(), pairs=0).to_matrix()
@@ -215,10 +228,8 @@ class TestPairs:
             assert_array_equal(drawn, test(matrix, random_state=make(5)).p_value)
         assert test(matrix, random_state=None).p_value.shape == first.shape
 
-
-class TestMissing:
-    @anyone
-    def test_drops_queries_of_the_pair(self, test):
+    @pytest.mark.parametrize("test", PAIRED[:-1])
+    def test_queries_without_a_value_are_left_out_of_the_pair(self, test):
         matrix = scores(40)
         matrix[:3, 0] = np.nan
         matrix[[2, 5], 1] = np.nan
@@ -230,76 +241,106 @@ class TestMissing:
             alone = test(pair[~np.isnan(pair).any(axis=1)])
             assert_allclose([difference, p], [alone.difference[0], alone.p_value[0]])
 
-    @anyone
-    def test_errors(self, test):
-        matrix = scores(3)
-        matrix[0, 2] = np.nan
-        with pytest.raises(ValueError, match=r"system 2 on query 0 is nan.*nan=\"drop\""):
-            test(matrix, nan="raise")
-        matrix[1, 1] = np.nan
-        with pytest.raises(ValueError, match=r"systems 1 and 2 both have a value on 1 query"):
-            test(matrix)
-        with pytest.raises(ValueError, match=r"nan='ignore' is not a choice"):
-            test(matrix, nan="ignore")
+
+NO_VALUES = np.array([[0.1, 0.2, np.nan], [0.2, np.nan, 0.3], [0.3, 0.4, 0.5]])
 
 
-@anyone
+@each_paired
 @pytest.mark.parametrize(
-    ("matrix", "message"),
+    ("matrix", "how", "message"),
     [
-        ([1.0, 2.0], r"shape \(2,\).*numpy.column_stack"),
-        (np.zeros((2, 1)), r"1 system \(column\).*at least 2"),
-        ([[0.0, np.inf], [0.0, 1.0]], r"system 1 on query 0 is inf"),
-        ([["a", "b"], ["c", "d"]], "must be numbers"),
+        ([1.0, 2.0], {}, r"shape \(2,\).*numpy.column_stack"),
+        (np.zeros((2, 1)), {}, r"1 system \(column\).*at least 2"),
+        (np.zeros((1, 2)), {}, r"1 query \(row\).*at least 2"),
+        ([[0.0, np.inf], [0.0, 1.0]], {}, r"system 1 on query 0 is inf"),
+        ([[1, 1e200], [1, 2]], {}, r"system 1 on query 0 is 1e\+200.*divide all scores"),
+        ([["a", "b"], ["c", "d"]], {}, "must be numbers"),
+        (NO_VALUES, {"nan": "raise"}, r"system 2 on query 0 is nan.*nan=\"drop\""),
+        (NO_VALUES, {}, r"systems 1 and 2 both have a value on 1 query"),
+        (NO_VALUES, {"nan": "ignore"}, r"nan='ignore' is not a choice"),
+        (scores(), {"pairs": 4}, r"outside 0\.\.3"),
+        (scores(), {"pairs": [(0, -1)]}, r"outside 0\.\.3"),
+        (scores(), {"pairs": "first"}, "number of one column"),
+        (scores(), {"pairs": [0, 1]}, r"shape \(n_pairs, 2\)"),
+        (scores(), {"pairs": np.empty((0, 2), int)}, "at least one pair"),
+        # weights that are negligible beside other weights count as 0
+        ([[1, 2], [2, 3], [4, 1]], {"weights": [1e300, 1, 1]}, "comparison needs at least 2"),
     ],
 )
-def test_wrong_scores(test, matrix, message):
+def test_wrong_scores_and_pairs(test, matrix, how, message):
     with pytest.raises(ValueError, match=message):
-        test(matrix)
+        test(matrix, **how)
 
 
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"pairs": 4}, r"outside 0\.\.3"),
-        ({"pairs": [(0, -1)]}, r"outside 0\.\.3"),
-        ({"pairs": "first"}, "number of one column"),
-        ({"pairs": [0, 1]}, r"shape \(n_pairs, 2\)"),
-        ({"pairs": np.empty((0, 2), int)}, "at least one pair"),
         ({"n_resamples": 0}, "n_resamples=0 must be at least 1"),
         ({"random_state": -1}, "random_state=-1 is not a seed"),
         ({"random_state": "x"}, "random_state='x' is not a seed"),
     ],
 )
-def test_wrong_parameters(how, message):
+@pytest.mark.parametrize(
+    "test", [*PAIRED[3:], stats.tukey_hsd, stats.discriminative_power, stats.bootstrap_interval]
+)
+def test_wrong_draws(test, how, message):
     with pytest.raises(ValueError, match=message):
-        stats.randomisation_test(scores(), **how)
+        test(scores(), **how)
 
 
-def test_effects():
-    matrix = np.array([[0.5, 0.4], [0.7, 0.7], [0.6, 0.7], [0.9, 0.6], [np.nan, 1.0]])
-    z = np.array([0.1, 0.0, -0.1, 0.3])
-    found = stats.paired_effects(matrix, confidence=0.9)
-    interval = scipy.stats.ttest_1samp(z, 0).confidence_interval(0.9)
-    assert_allclose([found.low[0], found.high[0]], interval)
-    assert_allclose(found.difference, z.mean())
-    assert_allclose(found.cohen_d, z.mean() / z.std(ddof=1))
-    assert (found.wins[0], found.ties[0], found.losses[0]) == (2, 1, 1)
-    assert found.superiority == 2.5 / 4
-    assert (found.n_queries[0], found.n_dropped[0]) == (4, 1)
+# Weights ------------------------------------------------------------------------------------------
+
+MEASURES = {
+    **{test.__name__: lambda x, t=test, **how: t(x, **how).p_value
+       for test in (*PAIRED, stats.tukey_hsd)},
+    "equivalence_test": lambda x, **how: stats.equivalence_test(x, 0.05, **how).p_value,
+    "paired_effects": lambda x, **how: (found := stats.paired_effects(x, **how)).low + found.g_low,
+    "discriminative_power": lambda x, **how: stats.discriminative_power(x, **how).required,
+    "bayesian_t": lambda x, **how: stats.bayesian_comparison(x, 0.01, **how).better,
+    "bayesian_signed_rank": lambda x, **how: (
+        stats.bayesian_comparison(x, 0.01, method="signed-rank", n_samples=200, **how).better
+    ),
+    "two_way_anova": lambda x, **how: stats.two_way_anova(x, **how).systems,
+    "t_interval": lambda x, **how: stats.t_interval(x, **how).low,
+    "bootstrap_t": lambda x, **how: stats.bootstrap_interval(x, method="bootstrap-t", **how).low,
+}  # fmt: skip
+# Methods that change with weights: from exact to approximate, or to other random numbers.
+OTHER_METHODS = {"wilcoxon", "sign_test", "bayesian_signed_rank"}
 
 
-def test_interval_and_test_agree():
-    matrix = scores(n_systems=40)
-    found = stats.paired_effects(matrix)
-    significant = stats.paired_t(matrix).p_value < 0.05
-    assert 0.1 < significant.mean() < 0.9
-    assert_array_equal((found.low > 0) | (found.high < 0), significant)
+@pytest.mark.parametrize("name", MEASURES)
+class TestWeights:
+    def test_equal_weights_change_nothing(self, name):
+        x = scores(20, 3)
+        assert_array_equal(MEASURES[name](x, weights=np.full(20, 3.0)), MEASURES[name](x))
 
+    @pytest.mark.parametrize("n_queries", [5, 20])
+    def test_nearly_equal_weights_give_nearly_equal_results(self, name, n_queries):
+        if name not in OTHER_METHODS:
+            x, nearly = scores(n_queries, 3), np.append(np.ones(n_queries - 1), 1 + 1e-13)
+            assert_allclose(MEASURES[name](x, weights=nearly), MEASURES[name](x), rtol=1e-9)
 
-def test_effects_of_constant_differences():
-    one = scores(n_systems=1)
-    found = stats.paired_effects(np.hstack([one, one + 0.1, one]))
-    assert found.cohen_d.tolist() == [-np.inf, 0.0, np.inf]
-    assert found.wins.tolist() == [0, 0, 30]
-    assert found.ties.tolist() == [0, 30, 0]
+    def test_a_weight_of_zero_leaves_a_query_out(self, name):
+        x, w = scores(12, 3), weights(12)
+        w[[2, 7]] = 0
+        found, kept = MEASURES[name](x, weights=w), w > 0
+        assert_allclose(found, MEASURES[name](x[kept], weights=w[kept]), rtol=1e-12)
+
+    def test_the_scale_of_weights_does_not_matter(self, name):
+        x, w = scores(20, 3), weights()
+        found = MEASURES[name](x, weights=w / 7)
+        assert_allclose(found, MEASURES[name](x, weights=w), rtol=1e-12)
+
+    @pytest.mark.parametrize(
+        ("w", "message"),
+        [
+            ([1.0, 2.0], r"weights has shape \(2,\)"),
+            (np.full(20, -1.0), "eights? of query 0"),
+            (np.append(np.ones(19), np.nan), "eights? of query 19"),
+            (["a"] * 20, "must be numbers"),
+            (pd.Series(weights()).iloc[::-1], "same labels in another order"),
+        ],
+    )
+    def test_wrong_weights(self, name, w, message):
+        with pytest.raises(ValueError, match=message):
+            MEASURES[name](pd.DataFrame(scores(20, 3)), weights=w)

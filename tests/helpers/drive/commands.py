@@ -162,7 +162,7 @@ def _(draw):
     if form in ("html", "trec_eval"):
         view = ()
 
-    def right(found):
+    def verify(found):
         if draw.is_odd:
             return
         report = files.report([name], **given)
@@ -187,7 +187,7 @@ def _(draw):
                     assert_query(query, files.qrels, run, name, value)
 
     options = ["-m", name, *words, *view, "--format", form, *output]
-    return Call(lambda: files.call("evaluate", *options), right)
+    return Call(lambda: files.call("evaluate", *options), verify)
 
 
 @case("cli.main compare")
@@ -198,7 +198,7 @@ def _(draw):
         given["empty"] = 0
         words += ["--empty", "0"]
 
-    def right(found):
+    def verify(found):
         if draw.is_odd:
             return
         report, row = files.report([name], **given), numbers(found).iloc[0]
@@ -209,7 +209,7 @@ def _(draw):
         assert (row.wins, row.losses) == ((difference > 1e-12).sum(), (difference < -1e-12).sum())
 
     options = ["-m", name, *words, "--format", "csv"]
-    return Call(lambda: files.call("compare", *options), right)
+    return Call(lambda: files.call("compare", *options), verify)
 
 
 @case("cli.main curve")
@@ -217,13 +217,13 @@ def _(draw):
     files = Files(draw, draw.size(1, 3))
     words, given = conventions(draw)
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             levels = [f"iprec(recall={level / 10})" for level in range(11)]
             expected = files.report(levels, **given).mean
             np.testing.assert_allclose(numbers(found).iloc[:, 1:], expected.T, rtol=1e-12)
 
-    return Call(lambda: files.call("curve", *words, "--format", "csv"), right)
+    return Call(lambda: files.call("curve", *words, "--format", "csv"), verify)
 
 
 @case("cli.main fuse")
@@ -239,7 +239,7 @@ def _(draw):
     words = draw.pick([], ["--norm", "zscore"], ["--depth", "2"], ["-k", "10"], ["--name", "mine"])
     words = [draw(st.just(word), WORDS) for word in words]
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             runs = {name: nested(rows) for name, rows in files.runs.items()}
             again = trec.read_run(io.StringIO(found)).to_dict()
@@ -247,31 +247,31 @@ def _(draw):
                               norm="zscore" if "zscore" in words else "auto")  # fmt: skip
             assert again == (fused.top(2) if "--depth" in words else fused).to_dict()
 
-    return Call(lambda: files.call("fuse", f"--method={method}", *words), right)
+    return Call(lambda: files.call("fuse", f"--method={method}", *words), verify)
 
 
 @case("cli.main metrics")
 def _(draw):
     names = draw.pick((), (draw(st.sampled_from((*NAMES, "P_5", "0.5*ap+0.5*rr")), WORDS),))
 
-    def right(found):
+    def verify(found):
         if not names:
             assert [line.split()[0] for line in found.splitlines()] == sorted(
                 skrank.metrics.registered()
             )
         assert found.strip()
 
-    return Call(lambda: run("metrics", *names), right)
+    return Call(lambda: run("metrics", *names), verify)
 
 
 @case("cli.main completion")
 def _(draw):
     shell = draw(st.sampled_from(("bash", "zsh", "fish")), WORDS)
 
-    def right(found):
+    def verify(found):
         assert all(command in found for command in cli.COMMANDS)
 
-    return Call(lambda: run("completion", shell), right)
+    return Call(lambda: run("completion", shell), verify)
 
 
 @case("cli.main active")
@@ -307,7 +307,7 @@ def _(draw):
                     return found
             return found, active.Campaign.load(campaign)
 
-    def right(result):
+    def verify(result):
         found, campaign = result
         rows = (
             list(csv.DictReader(io.StringIO(found)))
@@ -326,4 +326,4 @@ def _(draw):
         values = [float(row["value"]) for row in rows]
         np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)
 
-    return Call(call, right)
+    return Call(call, verify)

@@ -1,6 +1,6 @@
 """Displays, drawn without a screen."""
 
-from functools import cache
+from functools import cache, partial
 
 import matplotlib
 
@@ -17,11 +17,11 @@ from tests.helpers.drive import Call, case
 from tests.helpers.drive.measures import judged
 
 VALUES = st.floats(0, 1)
-COLOURS = ("red", "0.5")  # never odd: matplotlib checks them
+COLOURS = ("red", "0.5")  # options of matplotlib are its own
 
 
 def drawn(make):
-    """The display that a call makes, after its figure was drawn and closed."""
+    """The display that a call makes, and its figure, which is closed."""
     import matplotlib.pyplot as plt
 
     try:
@@ -32,147 +32,121 @@ def drawn(make):
         plt.close("all")
 
 
+def drive(name, arguments, verify=lambda found: None, plotted=lambda draw: {}, **usual):
+    """Make a display with drawn arguments and options, and draw it with the options `plotted`."""
+
+    @case(f"plotting.{name}")
+    def _(draw):
+        given, options = arguments(draw), draw.options(**usual) if usual else {}
+        how = plotted(draw)
+
+        def make():
+            return getattr(plotting, name)(*given, **options).plot(**how)
+
+        return Call(lambda: drawn(make), lambda found: draw.is_odd or verify(found))
+
+
 @cache
-def report(n_runs):
-    """An evaluation of a few runs."""
+def collection():
+    """Judgments and three runs."""
     random = np.random.default_rng(0)
     qid, docid = np.repeat(np.arange(6), 8), np.tile(np.arange(8), 6)
     label = random.integers(0, 3, len(qid))
     runs = [
         trec.Run.from_arrays(qid, docid, label + random.normal(size=len(qid)), name=f"run{run}")
-        for run in range(n_runs)
+        for run in range(3)
     ]
-    qrels = trec.Qrels.from_arrays(qid, docid, label)
-    return trec.evaluate(qrels, runs, ["gap", "ap"]), qrels, runs
-
-
-def matrix(draw):
-    """Values of two or three systems."""
-    return draw.matrix(VALUES, draw.size(4, 6), draw.size(2, 3))
-
-
-@case("plotting.ASLCurveDisplay")
-def _(draw):
-    scores = np.random.default_rng(draw.size(0, 9)).random((6, 3))
-    power = stats.discriminative_power(scores, n_resamples=20)
-    powers = draw(st.just({"gap": power}))
-    options = {"color": draw.pick(*COLOURS)}
-    return Call(lambda: drawn(lambda: plotting.ASLCurveDisplay(powers).plot(**options)))
-
-
-@case("plotting.CampaignDisplay")
-def _(draw):
-    size = draw.size(1, 5)
-    value = np.array([draw.pick(0.1, 0.5, 0.9) for _ in range(size)])
-    progress = pd.DataFrame(
-        {"cost": np.arange(1.0, size + 1), "value": value, "low": value - 0.1, "high": value + 0.1}
-    )
-    given, options = draw(st.just(progress)), draw.options(budget=st.floats(1, 9))
-    return Call(lambda: drawn(lambda: plotting.CampaignDisplay(given, **options).plot()))
-
-
-def from_predictions(draw, display, **usual):
-    labels, scores, groups = judged(draw)
-    if not draw.is_odd:
-        labels, scores = [2.0] * len(groups), np.arange(float(len(groups)))
-    options = draw.options(**usual)
-    return Call(
-        lambda: drawn(lambda: display.from_predictions(labels, scores, groups=groups, **options))
-    )
-
-
-@case("plotting.ElevenPointDisplay")
-def _(draw):
-    return from_predictions(draw, plotting.ElevenPointDisplay, name=st.just("run"))
-
-
-@case("plotting.GradedPrecisionRecallDisplay")
-def _(draw):
-    display = plotting.GradedPrecisionRecallDisplay
-    return from_predictions(draw, display, name=st.just("run"), n_levels=st.integers(2, 20))
-
-
-@case("plotting.QueryComparisonDisplay")
-def _(draw):
-    size = draw.size(1, 5)
-    a, b = (draw.vector(VALUES, size, containers=odd.PLAIN) for _ in range(2))
-    names, kind = draw(st.just(("new", "old"))), draw.of("bars", "scatter")
-
-    def verify(found):
-        if not draw.is_odd:
-            assert found.wins == (odd.as_floats(a) > odd.as_floats(b)).sum()
-
-    return Call(
-        lambda: drawn(
-            lambda: plotting.QueryComparisonDisplay(a, b, metric="gap", names=names).plot(kind=kind)
-        ),
-        verify,
-    )
-
-
-@case("plotting.MetricScatterDisplay")
-def _(draw):
-    size = draw.size(2, 5)
-    x, y = (draw.vector(VALUES, size, containers=odd.PLAIN) for _ in range(2))
-    options = draw.options(names=st.just(("gap", "ap")), what=st.just("queries"))
-
-    def verify(found):
-        expected = stats.tau_b(found.x, found.y)
-        np.testing.assert_equal(found.tau, expected)
-
-    return Call(
-        lambda: drawn(lambda: plotting.MetricScatterDisplay(x, y, **options).plot()), verify
-    )
-
-
-@case("plotting.TauMatrixDisplay")
-def _(draw):
-    cells = matrix(draw)
-    means = draw(st.just(pd.DataFrame(cells))) if isinstance(cells, np.ndarray) else cells
-    options = draw.options(method=st.sampled_from(("tau_b", "tau_ap")))
-    return Call(lambda: drawn(lambda: plotting.TauMatrixDisplay(means, **options).plot()))
-
-
-@case("plotting.IntervalDisplay")
-def _(draw):
-    size = draw.size(1, 5)
-    value = np.array([draw.pick(0.1, 0.5, 0.9) for _ in range(size)])
-    table = pd.DataFrame({"value": value, "low": value - 0.1, "high": value + 0.1})
-    given, options = draw(st.just(table)), draw.options(label=st.just("x"), reference=VALUES)
-    return Call(lambda: drawn(lambda: plotting.IntervalDisplay(given, **options).plot()))
-
-
-@case("plotting.PosteriorDisplay")
-def _(draw):
-    scores = np.random.default_rng(draw.size(0, 9)).random((6, 3))
-    found = draw(st.just(stats.bayesian_comparison(scores, 0.1)))
-    options, pair = draw.options(names=st.just(["a", "b", "c"])), draw.of(None, 0, 2)
-    return Call(lambda: drawn(lambda: plotting.PosteriorDisplay(found, **options).plot(pair=pair)))
+    return trec.Qrels.from_arrays(qid, docid, label), runs
 
 
 @cache
 def study():
-    _, qrels, runs = report(3)
     metrics = ["gap(thresholds=[0.5,0.5])", "gap(thresholds=[1,0])", "gap(thresholds=[0,1])"]
-    return skrank.informativeness.study(qrels, runs, metrics, min_retrieved=1)
-
-
-@case("plotting.InformativenessDisplay")
-def _(draw):
-    found, options = draw(st.just(study())), draw.options(rel=st.sampled_from((None, [1], [1, 2])))
-    return Call(lambda: drawn(lambda: plotting.InformativenessDisplay(found).plot(**options)))
+    return skrank.informativeness.study(*collection(), metrics, min_retrieved=1)
 
 
 @cache
 def robustness():
-    _, qrels, runs = report(3)
-    return skrank.incompleteness.robustness(qrels, runs, ["ap", "bpref"], [100, 50], n_resamples=9)
+    metrics = ["ap", "bpref"]
+    return skrank.incompleteness.robustness(*collection(), metrics, [100, 50], n_resamples=9)
 
 
-@case("plotting.RobustnessDisplay")
-def _(draw):
-    found = draw(st.just(robustness()))
-    options = draw.options(
+def powers(draw):
+    scores = np.random.default_rng(draw.size(0, 9)).random((6, 3))
+    return (draw(st.just({"gap": stats.discriminative_power(scores, n_resamples=20)})),)
+
+
+def posterior(draw):
+    scores = np.random.default_rng(draw.size(0, 9)).random((6, 3))
+    return (draw(st.just(stats.bayesian_comparison(scores, 0.1))),)
+
+
+def intervals(draw):
+    size = draw.size(1, 5)
+    value = np.array([draw.pick(0.1, 0.5, 0.9) for _ in range(size)])
+    table = {"cost": np.arange(1.0, size + 1), "value": value}
+    return (draw(st.just(pd.DataFrame(table | {"low": value - 0.1, "high": value + 0.1}))),)
+
+
+def means(draw):
+    cells = draw.matrix(VALUES, draw.size(4, 6), draw.size(2, 3))
+    return (draw(st.just(pd.DataFrame(cells))) if isinstance(cells, np.ndarray) else cells,)
+
+
+def vectors(low):
+    def arguments(draw):
+        size = draw.size(low, 5)
+        return tuple(draw.vector(VALUES, size, containers=odd.PLAIN) for _ in range(2))
+
+    return arguments
+
+
+def counts_wins(found):
+    assert found.wins == (found.values_a > found.values_b).sum()
+
+
+def has_tau(found):
+    np.testing.assert_equal(found.tau, stats.tau_b(found.x, found.y))
+
+
+drive("ASLCurveDisplay", powers, plotted=lambda draw: {"color": draw.pick(*COLOURS)})
+drive("CampaignDisplay", intervals, budget=st.floats(1, 9))
+drive("IntervalDisplay", intervals, label=st.just("x"), reference=VALUES)
+drive("TauMatrixDisplay", means, method=st.sampled_from(("tau_b", "tau_ap")))
+drive(
+    "MetricScatterDisplay", vectors(2), has_tau, names=st.just(("gap", "ap")),
+    what=st.just("queries"),
+)  # fmt: skip
+drive(
+    "QueryComparisonDisplay", vectors(1), counts_wins,
+    lambda draw: {"kind": draw.of("bars", "scatter")}, names=st.just(("new", "old")),
+)  # fmt: skip
+drive(
+    "PosteriorDisplay", posterior, plotted=lambda draw: {"pair": draw.of(None, 0, 2)},
+    names=st.just(["a", "b", "c"]),
+)  # fmt: skip
+drive(
+    "InformativenessDisplay", lambda draw: (draw(st.just(study())),),
+    plotted=lambda draw: draw.options(rel=st.sampled_from((None, [1], [1, 2]))),
+)  # fmt: skip
+drive(
+    "RobustnessDisplay", lambda draw: (draw(st.just(robustness())),),
+    plotted=lambda draw: draw.options(
         column=st.sampled_from(("tau_b", "power", "mean")), metrics=st.just(["ap"])
-    )
-    return Call(lambda: drawn(lambda: plotting.RobustnessDisplay(found).plot(**options)))
+    ),
+)  # fmt: skip
+
+
+def drive_curve(kind, **usual):
+    @case(f"plotting.{kind}")
+    def _(draw):
+        labels, scores, groups = judged(draw)
+        if not draw.is_odd:
+            labels, scores = [2.0] * len(groups), np.arange(float(len(groups)))
+        options, display = draw.options(**usual), getattr(plotting, kind)
+        make = partial(display.from_predictions, labels, scores, groups=groups, **options)
+        return Call(lambda: drawn(make))
+
+
+drive_curve("ElevenPointDisplay", name=st.just("run"))
+drive_curve("GradedPrecisionRecallDisplay", name=st.just("run"), n_levels=st.integers(2, 20))

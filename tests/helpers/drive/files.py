@@ -66,11 +66,11 @@ def _(draw):
     rows = qrels_of(draw)
     source = written(draw, rows, "{} 0 {} {}\n".format)
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             assert found.to_dict() == nested(rows)
 
-    return Call(lambda: trec.read_qrels(source), right)
+    return Call(lambda: trec.read_qrels(source), verify)
 
 
 @case("trec.read_run")
@@ -79,11 +79,11 @@ def _(draw):
     source = written(draw, rows, "{} Q0 {} 1 {} tag\n".format)
     options = draw.options(name=st.just("mine"), precision=st.sampled_from(("single", "double")))
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             assert found.to_dict() == nested(rows)
 
-    return Call(lambda: trec.read_run(source, **options), right)
+    return Call(lambda: trec.read_run(source, **options), verify)
 
 
 def columns(draw, rows):
@@ -99,12 +99,12 @@ def _(draw):
     rows = qrels_of(draw)
     given = tuple(columns(draw, rows))
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             assert found.to_dict() == nested(rows)
             assert found.with_pool_judged().to_frame()["label"].notna().all()
 
-    return Call(lambda: trec.Qrels.from_arrays(*given), right)
+    return Call(lambda: trec.Qrels.from_arrays(*given), verify)
 
 
 @case("trec.Run")
@@ -112,11 +112,11 @@ def _(draw):
     rows = run_of(draw)
     given, depth = tuple(columns(draw, rows)), draw(st.integers(1, 5))
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             assert (found.to_frame().groupby("qid").size() <= depth).all()
 
-    return Call(lambda: trec.Run.from_arrays(*given).top(depth), right)
+    return Call(lambda: trec.Run.from_arrays(*given).top(depth), verify)
 
 
 @case("trec.evaluate")
@@ -129,13 +129,13 @@ def _(draw):
         judged_only=st.booleans(), precision=st.sampled_from(("single", "double")),
     )  # fmt: skip
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd and not set(options) & {"depth", "judged_only", "empty"}:
             report = found.per_query.xs("run", level="run")
             for query in report.index.get_level_values(0).unique():
                 assert_query(query, qrels, run, names[0], report.loc[query].iloc[0])
 
-    return Call(lambda: trec.evaluate(judged, runs, names, max_grade=2, **options), right)
+    return Call(lambda: trec.evaluate(judged, runs, names, max_grade=2, **options), verify)
 
 
 def assert_query(query, qrels, run, name, value):
@@ -169,7 +169,7 @@ def _(draw):
         name=st.just("both"),
     )  # fmt: skip
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             retrieved = {
                 (query, one) for run in runs.values() for query, of in run.items() for one in of
@@ -177,7 +177,7 @@ def _(draw):
             pairs = zip(found.to_frame()["qid"], found.to_frame()["docid"], strict=True)
             assert set(pairs) == retrieved
 
-    return Call(lambda: trec.fuse(given, **options), right)
+    return Call(lambda: trec.fuse(given, **options), verify)
 
 
 @case("trec.fuse linear")
@@ -200,11 +200,11 @@ def _(draw):
     run = draw(st.just(odd.outcome(lambda: trec.Run.from_arrays(
         *zip(*rows, strict=True), list(rows.values())))))  # fmt: skip
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             assert trec.read_run(io.StringIO(found)).to_dict() == nested(rows)
 
-    return Call(lambda: trec.run_lines(run), right)
+    return Call(lambda: trec.run_lines(run), verify)
 
 
 @case("trec.trec_eval_lines")
@@ -248,13 +248,13 @@ def _(draw):
             found = datasets.load_letor(folder, **options)
             return found if options.get("fold") is not None else found.fold(1)
 
-    def right(found):
+    def verify(found):
         assert all(np.isfinite(part.X).all() for part in found)
         if not draw.is_odd:
             assert found.train.relevance.tolist() == [2, 0, 1]
             assert found.train.X.tolist() == [[0.5, 0, 1], [0, pytest.approx(1e-3), 0], [-1, 0, 0]]
 
-    return Call(call, right)
+    return Call(call, verify)
 
 
 @case("datasets.make_ranking")
@@ -266,12 +266,12 @@ def _(draw):
         random_state=st.integers(0, 9),
     )  # fmt: skip
 
-    def right(found):
+    def verify(found):
         assert len(np.unique(found.qid)) == n_queries
         assert np.isin(found.relevance, np.arange(top + 1)).all()
         assert found.X.shape == (len(found.qid), options.get("n_features", 20))
 
-    return Call(lambda: datasets.make_ranking(n_queries, max_grade=top, **options), right)
+    return Call(lambda: datasets.make_ranking(n_queries, max_grade=top, **options), verify)
 
 
 # studies ------------------------------------------------------------------------------------------
@@ -285,12 +285,12 @@ def _(draw):
         random_state=st.integers(0, 9), strata=st.sampled_from(("relevance", "grade"))
     )
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             kept = {key: one for key, part in found.to_dict().items() for one in part.items()}
             assert all(label in (rows[query, one], -1) for query, (one, label) in kept.items())
 
-    return Call(lambda: incompleteness.reduce_judgments(given, percent, **options), right)
+    return Call(lambda: incompleteness.reduce_judgments(given, percent, **options), verify)
 
 
 def collection(draw, longest=12):
@@ -358,14 +358,14 @@ def _(draw):
     counts = [int((labels == 1).sum()), int((labels == 2).sum())]
     value, retrieved = draw(st.just(value)), draw(st.just(counts))
 
-    def right(found):
+    def verify(found):
         np.testing.assert_allclose(found.probabilities.sum(axis=1), 1)
         if not draw.is_odd and found.converged:
             assert found.expected == pytest.approx(value, abs=1e-4)
             np.testing.assert_allclose(found.probabilities[:, 1:].sum(axis=0), counts, atol=1e-3)
 
     return Call(
-        lambda: informativeness.maximum_entropy(name, value, retrieved, draw(st.just(6))), right
+        lambda: informativeness.maximum_entropy(name, value, retrieved, draw(st.just(6))), verify
     )
 
 
@@ -373,11 +373,11 @@ def _(draw):
 def _(draw):
     grades, steps = draw(st.integers(1, 4)), draw(st.integers(1, 10))
 
-    def right(found):
+    def verify(found):
         np.testing.assert_allclose(np.sum(found, axis=1), 1)
         assert len(set(found)) == len(found)
 
-    return Call(lambda: informativeness.threshold_grid(grades, steps), right)
+    return Call(lambda: informativeness.threshold_grid(grades, steps), verify)
 
 
 @case("informativeness.thresholds_from_clicks")
@@ -388,13 +388,13 @@ def _(draw):
     if not draw.is_odd:
         grades = [2, *odd.as_floats(grades)[1:]]
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             given, counts = odd.as_floats(grades), odd.as_floats(clicks)
             expected = np.array([counts[given == grade].sum() for grade in (1, 2)])
             np.testing.assert_allclose(found, expected / expected.sum())
 
-    return Call(lambda: informativeness.thresholds_from_clicks(grades, clicks), right)
+    return Call(lambda: informativeness.thresholds_from_clicks(grades, clicks), verify)
 
 
 # splits -------------------------------------------------------------------------------------------
@@ -408,7 +408,7 @@ def drive_splitter(name, **usual):
         labels = draw(st.just(np.arange(size) % 3), odd.arrays(odd.labels, size))
         options = draw.options(**usual)
 
-        def right(found):
+        def verify(found):
             for train, test in found:
                 assert not {*np.asarray(groups)[train]} & {*np.asarray(groups)[test]}
 
@@ -416,7 +416,7 @@ def drive_splitter(name, **usual):
             cv = getattr(model_selection, name)(**options)
             return [part[:2] for part in cv.split(np.zeros((size, 1)), labels, groups)]
 
-        return Call(call, (lambda found: None) if draw.is_odd else right)
+        return Call(call, (lambda found: None) if draw.is_odd else verify)
 
 
 STRATA = st.sampled_from((None, "n_relevant", "max_grade", "size"))
@@ -441,11 +441,11 @@ def _(draw):
         test_size=st.sampled_from((0.2, 2)), valid_size=st.just(1), random_state=st.integers(0, 9)
     )
 
-    def right(found):
+    def verify(found):
         if not draw.is_odd:
             assert sorted(np.concatenate(found).ravel()) == X.ravel().tolist()
 
-    return Call(lambda: model_selection.query_train_test_split(X, groups=groups, **options), right)
+    return Call(lambda: model_selection.query_train_test_split(X, groups=groups, **options), verify)
 
 
 @case("model_selection.search_space")

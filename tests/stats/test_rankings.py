@@ -1,4 +1,4 @@
-"""Correlations of rankings: published values and literal definitions."""
+"""Agreement of rankings and of assessors: published values and literal definitions."""
 
 import itertools
 
@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from skrank import stats
 
+NAN = np.nan
 # data of the README of ircor (J. Urbano), the R package of the paper on ties in AP correlation
 X = np.array([0.06, 0.2, 0.27, 0.37, 0.57, 0.63, 0.66, 0.9, 0.91, 0.94])
 Y = np.array([0.37, 0.06, 0.2, 0.27, 0.57, 0.66, 0.63, 0.91, 0.9, 0.94])
@@ -89,27 +90,6 @@ class TestTauAP:
         expected = np.mean([literal_tau_ap(x, order) for order in orders(y)])
         assert_allclose(stats.tau_ap(x, y), expected, atol=1e-12)
 
-    def test_estimates_that_all_tie_have_the_correlation_0(self):
-        assert_allclose(stats.tau_ap([3, 2, 1, 0], [1, 1, 1, 1]), 0, atol=1e-12)
-
-    def test_extremes(self):
-        x = np.arange(6.0)
-        for ties in "ab":
-            assert_allclose(stats.tau_ap(x, x, ties=ties), 1)
-            assert_allclose(stats.tau_ap(x, -x, ties=ties), -1)
-
-    def test_the_top_weighs_more(self):
-        x = np.arange(6.0)[::-1]
-        top, bottom = x[[1, 0, 2, 3, 4, 5]], x[[0, 1, 2, 3, 5, 4]]
-        assert stats.tau_ap(x, top) < stats.tau_ap(x, bottom)
-        assert stats.kendall_tau(x, top) == stats.kendall_tau(x, bottom)
-
-    def test_ties_in_truth(self):
-        with pytest.raises(ValueError, match=r'truth has ties.*ties="b"'):
-            stats.tau_ap([1, 1, 2], [1, 2, 3])
-        with pytest.raises(ValueError, match="estimate has ties"):
-            stats.tau_ap([1, 2, 3], [1, 1, 2], symmetric=True)
-
 
 class TestRankBiasedOverlap:
     @pytest.mark.parametrize("ties", ["a", "b", "w"])
@@ -189,6 +169,155 @@ class TestListOverlap:
         assert found.residual == pytest.approx(0, abs=1e-12)
 
 
+class TestAssessors:
+    # Krippendorff (2011), section C: 12 units, 4 observers
+    PUBLISHED = np.array(
+        [
+            [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
+            [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
+            [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
+            [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
+        ]
+    ).T
+
+    @pytest.mark.parametrize(
+        ("level", "published", "expected"),
+        [
+            ("nominal", 0.743, 0.743421052631579),
+            ("ordinal", 0.815, 0.8153875037548814),
+            ("interval", 0.849, 0.8491071428571428),
+            ("ratio", 0.797, 0.7974027747116121),
+        ],
+    )
+    def test_krippendorff(self, level, published, expected):
+        found = stats.krippendorff_alpha(self.PUBLISHED, level=level)
+        assert found == pytest.approx(published, abs=5e-4)
+        assert_allclose(found, expected, rtol=1e-10, atol=0)
+
+    def test_cohen(self):
+        x, y = [0, 0, 1, 1, 2, 2], [0, 1, 1, 1, 2, 1]
+        for weights, expected in ((None, 0.5), ("linear", 4 / 7), ("quadratic", 2 / 3)):
+            assert_allclose(stats.cohen_kappa(x, y, weights=weights), expected, rtol=1e-10, atol=0)
+        assert stats.cohen_kappa([*x, np.nan, 1], [*y, 2, np.nan]) == stats.cohen_kappa(x, y)
+
+    def test_fleiss(self):
+        labels = [[0, 0, 1], [1, 1, 1], [2, 2, 2], [0, 0, 0], [0, 1, 2], [2, 2, 1]]
+        assert_allclose(stats.fleiss_kappa(labels), 0.4166666666666666, rtol=1e-10, atol=0)
+
+    def test_no_variation(self):
+        assert np.isnan(stats.cohen_kappa([1, 1], [1, 1]))
+        assert np.isnan(stats.fleiss_kappa([[1, 1], [1, 1]]))
+        assert np.isnan(stats.krippendorff_alpha([[1, 1], [1, 1]]))
+
+    def test_whole_agreement_and_order_of_assessors(self):
+        labels = np.array([[0, 0, 0], [1, 1, 1], [2, 2, 2]])
+        for level in ("nominal", "ordinal", "interval", "ratio"):
+            assert stats.krippendorff_alpha(labels, level=level) == 1
+            found = stats.krippendorff_alpha(self.PUBLISHED, level=level)
+            swapped = stats.krippendorff_alpha(self.PUBLISHED[::-1, ::-1], level=level)
+            assert_allclose(found, swapped, rtol=1e-10, atol=0)
+        assert stats.fleiss_kappa(labels) == stats.cohen_kappa(labels[:, 0], labels[:, 1]) == 1
+
+
+class TestRankCorrelation:
+    @pytest.mark.parametrize("levels", [None, 5])
+    def test_scipy(self, levels):
+        random = np.random.default_rng(0)
+        x = random.normal(size=15)
+        y = x + random.normal(size=15)
+        if levels:
+            x, y = x.round(), y.round()
+        expected = scipy.stats.kendalltau(x, y)
+        found = stats.rank_correlation(x, y)
+        assert_allclose([found.value, found.p_value], expected, rtol=1e-10, atol=0)
+        assert found.low < found.value < found.high
+
+    @pytest.mark.parametrize("method", ["tau", "tau_b"])
+    def test_ends_of_the_interval_literally(self, method):
+        """Each end differs from the value by Student's quantile times Esscher's deviation."""
+        x = np.arange(9.0)
+        y = np.array([1.0, 0, 2, 4, 3, 5, 6, 8, 7])
+        found = stats.rank_correlation(x, y, method=method, confidence=0.9)
+        for tau in (found.low, found.high):
+            rho = np.sin(np.pi * tau / 2)
+            rest = 1 / 9 - (2 / np.pi * np.arcsin(rho / 2)) ** 2
+            variance = 2 / (9 * 8) * (1 - (2 / np.pi * np.arcsin(rho)) ** 2 + 2 * 7 * rest)
+            away = abs(found.value - tau) / np.sqrt(variance)
+            assert away == pytest.approx(scipy.stats.t.ppf(0.95, 8), abs=0.02)
+
+    @pytest.mark.parametrize("method", ["tau_b", "tau_ap"])
+    @pytest.mark.parametrize("tau", [0.6, 0.95, 0.99])
+    def test_intervals_hold_the_truth(self, method, tau):
+        random = np.random.default_rng(0)
+        samples = []
+        for _ in range(200):
+            x, noise = random.normal(size=(2, 10))
+            y = np.sin(np.pi * tau / 2) * x + np.cos(np.pi * tau / 2) * noise
+            samples.append(stats.rank_correlation(x, y, method=method, n_resamples=10))
+        truth = tau if method == "tau_b" else np.mean([one.value for one in samples])
+        assert np.mean([one.low <= truth <= one.high for one in samples]) >= 0.93
+        assert all(one.high - one.low > 0.05 for one in samples)
+
+    @pytest.mark.parametrize("method", ["tau", "tau_b", "tau_ap"])
+    def test_scores_per_query_give_an_interval_over_queries(self, method):
+        random = np.random.default_rng(1)
+        truth = np.linspace(0, 1, 12)
+        x, y = truth + random.normal(size=(2, 40, 12))
+        found = stats.rank_correlation(x, y, method=method)
+        means = x.mean(axis=0), y.mean(axis=0)
+        one = stats.rank_correlation(*means, method=method)
+        assert (found.value, found.p_value) == (one.value, one.p_value)
+        assert (found.n_queries, one.n_queries) == (40, None)
+        measure = {"tau": stats.kendall_tau, "tau_b": stats.tau_b}.get(
+            method, lambda a, b: stats.tau_ap(a, b, ties="b")
+        )
+        draws = random.integers(40, size=(1000, 40))
+        literal = [measure(x[draw].mean(axis=0), y[draw].mean(axis=0)) for draw in draws]
+        low, high = np.quantile(literal, [0.025, 0.975])
+        assert found.low == pytest.approx(low, abs=0.04)
+        assert found.high == pytest.approx(max(high, 2 * found.value - low), abs=0.04)
+        x[3, 5] = np.nan
+        less = stats.rank_correlation(x, y, method=method)
+        kept = stats.rank_correlation(
+            np.delete(x, 3, axis=0), np.delete(y, 3, axis=0), method=method
+        )
+        assert (less.low, less.high, less.n_queries) == (kept.low, kept.high, 39)
+        with pytest.raises(ValueError, match=r"x has shape \(40, 12\) and y \(40, 11\)"):
+            stats.rank_correlation(x, y[:, 1:], method=method)
+
+    def test_full_agreement_is_not_certain(self):
+        x = np.arange(10.0)
+        for method in ("tau", "tau_b", "tau_ap"):
+            found = stats.rank_correlation(x, x, method=method)
+            assert found.low < 0.8 < found.high == 1
+        per_query = x + np.zeros((5, 1))  # all draws of queries give the correlation 1
+        again = stats.rank_correlation(per_query, per_query)
+        assert (again.low, again.high) == (stats.rank_correlation(x, x).low, 1)
+
+    def test_tau_ap(self):
+        random = np.random.default_rng(0)
+        x = np.arange(5.0)
+        y = np.array([1.0, 0, 2, 3, 4])
+        found = stats.rank_correlation(x, y, method="tau_ap")
+        assert found.value == pytest.approx(stats.tau_ap(x, y, symmetric=True))
+        every = [stats.tau_ap(x, np.array(o), ties="b") for o in itertools.permutations(y)]
+        assert found.p_value == 2 * np.mean(np.array(every) >= found.value - 1e-12)
+        p = [
+            stats.rank_correlation(
+                *random.normal(size=(2, 8)), method="tau_ap", n_resamples=99
+            ).p_value
+            for _ in range(100)
+        ]
+        assert 0.35 < np.mean(p) < 0.65
+        assert min(p) >= 2 / 100
+
+    def test_defined(self):
+        tied = stats.rank_correlation([1, 1, 1], [1, 2, 3])
+        assert np.isnan([tied.value, tied.p_value, tied.low, tied.high]).all()
+        two = stats.rank_correlation([1, 2], [1, 2])
+        assert (two.value, two.low, two.high) == (1, -1, 1)
+
+
 @pytest.mark.parametrize(
     "measure", [stats.kendall_tau, stats.tau_b, stats.tau_ap, stats.rank_biased_overlap]
 )
@@ -211,6 +340,16 @@ def test_wrong_rankings(measure, x, y, message):
     ("call", "message"),
     [
         (lambda: stats.tau_ap(X, Y, ties="c"), "ties='c' is not a choice"),
+        (lambda: stats.tau_ap([1, 1, 2], [1, 2, 3]), r'truth has ties.*ties="b"'),
+        (lambda: stats.tau_ap([1, 2, 3], [1, 1, 2], symmetric=True), "estimate has ties"),
+        (lambda: stats.rank_correlation([1, 2], [1, 2], method="rho"), "method='rho'"),
+        (lambda: stats.fleiss_kappa([[1, NAN], [0, 1]]), "assessor 1 .* document 0.*krippendorff"),
+        (lambda: stats.fleiss_kappa([[1], [2]]), "two assessors"),
+        (lambda: stats.krippendorff_alpha([[1, NAN], [NAN, 1]]), "no document that two"),
+        (lambda: stats.krippendorff_alpha([[1, -1]], level="ratio"), "label -1 is negative"),
+        (lambda: stats.cohen_kappa([1, 2], [1]), "x labels 2 documents and y 1"),
+        (lambda: stats.cohen_kappa([1, NAN], [NAN, 1]), "no document that both"),
+        (lambda: stats.cohen_kappa([1, 2], [1, 2], weights="cubic"), "weights='cubic'"),
         (lambda: stats.rank_biased_overlap(X, Y, ties="c"), "ties='c' is not a choice"),
         (lambda: stats.rank_biased_overlap(X, Y, p=1), "p=1 must be"),
         (lambda: stats.list_overlap(["a"], ["b"], p=10**400), r"p=10+ must be a number in \(0, 1"),
