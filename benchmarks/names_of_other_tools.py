@@ -2,7 +2,7 @@
 
 Compares the values of all known names, per query, on judgments and runs in the TREC formats:
 
-    python examples/names_of_other_tools.py qrels.txt run1.txt run2.txt ...
+    python benchmarks/names_of_other_tools.py qrels.txt run1.txt run2.txt ...
 
 Needs pytrec_eval and ir_measures. Prints the number of values and the largest difference by name.
 """
