@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -132,6 +134,19 @@ def objective_of(x: str | Metric | Objective, **options: object) -> Objective:
 Judge = Callable[[Supplied], tuple[Judgments, Weights, int | None]]
 
 
+_callables: weakref.WeakSet[GradientCallable] = weakref.WeakSet()
+
+
+def _unlock() -> None:
+    """Replace locks in a forked process, where the thread that holds a lock does not exist."""
+    for one in list(_callables):
+        one._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock)
+
+
 class GradientCallable:
     """An objective as boosters call it.
 
@@ -144,6 +159,8 @@ class GradientCallable:
         self.positions: np.ndarray | None = None  # for boosters that pass no positions
         self._bound: PerDataSet[tuple[BoundObjective, np.ndarray]] = PerDataSet()
         self._absent: PerDataSet[int] = PerDataSet()  # data sets without rows on this worker
+        self._lock = threading.Lock()  # a bound objective has workspace for one call at a time
+        _callables.add(self)
         self._learned: dict[str, PositionBias] = {}  # entry "bias"; shared with deep copies
 
     def __reduce__(self) -> Reduced:
@@ -178,13 +195,14 @@ class GradientCallable:
         if self.positions is not None:
             data = replace(data, positions=self.positions)
         vector = check.as_vector("scores", scores, len(data.labels))
-        bound, indptr = self._bound.get(data, bind)
-        if begins_training(vector, indptr):
-            bound.round = 0
-        grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
-        bound.gradient(vector, grad, hess)
-        if isinstance(bound, BoundPositionObjective):
-            self._learned["bias"] = bound.position_bias
+        with self._lock:
+            bound, indptr = self._bound.get(data, bind)
+            if begins_training(vector, indptr):
+                bound.round = 0
+            grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
+            bound.gradient(vector, grad, hess)
+            if isinstance(bound, BoundPositionObjective):
+                self._learned["bias"] = bound.position_bias
         return grad, hess
 
     @property

@@ -27,6 +27,7 @@ from skrank.active._pool import rank
 from skrank.metrics import metric
 
 _FORMAT = "skrank campaign 2"
+_ZIP = b"PK\x03\x04"  # first bytes of an archive
 _DIGEST = "sha256"
 
 
@@ -114,6 +115,9 @@ def read(
     """
     with open(path, "rb") as stream:
         try:
+            if stream.read(len(_ZIP)) != _ZIP:
+                raise ValueError("it is not a NumPy archive, so skrank did not write it.")
+            stream.seek(0)
             with np.load(stream, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             return _campaign_of(arrays)

@@ -268,7 +268,8 @@ class DenseQueries(NamedTuple):
     def _slope(self, metric: Metric, relevant: torch.Tensor) -> torch.Tensor:
         """Change of the metric per unit of its normalised sum, for each query."""
         n_queries, line = len(relevant), metric.line(Lists(*np.ones((3, 1))))  # of any list
-        if np.ndim(line.steepness):  # depends on numbers of documents, which are read on the host
+        if not np.ndim(line.slope) == np.ndim(line.divisor) == 0:
+            # it depends on numbers of documents, which are read on the host
             n, found = (one.cpu().double().numpy() for one in (self.valid.sum(1), relevant))
             line = metric.line(Lists(np.minimum(n, metric.k or np.inf), found, n))
         return self._put(np.broadcast_to(line.steepness, n_queries).copy())

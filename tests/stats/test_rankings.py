@@ -352,7 +352,6 @@ def test_wrong_rankings(measure, x, y, message):
         (lambda: stats.cohen_kappa([1, 2], [1, 2], weights="cubic"), "weights='cubic'"),
         (lambda: stats.rank_biased_overlap(X, Y, ties="c"), "ties='c' is not a choice"),
         (lambda: stats.rank_biased_overlap(X, Y, p=1), "p=1 must be"),
-        (lambda: stats.list_overlap(["a"], ["b"], p=10**400), r"p=10+ must be a number in \(0, 1"),
         (lambda: stats.list_overlap([1, 2, 1], ["a"]), "x holds 1 twice"),
         *(
             (lambda x=x: stats.list_overlap(x, ["a"]), "x must be a list")

@@ -27,13 +27,13 @@ def tie_bound(metric, scores, labels, which="worst", greater_is_better=True):
     return max(values) if (which == "best") == greater_is_better else min(values)
 
 
-def ideal_value(numerator, labels, k=None, **parameters):
+def ideal_value(numerator, labels, /, k=None, **parameters):
     """The unnormalised metric of the best list of these documents, cut at k."""
     best_first = sorted((label or 0 for label in labels), reverse=True)
     return numerator(best_first, k=k, **parameters)
 
 
-def objective(numerator, labels, *, k=None, truncation_level=None, **parameters):
+def objective(numerator, labels, /, *, k=None, truncation_level=None, **parameters):
     """The two things ``lambdas`` asks for, of a normalised metric given by its numerator.
 
     The metric is the numerator cut at k (its ranks are not cut by the truncation level); the
