@@ -70,12 +70,12 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
     spare_keys = np.empty(size)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
-        n = stop - start
+        n, mine, chosen = stop - start, scores[start:stop], order[start:stop]
         if not warm:  # many files hold sorted lists, which need no move
             for i in range(n):
-                order[start + i] = i
-        if not resort(start, stop, scores, 6 * n if warm else 0, keys, order):
-            sort(start, stop, scores, single, keys, spare_keys, n_above, spare, order)
+                chosen[i] = i
+        if not resort(mine, 6 * n if warm else 0, keys, chosen):
+            sort(mine, single, keys, spare_keys, n_above, spare, chosen)
         tied[start] = 0
         for r in range(1, n):
             tied[start + r] = keys[r] == keys[r - 1]
@@ -132,12 +132,11 @@ def head(first, last, indptr, scores, codes, depth, out):
     n_above, spare = np.empty(size, np.int64), np.empty(size, np.int64)
     tops = np.empty(padded(2 * depth, _LANES))
     ranked, tied, retrieved = out.codes, out.tied, out.retrieved
-    first_candidate = np.int64(0)
     for q in range(first, last):
         start = indptr[q]
         mine = scores[start : indptr[q + 1]]
         n = _candidates(mine, _lower_bound(mine, depth, tops), candidates, positions)
-        sort(first_candidate, n, candidates, single, keys, spare_keys, n_above, spare, order)
+        sort(candidates[:n], single, keys, spare_keys, n_above, spare, order[:n])
         shown = min(n, depth)
         while 0 < shown < n and keys[shown] == keys[shown - 1]:
             shown += 1

@@ -208,8 +208,9 @@ def write(documents, start, n, scale, theta, unit, grad, hess):
 
 
 @kernel()
-def _gradients(first, last, indptr, soft, shift, documents, work, values, grad, hess):
+def _gradients(first, last, indptr, soft, shift, documents, work, out):
     """As `gradients`, with a workspace."""
+    grad, hess, values = out
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n, scale = stop - start, soft.inverse[q]
@@ -235,9 +236,8 @@ def gradients(first, last, indptr, soft, shift, out):
     ``out.grad`` is None, only values are computed. Pairs are computed in the precision of
     ``out.grad``, or else of ``out.values``, and summed in double precision.
     """
-    grad, hess, values = out
-    real = values.dtype if grad is None else grad.dtype
+    real = out.values.dtype if out.grad is None else out.grad.dtype
     longest = int(np.diff(indptr[first : last + 1]).max())
     documents = softrank_pairs.make(longest, real)
     work = softrank_pairs.make_workspace(longest, shift, real)
-    _gradients(first, last, indptr, soft, shift, documents, work, values, grad, hess)
+    _gradients(first, last, indptr, soft, shift, documents, work, out)

@@ -259,14 +259,13 @@ def _pull_rows(work, low, end, documents, gain, rows, shift):
 
 
 @subroutine()
-def _pull_tile(work, low, end, documents, gain, n_relevant, shift, at, stride):
-    """As `_pull_rows`, for all relevant documents that are compared with the tile."""
-    last = least(low + end, n_relevant)
-    if stride > 0:
-        _pull_rows(work, low, end, documents, gain, _Rows(_ZERO, last, at, stride), shift)
+def _pull_tile(work, low, end, documents, gain, rows, shift):
+    """As `_pull_rows`, also for pairs that are not cached."""
+    if rows.stride > 0:
+        _pull_rows(work, low, end, documents, gain, rows, shift)
         return
-    for i in range(last):  # nothing is cached: repeat the first pass, one document at a time
-        row = _Rows(i, i + 1, at, _ZERO)
+    for i in range(rows.last):  # repeat the first pass, one document at a time
+        row = _Rows(i, i + 1, rows.at, _ZERO)
         _expect_rows(work, low, end, documents, None, row, shift)
         _pull_rows(work, low, end, documents, gain, row, shift)
 
@@ -288,12 +287,14 @@ def pull(documents, n, n_relevant, shift, work):
         tiles.load(work.tile, _B, documents.b, low, size, end, 0.0)
         tiles.load(work.tile, _P, documents.p, low, size, end, 0.0)
         tiles.load(work.tile, _Q, documents.q, low, size, end, 0.0)
-        _pull_tile(work, low, end, documents, documents.gain, n_relevant, shift, at, stride)
+        rows = _Rows(_ZERO, least(low + end, n_relevant), at, stride)
+        _pull_tile(work, low, end, documents, documents.gain, rows, shift)
         at += np.uint64(least(stride, end))
     for low in range(n_relevant, n, CAPACITY):
         size = least(CAPACITY, n - low)
         end = _load(work.tile, low, size, documents, (_SLOPE, _CURVE))
-        _pull_tile(work, low, end, documents, None, n_relevant, shift, at, stride)
+        rows = _Rows(_ZERO, n_relevant, at, stride)
+        _pull_tile(work, low, end, documents, None, rows, shift)
         tiles.collect(work.tile, _SLOPE, low, size, documents.slope)
         tiles.collect(work.tile, _CURVE, low, size, documents.curve)
         at += np.uint64(least(stride, end))

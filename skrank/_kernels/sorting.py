@@ -1,8 +1,7 @@
 """Sort the documents of one query by score, best first; ties keep the order of rows.
 
-Each function sorts the rows ``start .. stop - 1`` and fills two arrays by rank: `order` with the
-position of the document in its query, and `keys` with its score. Which function is the fastest
-depends on the list:
+Each function fills two arrays by rank: `order` with the index of the document in `scores`, and
+`keys` with its score. Which function is the fastest depends on the list:
 
     resort       lists whose order is almost known, as in the next round of boosting
     sort         any list: by counting up to COUNT_UP_TO documents, longer lists by merging
@@ -20,12 +19,11 @@ _RUN = 16  # documents that `_sort_by_merging` sorts by insertion before it merg
 
 
 @subroutine()
-def resort(start, stop, scores, most_moves, keys, order):
+def resort(scores, most_moves, keys, order):
     """Sort by insertion, starting from the given `order`.
 
     Returns False, with `order` partly sorted, after more than `most_moves` moves.
     """
-    scores, order = scores[start:stop], order[start:stop]
     n_moves = 0
     for i in range(len(scores)):
         item = order[i]
@@ -82,24 +80,22 @@ def _read_keys(scores, order, keys):
 
 
 @subroutine()
-def _sort_by_counting(start, stop, scores, single, keys, n_above, n_placed, order):
+def _sort_by_counting(scores, single, keys, n_above, n_placed, order):
     """Sort by the number of higher scores of each document, O(n^2) comparisons in SIMD.
 
     Scores are compared in single precision, twice as many per SIMD instruction, as differences to
     the first score. `resort` then separates different scores that single precision rounds to one.
     """
-    n = stop - start
-    mine, chosen = scores[start:stop], order[start:stop]
-    _count_above(mine, single, n_above)
-    _place(n, n_above, n_placed, chosen)
-    if _read_keys(mine, chosen, keys):
-        resort(start, stop, scores, n * n, keys, order)
+    n = len(scores)
+    _count_above(scores, single, n_above)
+    _place(n, n_above, n_placed, order)
+    if _read_keys(scores, order, keys):
+        resort(scores, n * n, keys, order)
 
 
 @subroutine()
-def _sort_by_merging(start, stop, scores, keys, spare_keys, spare, order):
+def _sort_by_merging(scores, keys, spare_keys, spare, order):
     """Merge sort, from runs of _RUN documents that are sorted by insertion."""
-    scores, order = scores[start:stop], order[start:stop]
     n = len(scores)
     for i in range(n):
         keys[i], order[i] = scores[i], i
@@ -143,23 +139,20 @@ def _merge(low, middle, high, keys, order, spare_keys, spare):
         k += 1
 
 
-def _sort_by_numpy(start, stop, scores, single, keys, spare_keys, n_above, spare, order):
+def _sort_by_numpy(scores, single, keys, spare_keys, n_above, spare, order):
     """The order of `sort`, in plain Python."""
-    scores, order = scores[start:stop], order[start:stop]
     order[:] = np.argsort(-scores, kind="stable")
     keys[: len(scores)] = scores[order]
 
 
 @subroutine(plain=_sort_by_numpy)
-def sort(start, stop, scores, single, keys, spare_keys, n_above, spare, order):
+def sort(scores, single, keys, spare_keys, n_above, spare, order):
     """Sort any list.
 
-    Parameters
-    ----------
-    start, stop, scores, keys, order : see the top of this file
-    single, spare_keys, n_above, spare : workspace, with WIDTH entries more than there are scores
+    `single`, `spare_keys`, `n_above` and `spare` are workspace, with WIDTH entries more than there
+    are scores.
     """
-    if stop - start <= COUNT_UP_TO:
-        _sort_by_counting(start, stop, scores, single, keys, n_above, spare, order)
+    if len(scores) <= COUNT_UP_TO:
+        _sort_by_counting(scores, single, keys, n_above, spare, order)
     else:
-        _sort_by_merging(start, stop, scores, keys, spare_keys, spare, order)
+        _sort_by_merging(scores, keys, spare_keys, spare, order)
