@@ -66,8 +66,7 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
     """
     size = longest(first, last, indptr) + WIDTH
     keys, single = np.empty(size), np.empty(size, np.float32)
-    n_above, spare = np.empty(size, np.int64), np.empty(size, np.int64)
-    spare_keys = np.empty(size)
+    n_above, n_placed = np.empty((2, size), np.int64)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n, mine, chosen = stop - start, scores[start:stop], order[start:stop]
@@ -75,7 +74,7 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
             for i in range(n):
                 chosen[i] = i
         if not resort(mine, 6 * n if warm else 0, keys, chosen):
-            sort(mine, single, keys, spare_keys, n_above, spare, chosen)
+            sort(mine, single, keys, n_above, n_placed, chosen)
         tied[start] = 0
         for r in range(1, n):
             tied[start + r] = keys[r] == keys[r - 1]
@@ -126,17 +125,17 @@ def head(first, last, indptr, scores, codes, depth, out):
     NaN.
     """
     size = longest(first, last, indptr) + WIDTH
-    candidates, keys, spare_keys = np.empty(size), np.empty(size), np.empty(size)
+    candidates, keys = np.empty(size), np.empty(size)
     positions, order = np.empty(size, np.int64), np.empty(size, np.int32)
     single = np.empty(size, np.float32)
-    n_above, spare = np.empty(size, np.int64), np.empty(size, np.int64)
+    n_above, n_placed = np.empty((2, size), np.int64)
     tops = np.empty(padded(2 * depth, _LANES))
     ranked, tied, retrieved = out.codes, out.tied, out.retrieved
     for q in range(first, last):
         start = indptr[q]
         mine = scores[start : indptr[q + 1]]
         n = _candidates(mine, _lower_bound(mine, depth, tops), candidates, positions)
-        sort(candidates[:n], single, keys, spare_keys, n_above, spare, order[:n])
+        sort(candidates[:n], single, keys, n_above, n_placed, order[:n])
         shown = min(n, depth)
         while 0 < shown < n and keys[shown] == keys[shown - 1]:
             shown += 1

@@ -4,7 +4,7 @@ Each function fills two arrays by rank: `order` with the index of the document i
 `keys` with its score. Which function is the fastest depends on the list:
 
     resort       lists whose order is almost known, as in the next round of boosting
-    sort         any list: by counting up to COUNT_UP_TO documents, longer lists by merging
+    sort         any list: by counting up to COUNT_UP_TO documents, longer lists by NumPy
 """
 
 import numpy as np
@@ -15,7 +15,6 @@ from skrank._kernels.tiles import padded
 COUNT_UP_TO = 256
 GAPS = np.array([1750, 701, 301, 132, 57, 23, 10, 4, 1])  # Ciura's, for Shell's sort
 WIDTH = 32  # `_sort_by_counting` pads the number of scores to a multiple of this
-_RUN = 16  # documents that `_sort_by_merging` sorts by insertion before it merges
 
 
 @subroutine()
@@ -93,66 +92,18 @@ def _sort_by_counting(scores, single, keys, n_above, n_placed, order):
         resort(scores, n * n, keys, order)
 
 
-@subroutine()
-def _sort_by_merging(scores, keys, spare_keys, spare, order):
-    """Merge sort, from runs of _RUN documents that are sorted by insertion."""
-    n = len(scores)
-    for i in range(n):
-        keys[i], order[i] = scores[i], i
-    for low in range(0, n, _RUN):
-        _insert(low, min(low + _RUN, n), keys, order)
-    width = _RUN
-    while width < n:
-        for low in range(0, n, 2 * width):
-            middle, high = min(low + width, n), min(low + 2 * width, n)
-            if middle < high and keys[middle - 1] < keys[middle]:
-                _merge(low, middle, high, keys, order, spare_keys, spare)
-        width *= 2
-
-
-@subroutine()
-def _insert(low, high, keys, order):
-    """Sort the ranks low .. high - 1 by insertion."""
-    for i in range(low + 1, high):
-        key, item = keys[i], order[i]
-        j = i
-        while j > low and keys[j - 1] < key:
-            keys[j], order[j] = keys[j - 1], order[j - 1]
-            j -= 1
-        keys[j], order[j] = key, item
-
-
-@subroutine()
-def _merge(low, middle, high, keys, order, spare_keys, spare):
-    """Merge the sorted ranks low .. middle - 1 with the sorted ranks middle .. high - 1."""
-    n_left = middle - low
-    for i in range(n_left):
-        spare_keys[i], spare[i] = keys[low + i], order[low + i]
-    i, j, k = 0, middle, low
-    while i < n_left:
-        if j < high and keys[j] > spare_keys[i]:
-            keys[k], order[k] = keys[j], order[j]
-            j += 1
-        else:
-            keys[k], order[k] = spare_keys[i], spare[i]
-            i += 1
-        k += 1
-
-
-def _sort_by_numpy(scores, single, keys, spare_keys, n_above, spare, order):
+def _sort_by_numpy(scores, single, keys, n_above, n_placed, order):
     """The order of `sort`, in plain Python."""
     order[:] = np.argsort(-scores, kind="stable")
     keys[: len(scores)] = scores[order]
 
 
 @subroutine(plain=_sort_by_numpy)
-def sort(scores, single, keys, spare_keys, n_above, spare, order):
-    """Sort any list.
-
-    `single`, `spare_keys`, `n_above` and `spare` are workspace, with WIDTH entries more than there
-    are scores.
-    """
+def sort(scores, single, keys, n_above, n_placed, order):
+    """Sort any list. `single`, `n_above` and `n_placed` are workspace with WIDTH more entries."""
     if len(scores) <= COUNT_UP_TO:
-        _sort_by_counting(scores, single, keys, n_above, spare, order)
+        _sort_by_counting(scores, single, keys, n_above, n_placed, order)
     else:
-        _sort_by_merging(scores, keys, spare_keys, spare, order)
+        by_score = np.argsort(-scores, kind="mergesort")
+        for r in range(len(scores)):
+            keys[r], order[r] = scores[by_score[r]], by_score[r]
