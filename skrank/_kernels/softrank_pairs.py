@@ -41,7 +41,6 @@ class Documents(NamedTuple):
     score: np.ndarray  # in the precision of pairs and the units of `normal`
     gain: np.ndarray
     position: np.ndarray
-    order: np.ndarray  # slots by score, only if the range of scores is wide
     above: np.ndarray  # B - 1/2
     more: np.ndarray  # A - u / 2, or v + 1/4
     b: np.ndarray
@@ -74,8 +73,8 @@ def make(longest, real):
     n = longest + LANES  # loops write past the last document
     score, gain, b, p, q = (np.empty(n, real) for _ in range(5))
     above, more, slope, curve = (np.zeros(n) for _ in range(4))
-    position, order = np.empty((2, n), np.int64)
-    return Documents(score, gain, position, order, above, more, b, p, q, slope, curve)
+    position = np.empty(n, np.int64)
+    return Documents(score, gain, position, above, more, b, p, q, slope, curve)
 
 
 def make_workspace(longest, shift, real):
