@@ -9,7 +9,7 @@ from textwrap import fill
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.helpers.matrix import (
+from docs.scikit_learn_recipes import (
     BACKENDS,
     BARE,
     CONTAINERS,
@@ -22,7 +22,7 @@ from tests.helpers.matrix import (
     Tool,
     Way,
 )
-from tests.helpers.matrix_tools import TOOLS
+from docs.scikit_learn_tools import TOOLS
 
 WHOLE_WORDS = {"break_long_words": False, "break_on_hyphens": False}
 GUIDE = Path(__file__).parent / "user_guide"

@@ -85,11 +85,6 @@ class CascadeTables(Tables):
         best = judgments.best_lists(self.stop, self.depth)
         return self.values(best, np.ones(len(best.retrieved)))
 
-    def deltas(self, codes: np.ndarray) -> np.ndarray:
-        out = np.zeros((len(codes), len(codes)))
-        cascade.deltas(codes, self._form, out)
-        return out
-
     def lambda_kernels(self, judgments: Judgments) -> list[LambdaKernels]:
         codes, neighbours = judgments.codes, cascade.adjacent_deltas
         return [LambdaKernels(cascade_lambdas.lambdas, codes, self._form, neighbours)]

@@ -228,12 +228,6 @@ class QuadraticTables(Tables):
         gain, weights = self.ideal or (self.gain, self.u)
         return judgments.best_sums(gain, weights)
 
-    def deltas(self, codes: np.ndarray) -> np.ndarray:
-        out = np.zeros((len(codes), len(codes)))
-        tables = self._tables(*self._worth())._replace(offset=self._starts(1))
-        quadratic.deltas(codes, tables, out)
-        return out
-
     def lambda_kernels(self, judgments: Judgments) -> list[LambdaKernels]:
         classes, tables = self._swap_tables
         rows = classes[judgments.codes]

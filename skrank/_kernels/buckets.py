@@ -26,10 +26,10 @@ LANES = 8  # documents per SIMD step; tiles are padded to a multiple of it
 BELOW, ABOVE = (np.uint64((tiles.OTHERS + i) * tiles.FIELD) for i in range(2))  # fields of tiles
 FIELDS = tiles.OTHERS + 2
 
-# Rows of `slots`, in the precision of pairs, by slot: exp(sigma score), the score, the rank,
-# `below` and `above` for the two classes that are compared, and sums over pairs.
-EXP, SCORE, RANK, BELOW_OF, ABOVE_OF, GRAD, HESS = range(7)
-N_ROWS = 7
+# Rows of `slots`, in the precision of pairs, by slot: exp(sigma score), the score, the rank, and
+# sums over pairs.
+EXP, SCORE, RANK, GRAD, HESS = range(5)
+N_ROWS = 5
 # Rows of `exact`, in double precision, by slot: the score minus `tiles.Scale.origin`, w, and, from
 # TABLE on, one row of T for each class.
 EXACT_SCORE, WEIGHT, TABLE = range(3)
@@ -41,8 +41,10 @@ BEGIN, FREE = range(2)
 
 
 class Swap(NamedTuple):
-    """How K changes when a document of a better class swaps with one of a worse class."""
+    """Swaps of documents of a better class with documents of a worse class."""
 
+    up: int  # row of T in `exact` of the better class, and of the worse class
+    down: int
     falls: float  # K(worse, better) - K(better, better)
     rises: float  # K(better, worse) - K(worse, worse)
     scale: float  # one over the value of the best list
@@ -101,37 +103,25 @@ def tabulate(gain, worth, u, w, offset, n, places, exact):
 
 @subroutine()
 def swap_of(worth, better, worse, scale):
-    """How K changes when documents of two classes swap."""
+    """The `Swap` of two classes."""
     falls = worth[worse, better] - worth[better, better]
     rises = worth[better, worse] - worth[worse, worse]
-    return Swap(falls, rises, scale)
+    return Swap(np.uint64(TABLE + better), np.uint64(TABLE + worse), falls, rises, scale)
 
 
 @subroutine(fastmath=True)
-def _below_above(exact, up, down, slot, swap):
-    """`below` and `above` of a document; `up` and `down` are the rows of T of both classes."""
-    step, weight = exact[up, slot] - exact[down, slot], exact[np.uint64(WEIGHT), slot]
+def below_above(exact, slot, swap):
+    """`below` and `above` of a document of either class."""
+    step, weight = exact[swap.up, slot] - exact[swap.down, slot], exact[np.uint64(WEIGHT), slot]
     below, above = step + weight * swap.falls, step - weight * swap.rises
     return swap.scale * below, swap.scale * above
 
 
 @subroutine(fastmath=True)
-def fill_tile(tile, low, n, better, worse, swap, exact):
-    """Fill in `below` and `above` of n documents of class `worse`, which start at slot `low`."""
-    up, down = np.uint64(TABLE + better), np.uint64(TABLE + worse)
+def fill_tile(tile, low, n, swap, exact):
+    """Fill in `below` and `above` of n documents of the worse class, from slot `low` on."""
     for t in range(np.uint64(n)):
-        slot = np.uint64(low) + t
-        tile[t + BELOW], tile[t + ABOVE] = _below_above(exact, up, down, slot, swap)
-
-
-@subroutine(fastmath=True)
-def fill_slots(slots, first, n, better, worse, swap, exact):
-    """Fill in `below` and `above` of n documents of class `better`, which start at slot `first`."""
-    up, down = np.uint64(TABLE + better), np.uint64(TABLE + worse)
-    for i in range(np.uint64(n)):
-        slot = np.uint64(first) + i
-        below, above = _below_above(exact, up, down, slot, swap)
-        slots[np.uint64(BELOW_OF), slot], slots[np.uint64(ABOVE_OF), slot] = below, above
+        tile[t + BELOW], tile[t + ABOVE] = below_above(exact, np.uint64(low) + t, swap)
 
 
 @subroutine(fastmath=True)

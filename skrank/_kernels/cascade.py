@@ -17,8 +17,7 @@ In the functions below, `alive` is the probability that a user reaches the curre
 indexes are as in `quadratic`.
 
 For a block of tied documents, ``passes[j]`` is the probability that a user passes the first j
-documents of a random order: the mean of prod (1 - rho) over all sets of j documents. If all
-documents have the same rho, ``passes[j]`` is (1 - rho)^j.
+documents of a random order: the mean of prod (1 - rho) over all sets of j documents.
 """
 
 from typing import NamedTuple
@@ -29,9 +28,6 @@ from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.ranking import end_of_block, longest
 
 _NEGLIGIBLE = 1e-18  # relative size of terms that are lost to rounding
-_HUGE = 1e290  # sums stop here, before they overflow
-_FEW_STEPS = 5_000_000  # up to so many, `_pass_each` takes a few milliseconds
-_FEW_CODES = 200  # up to so many codes, `_pass_groups` may be used
 
 
 class Cascade(NamedTuple):
@@ -40,26 +36,6 @@ class Cascade(NamedTuple):
     stop: np.ndarray  # rho by code
     phi: np.ndarray  # by rank
     depth: int  # phi is 0 from this rank on
-
-
-@subroutine()
-def _most_common(codes, low, high, stop, count):
-    """The rho of the most common code of a block; codes with rho 0 count as one code.
-
-    `count` is workspace by code; it is all 0 before and after.
-    """
-    n_zero, best = 0, 0.0
-    for row in range(low, high):
-        code = codes[row]
-        count[code] += 1
-        n_zero += stop[code] == 0
-    most = n_zero
-    for row in range(low, high):
-        code = codes[row]
-        if count[code] > most and stop[code] > 0:
-            most, best = count[code], stop[code]
-        count[code] = 0
-    return best
 
 
 @subroutine()
@@ -95,131 +71,24 @@ def _add_one(passes, end, n_known, goes_on):
 
 
 @subroutine()
-def _pass_each(codes, low, high, stop, common, shown, passes):
-    """Fill ``passes[: shown + 1]`` of a block.
-
-    The documents with the rho `common` give powers of 1 - common; the others are added one by one.
-    """
-    n_known = 0
-    for row in range(low, high):
-        n_known += stop[codes[row]] == common
-    passes[0] = 1.0
-    for j in range(1, shown + 1):
-        passes[j] = passes[j - 1] * (1.0 - common) if j <= n_known else 0.0
-    for row in range(low, high):
-        rho = stop[codes[row]]
-        if rho == common:
-            continue
-        n_known += 1
-        _add_one(passes, min(n_known, shown), n_known, 1.0 - rho)
-
-
-@subroutine()
-def _rises(k, j, n, m, passes, other):
-    """Whether the term of k + 1 is larger than the term of k: see `_joined`."""
-    up = (n - k) * (j - k) * passes[k + 1]
-    return up > (k + 1.0) * (m - j + k + 1.0) * passes[k] * other
-
-
-@subroutine()
-def _is_end(chance, chances, term, total):
-    """Whether the remaining terms are negligible, or the sums would overflow."""
-    negligible = chance < _NEGLIGIBLE * chances and term <= _NEGLIGIBLE * total
-    return chances > _HUGE or negligible
-
-
-@subroutine()
-def _joined(j, start, n, m, passes, other, powers):
-    """``passes[j]`` of two groups together, and the k of the largest term, near `start`.
-
-    The first group has n documents and the given `passes`, the second m documents with 1 - rho =
-    `other` and its `powers`. Together,
-
-        passes[j] = sum_k chance(k) passes[k] other^(j - k),
-
-    where chance(k) is the hypergeometric probability that k of j documents are of the first group.
-    Here, chance(k) is relative to the chance of the largest term, and the sum is divided by the sum
-    of all relative chances. All terms are positive, so nothing cancels. They fall quickly on both
-    sides of the largest, so negligible terms are left out.
-    """
-    low, high = max(0, j - m), min(j, n)
-    top = min(max(start, low), high)
-    while top < high and _rises(top, j, n, m, passes, other):
-        top += 1
-    while top > low and not _rises(top - 1, j, n, m, passes, other):
-        top -= 1
-    chance, chances, total = 1.0, 1.0, passes[top] * powers[j - top]
-    for k in range(top, high):
-        chance *= (n - k) * (j - k) / ((k + 1.0) * (m - j + k + 1.0))
-        term = chance * passes[k + 1] * powers[j - k - 1]
-        chances += chance
-        total += term
-        if _is_end(chance, chances, term, total):
-            break
-    chance = 1.0
-    for k in range(top, low, -1):
-        chance *= k * (m - j + k) / ((n - k + 1.0) * (j - k + 1.0))
-        term = chance * passes[k - 1] * powers[j - k + 1]
-        chances += chance
-        total += term
-        if _is_end(chance, chances, term, total):
-            break
-    return total / chances, top
-
-
-@subroutine()
-def _pass_groups(codes, low, high, stop, common, shown, passes, count):
-    """As `_pass_each`, for a long block of few codes: joins the groups of documents of one code.
-
-    `count` is workspace by code; it is all 0 before and after.
-    """
-    for row in range(low, high):
-        count[codes[row]] += 1
-    n_known = np.int64(0)
-    for code in range(len(stop)):
-        n_known += count[code] if stop[code] == common else 0
-    passes[0] = 1.0
-    for j in range(1, shown + 1):
-        passes[j] = passes[j - 1] * (1.0 - common) if j <= n_known else 0.0
-    powers, joined = np.empty(shown + 1), np.empty(shown + 1)
-    for code in range(len(stop)):
-        n, count[code] = count[code], 0
-        if n == 0 or stop[code] == common:
-            continue
-        end, other, top = min(shown, n_known + n), 1.0 - stop[code], np.int64(0)
-        powers[0] = 1.0
-        for j in range(1, min(n, end) + 1):
-            powers[j] = powers[j - 1] * other
-        for j in range(end + 1):
-            joined[j], top = _joined(j, top, n_known, n, passes, other, powers)
-        n_known += n
-        for j in range(end + 1):
-            passes[j] = joined[j]
-
-
-@subroutine()
-def _expect_block(codes, low, high, tables, first_rank, passes, count):
+def _expect_block(codes, low, high, tables, first_rank, passes):
     """Mean value of the tied rows low .. high - 1 over their orders, for a user who reaches them.
 
-    Only the first `shown` ranks of the block count. `passes` is workspace by number of documents,
-    `count` by code.
+    Only the first `shown` ranks of the block count. `passes` is workspace by number of documents.
+    Documents with rho 0, which users pass, come first, and the others are added one by one.
     """
-    stop = tables.stop
+    stop, phi = tables.stop, tables.phi
     shown = min(_negligible_from(codes, low, high, stop), tables.depth - first_rank)
-    common = _most_common(codes, low, high, stop, count)
-    n_others = 0
+    n_known = 0
     for row in range(low, high):
-        n_others += stop[codes[row]] != common
-    if shown * n_others <= _FEW_STEPS or len(stop) > _FEW_CODES:
-        _pass_each(codes, low, high, stop, common, shown, passes)
-    else:
-        _pass_groups(codes, low, high, stop, common, shown, passes, count)
-    return _stop_within(passes, shown, tables.phi, first_rank)
-
-
-@subroutine()
-def _stop_within(passes, shown, phi, first_rank):
-    """Value of a block: ``passes[j]`` is the probability that a user passes j documents."""
+        n_known += stop[codes[row]] == 0
+    for j in range(shown + 1):
+        passes[j] = 1.0 if j <= n_known else 0.0
+    for row in range(low, high):
+        rho = stop[codes[row]]
+        if rho > 0:
+            n_known += 1
+            _add_one(passes, min(n_known, shown), n_known, 1.0 - rho)
     value = 0.0
     for j in range(shown):
         value += phi[first_rank + j] * (passes[j] - passes[j + 1])
@@ -249,7 +118,7 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
     codes, tied, retrieved, first_tie = lists.codes, lists.tied, lists.retrieved, lists.first_tie
     ranks, starts, counts = contributing.ranks, contributing.starts, contributing.counts
     stop, phi = tables.stop, tables.phi
-    passes, count = np.empty(longest(first, last, indptr) + 1), np.zeros(len(stop), np.int64)
+    passes = np.empty(longest(first, last, indptr) + 1)
     for q in range(first, last):
         out[q] = 0.0
         if inverse[q] == 0:
@@ -266,28 +135,11 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
             if high == low + 1:
                 value += alive * stop[codes[low]] * phi[rank]
             else:
-                block = _expect_block(codes, low, high, tables, rank, passes, count)
-                value += alive * block
+                value += alive * _expect_block(codes, low, high, tables, rank, passes)
             for row in range(low, high):
                 alive *= 1.0 - stop[codes[row]]
             low = high
         out[q] = value * inverse[q]
-
-
-@kernel()
-def deltas(ranked, tables, out):
-    """Fill ``out[a, b]`` with the change of the value if the ranks a < b of one list swap."""
-    n, stop, phi = len(ranked), tables.stop, tables.phi
-    alive = 1.0
-    for a in range(n):
-        rho = stop[ranked[a]]
-        between, product = 0.0, 1.0  # S and P
-        for b in range(a + 1, n):
-            other = stop[ranked[b]]
-            out[a, b] = alive * (rho - other) * (between + product * phi[b] - phi[a])
-            between += product * other * phi[b]
-            product *= 1.0 - other
-        alive *= 1.0 - rho
 
 
 @kernel()

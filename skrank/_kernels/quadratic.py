@@ -184,36 +184,6 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
 
 
 @kernel()
-def deltas(ranked, tables, out):
-    """Fill ``out[a, b]`` with the change of the sum if the ranks a < b of one list swap.
-
-    `ranked` has the codes of the list, so `tables` is a `Quadratic`; all codes of a class have the
-    same gain. See the top of this file for T and D.
-    """
-    gain, classes, worth = tables.gain, tables.classes, tables.worth
-    u, w = tables.u[tables.offset[0] :], tables.w[tables.offset[0] :]
-    n, n_classes = len(ranked), len(worth)
-    table, gain_of = np.empty((n, n_classes)), np.zeros(n_classes)  # T, and g by class
-    s, h = np.zeros(n_classes), np.zeros(n_classes)
-    for r in range(n):
-        gain_of[classes[ranked[r]]] = gain[ranked[r]]
-    for r in range(n):
-        c = classes[ranked[r]]
-        for z in range(n_classes):
-            table[r, z] = u[r] * gain_of[z] + w[r] * s[z] - h[z]
-            s[z] += worth[c, z]
-            h[z] += w[r] * worth[z, c]
-    for a in range(n):
-        x = classes[ranked[a]]
-        for b in range(a + 1, n):
-            y = classes[ranked[b]]
-            jump = worth[y, x] - worth[x, x]
-            upper = table[a, y] - table[a, x] - w[a] * jump
-            lower = table[b, y] - table[b, x] - w[b] * jump
-            out[a, b] = upper - lower
-
-
-@kernel()
 def adjacent_deltas(first, last, indptr, lists, tables, n_ranks, changes):
     """Fill in the changes of each query's value by swaps of adjacent ranks.
 

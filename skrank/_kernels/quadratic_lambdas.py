@@ -45,6 +45,7 @@ class _Part(NamedTuple):
     n_above: int  # the first n_above documents in the tile have ranks less than `_Query.limit`
     first: int  # slots first .. end - 1 are documents of the better class that have pairs
     end: int
+    swap: buckets.Swap
 
 
 class _Better(NamedTuple):
@@ -122,13 +123,14 @@ def _compare(tile, part, slots, exact, query, debias, pulls):
 
     Returns `pulls` plus the sum of the pulls of these pairs.
     """
-    low, scale = part.low, query.scale
+    low, scale, real = part.low, query.scale, tile.dtype.type
     for i in range(np.uint64(part.first), np.uint64(part.end)):
         rank = slots[buckets.RANK, i]
         is_above = rank < query.limit
         limit, size = (query.end, part.size) if is_above else (query.limit, part.n_above)
         n_lanes = np.uint64((size + LANES - 1) // LANES) * np.uint64(LANES)
-        below, above = slots[buckets.BELOW_OF, i], slots[buckets.ABOVE_OF, i]
+        below, above = buckets.below_above(exact, i, part.swap)
+        below, above = real(below), real(above)
         exp, click = slots[buckets.EXP, i], debiased.click_of(slots, i, debias)
         if scale.wide:
             precise = _Better(rank, below, above, exact[buckets.EXACT_SCORE, i], exp)
@@ -163,10 +165,8 @@ def _compare_all(tile, begin, worth, slots, exact, query, debias):
                 if first == end:
                     continue
                 swap = buckets.swap_of(worth, better, worse, query.inverse)
-                n_lanes, n_slots = tiles.padded(size, LANES), tiles.padded(end - first, LANES)
-                buckets.fill_tile(tile, low, n_lanes, better, worse, swap, exact)
-                buckets.fill_slots(slots, first, n_slots, better, worse, swap, exact)
-                part = _Part(low, size, n_above, first, end)
+                buckets.fill_tile(tile, low, tiles.padded(size, LANES), swap, exact)
+                part = _Part(low, size, n_above, first, end, swap)
                 pulls = _compare(tile, part, slots, exact, query, debias, pulls)
             tiles.collect_row(tile, GRAD, low, size, slots, buckets.GRAD)
             tiles.collect_row(tile, HESS, low, size, slots, buckets.HESS)

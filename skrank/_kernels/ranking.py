@@ -66,16 +66,15 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
     """
     size = longest(first, last, indptr) + WIDTH
     keys, single = np.empty(size), np.empty(size, np.float32)
-    n_above, spare = np.empty(size, np.int64), np.empty(size, np.int64)
-    spare_keys = np.empty(size)
+    n_above, n_placed = np.empty((2, size), np.int64)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
-        n = stop - start
+        n, mine, chosen = stop - start, scores[start:stop], order[start:stop]
         if not warm:  # many files hold sorted lists, which need no move
             for i in range(n):
-                order[start + i] = i
-        if not resort(start, stop, scores, 6 * n if warm else 0, keys, order):
-            sort(start, stop, scores, single, keys, spare_keys, n_above, spare, order)
+                chosen[i] = i
+        if not resort(mine, 6 * n if warm else 0, keys, chosen):
+            sort(mine, single, keys, n_above, n_placed, chosen)
         tied[start] = 0
         for r in range(1, n):
             tied[start + r] = keys[r] == keys[r - 1]
@@ -126,18 +125,17 @@ def head(first, last, indptr, scores, codes, depth, out):
     NaN.
     """
     size = longest(first, last, indptr) + WIDTH
-    candidates, keys, spare_keys = np.empty(size), np.empty(size), np.empty(size)
+    candidates, keys = np.empty(size), np.empty(size)
     positions, order = np.empty(size, np.int64), np.empty(size, np.int32)
     single = np.empty(size, np.float32)
-    n_above, spare = np.empty(size, np.int64), np.empty(size, np.int64)
+    n_above, n_placed = np.empty((2, size), np.int64)
     tops = np.empty(padded(2 * depth, _LANES))
     ranked, tied, retrieved = out.codes, out.tied, out.retrieved
-    first_candidate = np.int64(0)
     for q in range(first, last):
         start = indptr[q]
         mine = scores[start : indptr[q + 1]]
         n = _candidates(mine, _lower_bound(mine, depth, tops), candidates, positions)
-        sort(first_candidate, n, candidates, single, keys, spare_keys, n_above, spare, order)
+        sort(candidates[:n], single, keys, n_above, n_placed, order[:n])
         shown = min(n, depth)
         while 0 < shown < n and keys[shown] == keys[shown - 1]:
             shown += 1

@@ -82,44 +82,18 @@ def _spread(scores, best, middle):
 
 
 @subroutine()
-def _sort(scores, position, order):
-    """Sort the slots of a query by score, ascending. Shell's sort compiles fast."""
-    n = len(scores)
-    for i in range(n):
-        order[i] = i
-    step = n // 2
-    while step > 0:
-        for i in range(step, n):
-            slot = order[i]
-            score = scores[position[slot]]
-            j = i
-            while j >= step and scores[position[order[j - step]]] > score:
-                order[j] = order[j - step]
-                j -= step
-            order[j] = slot
-        step //= 2
+def _narrowed(scores, scale, far):
+    """Scores times `scale`, with a narrower range and the same probabilities pi.
 
-
-@subroutine()
-def _narrow(scores, scale, documents):
-    """Fill in scores with a narrower range and the same probabilities pi.
-
-    Gaps between neighbours, by score, are clipped to a width at which Phi counts as 0 or 1. So
+    Gaps between neighbours, by score, are clipped to `far`, at which Phi counts as 0 or 1. So
     single precision does not round different scores that are far from an outlier to the same.
     """
-    score, position, order = documents.score, documents.position, documents.order
-    far = reach(score[0]) + 1.0
-    _sort(scores, position, order)
-    width = 0.0
+    order, out, place = np.argsort(scores), np.zeros(len(scores)), 0.0
     for i in range(1, len(scores)):
-        gap = (scores[position[order[i]]] - scores[position[order[i - 1]]]) * scale
-        width += gap if gap < far else far
-    place = -0.5 * width
-    score[order[0]] = place
-    for i in range(1, len(scores)):
-        gap = (scores[position[order[i]]] - scores[position[order[i - 1]]]) * scale
+        gap = (scores[order[i]] - scores[order[i - 1]]) * scale
         place += gap if gap < far else far
-        score[order[i]] = place
+        out[order[i]] = place
+    return out - 0.5 * place
 
 
 @subroutine()
@@ -153,10 +127,10 @@ def load(soft, start, stop, unit, documents):
         sigma *= _spread(scores, best, middle)
     theta = math.sqrt(2.0) * sigma  # standard deviation of the difference of two scores
     scale = unit / theta
-    n_relevant = _place(codes, scores, soft.gain, middle, scale, documents)
     if (best - worst) * scale > _WIDEST:
-        _narrow(scores, scale, documents)
-    return n_relevant, theta
+        scores = _narrowed(scores, scale, reach(documents.score[0]) + 1.0)
+        middle, scale = 0.0, 1.0
+    return _place(codes, scores, soft.gain, middle, scale, documents), theta
 
 
 @subroutine()
@@ -208,8 +182,9 @@ def write(documents, start, n, scale, theta, unit, grad, hess):
 
 
 @kernel()
-def _gradients(first, last, indptr, soft, shift, documents, work, values, grad, hess):
+def _gradients(first, last, indptr, soft, shift, documents, work, out):
     """As `gradients`, with a workspace."""
+    grad, hess, values = out
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n, scale = stop - start, soft.inverse[q]
@@ -235,9 +210,8 @@ def gradients(first, last, indptr, soft, shift, out):
     ``out.grad`` is None, only values are computed. Pairs are computed in the precision of
     ``out.grad``, or else of ``out.values``, and summed in double precision.
     """
-    grad, hess, values = out
-    real = values.dtype if grad is None else grad.dtype
+    real = out.values.dtype if out.grad is None else out.grad.dtype
     longest = int(np.diff(indptr[first : last + 1]).max())
     documents = softrank_pairs.make(longest, real)
     work = softrank_pairs.make_workspace(longest, shift, real)
-    _gradients(first, last, indptr, soft, shift, documents, work, values, grad, hess)
+    _gradients(first, last, indptr, soft, shift, documents, work, out)

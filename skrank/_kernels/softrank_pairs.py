@@ -41,7 +41,6 @@ class Documents(NamedTuple):
     score: np.ndarray  # in the precision of pairs and the units of `normal`
     gain: np.ndarray
     position: np.ndarray
-    order: np.ndarray  # slots by score, only if the range of scores is wide
     above: np.ndarray  # B - 1/2
     more: np.ndarray  # A - u / 2, or v + 1/4
     b: np.ndarray
@@ -74,8 +73,8 @@ def make(longest, real):
     n = longest + LANES  # loops write past the last document
     score, gain, b, p, q = (np.empty(n, real) for _ in range(5))
     above, more, slope, curve = (np.zeros(n) for _ in range(4))
-    position, order = np.empty((2, n), np.int64)
-    return Documents(score, gain, position, order, above, more, b, p, q, slope, curve)
+    position = np.empty(n, np.int64)
+    return Documents(score, gain, position, above, more, b, p, q, slope, curve)
 
 
 def make_workspace(longest, shift, real):
@@ -259,14 +258,13 @@ def _pull_rows(work, low, end, documents, gain, rows, shift):
 
 
 @subroutine()
-def _pull_tile(work, low, end, documents, gain, n_relevant, shift, at, stride):
-    """As `_pull_rows`, for all relevant documents that are compared with the tile."""
-    last = least(low + end, n_relevant)
-    if stride > 0:
-        _pull_rows(work, low, end, documents, gain, _Rows(_ZERO, last, at, stride), shift)
+def _pull_tile(work, low, end, documents, gain, rows, shift):
+    """As `_pull_rows`, also for pairs that are not cached."""
+    if rows.stride > 0:
+        _pull_rows(work, low, end, documents, gain, rows, shift)
         return
-    for i in range(last):  # nothing is cached: repeat the first pass, one document at a time
-        row = _Rows(i, i + 1, at, _ZERO)
+    for i in range(rows.last):  # repeat the first pass, one document at a time
+        row = _Rows(i, i + 1, rows.at, _ZERO)
         _expect_rows(work, low, end, documents, None, row, shift)
         _pull_rows(work, low, end, documents, gain, row, shift)
 
@@ -288,12 +286,14 @@ def pull(documents, n, n_relevant, shift, work):
         tiles.load(work.tile, _B, documents.b, low, size, end, 0.0)
         tiles.load(work.tile, _P, documents.p, low, size, end, 0.0)
         tiles.load(work.tile, _Q, documents.q, low, size, end, 0.0)
-        _pull_tile(work, low, end, documents, documents.gain, n_relevant, shift, at, stride)
+        rows = _Rows(_ZERO, least(low + end, n_relevant), at, stride)
+        _pull_tile(work, low, end, documents, documents.gain, rows, shift)
         at += np.uint64(least(stride, end))
     for low in range(n_relevant, n, CAPACITY):
         size = least(CAPACITY, n - low)
         end = _load(work.tile, low, size, documents, (_SLOPE, _CURVE))
-        _pull_tile(work, low, end, documents, None, n_relevant, shift, at, stride)
+        rows = _Rows(_ZERO, n_relevant, at, stride)
+        _pull_tile(work, low, end, documents, None, rows, shift)
         tiles.collect(work.tile, _SLOPE, low, size, documents.slope)
         tiles.collect(work.tile, _CURVE, low, size, documents.curve)
         at += np.uint64(least(stride, end))

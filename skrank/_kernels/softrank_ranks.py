@@ -122,8 +122,9 @@ def _add_gradients(documents, j, others, slopes):
 
 
 @kernel()
-def _gradients(first, last, indptr, soft, discount, documents, work, values, grad, hess):
+def _gradients(first, last, indptr, soft, discount, documents, work, out):
     """As `gradients`, with a workspace."""
+    grad, hess, values = out
     score, gain = documents.score, documents.gain
     odds, ranks, others = work.odds, work.ranks, work.others
     for q in range(first, last):
@@ -162,5 +163,4 @@ def gradients(first, last, indptr, soft, discount, out):
     others, back = np.empty(longest, np.int64), np.empty((2, longest))
     work = _Workspace(odds, others, ranks, np.diff(discount), back, without, slopes)
     documents = make(longest, np.dtype(np.float64))
-    grad, hess, values = out
-    _gradients(first, last, indptr, soft, discount, documents, work, values, grad, hess)
+    _gradients(first, last, indptr, soft, discount, documents, work, out)

@@ -1,11 +1,10 @@
 """Sort the documents of one query by score, best first; ties keep the order of rows.
 
-Each function sorts the rows ``start .. stop - 1`` and fills two arrays by rank: `order` with the
-position of the document in its query, and `keys` with its score. Which function is the fastest
-depends on the list:
+Each function fills two arrays by rank: `order` with the index of the document in `scores`, and
+`keys` with its score. Which function is the fastest depends on the list:
 
     resort       lists whose order is almost known, as in the next round of boosting
-    sort         any list: by counting up to COUNT_UP_TO documents, longer lists by merging
+    sort         any list: by counting up to COUNT_UP_TO documents, longer lists by NumPy
 """
 
 import numpy as np
@@ -16,16 +15,14 @@ from skrank._kernels.tiles import padded
 COUNT_UP_TO = 256
 GAPS = np.array([1750, 701, 301, 132, 57, 23, 10, 4, 1])  # Ciura's, for Shell's sort
 WIDTH = 32  # `_sort_by_counting` pads the number of scores to a multiple of this
-_RUN = 16  # documents that `_sort_by_merging` sorts by insertion before it merges
 
 
 @subroutine()
-def resort(start, stop, scores, most_moves, keys, order):
+def resort(scores, most_moves, keys, order):
     """Sort by insertion, starting from the given `order`.
 
     Returns False, with `order` partly sorted, after more than `most_moves` moves.
     """
-    scores, order = scores[start:stop], order[start:stop]
     n_moves = 0
     for i in range(len(scores)):
         item = order[i]
@@ -82,84 +79,31 @@ def _read_keys(scores, order, keys):
 
 
 @subroutine()
-def _sort_by_counting(start, stop, scores, single, keys, n_above, n_placed, order):
+def _sort_by_counting(scores, single, keys, n_above, n_placed, order):
     """Sort by the number of higher scores of each document, O(n^2) comparisons in SIMD.
 
     Scores are compared in single precision, twice as many per SIMD instruction, as differences to
     the first score. `resort` then separates different scores that single precision rounds to one.
     """
-    n = stop - start
-    mine, chosen = scores[start:stop], order[start:stop]
-    _count_above(mine, single, n_above)
-    _place(n, n_above, n_placed, chosen)
-    if _read_keys(mine, chosen, keys):
-        resort(start, stop, scores, n * n, keys, order)
-
-
-@subroutine()
-def _sort_by_merging(start, stop, scores, keys, spare_keys, spare, order):
-    """Merge sort, from runs of _RUN documents that are sorted by insertion."""
-    scores, order = scores[start:stop], order[start:stop]
     n = len(scores)
-    for i in range(n):
-        keys[i], order[i] = scores[i], i
-    for low in range(0, n, _RUN):
-        _insert(low, min(low + _RUN, n), keys, order)
-    width = _RUN
-    while width < n:
-        for low in range(0, n, 2 * width):
-            middle, high = min(low + width, n), min(low + 2 * width, n)
-            if middle < high and keys[middle - 1] < keys[middle]:
-                _merge(low, middle, high, keys, order, spare_keys, spare)
-        width *= 2
+    _count_above(scores, single, n_above)
+    _place(n, n_above, n_placed, order)
+    if _read_keys(scores, order, keys):
+        resort(scores, n * n, keys, order)
 
 
-@subroutine()
-def _insert(low, high, keys, order):
-    """Sort the ranks low .. high - 1 by insertion."""
-    for i in range(low + 1, high):
-        key, item = keys[i], order[i]
-        j = i
-        while j > low and keys[j - 1] < key:
-            keys[j], order[j] = keys[j - 1], order[j - 1]
-            j -= 1
-        keys[j], order[j] = key, item
-
-
-@subroutine()
-def _merge(low, middle, high, keys, order, spare_keys, spare):
-    """Merge the sorted ranks low .. middle - 1 with the sorted ranks middle .. high - 1."""
-    n_left = middle - low
-    for i in range(n_left):
-        spare_keys[i], spare[i] = keys[low + i], order[low + i]
-    i, j, k = 0, middle, low
-    while i < n_left:
-        if j < high and keys[j] > spare_keys[i]:
-            keys[k], order[k] = keys[j], order[j]
-            j += 1
-        else:
-            keys[k], order[k] = spare_keys[i], spare[i]
-            i += 1
-        k += 1
-
-
-def _sort_by_numpy(start, stop, scores, single, keys, spare_keys, n_above, spare, order):
+def _sort_by_numpy(scores, single, keys, n_above, n_placed, order):
     """The order of `sort`, in plain Python."""
-    scores, order = scores[start:stop], order[start:stop]
     order[:] = np.argsort(-scores, kind="stable")
     keys[: len(scores)] = scores[order]
 
 
 @subroutine(plain=_sort_by_numpy)
-def sort(start, stop, scores, single, keys, spare_keys, n_above, spare, order):
-    """Sort any list.
-
-    Parameters
-    ----------
-    start, stop, scores, keys, order : see the top of this file
-    single, spare_keys, n_above, spare : workspace, with WIDTH entries more than there are scores
-    """
-    if stop - start <= COUNT_UP_TO:
-        _sort_by_counting(start, stop, scores, single, keys, n_above, spare, order)
+def sort(scores, single, keys, n_above, n_placed, order):
+    """Sort any list. `single`, `n_above` and `n_placed` are workspace with WIDTH more entries."""
+    if len(scores) <= COUNT_UP_TO:
+        _sort_by_counting(scores, single, keys, n_above, n_placed, order)
     else:
-        _sort_by_merging(start, stop, scores, keys, spare_keys, spare, order)
+        by_score = np.argsort(-scores, kind="mergesort")
+        for r in range(len(scores)):
+            keys[r], order[r] = scores[by_score[r]], by_score[r]

@@ -1,13 +1,14 @@
 """Every metric at odd parameter points, each beside its literal definition.
 
-A point is one line: the name that users type, the definition in reference.py, and the parameters of
-the definition. test_completeness.py fails for a registered metric that has no point here.
+A point is the text that users type; the parameters of the definition are read from it without
+skrank. test_completeness.py fails for a registered metric that has no point here.
 """
 
+import ast
 import inspect
-import math
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -36,14 +37,6 @@ def letor(ranked, *, unretrieved=(), k):
     return 0.0 if value is not None and len(ranked) + len(unretrieved) < k else value
 
 
-def romip_discount(rank):
-    return 1 / math.log2(2 + rank)
-
-
-def short_discount(rank):
-    return (1, 0.5, 0.5, 0.1)[rank - 1] if rank <= 4 else 0
-
-
 def judged(ranked, *, unretrieved=(), k=None):
     """The share of nothing is 0."""
     return ref.judged(ranked, k=k) or 0.0
@@ -56,6 +49,7 @@ def rbp_residual(ranked, *, unretrieved=(), k=None, p=0.8):
     return unjudged + p ** len(shown)
 
 
+LITERALS = ref.METRICS | {"judged": judged, "rbp_residual": rbp_residual}
 # the sum that a normalised metric divides by its value for the best list
 NUMERATORS = {
     ref.ap: ref.ap_numerator,
@@ -65,19 +59,38 @@ NUMERATORS = {
     ref.nerr: ref.err_sum,
     ref.q: ref.q_numerator,
 }
+SCALE = ("thresholds", "max_grade", "labels")  # of GAP
+
+
+def read(value: str) -> Any:
+    try:
+        return ast.literal_eval(value)
+    except ValueError:  # a word
+        return value
+
+
+def parsed(text: str) -> tuple[Callable[..., float | None], dict[str, Any]]:
+    """The literal definition and its parameters of a text such as "gap(normalize=ideal)@3"."""
+    name, inside, k = re.fullmatch(r"(\w+)(?:\((.*)\))?(?:@(\d+))?", text).groups()
+    pairs = re.findall(r"(\w+)=(\[.*?\]|{.*?}|[^,]+)", inside or "")
+    given = {parameter: read(value) for parameter, value in pairs}
+    if k is None:
+        return LITERALS[name], given
+    if given.get("discount") == "letor":
+        return letor, {"k": int(k)}
+    return LITERALS[name], given | {"k": int(k)}
 
 
 def accepts(function: Callable, parameter: str) -> bool:
     return parameter in inspect.signature(function).parameters
 
 
-@dataclass(frozen=True, eq=False)
 class Point:
     """A metric and its literal definition."""
 
-    text: str
-    literal: Callable[..., float | None]
-    parameters: dict[str, Any]
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.literal, self.parameters = parsed(text)
 
     @property
     def metric(self) -> skrank.Metric:
@@ -90,9 +103,10 @@ class Point:
             given.setdefault("max_grade", max_grade)
         if function is self.literal:
             return given
-        allowed = set(inspect.signature(function).parameters) | {"thresholds", "max_grade"}
-        allowed |= {"labels"} if function is ref.gap_numerator else set()
-        return {key: value for key, value in given.items() if key in allowed}
+        scale = SCALE if function is ref.gap_numerator else ()
+        return {
+            key: value for key, value in given.items() if accepts(function, key) or key in scale
+        }
 
     def value(self, ranked, unretrieved=(), max_grade: int = 3) -> float | None:
         """The literal value of one ranked list."""
@@ -131,15 +145,15 @@ class Point:
         return self.text
 
 
-def at(text: str, literal: Callable, **parameters: Any) -> Point:
-    return Point(text, literal, parameters)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class MixturePoint(Point):
-    """A weighted sum of points."""
+    """A weighted sum of points, such as "0.7*gap+0.3*ndcg@3"."""
 
-    parts: tuple[tuple[float, Point], ...]
+    def __init__(self, text: str) -> None:
+        terms = [term.split("*", 1) for term in text.split("+")]
+        self.text = text
+        self.parts = [(float(weight), Point(name)) for weight, name in terms]
+        condensed = self.parts[0][1].parameters.get("condensed", False)
+        self.literal, self.parameters = ref.gap, {"condensed": condensed}
 
     def value(self, ranked, unretrieved=(), max_grade: int = 3) -> float | None:
         values = [part.value(ranked, unretrieved, max_grade) for _, part in self.parts]
@@ -164,204 +178,66 @@ class MixturePoint(Point):
         return "mixture"
 
 
-def mix(*parts: tuple[float, Point]) -> MixturePoint:
-    text = "+".join(f"{weight}*{point}" for weight, point in parts)
-    condensed = {"condensed": parts[0][1].parameters.get("condensed", False)}
-    return MixturePoint(text, ref.gap, condensed, parts)
-
-
 # no closed form for the mean over the orders of ties
 READERS = ("inst", "bpm", "nearly_err")
 STRICT = ("iprec", "iap", "infap", *READERS, *(f"{name}_residual" for name in READERS))
 
-USERS = (0.2, 0.5, 0.3)
-NINE, TEN = {"rounding": "trec_eval9"}, {"rounding": "trec_eval10"}
-GAINS = [0, 1, 3, 10]
-MAPPING = {0: 0, 1: 0.5, 2: 0.5, 3: 4}
-WEIGHTS = (1, 0, 0, 1)
-CHANCES = {0: 0, 1: 0.2, 2: 0.4, 3: 1}
-
-CATALOGUE = [
-    at("gap", ref.gap),
-    at("gap@1", ref.gap, k=1),
-    at("gap@3", ref.gap, k=3),
-    at("gap(normalize=ideal)@3", ref.gap, k=3, normalize="ideal"),
-    at("gap(normalize=ideal)@100", ref.gap, k=100, normalize="ideal"),
-    at("gap(max_grade=5)", ref.gap, max_grade=5),
-    at("gap(thresholds=[0.2,0.5,0.3])", ref.gap, thresholds=USERS),
-    at("gap(thresholds=[0,1,0])@2", ref.gap, thresholds=(0, 1, 0), k=2),
-    at(
-        "gap(thresholds=[0.5,0,0.5],labels=interp)",
-        ref.gap,
-        thresholds=(0.5, 0, 0.5),
-        labels="interp",
-    ),
-    at("gap(condensed=True)@2", ref.gap, k=2, condensed=True),
-    at("ap", ref.ap),
-    at("ap@2", ref.ap, k=2),
-    at("ap(normalize=ideal)@2", ref.ap, k=2, normalize="ideal"),
-    at("ap(rel=2)", ref.ap, rel=2),
-    at("ap(rel=2.5,condensed=True)", ref.ap, rel=2.5, condensed=True),
-    at("ndcg", ref.ndcg),
-    at("ndcg@1", ref.ndcg, k=1),
-    at("ndcg@3", ref.ndcg, k=3),
-    at("ndcg@100", ref.ndcg, k=100),
-    at("ndcg(gain=linear)@3", ref.ndcg, gain="linear", k=3),
-    at("ndcg(gain=[0,1,3,10])", ref.ndcg, gain=GAINS),
-    at("ndcg(gain={0:0,1:0.5,2:0.5,3:4})@2", ref.ndcg, gain=MAPPING, k=2),
-    at("ndcg(condensed=True)@2", ref.ndcg, k=2, condensed=True),
-    at("ndcg(discount=jk,base=2)", ref.ndcg, discount="jk", base=2),
-    at("ndcg(discount=jk,base=3)@3", ref.ndcg, discount="jk", base=3, k=3),
-    at("ndcg(discount=letor)", ref.ndcg, discount="letor"),
-    at("ndcg(discount=letor)@4", letor, k=4),
-    at("ndcg(discount=romip)", ref.ndcg, discount=romip_discount),
-    at("ndcg(discount=[1,0.5,0.5,0.1])", ref.ndcg, discount=short_discount),
-    at("dcg", ref.dcg),
-    at("dcg(gain=linear)@2", ref.dcg, gain="linear", k=2),
-    at("dcg(discount=letor)", ref.dcg, discount="letor"),
-    at("cg", ref.cg),
-    at("cg(gain=linear)@2", ref.cg, gain="linear", k=2),
-    at("precision", ref.precision),
-    at("precision@1", ref.precision, k=1),
-    at("precision@3", ref.precision, k=3),
-    at("precision(rel=2)@4", ref.precision, rel=2, k=4),
-    at("precision(normalize=shown)@3", ref.precision, k=3, normalize="shown"),
-    at("precision(condensed=True)@3", ref.precision, k=3, condensed=True),
-    at("recall", ref.recall),
-    at("recall@3", ref.recall, k=3),
-    at("recall(rel=2)@2", ref.recall, rel=2, k=2),
-    at("f1", ref.f_beta),
-    at("f1@3", ref.f_beta, k=3),
-    at("f1(beta=2)@2", ref.f_beta, beta=2, k=2),
-    at("success", ref.success),
-    at("success@2", ref.success, k=2),
-    at("success(rel=2)@1", ref.success, rel=2, k=1),
-    at("r_precision", ref.r_precision),
-    at("r_precision(rel=2)", ref.r_precision, rel=2),
-    at("r_precision(multiple=0.35)", ref.r_precision_multiple, multiple=0.35),
-    at("r_precision(multiple=1.6,rel=2)", ref.r_precision_multiple, multiple=1.6, rel=2),
-    at("set_ap", ref.set_ap),
-    at("set_ap(rel=2)@3", ref.set_ap, rel=2, k=3),
-    at("relative_precision", ref.relative_precision),
-    at("relative_precision@2", ref.relative_precision, k=2),
-    at("relative_precision(rel=2)@4", ref.relative_precision, rel=2, k=4),
-    at("utility", ref.utility),
-    at("utility(weights=[2,-1,-0.5,0.25])@3", ref.utility, weights=(2, -1, -0.5, 0.25), k=3),
-    at("utility(weights=[1,0,0,1],n_documents=9)", ref.utility, weights=WEIGHTS, n_documents=9),
-    at("accuracy", ref.accuracy),
-    at("accuracy@3", ref.accuracy, k=3),
-    at("error@3", ref.error, k=3),
-    at("error(rel=2)@1", ref.error, rel=2, k=1),
-    at("rr", ref.rr),
-    at("rr@2", ref.rr, k=2),
-    at("rr(rel=2)", ref.rr, rel=2),
-    at("rr(ruler=trec)", ref.rr, ruler="trec"),
-    at("rr(ruler=romip)@3", ref.rr, ruler="romip", k=3),
-    at("rr(ruler=[1,0.25,0.25])", ref.rr, ruler=(1, 0.25, 0.25)),
-    at("rr(condensed=True)", ref.rr, condensed=True),
-    at("err", ref.err),
-    at("err@2", ref.err, k=2),
-    at("err(max_grade=4)@3", ref.err, max_grade=4, k=3),
-    at("err(condensed=True)", ref.err, condensed=True),
-    at("err(gain=linear)@4", ref.err, gain="linear", k=4),
-    at("nerr", ref.nerr),
-    at("nerr(gain=linear)@4", ref.nerr, gain="linear", k=4),
-    at("nerr@2", ref.nerr, k=2),
-    at("nerr(max_grade=4)@3", ref.nerr, max_grade=4, k=3),
-    at("pfound", ref.pfound),
-    at("pfound@3", ref.pfound, k=3),
-    at("pfound(p_rel=yandex,p_break=0.3)", ref.pfound, p_rel="yandex", p_break=0.3),
-    at("pfound(p_rel={0:0,1:0.2,2:0.4,3:1},p_break=0.5)", ref.pfound, p_rel=CHANCES, p_break=0.5),
-    at("rbp", ref.rbp),
-    at("rbp(p=0.5)@3", ref.rbp, p=0.5, k=3),
-    at("rbp(p=0.95,gain=exp2,max_grade=4)", ref.rbp, p=0.95, gain="exp2", max_grade=4),
-    at("rbp(p=0)", ref.rbp, p=0),
-    at("rbp(rel=2)", ref.rbp_binary, rel=2),
-    at("rbp(p=0.5,rel=1)@3", ref.rbp_binary, p=0.5, k=3, rel=1),
-    at("rbp_residual", rbp_residual),
-    at("rbp_residual(p=0.5)@2", rbp_residual, p=0.5, k=2),
-    at("q", ref.q),
-    at("q(beta=0)", ref.q, beta=0),
-    at("q(beta=10)@3", ref.q, beta=10, k=3),
-    at("q(gain=exp2,normalize=ideal)@2", ref.q, gain="exp2", normalize="ideal", k=2),
-    at("bpref", ref.bpref),
-    at("bpref(variant=romip)", ref.bpref, variant="romip"),
-    at("bpref(variant='10')", ref.bpref, variant="10"),
-    at("bpref(variant=n)", ref.bpref, variant="n"),
-    at("bpref(variant=relative,rel=2)", ref.bpref, variant="relative", rel=2),
-    at("bpref(variant=old)", ref.bpref, variant="old"),
-    at("rpref", ref.rpref),
-    at("rpref(variant=n)", ref.rpref, variant="n"),
-    at("rpref(variant=relative,gain=exp2)", ref.rpref, variant="relative", gain="exp2"),
-    at("iprec(recall=0.5)", ref.iprec, recall_level=0.5),
-    at("iprec(recall=0,rel=2)", ref.iprec, recall_level=0, rel=2),
-    at("iprec(recall=0.7)", ref.iprec, recall_level=0.7),
-    at("iprec(recall=0.3,rounding=trec_eval9)", ref.iprec_rounded, recall_level=0.3, **NINE),
-    at("iprec(recall=0.3,rounding=trec_eval10)", ref.iprec_rounded, recall_level=0.3, **TEN),
-    at("iap", ref.iap),
-    at("iap(levels=[0.25,0.75],rel=2)", ref.iap, levels=(0.25, 0.75), rel=2),
-    at("iap(levels=[0.3],rounding=trec_eval9)", ref.iap_rounded, levels=[0.3], **NINE),
-    at("iap(levels=[0.3,1],rounding=trec_eval10)", ref.iap_rounded, levels=[0.3, 1], **TEN),
-    at("infap", ref.infap),
-    at("infap(rel=2)", ref.infap, rel=2),
-    at("num_q", ref.num_q),
-    at("num_ret", ref.num_ret),
-    at("num_ret@2", ref.num_ret, k=2),
-    at("num_rel", ref.num_rel),
-    at("num_rel(rel=2)", ref.num_rel, rel=2),
-    at("num_rel_ret", ref.num_rel_ret),
-    at("num_rel_ret(rel=2)@2", ref.num_rel_ret, rel=2, k=2),
-    at("num_nonrel_judged_ret", ref.num_nonrel_judged_ret),
-    at("num_nonrel_judged_ret(rel=2)@3", ref.num_nonrel_judged_ret, rel=2, k=3),
-    at("sdcg", ref.sdcg),
-    at("sdcg@3", ref.sdcg, k=3),
-    at("sdcg(gain=exp2,max_grade=4)@5", ref.sdcg, gain="exp2", max_grade=4, k=5),
-    at("sdcg(condensed=True)@2", ref.sdcg, k=2, condensed=True),
-    at("sdcg_residual", ref.sdcg_residual),
-    at("sdcg_residual@3", ref.sdcg_residual, k=3),
-    at("insq", ref.insq),
-    at("insq(T=2.5)@3", ref.insq, T=2.5, k=3),
-    at("insq(gain={0:0,1:0.5,2:0.5,3:4})", ref.insq, gain=MAPPING),
-    at("insq_residual", ref.insq_residual),
-    at("insq_residual(T=0.5)@2", ref.insq_residual, T=0.5, k=2),
-    at("inst", ref.inst),
-    at("inst(T=0.5)@4", ref.inst, T=0.5, k=4),
-    at("inst(T=3,gain=exp2,max_grade=4)", ref.inst, T=3, gain="exp2", max_grade=4),
-    at("inst_residual", ref.inst_residual),
-    at("inst_residual(T=2)@8", ref.inst_residual, T=2, k=8),
-    at("bpm", ref.bpm),
-    at("bpm@3", ref.bpm, k=3),
-    at("bpm(T=2.5)@20", ref.bpm, T=2.5, k=20),
-    at("bpm_residual", ref.bpm_residual),
-    at("bpm_residual(T=2)@5", ref.bpm_residual, T=2, k=5),
-    at("nearly_err", ref.nearly_err),
-    at("nearly_err(patience=all,max_grade=4)@5", ref.nearly_err, patience="all", max_grade=4, k=5),
-    at("nearly_err(patience=rank)@3", ref.nearly_err, patience="rank", k=3),
-    at("nearly_err(p=0.5)", ref.nearly_err, p=0.5),
-    at("nearly_err(patience=insq,T=2)", ref.nearly_err, patience="insq", T=2),
-    at("nearly_err_residual", ref.nearly_err_residual),
-    at("nearly_err_residual(patience=all)@6", ref.nearly_err_residual, patience="all", k=6),
-    at("compat", ref.compat),
-    at("compat(p=0.5)", ref.compat, p=0.5),
-    at("compat(normalize=False)", ref.compat, normalize=False),
-    at("compat(p=0,condensed=True)", ref.compat, p=0, condensed=True),
-    at("judged", judged),
-    at("judged@3", judged, k=3),
-]
+_POINTS = """
+    gap gap@1 gap@3 gap(normalize=ideal)@3 gap(normalize=ideal)@100 gap(max_grade=5)
+        gap(thresholds=[0.2,0.5,0.3]) gap(thresholds=[0,1,0])@2
+        gap(thresholds=[0.5,0,0.5],labels=interp) gap(condensed=True)@2
+    ap ap@2 ap(normalize=ideal)@2 ap(rel=2) ap(rel=2.5,condensed=True)
+    ndcg ndcg@1 ndcg@3 ndcg@100 ndcg(gain=linear)@3 ndcg(gain=[0,1,3,10])
+        ndcg(gain={0:0,1:0.5,2:0.5,3:4})@2 ndcg(condensed=True)@2 ndcg(discount=jk,base=2)
+        ndcg(discount=jk,base=3)@3 ndcg(discount=letor) ndcg(discount=letor)@4
+        ndcg(discount=romip) ndcg(discount=[1,0.5,0.5,0.1])
+    dcg dcg(gain=linear)@2 dcg(discount=letor)
+    cg cg(gain=linear)@2
+    precision precision@1 precision@3 precision(rel=2)@4 precision(normalize=shown)@3
+        precision(condensed=True)@3
+    recall recall@3 recall(rel=2)@2 f1 f1@3 f1(beta=2)@2
+    success success@2 success(rel=2)@1
+    r_precision r_precision(rel=2) r_precision(multiple=0.35) r_precision(multiple=1.6,rel=2)
+    set_ap set_ap(rel=2)@3
+    relative_precision relative_precision@2 relative_precision(rel=2)@4
+    utility utility(weights=[2,-1,-0.5,0.25])@3 utility(weights=[1,0,0,1],n_documents=9)
+    accuracy accuracy@3 error@3 error(rel=2)@1
+    rr rr@2 rr(rel=2) rr(ruler=trec) rr(ruler=romip)@3 rr(ruler=[1,0.25,0.25]) rr(condensed=True)
+    err err@2 err(max_grade=4)@3 err(condensed=True) err(gain=linear)@4
+    nerr nerr(gain=linear)@4 nerr@2 nerr(max_grade=4)@3
+    pfound pfound@3 pfound(p_rel=yandex,p_break=0.3)
+        pfound(p_rel={0:0,1:0.2,2:0.4,3:1},p_break=0.5)
+    rbp rbp(p=0.5)@3 rbp(p=0.95,gain=exp2,max_grade=4) rbp(p=0) rbp(rel=2) rbp(p=0.5,rel=1)@3
+        rbp_residual rbp_residual(p=0.5)@2
+    q q(beta=0) q(beta=10)@3 q(gain=exp2,normalize=ideal)@2
+    bpref bpref(variant=romip) bpref(variant='10') bpref(variant=n) bpref(variant=relative,rel=2)
+        bpref(variant=old)
+    rpref rpref(variant=n) rpref(variant=relative,gain=exp2)
+    iprec(recall=0.5) iprec(recall=0,rel=2) iprec(recall=0.7)
+        iprec(recall=0.3,rounding=trec_eval9) iprec(recall=0.3,rounding=trec_eval10)
+    iap iap(levels=[0.25,0.75],rel=2) iap(levels=[0.3],rounding=trec_eval9)
+        iap(levels=[0.3,1],rounding=trec_eval10)
+    infap infap(rel=2) num_q num_ret num_ret@2
+    num_rel num_rel(rel=2) num_rel_ret num_rel_ret(rel=2)@2
+    num_nonrel_judged_ret num_nonrel_judged_ret(rel=2)@3
+    sdcg sdcg@3 sdcg(gain=exp2,max_grade=4)@5 sdcg(condensed=True)@2 sdcg_residual sdcg_residual@3
+    insq insq(T=2.5)@3 insq(gain={0:0,1:0.5,2:0.5,3:4}) insq_residual insq_residual(T=0.5)@2
+    inst inst(T=0.5)@4 inst(T=3,gain=exp2,max_grade=4) inst_residual inst_residual(T=2)@8
+    bpm bpm@3 bpm(T=2.5)@20 bpm_residual bpm_residual(T=2)@5
+    nearly_err nearly_err(patience=all,max_grade=4)@5 nearly_err(patience=rank)@3
+        nearly_err(p=0.5) nearly_err(patience=insq,T=2) nearly_err_residual
+        nearly_err_residual(patience=all)@6
+    compat compat(p=0.5) compat(normalize=False) compat(p=0,condensed=True)
+    judged judged@3
+"""
+CATALOGUE = [Point(text) for text in _POINTS.split()]
 MIXTURES = [
-    mix((1.0, at("gap(max_grade=3)", ref.gap, max_grade=3))),
-    mix((0.7, at("gap(max_grade=3)", ref.gap, max_grade=3)), (0.3, at("ndcg@3", ref.ndcg, k=3))),
-    mix((0.25, at("ap(rel=2)", ref.ap, rel=2)), (0.75, at("rr@3", ref.rr, k=3))),
-    mix(
-        (0.5, at("err(max_grade=4)@3", ref.err, max_grade=4, k=3)),
-        (0.3, at("precision@2", ref.precision, k=2)),
-        (0.2, at("recall(rel=2)@2", ref.recall, rel=2, k=2)),
-    ),
-    mix((0.6, at("error@3", ref.error, k=3)), (0.4, at("error(rel=2)@1", ref.error, rel=2, k=1))),
-    mix(
-        (0.5, at("ap(rel=2.5,condensed=True)", ref.ap, rel=2.5, condensed=True)),
-        (0.5, at("ndcg(condensed=True)@2", ref.ndcg, k=2, condensed=True)),
-    ),
+    MixturePoint("1.0*gap(max_grade=3)"),
+    MixturePoint("0.7*gap(max_grade=3)+0.3*ndcg@3"),
+    MixturePoint("0.25*ap(rel=2)+0.75*rr@3"),
+    MixturePoint("0.5*err(max_grade=4)@3+0.3*precision@2+0.2*recall(rel=2)@2"),
+    MixturePoint("0.6*error@3+0.4*error(rel=2)@1"),
+    MixturePoint("0.5*ap(rel=2.5,condensed=True)+0.5*ndcg(condensed=True)@2"),
 ]
 every_single_point = pytest.mark.parametrize("point", CATALOGUE, ids=repr)
 every_point = pytest.mark.parametrize("point", [*CATALOGUE, *MIXTURES], ids=repr)

@@ -20,8 +20,7 @@ import skrank.xgboost
 from skrank import LambdaRank, SoftRank, SquaredError, cli
 from skrank.datasets import make_ranking
 from skrank.metrics import Mixture
-from tests.helpers import reference as ref
-from tests.helpers.catalogue import MIXTURES, Lists, at, lists, mix
+from tests.helpers.catalogue import MIXTURES, Lists, MixturePoint, lists
 from tests.helpers.engine import judge
 from tests.helpers.mixture_cases import TEXT, gap, ndcg
 
@@ -164,7 +163,7 @@ def test_value_is_the_weighted_sum():
 
 def test_scale_of_grades_is_that_of_the_collection():
     data = lists(1, n_queries=30)
-    point = mix((0.5, at("gap", ref.gap)), (0.5, at("err@3", ref.err, k=3)))
+    point = MixturePoint("0.5*gap+0.5*err@3")
     values = point.metric.per_query(data.relevance, data.scores, groups=data.groups)
     assert_allclose(values, point.expected(data), atol=1e-12)
     report = skrank.evaluate(

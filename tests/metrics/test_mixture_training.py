@@ -17,7 +17,7 @@ from skrank.datasets import make_ranking
 from skrank.metrics import Mixture
 from skrank.objectives import AdditivePositionBias, ObjectiveMixture
 from tests.helpers import reference as ref
-from tests.helpers.catalogue import MIXTURES, Lists, at, lists, mix, trainable
+from tests.helpers.catalogue import MIXTURES, Lists, MixturePoint, lists, trainable
 from tests.helpers.engine import judge
 from tests.helpers.mixture_cases import TEXT, gap, ndcg
 
@@ -37,8 +37,8 @@ def toy():
 
 TRAINABLE = [
     *filter(trainable, MIXTURES),
-    mix((0.5, at("gap", ref.gap)), (0.2, at("ndcg@3", ref.ndcg, k=3)), (0.3, at("err", ref.err))),
-    mix((2.0, at("dcg", ref.dcg)), (3.0, at("rbp(p=0.5)@3", ref.rbp, p=0.5, k=3))),
+    MixturePoint("0.5*gap+0.2*ndcg@3+0.3*err"),
+    MixturePoint("2.0*dcg+3.0*rbp(p=0.5)@3"),
 ]
 
 NORMS = [{"norm": False}, {}, {"score_norm": False}, {"sum_norm": False}]

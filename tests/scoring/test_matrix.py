@@ -23,10 +23,10 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 import skrank
+from docs.scikit_learn_recipes import BACKENDS, BARE, CONTAINERS, ESTIMATORS, IMPORTS, MODES, SETUP
+from docs.scikit_learn_tools import TOOLS
 from tests.helpers import by_hand
 from tests.helpers.by_hand import CV, DATA, QID, RELEVANCE, X, fold_scores
-from tests.helpers.matrix import BACKENDS, BARE, CONTAINERS, ESTIMATORS, IMPORTS, MODES, SETUP
-from tests.helpers.matrix_tools import TOOLS
 
 LGBM = lightgbm.LGBMRanker(
     n_estimators=3, num_leaves=4, min_child_samples=2, verbosity=-1, n_jobs=1

@@ -50,7 +50,8 @@ def discount_at(rank, discount, base):
     """Weight of a rank, ranks from 1.
 
     "log2": 1/log2(1+r). "jk": 1 below the base, then 1/log_base(r) (Jarvelin, Kekalainen 2002).
-    "letor": the LETOR evaluation script, 1 at ranks 1 and 2, then 1/log2(r). A callable is asked.
+    "letor": the LETOR evaluation script, 1 at ranks 1 and 2, then 1/log2(r). "romip": ROMIP 2010.
+    A table has the weights of the first ranks.
     """
     if discount == "log2":
         return 1.0 / math.log2(1 + rank)
@@ -58,7 +59,9 @@ def discount_at(rank, discount, base):
         return 1.0 if rank < base else 1.0 / (math.log(rank) / math.log(base))
     if discount == "letor":
         return 1.0 if rank <= 2 else 1.0 / math.log2(rank)
-    return discount(rank)
+    if discount == "romip":
+        return 1.0 / math.log2(2 + rank)
+    return discount[rank - 1] if rank <= len(discount) else 0.0
 
 
 def cutoff_normalizer(total, k, normalize):
@@ -214,10 +217,16 @@ def success(ranked, *, unretrieved=(), k=None, rel=1):
     return 1.0 if count_relevant(top(ranked, k), rel) > 0 else 0.0
 
 
-def r_precision(ranked, *, unretrieved=(), rel=1):
-    """Precision at R, the number of relevant documents of the query (ROMIP 2010, 3.2)."""
+def r_precision(ranked, *, unretrieved=(), rel=1, multiple=1):
+    """Precision at R, the number of relevant documents of the query (ROMIP 2010, 3.2).
+
+    trec_eval: at a multiple of R, rounded down after 0.9 is added, in floating point.
+    """
     total = count_relevant(judged_labels(ranked, unretrieved), rel)
-    return None if total == 0 else count_relevant(top(ranked, total), rel) / total
+    if total == 0:
+        return None
+    cutoff = int(multiple * total + 0.9)
+    return count_relevant(top(ranked, cutoff), rel) / cutoff if cutoff else 0.0
 
 
 def contingency(ranked, unretrieved, k, rel):
@@ -263,17 +272,21 @@ def rr(ranked, *, unretrieved=(), k=None, ruler=None, rel=1):
     return 0.0
 
 
-def iprec(ranked, recall_level, *, unretrieved=(), rel=1):
+def iprec(ranked, recall, *, unretrieved=(), rel=1, rounding=None):
     """Interpolated precision at a recall level, as TREC measures it (ROMIP 2010, 4).
 
     0 if the level exceeds the recall of the list; otherwise the largest precision over all prefixes
     at least as long as the shortest one that reaches the level. The level is an exact fraction and
-    reaching it is a comparison of integers.
+    reaching it is a comparison of integers. With `rounding`, a whole number of relevant documents
+    reaches it, as in trec_eval.
     """
     total = count_relevant(judged_labels(ranked, unretrieved), rel)
     if total == 0:
         return None
-    level = Fraction(recall_level).limit_denominator(10**6)
+    level = Fraction(recall).limit_denominator(10**6)
+    if rounding is not None:
+        added = {"trec_eval9": 0.9, "trec_eval10": 0.5}[rounding]
+        level = Fraction(math.floor(recall * total + added), total)
     best = 0.0
     for n in range(1, len(ranked) + 1):
         hits = count_relevant(top(ranked, n), rel)

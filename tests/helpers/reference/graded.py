@@ -50,15 +50,20 @@ def cg(ranked, *, unretrieved=(), k=None, gain="exp2"):
     return float(sum(gain_of(label, gain) for label in top(ranked, k)))
 
 
-def rbp(ranked, *, unretrieved=(), k=None, p=0.8, gain="linear", max_grade):
-    """Rank-biased precision (Moffat, Zobel 2008): (1 - p) sum of p^(r-1) gain / gain(max_grade)."""
-    if all(gain_of(label, gain) <= 0 for label in judged_labels(ranked, unretrieved)):
+def rbp(ranked, *, unretrieved=(), k=None, p=0.8, gain="linear", max_grade, rel=None):
+    """Rank-biased precision (Moffat, Zobel 2008): (1 - p) sum of p^(r-1) gain / gain(max_grade).
+
+    With `rel`, the gain of a relevant document is 1, and that of others 0.
+    """
+
+    def share(label):
+        if rel is not None:
+            return float(is_relevant(label, rel))
+        return gain_of(label, gain) / gain_of(max_grade, gain)
+
+    if all(share(label) <= 0 for label in judged_labels(ranked, unretrieved)):
         return None
-    highest = gain_of(max_grade, gain)
-    total = 0.0
-    for rank, label in enumerate(top(ranked, k), start=1):
-        total += p ** (rank - 1) * gain_of(label, gain) / highest
-    return (1 - p) * total
+    return (1 - p) * sum(p**r * share(label) for r, label in enumerate(top(ranked, k)))
 
 
 def q_numerator(ranked, *, unretrieved=(), k=None, beta=1.0, gain="linear"):

@@ -3,7 +3,6 @@
 Written from the descriptions that ``trec_eval -h -m <measure>`` prints.
 """
 
-import math
 from fractions import Fraction
 
 from tests.helpers.reference.binary import (
@@ -70,41 +69,11 @@ def utility(ranked, *, unretrieved=(), k=None, rel=1, weights=(1, -1, 0, 0), n_d
     return float(sum(p * n for p, n in zip(weights, (a, b, c, d), strict=True)))
 
 
-def r_precision_multiple(ranked, *, unretrieved=(), multiple, rel=1):
-    """Precision at a multiple of R, rounded down after 0.9 is added, in floating point."""
-    total = count_relevant(judged_labels(ranked, unretrieved), rel)
-    if total == 0:
-        return None
-    cutoff = int(multiple * total + 0.9)
-    return count_relevant(top(ranked, cutoff), rel) / cutoff if cutoff else 0.0
+TENTHS = tuple(Fraction(i, 10) for i in range(11))
 
 
-def iprec_rounded(ranked, *, unretrieved=(), recall_level, rounding, rel=1):
-    """Interpolated precision where a whole number of relevant documents reaches the level."""
-    total = count_relevant(judged_labels(ranked, unretrieved), rel)
-    if total == 0:
-        return None
-    added = {"trec_eval9": 0.9, "trec_eval10": 0.5}[rounding]
-    needed = math.floor(recall_level * total + added)
-    return iprec(ranked, Fraction(needed, total), unretrieved=unretrieved, rel=rel)
-
-
-def iap(ranked, *, unretrieved=(), rel=1, levels=tuple(Fraction(i, 10) for i in range(11))):
+def iap(ranked, *, unretrieved=(), rel=1, levels=TENTHS, rounding=None):
     """Mean of interpolated precision over levels of recall."""
-    points = [iprec(ranked, level, unretrieved=unretrieved, rel=rel) for level in levels]
-    return None if None in points else sum(points) / len(points)
-
-
-def iap_rounded(ranked, *, unretrieved=(), levels, rounding, rel=1):
-    """The same where whole numbers of relevant documents reach the levels."""
     how = {"unretrieved": unretrieved, "rounding": rounding, "rel": rel}
-    points = [iprec_rounded(ranked, recall_level=level, **how) for level in levels]
+    points = [iprec(ranked, level, **how) for level in levels]
     return None if None in points else sum(points) / len(points)
-
-
-def rbp_binary(ranked, *, unretrieved=(), k=None, p=0.8, rel):
-    """Rank-biased precision of documents that are relevant or not."""
-    if count_relevant(judged_labels(ranked, unretrieved), rel) == 0:
-        return None
-    found = top(ranked, k)
-    return (1 - p) * sum(p**r * count_relevant([label], rel) for r, label in enumerate(found))

@@ -1,8 +1,8 @@
-"""What works how inside scikit-learn, as data; matrix_tools.py and matrix_models.py have the tools.
+"""What works how inside scikit-learn, as data; scikit_learn_tools.py has the tools.
 
-test_matrix.py runs every recipe and compares the result with a loop by hand. docs/build.py prints
-the recipes in the pages on scikit-learn, so that the documented recipes are the tested ones. Only
-the standard library is imported here, so that the pages can be made without the boosters.
+tests/scoring/test_matrix.py runs every recipe and compares the result with a loop by hand. build.py
+prints the recipes in the pages on scikit-learn, so that the documented recipes are the tested ones.
+Only the standard library is imported here, so that the pages can be made without the boosters.
 """
 
 from dataclasses import dataclass, field
