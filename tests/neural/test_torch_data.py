@@ -1,7 +1,7 @@
 """Data sets and samplers of whole queries."""
 
 import pickle
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import pandas as pd
@@ -115,8 +115,29 @@ def test_features_of_any_numeric_dtype(kind):
     assert torch.equal(QueryDataset(X.astype(kind), Y, QID)[2].X, expected)
 
 
+@pytest.mark.parametrize("world_size", [1, 2, 3])
+@pytest.mark.parametrize("options", [{"shuffle": False}, {"max_queries": 2}, {}])
+def test_batches_are_filled_complete_and_shared(options, world_size):
+    for seed in range(20):
+        sizes = np.random.default_rng(seed).integers(0, 6, seed % 7)
+        ranks = [
+            list(QueryBatchSampler(sizes, max_documents=6, random_state=seed, rank=rank,
+                                   world_size=world_size, **options))
+            for rank in range(world_size)
+        ]  # fmt: skip
+        batches = [batch for turn in zip(*ranks, strict=True) for batch in turn if batch]
+        queries = [query for batch in batches for query in batch]
+        assert sorted(queries) == list(range(len(sizes)))
+        assert options.get("shuffle", True) or queries == sorted(queries)
+        most = options.get("max_queries", np.inf)
+        for batch in batches:
+            assert len(batch) <= most
+            assert len(batch) == 1 or sizes[batch].sum() <= 6
+        for batch, following in pairwise(batches):  # the next query does not fit
+            assert len(batch) == most or sizes[[*batch, following[0]]].sum() > 6
+
+
 def test_epochs_have_other_orders_that_can_be_repeated():
-    """tests/helpers/drive/networks.py tests that batches are filled, complete and shared."""
     sampler, epochs = QueryBatchSampler(SIZES, max_documents=6, random_state=1), []
     for epoch in range(3):
         sampler.set_epoch(epoch)

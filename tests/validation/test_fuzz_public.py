@@ -1,73 +1,151 @@
-"""All public names, called with random arguments: a correct result, or an error of skrank.
+"""All public names, called with random arguments: a result, or an error of skrank.
 
-The environment variable SKRANK_EXAMPLES is the number of calls with usual arguments per case, and
-a third of that with odd ones: `SKRANK_EXAMPLES=2000 pytest tests/validation/test_fuzz_public.py`.
+The environment variable SKRANK_EXAMPLES is the number of random calls of each name:
+`SKRANK_EXAMPLES=2000 pytest tests/validation/test_fuzz_public.py`.
 """
 
 import os
-from collections import Counter
-from importlib.util import find_spec
+from functools import cache
 
+import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.helpers import drive, odd
-from tests.helpers.drive import (  # noqa: F401
-    campaigns,
-    commands,
-    displays,
-    extensions,
-    features,
-    files,
-    measures,
-    statistics,
-    training,
-)
-
-if find_spec("torch"):
-    from tests.helpers.drive import networks  # noqa: F401
+import skrank
+from skrank import metrics
+from tests.helpers import odd
+from tests.helpers.public_calls import CALLS, Word, public
 
 # a failure is reported with its arguments, without shrinking, which would take minutes
 SETTINGS = settings(derandomize=True, deadline=None, database=None, phases=[Phase.generate])
 EXAMPLES = int(os.environ.get("SKRANK_EXAMPLES", "24"))
+SLOW = {"plotting": 4, "testing": 12, "tune": 12, "save_onnx": 6, "rankers": 2}
+
+IDS = ("groups", "qid", "docid")
+# what files and command lines hold beside what they should
+WORDS = st.sampled_from(("", "-1", "0", "nan", "inf", "1e400", "9" * 30, "é", "--", "-", ".", "a b",
+                         "ap@", "trec_eval:map", "gap(max_grade=2)@3", "{}", "no/such/folder",
+                         "²", "\udc80", "%s"))  # fmt: skip
+GARBAGE = st.text("q1d2 0.5-\t\n\r#{}[]:,\"'é\x00\ufeffnaif", max_size=60)
+BYTES = GARBAGE.map(str.encode) | st.binary(max_size=40)
+PACKED = st.sampled_from((b"\x1f\x8b\x08", b"BZh9", b"\xfd7zXZ\x00", b"(\xb5/\xfd", b"PAR1"))
 
 
-def test_all_that_is_public_is_driven():
-    assert drive.public() == {name.split()[0] for name in drive.CASES}
+def is_vector(value):
+    return isinstance(value, (list, np.ndarray)) and np.ndim(np.array(value, dtype=object)) == 1
 
 
-def ends_of(name, examples, is_odd):
-    """Number of calls that return, and number of calls that raise an error of skrank."""
-    ends = Counter()
+def odd_argument(name, value):
+    """What to pass instead of a usual argument."""
+    if isinstance(value, Word):
+        return WORDS
+    if isinstance(value, bytes):
+        return BYTES | st.tuples(PACKED, BYTES).map(b"".join) | st.just(value[:-4])
+    if name in IDS:
+        return odd.arrays(odd.ids, len(value)) | odd.anything
+    if is_vector(value) or isinstance(value, np.ndarray) or type(value).__name__ == "Tensor":
+        return odd.arrays(odd.labels, len(value)) | odd.arrays(odd.scores, len(value))
+    return odd.anything
 
-    @settings(SETTINGS, max_examples=examples)
-    @given(st.data())
-    def run(data):
-        draw = drive.Draw(data, is_odd)
-        call, right = drive.CASES[name](draw)
-        found = odd.outcome(call)
-        if isinstance(found, Exception):
-            if not is_odd:
-                raise found
-            ends["refused"] += 1
-        else:
-            right(found)
-            ends["value"] += 1
+
+def numbers(found):
+    """The numbers that a call returned; None if it returned something else."""
+    found = found.to_numpy() if hasattr(found, "to_numpy") else found
+    try:
+        return np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+@cache
+def usual_result(name):
+    """What the usual call returns, without a warning."""
+    call = CALLS[name]
+    found = odd.outcome(lambda: call.function(**call.given))
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def check(name, found):
+    """A result is in its range."""
+    values = numbers(found)
+    if values is not None:
+        low, high = CALLS[name].low - 1e-9, CALLS[name].high + 1e-9
+        assert (np.isnan(values) | ((values >= low) & (values <= high))).all()
+
+
+def test_every_public_name_is_called():
+    assert public() == {name.split()[0] for name in CALLS}
+
+
+def examples_of(name):
+    return EXAMPLES // SLOW.get(name.split(".")[0], 1)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_usual_arguments(name):
+    """A call returns, with the same result for arrays in other containers, unless it refuses."""
+    expected = usual_result(name)
+    check(name, expected)
+    call = CALLS[name]
+    vectors = [key for key, value in call.given.items() if is_vector(value) and len(value)]
+    if not vectors:
+        return
+
+    @settings(SETTINGS, max_examples=max(1, examples_of(name) // 3))
+    @given(st.sampled_from(vectors), st.sampled_from(odd.USUAL))
+    def run(key, container):
+        changed = odd.in_container(list(call.given[key]), container)
+        found = odd.outcome(lambda: call.function(**(call.given | {key: changed})))
+        if numbers(expected) is not None and not isinstance(found, Exception):
+            np.testing.assert_array_equal(numbers(found).ravel(), numbers(expected).ravel())
 
     run()
-    return ends
 
 
-@pytest.mark.parametrize("name", drive.CASES)
-def test_any_arguments(name):
-    """Calls with usual arguments return; calls with odd arguments return or raise an error."""
-    slow = {
-        "plotting": 3, "testing.check_metric": 12, "testing.check_objective": 12, "tune": 12,
-        "save_onnx": 6,
-    }  # fmt: skip
-    examples = EXAMPLES // slow.get(name, slow.get(name.split(".")[0], 1))
-    usual = ends_of(name, examples, is_odd=False)
-    strange = ends_of(name, min(-(-examples // 3), usual["value"]), is_odd=True)
-    assert usual["value"] > 0
-    assert usual["value"] + strange["value"] >= strange["refused"]
+@pytest.mark.parametrize("name", CALLS)
+def test_odd_arguments(name):
+    """A call with odd arguments returns a result in its range, or raises an error of skrank."""
+    call = CALLS[name]
+    if not call.given:
+        return
+
+    @settings(SETTINGS, max_examples=max(1, examples_of(name)))
+    @given(st.data())
+    def run(data):
+        chosen = data.draw(st.sets(st.sampled_from(sorted(call.given)), min_size=1, max_size=3))
+        changed = {key: data.draw(odd_argument(key, call.given[key])) for key in sorted(chosen)}
+        found = odd.outcome(lambda: call.function(**(call.given | changed)))
+        if not isinstance(found, Exception):
+            check(name, found)
+
+    run()
+
+
+FIELDS = sorted(
+    (name, field)
+    for name, cls in metrics.registered().items()
+    for field in cls.__dataclass_fields__
+)
+
+
+@settings(SETTINGS, max_examples=1500)
+@given(st.sampled_from(FIELDS), odd.anything)
+def test_parameters_of_metrics(field, value):
+    """A metric of any parameters has a name that parses back, and a float as its value."""
+    name, parameter = field
+    metric = odd.outcome(lambda: skrank.metric(name, **{parameter: value}))
+    if isinstance(metric, Exception):
+        return
+    assert skrank.metric(str(metric)) == metric
+    found = odd.outcome(lambda: metric([1, 0, 2, np.nan], [4.0, 3.0, 1.0, 2.0]))
+    assert isinstance(found, (float, Exception))
+
+
+@settings(SETTINGS, max_examples=1000)
+@given(st.text("gapndcG@10()=,.+*'[]{}: -_xé\n\0", max_size=14) | odd.anything)
+def test_names_of_metrics(text):
+    found = odd.outcome(lambda: skrank.metric(text))
+    assert isinstance(found, (skrank.Metric, ValueError, TypeError))

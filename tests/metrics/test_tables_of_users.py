@@ -1,0 +1,91 @@
+"""Metrics of tables that users define are the sums that `skrank.extending` documents."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import skrank
+from skrank import extending
+from skrank.testing import make_lists
+from tests.helpers import reference as ref
+
+GAIN, WEIGHTS, COST = [0.0, 0.25, 0.5, 1.0], [1.0, 0.75, 0.5, 0.25], 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfTables(skrank.Metric):
+    """The metric of tables that a function makes of gains, discounts and the scale."""
+
+    make: object = None
+
+    def tables(self, scale, k):
+        discounts = extending.discounts(lambda r: np.array(WEIGHTS[: len(r)]), scale.longest, k)
+        return self.make(np.array([GAIN[int(y)] for y in scale.labels]), discounts, scale)
+
+
+def gains(gain, weights, scale):
+    return extending.QuadraticTables(gain, weights)
+
+
+def pairs(join):
+    def make(gain, weights, scale):
+        worth = extending.PairWorth(weights, gain, gain, join)
+        return extending.QuadraticTables(gain, weights, worth)
+
+    return make
+
+
+def stops(gain, weights, scale):
+    return extending.CascadeTables(gain, weights)
+
+
+def preferences(gain, weights, scale):
+    lack = np.where(np.subtract.outer(gain, gain) > 0, COST, 0.0) * scale.judged
+    each = np.ones(scale.n_queries)
+    return extending.PreferenceTables(gain, lack, each * np.inf, each, "total", scale.unjudged)
+
+
+def sum_of_gains(ranked):
+    return ranked @ WEIGHTS[: len(ranked)]
+
+
+def sum_of_pairs(join):
+    def total(ranked):
+        above = [join(ranked[:r], gain).sum() for r, gain in enumerate(ranked)]
+        return sum_of_gains(ranked) + sum_of_gains(np.array(above))
+
+    return total
+
+
+def expected_stop(ranked):
+    reached = np.cumprod([1, *(1 - ranked)])[:-1]
+    return sum_of_gains(reached * ranked)
+
+
+def preferred(ranked):
+    return sum(g * (1 - COST * sum(ranked[:r] < g)) for r, g in enumerate(ranked))
+
+
+@pytest.mark.parametrize(
+    ("make", "total"),
+    [
+        (gains, sum_of_gains),
+        (pairs(np.multiply), sum_of_pairs(np.multiply)),
+        (pairs(np.minimum), sum_of_pairs(np.minimum)),
+        (stops, expected_stop),
+        (preferences, preferred),
+    ],
+)
+def test_sums_of_families(make, total):
+    for seed in range(5):
+        data = make_lists(seed, unjudged=0, missing=0, longest=4, levels=2, special=False)
+        found = OfTables(make=make).per_query(data.relevance, data.scores, groups=data.groups)
+
+        def literal(ranked, unretrieved=()):
+            worth = np.array([GAIN[int(label)] for label in ranked])
+            return total(worth) if worth.any() else None
+
+        expected = [ref.tie_expectation(literal, s, y) for s, y in data.queries()]
+        expected = [np.nan if one is None else one for one in expected]
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
