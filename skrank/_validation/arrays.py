@@ -92,9 +92,10 @@ def _as_numbers(name: str, values: object, given: np.ndarray, what: str) -> np.n
 
 
 def _check_kind(name: str, given: np.ndarray, what: str) -> None:
-    """Refuse complex numbers, dates and times, which NumPy would convert."""
-    if given.dtype.kind in "cMm":
-        kind = "complex numbers" if given.dtype.kind == "c" else "dates or times"
+    """Refuse complex numbers, records, dates and times, which NumPy would convert."""
+    kinds = {"c": "complex numbers", "V": "records", "M": "dates or times", "m": "dates or times"}
+    if given.dtype.kind in kinds:
+        kind = kinds[given.dtype.kind]
         raise ValueError(f"{name} must be numbers, {what}, and not {kind}.")
 
 

@@ -319,9 +319,10 @@ class NeuralRanker(Ranker):
             table.sum_duplicates()
         largest, limit = max(table.max(), -table.min()), _LARGEST[bool(self.standardize)]
         if largest > limit:
+            row, feature = divmod(int(abs(table).argmax()), table.shape[1])
             raise ValueError(
-                f"X holds a feature of size {largest:g}, and networks take features up to "
-                f"{limit:g}: scale the features, or choose standardize=True."
+                f"feature {feature} of row {row} of X is {table[row, feature]:g}, and networks take "
+                f"features up to {limit:g}: scale the features, or choose standardize=True."
             )
         return table
 

@@ -456,10 +456,10 @@ _ids = {"qid": np.repeat(np.arange(4), 12), "docid": np.tile(np.arange(12), 4)}
 _grades = _random.integers(0, 3, 48)
 COLLECTION = {
     "qrels": trec.Qrels.from_arrays(**_ids, label=_grades),
-    "runs": [
+    "runs": tuple(
         trec.Run.from_arrays(**_ids, score=_grades + _random.normal(size=48), name=name)
         for name in ("a", "b", "c")
-    ],
+    ),
 }
 STUDY = COLLECTION | {"min_retrieved": 1, "depth": 8, "rel": (1,)}
 usual("incompleteness.reduce_judgments", qrels=COLLECTION["qrels"], percent=50, random_state=0,

@@ -93,6 +93,7 @@ def test_fractional_labels_by_either_rule():
         (np.array([1, 0, 2j]), "relevance must be numbers, .* not complex numbers"),
         (np.array([1, 0, 2], dtype="m8[s]"), "not dates or times"),
         (np.array(["2020", "NaT", "2021"], dtype="M8[Y]"), "not dates or times"),
+        (np.zeros(3, dtype=[("a", int)]), "not records"),
         ([1, 0, 2**53], r"row 2 of relevance is a whole number of 2\*\*53 or more"),
         ([10**400, 0, 1], "relevance must be numbers"),
         (1, r"relevance has shape \(\)"),
