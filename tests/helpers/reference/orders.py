@@ -14,7 +14,7 @@ def tie_bound(metric, scores, labels, which="worst", greater_is_better=True):
     return max(values) if (which == "best") == greater_is_better else min(values)
 
 
-def objective(numerator, labels, *, k=None, truncation_level=None, **parameters):
+def objective(numerator, labels, /, *, k=None, truncation_level=None, **parameters):
     """The two things ``lambdas`` asks for, of a normalised metric given by its numerator.
 
     The metric is the numerator cut at k (its ranks are not cut by the truncation level); the
