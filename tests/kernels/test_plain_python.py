@@ -16,10 +16,25 @@ import skrank
 from skrank._kernels import jit
 from skrank.active import label_moments
 from skrank.metrics import registered
-from tests.helpers.kernel_programs import lists
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = [7, 1, 20, 12, 16, 257]  # the last is too long for sorting by counting
+
+
+def lists(sizes):
+    """Query ids, and labels with scores: distinct, with ties, not judged, not retrieved.
+
+    Query 3 has nothing relevant; the scores of query 5 are equal.
+    """
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    grades = rng.choice(5, len(groups), p=[0.5, 0.3, 0.1, 0.05, 0.05]) * 1.0
+    grades[groups == 3] = 0
+    scores = rng.normal(size=len(groups))
+    tied = np.where(groups == 5, 0.0, scores.round(1))
+    judged = np.where(rng.random(len(groups)) < 0.8, grades, np.nan)
+    shown = np.where(rng.random(len(groups)) < 0.8, tied, -np.inf)
+    return groups, [(grades, scores), (grades, tied), (judged, tied), (judged, shown)]
 
 
 def values(metric):
