@@ -15,8 +15,9 @@ os.environ["SKRANK_QUIET"] = "1"
 # Tests run compiled kernels, unless they set this variable.
 os.environ["SKRANK_COMPILE"] = "1"
 
-# Child processes inherit the cache folder.
-os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".numba_cache")
+# Child processes inherit the cache folder. numba does not distinguish code with bounds checks.
+_CHECKED = "checked" if "NUMBA_BOUNDSCHECK" in os.environ else "."
+os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".numba_cache" / _CHECKED)
 
 # Each pytest-xdist worker is one process per core already: more OpenMP threads would only contend.
 if "PYTEST_XDIST_WORKER" in os.environ:

@@ -171,9 +171,10 @@ def _sum_values(documents, n_relevant, shift):
 
 
 @subroutine()
-def write(documents, start, n, scale, theta, unit, grad, hess):
+def write(documents, start, n, scale, theta, unit, gradients):
     """Fill in the gradients of a query from the sums `slope` and `curve`."""
     position, slope, curve = documents.position, documents.slope, documents.curve
+    grad, hess = gradients
     along, across = -scale / theta, 0.5 * scale / (theta * theta * unit)
     for i in range(n):
         row = start + position[i]
@@ -182,25 +183,25 @@ def write(documents, start, n, scale, theta, unit, grad, hess):
 
 
 @kernel()
-def _gradients(first, last, indptr, soft, shift, documents, work, out):
-    """As `gradients`, with a workspace."""
-    grad, hess, values = out
+def _gradients(first, last, indptr, soft, shift, workspace, values, gradients):
+    """As `gradients`, which is None or two arrays here: numba compiles each case by itself."""
+    documents, work = workspace
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n, scale = stop - start, soft.inverse[q]
         values[q] = 0.0
-        if grad is not None:
+        if gradients is not None:
             scale *= soft.weight[q]
             scale *= PEAK
-            clear(grad, hess, start, stop)
+            clear(gradients[0], gradients[1], start, stop)
         if scale == 0:
             continue
         n_relevant, theta = load(soft, start, stop, UNIT, documents)
         softrank_pairs.expect(documents, n, n_relevant, shift, work)
         values[q] = soft.inverse[q] * _sum_values(documents, n_relevant, shift)
-        if grad is not None:
+        if gradients is not None:
             softrank_pairs.pull(documents, n, n_relevant, shift, work)
-            write(documents, start, n, scale, theta, UNIT, grad, hess)
+            write(documents, start, n, scale, theta, UNIT, gradients)
 
 
 def gradients(first, last, indptr, soft, shift, out):
@@ -214,4 +215,6 @@ def gradients(first, last, indptr, soft, shift, out):
     longest = int(np.diff(indptr[first : last + 1]).max())
     documents = softrank_pairs.make(longest, real)
     work = softrank_pairs.make_workspace(longest, shift, real)
-    _gradients(first, last, indptr, soft, shift, documents, work, out)
+    filled = None if out.grad is None else (out.grad, out.hess)
+    workspace = documents, work
+    _gradients(first, last, indptr, soft, shift, workspace, out.values, filled)

@@ -122,19 +122,19 @@ def _add_gradients(documents, j, others, slopes):
 
 
 @kernel()
-def _gradients(first, last, indptr, soft, discount, documents, work, out):
-    """As `gradients`, with a workspace."""
-    grad, hess, values = out
+def _gradients(first, last, indptr, soft, discount, workspace, values, gradients):
+    """As `gradients`, which is None or two arrays here: numba compiles each case by itself."""
+    documents, work = workspace
     score, gain = documents.score, documents.gain
     odds, ranks, others = work.odds, work.ranks, work.others
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n, scale = stop - start, soft.inverse[q]
         values[q] = 0.0
-        if grad is not None:
+        if gradients is not None:
             scale *= soft.weight[q]
             scale *= PEAK
-            clear(grad, hess, start, stop)
+            clear(gradients[0], gradients[1], start, stop)
         if scale == 0:
             continue
         n_relevant, theta = load(soft, start, stop, 1.0, documents)
@@ -145,12 +145,12 @@ def _gradients(first, last, indptr, soft, discount, documents, work, out):
             low = _fill_odds(score[:n], j, odds, others)
             _distribute(odds[: n - 1], low, ranks[:n])
             value += gain[j] * _mean(ranks[:n], discount)
-            if grad is not None:
+            if gradients is not None:
                 _fill_slopes(n - 1, low, work)
                 _add_gradients(documents, j, others[: n - 1], work.slopes)
         values[q] = soft.inverse[q] * value
-        if grad is not None:
-            write(documents, start, n, scale, theta, 1.0, grad, hess)
+        if gradients is not None:
+            write(documents, start, n, scale, theta, 1.0, gradients)
 
 
 def gradients(first, last, indptr, soft, discount, out):
@@ -163,4 +163,6 @@ def gradients(first, last, indptr, soft, discount, out):
     others, back = np.empty(longest, np.int64), np.empty((2, longest))
     work = _Workspace(odds, others, ranks, np.diff(discount), back, without, slopes)
     documents = make(longest, np.dtype(np.float64))
-    _gradients(first, last, indptr, soft, discount, documents, work, out)
+    filled = None if out.grad is None else (out.grad, out.hess)
+    workspace = documents, work
+    _gradients(first, last, indptr, soft, discount, workspace, out.values, filled)

@@ -4,39 +4,20 @@ import math
 
 import numpy as np
 
-from tests.helpers.reference import logistic_of_minus
+from tests.helpers import reference as ref
+from tests.helpers.catalogue import parsed
 
-
-def log2_discount(rank):
-    return 1 / math.log2(1 + rank)
-
-
-def jk_discount(rank):
-    return 1.0 if rank < 3 else math.log(3) / math.log(rank)
-
-
-def short_discount(rank):
-    return (1, 0.5, 0.5, 0.1)[rank - 1] if rank <= 4 else 0.0
-
-
-def exp2(label):
-    return 2**label - 1
-
-
-# name, gain, discount, whether it is divided by the best value
-METRICS = {
-    "ndcg": (exp2, log2_discount, None, True),
-    "ndcg@3": (exp2, log2_discount, 3, True),
-    "ndcg@1": (exp2, log2_discount, 1, True),
-    "ndcg(gain=linear)@5": (float, log2_discount, 5, True),
-    "dcg(gain=[0,1,3,10])": ((0, 1, 3, 10).__getitem__, log2_discount, None, False),
-    "ndcg(discount=jk,base=3.0)": (exp2, jk_discount, None, True),
-    "ndcg(discount=jk,base=3.0)@1": (exp2, jk_discount, 1, True),
-    "ndcg(discount=[1,0.5,0.5,0.1])": (exp2, short_discount, None, True),
-    "dcg(discount=[1,0.5,0.5,0.1])@2": (exp2, short_discount, 2, False),
-}
-
-
+METRICS = [
+    "ndcg",
+    "ndcg@3",
+    "ndcg@1",
+    "ndcg(gain=linear)@5",
+    "dcg(gain=[0,1,3,10])",
+    "ndcg(discount=jk,base=3.0)",
+    "ndcg(discount=jk,base=3.0)@1",
+    "ndcg(discount=[1,0.5,0.5,0.1])",
+    "dcg(discount=[1,0.5,0.5,0.1])@2",
+]
 OPTIONS = [
     {},
     {"weights": "ndcg_loss2"},
@@ -57,9 +38,14 @@ def step(discount, k, upper, lower):
     return value
 
 
-def pair_weight(name, weights, mu, gains, upper, lower):
+def discount_of(given):
+    """The discount of a rank, for parameters of a metric."""
+    return lambda rank: ref.discount_at(rank, given.get("discount", "log2"), given.get("base", 2))
+
+
+def pair_weight(given, weights, mu, gains, upper, lower):
     """Weight of the documents at two ranks, whose gains are given."""
-    _, discount, k, _ = METRICS[name]
+    discount, k = discount_of(given), given.get("k")
 
     def cut(rank):
         return discount(rank) if k is None or rank <= k else 0.0
@@ -75,16 +61,18 @@ def literal_query(
     norm=False,
 ):  # fmt: skip
     """Gradient and curvature of one query by the double loop over ranks."""
-    gain, discount, k, normalised = METRICS[name]
+    metric, given = parsed(name)
+    discount, k = discount_of(given), given.get("k")
     n = len(labels)
     order = np.argsort(-scores, kind="stable")
-    gains = [float(gain(0 if math.isnan(labels[i]) else int(labels[i]))) for i in order]
+    known = [None if math.isnan(labels[i]) else int(labels[i]) for i in order]
+    gains = [float(ref.gain_of(label, given.get("gain", "exp2"))) for label in known]
     depth = min(one for one in (k, truncation_level, n) if one is not None)
     best = sum(g * discount(r + 1) for r, g in enumerate(sorted(gains, reverse=True)[:depth]))
     grad, hess, total = np.zeros(n), np.zeros(n), 0.0
     if best == 0:
         return grad, hess
-    if normalised:
+    if metric is ref.ndcg:
         gains = [g / best for g in gains]
     for a in range(min(n, truncation_level or n)):
         for b in range(a + 1, n):
@@ -92,10 +80,10 @@ def literal_query(
                 continue
             better, worse = (a, b) if gains[a] > gains[b] else (b, a)
             i, j = order[better], order[worse]
-            weight = pair_weight(name, weights, mu, (gains[a], gains[b]), a + 1, b + 1)
+            weight = pair_weight(given, weights, mu, (gains[a], gains[b]), a + 1, b + 1)
             if norm and scores[order[0]] != scores[order[-1]]:
                 weight /= 0.01 + abs(scores[i] - scores[j])
-            wrong = logistic_of_minus(sigmoid * (scores[i] - scores[j]))
+            wrong = ref.logistic_of_minus(sigmoid * (scores[i] - scores[j]))
             grad[i] -= sigmoid * weight * wrong
             grad[j] += sigmoid * weight * wrong
             hess[[i, j]] += sigmoid**2 * weight * wrong * (1 - wrong)

@@ -10,17 +10,13 @@ from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import (
-    GridSearchCV,
-    cross_validate,
-)
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skrank
 from skrank import GroupedRanker, QueryKFold, scorer
 
-MODES = ("carried", "routed")
 CV = QueryKFold(3, stratify="n_relevant")
 
 
@@ -74,30 +70,16 @@ STOPPING_HISTS = [hist()] if HIST_VALIDATES else []
 if not HIST_VALIDATES:
     RANKERS["hist-gap"] = GroupedRanker(hist(), max_queries=60, random_state=0)
 every_ranker = pytest.mark.parametrize("ranker", RANKERS.values(), ids=RANKERS)
-every_mode = pytest.mark.parametrize("mode", MODES)
 
 
 def routing():
     return sklearn.config_context(enable_metadata_routing=True)
 
 
-def validate(ranker, data, mode, scoring, rows=slice(None), **parameters):
-    """`cross_validate` in either mode."""
-    X, relevance, qid = data.X[rows], data.relevance[rows], data.qid[rows]
+def search(ranker, grid, data, mode, **parameters):
+    """A fitted search with groups on `y` ("carried"), or routed."""
+    tool = GridSearchCV(ranker, grid, **{"scoring": scorer("gap"), "cv": CV} | parameters)
     if mode == "carried":
-        y = skrank.with_groups(relevance, qid)
-        return cross_validate(ranker, X, y, cv=CV, scoring=scoring, **parameters)
+        return tool.fit(data.X, skrank.with_groups(data.relevance, data.qid))
     with routing():
-        return cross_validate(
-            ranker, X, relevance, cv=CV, scoring=scoring, params={"groups": qid}, **parameters
-        )
-
-
-def search(ranker, grid, data, mode, tool=GridSearchCV, **parameters):
-    """A fitted search in either mode."""
-    parameters = {"scoring": scorer("gap"), "cv": CV} | parameters
-    if mode == "carried":
-        y = skrank.with_groups(data.relevance, data.qid)
-        return tool(ranker, grid, **parameters).fit(data.X, y)
-    with routing():
-        return tool(ranker, grid, **parameters).fit(data.X, data.relevance, groups=data.qid)
+        return tool.fit(data.X, data.relevance, groups=data.qid)

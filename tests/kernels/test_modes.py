@@ -1,51 +1,63 @@
-"""The kernels under bounds checking, and as plain Python without compilation: same numbers."""
+"""Tests of each family of kernels also pass under bounds checking, and without compilation."""
 
-import json
 import os
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+OBJECTIVES = "tests/objectives"
+PROPERTIES = "tests/metrics/test_properties.py::test_every_property"
+ENTROPY = "tests/informativeness/test_maximum_entropy.py"
+LITERAL = "literal_double_loop"
+POINTS = "gap ndcg@3 q err@2 bpref rpref compat inst bpm nearly_err iprec(recall=0.5) infap"
 
-# The programs of one line share a process.
-PROGRAMS = [("values", "long_lists", "files"), ("gradients", "soft_values"), ("distributions",)]
+# The tests of one process
+TESTS = {
+    "values": [f"{PROPERTIES}[{point}]" for point in POINTS.split()],
+    "pairs": [
+        f"{OBJECTIVES}/test_lambdarank.py::test_lambdas_are_the_{LITERAL}[{{}}-gap]",
+        f"{OBJECTIVES}/test_lambdarank.py::test_lambdas_are_the_{LITERAL}[{{}}-err@2]",
+        f"{OBJECTIVES}/test_lambdarank.py::test_scores_of_any_range[True-gap-clusters]",
+        f"{OBJECTIVES}/test_lambdarank.py::test_scores_of_any_range[True-err-clusters]",
+        f"{OBJECTIVES}/test_lambdarank_rounds.py::test_lengths_around_a_tile[gap-529]",
+        f"{OBJECTIVES}/test_lambdaloss.py::test_gradients_are_the_{LITERAL}[ndcg@3-{{}}]",
+        f"{OBJECTIVES}/test_position_bias.py::test_pairs_are_weighed_literally"
+        "[gap-{'truncation_level': 3}]",
+        f"{OBJECTIVES}/test_perturbed.py::test_perturbed_scores_of_any_range[1e-30-adjacent-gap]",
+        f"{OBJECTIVES}/test_perturbed.py::test_perturbed_scores_of_any_range[1e-30-adjacent-err]",
+    ],
+    "soft and listwise": [
+        f"{OBJECTIVES}/test_softrank.py::test_values_are_those_of_the_definition",
+        f"{OBJECTIVES}/test_softrank.py::test_gradients_are_finite_differences_of_the_definition",
+        f"{OBJECTIVES}/test_softrank_values.py::test_pairs_that_are_not_kept_are_made_again",
+        f"{OBJECTIVES}/test_listwise.py",
+    ],
+    "distributions": [
+        f"{ENTROPY}::test_dcg_equals_a_general_solver",
+        f"{ENTROPY}::test_reach_is_that_of_all_orders",
+        "tests/active/test_active_moments.py::test_exact_moments_equal_enumeration",
+    ],
+    "files": ["tests/trec/test_lines.py"],
+}
 
 
-def run(programs, **environment):
+def run(name, **environment):
     done = subprocess.run(
-        [sys.executable, "-m", "tests.helpers.kernel_programs", *programs],
-        capture_output=True, text=True, cwd=ROOT, check=False, env=os.environ | environment,
+        [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", *TESTS[name]],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+        env=os.environ | environment,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return np.array(json.loads(done.stdout))
+    assert done.returncode == 0, done.stdout
 
 
-@cache
-def compiled(*programs):
-    return run(programs)
+@pytest.mark.parametrize("name", TESTS)
+def test_without_compilation(name):
+    run(name, NUMBA_DISABLE_JIT="1")
 
 
-@pytest.mark.parametrize("programs", PROGRAMS, ids=" ".join)
-def test_without_compilation(programs):
-    found = run(programs, NUMBA_DISABLE_JIT="1")
-    np.testing.assert_allclose(found, compiled(*programs), rtol=1e-4, atol=1e-5)
-
-
-def test_double_precision_without_compilation():
-    """Without compilation, gradients in single and in double precision agree."""
-    found = run(["double_gradients"], NUMBA_DISABLE_JIT="1")
-    single = run(["gradients"], NUMBA_DISABLE_JIT="1")
-    np.testing.assert_allclose(single, found, rtol=1e-3, atol=1e-4)
-
-
-@pytest.mark.parametrize("programs", PROGRAMS, ids=" ".join)
-def test_under_bounds_checking(programs):
-    """In a separate cache, since numba does not distinguish code with and without checks."""
-    folder = Path(os.environ["NUMBA_CACHE_DIR"]) / "checked"
-    checked = run(programs, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(folder))
-    np.testing.assert_allclose(checked, compiled(*programs), rtol=1e-4, atol=1e-5)
+@pytest.mark.parametrize("name", TESTS)
+def test_under_bounds_checking(name):
+    run(name, NUMBA_BOUNDSCHECK="1")

@@ -15,8 +15,32 @@ from tests.helpers.lambdarank_cases import OPTIONS, STABLE, close, gradient, lit
 # ---------------------------------------------------------------------- long queries
 
 
+def swap_changes(tables, codes):
+    """Changes of the sum of a list by swaps of ranks a < b, at [a, b]; elsewhere anything."""
+    if hasattr(tables, "stop"):
+        rho, phi, out = tables.stop[codes], tables.phi[: len(codes)], np.zeros((len(codes),) * 2)
+        alive = np.append(1, np.cumprod(1 - rho))
+        for a in range(len(codes)):
+            product = np.append(1, np.cumprod(1 - rho[a + 1 :]))[:-1]  # users who pass all between
+            stopped = np.append(0, np.cumsum(product * (rho * phi)[a + 1 :]))[:-1]
+            loss = stopped + product * phi[a + 1 :] - phi[a]
+            out[a, a + 1 :] = alive[a] * (rho[a] - rho[a + 1 :]) * loss
+        return out
+    gain, u = tables.gain[codes], tables.u[: len(codes)]
+    change = np.subtract.outer(u, u) * -np.subtract.outer(gain, gain)
+    if tables.pairs is None:
+        return change
+    w, k = tables.pairs.weights[: len(codes)], tables.pairs.worth(codes)
+    below = w * k
+    # pairs of document x if x stands at rank r, at [r, x]
+    t = w[:, None] * (np.cumsum(k, 0) - k) + (below.sum(1)[:, None] - np.cumsum(below, 1)).T
+    lower = w[np.maximum.outer(np.arange(len(u)), np.arange(len(u)))]
+    half = t - np.diag(t)[:, None] - lower * (np.diag(k)[:, None] - k)
+    return change + half + half.T
+
+
 def by_arrays(metric, data, *, truncation_level=None, norm=True, sigmoid=1.0):
-    """The double loop on arrays, with swap deltas that test_deltas.py compares with definitions."""
+    """The double loop on arrays, for tables whose offsets are 0."""
     n = len(data.groups)
     order = np.argsort(-data.scores, kind="stable")
     labels, s = data.relevance[order], data.scores[order]
@@ -24,7 +48,7 @@ def by_arrays(metric, data, *, truncation_level=None, norm=True, sigmoid=1.0):
     cut = (plan.metric.k, truncation_level)
     cut = min((one for one in cut if one is not None), default=None)
     inverse = plan.inverse_ideal(0 if plan.metric.ideal_cutoff == 0 else cut)[0]
-    change = plan.tables.deltas(plan.judgments.codes) * inverse * plan.slope()[0]
+    change = swap_changes(plan.tables, plan.judgments.codes) * inverse * plan.slope()[0]
     counts = np.triu(np.not_equal.outer(labels, labels), 1)
     counts[n if truncation_level is None else truncation_level :] = False
     better_above = np.greater.outer(labels, labels)

@@ -1,22 +1,9 @@
 """Literal orders by label, and normalisers by the ideal list."""
 
-import math
-
-from tests.helpers.engine import missing, tie_values
+from tests.helpers.engine import tie_values
 from tests.helpers.engine import without_nan as from_array
 
-__all__ = ["from_array", "ideal_value", "label_ordered", "objective", "tie_bound"]
-
-
-def label_ordered(metric, scores, labels, which="worst"):
-    """Value with tied documents in order of label: lowest first ("worst"), highest first ("best").
-
-    Equal to ``tie_bound`` for every metric that no swap of a better document upwards makes worse.
-    """
-    sign = 1 if which == "worst" else -1
-    retrieved = [row for row in range(len(scores)) if scores[row] != -math.inf]
-    rows = sorted(retrieved, key=lambda row: (-scores[row], sign * (labels[row] or 0)))
-    return metric([labels[row] for row in rows], unretrieved=missing(scores, labels))
+__all__ = ["from_array", "objective", "tie_bound"]
 
 
 def tie_bound(metric, scores, labels, which="worst", greater_is_better=True):
@@ -27,12 +14,6 @@ def tie_bound(metric, scores, labels, which="worst", greater_is_better=True):
     return max(values) if (which == "best") == greater_is_better else min(values)
 
 
-def ideal_value(numerator, labels, /, k=None, **parameters):
-    """The unnormalised metric of the best list of these documents, cut at k."""
-    best_first = sorted((label or 0 for label in labels), reverse=True)
-    return numerator(best_first, k=k, **parameters)
-
-
 def objective(numerator, labels, /, *, k=None, truncation_level=None, **parameters):
     """The two things ``lambdas`` asks for, of a normalised metric given by its numerator.
 
@@ -41,7 +22,8 @@ def objective(numerator, labels, /, *, k=None, truncation_level=None, **paramete
     Numerators: dcg_sum (nDCG), gap_numerator, ap_numerator, q_numerator, err_sum (nERR).
     """
     cuts = [cut for cut in (k, truncation_level) if cut is not None]
-    normalizer = ideal_value(numerator, labels, k=min(cuts) if cuts else None, **parameters)
+    best_first = sorted((label or 0 for label in labels), reverse=True)
+    normalizer = numerator(best_first, k=min(cuts, default=None), **parameters)
 
     def metric(ranked):
         return numerator(ranked, k=k, **parameters)
