@@ -17,11 +17,6 @@ NAN = float("nan")
 TREC_EXAMPLE = [1, 1, 0, 1, *[0] * 10, 1, *[0] * 5]
 
 
-def test_eleven_points_of_the_worked_example_of_trec():
-    points = eleven_point_curve(TREC_EXAMPLE, range(20, 0, -1))
-    np.testing.assert_allclose(points, [1.0] * 6 + [0.75] * 2 + [4 / 15] * 3, rtol=1e-12)
-
-
 def test_eleven_points_are_interpolated_precision_at_each_level():
     rng = np.random.default_rng(0)
     relevance, qid = rng.integers(0, 3, 200), rng.integers(0, 12, 200)

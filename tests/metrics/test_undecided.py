@@ -38,16 +38,11 @@ def test_ties_are_refused_where_they_change_the_value(name):
     metric = skrank.metric(name)
     if hasattr(metric, "max_grade"):
         metric = skrank.metric(metric, max_grade=2)
-    literal = getattr(ref, metric.names[0])
-    fields = {
-        "iprec": ("recall",),
-        "infap": (),
-        "nearly_err": ("T", "k", "max_grade", "patience"),
-    }.get(metric.names[0], ("T", "k", "max_grade"))
-    parameters = {field: getattr(metric, field) for field in fields}
-    if "recall" in parameters:
-        parameters = {"recall_level": metric.recall}
-    literal = partial(literal, **parameters)
+    user = ("T", "k", "max_grade")
+    taken_by = {"iprec": ["recall"], "infap": [], "nearly_err": [*user, "patience"]}
+    fields = taken_by.get(metric.names[0], user)
+    parameters = {field.replace("recall", "recall_level"): vars(metric)[field] for field in fields}
+    literal = partial(getattr(ref, metric.names[0]), **parameters)
     taken = refused = coincidences = 0
     for labels, scores in tied_lists():
         orders = ref.tie_orders(scores, ref.from_array(labels))
@@ -64,18 +59,6 @@ def test_ties_are_refused_where_they_change_the_value(name):
     assert min(taken, refused) > 10
     # a user of BPM who stops inside a block may find the same mean after another number of ranks
     assert coincidences <= {"bpm": 2}.get(metric.names[0], 0)
-
-
-@pytest.mark.parametrize("name", ["infap", "iprec", "iap"])
-def test_the_query_whose_ties_matter_is_named(name):
-    labels, scores, groups = [1, 0, 1, 0], [2, 1, 1, 1], ["first", "first", "second", "second"]
-    with pytest.raises(ValueError, match="tied documents in query 'second': break the ties"):
-        skrank.metric(name)(labels, scores, groups=groups)
-
-
-def test_ties_with_unjudged_documents_and_of_relevant_labels():
-    assert skrank.metric("iprec(recall=1)")([1, 0, NAN], [2, 1, 1]) == 1
-    assert skrank.metric("infap")([1, 0, NAN, 2, 1], [3, 1, 1, 2, 2]) > 0.99
 
 
 @pytest.mark.parametrize(
