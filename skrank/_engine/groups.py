@@ -100,11 +100,7 @@ def collection_of(y: object) -> Collection | None:
 def collection_grade(y: ArrayLike, labels: np.ndarray) -> int:
     """Highest grade of a collection, which a ranker stores for scorers.
 
-    Parameters
-    ----------
-    y : labels, maybe a part of a collection
-    labels : ndarray
-        `y` and the labels of a validation part.
+    `y` may be a part of a collection; `labels` are those of `y` and of a validation part.
     """
     collection, ids = collection_of(y), index_level(y)
     known = None
@@ -179,11 +175,6 @@ def show(query_id: object) -> str:
     return repr(query_id.item() if isinstance(query_id, np.generic) else query_id)
 
 
-def _column(X: Table) -> np.ndarray | None:
-    columns = getattr(X, "columns", None)
-    return X[LEVEL] if columns is not None and LEVEL in list(columns) else None
-
-
 def resolve_groups(
     groups: ArrayLike | None = None, y: ArrayLike | None = None, X: Table | None = None
 ) -> np.ndarray | None:
@@ -229,8 +220,7 @@ def resolve_groups(
             )
     if found:
         return found[0][1]
-    column = _column(X)
-    if column is None:
+    if X is None or LEVEL not in list(getattr(X, "columns", ())):
         return None
     warnings.warn(
         'groups are taken from the column "qid" of X, which a model also sees as a feature: '
@@ -238,7 +228,7 @@ def resolve_groups(
         UserWarning,
         stacklevel=3,  # the caller of `require_groups`
     )
-    return check.as_ids('column "qid" of X', column, n_rows)
+    return check.as_ids('column "qid" of X', X[LEVEL], n_rows)
 
 
 def require_groups(
@@ -276,15 +266,10 @@ class CutQueryWarning(UserWarning):
 
 
 def warn_of_cut_queries(y: object, ids: np.ndarray, sizes: np.ndarray, where: str) -> None:
-    """Warn if queries have fewer rows than in the collection that the labels are a part of.
+    """Warn if queries have fewer rows than in the collection that the labels `y` are a part of.
 
-    Parameters
-    ----------
-    y : labels
-    ids, sizes : ndarray of shape (n_queries,)
-        Queries of the labels and their numbers of rows.
-    where : str
-        Name of the rows in the message, such as "training data".
+    `ids` and `sizes` are the queries of `y` and their numbers of rows; `where` names the rows in
+    the message, such as "training data".
     """
     collection = collection_of(y)
     if collection is None:

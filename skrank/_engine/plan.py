@@ -327,14 +327,8 @@ def average(
 ) -> float:
     """Mean over queries: arithmetic, geometric, or a sum, by the parameter `average` of the metric.
 
-    Parameters
-    ----------
-    metric : Metric
-    values, mass : ndarray of shape (n_queries,)
-        Values and weights. A value of weight 0 may be NaN.
-    stacklevel : int
-        As in `warnings.warn`, for the warning that no query counts: 1 is a line of this function, 2
-        a line of its caller.
+    A value of weight (`mass`) 0 may be NaN. The warning that no query counts has this `stacklevel`,
+    as in `warnings.warn`: 2 is a line of the caller.
     """
     counted = mass != 0
     if not counted.all():

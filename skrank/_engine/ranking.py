@@ -82,12 +82,6 @@ class Ranking:
         """The first ranks only, if that suffices and is faster than to sort; else None.
 
         In the result, documents below these ranks count as not retrieved.
-
-        Parameters
-        ----------
-        ties : str
-        depth : int
-            Number of ranks that are read.
         """
         judgments, whole = self.judgments, self._deepest is None or "_sorted" in vars(self)
         if ties != "average" or judgments.unjudged is not None or whole:
@@ -108,13 +102,8 @@ class Ranking:
     def codes(self, ties: str, condensed: bool, depth: int | None = None) -> RankedCodes:
         """Codes by rank, with ties ordered as in `Metric.ties`.
 
-        Parameters
-        ----------
-        ties : str
-        condensed : bool
-            Whether to remove documents that were not judged.
-        depth : int, optional
-            Number of ranks that are read. Default: all.
+        If `condensed`, documents that were not judged are removed. Only the first `depth` ranks are
+        read (default: all).
         """
         head = None if depth is None else self.head(ties, depth)
         if head is not None:

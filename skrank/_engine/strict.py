@@ -81,14 +81,7 @@ class StrictTables(Tables):
 def refuse_order(name: str, stopped: Iterable[int], ids: np.ndarray | None) -> None:
     """Raise the error for the first query in which the order of tied documents matters.
 
-    Parameters
-    ----------
-    name : str
-        The metric, for messages.
-    stopped : iterable of int
-        Results of the kernel for chunks of queries: the number of such a query, or -1.
-    ids : ndarray of shape (n_queries,), optional
-        Query ids. Default: the numbers of the queries.
+    `stopped` has the number of such a query, or -1, for each chunk of queries.
     """
     queries = [query for query in stopped if query >= 0]
     if queries:

@@ -18,7 +18,15 @@ Y, IDS = [2, 0, 1, 1], ["b", "b", "a", "b"]
 # ---------------------------------------------------------------------- with_groups
 
 
-@pytest.mark.parametrize("make", [list, np.array, pd.Series, pd.Index, tuple])
+def polars(values):
+    return pytest.importorskip("polars").Series(values)
+
+
+def column(values):
+    return np.array(values)[:, None]
+
+
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, pd.Index, tuple, polars, column])
 def test_with_groups_puts_the_query_on_the_index(make):
     y = skrank.with_groups(make(Y), make(IDS))
     assert isinstance(y, pd.Series)
@@ -42,13 +50,6 @@ def test_with_groups_keeps_type_and_name_and_leaves_its_arguments():
 )
 def test_with_groups_takes_ids_of_any_kind(ids):
     assert skrank.with_groups(Y, ids).index.to_list() == ids
-
-
-def test_with_groups_takes_polars_and_columns():
-    pl = pytest.importorskip("polars")
-    y = skrank.with_groups(pl.Series(Y), pl.Series(IDS))
-    assert y.index.to_list() == IDS
-    assert skrank.with_groups(Y, np.array(IDS)[:, None]).index.to_list() == IDS
 
 
 def test_with_groups_survives_slicing_and_pickling():
@@ -94,22 +95,21 @@ def frame(index=None, column=None):
     return X if index is None else X.set_index(pd.Index(index, name="qid"))
 
 
-def test_explicit_groups_come_first():
-    assert resolve_groups(IDS).tolist() == IDS
-    assert resolve_groups(IDS, Y).tolist() == IDS
-    assert resolve_groups(IDS, labelled(IDS), frame(IDS)).tolist() == IDS
-
-
-def test_then_the_index_of_y_then_that_of_x():
-    assert resolve_groups(None, labelled(IDS)).tolist() == IDS
-    assert resolve_groups(None, Y, frame(IDS)).tolist() == IDS
-    assert resolve_groups(None, None, frame(IDS)).tolist() == IDS
-    assert resolve_groups(None, labelled(IDS), frame()).tolist() == IDS
-
-
-def test_a_level_of_a_multi_index():
+def multi_index():
     index = pd.MultiIndex.from_arrays([IDS, [0, 1, 0, 2]], names=["qid", "doc"])
-    assert resolve_groups(None, pd.Series(Y, index=index)).tolist() == IDS
+    return pd.Series(Y, index=index)
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        (IDS,), (IDS, Y), (IDS, labelled(IDS), frame(IDS)),
+        (None, labelled(IDS)), (None, labelled(IDS), frame()), (None, multi_index()),
+        (None, Y, frame(IDS)), (None, None, frame(IDS)),
+    ],
+)  # fmt: skip
+def test_groups_come_first_then_the_index_of_y_then_that_of_x(sources):
+    assert resolve_groups(*sources).tolist() == IDS
 
 
 def test_then_the_column_of_x_with_a_warning():

@@ -25,21 +25,12 @@ every_name = pytest.mark.parametrize("name", registered())
 
 
 @every_name
-def test_a_registered_metric_is_tested(name):
+def test_a_registered_metric_is_public_and_tested(name):
     tested = {point.metric.names[0] for point in CATALOGUE}
     assert name in tested, f"add a point of {name} to tests/helpers/catalogue.py"
-
-
-@every_name
-def test_a_registered_metric_is_public(name):
     cls = registered()[name]
     assert getattr(metrics, cls.__name__, None) is cls
-
-
-@every_name
-def test_a_registered_metric_has_a_function(name):
-    function = registered()[name].function
-    assert FUNCTIONS[function].__name__ == function
+    assert FUNCTIONS[cls.function].__name__ == cls.function
 
 
 def test_no_two_metrics_share_a_function():

@@ -17,11 +17,6 @@ NAN = float("nan")
 TREC_EXAMPLE = [1, 1, 0, 1, *[0] * 10, 1, *[0] * 5]
 
 
-def test_eleven_points_of_the_worked_example_of_trec():
-    points = eleven_point_curve(TREC_EXAMPLE, range(20, 0, -1))
-    np.testing.assert_allclose(points, [1.0] * 6 + [0.75] * 2 + [4 / 15] * 3, rtol=1e-12)
-
-
 def test_eleven_points_are_interpolated_precision_at_each_level():
     rng = np.random.default_rng(0)
     relevance, qid = rng.integers(0, 3, 200), rng.integers(0, 12, 200)
@@ -65,26 +60,26 @@ def test_graded_curve_refuses_what_has_none():
         graded_precision_recall_curve([0, 0], [2, 1])
 
 
+GRADES = [[3, 2], [2, 0], [0, NAN], [NAN, NAN]]
+
+
 @pytest.mark.parametrize(
-    ("method", "expected"),
-    [("mean", [2.5, 1.0, 0.0, NAN]), ("and", [1, 0, 0, NAN]), ("or", [1, 1, 0, NAN])],
+    ("grades", "options", "expected"),
+    [
+        (GRADES, {"method": "mean"}, [2.5, 1.0, 0.0, NAN]),
+        (GRADES, {"method": "and", "threshold": 1}, [1, 0, 0, NAN]),
+        (GRADES, {"method": "or", "threshold": 1}, [1, 1, 0, NAN]),
+        ([[2, 2]], {"method": "and", "threshold": 2}, [1]),
+        ([[2, 2]], {"method": "or", "threshold": 2.5}, [0]),
+        ([[3, -1]], {"method": "and", "cannot": (-1,)}, [0]),
+        ([[3, -1]], {"method": "and", "cannot": (-1,), "drop": True}, [1]),
+        ([[3, -1]], {"cannot": (-1,)}, [1.5]),
+        ([[3, -1]], {"cannot": (-1,), "drop": True}, [3]),
+    ],
 )
-def test_grades_of_assessors(method, expected):
-    grades = [[3, 2], [2, 0], [0, NAN], [NAN, NAN]]
-    np.testing.assert_equal(aggregate_judgments(grades, method=method, threshold=1), expected)
-
-
-def test_threshold_is_inclusive():
-    assert aggregate_judgments([[2, 2]], method="and", threshold=2).tolist() == [1.0]
-    assert aggregate_judgments([[2, 2]], method="or", threshold=2.5).tolist() == [0.0]
-
-
-def test_marks_that_cannot_be_judged_veto_or_are_dropped():
-    grades = [[3, -1]]
-    assert aggregate_judgments(grades, method="and", cannot=(-1,)).tolist() == [0.0]
-    assert aggregate_judgments(grades, method="and", cannot=(-1,), drop=True).tolist() == [1.0]
-    assert aggregate_judgments(grades, cannot=(-1,)).tolist() == [1.5]
-    assert aggregate_judgments(grades, cannot=(-1,), drop=True).tolist() == [3.0]
+def test_grades_of_assessors(grades, options, expected):
+    """Thresholds are inclusive; marks that cannot be judged count as 0, or are dropped."""
+    np.testing.assert_equal(aggregate_judgments(grades, **options), expected)
 
 
 def test_bad_judgments_are_named():

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 import skrank
-from tests.helpers.engine import Ranking, judge
+from tests.helpers.engine import judge
 
 LABELS = np.array([2.0, 0, 1, 0, 3, 0, 0, 1])
 SCORES = np.array([1.0, 4, 2, 2, 3, 1, 0, 5])
@@ -14,23 +14,6 @@ QUERIES = [0, 0, 0, 0, 1, 1, 1, 1]
 
 def bound(name):
     return skrank.metric(name).bind(judge(LABELS, QUERIES), max_grade=3)
-
-
-def test_a_mixture_is_the_sum_of_its_parts():
-    """The normalisers have a row per part."""
-    mixture, parts = bound("0.75*gap+0.25*ndcg"), [bound("gap"), bound("ndcg")]
-    ranking = Ranking(mixture.judgments, SCORES)
-    inverse = np.stack([parts[0].inverse, parts[1].inverse])
-    values = mixture.tables.values(parts[0].ranked(ranking), inverse)
-    assert_allclose(values, 0.75 * parts[0].values(ranking) + 0.25 * parts[1].values(ranking))
-    assert_allclose(values, mixture.values(ranking))
-    ideals = mixture.tables.ideals(mixture.judgments)
-    assert_allclose(ideals, [one.tables.ideals(one.judgments) for one in parts])
-
-
-def test_sets_do_not_change_when_their_documents_swap():
-    plan = bound("set_ap")
-    assert_array_equal(plan.tables.deltas(plan.judgments.codes[:4]), np.zeros((4, 4)))
 
 
 def test_the_best_value_of_strict_metrics_counts_documents():

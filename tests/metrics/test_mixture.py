@@ -149,18 +149,6 @@ def test_parameters_go_to_every_metric():
 # ---------------------------------------------------------------------- metrics: values
 
 
-def test_value_is_the_weighted_sum():
-    data = lists(0, n_queries=30, levels=4)
-    parts = [one.per_query(data.relevance, data.scores, groups=data.groups) for one in (gap, ndcg)]
-    mixture = 2.5 * gap + 0.3 * ndcg
-    values = mixture.per_query(data.relevance, data.scores, groups=data.groups)
-    assert values.name == "2.5*gap+0.3*ndcg@10"
-    assert_allclose(values, 2.5 * parts[0] + 0.3 * parts[1], atol=1e-15)
-    assert mean(mixture, data) == pytest.approx(2.5 * mean(gap, data) + 0.3 * mean(ndcg, data))
-    halves = 0.5 * gap + 0.5 * gap
-    assert_allclose(halves.per_query(data.relevance, data.scores, groups=data.groups), parts[0])
-
-
 def test_scale_of_grades_is_that_of_the_collection():
     data = lists(1, n_queries=30)
     point = MixturePoint("0.5*gap+0.5*err@3")

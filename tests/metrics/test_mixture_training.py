@@ -19,7 +19,7 @@ from skrank.objectives import AdditivePositionBias, ObjectiveMixture
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import MIXTURES, Lists, MixturePoint, lists, trainable
 from tests.helpers.engine import judge
-from tests.helpers.mixture_cases import TEXT, gap, ndcg
+from tests.helpers.mixture_cases import TEXT, gap
 
 STABLE = {"tie_order": "stable"}
 
@@ -99,15 +99,6 @@ def test_sums_of_orders_and_of_neighbours(more):
     assert_allclose(gradient(0.3 * gap + 0.7 * gap, data, **more), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("options", NORMS, ids=str)
-def test_a_metric_mixed_with_itself_is_itself(options):
-    data = finite(2, n_queries=20, levels=5)
-    for one in (gap, ndcg, skrank.metric("err@5")):
-        expected = gradient(one, data, **options)
-        assert_allclose(gradient(0.4 * one + 0.6 * one, data, **options), expected, atol=1e-12)
-        assert_allclose(gradient(1 * one, data, **options), expected, atol=1e-12)
-
-
 def test_single_precision_is_close():
     rng = np.random.default_rng(0)
     sizes = rng.integers(1, 300, 600)
@@ -117,28 +108,6 @@ def test_single_precision_is_close():
     LambdaRank(TEXT).bind(judge(labels, groups)).gradient(scores, *single)
     for one, two in zip(single, LambdaRank(TEXT)(labels, scores, groups=groups), strict=True):
         assert_allclose(one, two, rtol=0, atol=2e-5 * np.abs(two).max())
-
-
-def test_finite_differences_of_the_cost_at_fixed_deltas():
-    rng = np.random.default_rng(8)
-    labels, scores = rng.integers(0, 4, 9), rng.normal(size=9)
-    labels[0] = 3
-    order = np.argsort(-scores)
-    weight = np.zeros((9, 9))
-    for share, one in ((0.7, gap), (0.3, ndcg)):
-        plan = one.bind(judge(labels[order]))
-        deltas = np.abs(plan.tables.deltas(plan.judgments.codes)) * plan.inverse[0]
-        weight[np.ix_(order, order)] += share * (deltas + deltas.T)
-
-    def cost(s):
-        pull = np.log1p(np.exp(-np.subtract.outer(s, s)))
-        return (weight * pull)[np.greater.outer(labels, labels)].sum()
-
-    grad, hess = LambdaRank(TEXT, norm=False)(labels, scores)
-    for i, step in enumerate(1e-4 * np.eye(9)):
-        up, here, down = cost(scores + step), cost(scores), cost(scores - step)
-        assert grad[i] == pytest.approx((up - down) / 2e-4, abs=1e-7)
-        assert hess[i] == pytest.approx((up - 2 * here + down) / 1e-8, abs=1e-6)
 
 
 def test_all_metrics_of_a_mixture_share_one_order_of_ties():
@@ -176,23 +145,6 @@ def test_targets_are_gains_on_the_scale_of_the_collection(options, targets):
     grad, hess = SquaredError(**options)([0, 1, 2, 4], np.zeros(4), groups=[0, 0, 1, 1])
     assert_allclose(grad, -np.array(targets), atol=1e-15)
     assert_array_equal(hess, np.ones(4))
-
-
-def test_squared_error_against_finite_differences():
-    data = finite(3)
-    weights = np.array([1.0 + ord(query[-1]) % 3 for query in data.groups])
-
-    def cost(s):
-        gains = 2 ** np.nan_to_num(data.relevance) - 1
-        return 0.5 * (weights * (s - gains / (2**data.max_grade - 1)) ** 2).sum()
-
-    grad, hess = SquaredError()(
-        data.relevance, data.scores, groups=data.groups, sample_weight=weights
-    )
-    for i, step in enumerate(1e-3 * np.eye(len(grad))):
-        up, here, down = cost(data.scores + step), cost(data.scores), cost(data.scores - step)
-        assert grad[i] == pytest.approx((up - down) / 2e-3, abs=1e-8)
-        assert hess[i] == pytest.approx((up - 2 * here + down) / 1e-6, abs=1e-4)
 
 
 def test_squared_error_trains_as_a_regressor(toy):
