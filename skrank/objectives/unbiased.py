@@ -173,11 +173,6 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective):
             worth = np.repeat(counted, rounds.queries.sizes)
             self.mass += np.bincount(bias.codes[rows], worth, len(self.mass))
 
-    def restart(self) -> None:
-        """Set all ratios to 1."""
-        for ratios in self.position_bias.estimates.values():
-            ratios[:] = 1.0
-
     def step(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` with the current ratios, and update the ratios from the costs."""
         costs = np.zeros((2, len(self.mass)))

@@ -185,15 +185,3 @@ def test_random_ties_are_uniform_over_all_orders(n_documents, n_queries, n_round
 def test_random_ties_of_long_blocks_are_uniform_by_place():
     found = random_orders(300, 100, 3)
     assert np.abs(found.mean(0) - 149.5).max() < 5 * 300 / np.sqrt(12 * 300)
-
-
-def test_random_ties_repair_a_file_that_is_sorted_by_label():
-    """All documents tie in the first round: row order must not influence it."""
-    labels, groups = np.tile([3, 2, 1, 0, 0, 0], 500), np.repeat(np.arange(500), 6)
-    scores = np.zeros(3000)
-    forward = LambdaRank("ndcg")(labels, scores, groups=groups)[0].reshape(500, 6)
-    backward = LambdaRank("ndcg")(labels[::-1], scores, groups=groups)[0].reshape(500, 6)
-    assert_allclose(forward.mean(0), backward.mean(0)[::-1], atol=0.05)
-    stable = LambdaRank("ndcg", **STABLE)
-    leak = stable(labels, scores, groups=groups)[0][:6]
-    assert np.abs(leak - stable(labels[::-1], scores, groups=groups)[0][:6][::-1]).max() > 0.05

@@ -19,36 +19,6 @@ from tests.helpers.position_bias_cases import BOOSTERS, QUIET, Clicks, both, tra
 # ---------------------------------------------------------------------- simulated clicks
 
 
-def test_ratios_are_the_chances_to_be_seen():
-    data = Clicks(0, 4000, taste=0.0)  # shown in a random order
-    bias = UnbiasedLambdaRank("ndcg").position_bias(
-        data.y, data.log_odds, groups=data.qid, rounds=30
-    )
-    assert_allclose(np.log(bias["clicked"]), np.log(data.seen), atol=0.4)
-    assert (np.diff(bias["clicked"]) < 0.01).all()
-    damped = UnbiasedLambdaRank("ndcg", bias_norm=1).position_bias(
-        data.y, data.log_odds, groups=data.qid, rounds=30
-    )
-    assert_allclose(np.log(damped["clicked"]), np.log(data.seen) / 2, atol=0.25)
-
-
-def test_biases_are_the_shifts_of_the_scores():
-    data = Clicks(0, 4000)
-    truth = -0.3 * np.arange(10)
-    chance = 1 / (1 + np.exp(-data.log_odds - truth[data.rank - 1]))
-    clicks = np.random.default_rng(0).random(len(chance)) < chance
-    spread = []
-    for regularization in (0, 0.01, 0.1):
-        additive = AdditivePositionBias("ndcg", regularization=regularization)
-        bias = additive.position_bias(clicks, data.log_odds, groups=data.qid)["bias"]
-        assert np.corrcoef(bias, truth)[0, 1] > 0.9
-        if regularization == 0:
-            assert (np.diff(bias) < 0).all()
-            assert_allclose(bias - bias[1], truth, atol=0.2)
-        spread.append(np.ptp(bias))
-    assert spread[0] > 1.3 * spread[1] > 1.3**2 * spread[2]
-
-
 @pytest.fixture(scope="module")
 def simulated():
     return Clicks(1, 600), Clicks(2, 600)
@@ -101,13 +71,6 @@ def test_deep_positions_are_one(objective):
     assert list(bias.index) == [1, 2, 3, 4]
     _, clipped = trained(objective, data, positions=np.minimum(data.rank, 4))
     assert_array_equal(bias, clipped)
-
-
-def test_a_position_of_long_lists_only_is_not_taken_for_unpopular():
-    data = Clicks(5, 9000, ragged=True, taste=0.0)  # one list in nine has ten documents
-    unbiased = UnbiasedLambdaRank("ndcg")
-    bias = unbiased.position_bias(data.y, data.log_odds, groups=data.qid, rounds=30)
-    assert_allclose(np.log(bias["clicked"]), np.log(data.seen), atol=0.5)
 
 
 @both

@@ -26,15 +26,6 @@ def test_scores_and_sigma_have_one_unit(name, form):
 
 
 @every_form
-def test_tied_documents_are_pulled_by_their_grades(name, form):
-    grad, hess = SoftRank(name, form=form)([0, 1, 2, 3, 0], np.zeros(5))
-    assert (np.diff(grad[:4]) <= 1e-15).all()
-    assert grad[0] == pytest.approx(grad[4])
-    assert grad[3] < 0 < grad[0]
-    assert (hess > 0).all()
-
-
-@every_form
 def test_relative_sigma_counts_standard_deviations_of_a_query(name, form):
     labels, scores = one_query(5)
     relative = SoftRank(name, sigma=0.4, relative=True, form=form)
