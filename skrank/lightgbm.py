@@ -251,8 +251,11 @@ def cv(
         check.check_bagging(settings)
     settings["objective"] = given[0] if trained_on is None else _LightGBMObjective(trained_on)
 
-    def split(X: Table, y: ArrayLike, groups_of_lightgbm: ArrayLike | None) -> list[Split]:
-        """Rows of each fold. `lightgbm.cv` calls it once the Dataset is constructed."""
+    def split(X: Table, y: ArrayLike, **_: object) -> list[Split]:
+        """Rows of each fold. `lightgbm.cv` calls it once the Dataset is constructed.
+
+        Its own `groups` are ignored: it passes them even if there are no queries.
+        """
         sizes = check.check_group_sizes(train_set.get_group(), len(X), "the lightgbm.Dataset")
         return row_folds(folds, as_written(np.asarray(y)), sizes, groups, seed)
 

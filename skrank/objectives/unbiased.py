@@ -157,6 +157,8 @@ class _Rounds(PairRounds):
 class BoundUnbiasedLambdaRank(BoundPositionObjective):
     """LambdaRank bound to the blocks of a data set, and the ratios of its positions."""
 
+    parts: Sequence[tuple[slice, _Rounds]]
+
     def __init__(
         self,
         parts: list[tuple[slice, _Rounds]],
@@ -165,7 +167,6 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective):
         bias_norm: float,
     ) -> None:
         super().__init__(parts, indptr, bias)
-        self.parts = parts
         self.bias_norm = bias_norm
         self.mass = np.zeros(len(bias.positions))
         for rows, rounds in parts:
