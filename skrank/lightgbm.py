@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -249,11 +250,20 @@ def cv(
     if trained_on is not None:
         check.check_bagging(settings)
     settings["objective"] = given[0] if trained_on is None else _LightGBMObjective(trained_on)
+
+    def split(X: Table, y: ArrayLike, **_: object) -> list[Split]:
+        """Rows of each fold. `lightgbm.cv` calls it once the Dataset is constructed.
+
+        Its own `groups` are ignored: it passes them even if there are no queries.
+        """
+        sizes = check.check_group_sizes(train_set.get_group(), len(X), "the lightgbm.Dataset")
+        return row_folds(folds, as_written(np.asarray(y)), sizes, groups, seed)
+
     return lightgbm.cv(
         settings | {"metric": "None"},
         train_set,
         check.check_count("num_boost_round", num_boost_round, "the most rounds"),
-        folds=_Folds(folds, train_set, groups, seed),
+        folds=SimpleNamespace(split=split),
         feval=_LightGBMMetric(chosen, per_query),
         callbacks=called,
         eval_train_metric=check.check_flag("eval_train_metric", eval_train_metric),
@@ -268,22 +278,6 @@ _OWN_STOP = (
     "early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change",
 )  # fmt: skip
 _STOP = "rounds without improvement before the stop"
-
-
-class _Folds:
-    """A splitter for `lightgbm.cv`, which calls `split` once the Dataset is constructed."""
-
-    def __init__(
-        self, folds: Folds, train_set: lightgbm.Dataset, groups: ArrayLike | None, seed: int
-    ) -> None:
-        self.folds, self.train_set, self.groups, self.seed = folds, train_set, groups, seed
-
-    def split(self, X: Table, y: ArrayLike, groups: ArrayLike | None) -> list[Split]:
-        """Rows of each fold. `groups` is ignored: LightGBM passes it even without queries."""
-        source = "the lightgbm.Dataset"
-        sizes = check.check_group_sizes(self.train_set.get_group(), len(X), source)
-        labels = as_written(np.asarray(y))
-        return row_folds(self.folds, labels, sizes, self.groups, self.seed)
 
 
 # LightGBM's scikit-learn estimators choose the arguments of a callable by its number of parameters:

@@ -58,7 +58,13 @@ class PositionBias:
             rows = np.minimum(rows, deepest)
         self.positions, codes = np.unique(rows, return_inverse=True)
         self.codes = codes.astype(np.min_scalar_type(len(self.positions)))
+        self._initial = estimates
         self.estimates = {name: np.full(len(self.positions), x) for name, x in estimates.items()}
+
+    def reset(self) -> None:
+        """Replace the estimates by their initial values."""
+        for name, initial in self._initial.items():
+            self.estimates[name][:] = initial
 
     def frame(self) -> pd.DataFrame:
         """A table with one row per position, and one column per estimate."""
@@ -131,7 +137,7 @@ class PositionObjective(Objective):
         rounds = check.check_count("rounds", rounds, "steps of the estimation")
         bound = self.bind(judgments, weights, positions=positions)
         grad, hess = np.empty(len(vector)), np.empty(len(vector))
-        bound.restart()
+        bound.position_bias.reset()
         for _ in range(rounds):
             bound.step(vector, grad, hess)
         return bound.position_bias.frame()
@@ -146,13 +152,10 @@ class BoundPositionObjective(SharedRounds):
         indptr: np.ndarray,
         position_bias: PositionBias,
     ) -> None:
+        self.parts = parts
         self.bounds = [bound for _, bound in parts]
         self.indptr = indptr
         self.position_bias = position_bias
-
-    @abstractmethod
-    def restart(self) -> None:
-        """Reset the estimates."""
 
     @abstractmethod
     def step(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
@@ -161,6 +164,6 @@ class BoundPositionObjective(SharedRounds):
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`."""
         if begins_training(scores, self.indptr):
-            self.restart()
+            self.position_bias.reset()
         self.round = self.round  # after an interrupted round, all blocks repeat it
         self.step(scores, grad, hess)

@@ -117,12 +117,7 @@ class BoundAdditivePositionBias(BoundPositionObjective):
     ) -> None:
         super().__init__(parts, indptr, bias)
         self.objective = objective
-        self.parts = parts
         self.penalty = objective.regularization * np.bincount(bias.codes)
-
-    def restart(self) -> None:
-        """Set all biases to 0."""
-        self.position_bias.estimates["bias"][:] = 0.0
 
     def step(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` at the shifted scores, and take a Newton step for the biases."""

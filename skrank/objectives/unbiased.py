@@ -157,6 +157,8 @@ class _Rounds(PairRounds):
 class BoundUnbiasedLambdaRank(BoundPositionObjective):
     """LambdaRank bound to the blocks of a data set, and the ratios of its positions."""
 
+    parts: Sequence[tuple[slice, _Rounds]]
+
     def __init__(
         self,
         parts: list[tuple[slice, _Rounds]],
@@ -165,18 +167,12 @@ class BoundUnbiasedLambdaRank(BoundPositionObjective):
         bias_norm: float,
     ) -> None:
         super().__init__(parts, indptr, bias)
-        self.parts = parts
         self.bias_norm = bias_norm
         self.mass = np.zeros(len(bias.positions))
         for rows, rounds in parts:
             counted = np.where(rounds.inverse != 0, rounds.weight, 0.0)
             worth = np.repeat(counted, rounds.queries.sizes)
             self.mass += np.bincount(bias.codes[rows], worth, len(self.mass))
-
-    def restart(self) -> None:
-        """Set all ratios to 1."""
-        for ratios in self.position_bias.estimates.values():
-            ratios[:] = 1.0
 
     def step(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` with the current ratios, and update the ratios from the costs."""

@@ -1,10 +1,11 @@
-"""Cross-validation of boosters equals a loop over folds."""
+"""Cross-validation of boosters: a loop over folds, the folds, and refusals."""
 
 import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
+from sklearn.model_selection import GroupKFold, KFold
 
 import skrank
 import skrank.lightgbm
@@ -154,3 +155,178 @@ def test_a_metric_to_minimise_stops_the_other_way(data, monkeypatch):
     by_xgboost = skrank.xgboost.cv(XGB, data.matrix(), 20, **options)
     assert len(by_lightgbm["valid err-mean"]) < 15
     assert len(by_xgboost) < 15
+
+
+# Folds ----------------------------------------------------------------------------------------
+
+
+def both(data, rounds=4, **options):
+    """Means of both boosters per round."""
+    options = {"objective": skrank.LambdaRank("gap", **FIRM), "metrics": "gap@5"} | options
+    one = skrank.lightgbm.cv(LGB, data.dataset(True), rounds, **options)
+    two = skrank.xgboost.cv(XGB, data.matrix(True), rounds, **options)
+    return np.array([one["valid gap@5-mean"], two["test-gap@5-mean"]])
+
+
+def test_the_order_of_queries_does_not_matter_with_groups(data):
+    other = data.shuffled(1)
+    time = {name: place for place, name in enumerate(sorted(set(data.qid.tolist())))}
+    for folds in (3, skrank.QueryKFold(3), skrank.QueryTimeSeriesSplit(2, time=time)):
+        found = both(data, folds=folds, groups=data.qid)
+        again = both(other, folds=folds, groups=other.qid)
+        np.testing.assert_allclose(again, found, atol=2e-6)
+    assert not np.allclose(both(data), both(other))  # ids are then the numbers of the queries
+
+
+def test_splitters_and_rows_give_the_same(data):
+    number = np.repeat(np.arange(len(data.sizes)), data.sizes)
+    cv = skrank.QueryKFold(4, stratify="n_relevant")  # which needs the labels
+    expected = both(data, folds=list(cv.split(data.X, data.y, number)))
+    np.testing.assert_array_equal(both(data, folds=cv), expected)
+    expected = both(data, folds=GroupKFold(3))
+    rows = list(GroupKFold(3).split(data.X, data.y, number))
+    np.testing.assert_array_equal(both(data, folds=rows), expected)
+    lazy = run_xgboost(data, objective="gap", folds=iter(rows))
+    pd.testing.assert_frame_equal(lazy, run_xgboost(data, objective="gap", folds=rows))
+    backwards = [(train[::-1], test[::-1].tolist()) for train, test in rows]
+    np.testing.assert_array_equal(both(data, folds=backwards), expected)
+
+
+def test_the_scale_of_grades_is_that_of_all_labels(data):
+    low = Data(3)
+    low.y = np.minimum(low.y, 2)
+    low.y[low.qid == low.qid[0]] = 4  # in one query only, which most training parts lack
+    number = np.repeat(np.arange(len(low.sizes)), low.sizes)
+    folds = list(skrank.QueryKFold(4).split(low.X, low.y, number))[:2]
+    firm = skrank.LambdaRank(skrank.metric("err", max_grade=4), **FIRM)
+    given = {"folds": folds, "rounds": 3}
+    implied = both(low, objective=skrank.LambdaRank("err", **FIRM), **given)
+    np.testing.assert_array_equal(both(low, objective=firm, **given), implied)
+    for run, log in ((skrank.lightgbm.cv, "valid err-mean"), (skrank.xgboost.cv, "test-err-mean")):
+        params, source = (LGB, low.dataset()) if "valid" in log else (XGB, low.matrix())
+        one = run(params, source, 2, objective=firm, metrics="err", folds=folds)
+        fixed = skrank.metric("err", max_grade=4)
+        two = run(params, source, 2, objective=firm, metrics=fixed, folds=folds)
+        expected = two[log.replace("err", str(fixed))]
+        np.testing.assert_array_equal(one[log], expected)
+
+
+def test_feature_names_and_categories_survive_the_split(data):
+    frame = pd.DataFrame(data.X, columns=list("abcd"))
+    frame["c"] = pd.Categorical(np.arange(len(frame)) % 3)
+    matrix = xgb.DMatrix(frame, data.y, group=data.sizes, enable_categorical=True)
+    _, boosters = skrank.xgboost.cv(XGB, matrix, 2, objective="gap", folds=2, return_boosters=True)
+    assert boosters[0].feature_names == list("abcd")
+    assert boosters[0].feature_types == ["float", "float", "c", "float"]
+
+
+# Per query ------------------------------------------------------------------------------------
+
+
+def test_values_per_query_of_every_fold(data):
+    folds = splits(data)
+    log, log2 = skrank.lightgbm.QueryLog(), skrank.xgboost.QueryLog()
+    options = {"objective": skrank.LambdaRank("gap", **FIRM), "metrics": "gap@5", "folds": folds}
+    one = skrank.lightgbm.cv(LGB, data.dataset(), 3, per_query=log, **options)
+    two = skrank.xgboost.cv(XGB, data.matrix(), 3, per_query=log2, **options)
+    assert (len(log), len(log2)) == (3, 6)
+    for found, each in (
+        (one["valid gap@5-mean"], [log.frame("gap@5", fold) for fold in range(3)]),
+        (two["test-gap@5-mean"], [log2.frame("gap@5", 2 * fold + 1) for fold in range(3)]),
+    ):
+        assert [frame.shape for frame in each] == [
+            (3, len(np.unique(data.qid[test]))) for _, test in folds
+        ]
+        np.testing.assert_allclose(
+            np.mean([frame.mean(axis=1) for frame in each], axis=0), found, atol=6e-7
+        )
+
+
+# What is refused ------------------------------------------------------------------------------
+
+
+def run_lightgbm(data, params=None, source=None, **options):
+    source = data.dataset() if source is None else source
+    return skrank.lightgbm.cv(LGB | (params or {}), source, 2, **options)
+
+
+def run_xgboost(data, params=None, source=None, **options):
+    source = data.matrix() if source is None else source
+    return skrank.xgboost.cv(XGB | (params or {}), source, 2, **options)
+
+
+each = pytest.mark.parametrize("run", [run_lightgbm, run_xgboost])
+
+
+DATA = Data()
+FIRST, SECOND = np.arange(DATA.sizes[0]), DATA.sizes[0] + np.arange(DATA.sizes[1])
+TORN, ALIKE = DATA.qid.copy(), DATA.qid.copy()
+TORN[1] = "other"
+ALIKE[-DATA.sizes[-1] :] = ALIKE[0]
+
+
+@each
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"folds": KFold(3)}, "training part of fold 0 tears queries apart.*skrank.QueryKFold"),
+        ({"folds": 1}, "at least 2 folds"),
+        ({"folds": 41}, "n_splits=41, .* needs at least 41 queries, and there are 40"),
+        ({"folds": "five"}, "folds='five' must be a number"),
+        ({"folds": True}, "folds=True must be a number"),
+        ({"folds": []}, "folds is empty"),
+        ({"folds": [5]}, "fold 0 must be a pair"),
+        ({"folds": [([0.5], [1])]}, "must hold row numbers"),
+        ({"folds": [([], [1])]}, "must hold row numbers"),
+        ({"folds": [([0], [10**6])]}, "training part of fold 0 tears"),
+        ({"folds": [(FIRST, np.r_[FIRST, SECOND])]}, "query 0 in its training and its test part"),
+        ({"folds": [(np.r_[FIRST, FIRST], SECOND)]}, "repeats rows"),
+        ({"folds": [(FIRST, SECOND[1:])]}, "test part of fold 0 tears"),
+        ({"folds": [(FIRST, [10**6])]}, "outside of 0.."),
+        ({"folds": [(FIRST, [-1])]}, "outside of 0.."),
+        ({"groups": np.zeros(3)}, "one query id per row"),
+        ({"groups": TORN}, "row 1 has query"),
+        ({"groups": ALIKE}, "the same id for two queries"),
+        ({"metrics": []}, "no metric"),
+        ({"metrics": "gapp"}, "did you mean 'gap'"),
+        ({"objective": None}, "the objective is missing"),
+        ({"params": {"objective": "rank:ndcg"}}, "two objectives"),
+        ({"params": {"objective": "rank:ndcg"}, "objective": None}, "the metric is missing: give"),
+        ({"early_stopping_rounds": 0}, "must be at least 1"),
+        ({"per_query": {}}, "must be a QueryLog"),
+    ],
+)
+def test_bad_arguments(data, run, options, message):
+    with pytest.raises(ValueError, match=message):
+        run(data, **{"objective": "gap"} | options)
+
+
+def test_parameters_of_the_boosters_that_cv_replaces(data):
+    with pytest.raises(ValueError, match="params has metric='ndcg': give metrics= to"):
+        run_lightgbm(data, {"metric": "ndcg"}, objective="gap")
+    with pytest.raises(ValueError, match="params has eval_metric='ndcg': give metrics= to"):
+        run_xgboost(data, {"eval_metric": "ndcg"}, objective="gap")
+    with pytest.raises(ValueError, match=r"early_stopping_round=5: give early_stopping_rounds="):
+        run_lightgbm(data, {"early_stopping_round": 5}, objective="gap")
+    found = run_lightgbm(data, {"objective": skrank.lightgbm.objective("err")}, folds=2)
+    assert list(found) == ["valid err-mean", "valid err-stdv"]
+
+
+def test_data_without_queries_or_with_weights_of_rows(data):
+    weights = np.arange(1.0, len(data.y) + 1)
+    weighted = data.matrix()
+    weighted.set_weight(data.weight)
+    for run, source, message in (
+        (run_lightgbm, data.dataset(group=None), r"lightgbm.Dataset has no groups"),
+        (run_lightgbm, data.dataset(weight=weights), "varies inside query"),
+        (run_xgboost, xgb.DMatrix(data.X, data.y), r"the DMatrix has no groups"),
+        (run_xgboost, weighted, "one weight per query"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            run(data, source=source, objective="gap")
+    matrix = xgb.QuantileDMatrix(data.X, data.y, group=data.sizes)
+    with pytest.raises(TypeError, match=r"cannot split a QuantileDMatrix: build"):
+        run_xgboost(data, source=matrix, objective="gap")
+    with pytest.raises(TypeError, match=r"skrank.xgboost.cv needs a DMatrix"):
+        skrank.xgboost.cv(XGB, data.X, 2, objective="gap")

@@ -1,7 +1,6 @@
 """Objectives and eval metrics in LightGBM: parity with LightGBM's own, at all entry points."""
 
 import inspect
-import pickle
 
 import lightgbm as lgb
 import numpy as np
@@ -97,16 +96,6 @@ def test_ranker_with_eval_sets_and_early_stopping(train, valid):
     assert valid.score("gap@10", scores, weighted=True) == pytest.approx(max(history["gap@10"]))
     on_train = ranker.evals_result_["training"]["gap@10"][best - 1]
     assert on_train == pytest.approx(train.score("gap@10", ranker.predict(train.X)))
-
-
-def test_ranker_survives_pickle(train, valid):
-    ranker = lgb.LGBMRanker(objective=skrank.lightgbm.objective("gap"), n_estimators=3, **LGB).fit(
-        train.X, train.y, group=train.sizes
-    )
-    again = pickle.loads(pickle.dumps(ranker))
-    np.testing.assert_array_equal(again.predict(valid.X), ranker.predict(valid.X))
-    again.fit(train.X, train.y, group=train.sizes)
-    np.testing.assert_array_equal(again.predict(valid.X), ranker.predict(valid.X))
 
 
 def test_cv_with_folds_of_whole_queries(train):

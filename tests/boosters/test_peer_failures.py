@@ -1,7 +1,5 @@
 """Common failures with boosters and scikit-learn's tools work in skrank, or raise a clear error."""
 
-import itertools
-
 import catboost
 import lightgbm
 import numpy as np
@@ -13,7 +11,6 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
-    cross_val_score,
 )
 
 import skrank
@@ -107,20 +104,6 @@ def test_folds_by_a_number_ignore_groups(data, y):
         GridSearchCV(ranker, GRID, scoring=GAP, cv=3).fit(data.X, y)
 
 
-def test_xgboost_reads_groups_that_are_not_sorted(data):
-    rows = np.random.default_rng(0).permutation(len(data.qid))
-    ranker, cv = skrank.GroupedRanker(xgb()), GroupKFold(3)
-    with routing():
-        scores = [
-            cross_val_score(
-                ranker, data.X[some], data.relevance[some], cv=cv, scoring=GAP,
-                params={"groups": data.qid[some]},
-            )
-            for some in (rows, rows[np.argsort(data.qid[rows], kind="stable")])
-        ]  # fmt: skip
-    np.testing.assert_allclose(np.sort(scores[0]), np.sort(scores[1]))
-
-
 # the qid column -----------------------------------------------------------------------------------
 
 
@@ -165,58 +148,3 @@ def test_an_eval_set_that_would_not_be_used(data, y, sizes):
     ranker = skrank.GroupedRanker(lgbm(), eval_metric="gap", validation_fraction=0.3)
     with pytest.raises(ValueError, match="eval_set= of fit: set its eval_metric"):
         ranker.fit(data.X, y, eval_set=[(data.X, data.relevance)], eval_group=[sizes])
-
-
-# one convention in place of five ------------------------------------------------------------------
-
-
-LISTS = {
-    "no relevant document": ([0, 0, 0, 0], [4, 3, 2, 1]),
-    "all tied, best first": ([3, 1, 0, 0], [1, 1, 1, 1]),
-    "all tied, best last": ([0, 0, 1, 3], [1, 1, 1, 1]),
-    "a single irrelevant document": ([0], [1]),
-}
-RELEVANT = ([2, 0, 1], [1, 3, 2])  # a query with the same value under all conventions
-
-
-class Echo:
-    """Scores rows by their only feature."""
-
-    def predict(self, X):
-        return X.ravel()
-
-
-def values_everywhere(name, relevance, scores, sizes):
-    """The value of a metric by every function of skrank."""
-    relevance, scores = np.asarray(relevance, float), np.asarray(scores, float)
-    qid = np.repeat(np.arange(len(sizes)), sizes)
-    column = scores.reshape(-1, 1)
-    lightgbm_data = lightgbm.Dataset(column, relevance, group=sizes, free_raw_data=False)
-    lightgbm_data.construct()
-    xgboost_data = xgboost.DMatrix(column, relevance, qid=qid)
-    return {
-        "function": skrank.metric(name)(relevance, scores, groups=qid),
-        "scorer": skrank.scorer(name)(Echo(), column, relevance, groups=qid),
-        "LightGBM": skrank.lightgbm.eval_metric(name)(scores, lightgbm_data)[1],
-        "LGBMRanker": skrank.lightgbm.eval_metric(name)(relevance, scores, None, sizes)[1],
-        "XGBoost": skrank.xgboost.eval_metric(name)(scores, xgboost_data)[1],
-    }
-
-
-@pytest.mark.parametrize("name", ["ndcg@3", "ap@3", "gap@3"])
-@pytest.mark.parametrize("case", LISTS)
-def test_one_value_whatever_the_booster(case, name):
-    relevance, scores = (LISTS[case][i] + RELEVANT[i] for i in (0, 1))
-    sizes = [len(relevance) - 3, 3]
-    found = values_everywhere(name, relevance, scores, sizes)
-    alone = (
-        skrank.metric(name, max_grade=max(relevance)) if name == "gap@3" else skrank.metric(name)
-    )
-    beside = alone(*RELEVANT)
-    if "relevant document" in case or "single" in case:
-        expected = beside  # the query is skipped, and does not count as 0 or 1
-    else:
-        orders = itertools.permutations(LISTS[case][0])
-        mean = np.mean([alone(labels, [4, 3, 2, 1]) for labels in orders])
-        expected = (mean + beside) / 2
-    assert found == pytest.approx(dict.fromkeys(found, expected), abs=1e-7)

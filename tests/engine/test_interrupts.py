@@ -55,8 +55,8 @@ labels, rounds = rng.choice(4, n, p=[.7, .2, .07, .03]) * 1.0, rng.normal(size=(
 judgments = judge(labels, np.repeat(np.arange(len(sizes)), sizes))
 
 def gradients(bound):
-    if hasattr(bound, "restart"):
-        bound.restart()
+    if hasattr(bound, "position_bias"):
+        bound.position_bias.reset()
     bound.round = 0
     out = np.zeros((2, n), np.float32)
     for scores in rounds:

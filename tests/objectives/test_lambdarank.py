@@ -1,10 +1,12 @@
-"""LambdaRank: literal definitions, finite differences, precision."""
+"""LambdaRank: literal definitions, precision, long queries, rounds, and orders of ties."""
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import skrank
 from skrank import LambdaRank
@@ -18,6 +20,7 @@ from tests.helpers.lambdarank_cases import (
     finite,
     gradient,
     literal,
+    many,
     single,
 )
 
@@ -32,34 +35,6 @@ def test_lambdas_are_the_literal_double_loop(point, options):
         close(gradient(point.metric, data, **options), literal(point, data, **options))
 
 
-DIVIDED = ("gap", "ap", "q", "ndcg", "nerr")
-AS_THEY_ARE = ("dcg", "err", "pfound", "rbp", "rr")
-WITH_A_CUTOFF = ("precision", "recall", "cg", "f1")
-
-
-@pytest.mark.parametrize(
-    ("name", "k"),
-    [(name, k) for name in DIVIDED + AS_THEY_ARE for k in (None, 3)]
-    + [(name, 3) for name in WITH_A_CUTOFF],
-)
-def test_which_metrics_are_divided_by_their_best_value(name, k):
-    """The docstring lists these metrics. Gradients use changes of the metric as it is defined."""
-    labels, scores = np.array([0, 3, 1, 0, 2, 1, 0, 1]), np.arange(8.0)[::-1]
-    scale = {"max_grade": 4} if name in ("gap", "nerr", "err", "rbp") else {}
-    metric = skrank.metric(name, **({"k": k} if k else {}), **scale)
-    pulls = np.zeros(8)
-    for better, worse in zip(*np.nonzero(labels[:, None] > labels), strict=True):
-        swapped = scores.copy()
-        swapped[[better, worse]] = scores[[worse, better]]
-        delta = abs(metric(labels, scores) - metric(labels, swapped))
-        pull = delta / (1 + np.exp(scores[better] - scores[worse]))
-        pulls[better] -= pull
-        pulls[worse] += pull
-    best = metric(labels, labels) if name in DIVIDED else 1
-    grad, _ = LambdaRank(metric, norm=False, tie_order="stable")(labels, scores)
-    assert_allclose(grad, pulls / best, atol=1e-12)
-
-
 def test_queries_without_anything_to_gain_have_no_gradient():
     groups = np.repeat(["none", "all", "one", "unjudged"], [3, 3, 1, 2])
     relevance = [0, 0, 0, 2, 2, 2, 3, np.nan, np.nan]
@@ -69,42 +44,7 @@ def test_queries_without_anything_to_gain_have_no_gradient():
         assert not hess.any()
 
 
-# ---------------------------------------------------------------------- calculus
-
-
-@pytest.mark.parametrize("name", ["gap", "ndcg", "err", "ap", "precision@3"])
-@pytest.mark.parametrize("sigmoid", [0.5, 2.0])
-def test_finite_differences_of_the_cost_at_fixed_deltas(name, sigmoid):
-    rng = np.random.default_rng(8)
-    labels, scores = rng.integers(0, 4, 9), rng.normal(size=9)
-    labels[0] = 3
-    weight = pair_weights(skrank.metric(name), labels, scores)
-
-    def cost(s):
-        return sum(
-            weight[i, j] * np.log1p(np.exp(-sigmoid * (s[i] - s[j])))
-            for i in range(9)
-            for j in range(9)
-            if labels[i] > labels[j]
-        )
-
-    grad, hess = LambdaRank(name, sigmoid=sigmoid, norm=False)(labels, scores)
-    for i in range(9):
-        step = np.zeros(9)
-        step[i] = 1e-4
-        up, here, down = cost(scores + step), cost(scores), cost(scores - step)
-        assert grad[i] == pytest.approx((up - down) / 2e-4, abs=1e-7)
-        assert hess[i] == pytest.approx((up - 2 * here + down) / 1e-8, abs=1e-6)
-
-
-def pair_weights(metric, labels, scores):
-    """|delta| of every pair of positions."""
-    order = np.argsort(-scores, kind="stable")
-    plan = metric.bind(judge(labels[order]))
-    deltas = np.abs(plan.tables.deltas(plan.judgments.codes)) * plan.inverse[0] * plan.slope()[0]
-    out = np.zeros((len(labels),) * 2)
-    out[np.ix_(order, order)] = deltas + deltas.T
-    return out
+# ---------------------------------------------------------------------- precision
 
 
 @every_objective
@@ -150,12 +90,200 @@ def test_scores_of_any_range(spread, name, norm):
             assert_allclose(part, wanted, rtol=0, atol=3e-5 * np.abs(wanted).max() + 1e-35)
 
 
-@pytest.mark.parametrize("sigmoid", [1e-6, 0.1, 50.0, 1e4, 1e6])
-@pytest.mark.parametrize("name", ["gap", "err"])
-def test_any_slope(sigmoid, name):
-    point = next(point for point in CATALOGUE if point.text == name)
-    data = finite(lists(13, levels=4, scattered=False))
-    options = {"sigmoid": sigmoid}
-    close(gradient(name, data, **options), literal(point, data, **options))
-    for part in single(LambdaRank(name, **options, **STABLE), data):
-        assert np.isfinite(part).all()
+# ---------------------------------------------------------------------- long queries
+
+
+def swap_changes(tables, codes):
+    """Changes of the sum of a list by swaps of ranks a < b, at [a, b]; elsewhere anything."""
+    if hasattr(tables, "stop"):
+        rho, phi, out = tables.stop[codes], tables.phi[: len(codes)], np.zeros((len(codes),) * 2)
+        alive = np.append(1, np.cumprod(1 - rho))
+        for a in range(len(codes)):
+            product = np.append(1, np.cumprod(1 - rho[a + 1 :]))[:-1]  # users who pass all between
+            stopped = np.append(0, np.cumsum(product * (rho * phi)[a + 1 :]))[:-1]
+            loss = stopped + product * phi[a + 1 :] - phi[a]
+            out[a, a + 1 :] = alive[a] * (rho[a] - rho[a + 1 :]) * loss
+        return out
+    gain, u = tables.gain[codes], tables.u[: len(codes)]
+    change = np.subtract.outer(u, u) * -np.subtract.outer(gain, gain)
+    if tables.pairs is None:
+        return change
+    w, k = tables.pairs.weights[: len(codes)], tables.pairs.worth(codes)
+    below = w * k
+    # pairs of document x if x stands at rank r, at [r, x]
+    t = w[:, None] * (np.cumsum(k, 0) - k) + (below.sum(1)[:, None] - np.cumsum(below, 1)).T
+    lower = w[np.maximum.outer(np.arange(len(u)), np.arange(len(u)))]
+    half = t - np.diag(t)[:, None] - lower * (np.diag(k)[:, None] - k)
+    return change + half + half.T
+
+
+def by_arrays(metric, data, *, truncation_level=None, norm=True, sigmoid=1.0):
+    """The double loop on arrays, for tables whose offsets are 0."""
+    n = len(data.groups)
+    order = np.argsort(-data.scores, kind="stable")
+    labels, s = data.relevance[order], data.scores[order]
+    plan = metric.bind(judge(labels))
+    cut = (plan.metric.k, truncation_level)
+    cut = min((one for one in cut if one is not None), default=None)
+    inverse = plan.inverse_ideal(0 if plan.metric.ideal_cutoff == 0 else cut)[0]
+    change = swap_changes(plan.tables, plan.judgments.codes) * inverse * plan.slope()[0]
+    counts = np.triu(np.not_equal.outer(labels, labels), 1)
+    counts[n if truncation_level is None else truncation_level :] = False
+    better_above = np.greater.outer(labels, labels)
+    counts &= np.where(better_above, change < 0, change > 0)
+    distance = np.where(better_above, 1, -1) * np.subtract.outer(s, s)  # better minus worse
+    delta = np.where(counts, np.abs(change), 0)
+    if norm and s[0] != s[-1]:
+        delta /= 0.01 + np.abs(distance)
+    p = 1 / (1 + np.exp(np.minimum(sigmoid * distance, 700)))
+    pull, curve = sigmoid * delta * p, sigmoid**2 * delta * p * (1 - p)
+    signed = np.where(better_above, -pull, pull)  # of the upper document
+    grad, hess = np.empty(n), np.empty(n)
+    grad[order] = signed.sum(1) - signed.sum(0)
+    hess[order] = curve.sum(1) + curve.sum(0)
+    total = 2 * pull.sum()
+    factor = np.log2(1 + total) / total if norm and total > 0 else 1
+    return factor * grad, factor * hess
+
+
+def long_query(n, shares, seed=0, max_grade=None):
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(len(shares), n, p=shares).astype(float)
+    return Lists(labels, rng.normal(size=n).round(2), np.zeros(n, int))
+
+
+def test_arrays_agree_with_the_double_loop():
+    for point in CATALOGUE:
+        if point.text in ("gap", "ndcg@3", "err", "ap", "rr"):
+            data = long_query(25, [0.5, 0.2, 0.2, 0.1])
+            for options in OPTIONS:
+                close(by_arrays(point.metric, data, **options), literal(point, data, **options))
+
+
+LONG = [
+    {},
+    {"norm": False},
+    {"truncation_level": 30},
+    {"truncation_level": 511},
+    {"truncation_level": 512},
+    {"truncation_level": 513},
+    {"truncation_level": 700},
+]
+
+GRADES = [0.4, 0.35, 0.2, 0.05]
+USERS = [0.5, 0.3, 0.15, 0.05]  # with a high max_grade they rarely stop: all ranks count
+
+
+@pytest.mark.parametrize("options", LONG, ids=str)
+@pytest.mark.parametrize(
+    ("metric", "shares", "seed"),
+    [
+        *((name, GRADES, 0) for name in ("gap", "ndcg", "ap", "ndcg@600", "precision@20")),
+        *((name, USERS, 1) for name in ("err(max_grade=12)", "err(max_grade=12)@600", "err@20")),
+        ("rr", [0.999, 0.001], 1),
+    ],
+)
+def test_queries_longer_than_a_tile(metric, shares, seed, options):
+    data = long_query(1700, shares, seed=seed)
+    expected = by_arrays(skrank.metric(metric), data, **options)
+    close(gradient(metric, data, **options), expected)
+    found = single(LambdaRank(metric, **STABLE, **options), data)
+    for part, wanted in zip(found, expected, strict=True):
+        assert_allclose(part, wanted, rtol=0, atol=2e-5 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("n", [15, 16, 17, 31, 33, 511, 512, 513, 528, 529])
+@pytest.mark.parametrize("name", ["gap", "err(max_grade=8)"])
+def test_lengths_around_a_tile(name, n):
+    data = long_query(n, [0.97, 0.02, 0.01], seed=n)
+    data.relevance[n // 2] = 2
+    close(gradient(name, data), by_arrays(skrank.metric(name), data))
+
+
+# ---------------------------------------------------------------------- rounds
+
+
+def rounds(objective, data, n_rounds=6, dtype=np.float32):
+    """Gradients of rounds whose scores change slightly, completely, or tie."""
+    rng = np.random.default_rng(14)
+    judgments = judge(data.relevance, data.groups)
+    bound = objective.bind(judgments)
+    scores = np.zeros(len(data.groups))
+    for i in range(n_rounds):
+        grad, hess = np.empty((2, len(scores)), dtype)
+        bound.gradient(scores, grad, hess)
+        yield scores, grad, hess
+        step = 100 if i == n_rounds // 2 else 0.1
+        scores = (scores + step * rng.normal(size=len(scores))).round(1)
+
+
+@pytest.mark.parametrize("name", ["gap", "ndcg@10", "err"])
+def test_a_warm_start_changes_nothing(name):
+    data = many(40)
+    objective = LambdaRank(name, **STABLE)
+    for scores, grad, hess in rounds(objective, data, 10):
+        cold = single(objective, Lists(data.relevance, scores, data.groups))
+        assert_array_equal(grad, cold[0])
+        assert_array_equal(hess, cold[1])
+
+
+def test_random_ties_are_seeded_and_drawn_anew_each_round():
+    data = many(40)
+    flat = Lists(data.relevance, np.zeros(len(data.groups)), data.groups)
+
+    def orders(seed):
+        bound = LambdaRank("gap", random_state=seed).bind(judge(flat.relevance, flat.groups))
+        found = []
+        for _ in range(3):
+            bound.gradient(flat.scores, *np.empty((2, len(flat.scores)), np.float32))
+            found.append(bound.order.copy())
+        return found
+
+    first = orders(0)
+    for a, b in zip(first, orders(0), strict=True):
+        assert_array_equal(a, b)
+    everything = first + orders(1) + orders(2)
+    for a, b in itertools.combinations(everything, 2):
+        assert np.mean(a == b) < 0.1
+
+
+def test_random_ties_leave_the_order_of_different_scores():
+    data = many(40)
+    bound = LambdaRank("gap").bind(judge(data.relevance, data.groups))
+    for _ in range(3):
+        bound.gradient(data.scores, *np.empty((2, len(data.scores))))
+        for start, stop in itertools.pairwise(bound.indptr):
+            order = bound.order[start:stop]
+            assert (np.diff(data.scores[start:stop][order]) <= 0).all()
+            assert_array_equal(np.sort(order), np.arange(stop - start))
+
+
+def random_orders(n_documents, n_queries, n_rounds=1, seed=0):
+    """Orders of tied documents, one row per query and round."""
+    n = n_documents * n_queries
+    queries = np.repeat(np.arange(n_queries), n_documents)
+    bound = LambdaRank("gap", random_state=seed).bind(judge(np.arange(n) % 2, queries))
+    found = []
+    for _ in range(n_rounds):
+        bound.gradient(np.zeros(n), *np.empty((2, n)))
+        found.append(bound.order.reshape(n_queries, n_documents).copy())
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize(
+    ("n_documents", "n_queries", "n_rounds"), [(3, 12_000, 1), (3, 1, 3000), (4, 200, 60)]
+)
+def test_random_ties_are_uniform_over_all_orders(n_documents, n_queries, n_rounds):
+    found = random_orders(n_documents, n_queries, n_rounds)
+    orders, counts = np.unique(found, axis=0, return_counts=True)
+    n_orders = len(list(itertools.permutations(range(n_documents))))
+    assert len(orders) == n_orders
+    expected = len(found) / n_orders
+    chi_square = ((counts - expected) ** 2 / expected).sum()
+    freedom = n_orders - 1
+    assert chi_square < freedom + 5 * np.sqrt(2 * freedom)
+
+
+def test_random_ties_of_long_blocks_are_uniform_by_place():
+    found = random_orders(300, 100, 3)
+    assert np.abs(found.mean(0) - 149.5).max() < 5 * 300 / np.sqrt(12 * 300)

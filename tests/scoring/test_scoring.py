@@ -13,7 +13,7 @@ from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
@@ -217,24 +217,7 @@ def test_a_query_column_that_is_a_feature_is_reported(data, y):
         scorer("gap")(piped.fit(frame, data.relevance), frame, y)
 
 
-def test_rows_of_a_query_in_both_parts_are_measured_as_given(data, y):
-    cv = KFold(3, shuffle=True, random_state=0)
-    with pytest.warns(skrank.CutQueryWarning, match="queries are cut in the rows that are scored"):
-        with_rows = cross_validate(Ridge(), data.X, y, cv=cv, scoring=scorer("gap", max_grade=4))
-    train, test = next(cv.split(data.X))
-    model = Ridge().fit(data.X[train], data.relevance[train])
-    expected = metrics.gap_score(y.iloc[test], model.predict(data.X[test]), max_grade=4)
-    assert with_rows["test_score"][0] == expected
-
-
 # inside scikit-learn ------------------------------------------------------------------------------
-
-
-def test_a_dict_of_scorers_works(data, y):
-    found = cross_validate(
-        Ridge(), data.X, y, cv=QueryKFold(3), scoring={"a": scorer("gap"), "b": scorer("err")}
-    )
-    assert {"test_a", "test_b"} < set(found)
 
 
 def test_groups_are_routed_under_another_name(data):
