@@ -16,8 +16,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
+from skrank.datasets import make_ranking
 from tests.helpers.rankers import CV, cat, hist, lgbm, search, xgb
 
+DATA = make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
+QID = DATA.qid
 STOP = {
     "validation_fraction": 0.25, "early_stopping_rounds": 3, "random_state": 0,
     "eval_metric": "gap@10",
@@ -103,20 +106,17 @@ def test_score_is_the_metric_scoring_not_the_objective(ranker, metric, data, y):
     assert model.score(data.X, y) == skrank.scorer(metric)(model, data.X, y)
 
 
-@pytest.mark.parametrize("mode", ["carried", "routed"])
-def test_a_search_over_objectives_measures_all_of_them_by_one_metric(mode, data):
-    """Not each by the metric of its objective."""
-    grid = {
-        "objective": ["gap(thresholds=[1,0,0,0])", "gap(thresholds=[0.1,0.2,0.3,0.4])"],
-        "eval_metric": ["err", "p@1"],
-    }
-    found = search(GroupedRanker(lgbm(), **STOP), grid, data, mode, scoring=None)
-    fixed = search(
-        GroupedRanker(lgbm(), **STOP), grid, data, mode, scoring=skrank.scorer("ndcg@10")
-    )
-    assert found.cv_results_["mean_test_score"].tolist() == (
-        fixed.cv_results_["mean_test_score"].tolist()
-    )
+@pytest.mark.parametrize(
+    "ranker", [LINEAR, RankerMean([Ridge(), Ridge(alpha=100)]), GroupedRanker(Ridge())], ids=str
+)
+def test_query_weight_2_equals_two_copies_of_the_query(ranker, data):
+    counts = np.random.default_rng(0).integers(0, 3, 80)[data.qid]
+    rows = np.repeat(np.arange(len(counts)), counts)
+    copy = np.concatenate([np.arange(count) for count in counts])
+    repeated = clone(ranker).fit(data.X[rows], data.relevance[rows], data.qid[rows] * 10 + copy)
+    weighted = clone(ranker).fit(data.X, data.relevance, data.qid, sample_weight=counts + 0.0)
+    expected = repeated.predict(data.X)
+    assert_allclose(weighted.predict(data.X), expected, rtol=1e-3, atol=2e-3)
 
 
 @every
@@ -125,17 +125,40 @@ def test_a_split_that_cuts_queries_warns(ranker, data, y):
         cross_validate(ranker, data.X, y, cv=3, scoring=skrank.scorer("gap"))
 
 
+@pytest.mark.parametrize("name", ["grouped", "linear", "hist", "link"])
+@pytest.mark.parametrize("unjudged", ["drop", "zero"])
+def test_unjudged_documents(name, unjudged, data):
+    ranker = RANKERS[name][0]
+    labels = np.where(np.arange(len(data.qid)) % 7, data.relevance, np.nan)
+    with pytest.raises(ValueError, match=r'row 0 was not judged.*unjudged="drop"'):
+        clone(ranker).fit(data.X, labels, data.qid)
+    treating = clone(ranker).set_params(unjudged=unjudged)
+    if name == "link":
+        treating.set_params(init__unjudged=unjudged)
+    found = treating.fit(data.X, labels, data.qid).predict(data.X)
+    known = ~np.isnan(labels) if unjudged == "drop" else slice(None)
+    filled = np.nan_to_num(labels)[known]
+    expected = clone(ranker).fit(data.X[known], filled, data.qid[known]).predict(data.X)
+    assert_allclose(found, expected, rtol=1e-9)
+
+
 @every
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"groups": None}, r"Ranker.*\.fit needs the query of each row"),
+        ({"groups": None}, r"Ranker.*\.fit needs the query of each row.*with_groups"),
+        ({"groups": np.zeros(3)}, "entries for"),
+        ({"groups": np.bincount(QID)}, "look like group sizes"),
+        ({"groups": "qid"}, r"groups='qid' is a single name.*groups=frame\['qid'\]"),
+        ({"groups": QID + 1, "y": skrank.with_groups(DATA.relevance, QID)}, "disagree"),
         ({"qid": np.zeros(3)}, "two names"),
         ({"y": None}, "requires y to be passed, but the target y is None"),
+        ({"y": np.where(QID == 3, np.inf, DATA.relevance)}, "inf"),
+        ({"y": np.full(len(QID), np.nan)}, "was not judged"),
         ({"sample_weight": np.arange(1e4)}, "sample_weight"),
         ({"X_val": np.zeros((3, 8))}, "X_val and y_val belong together"),
     ],
-    ids=["groups", "names", "y", "weights", "validation"],
+    ids=lambda one: "" if isinstance(one, str) else "-".join(one),
 )
 def test_arguments_that_are_refused(ranker, change, message, data):
     arguments = {"y": data.relevance, "groups": data.qid} | change
@@ -143,11 +166,25 @@ def test_arguments_that_are_refused(ranker, change, message, data):
         clone(ranker).fit(data.X, **arguments)
 
 
+@pytest.mark.parametrize("ranker", [GroupedRanker(lgbm()), LINEAR], ids=["grouped", "linear"])
+def test_queries_that_leave_nothing_to_train_on_are_refused(ranker, data):
+    few = data.X[:5], data.relevance[:5]
+    with pytest.raises(ValueError, match="each of the 5 rows is a query of its own"):
+        clone(ranker).fit(*few, np.arange(5))
+    holding_out = {"alphas": [1.0]} if ranker is LINEAR else {"validation_fraction": 0.25}
+    with pytest.raises(ValueError, match="at least 2 training queries"):
+        clone(ranker).set_params(**holding_out).fit(*few, np.zeros(5))
+    with pytest.raises(ValueError, match="every document is unjudged"):
+        clone(ranker).set_params(unjudged="drop").fit(*few[:1], np.full(5, np.nan), np.zeros(5))
+
+
 @every
 def test_weights_that_vary_and_other_columns_are_refused(ranker, data, y):
     if ranker not in REGRESSORS:
         with pytest.raises(ValueError, match="varies inside query"):
             clone(ranker).fit(data.X, y, sample_weight=np.arange(len(y)) + 1.0)
+        with pytest.raises(ValueError, match="labels must be at least 0"):
+            clone(ranker).fit(data.X, y - 1)
     with pytest.raises(NotFittedError):
         clone(ranker).predict(data.X)
     with pytest.raises(ValueError, match="7 features"):

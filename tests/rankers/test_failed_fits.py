@@ -90,16 +90,6 @@ def test_a_training_that_is_interrupted_changes_nothing():
     assert_array_equal(model.predict(OLD), scores)
 
 
-def test_errors_after_the_start_of_training_change_nothing():
-    model = LinearRanker(warm_start=True).fit(OLD, LABELS, groups=QID)
-    before = dict(vars(model))
-    with pytest.raises(ValueError, match="no training query has a relevant document"):
-        model.fit(OLD, 0 * LABELS, groups=QID)
-    with pytest.raises(ValueError, match="X has 6 features, and the last fit had 5"):
-        model.fit(NEW, LABELS, groups=QID)
-    assert all(vars(model)[name] is before[name] for name in before)
-
-
 @pytest.mark.parametrize("failing", [{"y": 0 * LABELS}, {"y": LABELS + 0.5}])
 @pytest.mark.parametrize("model", [GradeClassifier(LogisticRegression()), OrderedLogit()], ids=str)
 def test_failed_fits_of_classifiers_change_nothing(model, failing):
