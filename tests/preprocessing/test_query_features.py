@@ -103,21 +103,16 @@ def test_groups_from_every_source_give_one_result():
         np.testing.assert_array_equal(found, expected)
 
 
-def test_the_column_of_queries_is_not_a_feature():
-    frame = FRAME.reset_index()
-    frame["qid"] = "q" + frame["qid"].astype(str)
-    features = QueryFeatures().set_output(transform="pandas").fit(frame)
-    found = features.transform(frame)
-    assert found.columns.to_list() == [*"abcd", *(f"{name}_rank" for name in "abcd")]
-    np.testing.assert_array_equal(found, QueryFeatures().fit(X).transform(X, QID))
-
-
-def test_polars_frames():
-    pl = pytest.importorskip("polars")
-    frame = pl.DataFrame({"qid": QID} | {name: FRAME[name].to_numpy() for name in "abcd"})
-    features = QueryFeatures().set_output(transform="polars").fit(frame)
-    found = features.transform(frame)
-    assert found.columns == features.get_feature_names_out().tolist()
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_column_of_queries_is_not_a_feature(library):
+    make = pytest.importorskip(library).DataFrame
+    columns = {"qid": [f"q{one}" for one in QID]} | {
+        name: FRAME[name].to_numpy() for name in "abcd"
+    }
+    features = QueryFeatures().set_output(transform=library).fit(make(columns))
+    found = features.transform(make(columns))
+    assert list(found.columns) == [*"abcd", *(f"{name}_rank" for name in "abcd")]
+    assert list(found.columns) == features.get_feature_names_out().tolist()
     np.testing.assert_array_equal(found.to_numpy(), QueryFeatures().fit(X).transform(X, QID))
 
 
@@ -146,6 +141,9 @@ def test_sparse_features_stay_sparse():
         assert found.format == "csr"
         assert found.nnz == 2 * np.count_nonzero(values)
         np.testing.assert_allclose(found.toarray(), expected)
+    stored = sparse.csr_matrix(([0.0, 2.0], [0, 1], [0, 1, 2]))  # 0 is the highest of its query
+    found = QueryFeatures("share", keep_original=False).fit_transform(stored, groups=[0, 1])
+    assert found.toarray().tolist() == [[0, 0], [0, 1]]
     with pytest.raises(ValueError, match=r'X is sparse, .*QueryFeatures\("share"\)'):
         QueryFeatures(["share", "rank"]).fit(sparse.csr_matrix(values))
 
