@@ -16,10 +16,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skrank import _validation as check
 from skrank._engine.groups import LEVEL, require_groups, resolve_groups
 from skrank._engine.queries import Queries
-from skrank._fitted import restored_on_failure
 from skrank._typing import Table
 
-_BLOCK = 2**17  # values per block: an array of float64 takes 1 MB and stays in the CPU cache
+_BLOCK = 2**17  # values per block of queries: 1 MB of float64 stays in the CPU cache
 
 
 def _rank(values: np.ndarray) -> np.ndarray:
@@ -149,8 +148,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             "share".
         """
         self._checked_kinds()
-        with restored_on_failure(self):
-            self._table(X, reset=True)
+        self._table(X, reset=True)
         return self
 
     def transform(
@@ -192,15 +190,14 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         found = np.empty((len(values), width * (n_copied + len(kinds))), values.dtype)
         if n_copied:
             found[:, :width] = values
-        for rows, columns in _blocks(queries, width):
-            block = values[rows, columns].transpose(0, 2, 1).astype(np.float64, order="C")
+        for rows in _blocks(queries, width):
+            block = values[rows].transpose(0, 2, 1).astype(np.float64, order="C")
             for number, kind in enumerate(kinds, start=n_copied):
-                first = number * width
                 with np.errstate(over="ignore"):
                     result = KINDS[kind](block).transpose(0, 2, 1).astype(values.dtype)
                 # a difference that overflows to -inf becomes the lowest finite number
                 np.maximum(result, np.finfo(values.dtype).min, out=result)
-                found[rows, first + columns.start : first + columns.stop] = result
+                found[rows, number * width : (number + 1) * width] = result
         return found
 
     def fit_transform(
@@ -277,6 +274,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise ValueError("X has no column besides the queries: it needs at least 1 feature.")
         remedy = "Encode the column, or choose the other columns with ColumnTransformer."
         values = check.feature_numbers(table, remedy, who=self)
+        # last, so that a `fit` that raises an error sets no attribute
         validate_data(self, X, reset=reset, skip_check_array=True)
         return values
 
@@ -285,35 +283,27 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return np.ravel(np.array(self.kinds, object)).tolist() == ["share"]
 
 
-def _blocks(queries: Queries, width: int) -> Iterator[tuple[np.ndarray, slice]]:
-    """Row numbers of shape (n_queries, n_documents) of queries of equal size, and columns."""
+def _blocks(queries: Queries, width: int) -> Iterator[np.ndarray]:
+    """Row numbers of queries of equal size, of shape (n_queries, n_documents)."""
     sizes = queries.sizes
     by_size = np.argsort(sizes, kind="stable")
     edges = np.flatnonzero(np.diff(sizes[by_size])) + 1
     for equal_sized in np.split(by_size, edges):
         size = int(sizes[equal_sized[0]])
-        columns = max(1, min(width, _BLOCK // size))
-        step = max(1, _BLOCK // (size * columns))
+        step = max(1, _BLOCK // (size * width))
         for start in range(0, len(equal_sized), step):
-            first = queries.indptr[equal_sized[start : start + step]]
-            rows = first[:, None] + np.arange(size)
-            if queries.order is not None:
-                rows = queries.order[rows]
-            for column in range(0, width, columns):
-                yield rows, slice(column, min(column + columns, width))
+            rows = queries.indptr[equal_sized[start : start + step]][:, None] + np.arange(size)
+            yield rows if queries.order is None else queries.order[rows]
 
 
 def _sparse_shares(values: sparse.csr_matrix, queries: Queries) -> sparse.csr_matrix:
     """Stored values divided by the largest absolute value of their feature in their query."""
+    import pandas as pd
+
+    query_of_row = queries.scatter(queries.row_query)
+    query_of_value = np.repeat(query_of_row, np.diff(values.indptr))
+    cells = pd.Series(np.abs(values.data)).groupby([query_of_value, values.indices])
+    largest = cells.transform("max").to_numpy()
     shares = values.copy()
-    if shares.nnz == 0:
-        return shares
-    numbers = queries.scatter(queries.row_query)
-    # each cell is a feature in a query
-    cells = np.repeat(numbers, np.diff(values.indptr)) * values.shape[1] + values.indices
-    order = np.argsort(cells, kind="stable")
-    first = np.append(True, np.diff(cells[order]) != 0)
-    largest = np.fmax.reduceat(np.abs(values.data[order]), np.flatnonzero(first))
-    divisors = np.where(largest > 0, largest, 1)[np.cumsum(first) - 1]
-    shares.data[order] = values.data[order] / divisors
+    shares.data /= np.where(largest > 0, largest, 1)
     return shares

@@ -85,22 +85,27 @@ def test_a_study_in_a_file_is_continued_and_seeded(tmp_path):
     assert (first.trials["folds"] >= 1).all()
 
 
-def test_a_study_of_other_data_or_another_metric_is_refused(tmp_path):
-    path = str(tmp_path / "trials")
-    skrank.tune(X, Y, **SHORT, study=path)
-    with pytest.raises(ValueError, match="of other labels and folds"):
-        skrank.tune(X[QID > 0], Y[QID > 0], **SHORT, study=path)
-    with pytest.raises(ValueError, match="of other metric"):
-        skrank.tune(X, Y, **SHORT, metric="gap", study=path)
-    with pytest.raises(ValueError, match="of other labels and folds"):
-        skrank.tune(X, Y, **SHORT, study=path, sample_weight=1.0 + QID % 3)
-    with pytest.raises(ValueError, match="of other boosters"):
-        skrank.tune(X, Y, **SHORT | {"boosters": "xgboost"}, study=path)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": X[QID > 0], "y": Y[QID > 0]}, "of other labels and folds"),
+        ({"sample_weight": 1.0 + QID % 3}, "of other labels and folds"),
+        ({"metric": "gap"}, "of other metric"),
+        ({"boosters": "xgboost"}, "of other boosters"),
+    ],
+)
+def test_a_study_of_other_data_or_another_metric_is_refused(change, message, tmp_path):
+    given = {"X": X, "y": Y, "study": str(tmp_path / "trials")} | SHORT
+    skrank.tune(**given)
+    with pytest.raises(ValueError, match=message):
+        skrank.tune(**given | change)
 
 
 def test_a_study_that_is_given_keeps_its_pruner():
     study = optuna.create_study(direction="maximize")
+    before = optuna.logging.get_verbosity()
     assert skrank.tune(X, Y, **SHORT, study=study).study is study
+    assert optuna.logging.get_verbosity() == before
     study.pruner = optuna.pruners.ThresholdPruner(lower=2.0)
     found = skrank.tune(X, Y, **SHORT, study=study)
     assert found.trials["value"].isna().tolist() == [False, True]
@@ -108,14 +113,8 @@ def test_a_study_that_is_given_keeps_its_pruner():
     assert "1 pruned" in str(found)
 
 
-def test_the_log_of_optuna_is_as_before():
-    before = optuna.logging.get_verbosity()
-    skrank.tune(X, Y, **SHORT)
-    assert optuna.logging.get_verbosity() == before
-
-
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("change", "message"),
     [
         ({"time_budget": 0}, "leaves no time for a trial: give a number of seconds"),
         ({"time_budget": -1}, "time_budget=-1 must be a number"),
@@ -128,22 +127,15 @@ def test_the_log_of_optuna_is_as_before():
         ({"study": 3}, "neither an optuna.Study nor a path"),
         ({"study": optuna.create_study()}, "minimises"),
         ({"random_state": "a"}, "is not a seed"),
+        ({"sample_weight": np.arange(1.0, 1 + len(Y))}, "sample_weight varies inside query"),
+        ({"y": LABELS}, "tune needs the query of each row"),
+        ({"y": Y * 0}, "0 queries have a relevant document"),
+        ({"X": X[1:]}, "inconsistent numbers"),
     ],
 )
-def test_what_is_refused(options, message):
+def test_what_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
-        skrank.tune(X, Y, **SHORT | options)
-
-
-def test_data_that_is_refused():
-    with pytest.raises(ValueError, match="sample_weight varies inside query"):
-        skrank.tune(X, Y, **SHORT, sample_weight=np.arange(1.0, 1 + len(Y)))
-    with pytest.raises(ValueError, match="tune needs the query of each row"):
-        skrank.tune(X, LABELS, **SHORT)
-    with pytest.raises(ValueError, match="0 queries have a relevant document"):
-        skrank.tune(X, Y * 0, **SHORT)
-    with pytest.raises(ValueError, match="inconsistent numbers"):
-        skrank.tune(X[1:], Y, **SHORT)
+        skrank.tune(**{"X": X, "y": Y} | SHORT | change)
 
 
 def test_what_is_not_installed_is_named(monkeypatch):

@@ -161,7 +161,7 @@ def predict_collection(ranker: Estimator, X: DaskTable) -> DaskTable:
 
 def _scores(X: Table, ranker: Estimator) -> np.ndarray:
     """Scores of a partition, of the dtype in the metadata of the collection."""
-    return np.asarray(ranker.predict(X) if len(X) else (), dtype=np.float64)
+    return np.asarray(ranker.predict(X) if X.shape[0] else (), dtype=np.float64)
 
 
 def _series(X: pd.DataFrame, ranker: Estimator) -> pd.Series:

@@ -26,6 +26,7 @@ from skrank.objectives import Objective
 from skrank.rankers._fit import VALIDATION, Booster, EstimatorKind, Fit, Start, Validator, fit_of
 from skrank.rankers._lightgbm import LightGBM
 from skrank.rankers._linear import LinearRanker, linear_init
+from skrank.rankers._linear_dask import refuse_choice_of_rows
 from skrank.rankers._rows import LabelledRows, Part, score_sums, spread_of
 from skrank.rankers._xgboost import XGBoost, take_booster, train_options
 
@@ -205,13 +206,11 @@ def fit_collections(
             f"X is a Dask collection, and {type(ranker.estimator).__name__} trains on arrays: give "
             "lightgbm.DaskLGBMRanker or xgboost.dask.DaskXGBRanker to GroupedRanker."
         )
-    defaults = {"validation_fraction": None, "max_queries": None, "unjudged": "raise"}
-    name = next((name for name, one in defaults.items() if getattr(ranker, name) != one), None)
-    if name is not None or rows.position is not None:
-        raise ValueError(
-            f"{name or 'position'} is for data in memory: choose the rows of Dask collections "
-            "before fit, and give validation rows as X_val, y_val and groups_val."
-        )
+    refuse_choice_of_rows(
+        ranker, {"validation_fraction": None, "max_queries": None, "unjudged": "raise"}
+    )
+    if rows.position is not None:
+        raise ValueError("position is for data in memory: Dask collections have no positions.")
     X, y = rows.X, rows.y
     validate_data(ranker, head_of(X), skip_check_array=True)
     client = client_of(ranker.estimator)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
@@ -62,11 +62,7 @@ def _check_parameters(ranker: Estimator, train: LabelledRows, *, validates: bool
     """Raise if a parameter needs all rows on one machine."""
     if train.groups is None:
         raise ValueError("LinearRanker.fit needs groups=, the query of each row, beside X of Dask.")
-    if ranker.unjudged != "raise" or ranker.max_queries is not None:
-        name = "max_queries" if ranker.unjudged == "raise" else "unjudged"
-        raise ValueError(
-            f"{name} is for data in memory: choose the rows of Dask collections before fit."
-        )
+    refuse_choice_of_rows(ranker, {"max_queries": None, "unjudged": "raise"})
     if ranker.alphas is not None and not validates:
         raise ValueError(
             "alphas are compared on validation rows, and validation_fraction does not apply to "
@@ -78,6 +74,16 @@ def _check_parameters(ranker: Estimator, train: LabelledRows, *, validates: bool
             "transform the partitions before fit, X.map_partitions(transformer.transform), and "
             'leave features="auto".'
         )
+
+
+def refuse_choice_of_rows(ranker: Estimator, defaults: Mapping[str, object]) -> None:
+    """Raise if a parameter that chooses rows in memory differs from its default."""
+    for name, default in defaults.items():
+        if getattr(ranker, name) != default:
+            raise ValueError(
+                f"{name} is for data in memory: choose the rows of Dask collections before fit, "
+                "and give validation rows as X_val, y_val and groups_val."
+            )
 
 
 def validation_values(

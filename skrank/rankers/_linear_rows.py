@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Plan
 from skrank._engine.ranking import Ranking
 from skrank._typing import Options
 from skrank.metrics import Metric
@@ -150,10 +149,9 @@ class LinearRows:
         self.center, self.deviation = center, deviation
         self._bound: tuple[Objective, BoundObjective, np.ndarray] | None = None
         self._derived: tuple[object, ...] | None = None
-        self._plan: tuple[Metric, Plan] | None = None
 
     def __getstate__(self) -> Options:
-        return vars(self) | {"_bound": None, "_derived": None, "_plan": None}
+        return vars(self) | {"_bound": None, "_derived": None}
 
     def __sizeof__(self) -> int:
         return bytes_of(self.X) + 40 * self.judgments.queries.n_rows
@@ -224,9 +222,7 @@ class LinearRows:
 
     def values(self, metric: Metric, tried: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values of a metric, and their weights in means, of shape (n_tried, n_queries)."""
-        if self._plan is None or self._plan[0] != metric:
-            self._plan = metric, metric.bind(self.judgments)
-        plan, queries = self._plan[1], self.judgments.queries
+        plan, queries = metric.bind(self.judgments), self.judgments.queries
         values, mass = np.empty((2, len(tried), len(queries)))
         for number, weights in enumerate(tried):
             ranking = Ranking(self.judgments, queries.scatter(self.scores(weights)))

@@ -259,11 +259,11 @@ class RankerMean(MetaEstimatorMixin, Ranker):
             labels = np.append(labels, check.as_vector("y_val", valid.y))
         elif self.validation_fraction is not None:
             train, valid = self._split(train, self.validation_fraction)
-        self.max_grade_ = collection_grade(y, labels)
         self.named_estimators_ = Bunch(
             **{name: _fitted(name, one, train, valid) for name, one in self._named()}
         )
         self.estimators_ = list(self.named_estimators_.values())
+        self.max_grade_ = collection_grade(y, labels)
         part = Rows(train, **_UNCHECKED).part()
         check.query_weights(part.weights, part.queries)  # raises if they vary inside a query
         spreads = np.array([part.spread(scores) for scores in self._scores(part.X)])

@@ -103,21 +103,16 @@ def test_groups_from_every_source_give_one_result():
         np.testing.assert_array_equal(found, expected)
 
 
-def test_the_column_of_queries_is_not_a_feature():
-    frame = FRAME.reset_index()
-    frame["qid"] = "q" + frame["qid"].astype(str)
-    features = QueryFeatures().set_output(transform="pandas").fit(frame)
-    found = features.transform(frame)
-    assert found.columns.to_list() == [*"abcd", *(f"{name}_rank" for name in "abcd")]
-    np.testing.assert_array_equal(found, QueryFeatures().fit(X).transform(X, QID))
-
-
-def test_polars_frames():
-    pl = pytest.importorskip("polars")
-    frame = pl.DataFrame({"qid": QID} | {name: FRAME[name].to_numpy() for name in "abcd"})
-    features = QueryFeatures().set_output(transform="polars").fit(frame)
-    found = features.transform(frame)
-    assert found.columns == features.get_feature_names_out().tolist()
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_column_of_queries_is_not_a_feature(library):
+    make = pytest.importorskip(library).DataFrame
+    columns = {"qid": [f"q{one}" for one in QID]} | {
+        name: FRAME[name].to_numpy() for name in "abcd"
+    }
+    features = QueryFeatures().set_output(transform=library).fit(make(columns))
+    found = features.transform(make(columns))
+    assert list(found.columns) == [*"abcd", *(f"{name}_rank" for name in "abcd")]
+    assert list(found.columns) == features.get_feature_names_out().tolist()
     np.testing.assert_array_equal(found.to_numpy(), QueryFeatures().fit(X).transform(X, QID))
 
 
@@ -146,6 +141,9 @@ def test_sparse_features_stay_sparse():
         assert found.format == "csr"
         assert found.nnz == 2 * np.count_nonzero(values)
         np.testing.assert_allclose(found.toarray(), expected)
+    stored = sparse.csr_matrix(([0.0, 2.0], [0, 1], [0, 1, 2]))  # 0 is the highest of its query
+    found = QueryFeatures("share", keep_original=False).fit_transform(stored, groups=[0, 1])
+    assert found.toarray().tolist() == [[0, 0], [0, 1]]
     with pytest.raises(ValueError, match=r'X is sparse, .*QueryFeatures\("share"\)'):
         QueryFeatures(["share", "rank"]).fit(sparse.csr_matrix(values))
 
@@ -227,44 +225,41 @@ def test_bad_parameters(parameters, message):
         QueryFeatures(**parameters).fit(X)
 
 
-def test_bad_data():
-    features = QueryFeatures().fit(X)
+OTHER = np.where(np.arange(len(QID)) == 5, 99, QID)
+INFINITE = X.copy()
+INFINITE[7, 2] = -np.inf
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda one: one.transform(X), r"QueryFeatures\.transform needs the query of each row"),
+        (lambda one: one.transform(X, [1, 2, 3]), "groups has 3 entries for"),
+        (lambda one: one.transform(X[:, :3], QID), "3 features"),
+        (lambda one: one.fit(FRAME).transform(FRAME, OTHER), "disagree: row 5"),
+        (lambda one: one.fit_transform(X, Y, OTHER), "disagree: row 5"),
+        (lambda one: one.fit(INFINITE[:, :3]), "row 7 of X is infinite in column 2: replace"),
+        (lambda one: one.fit(sparse.csr_matrix(INFINITE)), "row 7 of X is infinite in column 2"),
+        (lambda one: one.fit(FRAME.mask(INFINITE < -9, -np.inf)), "infinite in column 'c': repl"),
+        (lambda one: one.fit("x"), "X must hold numbers: could not convert"),
+        (lambda one: one.fit(FRAME.assign(kind="book")), "column 'kind' of X must be numbers.*Enc"),
+        (
+            lambda one: one.fit(FRAME.assign(day=pd.Timestamp("2020-01-01"))),
+            r"column 'day' of X must be .* not dates or times",
+        ),
+        (lambda one: one.fit(FRAME.reset_index()[["qid"]]), "X has no column besides the queries"),
+    ],
+)
+def test_bad_data(call, message):
+    features = QueryFeatures("share").fit(X)
+    with pytest.raises(ValueError, match=message):
+        call(features)
+    assert features.n_features_in_ == 4  # a failed fit changes nothing
     with pytest.raises(NotFittedError):
         QueryFeatures().transform(X, QID)
-    with pytest.raises(ValueError, match=r"QueryFeatures\.transform needs the query of each row"):
-        features.transform(X)
-    with pytest.raises(ValueError, match="groups has 3 entries for"):
-        features.transform(X, [1, 2, 3])
-    with pytest.raises(ValueError, match="3 features"):
-        features.transform(X[:, :3], QID)
-    other = QID.copy()
-    other[5] = 99
-    with pytest.raises(ValueError, match="disagree: row 5"):
-        QueryFeatures().fit(FRAME).transform(FRAME, other)
-    with pytest.raises(ValueError, match="disagree: row 5"):
-        features.fit_transform(X, Y, other)
-    wrong = X.copy()
-    wrong[7, 2] = -np.inf
-    with pytest.raises(ValueError, match=r"row 7 of X is infinite in column 2: replace"):
-        features.fit(wrong[:, :3])
-    assert features.n_features_in_ == 4  # a failed fit changes nothing
-    with pytest.raises(ValueError, match=r"row 7 of X is infinite in column 2: replace"):
-        QueryFeatures("share").fit(sparse.csr_matrix(wrong))
-    with pytest.raises(ValueError, match=r"row 7 of X is infinite in column 'c': replace"):
-        QueryFeatures().fit(pd.DataFrame(wrong, columns=list("abcd")))
-    with pytest.raises(ValueError, match="X must hold numbers: could not convert"):
-        QueryFeatures().fit("x")
 
 
-def test_columns_that_are_not_numbers():
-    named = FRAME.assign(kind="book")
-    with pytest.raises(ValueError, match=r"column 'kind' of X must be numbers.*Encode the column"):
-        QueryFeatures().fit(named)
-    dated = FRAME.assign(day=pd.Timestamp("2020-01-01"))
-    with pytest.raises(ValueError, match=r"column 'day' of X must be .* not dates or times"):
-        QueryFeatures().fit(dated)
-    with pytest.raises(ValueError, match="X has no column besides the queries"):
-        QueryFeatures().fit(FRAME.reset_index()[["qid"]])
+def test_missing_integers_are_nan():
     missing = FRAME.assign(a=pd.array([None, *range(len(X) - 1)], dtype="Int64"))
     found = QueryFeatures("share").fit(missing).transform(missing)
     assert np.isnan(found[0, [0, 4]]).all()

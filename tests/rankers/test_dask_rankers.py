@@ -128,7 +128,7 @@ HELD_OUT = {"validation_fraction": 0.3, "random_state": 0}
     "how",
     [
         {"library": "lightgbm", "trees": FAST},
-        {"library": "lightgbm", "trees": FAST, "init": "linear"},
+        {"library": "lightgbm", "trees": FAST, "init": "linear", "weighted": True},
         {"library": "lightgbm", "trees": FAST | {"n_estimators": 5}, "early_stopping_rounds": None},
         {"library": "xgboost"},
         {"library": "xgboost", "init": "linear"},
@@ -158,19 +158,6 @@ def test_queries_of_arrays_are_held_out_as_on_one_machine(client, train, valid, 
     found, alone = both(train=train, lazy=False, **STOP | HELD_OUT | how)
     check_equal(found, alone, valid, 1e-4)
     assert found.best_iteration_ < 40
-
-
-def test_a_linear_start_of_weighted_queries(client, train, valid):
-    found, alone = both("lightgbm", train, weighted=True, objective=GAP, init="linear")
-    check_equal(found, alone, valid, 1e-5)
-
-
-def test_early_stopping_without_validation_warns(client, train):
-    X, y, qid, _ = on_dask(train)
-    ranker = GroupedRanker(dxgb.DaskXGBRanker(**XGB | {"n_estimators": 2}), eval_metric="gap@10")
-    with pytest.warns(UserWarning, match="^eval_metric of GroupedRanker without validation"):
-        within(lambda: ranker.fit(X, y, qid))
-    assert ranker.best_iteration_ == 2
 
 
 def test_frames_with_nan_categories_and_an_empty_partition(client, train):
@@ -209,52 +196,47 @@ def test_a_search_clones_rankers_with_a_client(client, train):
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
-def test_unsupported_arguments_raise(client, train, valid):
-    light, heavy = lgb.DaskLGBMRanker(**LIGHT), dxgb.DaskXGBRanker(**XGB)
-    X, y, qid, _ = on_dask(train)
-    arrays, collections = (train.X, train.y, train.qid), (X, y, qid)
-    cases = [
-        (
-            lgb.DaskLGBMRanker(metric="ndcg"),
-            {"objective": None, "validation_fraction": 0.2},
-            arrays,
-            {},
-            "metric of DaskLGBMRanker is not measured",
-        ),
-        (
-            lgb.DaskLGBMRanker(boosting_type="dart"),
-            {"validation_fraction": 0.2, "early_stopping_rounds": None},
-            arrays,
-            {},
-            "dart",
-        ),
-        (light, {"init": light}, arrays, {}, "init=DaskLGBMRanker trains on Dask"),
-        (light, {"init": Ridge()}, collections, {}, r"init=Ridge\(\) trains on arrays"),
-        (light, {"init": "linear"}, arrays, {"init_score": train.y}, "init_score= of fit and init"),
-        (heavy, {}, arrays, {"sample_weight": train.weight}, "takes no weights of queries on Dask"),
-        (
-            heavy,
-            {"validation_fraction": 0.2},
-            collections,
-            {},
-            "validation_fraction is for data in",
-        ),
-        (light, {"max_queries": 3}, collections, {}, "max_queries is for data in memory"),
-        (light, {"unjudged": "drop"}, collections, {}, "unjudged is for data in memory"),
-        (light, {}, (X, y), {}, "needs groups="),
-    ]
-    for estimator, how, data, options, message in cases:
-        ranker = GroupedRanker(estimator, **{"objective": "gap"} | how)
-        with pytest.raises(ValueError, match=message):
-            within(lambda ranker=ranker, data=data, options=options: ranker.fit(*data, **options))
-    with pytest.raises(TypeError, match=r"LGBMRanker trains on arrays: give lightgbm.DaskLGBM"):
-        GroupedRanker(lgb.LGBMRanker()).fit(X, y, qid)
-    for estimator in (lgb.DaskLGBMRegressor(), dxgb.DaskXGBClassifier()):
-        with pytest.raises(TypeError, match="trains on single rows of Dask collections"):
-            GroupedRanker(estimator).fit(*arrays)
-    clicks = skrank.AdditivePositionBias("gap")
-    with pytest.raises(ValueError, match="cannot learn about positions"):
-        GroupedRanker(light, objective=clicks).fit(*arrays, position=np.zeros(len(train.y)))
+LIGHTGBM, XGBOOST = lgb.DaskLGBMRanker(**LIGHT), dxgb.DaskXGBRanker(**XGB)
+CLICKS = skrank.AdditivePositionBias("gap")
+SHARE = {"validation_fraction": 0.2}
+UNSUPPORTED = [
+    (lgb.DaskLGBMRanker(metric="ndcg"), {"objective": None} | SHARE, "metric of DaskLGBMRanker is"),
+    (lgb.DaskLGBMRanker(boosting_type="dart"), SHARE | {"early_stopping_rounds": None}, "dart"),
+    (LIGHTGBM, {"init": LIGHTGBM}, "init=DaskLGBMRanker trains on Dask"),
+    (LIGHTGBM, {"init": "linear", "init_score": 0}, "init_score= of fit and init"),
+    (LIGHTGBM, {"objective": CLICKS, "position": 0}, "cannot learn about positions"),
+    (XGBOOST, {"sample_weight": 3}, "takes no weights of queries on Dask"),
+    (lgb.DaskLGBMRegressor(), {"objective": None}, "trains on single rows of Dask collections"),
+    (dxgb.DaskXGBClassifier(), {"objective": None}, "trains on single rows of Dask collections"),
+]
+OF_COLLECTIONS = [
+    (LIGHTGBM, {"init": Ridge()}, r"init=Ridge\(\) trains on arrays"),
+    (XGBOOST, SHARE, "validation_fraction is for data in"),
+    (LIGHTGBM, {"max_queries": 3}, "max_queries is for data in memory"),
+    (LIGHTGBM, {"unjudged": "drop"}, "unjudged is for data in memory"),
+    (LIGHTGBM, {"groups": None}, "needs groups="),
+    (lgb.LGBMRanker(), {}, r"LGBMRanker trains on arrays: give lightgbm.DaskLGBM"),
+]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "how", "message", "lazy"),
+    [(*one, False) for one in UNSUPPORTED] + [(*one, True) for one in OF_COLLECTIONS],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_unsupported_arguments_raise(client, train, estimator, how, message, lazy):
+    """Numbers in `how` are values of an argument of `fit` with an entry per row."""
+    X, y, qid, _ = arguments(train, lazy)
+    parameters, given = {"objective": "gap"}, {"groups": qid}
+    for name, value in how.items():
+        if name in ("init_score", "position", "sample_weight"):
+            given[name] = np.full(len(train.y), value)
+        elif name == "groups":
+            given = {}
+        else:
+            parameters[name] = value
+    with pytest.raises((ValueError, TypeError), match=message):
+        within(lambda: GroupedRanker(estimator, **parameters).fit(X, y, **given))
 
 
 @pytest.mark.parametrize("init", [None, "linear"])

@@ -10,14 +10,18 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import cross_validate
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
+from skrank.active.models import GradeClassifier, OrderedLogit
+from skrank.datasets import make_ranking
 from tests.helpers.rankers import CV, cat, hist, lgbm, search, xgb
 
+DATA = make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
+QID = DATA.qid
 STOP = {
     "validation_fraction": 0.25, "early_stopping_rounds": 3, "random_state": 0,
     "eval_metric": "gap@10",
@@ -103,20 +107,23 @@ def test_score_is_the_metric_scoring_not_the_objective(ranker, metric, data, y):
     assert model.score(data.X, y) == skrank.scorer(metric)(model, data.X, y)
 
 
-@pytest.mark.parametrize("mode", ["carried", "routed"])
-def test_a_search_over_objectives_measures_all_of_them_by_one_metric(mode, data):
-    """Not each by the metric of its objective."""
-    grid = {
-        "objective": ["gap(thresholds=[1,0,0,0])", "gap(thresholds=[0.1,0.2,0.3,0.4])"],
-        "eval_metric": ["err", "p@1"],
-    }
-    found = search(GroupedRanker(lgbm(), **STOP), grid, data, mode, scoring=None)
-    fixed = search(
-        GroupedRanker(lgbm(), **STOP), grid, data, mode, scoring=skrank.scorer("ndcg@10")
-    )
-    assert found.cv_results_["mean_test_score"].tolist() == (
-        fixed.cv_results_["mean_test_score"].tolist()
-    )
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        LinearRanker(features="standard"),
+        RankerMean([Ridge(), Ridge(alpha=100)]),
+        GroupedRanker(Ridge()),
+    ],
+    ids=str,
+)
+def test_query_weight_2_equals_two_copies_of_the_query(ranker, data):
+    counts = np.random.default_rng(0).integers(0, 3, 80)[data.qid]
+    rows = np.repeat(np.arange(len(counts)), counts)
+    copy = np.concatenate([np.arange(count) for count in counts])
+    repeated = clone(ranker).fit(data.X[rows], data.relevance[rows], data.qid[rows] * 10 + copy)
+    weighted = clone(ranker).fit(data.X, data.relevance, data.qid, sample_weight=counts + 0.0)
+    expected = repeated.predict(data.X)
+    assert_allclose(weighted.predict(data.X), expected, rtol=1e-3, atol=1e-3)
 
 
 @every
@@ -125,17 +132,40 @@ def test_a_split_that_cuts_queries_warns(ranker, data, y):
         cross_validate(ranker, data.X, y, cv=3, scoring=skrank.scorer("gap"))
 
 
+@pytest.mark.parametrize("name", ["grouped", "linear", "hist", "link"])
+@pytest.mark.parametrize("unjudged", ["drop", "zero"])
+def test_unjudged_documents(name, unjudged, data):
+    ranker = RANKERS[name][0]
+    labels = np.where(np.arange(len(data.qid)) % 7, data.relevance, np.nan)
+    with pytest.raises(ValueError, match=r'row 0 was not judged.*unjudged="drop"'):
+        clone(ranker).fit(data.X, labels, data.qid)
+    treating = clone(ranker).set_params(unjudged=unjudged)
+    if name == "link":
+        treating.set_params(init__unjudged=unjudged)
+    found = treating.fit(data.X, labels, data.qid).predict(data.X)
+    known = ~np.isnan(labels) if unjudged == "drop" else slice(None)
+    filled = np.nan_to_num(labels)[known]
+    expected = clone(ranker).fit(data.X[known], filled, data.qid[known]).predict(data.X)
+    assert_allclose(found, expected, rtol=1e-9)
+
+
 @every
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"groups": None}, r"Ranker.*\.fit needs the query of each row"),
+        ({"groups": None}, r"Ranker.*\.fit needs the query of each row.*with_groups"),
+        ({"groups": np.zeros(3)}, "entries for"),
+        ({"groups": np.bincount(QID)}, "look like group sizes"),
+        ({"groups": "qid"}, r"groups='qid' is a single name.*groups=frame\['qid'\]"),
+        ({"groups": QID + 1, "y": skrank.with_groups(DATA.relevance, QID)}, "disagree"),
         ({"qid": np.zeros(3)}, "two names"),
         ({"y": None}, "requires y to be passed, but the target y is None"),
+        ({"y": np.where(QID == 3, np.inf, DATA.relevance)}, "inf"),
+        ({"y": np.full(len(QID), np.nan)}, "was not judged"),
         ({"sample_weight": np.arange(1e4)}, "sample_weight"),
         ({"X_val": np.zeros((3, 8))}, "X_val and y_val belong together"),
     ],
-    ids=["groups", "names", "y", "weights", "validation"],
+    ids=lambda one: "" if isinstance(one, str) else "-".join(one),
 )
 def test_arguments_that_are_refused(ranker, change, message, data):
     arguments = {"y": data.relevance, "groups": data.qid} | change
@@ -143,15 +173,122 @@ def test_arguments_that_are_refused(ranker, change, message, data):
         clone(ranker).fit(data.X, **arguments)
 
 
+@pytest.mark.parametrize("ranker", [GroupedRanker(lgbm()), LINEAR], ids=["grouped", "linear"])
+def test_queries_that_leave_nothing_to_train_on_are_refused(ranker, data):
+    few = data.X[:5], data.relevance[:5]
+    with pytest.raises(ValueError, match="each of the 5 rows is a query of its own"):
+        clone(ranker).fit(*few, np.arange(5))
+    holding_out = {"alphas": [1.0]} if ranker is LINEAR else {"validation_fraction": 0.25}
+    with pytest.raises(ValueError, match="at least 2 training queries"):
+        clone(ranker).set_params(**holding_out).fit(*few, np.zeros(5))
+    with pytest.raises(ValueError, match="every document is unjudged"):
+        clone(ranker).set_params(unjudged="drop").fit(*few[:1], np.full(5, np.nan), np.zeros(5))
+
+
 @every
 def test_weights_that_vary_and_other_columns_are_refused(ranker, data, y):
     if ranker not in REGRESSORS:
         with pytest.raises(ValueError, match="varies inside query"):
             clone(ranker).fit(data.X, y, sample_weight=np.arange(len(y)) + 1.0)
+        with pytest.raises(ValueError, match="labels must be at least 0"):
+            clone(ranker).fit(data.X, y - 1)
     with pytest.raises(NotFittedError):
         clone(ranker).predict(data.X)
     with pytest.raises(ValueError, match="7 features"):
         clone(ranker).fit(data.X, y).predict(data.X[:, 1:])
+
+
+# errors change nothing ----------------------------------------------------------------------------
+
+
+OLD = pd.DataFrame(DATA.X[:, :5], columns=list("abcde"))
+NEW = pd.DataFrame(DATA.X, columns=list("uvwxyzkl"))
+FAILURES = {
+    "weights": {"sample_weight": -np.arange(len(QID)) - 1.0},
+    "labels": {"y": np.where(QID, DATA.relevance, np.nan)},
+    "length": {"y": DATA.relevance[1:], "groups": QID[1:]},
+    "validation": {"X_val": OLD, "y_val": DATA.relevance, "groups_val": QID},
+}
+
+
+@every
+def test_a_failed_fit_changes_nothing(ranker):
+    model, labels = clone(ranker), {"y": DATA.relevance, "groups": QID}
+    before = dict(vars(model))
+    for failure in FAILURES.values():
+        with pytest.raises(ValueError):  # noqa: PT011 - whatever it says
+            model.fit(NEW, **labels | failure)
+        assert vars(model) == before
+    model.fit(OLD, **labels)
+    before, scores = dict(vars(model)), model.predict(OLD)
+    for failure in FAILURES.values():
+        with pytest.raises(ValueError):  # noqa: PT011
+            model.fit(NEW, **labels | failure)
+        after = vars(model)
+        assert after.keys() == before.keys()
+        assert all(after[name] is before[name] for name in before)
+    assert_array_equal(model.predict(OLD), scores)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(NEW)
+    model.fit(DATA.X, **labels)
+    assert model.n_features_in_ == 8
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_errors_after_the_start_of_training_change_nothing():
+    model = LinearRanker(warm_start=True).fit(OLD, DATA.relevance, QID)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="no training query has a relevant document"):
+        model.fit(OLD, 0 * DATA.relevance, QID)
+    with pytest.raises(ValueError, match="X has 8 features, and the last fit had 5"):
+        model.fit(NEW, DATA.relevance, QID)
+    assert all(vars(model)[name] is before[name] for name in before)
+
+
+def test_a_training_that_is_interrupted_changes_nothing():
+    class Interrupted(Ridge):
+        def fit(self, X, y):
+            if X.shape[1] == 8:
+                raise KeyboardInterrupt
+            return super().fit(X, y)
+
+    model = GroupedRanker(Interrupted()).fit(OLD, DATA.relevance)
+    scores = model.predict(OLD)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(NEW, DATA.relevance)
+    assert model.n_features_in_ == 5
+    assert_array_equal(model.predict(OLD), scores)
+
+
+@pytest.mark.parametrize(
+    ("model", "labels"),
+    [
+        (GradeClassifier(LogisticRegression(max_iter=1000)), DATA.relevance + 0.5),
+        (OrderedLogit(), 0 * DATA.relevance),
+    ],
+    ids=["grades", "logit"],
+)
+def test_failed_fits_of_classifiers_change_nothing(model, labels):
+    model = model.fit(OLD, DATA.relevance)
+    before, probabilities = model.classes_, model.predict_proba(OLD)
+    with pytest.raises(ValueError):  # noqa: PT011
+        model.fit(NEW, labels)
+    assert model.classes_ is before
+    assert model.n_features_in_ == 5
+    assert_array_equal(model.predict_proba(OLD), probabilities)
+
+
+def test_failed_fits_on_dask_collections_change_nothing():
+    dask_array = pytest.importorskip("dask.array")
+    pytest.importorskip("distributed")
+
+    model = GroupedRanker(lgbm()).fit(OLD, DATA.relevance, QID)
+    scores = model.predict(OLD)
+    model.set_params(estimator=lightgbm.DaskLGBMRanker())
+    with pytest.raises(ValueError):  # noqa: PT011 - no client, whatever distributed says
+        model.fit(*(dask_array.from_array(one) for one in (DATA.X, DATA.relevance, QID)))
+    assert model.n_features_in_ == 5
+    assert_array_equal(model.predict(OLD), scores)
 
 
 # the checks of scikit-learn -----------------------------------------------------------------------

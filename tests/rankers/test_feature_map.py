@@ -35,11 +35,6 @@ def fit(X, **parameters):
     return LinearRanker(**parameters).fit(X, Y)
 
 
-def inside(scores):
-    """Scores minus the mean of their query."""
-    return scores - (np.bincount(QID, scores) / np.bincount(QID))[QID]
-
-
 def maps(model):
     return model.feature_map_.table["map"].to_list()
 
@@ -106,15 +101,6 @@ def test_sparse_features_stay_sparse_and_equal_dense_features(dtype, monkeypatch
     assert issparse(found)
     assert found.nnz == np.count_nonzero(table)
     assert_allclose(found.toarray(), dense.feature_map_.transform(table), rtol=1e-5)
-
-
-def test_equal_documents_tie_at_any_row():
-    rows = np.repeat(np.arange(40), 5)
-    table = with_gaps(np.hstack([X] * 5))
-    model = fit(table)
-    scores = model.predict(table[rows])
-    assert_array_equal(scores.reshape(40, 5), np.repeat(scores[::5], 5).reshape(40, 5))
-    assert_array_equal([model.predict(table[row : row + 1])[0] for row in range(40)], scores[::5])
 
 
 # missing values ---------------------------------------------------------------------------------
@@ -209,11 +195,11 @@ def test_many_levels_become_mean_grades_of_other_queries():
         np.random.default_rng(2).integers(0, 300, len(X))
     )  # each level has a few rows, which do not predict grades
     told = pd.Categorical(np.random.default_rng(3).integers(0, 8, len(X)) + 8 * LABELS)
-    model = fit(frame(noise=noise, told=told))
-    assert maps(model)[2:] == ["mean grade"] * 2
-    assert model.coef_.shape == (4,)
-    spread = np.std(model.feature_map_.transform(frame(noise=noise, told=told)), axis=0)
-    assert model.coef_[3] * spread[3] > 5 * abs(model.coef_[2] * spread[2])
+    for table, column in ((frame(noise=noise, told=told), 3), (frame(noise=noise), 1)):
+        model = fit(table)
+        assert maps(model)[2:] == ["mean grade"] * len(table.columns[2:])
+        sizes = model.coef_ * np.std(model.feature_map_.transform(table), axis=0)
+        assert sizes[column] > 5 * abs(sizes[2])
 
 
 @pytest.mark.parametrize("n_levels", [4, 40])
@@ -370,15 +356,13 @@ def test_bad_parameters(parameters, message):
 
 
 def test_bad_columns():
-    table = frame(site=SITES)
     with pytest.raises(
         ValueError, match=r"column 'site' of X must be numbers.* Make it a category"
     ):
-        fit(table)
+        fit(frame(site=SITES))
     table = frame(site=pd.Categorical(SITES))
-    model = fit(table)
+    model, boosted = fit(table), GroupedRanker(LGBM, init="linear")
     infinite = table.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))
-    boosted = GroupedRanker(LGBM, init="linear")
     for call in (model.predict, fit, lambda rows: boosted.fit(rows, Y)):
         with pytest.raises(ValueError, match="row 4 of X is infinite in column 'count': replace"):
             call(infinite)
@@ -386,13 +370,12 @@ def test_bad_columns():
         fit(csr_matrix(np.where(X > 1e3, np.inf, X)))
 
 
-def test_columns_that_differ_from_training_raise():
+@pytest.mark.parametrize(
+    "columns", [["count", "normal", "town"], ["normal", "count", "site"], ["count", "normal"]]
+)
+def test_columns_that_differ_from_training_raise(columns):
     table = frame(site=pd.Categorical(SITES))
-    model = fit(table)
+    model, other = fit(table), table.assign(town=table["site"])[columns]
     for call in (model.predict, model.feature_map_.transform):
         with pytest.raises(ValueError, match="feature names should match"):
-            call(table.rename(columns={"site": "town"}))
-        with pytest.raises(ValueError, match="feature names should match"):
-            call(table[["normal", "count", "site"]])
-        with pytest.raises(ValueError, match="feature names should match"):
-            call(table[["count", "normal"]])
+            call(other)

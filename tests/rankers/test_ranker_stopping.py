@@ -1,12 +1,16 @@
 """Early stopping of GroupedRanker, on whole queries."""
 
 import functools
+import pickle
+import warnings
 
+import catboost
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
+import xgboost
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -25,23 +29,49 @@ from tests.helpers.rankers import (
     xgb,
 )
 
-# early stopping -----------------------------------------------------------------------------------
+CAT = cat(iterations=40, depth=3, learning_rate=0.4)
+LGBM_REGRESSOR = lightgbm.LGBMRegressor(n_estimators=25, verbosity=-1)
+each_booster = pytest.mark.parametrize("estimator", [lgbm(), xgb()], ids=["lightgbm", "xgboost"])
 
 
-@pytest.mark.parametrize("estimator", [lgbm, xgb], ids=["lightgbm", "xgboost"])
-@pytest.mark.parametrize("objective", [None, "gap"])
+@pytest.fixture(scope="module")
+def parts(data):
+    """Training rows, and arguments for validation rows; the latter are shuffled."""
+    test = np.random.default_rng(0).permutation(np.flatnonzero(data.qid >= 60))
+    names = ("X_val", "y_val", "groups_val")
+    columns = (data.X, data.relevance, data.qid)
+    train = tuple(one[data.qid < 60] for one in columns)
+    return train, {name: one[test] for name, one in zip(names, columns, strict=True)}
+
+
+# when training stops ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimator", "objective"),
+    [
+        (lgbm(n_estimators=200), None),
+        (lgbm(n_estimators=200), "gap"),
+        (xgb(n_estimators=200), None),
+        (xgb(n_estimators=200), "gap"),
+        (CAT, None),
+        (cat(catboost.CatBoostRegressor, iterations=200, learning_rate=0.4), None),
+        (xgb(booster="gblinear", max_depth=None), "ndcg"),
+        (xgb(tree_method="exact"), "ndcg"),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("metrics", [("gap@10", "error@5"), ("error@5", "gap@10")])
 def test_training_stops_on_the_first_metric_in_its_direction(
     estimator, objective, metrics, data, y
 ):
-    model = GroupedRanker(
-        estimator(n_estimators=200), objective=objective, eval_metric=metrics, **STOP
-    ).fit(data.X, y)
-    log = model.evals_result_["validation"]
+    model = GroupedRanker(estimator, objective=objective, eval_metric=metrics, **STOP)
+    log = model.fit(data.X, y).evals_result_["validation"]
     assert list(log) == list(metrics)
     best = np.argmax if metrics[0] == "gap@10" else np.argmin
     assert model.best_iteration_ == best(log[metrics[0]]) + 1
-    assert len(log[metrics[0]]) == model.best_iteration_ + 5
+    n_rounds = len(log[metrics[0]])
+    assert n_rounds == model.best_iteration_ + 5 or n_rounds == 25
 
 
 def test_whole_queries_are_held_out_whatever_the_order_of_rows(data, y, monkeypatch):
@@ -67,85 +97,179 @@ def test_whole_queries_are_held_out_whatever_the_order_of_rows(data, y, monkeypa
     assert held_out(seed=1) != held_out()
 
 
-def test_logged_values_equal_the_metric(data, y):
-    test = data.qid >= 60
-    X_val, y_val = data.X[test], y[test]
-    regressor = lightgbm.LGBMRegressor(n_estimators=25, verbosity=-1)
-    for estimator in (lgbm(), xgb(), regressor, *STOPPING_HISTS):
-        ranker = GroupedRanker(estimator, eval_metric=["err@5", "gap"], early_stopping_rounds=10)
-        model = ranker.fit(data.X[~test], y[~test], X_val=X_val, y_val=y_val)
-        log = model.evals_result_["validation"]
-        expected = scorer("err@5", "gap")(model, X_val, y_val)
-        for name in ("err@5", "gap"):
-            logged = log[name][model.best_iteration_ - 1]
-            assert logged == pytest.approx(expected[name], abs=1e-5)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        lgbm(), xgb(), LGBM_REGRESSOR, *STOPPING_HISTS, CAT,
+        cat(loss_function="QueryRMSE", boosting_type="Ordered"), cat(eval_metric="NDCG:top=3"),
+        cat(catboost.CatBoostRegressor),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_logged_values_equal_the_metric(estimator, parts):
+    train, validation = parts
+    ranker = GroupedRanker(estimator, eval_metric=["err@5", "gap"], early_stopping_rounds=10)
+    log = ranker.fit(*train, **validation).evals_result_["validation"]
+    X, labels, groups = validation.values()
+    expected = scorer("err@5", "gap")(ranker, X, labels, groups=groups)
+    for name in ("err@5", "gap"):
+        assert log[name][ranker.best_iteration_ - 1] == pytest.approx(expected[name], abs=1e-5)
 
 
-@pytest.mark.parametrize("estimator", STOPPING_HISTS)
+@pytest.mark.parametrize("estimator", [*STOPPING_HISTS, CAT], ids=str)
 def test_training_rows_with_equal_labels_are_not_used_for_validation(estimator, data, y):
     X_val = data.X + np.random.default_rng(0).normal(size=data.X.shape)
-    y_val = skrank.with_groups(data.relevance, data.qid)
     stopping = GroupedRanker(estimator, eval_metric="gap@10", early_stopping_rounds=4)
-    ranker = stopping.fit(data.X, y, X_val=X_val, y_val=y_val)
+    ranker = stopping.fit(data.X, y, X_val=X_val, y_val=y)
     values, rounds = ranker.evals_result_["validation"]["gap@10"], ranker.best_iteration_
     staged = ranker.estimator_.staged_predict(X_val)
-    expected = [gap_score(y_val, scores, k=10, max_grade=4) for scores in staged]
-    np.testing.assert_allclose(values[:rounds], expected)
+    expected = [gap_score(y, scores, k=10, max_grade=4) for scores in staged]
+    np.testing.assert_allclose(values[:rounds], expected[:rounds], rtol=1e-12)
     assert np.argmax(values) + 1 == rounds
 
 
-def test_validation_labels_of_a_regressor_may_be_negative(data):
-    test, labels = data.qid >= 60, data.relevance - 2.0
-    regressor = lightgbm.LGBMRegressor(n_estimators=25, verbosity=-1)
-    model = GroupedRanker(regressor, early_stopping_rounds=None)
-    model.fit(data.X[~test], labels[~test], X_val=data.X[test], y_val=labels[test])
+@pytest.mark.parametrize(
+    ("estimator", "start"),
+    [(lgbm(), "init_score"), (xgb(), "base_margin"), (cat(), "baseline")],
+    ids=["lightgbm", "xgboost", "catboost"],
+)
+def test_weights_of_held_out_queries_weigh_the_metric(estimator, start, data, y):
+    """Rounds hardly change the start scores, since their steps are tiny."""
+    tiny = clone(estimator).set_params(learning_rate=1e-5)
+    weight = np.where(data.qid % 2 == 0, 1.0, 3.0)
+    values = []
+    for weights in (None, weight):
+        ranker = GroupedRanker(tiny, eval_metric="gap", **STOP)
+        ranker.fit(data.X, y, sample_weight=weights, **{start: data.X[:, 0]})
+        assert np.ptp(ranker.predict(data.X)) < 0.01
+        values.append(ranker.evals_result_["validation"]["gap"][0])
+    assert abs(values[0] - values[1]) > 2e-3
+
+
+def test_validation_labels_of_a_regressor_may_be_negative(parts):
+    (X, labels, _), validation = parts
+    below = validation | {"y_val": validation["y_val"] - 2.0}
+    del below["groups_val"]
+    model = GroupedRanker(LGBM_REGRESSOR, early_stopping_rounds=None).fit(X, labels - 2.0, **below)
     (values,) = model.evals_result_["validation"].values()
-    assert values[-1] == pytest.approx(np.mean((model.predict(data.X[test]) - labels[test]) ** 2))
+    errors = model.predict(below["X_val"]) - below["y_val"]
+    assert values[-1] == pytest.approx(np.mean(errors**2))
     with pytest.raises(ValueError, match="labels must be at least 0"):
-        model.set_params(eval_metric="gap").fit(
-            data.X[~test], abs(labels[~test]), X_val=data.X[test], y_val=labels[test],
-            groups_val=data.qid[test],
-        )  # fmt: skip
+        model.set_params(eval_metric="gap").fit(X, labels, **validation | below)
 
 
-def test_external_validation_needs_its_groups(data, y):
+def test_external_validation_needs_its_groups(parts, data, y):
+    (X, *labels), validation = parts
     test = data.qid >= 60
     ranker = GroupedRanker(lgbm(), eval_metric="gap")
-    X_val, relevance = data.X[test], data.relevance[test]
+    given = {"X_val": data.X[test], "y_val": data.relevance[test]}
     with pytest.raises(ValueError, match="groups_val"):
-        ranker.fit(data.X, y, X_val=X_val, y_val=relevance)
-    by_groups = ranker.fit(data.X, y, X_val=X_val, y_val=relevance, groups_val=data.qid[test])
-    logged = by_groups.evals_result_
-    assert ranker.fit(data.X, y, X_val=X_val, y_val=y[test]).evals_result_ == logged
+        ranker.fit(X, *labels, **given)
+    logged = ranker.fit(X, *labels, **given, groups_val=data.qid[test]).evals_result_
+    assert ranker.fit(X, *labels, **given | {"y_val": y[test]}).evals_result_ == logged
     with pytest.raises(ValueError, match="has 7 features, but GroupedRanker is expecting 8"):
-        ranker.fit(data.X, y, X_val=X_val[:, 1:], y_val=y[test])
+        ranker.fit(X, *labels, **validation | {"X_val": validation["X_val"][:, 1:]})
     with pytest.raises(ValueError, match="set one of the two"):
-        clone(ranker).set_params(validation_fraction=0.2).fit(data.X, y, X_val=X_val, y_val=y[test])
+        clone(ranker).set_params(validation_fraction=0.2).fit(X, *labels, **validation)
 
 
-def test_external_validation_is_routed_through_a_pipeline(data):
-    train = data.qid < 60
+def test_external_validation_is_routed_through_a_pipeline(parts):
+    (X, labels, groups), validation = parts
     ranker = GroupedRanker(lgbm(n_estimators=200), objective="gap", early_stopping_rounds=5)
     with routing():
         ranker.set_fit_request(X_val=True, y_val=True, groups_val=True)
         pipe = Pipeline([("scale", StandardScaler()), ("rank", ranker)], transform_input=["X_val"])
-        pipe.fit(
-            data.X[train], data.relevance[train], groups=data.qid[train],
-            X_val=data.X[~train], y_val=data.relevance[~train], groups_val=data.qid[~train],
-        )  # fmt: skip
+        pipe.fit(X, labels, groups=groups, **validation)
     assert pipe["rank"].best_iteration_ < 200
 
 
-def test_rounds_without_early_stopping(data, y):
-    for estimator in (lgbm(), xgb(), cat(), hist(max_iter=20)):
-        rounds = 20 if isinstance(estimator, HistGradientBoostingRegressor) else None
+@pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat(), *STOPPING_HISTS], ids=str)
+def test_validation_without_a_relevant_document_raises(estimator, parts):
+    train, validation = parts
+    with pytest.raises(ValueError, match="no validation query has a relevant document"):
+        GroupedRanker(estimator, eval_metric="gap").fit(
+            *train, **validation | {"y_val": 0 * validation["y_val"]}
+        )
+
+
+# without stopping ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "names"),
+    [
+        ({"eval_metric": "gap"}, "eval_metric"),
+        ({"early_stopping_rounds": 50}, "early_stopping_rounds"),  # also the value of "auto"
+        ({"eval_metric": "gap", "early_stopping_rounds": 7}, "eval_metric and early_stopping_rou"),
+    ],
+)
+def test_early_stopping_without_validation_warns(parameters, names, data, y):
+    stopping = GroupedRanker(lgbm(), **parameters)
+    with pytest.warns(UserWarning, match=f"^{names}.* without validation rows: all rounds") as told:
+        model = stopping.fit(data.X, y)
+    assert told[0].filename == __file__
+    assert model.best_iteration_ == 25
+
+
+@pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat(), hist()], ids=str)
+def test_all_rounds_are_trained_without_early_stopping(estimator, data, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
         plain = GroupedRanker(estimator).fit(data.X, y)
-        assert plain.best_iteration_ == rounds or plain.best_iteration_ in (20, 25)
-        assert plain.evals_result_ == {}
-    recorded = GroupedRanker(lgbm(), eval_metric="gap", validation_fraction=0.2, random_state=0)
-    recorded.set_params(early_stopping_rounds=None).fit(data.X, y)
-    assert len(recorded.evals_result_["validation"]["gap"]) == 25
-    assert recorded.best_iteration_ == 25
+    assert plain.best_iteration_ == (20 if "Cat" in repr(estimator) else 25)
+    assert plain.evals_result_ == {}
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [lgbm(), lgbm(boosting_type="dart"), xgb(booster="dart")],
+    ids=["lightgbm", "dart of lightgbm", "dart of xgboost"],
+)
+def test_values_are_recorded_without_early_stopping(estimator, data, y):
+    ranker = GroupedRanker(estimator, objective="gap", **STOP)
+    if "dart" in repr(estimator):
+        with pytest.raises(ValueError, match="Ranker with dart cannot stop early"):
+            ranker.fit(data.X, y)
+    model = ranker.set_params(early_stopping_rounds=None).fit(data.X, y)
+    assert len(model.evals_result_["validation"]["gap"]) == model.best_iteration_ == 25
+
+
+# defaults -----------------------------------------------------------------------------------------
+
+
+def test_the_usual_number_of_rounds_is_50(data, y):
+    usual = GroupedRanker(lgbm(n_estimators=200), validation_fraction=0.25, random_state=0)
+    assert clone(usual).get_params()["early_stopping_rounds"] == "auto"
+    values = usual.fit(data.X, y).evals_result_["validation"]["ndcg@10"]
+    assert len(values) == usual.best_iteration_ + 50
+
+
+@pytest.mark.parametrize(
+    ("estimator", "objective", "name"),
+    [
+        (lgbm(), None, "ndcg@10"),
+        (xgb(), None, "ndcg@10"),
+        (xgb(eval_metric="ndcg@3"), None, "ndcg@3"),
+        (lgbm(metric="map"), None, "map@1"),
+        (lgbm(), "err@5", "err@5"),
+        (cat(eval_metric="NDCG:top=3"), None, "NDCG:top=3"),
+        (xgboost.XGBRegressor(n_estimators=40, learning_rate=1, n_jobs=1), None, "rmse"),
+        (lgbm(metric="ndcg"), skrank.SquaredError(), "ndcg@1"),
+        (xgb(eval_metric="ndcg@1"), skrank.SquaredError(), "ndcg@1"),
+    ],
+    ids=str,
+)
+def test_the_default_metric_of_early_stopping(estimator, objective, name, data, y):
+    """That of the objective, else that of the estimator, else nDCG@10."""
+    ranker = GroupedRanker(estimator, objective=objective, **STOP).fit(data.X, y)
+    log = ranker.evals_result_["validation"]
+    values = next(values for logged, values in log.items() if logged.startswith(name))
+    best = np.argmin if name == "rmse" else np.argmax
+    assert ranker.best_iteration_ == best(values) + 1
+    assert len(values) <= ranker.best_iteration_ + 5
+
+
+# the fitted ranker --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["lightgbm-gap", "xgboost-gap", "catboost", "hist-gap"])
@@ -163,39 +287,48 @@ def test_refit_uses_all_queries_for_the_best_number_of_rounds(name, data, y):
     assert refitted.predict(data.X) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("estimator", "objective", "name"),
-    [
-        (lgbm(), None, "ndcg@10"),
-        (xgb(), None, "ndcg@10"),
-        (xgb(eval_metric="ndcg@3"), None, "ndcg@3"),
-        (lgbm(metric="map"), None, "map@1"),
-        (lgbm(), "err@5", "err@5"),
-    ],
-)
-def test_the_default_metric_of_early_stopping(estimator, objective, name, data, y):
-    """That of the objective, else that of the estimator, else nDCG@10."""
-    ranker = GroupedRanker(estimator, objective=objective, **STOP).fit(data.X, y)
-    assert next(iter(ranker.evals_result_["validation"])) == name
-
-
-@pytest.mark.parametrize("estimator", [lgbm(metric="ndcg"), xgb(eval_metric="ndcg@1")])
-def test_an_objective_without_a_metric_stops_on_the_metric_of_the_estimator(estimator, data, y):
+@each_booster
+@pytest.mark.parametrize("objective", [None, "gap"])
+@pytest.mark.parametrize("metric", [None, "gap@10"])
+def test_a_booster_saved_after_early_stopping_predicts_with_its_best_rounds(
+    estimator, objective, metric, data, y, tmp_path
+):
+    frame = pd.DataFrame(data.X, columns=data.feature_names)
+    frame = frame.assign(kind=pd.Categorical(np.array(["a", "b"])[data.qid % 2]))
     ranker = GroupedRanker(
-        estimator, objective=skrank.SquaredError(), validation_fraction=0.25,
-        early_stopping_rounds=2, random_state=0,
-    ).fit(data.X, y)  # fmt: skip
-    values = ranker.evals_result_["validation"]["ndcg@1"]
-    assert ranker.best_iteration_ == np.argmax(values) + 1 < len(values)
-    assert len(values) == ranker.best_iteration_ + 2 < 25
+        clone(estimator).set_params(n_estimators=100), objective=objective, eval_metric=metric,
+        **STOP,
+    )  # fmt: skip
+    of_xgboost = isinstance(estimator, xgboost.XGBRanker)
+    if of_xgboost:
+        ranker.set_params(estimator__enable_categorical=True)
+    ranker.fit(frame, y)
+    rounds = len(next(iter(ranker.evals_result_["validation"].values())))
+    assert ranker.best_iteration_ < rounds  # it has stopped
+    path = str(tmp_path / "model.json")
+    if of_xgboost:
+        inner = ranker.estimator_.get_booster()
+        assert inner.num_boosted_rounds() == ranker.best_iteration_ == inner.best_iteration + 1
+        inner.save_model(path)
+        rows = xgboost.DMatrix(frame, enable_categorical=True)
+        found = xgboost.Booster(model_file=path).predict(rows)
+    else:
+        ranker.estimator_.booster_.save_model(path)
+        found = lightgbm.Booster(model_file=path).predict(frame)
+    assert found.tolist() == ranker.predict(frame).tolist()
 
 
-def test_validation_without_a_relevant_document_raises(data):
-    relevance = np.where(data.qid < 60, data.relevance, 0)
-    test = data.qid >= 60
-    for estimator in (lgbm(), xgb(), cat(), *STOPPING_HISTS):
-        with pytest.raises(ValueError, match="no validation query has a relevant document"):
-            GroupedRanker(estimator, eval_metric="gap").fit(
-                data.X[~test], relevance[~test], data.qid[~test],
-                X_val=data.X[test], y_val=relevance[test], groups_val=data.qid[test],
-            )  # fmt: skip
+def test_fitted_rankers_of_catboost_store_no_rows_and_can_be_pickled(parts, data):
+    train, validation = parts
+    ranker = GroupedRanker(CAT, eval_metric="gap@10", early_stopping_rounds=4)
+    model = ranker.fit(*train, **validation)
+    log = model.estimator_.get_evals_result()
+    assert log["validation"]["gap@10"] == model.evals_result_["validation"]["gap@10"]
+    assert set(log["learn"]["gap@10"]) == {-1.0}  # not measured
+    stored = model.estimator_.get_params()["eval_metric"]
+    assert repr(stored) == "<gap@10 of one training>"
+    assert len(pickle.dumps(stored)) < 200  # without labels
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(data.X), model.predict(data.X))
+    with pytest.raises(catboost.CatBoostError, match="this eval_metric was for one training"):
+        clone(model.estimator_).fit(data.X, data.relevance, group_id=data.qid)

@@ -1,0 +1,400 @@
+"""GroupedRanker: training, queries, containers of features, arguments of `fit`, and errors."""
+
+import sys
+import warnings
+
+import catboost
+import lightgbm
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+import xgboost
+from scipy.sparse import coo_matrix, csr_array
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+import skrank
+import skrank.lightgbm
+import skrank.xgboost
+from skrank import GroupedRanker, QueryKFold, scorer
+from skrank.metrics import gap_score
+from tests.helpers.rankers import RANKERS, STOP, cat, hist, lgbm, routing, xgb
+
+each_booster = pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])
+
+
+# training -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimator", "objective", "same"),
+    [
+        (lgbm(), None, lgbm()),
+        (xgb(), None, xgb()),
+        (lgbm(), "gap", lgbm(objective=skrank.lightgbm.objective("gap"), metric="None")),
+    ],
+    ids=["lightgbm", "xgboost", "gap"],
+)
+def test_training_equals_a_direct_call_of_the_booster(estimator, objective, same, data, y):
+    model = GroupedRanker(estimator, objective=objective).fit(data.X, y)
+    by_hand = same.fit(data.X, data.relevance, group=np.bincount(data.qid))
+    assert model.predict(data.X).tolist() == by_hand.predict(data.X).tolist()
+
+
+def test_early_stopping_on_a_metric_does_not_change_the_trees_of_xgboost(data, y):
+    """Trees of `xgboost.train` equal those of `XGBRanker.fit`."""
+    model = GroupedRanker(xgb(), eval_metric="gap", **STOP).set_params(early_stopping_rounds=None)
+    plain = GroupedRanker(xgb(eval_metric="ndcg"), **STOP).set_params(early_stopping_rounds=None)
+    ours, own = (one.fit(data.X, y).estimator_.get_booster() for one in (model, plain))
+    assert ours.get_dump() == own.get_dump()
+
+
+def test_the_fitted_xgboost_ranker_is_complete(data, y, tmp_path):
+    frame = pd.DataFrame(data.X, columns=data.feature_names)
+    model = clone(RANKERS["xgboost-gap"]).fit(frame, y)
+    inner = model.estimator_
+    assert inner.predict(frame).tolist() == model.predict(frame).tolist()
+    assert inner.best_iteration + 1 == model.best_iteration_
+    assert inner.feature_importances_.tolist() == model.feature_importances_.tolist()
+    assert inner.evals_result()["validation_0"] == model.evals_result_["validation"]
+    contributions = inner.get_booster().predict(xgboost.DMatrix(frame), pred_contribs=True)
+    assert contributions.shape == (len(y), 9)
+    inner.save_model(tmp_path / "model.json")
+    loaded = xgboost.XGBRanker()
+    loaded.load_model(tmp_path / "model.json")
+    assert loaded.predict(frame).tolist() == model.predict(frame).tolist()
+    assert clone(inner).get_params() == clone(xgb()).get_params()
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [GroupedRanker(one) for one in (lgbm(), xgb(), cat(), Ridge(), hist(), make_pipeline(Ridge()))]
+    + [RANKERS[name] for name in ("lightgbm-gap", "xgboost-gap", "hist-gap", "catboost")],
+    ids=str,
+)
+def test_weights_are_sorted_with_the_rows(ranker, data, y):
+    weight = np.where(data.qid < 20, 5.0, 1.0)
+    plain, weighted = clone(ranker).fit(data.X, y), clone(ranker)
+    weighted.fit(data.X, y, sample_weight=weight)
+    assert not np.allclose(plain.predict(data.X), weighted.predict(data.X))
+    rows = np.random.default_rng(0).permutation(len(y))
+    again = clone(ranker).fit(data.X[rows], y.iloc[rows], sample_weight=weight[rows])
+    assert gap_score(y, again.predict(data.X)) == pytest.approx(
+        gap_score(y, weighted.predict(data.X)), abs=0.1
+    )
+
+
+@pytest.mark.parametrize("validation", [False, True])
+def test_max_grade_is_the_highest_of_all_labels(validation, data):
+    """Of training queries, held-out queries, and the rows of X_val."""
+    high = data.qid < 20 if validation else data.qid == 0
+    relevance = np.where(high, data.relevance, np.minimum(data.relevance, 2))
+    relevance[0] = 4
+    rest = [one[~high] for one in (data.X, relevance, data.qid)]
+    model = GroupedRanker(lgbm(), objective="gap", eval_metric="err", **STOP)
+    if validation:
+        names = ("X_val", "y_val", "groups_val")
+        top = [one[high] for one in (data.X, relevance, data.qid)]
+        model.set_params(validation_fraction=None)
+        model.fit(*rest, **dict(zip(names, top, strict=True)))
+        by_hand = skrank.metric("err", max_grade=4)(top[1], model.predict(top[0]), groups=top[2])
+        assert max(model.evals_result_["validation"]["err"]) == pytest.approx(by_hand)
+    else:
+        model.fit(data.X, relevance, data.qid)
+    assert model.max_grade_ == 4
+    X, labels, groups = rest
+    by_hand = skrank.metric("err", max_grade=4)(labels, model.predict(X), groups=groups)
+    assert scorer("err")(model, X, labels, groups=groups) == by_hand
+
+
+def test_a_grouped_classifier_is_trained_on_grades_and_has_predict_proba(data, y):
+    ranker = GroupedRanker(LogisticRegression(max_iter=2000))
+    assert is_classifier(ranker)
+    model = ranker.fit(data.X, y)
+    assert model.classes_.tolist() == [0, 1, 2, 3, 4]
+    expected = model.estimator_.predict_proba(data.X)
+    assert model.predict_proba(data.X).tolist() == expected.tolist()
+    assert model.predict(data.X) == pytest.approx(expected @ np.arange(5))
+    regressor = GroupedRanker(Ridge())
+    assert is_regressor(regressor)
+    assert not hasattr(regressor, "predict_proba")
+    assert not hasattr(regressor.fit(data.X, y), "classes_")
+
+
+def test_other_rankers_get_the_queries(data, y):
+    class Other(BaseEstimator):
+        def fit(self, X, y, qid):
+            assert np.all(np.diff(qid) >= 0)
+            self.n_queries_ = len(set(qid.tolist()))
+            return self
+
+        def predict(self, X):
+            return X[:, 0]
+
+    rows = np.random.default_rng(0).permutation(len(y))
+    assert GroupedRanker(Other()).fit(data.X[rows], y.iloc[rows]).estimator_.n_queries_ == 80
+    with pytest.raises(ValueError, match="needs the query of each row"):
+        GroupedRanker(Other()).fit(data.X, data.relevance)
+
+
+def test_max_queries_draws_at_random(data, y):
+    """The first queries of a file may not be a random sample."""
+
+    class Seen(Ridge):
+        def fit(self, X, y, sample_weight=None):
+            self.rows_ = {row.tobytes() for row in np.ascontiguousarray(X)}
+            return super().fit(X, y)
+
+    def drawn(seed, count=20):
+        model = GroupedRanker(Seen(), max_queries=count, random_state=seed).fit(data.X, y)
+        used = np.array([row.tobytes() in model.estimator_.rows_ for row in data.X])
+        return frozenset(data.qid[used].tolist())
+
+    seen = [drawn(seed) for seed in range(5)]
+    assert {len(queries) for queries in seen} == {20}
+    assert len(set(seen)) == 5
+    assert drawn(3, 10) < drawn(3) == seen[3] < drawn(3, 1000)
+    assert len(frozenset.union(*seen) - frozenset(range(20))) > 20
+
+
+# containers ---------------------------------------------------------------------------------------
+
+
+@each_booster
+def test_sparse_and_missing_values(make, data, y):
+    X = np.where(np.abs(data.X) < 0.5, 0.0, data.X)
+    for sparse in (csr_array(X), coo_matrix(X)):
+        model = GroupedRanker(make(), objective="gap", eval_metric="gap", **STOP).fit(sparse, y)
+        assert scorer("gap")(model, csr_array(X), y) > 0.6
+    X[::3, 1] = np.nan
+    assert GroupedRanker(make(), objective="gap", **STOP).fit(X, y).score(X, y) > 0.6
+
+
+@each_booster
+def test_frames_of_polars_are_read_without_pyarrow(make, data, y, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    kinds = np.array(["a", "b", "c"])[data.qid % 3]
+    levels = ["c", "a", "b", "d"]
+    some = pl.Series([None if row % 7 == 0 else row for row in range(len(y))])
+    columns = {"flag": data.X[:, 0] > 0, "some": some, "kind": pl.Series(kinds, dtype=pl.String)}
+    frame = pl.DataFrame(data.X, data.feature_names).with_columns(**columns)
+    enum = frame.with_columns(kind=frame["kind"].cast(pl.Enum(levels)))
+    known = pd.DataFrame(data.X, columns=data.feature_names).assign(
+        flag=columns["flag"], some=some.to_numpy(), kind=pd.Categorical(kinds, categories=levels)
+    )
+    ranker = GroupedRanker(make(**{"enable_categorical": True} if make is xgb else {}))
+    ranker.set_params(eval_metric="gap", **STOP).fit(enum, y)
+    again = clone(ranker).fit(known, y)
+    assert ranker.predict(enum).tolist() == again.predict(known).tolist()
+    assert ranker.predict(enum[:5]).tolist() == again.predict(known[:5]).tolist()
+    with pytest.raises(ValueError, match=r"'kind' is a Categorical.*polars\.Enum"):
+        ranker.fit(frame.with_columns(kind=frame["kind"].cast(pl.Categorical)), y)
+
+
+def test_a_query_column_is_reported(data, y):
+    frame = pd.DataFrame(data.X, columns=data.feature_names).assign(qid=data.qid)
+    with pytest.warns(UserWarning, match="is a feature of the model"):
+        GroupedRanker(lgbm()).fit(frame, y)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        GroupedRanker(lgbm()).fit(frame, data.relevance)
+    assert any("taken from the column" in str(one.message) for one in seen)
+
+
+class Silent(FunctionTransformer):
+    """A step without get_feature_names_out."""
+
+    def get_feature_names_out(self, input_features=None):
+        raise ValueError("they have no names")
+
+
+def test_a_step_without_feature_names_causes_no_false_warning(data, y, recwarn):
+    frame = pd.DataFrame(data.X, columns=[f"x{i}" for i in range(8)]).assign(qid=data.qid)
+    model = make_pipeline(Silent(lambda X: np.asarray(X)[:, :8]), lgbm()).fit(
+        frame, data.relevance, lgbmranker__group=np.bincount(data.qid)
+    )
+    assert 0 < skrank.scorer("ndcg")(model, frame, y) < 1
+    assert not [one for one in recwarn if "is a feature of the model" in str(one.message)]
+
+
+# parameters of the estimator's own fit ------------------------------------------------------------
+
+
+MARGIN = {lgbm: "init_score", xgb: "base_margin"}
+
+
+@each_booster
+@pytest.mark.parametrize("objective", [None, "ndcg"])
+def test_start_scores_are_sorted_with_the_rows(make, objective, data, y):
+    objective = objective and skrank.LambdaRank(objective, tie_order="stable")
+    ranker = GroupedRanker(make(), objective=objective)
+    start = data.X[:, 0]
+
+    def scores(rows=slice(None), **given):
+        return clone(ranker).fit(data.X[rows], y.iloc[rows], **given).predict(data.X)
+
+    assert not np.allclose(scores(), scores(**{MARGIN[make]: start}))
+    rows = np.random.default_rng(0).permutation(len(y))
+    by_query = rows[np.argsort(data.qid[rows], kind="stable")]
+    expected = scores(by_query, **{MARGIN[make]: start[by_query]})
+    assert scores(rows, **{MARGIN[make]: start[rows]}).tolist() == expected.tolist()
+
+
+@each_booster
+@pytest.mark.parametrize("objective", [None, "gap"])
+def test_held_out_rows_use_their_start_scores(make, objective, data, y):
+    """The start scores are the labels, so that the first value of the metric is about 1."""
+    stopping = GroupedRanker(
+        make(learning_rate=1e-9), objective=objective, eval_metric="gap", **STOP
+    )
+    start = {MARGIN[make]: 10.0 * data.relevance}
+    values = clone(stopping).fit(data.X, y, **start).evals_result_["validation"]["gap"]
+    assert values[0] == pytest.approx(1)
+    assert clone(stopping).fit(data.X, y).evals_result_["validation"]["gap"][0] < 0.9
+    with pytest.raises(ValueError, match=r"but not of X_val: hold out"):
+        stopping.set_params(validation_fraction=None).fit(data.X, y, X_val=data.X, y_val=y, **start)
+
+
+def test_feature_weights_of_xgboost(data, y):
+    weights = (np.arange(8) == 2).astype(float)
+    ranker = GroupedRanker(xgb(colsample_bynode=0.1), objective="gap")
+    model = ranker.fit(data.X, y, feature_weights=weights)
+    assert np.flatnonzero(model.feature_importances_).tolist() == [2]
+
+
+@pytest.mark.parametrize("name", ["eval_set", "eval_qid", "sample_weight_eval_set"])
+def test_validation_arguments_of_the_booster_raise_with_the_remedy(name, data, y):
+    with pytest.raises(ValueError, match=f"overwrite {name}= of fit: .*X_val, y_val"):
+        GroupedRanker(lgbm(), objective="gap").fit(data.X, y, **{name: [(data.X, y)]})
+
+
+# an estimator of scikit-learn ---------------------------------------------------------------------
+
+
+def test_metadata_requests():
+    ranker = GroupedRanker(lgbm())
+    assert ranker.get_metadata_routing().fit.requests["groups"] is True
+    assert ranker.get_metadata_routing().score.requests["groups"] is True
+    assert "qid" not in ranker.get_metadata_routing().fit.requests
+    assert sklearn.utils.get_tags(ranker).input_tags.sparse
+    assert sklearn.utils.get_tags(GroupedRanker(cat())).input_tags.allow_nan
+    assert not sklearn.utils.get_tags(GroupedRanker(Ridge())).input_tags.allow_nan
+
+
+def test_groups_may_be_routed_under_another_name(data):
+    with routing():
+        tool = GridSearchCV(
+            GroupedRanker(lgbm()).set_fit_request(groups="session"),
+            {},
+            scoring=scorer("gap").set_score_request(groups="session"),
+            cv=QueryKFold(3),
+        )
+        tool.fit(data.X, data.relevance, groups=data.qid // 2, session=data.qid)
+    assert tool.best_score_ > 0.5
+
+
+def test_tools_that_read_private_attributes_of_scorers_raise_with_the_remedy(data, y):
+    binary = (y > 1).astype(int)
+    tuned = TunedThresholdClassifierCV(
+        LogisticRegression(max_iter=2000), scoring=scorer("gap"), cv=QueryKFold(2)
+    )
+    with pytest.raises(AttributeError, match=r"no _score_func.*to_sklearn\(\).*decision threshold"):
+        tuned.fit(data.X, binary)
+    tuned.set_params(scoring=scorer("gap").to_sklearn()).fit(data.X, binary)
+    assert not hasattr(scorer("gap"), "anything_else")
+
+
+def test_a_classifier_of_strings_has_no_highest_grade():
+    X, labels = [[0.0], [1.0]], {"y": [0, 1], "groups": ["q", "q"]}
+    words = LogisticRegression().fit(X, ["bad", "good"])
+    with pytest.raises(ValueError, match="depends on the highest grade of the collection"):
+        scorer("err", response_method="decision_function")(words, X, **labels)
+    grades = LogisticRegression().fit(X, [0, 3])
+    assert scorer("err")(grades, X, **labels) == scorer("err", max_grade=3)(grades, X, **labels)
+
+
+# errors -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimator", "parameters", "message"),
+    [
+        (Ridge(), {"objective": "gap"}, "Ridge cannot train on objective='gap'"),
+        (cat(), {"objective": "gap"}, "CatBoost calls objectives on blocks of rows"),
+        (lightgbm.LGBMRegressor(), {"objective": "gap"}, "LGBMRanker and XGBRanker can"),
+        (Ridge(), {"eval_metric": "gap"}, "cannot follow eval_metric"),
+        (cat(catboost.CatBoostClassifier), {"eval_metric": "gap"}, "cannot follow eval_metric"),
+        (Ridge(), {"validation_fraction": 0.2}, "does not train in rounds"),
+        (lgbm(), {"validation_fraction": 1.0}, "leaves nothing to train on"),
+        (lgbm(), {"validation_fraction": 2}, "number in"),
+        (lgbm(), {"objective": "gpa"}, "did you mean 'gap'"),
+        (lgbm(), {"eval_metric": []}, "at least one"),
+        (lgbm(), {"max_queries": 0}, "at least 1"),
+        (lgbm(), {"early_stopping_rounds": 0.5}, "integer"),
+        (lgbm(), {"early_stopping_rounds": "never"}, "early_stopping_rounds='never' must be an"),
+        (lgbm(), {"unjudged": "ignore"}, "unjudged='ignore' is not a choice"),
+        (hist(early_stopping=True), {}, "holds out single rows, which splits queries"),
+        (xgb(early_stopping_rounds=3), {}, "needs validation queries"),
+        (xgb(eval_metric=max), {}, "weigh queries by their size"),
+        (
+            xgboost.XGBRegressor(objective=lambda y, p: (p - y, 1 + 0 * y)),
+            {"eval_metric": "ndcg@10", "validation_fraction": 0.25},
+            "objective of the estimator is a function: give its name",
+        ),
+    ],
+    ids=str,
+)
+def test_unsupported_combinations_raise(estimator, parameters, message, data, y):
+    with pytest.raises(ValueError, match=message):
+        GroupedRanker(estimator, **parameters).fit(data.X, y)
+
+
+def test_a_pipeline_with_a_ranker_raises(data, y):
+    with pytest.raises(TypeError, match="put the GroupedRanker into the pipeline"):
+        GroupedRanker(make_pipeline(StandardScaler(), lgbm())).fit(data.X, y)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (-1.0, "sample_weight of row 7 is -1.0: it must be finite and not negative"),
+        (np.nan, "sample_weight of row 7 is nan"),
+        (np.inf, "sample_weight of row 7 is inf"),
+        (None, "Sample weights must contain at least one non-zero number"),
+    ],
+)
+@pytest.mark.parametrize("estimator", [Ridge(), hist(), cat(catboost.CatBoostRegressor)], ids=str)
+def test_bad_weights_of_rows_raise(estimator, weight, message):
+    """Otherwise, some estimators would train on other weights, and some raise other errors."""
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    weights = np.zeros(40) if weight is None else np.where(np.arange(40) == 7, weight, 1.0)
+    with pytest.raises(ValueError, match=message):
+        GroupedRanker(estimator).fit(rows, np.arange(40) % 3, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    "estimator", [KNeighborsRegressor(), make_pipeline(StandardScaler(), KNeighborsRegressor())]
+)
+def test_sample_weight_raises_if_the_estimator_has_no_weights(estimator, data, y):
+    with pytest.raises(ValueError, match="KNeighborsRegressor takes no sample_weight: fit"):
+        GroupedRanker(estimator).fit(data.X, y, sample_weight=np.ones(len(y)))
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"), [("lambdarank", "ndcg"), ("rank:ndcg", "ndcg"), ("rank:map", "ap")]
+)
+def test_an_objective_of_the_booster_is_recognised(name, metric, data, y):
+    hint = f"objective='{name}' is an objective of the booster.*such as objective='{metric}'"
+    for call in (
+        lambda: GroupedRanker(lgbm(), objective=name).fit(data.X, y),
+        lambda: skrank.lightgbm.objective(name),
+        lambda: skrank.xgboost.objective(name),
+    ):
+        with pytest.raises(ValueError, match=hint):
+            call()
