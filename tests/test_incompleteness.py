@@ -34,26 +34,6 @@ def qrels():
     return qrels_of(labels | {"none": [0] * 30, "all": [2] * 30, "unjudged": [np.nan] * 3})
 
 
-@pytest.mark.parametrize(
-    ("n_relevant", "n_other", "percent", "expected"),
-    [
-        (10, 100, 50, (5, 50)),
-        (10, 100, 19, (1, 19)),  # 1.9 and 19
-        (29, 100, 100, (29, 100)),
-        (100, 200, 29, (29, 58)),  # 100 * 0.29 is 28.999999999999996
-        (3, 15, 10, (1, 10)),  # the minima: 0.3 and 1.5
-        (1, 10, 1, (1, 10)),
-        (1, 4, 10, (1, 4)),  # all, for there are fewer than the minimum
-        (0, 25, 60, (0, 15)),
-        (25, 0, 60, (15, 0)),
-        (7, 19, 99, (6, 18)),
-    ],
-)
-def test_counts(n_relevant, n_other, percent, expected):
-    labels = reduce_judgments(qrels_of({"q": [1] * n_relevant + [0] * n_other}), percent, 5).labels
-    assert (np.sum(labels > 0), np.sum(labels == 0)) == expected
-
-
 @pytest.mark.parametrize("percent", PERCENTS)
 @pytest.mark.parametrize("strata", ["relevance", "grade"])
 def test_counts_of_every_stratum(qrels, percent, strata):
@@ -127,19 +107,6 @@ def test_files(tmp_path):
     expected = judged(reduce_judgments(trec.read_qrels(io.StringIO(text)), 40))
     assert judged(reduce_judgments(tmp_path / "qrels", 40)) == expected
     assert judged(skrank.reduce_judgments(io.StringIO(text), 40)) == expected
-
-
-@pytest.mark.parametrize("percent", [0, 101, -5, 50.0, "50", True, None, np.nan])
-def test_wrong_percent(qrels, percent):
-    with pytest.raises(ValueError, match=r"percent=.* whole number from 1 to 100"):
-        reduce_judgments(qrels, percent)
-
-
-def test_wrong_choices(qrels):
-    with pytest.raises(ValueError, match=r"random_state=0\.5"):
-        reduce_judgments(qrels, 50, 0.5)
-    with pytest.raises(ValueError, match="strata="):
-        reduce_judgments(qrels, 50, strata="document")
 
 
 # the study

@@ -43,17 +43,6 @@ def test_asking_again_gives_the_same_queries_until_they_are_labelled():
     assert [r.query for r in campaign.ask(2)] == [three[0].query, three[2].query]
 
 
-def test_draws_do_not_depend_on_the_steps_of_asking():
-    together = evaluator(budget=150)
-    everything = [request.query for request in together.ask(10_000)]
-    alone = evaluator(budget=150)
-    one_by_one = []
-    while (request := alone.next_query()) is not None:
-        one_by_one.append(request.query)
-        answer(alone, [request])
-    assert one_by_one == everything
-
-
 EVALUATED = ["dcg", "dcg@3", "ap", "ap(empty=0)", "gap", "ndcg@5", "q", "rbp(p=0.5)"]
 
 
@@ -162,20 +151,6 @@ def test_the_passive_cost_is_that_of_passive_campaigns():
 # decisions
 
 
-def test_decision_names_the_better_ranker():
-    better = {"good": data.relevance + 0.0, "bad": -data.relevance + 0.0}
-    campaign = comparator(scores=better, budget=250)
-    run(campaign)
-    found = campaign.decision(0.99)
-    assert (found.better, found.leader) == ("good", "good")
-    assert "decided" in str(found)
-    same = comparator(scores=[SCORES["old"], SCORES["old"]], budget=100)
-    run(same)
-    assert same.decision().better is None
-    assert same.names == ("first", "second")
-    assert same.estimate().value == 0
-
-
 # the label model
 
 
@@ -194,25 +169,6 @@ def test_a_compared_ranker_as_label_model_causes_a_warning():
         comparator(label_model=np.eye(5)[data.relevance])  # orders documents unlike both rankers
         removed = np.where(np.arange(len(near)) % 9 == 4, -np.inf, SCORES["new"])
         comparator(scores={"full": SCORES["new"], "part": removed}, label_model=own, grades=None)
-
-
-def test_grades_unknown_to_the_label_model_can_be_told():
-    two = np.full((len(data.qid), 2), 0.5)
-    campaign = evaluator(label_model=two, grades=range(5))
-    assert np.isfinite(run(campaign).value)
-    narrow = evaluator(label_model=two, grades=None)
-    with pytest.raises(ValueError, match="not one of the grades"):
-        run(narrow)
-
-
-def test_method_and_predictions_are_visible():
-    assert evaluator().method == "exact"
-    assert evaluator(metric="gap").method == "delta"
-    assert evaluator(metric="ndcg", n_label_draws=5).method == "monte-carlo"
-    assert evaluator(metric="dcg", moments="monte-carlo", n_label_draws=5).method == "monte-carlo"
-    assert 0 < evaluator().predicted_cost_ratio < 1
-    assert evaluator(mixing=1).predicted_cost_ratio == pytest.approx(1)
-    assert "interval" in str(run(evaluator(budget=100)))
 
 
 # errors

@@ -37,6 +37,7 @@ def test_the_best_of_three_is_found_and_named():
 def test_pairs_are_named_and_must_exist():
     campaign = comparator(scores=list(THREE.values()))
     assert campaign.names == ("ranker 1", "ranker 2", "ranker 3")
+    assert comparator(scores=list(SCORES.values())).names == ("first", "second")
     with pytest.raises(ValueError, match="did you mean 'ranker "):
         campaign.estimate(between=("ranker", "ranker 2"))
     with pytest.raises(ValueError, match="must be two different names"):

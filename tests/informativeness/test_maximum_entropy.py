@@ -34,10 +34,6 @@ def expected_gap(p, g, relevant):
     return total / (np.cumsum(g) @ relevant)
 
 
-def expected_dcg(p):
-    return np.sum((p @ (2.0 ** np.arange(p.shape[1]) - 1)) / np.log2(2 + np.arange(len(p))))
-
-
 def slsqp(expected, value, retrieved, n_ranks, seed=0):
     """The highest entropy that scipy's SLSQP finds for the same problem."""
     counts = np.concatenate(([n_ranks - sum(retrieved)], retrieved))
@@ -92,15 +88,6 @@ def test_gap_equals_a_general_solver(value, retrieved, n_ranks, g):
     np.testing.assert_allclose(found.probabilities, best, atol=1e-6)
     # SLSQP finds no higher entropy from any start
     assert max(map(entropy, solved)) < found.entropy + 1e-6
-
-
-def test_dcg_equals_a_general_solver():
-    value = 5.0
-    found = maximum_entropy("dcg", value, [3, 2], 12)
-    other, success = slsqp(expected_dcg, value, [3, 2], 12)
-    assert success
-    assert found.entropy == pytest.approx(entropy(other), abs=1e-6)
-    np.testing.assert_allclose(found.probabilities, other, atol=2e-6)
 
 
 QUADRATIC = [
