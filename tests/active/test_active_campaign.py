@@ -130,25 +130,21 @@ def test_the_passive_cost_is_that_of_passive_campaigns():
     big = make_ranking(800, n_docs=(3, 30), random_state=1)
     scores = {"a": big.X[:, :3].sum(axis=1), "b": big.X[:, 1:5].sum(axis=1)}
     options = {"metric": "dcg", "label_model": 0.7 * np.eye(5)[big.relevance] + 0.06}
-    forecasts, errors = [], []
+    found = []
     for seed in range(8):
         campaign = ActiveComparator(scores, big.qid, budget=1500, random_state=seed, **options)
         for request in campaign.ask(10_000):
             campaign.tell(request.query, big.relevance[request.rows])
-        found = campaign.estimate()
-        forecasts.append(found.passive_cost)
-        errors.append(found.standard_error)
-        assert found.saved == found.passive_cost - found.cost
+        found.append(campaign.estimate())
+        assert found[-1].saved == found[-1].passive_cost - found[-1].cost
     metric = skrank.metric("dcg", empty=0)
     one, two = (metric.per_query(big.relevance, s, groups=big.qid) for s in scores.values())
-    uniform = np.full(800, 1 / 800)
+    forecast = np.mean([one.passive_cost for one in found])
     passive = simulate(
-        one - two, uniform, np.mean(forecasts), costs=np.bincount(big.qid), n_campaigns=500
+        one - two, np.ones(800), forecast, costs=np.bincount(big.qid), n_campaigns=500
     )
-    assert passive.error()[0][0] == pytest.approx(np.mean(errors), rel=0.15)
-
-
-# decisions
+    error = np.mean([one.standard_error for one in found])
+    assert passive.error()[0][0] == pytest.approx(error, rel=0.15)
 
 
 # the label model
@@ -211,21 +207,17 @@ def test_wrong_labels_raise_and_leave_the_campaign_unchanged():
     assert campaign.estimate() == straight.estimate()
 
 
-def test_labels_can_be_replaced_on_purpose():
-    campaign = evaluator()
+def test_a_request_names_its_documents_and_its_labels_can_be_replaced():
+    campaign = evaluator(items=np.arange(len(data.qid)) * 10)
     request = campaign.next_query()
-    campaign.tell(request, np.zeros(len(request)))
-    assert campaign.estimate().value == 0
-    campaign.tell(request, np.full(len(request), 4), replace=True)
-    assert campaign.estimate().value > 0
-
-
-def test_request_says_what_to_label():
-    request = evaluator(items=np.arange(len(data.qid)) * 10).next_query()
     assert isinstance(request, Request)
     assert len(request) == len(request.items) == request.cost == COSTS[request.query]
     np.testing.assert_array_equal(request.items, request.rows * 10)
     assert (data.qid[request.rows] == request.query).all()
+    campaign.tell(request, np.zeros(len(request)))
+    assert campaign.estimate().value == 0
+    campaign.tell(request, np.full(len(request), 4), replace=True)
+    assert campaign.estimate().value > 0
 
 
 @pytest.mark.parametrize(
@@ -234,7 +226,6 @@ def test_request_says_what_to_label():
         ({"budget": 0}, "budget=0"),
         ({"budget": 1}, "does not pay for any query: the cheapest costs"),
         ({"mixing": 1.5}, "mixing=1.5"),
-        ({"random_state": "a"}, "must be None or an integer"),
         ({"random_state": -1}, "from 0 to"),
         ({"costs": "free"}, "costs='free'"),
         ({"costs": np.zeros(len(data.qid))}, "cost of row 0 is 0.0"),
@@ -246,7 +237,6 @@ def test_request_says_what_to_label():
         ({"items": np.array([1, *"a" * (len(data.qid) - 1)], dtype=object)}, "all of them str"),
         ({"items": np.zeros(len(data.qid))}, "item 0.0 occurs more than once in query 0"),
         ({"metric": "dgc"}, "did you mean 'dcg'"),
-        ({"scores": np.full(len(data.qid), np.nan)}, "score of row 0 is nan"),
         ({"scores": np.full(len(data.qid), -np.inf)}, "leave this query out of the pool"),
         ({"scores": np.zeros(3)}, "entries for 3 rows"),
         ({"labels": [1.0]}, "labels has 1 entries"),
@@ -267,14 +257,11 @@ def test_groups_are_needed_and_can_come_on_the_index():
     assert campaign.sampling.equals(evaluator().sampling)
 
 
-def test_a_comparison_needs_two_rankers():
+def test_comparisons_and_draws_cannot_start_wrongly():
     with pytest.raises(ValueError, match="but scores has 1"):
         comparator(scores={"a": SCORES["old"]})
     with pytest.raises(ValueError, match="must differ"):
         comparator(scores={1: SCORES["old"], "1": SCORES["new"]})
-
-
-def test_draws_need_a_number_or_a_budget():
     with pytest.raises(ValueError, match="pass the number of draws"):
         evaluator().draws()
     with pytest.raises(ValueError, match="pays for the whole pool"):

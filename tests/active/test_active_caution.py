@@ -51,12 +51,12 @@ def test_an_expensive_query_counts_as_several_but_twenty_must_be_distinct():
     assert "only 12 queries count" in found.caution
 
 
-@pytest.mark.parametrize(("n", "caution"), [(30, None), (29, "only 29 queries count: too few")])
-@pytest.mark.parametrize("cost", [0.1, 1.0, 1e6])
-def test_with_equal_costs_the_number_of_queries_counts(cost, n, caution):
-    found = campaign_of(n, np.full(N, cost), 1).estimate()
-    assert found.n_typical == n
-    assert found.caution is None if caution is None else caution in found.caution
+@pytest.mark.parametrize("cost", [0.1, 1e6])
+def test_with_equal_costs_the_number_of_queries_counts(cost):
+    enough, few = (campaign_of(n, np.full(N, cost), 1).estimate() for n in (30, 29))
+    assert (enough.n_typical, few.n_typical) == (30, 29)
+    assert enough.caution is None
+    assert "only 29 queries count: too few" in few.caution
 
 
 def test_draws_that_do_not_count_have_a_share_in_the_cost():

@@ -8,6 +8,7 @@ import pytest
 import skrank
 from skrank.active import ActiveEvaluator, label_moments
 from skrank.metrics import registered
+from tests.helpers.engine import limit_threads
 
 EXACT = [
     "dcg", "dcg@3", "dcg(gain=linear)", "dcg(discount=romip)@3", "cg", "cg@2",
@@ -177,13 +178,9 @@ def test_monte_carlo_depends_on_the_seed_only():
 
 def test_grades_need_not_be_consecutive_nor_start_at_0():
     random = np.random.default_rng(6)
-    grades = [1.0, 2.0, 4.0]
+    grades, scores = [1.0, 2.0, 4.0], random.random(4)
     probabilities = random.dirichlet([1.0] * 3, 4)
-    scores = random.random(4)
-    for name in ("dcg", "err"):
-        metric = skrank.metric(name, empty=0)
-        if name == "err":
-            metric = skrank.metric(metric, max_grade=4)
+    for metric in (skrank.metric("dcg", empty=0), skrank.metric("err", empty=0, max_grade=4)):
         found = label_moments(metric, scores, np.zeros(4), label_model=probabilities, grades=grades)
         expected = enumerated(metric, [scores], probabilities, grades)
         got = (found.mass[0], found.first[0], found.second[0])
@@ -191,22 +188,18 @@ def test_grades_need_not_be_consecutive_nor_start_at_0():
 
 
 def test_row_order_and_threads_do_not_matter():
-    from tests.helpers.engine import limit_threads
-
     random = np.random.default_rng(7)
-    groups = np.repeat(np.arange(600), 120)
-    scores = random.standard_normal((2, groups.size))
-    probabilities = random.dirichlet([0.5] * 3, groups.size)
-    shuffled = random.permutation(groups.size)
-    with limit_threads(1):
-        one = label_moments("err", scores[0], groups, other=scores[1], label_model=probabilities)
-    with limit_threads(2):
-        two = label_moments(
-            "err", scores[0][shuffled], groups[shuffled], other=scores[1][shuffled],
-            label_model=probabilities[shuffled],
-        )  # fmt: skip
-    order = np.argsort(two.queries)
-    np.testing.assert_allclose(two.second[order], one.second, rtol=1e-12, atol=1e-15)
+    groups, scores = np.repeat(np.arange(600), 120), random.standard_normal((2, 72_000))
+    model = random.dirichlet([0.5] * 3, groups.size)
+    found = []
+    for threads, rows in ((1, np.arange(groups.size)), (2, random.permutation(groups.size))):
+        with limit_threads(threads):
+            one, two = scores[:, rows]
+            found.append(
+                label_moments("err", one, groups[rows], other=two, label_model=model[rows])
+            )
+    order = np.argsort(found[1].queries)
+    np.testing.assert_allclose(found[1].second[order], found[0].second, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -219,9 +212,7 @@ def test_row_order_and_threads_do_not_matter():
         ({"label_model": np.full(4, 0.5)}, "one column per grade"),
         ({"grades": [0, 2, 1]}, "must be ascending"),
         ({"grades": [-1, 0]}, "at least 0"),
-        ({"grades": "abc"}, "must be numbers"),
         ({"grades": [0, 1], "method": "exact", "metric": "ndcg"}, "'monte-carlo', or 'auto'"),
-        ({"grades": [0, 1], "method": "guess"}, "is not a choice"),
         ({"grades": [0, 1], "metric": "dcg(empty=nan)"}, "empty='skip' or 0"),
         ({"grades": [0, 1], "metric": "ap(average=geometric)"}, "not a mean over queries"),
         ({"grades": [0, 1], "metric": "ndcg", "n_draws": 0}, "n_draws=0 must be at least 1"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import dump_svmlight_file
 
 from skrank.datasets import make_ranking
 
@@ -22,17 +23,11 @@ def study():
 
 
 def write_letor(folder):
-    data = make_ranking(
-        100, n_docs=(4, 9), n_features=6, n_informative=5, max_grade=2, random_state=0
-    )
+    data = make_ranking(100, n_docs=(4, 9), max_grade=2, random_state=0)
     for n in range(5):
-        rows = np.flatnonzero(data.qid % 5 == n)
-        lines = [
-            f"{data.relevance[row]} qid:{data.qid[row]} "
-            + " ".join(f"{i + 1}:{value:.4f}" for i, value in enumerate(data.X[row]))
-            for row in rows
-        ]
-        (folder / f"S{n + 1}.txt").write_text("\n".join(lines) + "\n")
+        rows = data.qid % 5 == n
+        X, y, qid = data.X[rows], data.relevance[rows], data.qid[rows]
+        dump_svmlight_file(X, y, str(folder / f"S{n + 1}.txt"), zero_based=False, query_id=qid)
 
 
 @pytest.mark.parametrize("source", ["embedded", "letor"])
