@@ -108,34 +108,6 @@ def test_bad_costs_are_refused(drawn, sampling, message):
         estimate(losses, weights, sampling=table[["probability"]])
 
 
-# campaigns that end with their budget
-
-
-@pytest.fixture(scope="module")
-def rising():
-    """Queries whose value increases with the cost, and a q that prefers cheap queries."""
-    random = np.random.default_rng(8)
-    costs = np.exp(random.standard_normal(600))
-    values = np.log(costs) + 0.5 * random.standard_normal(600)
-    q = 1 / np.sqrt(costs)
-    return values, q / q.sum(), costs
-
-
-def test_campaigns_that_drew_cheap_queries_have_a_caution(rising):
-    """With a budget of 20 average draws, intervals of campaigns of 30 queries cover .43."""
-    values, q, costs = rising
-    budgets = np.array([20, 34]) * (q @ costs)
-    runs = simulate(values, q, budgets, costs=costs, n_campaigns=1500)
-    low, high = np.moveaxis(runs.intervals(), 2, 0)
-    holds = (low <= runs.truth) & (runs.truth <= high)
-    many, told = runs.n_distinct[:, 0] >= 30, ~runs.cautious()
-    assert many.mean() > 0.02
-    assert holds[many, 0].mean() < 0.6
-    assert not told[:, 0].any()
-    assert told[:, 1].mean() > 0.9
-    assert 0.93 < holds[told[:, 1], 1].mean() < 0.97
-
-
 def test_simulated_campaigns_of_equal_values_have_infinite_intervals():
     values = np.r_[np.full(95, 0.5), np.linspace(0, 1, 5)]
     runs = simulate(values, np.ones(100), [3, 100], n_campaigns=60)

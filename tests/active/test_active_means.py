@@ -6,12 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import skrank
-from skrank.active import Moments, estimate, label_moments, sampling_distribution, simulate
+from skrank.active import Moments, estimate, simulate
 from skrank.active._evaluators import decide
 from skrank.active._intervals import certainty
 from skrank.active._means import Known, _slope, importance_mean, mean_of
-from skrank.datasets import make_ranking
 
 ONCE = ("assisted", "lure")
 
@@ -187,42 +185,7 @@ def test_estimators_without_replacement_cover_and_err_less(estimator, random):
     assert 0.93 < other.covered()[0] < 0.975
 
 
-@pytest.mark.parametrize("beliefs", ["uniform", "noisy"])
-@pytest.mark.parametrize("task", ["evaluate", "compare"])
-def test_the_default_is_not_behind_uniform_draws_without_replacement(task, beliefs, random):
-    data = make_ranking(300, n_docs=(5, 40), random_state=1)
-    costs = np.bincount(data.qid).astype(float)
-    scores = [data.X[:, :4].sum(axis=1), data.X[:, 1:6].sum(axis=1)]
-    guess = random.dirichlet(np.ones(5), len(data.qid))
-    model = {"uniform": "uniform", "noisy": 0.3 * np.eye(5)[data.relevance] + 0.7 * guess}[beliefs]
-    moments = label_moments(
-        "dcg", scores[0], data.qid, other=scores[1] if task == "compare" else None,
-        label_model=model, grades=range(5),
-    )  # fmt: skip
-    metric = skrank.metric("dcg", empty=0)
-    values = [metric.per_query(data.relevance, s, groups=data.qid).to_numpy() for s in scores]
-    loss = values[0] - values[1] if task == "compare" else values[0]
-    q = sampling_distribution(moments, costs=costs)
-    budgets = costs.mean() * np.array([10, 20, 60])
-    options = {"costs": costs, "n_campaigns": 3000}
-    active = simulate(loss, q, budgets, moments=moments, **options).error()[0]
-    uniform = simulate(loss, np.ones(300), budgets, estimator="lure", **options).error()[0]
-    assert (active < 1.04 * uniform).all()
-
-
 # coverage
-
-
-@pytest.mark.parametrize("n_draws", [5, 10, 20])
-def test_intervals_with_a_quarter_counted_cover(n_draws, random):
-    """Student's intervals with the number of all draws as n cover .34, .58 and .81."""
-    loss = np.where(random.random(4000) < 0.25, random.standard_normal(4000), np.nan)
-    runs = simulate(
-        loss, np.ones(4000), [n_draws], estimator="importance", n_campaigns=3000, random_state=1
-    )
-    assert 0.93 < runs.covered()[0] < 0.97
-    unknown = np.mean(runs.n_counted < 2)
-    assert runs.told()[0] == pytest.approx(1 - unknown, abs=2e-3)  # or one query was drawn twice
 
 
 @pytest.mark.parametrize("factor", [2.0**-1000, 2.0**-3, 2.0**900, 2.0**1020])

@@ -36,16 +36,6 @@ def test_probabilities_are_distributions_and_separate_grades(model):
     assert (np.diff(means) > 0).all()
 
 
-def test_two_grades_are_logistic_regression():
-    random = np.random.default_rng(1)
-    X = random.standard_normal((300, 3))
-    y = (X[:, 0] + random.logistic(size=300) > 0.5).astype(int)
-    ours = OrderedLogit(C=0.5).fit(X, y)
-    theirs = LogisticRegression(C=0.5, tol=1e-8).fit(X, y)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_[0], atol=1e-3)
-    np.testing.assert_allclose(-ours.thresholds_, theirs.intercept_, atol=1e-3)
-
-
 def test_ordered_logit_maximises_likelihood_times_prior():
     """The gradient of the logarithm of the posterior, by its definition, is 0."""
     random = np.random.default_rng(2)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import dump_svmlight_file
 
 from skrank.datasets import make_ranking
 
@@ -22,23 +21,16 @@ def study():
     return module
 
 
-def write_letor(folder):
-    data = make_ranking(100, n_docs=(4, 9), max_grade=2, random_state=0)
-    for n in range(5):
-        rows = data.qid % 5 == n
-        X, y, qid = data.X[rows], data.relevance[rows], data.qid[rows]
-        dump_svmlight_file(X, y, str(folder / f"S{n + 1}.txt"), zero_based=False, query_id=qid)
+def small_forest(study, seed):
+    trees = study.RandomForestClassifier(3, max_depth=3, random_state=seed)
+    return study.GradeClassifier(trees)
 
 
-@pytest.mark.parametrize("source", ["embedded", "letor"])
-def test_the_study_reports_savings(study, source, tmp_path, monkeypatch, capsys):
+def test_the_study_reports_savings(study, tmp_path, monkeypatch, capsys):
     small = functools.partial(make_ranking, 100, n_docs=6, random_state=0)
     monkeypatch.setattr(study, "make_ranking", lambda *_, **__: small())
     monkeypatch.setattr(study, "forest", functools.partial(small_forest, study))
     arguments = ["study", "--campaigns", "5", "--folds", "1", "--plot", str(tmp_path / "plot.png")]
-    if source == "letor":
-        write_letor(tmp_path)
-        arguments.insert(1, str(tmp_path))
     monkeypatch.setattr(sys, "argv", arguments)
     study.main()
     printed = capsys.readouterr().out
@@ -46,11 +38,6 @@ def test_the_study_reports_savings(study, source, tmp_path, monkeypatch, capsys)
     assert printed.count("selection error") == 8
     assert "the label model predicted to save" in printed
     assert (tmp_path / "plot.png").stat().st_size > 0
-
-
-def small_forest(study, seed):
-    trees = study.RandomForestClassifier(3, max_depth=3, random_state=seed)
-    return study.GradeClassifier(trees)
 
 
 def test_savings_are_read_off_the_curve(study):

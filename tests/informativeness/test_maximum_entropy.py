@@ -146,14 +146,6 @@ def test_metrics_without_information_give_the_uniform_distribution():
     np.testing.assert_allclose(everything.probabilities, np.tile([0, 1], (3, 1)))
 
 
-def test_point_mass_is_average_precision():
-    for rel in (1, 2):
-        g = np.eye(2)[rel - 1]
-        gap = maximum_entropy(skrank.metric("gap", thresholds=g), 0.6, [4, 4], 30)
-        ap = maximum_entropy(skrank.metric("ap", rel=rel), 0.6, [4, 4], 30)
-        np.testing.assert_allclose(gap.probabilities, ap.probabilities, atol=1e-8)
-
-
 # errors
 
 
