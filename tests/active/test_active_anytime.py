@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank.active import ActiveComparator
 from skrank.active._anytime import Game, certainty_so_far, log_capital, sequence
 from skrank.active._graded_metric import difference_bounds, value_bounds
 from skrank.active._moments import random_labels
@@ -102,23 +101,21 @@ def test_certainty_so_far_is_that_of_the_interval():
 # bounds
 
 
-def documents(metric, scores, groups, grades):
+def lists(metric, scores, groups, n_grades):
     """A GradedMetric, and the pool of documents that need labels."""
-    found = random_labels(metric, scores, groups, "uniform", None, grades, 0, who="it")
+    found = random_labels(metric, scores, groups, "uniform", None, range(n_grades), 0, who="it")
     return found.graded, found.pool
 
 
-def lists(name):
-    """Metric and pool of three rankers, with ties and documents that are not retrieved."""
+def scores_of(metric):
+    """Scores of three rankers, with ties and documents that are not retrieved."""
     random = np.random.default_rng(5)
-    ties = not skrank.metric(name).strict  # strict metrics refuse ties
+    ties = not metric.strict  # strict metrics refuse ties
     scores = [random.integers(0, 6 if ties else 10**9, 60).astype(float), random.random(60)]
-    scores.append(scores[1].copy())
-    scores[2][random.random(60) < 0.2] = -np.inf
+    scores.append(np.where(random.random(60) < 0.2, -np.inf, scores[1]))
     if ties:
         scores[2][::6] = 0.5
-    groups = np.repeat(np.arange(10), 6)
-    return documents(skrank.metric(name), scores, groups, range(4))
+    return scores
 
 
 def is_inside(value, bounds):
@@ -130,7 +127,8 @@ def is_inside(value, bounds):
 def test_values_and_differences_lie_within_their_bounds(name):
     for text in (name, f"{name}@3"):
         try:
-            graded, pool = lists(text)
+            metric = skrank.metric(text)
+            graded, pool = lists(metric, scores_of(metric), np.repeat(np.arange(10), 6), 4)
         except ValueError:
             continue  # not a mean over queries, or without a cut-off
         if "inf" in graded.metric.value_range and not graded.is_local:
@@ -147,7 +145,7 @@ def test_values_and_differences_lie_within_their_bounds(name):
 
 
 def test_equal_lists_have_bounds_of_0():
-    graded, pool = documents("ndcg", [SCORES["old"], SCORES["old"] * 2], data.qid, range(5))
+    graded, pool = lists("ndcg", [SCORES["old"], SCORES["old"] * 2], data.qid, 5)
     low, high = difference_bounds(graded, pool, 0, 1)
     assert not low.any()
     assert not high.any()
@@ -158,13 +156,9 @@ def test_equal_lists_have_bounds_of_0():
 
 @pytest.mark.parametrize("estimator", ["importance", "assisted", "lure"])
 def test_a_campaign_can_be_watched(estimator):
-    random = np.random.default_rng(6)
-    scores = {"good": data.relevance + 0.0, "bad": random.random(len(data.qid))}
-    campaign = ActiveComparator(
-        scores, data.qid, metric="ndcg", grades=range(5), random_state=0, n_label_draws=20
-    )
-    decision = None
-    while (request := campaign.next_query()) is not None:
+    scores = {"good": data.relevance + 0.0, "bad": np.random.default_rng(6).random(len(data.qid))}
+    campaign = comparator(scores=scores, metric="ndcg", n_label_draws=20)
+    for request in campaign.ask(1000):
         answer(campaign, [request])
         decision = campaign.decision(0.95, estimator=estimator, anytime=True)
         if decision.better is not None:

@@ -74,21 +74,18 @@ def test_inconsistent_probabilities_are_sorted():
 def test_a_classifier_that_misses_a_grade_serves_a_campaign():
     few = data.relevance < 4
     model = OrderedLogit().fit(data.X[few], data.relevance[few])
-    campaign = ActiveEvaluator(
-        data.X[:, 0], data.qid, metric="err", label_model=model, X=data.X, grades=range(5)
-    )
-    probabilities = model.predict_proba(data.X)
-    given = ActiveEvaluator(
-        data.X[:, 0], data.qid, metric="err", grades=range(5),
-        label_model=np.column_stack([probabilities, np.zeros(len(data.X))]),
-    )  # fmt: skip
-    np.testing.assert_allclose(campaign.sampling.probability, given.sampling.probability)
+
+    def probabilities(label_model, **options):
+        options = {"metric": "err", "label_model": label_model} | options
+        return ActiveEvaluator(data.X[:, 0], data.qid, **options).sampling.probability
+
+    given = np.column_stack([model.predict_proba(data.X), np.zeros(len(data.X))])
+    found = probabilities(model, X=data.X, grades=range(5))
+    np.testing.assert_allclose(found, probabilities(given, grades=range(5)))
     with pytest.raises(ValueError, match="needs X"):
-        ActiveEvaluator(data.X[:, 0], data.qid, metric="err", label_model=model)
+        probabilities(model)
     with pytest.raises(ValueError, match="grade 3, which is not in"):
-        ActiveEvaluator(
-            data.X[:, 0], data.qid, metric="err", label_model=model, X=data.X, grades=range(3)
-        )
+        probabilities(model, X=data.X, grades=range(3))
 
 
 def test_ordered_logit_refuses_bad_parameters():

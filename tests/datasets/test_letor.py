@@ -41,30 +41,23 @@ def write_folds(folder, suffix=".txt", valid="vali", numbers=range(1, 6)):
 
 
 @suffixes
-def test_sets(tmp_path, suffix):
+def test_sets_rotate_and_are_read_once(tmp_path, suffix, monkeypatch):
+    reader = Mock(wraps=_letor.load_svmlight_file)
+    monkeypatch.setattr(_letor, "load_svmlight_file", reader)
     write_sets(tmp_path, suffix)
     collection = load_letor(tmp_path)
     assert isinstance(collection, LETOR)
     assert repr(collection) == "LETOR(5 files, folds 1, 2, 3, 4, 5)"
-    train, valid, test = collection.fold(1)
-    np.testing.assert_array_equal(train.qid, [2, 2, 3, 3, 4, 4])
-    np.testing.assert_array_equal(train.relevance, [2, 0, 2, 0, 2, 0])
-    other = [-0.25, 0, 0, 0, 0, 0]
-    first, second, third = [0.5, 2, 0, 0, 0, 0], [0.5, 0, 3, 0, 0, 0], [0.5, 0, 0, 4, 0, 0]
-    np.testing.assert_array_equal(train.X, [first, other, second, other, third, other])
-    np.testing.assert_array_equal(valid.X[0], [0.5, 0, 0, 0, 5, 0])
-    np.testing.assert_array_equal(test.X[0], [0.5, 0, 0, 0, 0, 6])
-    for part in (train, valid, test):
-        assert all(part[name].flags.writeable for name in ("X", "relevance", "qid"))
-
-
-def test_folds_rotate_and_files_are_read_once(tmp_path, monkeypatch):
-    reader = Mock(wraps=_letor.load_svmlight_file)
-    monkeypatch.setattr(_letor, "load_svmlight_file", reader)
-    write_sets(tmp_path)
-    for n, fold in enumerate(load_letor(tmp_path).folds):
-        in_order = np.roll(np.arange(2, 7), -n)
-        assert [set(part.qid) for part in fold] == [set(in_order[:3]), {in_order[3]}, {in_order[4]}]
+    for n, fold in enumerate(collection.folds):
+        queries = np.roll(np.arange(2, 7), -n)
+        for part, expected in zip(fold, (queries[:3], queries[3:4], queries[4:]), strict=True):
+            assert set(part.qid) == set(expected)
+            X = np.zeros((len(part.qid), 6))
+            X[:, 0] = np.tile([0.5, -0.25], len(expected))
+            X[::2][np.arange(len(expected)), part.qid[::2] - 1] = part.qid[::2]
+            np.testing.assert_array_equal(part.X, X)
+            np.testing.assert_array_equal(part.relevance, np.tile([2, 0], len(expected)))
+            assert all(part[name].flags.writeable for name in ("X", "relevance", "qid"))
     assert reader.call_count == 5
 
 

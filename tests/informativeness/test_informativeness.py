@@ -261,19 +261,6 @@ def test_rises_of_click_rates_by_hand():
     np.testing.assert_allclose(falling, [0.3 / 0.6, 0, 0.3 / 0.6])  # rates .3, .3, .6
 
 
-def test_rates_recover_the_thresholds_of_users_and_shares_need_not():
-    """Users click on documents that they find relevant, and at random on any document."""
-    rng = np.random.default_rng(0)
-    g = np.array([0.5, 0.2, 0.3])
-    grades = rng.choice(4, 40000, p=[0.6, 0.25, 0.1, 0.05])
-    threshold = 1 + rng.choice(3, 40000, p=g)
-    clicks = (grades >= threshold) | (rng.random(40000) < 0.1)
-    rates = thresholds_from_clicks(grades, clicks, method="rate")
-    np.testing.assert_allclose(rates, g, atol=0.04)
-    shares = thresholds_from_clicks(grades, clicks)
-    assert np.abs(np.subtract(shares, g)).max() > 0.1
-
-
 @pytest.mark.parametrize(
     ("grades", "clicks", "options", "message"),
     [

@@ -130,15 +130,6 @@ def test_convergence_from_the_worst_list_to_the_best(n_ranks, noise):
         assert abs(found.expected - value) < 1.1e-5
 
 
-def test_ideal_value_gives_the_ideal_list():
-    found = maximum_entropy("gap", 1.0, [2, 1], 8)
-    assert found.expected == pytest.approx(1, abs=2e-5)
-    assert found.probabilities.argmax(axis=1).tolist() == [2, 1, 1, 0, 0, 0, 0, 0]
-    value = skrank.metric("gap")([0, 0, 0, 0, 0, 1, 1, 2], -np.arange(8.0))
-    worst = maximum_entropy("gap", value, [2, 1], 8)
-    assert worst.probabilities.argmax(axis=1).tolist() == [0, 0, 0, 0, 0, 1, 1, 2]
-
-
 def test_metrics_without_information_give_the_uniform_distribution():
     found = maximum_entropy("recall", 1.0, [2, 1], 6)
     np.testing.assert_allclose(found.probabilities, np.tile([0.5, 1 / 3, 1 / 6], (6, 1)))
