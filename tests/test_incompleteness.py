@@ -9,6 +9,7 @@ import pytest
 import skrank
 from skrank import stats, trec
 from skrank.incompleteness import ROBUSTNESS_METRICS, reduce_judgments, robustness
+from tests.helpers.informativeness_cases import made
 
 PERCENTS = (100, 90, 70, 50, 29, 10, 1)
 
@@ -115,19 +116,10 @@ def test_wrong_reductions(qrels, options, message):
 # the study
 
 
-def collection(n_runs=6, n_queries=8, n_docs=60, seed=0):
-    """Judgments of half of the documents, and runs of different noise that retrieve most."""
-    random = np.random.default_rng(seed)
-    qid, docid = np.repeat(np.arange(n_queries), n_docs), np.tile(np.arange(n_docs), n_queries)
-    label = random.choice(3, p=[0.6, 0.25, 0.15], size=len(qid))
-    pooled = random.random(len(qid)) < 0.7
-    qrels = trec.Qrels.from_arrays(qid[pooled], docid[pooled], label[pooled])
-    runs = []
-    for r in range(n_runs):
-        kept = random.random(len(qid)) < 0.8
-        scores = label + (0.8 + 0.2 * r) * random.normal(size=len(qid))
-        runs.append(trec.Run.from_arrays(qid[kept], docid[kept], scores[kept], name=f"run{r}"))
-    return qrels, runs
+def collection(n_runs=6, n_queries=8):
+    """Judgments of 70 % of the documents, and runs of different noise."""
+    noises = [0.8 + 0.2 * r for r in range(n_runs)]
+    return made(n_queries, 60, noises=noises, unjudged=0.3)[:2]
 
 
 def test_is_what_files_of_fewer_judgments_give():
@@ -228,37 +220,25 @@ def test_missing_queries():
         robustness(qrels, [*runs, lacking], missing="raise", **options)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_wrong_options():
+    qrels, runs = collection(2, 3)
+    for options, message in [
+        ({"runs": []}, "runs is empty"),
+        ({"runs": runs[:1]}, "needs at least 2"),
+        ({"runs": [runs[0], runs[0]]}, "2 runs are called '0.8'"),
         ({"percents": []}, "percents is empty"),
-        ({"top_n": 1}, "top_n=1 must be at least 2"),
         ({"percents": [50, 0]}, "percents=0 must be"),
         ({"percents": 0.5}, "percents=0.5 must be"),
         ({"percents": [50, 50]}, "a level twice"),
+        ({"top_n": 1}, "top_n=1 must be at least 2"),
         ({"n_repeats": 0}, "n_repeats=0"),
         ({"random_state": "x"}, "random_state='x'"),
         ({"metrics": ["gap", "gap"]}, "given twice"),
-        ({"metrics": "gapp"}, "unknown metric"),
         ({"alpha": 5}, "alpha=5"),
         ({"n_resamples": 0}, "n_resamples=0"),
         ({"missing": "drop"}, "missing='drop'"),
         ({"strata": "document"}, "strata='document'"),
         ({"max_grade": 0}, "max_grade=0"),
-    ],
-)
-def test_wrong_options(options, message):
-    qrels, runs = collection(2, 3)
-    with pytest.raises(ValueError, match=message):
-        robustness(qrels, runs, **options)
-
-
-def test_wrong_runs():
-    qrels, runs = collection(2, 3)
-    for wrong, message in [
-        ([], "runs is empty"),
-        (runs[:1], "needs at least 2"),
-        ([runs[0], runs[0]], "2 runs are called 'run0'"),
     ]:
         with pytest.raises(ValueError, match=message):
-            robustness(qrels, wrong, "ap", [50])
+            robustness(**{"qrels": qrels, "runs": runs} | options)

@@ -9,7 +9,7 @@ from skrank.active._graded_metric import difference_bounds, value_bounds
 from skrank.active._moments import random_labels
 from skrank.extending import Judgments
 from skrank.metrics import registered
-from tests.helpers.campaigns import SCORES, answer, comparator, data, evaluator
+from tests.helpers.campaigns import SCORES, answer, comparator, data
 
 N = 60
 POOLS = ("equal chances", "unequal chances", "a third counts")
@@ -167,15 +167,6 @@ def test_a_campaign_can_be_watched(estimator):
     assert decision.difference.anytime
     assert decision.difference.interval[0] > 0
     assert not decision.difference.complete  # the campaign stopped before the pool was labelled
-
-
-def test_intervals_at_any_time_have_bounds_from_the_first_label_on():
-    campaign = evaluator(metric="err")
-    answer(campaign, campaign.ask(1))
-    low, high = campaign.estimate(anytime=True).interval
-    assert 0 <= low < high <= 1
-    assert campaign.estimate(anytime=True).caution is None
-    assert campaign.estimate().interval == (-np.inf, np.inf)
 
 
 def test_progress_ends_with_the_estimate():

@@ -130,17 +130,12 @@ def test_the_slope_is_that_of_least_squares_with_a_prior(random):
     assert _slope(x, 3 * x)[0] == 1
 
 
-def expecting(first):
-    """Moments of a label model that expects these values."""
-    n = len(first)
-    return Moments(np.arange(n), np.ones(n), first, first**2, "exact")
-
-
 @pytest.mark.parametrize("estimator", ONCE)
 def test_estimators_without_replacement_cover_and_err_less(estimator, random):
     told, untold = random.standard_normal((2, 100))
     loss = told + 0.7 * untold
-    options = {"n_campaigns": 1500, "moments": expecting(told)}
+    moments = Moments(np.arange(100), np.ones(100), told, told**2, "exact")
+    options = {"n_campaigns": 1500, "moments": moments}
     plain, other = (
         simulate(loss, np.full(100, 0.01), [60], estimator=name, **options)
         for name in ("importance", estimator)
