@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # With fewer queries, intervals of values with a long tail may have too low a coverage.
 _FEWEST_TYPICAL = 30  # queries of average cost
 _FEWEST_DISTINCT = 20  # queries of any cost
-_LARGEST = 1e100  # largest value, so that squares are finite
+_LARGEST = 1e100  # largest value, and largest ratio of two weights, so that squares are finite
 
 
 @dataclass(frozen=True)
@@ -359,6 +359,11 @@ def _checked_weights(weights: ArrayLike | None, n_draws: int) -> np.ndarray:
     bad = np.flatnonzero(~((w > 0) & np.isfinite(w)))
     if len(bad):
         raise ValueError(f"weight of draw {bad[0]} is {w[bad[0]]}: it must be positive and finite.")
+    if w.min() < w.max() / _LARGEST:
+        raise ValueError(
+            f"weights reach from {w.min()} to {w.max()}: they may differ by a factor of at most "
+            f"{_LARGEST:g}. Leave out the draws of smallest weight, which change nothing."
+        )
     exponent = np.frexp(w.max())[1]
     return np.ldexp(w, -int(exponent))  # division by a power of two is exact
 

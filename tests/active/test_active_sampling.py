@@ -220,6 +220,7 @@ REFUSED = [
     (estimate, [LOSSES, [1.0, 2.0]], {}, "2 weights for 3 losses"),
     (estimate, [LOSSES, [1.0, 0.0, 1.0]], {}, "weight of draw 1 is 0.0"),
     (estimate, [LOSSES, [1.0, np.nan, 1.0]], {}, "weight of draw 1 is nan"),
+    (estimate, [LOSSES, [1, 1e-200, 1]], {}, r"from 1e-200 to 1\.0.*Leave out the draws"),
     (estimate, [[0.1, -1e200, 0.3]], {}, r"value of draw 1 is -1e\+200.*Scale"),
     (estimate, [[1, 0]], {"metric": "err"}, "needs scores"),
     (estimate, [[1, 0]], {"metric": "err", "scores": []}, "scores is empty"),
