@@ -112,15 +112,17 @@ def read(
     ValueError
         If the file is not an intact campaign of this format.
     """
+    reason = "it is not an intact archive of plain arrays."
     with open(path, "rb") as stream:
         try:
             with np.load(stream, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
+            reason = ""
             return _campaign_of(arrays)
         except Exception as error:  # zipfile, zlib and NumPy raise errors of many classes
-            is_told = isinstance(error, ValueError)
-            reason = str(error) if is_told else f"{type(error).__name__}: {error}"
-            raise ValueError(f"{os.fspath(path)} cannot be read as a campaign: {reason}") from error
+            raise ValueError(
+                f"{os.fspath(path)} cannot be read as a campaign: {reason or error}"
+            ) from error
 
 
 def _campaign_of(
