@@ -89,29 +89,19 @@ def rank(
     stable_rank = np.arange(1, len(given) + 1) - first
     listed = stable_rank <= np.repeat(retrieved, queries.sizes)
     rows = (first + order)[listed]
-    table = {
-        "query": queries.ids[queries.row_query[listed]],
-        "rank": _ranks(stable_rank[listed], tied[listed] == 0, ties),
-        "document": queries.gather(documents)[rows],
-        "score": ordered[rows],
-    }
-    if k is not None:
-        kept = stable_rank[listed] <= k
-        table = {name: column[kept] for name, column in table.items()}
-    return pd.DataFrame(table)
-
-
-def _ranks(ranks: np.ndarray, differs: np.ndarray, ties: str) -> np.ndarray:
-    """Ranks of listed documents; `differs` is False if the score equals that of the rank above."""
-    if ties == "stable":
-        return ranks
-    tie = np.cumsum(differs) - 1
-    sizes = np.bincount(tie)
-    best = ranks[differs][tie]
-    if ties == "best":
-        return best
-    worst = best + sizes[tie] - 1
-    return worst if ties == "worst" else (best + worst) / 2
+    table = pd.DataFrame(
+        {
+            "query": queries.ids[queries.row_query[listed]],
+            "rank": stable_rank[listed],
+            "document": queries.gather(documents)[rows],
+            "score": ordered[rows],
+        }
+    )
+    if ties != "stable":
+        tie = np.cumsum(tied[listed] == 0)
+        how = {"average": "mean", "best": "min", "worst": "max"}[ties]
+        table["rank"] = table.groupby(tie)["rank"].transform(how)
+    return table if k is None else table[stable_rank[listed] <= k].reset_index(drop=True)
 
 
 def _check_distinct(queries: Queries, documents: np.ndarray) -> None:

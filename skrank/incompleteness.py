@@ -85,17 +85,23 @@ def reduce_judgments(
     >>> reduce_judgments(qrels, 1)
     Qrels: 1 queries, 60 documents, 11 judged
     """
-    percent = _check_percent("percent", percent)
+    [percent] = _check_percents("percent", [percent])
     given = as_qrels(qrels)
     kept = _reduction(given, check.check_random_state(random_state), strata)(percent)
     return replace(given, labels=np.where(kept, given.labels, np.nan))
 
 
-def _check_percent(parameter: str, value: float) -> int:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not (whole and 1 <= value <= 100):
-        raise ValueError(f"{parameter}={value!r} must be a whole number from 1 to 100.")
-    return int(value)
+def _check_percents(parameter: str, percents: Sequence[int]) -> list[int]:
+    levels = list(percents) if isinstance(percents, Iterable) else [percents]
+    for level in levels:
+        whole = isinstance(level, (int, np.integer)) and not isinstance(level, bool)
+        if not (whole and 1 <= level <= 100):
+            raise ValueError(f"{parameter}={level!r} must be a whole number from 1 to 100.")
+    if not levels:
+        raise ValueError(f"{parameter} is empty: pass at least one level, such as 20.")
+    if len(set(levels)) < len(levels):
+        raise ValueError(f"{parameter}={levels} has a level twice: repeat levels by n_repeats.")
+    return [int(level) for level in levels]
 
 
 def _reduction(qrels: Qrels, seed: int, strata: str) -> Callable[[int], np.ndarray]:
@@ -293,7 +299,7 @@ def robustness(
         raise ValueError("top_n=1 must be at least 2, because a ranking needs two systems.")
     levels = [
         (percent, repeat)
-        for percent in _check_percents(percents)
+        for percent in _check_percents("percents", percents)
         for repeat in range(1 if percent == 100 else n_repeats)
     ]
     top = check.check_max_grade(max_grade)
@@ -336,16 +342,6 @@ def robustness(
             progress(f"{percent} % of the judgments{which}")
     table, by_run, counts = (pd.DataFrame(records) for records in (rows, means, judgments))
     return Robustness(table, by_run, counts, alpha, full.values.shape[1])
-
-
-def _check_percents(percents: Sequence[int]) -> list[int]:
-    given = percents if isinstance(percents, Iterable) else [percents]
-    levels = [_check_percent("percents", percent) for percent in given]
-    if not levels:
-        raise ValueError("percents is empty: pass at least one level, such as 20.")
-    if len(set(levels)) < len(levels):
-        raise ValueError(f"percents={percents!r} has a level twice: repeat levels by n_repeats.")
-    return levels
 
 
 def _best(metric: Metric, mean: np.ndarray, top_n: int | None) -> np.ndarray:

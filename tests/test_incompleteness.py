@@ -9,8 +9,9 @@ import pytest
 import skrank
 from skrank import stats, trec
 from skrank.incompleteness import ROBUSTNESS_METRICS, reduce_judgments, robustness
+from tests.helpers.informativeness_cases import made
 
-PERCENTS = (100, 90, 70, 50, 30, 10, 1)
+PERCENTS = (100, 90, 70, 50, 29, 10, 1)
 
 
 def qrels_of(labels):
@@ -31,27 +32,7 @@ def qrels():
     random = np.random.default_rng(0)
     sizes = {f"q{i}": size for i, size in enumerate([1, 9, 10, 11, 12, 40, 99, 100, 101, 313])}
     labels = {q: random.choice([0, 0, 0, 1, 1, 2, 3, np.nan], size) for q, size in sizes.items()}
-    return qrels_of(labels | {"none": [0] * 30, "all": [2] * 30, "unjudged": [np.nan] * 3})
-
-
-@pytest.mark.parametrize(
-    ("n_relevant", "n_other", "percent", "expected"),
-    [
-        (10, 100, 50, (5, 50)),
-        (10, 100, 19, (1, 19)),  # 1.9 and 19
-        (29, 100, 100, (29, 100)),
-        (100, 200, 29, (29, 58)),  # 100 * 0.29 is 28.999999999999996
-        (3, 15, 10, (1, 10)),  # the minima: 0.3 and 1.5
-        (1, 10, 1, (1, 10)),
-        (1, 4, 10, (1, 4)),  # all, for there are fewer than the minimum
-        (0, 25, 60, (0, 15)),
-        (25, 0, 60, (15, 0)),
-        (7, 19, 99, (6, 18)),
-    ],
-)
-def test_counts(n_relevant, n_other, percent, expected):
-    labels = reduce_judgments(qrels_of({"q": [1] * n_relevant + [0] * n_other}), percent, 5).labels
-    assert (np.sum(labels > 0), np.sum(labels == 0)) == expected
+    return qrels_of(labels | {"none": [0] * 100, "all": [2] * 30, "unjudged": [np.nan] * 3})
 
 
 @pytest.mark.parametrize("percent", PERCENTS)
@@ -81,10 +62,8 @@ def test_documents_that_are_not_kept_stay_in_the_pool(qrels):
     whole = qrels.to_frame()
     pd.testing.assert_frame_equal(reduce_judgments(qrels, 100, 3).to_frame(), whole)
     reduced = reduce_judgments(qrels, 10).to_frame()
-    pd.testing.assert_frame_equal(reduced[["qid", "docid"]], whole[["qid", "docid"]])
-    kept = reduced["label"].notna()
-    assert (reduced["label"][kept] == whole["label"][kept]).all()
-    assert 0 < kept.sum() < len(kept) / 3
+    expected = whole.assign(label=whole["label"].where(reduced["label"].notna()))
+    pd.testing.assert_frame_equal(reduced, expected)
     pd.testing.assert_frame_equal(qrels.to_frame(), whole)  # the given judgments do not change
 
 
@@ -93,123 +72,82 @@ def test_documents_depend_on_the_seed_and_the_ids_only(qrels):
     expected = judged(reduce_judgments(qrels, 30, 4))
     assert judged(reduce_judgments(qrels, 30, 5)) != expected
     frame = qrels.to_frame()
-    for seed in range(3):
-        rows = frame.sample(frac=1, random_state=seed)
+    for rows in (frame.sample(frac=1, random_state=0), frame[frame["qid"] == "q9"]):
         again = trec.Qrels.from_arrays(rows["qid"], rows["docid"], rows["label"])
-        assert judged(reduce_judgments(again, 30, 4)) == expected
-    rows = frame[frame["qid"] == "q9"]
-    alone = trec.Qrels.from_arrays(rows["qid"], rows["docid"], rows["label"])
-    of_query = {key: label for key, label in expected.items() if key[0] == "q9"}
-    assert judged(reduce_judgments(alone, 30, 4)) == of_query
+        queries = set(rows["qid"])
+        of_queries = {key: label for key, label in expected.items() if key[0] in queries}
+        assert judged(reduce_judgments(again, 30, 4)) == of_queries
     one, other = (qrels_of({"q": labels + [0] * 50}) for labels in ([1] * 50, [1, 2] * 25))
     one, other = (judged(reduce_judgments(some, 40)) for some in (one, other))
     assert one.keys() == other.keys()
 
 
-def test_documents_are_drawn_anew_in_each_query():
-    kept = judged(reduce_judgments(qrels_of({"a": [0] * 100, "b": [0] * 100}), 50))
-    first, second = ({d for q, d in kept if q == query} for query in "ab")
-    assert len(first) == len(second) == 50
-    assert len(first & second) < 40
-
-
-def test_every_document_has_the_same_chance():
-    qrels = qrels_of({"q": [1] * 20 + [0] * 100})
-    times = sum(~np.isnan(reduce_judgments(qrels, 20, seed).labels) for seed in range(500))
+def test_every_document_has_the_same_chance_and_is_drawn_anew_in_each_query():
+    labels = [1] * 20 + [0] * 100
+    qrels = qrels_of({"a": labels, "b": labels})
+    kept = [~np.isnan(reduce_judgments(qrels, 20, seed).labels) for seed in range(500)]
     # 500 draws of chance 0.2: mean 100, standard deviation 8.9
-    assert abs(times - 100).max() < 4 * 8.95
-    assert np.std(times) > 5
+    assert abs(sum(kept) - 100).max() < 4 * 8.95
+    assert np.std(sum(kept)) > 5
+    assert (kept[0][:120] != kept[0][120:]).any()
 
 
 def test_files(tmp_path):
     text = "".join(f"q 0 d{i} {i % 3}\n" for i in range(90))
     (tmp_path / "qrels").write_text(text)
     expected = judged(reduce_judgments(trec.read_qrels(io.StringIO(text)), 40))
-    assert judged(reduce_judgments(tmp_path / "qrels", 40)) == expected
-    assert judged(skrank.reduce_judgments(io.StringIO(text), 40)) == expected
+    for source in (tmp_path / "qrels", io.StringIO(text)):
+        assert judged(skrank.reduce_judgments(source, 40)) == expected
 
 
-@pytest.mark.parametrize("percent", [0, 101, -5, 50.0, "50", True, None, np.nan])
-def test_wrong_percent(qrels, percent):
-    with pytest.raises(ValueError, match=r"percent=.* whole number from 1 to 100"):
-        reduce_judgments(qrels, percent)
-
-
-def test_wrong_choices(qrels):
-    with pytest.raises(ValueError, match=r"random_state=0\.5"):
-        reduce_judgments(qrels, 50, 0.5)
-    with pytest.raises(ValueError, match="strata="):
-        reduce_judgments(qrels, 50, strata="document")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"percent": p}, "percent=.* whole number from 1 to 100") for p in (0, 101, 50.0, True, None)]
+    + [
+        ({"percent": 50, "random_state": 0.5}, r"random_state=0\.5"),
+        ({"percent": 50, "strata": "document"}, "strata="),
+    ],
+)
+def test_wrong_reductions(qrels, options, message):
+    with pytest.raises(ValueError, match=message):
+        reduce_judgments(qrels, **options)
 
 
 # the study
-# ------------------------------------------------------------------------------------------------
 
 
-def collection(n_runs=6, n_queries=8, n_docs=60, seed=0):
-    """Judgments of half of the documents, and runs of different noise that retrieve most."""
-    random = np.random.default_rng(seed)
-    qid, docid = np.repeat(np.arange(n_queries), n_docs), np.tile(np.arange(n_docs), n_queries)
-    label = random.choice(3, p=[0.6, 0.25, 0.15], size=len(qid))
-    pooled = random.random(len(qid)) < 0.7
-    qrels = trec.Qrels.from_arrays(qid[pooled], docid[pooled], label[pooled])
-    runs = []
-    for r in range(n_runs):
-        kept = random.random(len(qid)) < 0.8
-        scores = label + (0.8 + 0.2 * r) * random.normal(size=len(qid))
-        runs.append(trec.Run.from_arrays(qid[kept], docid[kept], scores[kept], name=f"run{r}"))
-    return qrels, runs
-
-
-def values_of(report, metric):
-    """Values of queries x systems."""
-    return report.per_query[metric].unstack("run", sort=False).to_numpy()
+def collection(n_runs=6, n_queries=8):
+    """Judgments of 70 % of the documents, and runs of different noise."""
+    noises = [0.8 + 0.2 * r for r in range(n_runs)]
+    return made(n_queries, 60, noises=noises, unjudged=0.3)[:2]
 
 
 def test_is_what_files_of_fewer_judgments_give():
+    """AP correlation weighs the systems at the better end, also if lower values are better."""
     qrels, runs = collection()
-    options = {"random_state": 3, "n_repeats": 2, "n_resamples": 100, "alpha": 0.1}
-    metrics = ["gap", "ndcg@10", "ap(condensed=True)", "bpref", "infap"]
-    found = robustness(qrels, runs, metrics, [100, 50, 10], **options)
+    bootstrap = {"n_resamples": 100, "alpha": 0.1, "random_state": 3}
+    metrics = ["gap", "ndcg@10", "ap(condensed=True)", "bpref", "infap", "error@10"]
+    found = robustness(qrels, runs, metrics, [100, 50, 10], n_repeats=2, **bootstrap)
     truth = trec.evaluate(qrels, runs, metrics, max_grade=2).mean
     assert len(found.table) == len(metrics) * 5
+    means = found.means.set_index(["metric", "percent", "repeat"])
     for row in found.table.itertuples():
         reduced = reduce_judgments(qrels, row.percent, 3 + row.repeat)
         report = trec.evaluate(reduced, runs, metrics, max_grade=2)
-        mean = report.mean[row.metric]
-        power = stats.discriminative_power(
-            values_of(report, row.metric), alpha=0.1, n_resamples=100, random_state=3
-        )
-        assert row.power == power.power
-        assert row.required_difference == power.required_difference
+        mean, sign = report.mean[row.metric], -1 if row.metric == "error@10" else 1
+        values = report.per_query[row.metric].unstack("run", sort=False).to_numpy()
+        power = stats.discriminative_power(values, **bootstrap)
+        assert (row.power, row.required_difference) == (power.power, power.required_difference)
         assert row.mean == pytest.approx(mean.mean(), rel=1e-12)
         assert row.tau_b == stats.tau_b(truth[row.metric], mean)
-        assert row.tau_ap == stats.tau_ap(truth[row.metric], mean, ties="b")
+        assert row.tau_ap == stats.tau_ap(sign * truth[row.metric], sign * mean, ties="b")
         assert row.queries == 8
-        here = found.means.query(
-            "metric == @row.metric and percent == @row.percent and repeat == @row.repeat"
-        )
+        here = means.loc[(row.metric, row.percent, row.repeat)]
         assert here["run"].tolist() == [run.name for run in runs]
         np.testing.assert_allclose(here["mean"], mean, rtol=1e-12)
-
-
-def test_unjudged_documents_of_the_pool_count_as_documents_outside_the_pool():
-    qrels, runs = collection()
-    reduced = reduce_judgments(qrels, 30)
-    rows = reduced.to_frame().dropna()
-    shorter = trec.Qrels.from_arrays(rows["qid"], rows["docid"], rows["label"])
-    one, other = (trec.evaluate(some, runs, ROBUSTNESS_METRICS).mean for some in (reduced, shorter))
-    pd.testing.assert_frame_equal(one, other)
-
-
-def test_all_judgments():
-    qrels, runs = collection()
-    found = robustness(qrels, runs, percents=[100], n_repeats=3, n_resamples=50)
-    assert found.table["metric"].tolist() == [str(skrank.metric(m)) for m in ROBUSTNESS_METRICS]
-    np.testing.assert_allclose(found.table[["tau_b", "tau_ap"]], 1)
-    labels = qrels.labels
-    expected = [100, 0, int((labels > 0).sum()), int((labels == 0).sum())]
-    assert found.judgments.to_numpy().tolist() == [expected]
+        judged_labels = reduced.labels[~np.isnan(reduced.labels)]
+        counts = found.judgments.set_index(["percent", "repeat"]).loc[(row.percent, row.repeat)]
+        assert counts.tolist() == [(judged_labels > 0).sum(), (judged_labels == 0).sum()]
 
 
 @pytest.mark.parametrize("metric", ["gap", "error@5"])
@@ -220,64 +158,44 @@ def test_the_best_systems(metric):
     truth = trec.evaluate(qrels, runs, [metric]).mean[metric]
     best = truth.sort_values(ascending=metric == "error@5").index[:3]
     found = robustness(qrels, runs, metric, top_n=3, **options)
-    alone = [run for run in runs if run.name in best]
+    alone = {run.name: run for run in runs if run.name in best}
     expected = robustness(qrels, alone, metric, **options)
     pd.testing.assert_frame_equal(found.table, expected.table)
     pd.testing.assert_frame_equal(found.means, expected.means)
-    everything = robustness(qrels, runs, metric, top_n=99, **options)
-    assert everything.means["run"].nunique() == len(runs)
-    with pytest.raises(ValueError, match="top_n=1 must be at least 2"):
-        robustness(qrels, runs, metric, top_n=1)
 
 
 def test_levels_and_repeats():
     qrels, runs = collection(3)
     lines = []
     found = robustness(
-        qrels, runs, ["gap", "ap"], [20, 100, 60], n_repeats=2, n_resamples=20,
-        progress=lines.append,
-    )  # fmt: skip
+        qrels, runs, percents=[20, 100, 60], n_repeats=2, n_resamples=20, progress=lines.append
+    )
     assert found.judgments["percent"].tolist() == [20, 20, 100, 60, 60]
     assert found.judgments["repeat"].tolist() == [0, 1, 0, 0, 1]
     assert len(lines) == 5
     table = found.pivot("power")
-    assert table.index.tolist() == ["gap", "ap"]
+    assert table.index.tolist() == [str(skrank.metric(m)) for m in ROBUSTNESS_METRICS]
     assert table.columns.tolist() == [20, 100, 60]
     mine = found.table.query("metric == 'ap' and percent == 60")
     assert table.loc["ap", 60] == pytest.approx(mine["power"].mean())
     assert "3 runs, 8 queries, 2 repeats" in repr(found)
-    pd.testing.assert_frame_equal(
-        found.table,
-        robustness(qrels, runs, ["gap", "ap"], [20, 100, 60], n_repeats=2, n_resamples=20).table,
-    )
+    with pytest.raises(ValueError, match="column='tau'"):
+        found.pivot("tau")
 
 
 def test_the_scale_of_grades_stays():
     """A level without the highest grade is measured on the scale of all judgments."""
-    labels = {str(q): [3] + [1] * 20 + [0] * 20 for q in range(3)}
-    qrels = qrels_of(labels)
+    qrels = qrels_of({str(q): [3] + [1] * 20 + [0] * 20 for q in range(3)})
     seed = next(s for s in range(99) if np.nanmax(reduce_judgments(qrels, 5, s).labels) == 1)
-    names = [f"d{i}" for i in range(41)]
+    frame, place = qrels.to_frame(), np.tile(np.arange(41), 3)
     runs = [
-        trec.Run.from_arrays(np.repeat(list("012"), 41), names * 3, np.tile(scores, 3), name=n)
-        for n, scores in (("up", np.arange(41)), ("down", -np.arange(41)))
+        trec.Run.from_arrays(frame["qid"], frame["docid"], sign * place, name=str(sign))
+        for sign in (1, -1)
     ]
     found = robustness(qrels, runs, "err@20", [5], random_state=seed, n_resamples=10)
     expected = trec.evaluate(reduce_judgments(qrels, 5, seed), runs, "err@20", max_grade=3)
     assert found.means["mean"].tolist() == pytest.approx(expected.mean["err@20"].tolist())
     assert found.means["mean"].max() < 0.5
-
-
-def test_lower_is_better():
-    """AP correlation weighs the systems at the better end."""
-    qrels, runs = collection(8)
-    found = robustness(qrels, runs, "error@10", [20], n_resamples=10).table.loc[0]
-    means = [
-        -trec.evaluate(some, runs, "error@10").mean["error@10"]
-        for some in (qrels, reduce_judgments(qrels, 20))
-    ]
-    assert found.tau_ap == stats.tau_ap(*means, ties="b")
-    assert found.tau_ap != pytest.approx(stats.tau_ap(*(-m for m in means), ties="b"))
 
 
 def test_metric_that_is_defined_nowhere():
@@ -290,51 +208,37 @@ def test_metric_that_is_defined_nowhere():
 
 def test_missing_queries():
     qrels, runs = collection(3)
-    rows = runs[2].to_frame()
-    rows = rows[rows["qid"] != "5"]
+    rows = runs[2].to_frame().query("qid != '5'")
     lacking = trec.Run.from_arrays(rows["qid"], rows["docid"], rows["score"], name="lacking")
+    options = {"metrics": "ap", "percents": [50], "n_resamples": 10}
     with pytest.warns(UserWarning, match="run 'lacking' has no documents for 1 queries"):
-        zero = robustness(qrels, [*runs, lacking], "ap", [50], n_resamples=10)
-    skip = robustness(qrels, [*runs, lacking], "ap", [50], n_resamples=10, missing="skip")
+        zero = robustness(qrels, [*runs, lacking], **options)
+    skip = robustness(qrels, [*runs, lacking], missing="skip", **options)
     zero, skip = (found.means.set_index("run")["mean"] for found in (zero, skip))
     assert zero["lacking"] == pytest.approx(skip["lacking"] * 7 / 8)
     with pytest.raises(ValueError, match="missing='zero'"):
-        robustness(qrels, [*runs, lacking], "ap", [50], missing="raise")
+        robustness(qrels, [*runs, lacking], missing="raise", **options)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_wrong_options():
+    qrels, runs = collection(2, 3)
+    for options, message in [
+        ({"runs": []}, "runs is empty"),
+        ({"runs": runs[:1]}, "needs at least 2"),
+        ({"runs": [runs[0], runs[0]]}, "2 runs are called '0.8'"),
         ({"percents": []}, "percents is empty"),
         ({"percents": [50, 0]}, "percents=0 must be"),
         ({"percents": 0.5}, "percents=0.5 must be"),
         ({"percents": [50, 50]}, "a level twice"),
+        ({"top_n": 1}, "top_n=1 must be at least 2"),
         ({"n_repeats": 0}, "n_repeats=0"),
         ({"random_state": "x"}, "random_state='x'"),
         ({"metrics": ["gap", "gap"]}, "given twice"),
-        ({"metrics": "gapp"}, "unknown metric"),
         ({"alpha": 5}, "alpha=5"),
         ({"n_resamples": 0}, "n_resamples=0"),
         ({"missing": "drop"}, "missing='drop'"),
         ({"strata": "document"}, "strata='document'"),
         ({"max_grade": 0}, "max_grade=0"),
-    ],
-)
-def test_wrong_options(options, message):
-    qrels, runs = collection(2, 3)
-    with pytest.raises(ValueError, match=message):
-        robustness(qrels, runs, **options)
-
-
-def test_wrong_runs_and_columns():
-    qrels, runs = collection(2, 3)
-    with pytest.raises(ValueError, match="runs is empty"):
-        robustness(qrels, [])
-    with pytest.raises(ValueError, match="needs at least 2"):
-        robustness(qrels, runs[:1])
-    with pytest.raises(ValueError, match="2 runs are called 'run0'"):
-        robustness(qrels, [runs[0], runs[0]], "ap", [50])
-    found = robustness(qrels, {"a": runs[0], "b": runs[1]}, "ap", [100], n_resamples=10)
-    assert found.means["run"].tolist() == ["a", "b"]
-    with pytest.raises(ValueError, match="column='tau'"):
-        found.pivot("tau")
+    ]:
+        with pytest.raises(ValueError, match=message):
+            robustness(**{"qrels": qrels, "runs": runs} | options)

@@ -113,6 +113,7 @@ def read(
     ValueError
         If the file is not an intact campaign of this format.
     """
+    reason = "it is not an intact archive of plain arrays."
     with open(path, "rb") as stream:
         try:
             if stream.read(len(_ZIP)) != _ZIP:
@@ -120,11 +121,12 @@ def read(
             stream.seek(0)
             with np.load(stream, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
+            reason = ""
             return _campaign_of(arrays)
         except Exception as error:  # zipfile, zlib and NumPy raise errors of many classes
-            is_told = isinstance(error, ValueError)
-            reason = str(error) if is_told else f"{type(error).__name__}: {error}"
-            raise ValueError(f"{os.fspath(path)} cannot be read as a campaign: {reason}") from error
+            raise ValueError(
+                f"{os.fspath(path)} cannot be read as a campaign: {reason or error}"
+            ) from error
 
 
 def _campaign_of(

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from typing import Protocol, TypeAlias, TypeGuard, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._typing import Estimator
 from skrank.active._pool import Pool
 
 _CONTESTANT = 0.9  # share of adjacent documents of a ranker that the label model orders alike
 
 
-class Classifier(Protocol):
-    """A fitted classifier of grades, as in scikit-learn."""
-
-    classes_: np.ndarray
-
-    def predict_proba(self, X: ArrayLike, /) -> np.ndarray:
-        """Probability of each class per row."""
-
-
-LabelModel: TypeAlias = str | ArrayLike | Classifier
+LabelModel: TypeAlias = "str | ArrayLike | Estimator"
 
 
 class ContestantWarning(UserWarning):
@@ -47,11 +39,12 @@ def label_probabilities(
         if known is None:
             raise ValueError("uniform labels need the grades that occur, such as grades=range(5).")
         return known, np.full((n_rows, len(known)), 1 / len(known))
-    if _is_classifier(label_model):
+    if hasattr(label_model, "predict_proba"):
         if X is None:
             raise ValueError("a classifier as label model needs X, the features of each row.")
-        columns = ascending_grades(label_model.classes_)
-        probabilities = np.asarray(label_model.predict_proba(X), dtype=np.float64)
+        model = cast("Estimator", label_model)
+        columns = ascending_grades(model.classes_)
+        probabilities = np.asarray(model.predict_proba(X), dtype=np.float64)
     else:
         table = cast("ArrayLike", label_model)
         probabilities = check.as_numbers("label_model", table, "of rows x grades")
@@ -80,10 +73,6 @@ def label_probabilities(
     spread = np.zeros((n_rows, len(known)))
     spread[:, np.searchsorted(known, columns)] = probabilities
     return known, spread
-
-
-def _is_classifier(label_model: ArrayLike | Classifier) -> TypeGuard[Classifier]:
-    return hasattr(label_model, "predict_proba")
 
 
 def ascending_grades(grades: ArrayLike) -> np.ndarray:

@@ -188,15 +188,13 @@ def item_ids(items: ArrayLike | None, pool: Pool, n_rows: int) -> np.ndarray | N
     """Ids of the documents of the pool, from those of all rows; None if there are none."""
     if items is None:
         return None
-    ids = storable_ids("items", check.as_column("items", items))
-    _check_length("items", ids, n_rows)
-    ids = ids[pool.rows]
+    import pandas as pd
+
+    ids = storable_ids("items", check.as_ids("items", items, n_rows, "item"))[pool.rows]
     query = pool.queries.row_query
-    _, codes = np.unique(ids, return_inverse=True)
-    order = np.lexsort((codes, query))
-    again = np.flatnonzero((np.diff(codes[order]) == 0) & (np.diff(query[order]) == 0))
+    again = np.flatnonzero(pd.DataFrame({"query": query, "item": ids}).duplicated())
     if len(again):
-        row = order[again[0]]
+        row = again[0]
         raise ValueError(
             f"item {show(ids[row])} occurs more than once in query "
             f"{pool.queries.name(query[row])}: give each document of a query its own id, because "

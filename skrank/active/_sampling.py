@@ -74,14 +74,11 @@ def sampling_distribution(
     array([0.484, 0.516])
     """
     n_queries = len(check.check_result("moments", moments, Moments, "label_moments").first)
-    p = np.full(n_queries, 1 / n_queries)
-    if frequencies is not None:
-        p = check.check_frequencies("frequencies", frequencies, n_queries)
+    cost, p = costs_and_shares(costs, frequencies, n_queries)
     if mixing is None:
         is_small = np.count_nonzero(p) < _SMALL_POOL
         mixing = _MIXING_OF_SMALL_POOLS if is_small else _MIXING
     mixing = check.check_number("mixing", mixing, 0, 1)
-    cost = np.ones(n_queries) if costs is None else check.check_costs("costs", costs, n_queries)
     if center is None:
         center = moments.center(p)
     error = moments.squared_error(check.check_number("center", center, -1e300, 1e300))
@@ -97,6 +94,18 @@ def sampling_distribution(
             "mixing=0.05."
         )
     return q / q.sum()
+
+
+def costs_and_shares(
+    costs: ArrayLike | None, frequencies: ArrayLike | None, n_queries: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cost of each query, by default 1, and its share of all queries sent, by default equal."""
+    cost, share = np.ones(n_queries), np.full(n_queries, 1 / n_queries)
+    if costs is not None:
+        cost = check.check_costs("costs", costs, n_queries)
+    if frequencies is not None:
+        share = check.check_frequencies("frequencies", frequencies, n_queries)
+    return cost, share
 
 
 class Draws:

@@ -14,7 +14,7 @@ from skrank.active._estimate import are_few, check_squares, typical_number
 from skrank.active._intervals import bootstrap_interval
 from skrank.active._means import ESTIMATORS, Mean, mean_of
 from skrank.active._moments import Moments
-from skrank.active._sampling import Draws, first_draws, fits
+from skrank.active._sampling import Draws, costs_and_shares, first_draws, fits
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,10 +157,7 @@ def simulate(
     loss = check.as_vector("values", values)
     n_queries = len(loss)
     q = check.check_frequencies("q", q, n_queries)
-    cost = np.ones(n_queries) if costs is None else check.check_costs("costs", costs, n_queries)
-    p = np.full(n_queries, 1 / n_queries)
-    if frequencies is not None:
-        p = check.check_frequencies("frequencies", frequencies, n_queries)
+    cost, p = costs_and_shares(costs, frequencies, n_queries)
     if not p[~np.isnan(loss)].any():
         raise ValueError("values are NaN for all queries of positive frequency: pass some values.")
     if ((q <= 0) & (p > 0)).any():

@@ -7,7 +7,6 @@ import io
 import lzma
 import math
 import re
-import warnings
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -60,7 +59,7 @@ class LETOR:
     splits: dict[int, _Parts]
 
     def __repr__(self) -> str:
-        return f"LETOR({len(self.files)} files, folds {_listed(self.splits)})"
+        return f"LETOR({len(self.files)} files, folds {', '.join(map(str, self.splits))})"
 
     def fold(self, number: int) -> Fold:
         """Return one fold.
@@ -174,7 +173,7 @@ def load_letor(
     if fold is not None:
         splits = {fold: _fold_of(splits, fold)}
     paths = dict.fromkeys(path for parts in splits.values() for part in parts for path in part)
-    collection = LETOR(_read_files(paths, _number_type(dtype)), splits)
+    collection = LETOR(_read_files(paths, np.dtype(dtype)), splits)
     if any(len(part) > 1 for parts in splits.values() for part in parts):
         _check_disjoint(collection.files)
     return collection if fold is None else collection.fold(fold)
@@ -183,12 +182,9 @@ def load_letor(
 def _fold_of(splits: dict[int, _Parts], number: object) -> _Parts:
     """Files for training, validation and test of a fold."""
     if not isinstance(number, (int, np.integer)) or number not in splits:
-        raise ValueError(f"fold={number!r} does not exist: the folds are {_listed(splits)}.")
+        folds = ", ".join(map(str, splits))
+        raise ValueError(f"fold={number!r} does not exist: the folds are {folds}.")
     return splits[int(number)]
-
-
-def _listed(items: Iterable[object]) -> str:
-    return ", ".join(map(str, items))
 
 
 def _find(folder: Path, *stems: str) -> Path:
@@ -196,7 +192,7 @@ def _find(folder: Path, *stems: str) -> Path:
     for name in names:
         if (folder / name).is_file():
             return folder / name
-    raise FileNotFoundError(f"{folder} has none of {_listed(names)}: add the missing file")
+    raise FileNotFoundError(f"{folder} has none of {', '.join(names)}: add the missing file")
 
 
 def _find_splits(folder: Path) -> dict[int, _Parts]:
@@ -217,8 +213,8 @@ def _find_splits(folder: Path) -> dict[int, _Parts]:
         }
     raise FileNotFoundError(
         f"{folder} is not a LETOR collection: it should hold the files S1 to S5 "
-        f"({_listed(_OPENERS)}) or folders Fold1 to Fold5 with train, vali and test in each; "
-        f"it holds {_listed(names[:10]) or 'nothing'}{', ...' if len(names) > 10 else ''}"
+        f"({', '.join(_OPENERS)}) or folders Fold1 to Fold5 with train, vali and test in each; "
+        f"it holds {', '.join(names[:10]) or 'nothing'}{', ...' if len(names) > 10 else ''}"
     )
 
 
@@ -267,18 +263,6 @@ def _read_file(path: Path, dtype: np.dtype) -> tuple[Any, np.ndarray, list[str]]
     if not lines.qid:
         raise ValueError(f"{path} has no rows: replace it by the complete file")
     return X, np.where(labels == -1, np.nan, labels), lines.qid
-
-
-def _number_type(dtype: DTypeLike) -> np.dtype:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy deprecates some codes, which raise below
-            found = np.dtype(dtype)
-    except TypeError:
-        found = None
-    if found is None or found.kind not in "iuf":
-        raise ValueError(f"dtype={dtype!r}: give a type of numbers, such as numpy.float32")
-    return found
 
 
 def _read_files(paths: Iterable[Path], dtype: np.dtype) -> dict[Path, Bunch]:

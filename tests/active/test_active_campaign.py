@@ -12,9 +12,7 @@ from skrank.active import (
     ActiveEvaluator,
     ContestantWarning,
     Request,
-    simulate,
 )
-from skrank.datasets import make_ranking
 from tests.helpers.campaigns import COSTS, SCORES, answer, both, comparator, data, evaluator, run
 
 # asking
@@ -41,17 +39,6 @@ def test_asking_again_gives_the_same_queries_until_they_are_labelled():
     assert len({request.query for request in three}) == 3
     answer(campaign, three[1:2])
     assert [r.query for r in campaign.ask(2)] == [three[0].query, three[2].query]
-
-
-def test_draws_do_not_depend_on_the_steps_of_asking():
-    together = evaluator(budget=150)
-    everything = [request.query for request in together.ask(10_000)]
-    alone = evaluator(budget=150)
-    one_by_one = []
-    while (request := alone.next_query()) is not None:
-        one_by_one.append(request.query)
-        answer(alone, [request])
-    assert one_by_one == everything
 
 
 EVALUATED = ["dcg", "dcg@3", "ap", "ap(empty=0)", "gap", "ndcg@5", "q", "rbp(p=0.5)"]
@@ -136,44 +123,15 @@ def test_labels_out_of_order_wait_for_the_draws_before_them():
     assert campaign.estimate().value == straight.estimate().value
 
 
-def test_the_passive_cost_is_that_of_passive_campaigns():
-    """`passive_cost` is close to the budget at which uniform draws are equally accurate."""
-    big = make_ranking(800, n_docs=(3, 30), random_state=1)
-    scores = {"a": big.X[:, :3].sum(axis=1), "b": big.X[:, 1:5].sum(axis=1)}
-    options = {"metric": "dcg", "label_model": 0.7 * np.eye(5)[big.relevance] + 0.06}
-    forecasts, errors = [], []
-    for seed in range(8):
-        campaign = ActiveComparator(scores, big.qid, budget=1500, random_state=seed, **options)
-        for request in campaign.ask(10_000):
-            campaign.tell(request.query, big.relevance[request.rows])
-        found = campaign.estimate()
-        forecasts.append(found.passive_cost)
-        errors.append(found.standard_error)
+def test_the_passive_cost_of_uniform_draws_is_their_cost():
+    costs = []
+    for seed in range(40):
+        campaign = comparator(metric="dcg", mixing=1, cost_aware=False, random_state=seed)
+        answer(campaign, campaign.ask(30))
+        found = campaign.estimate(estimator="lure")
+        costs.append(found.passive_cost)
         assert found.saved == found.passive_cost - found.cost
-    metric = skrank.metric("dcg", empty=0)
-    one, two = (metric.per_query(big.relevance, s, groups=big.qid) for s in scores.values())
-    uniform = np.full(800, 1 / 800)
-    passive = simulate(
-        one - two, uniform, np.mean(forecasts), costs=np.bincount(big.qid), n_campaigns=500
-    )
-    assert passive.error()[0][0] == pytest.approx(np.mean(errors), rel=0.15)
-
-
-# decisions
-
-
-def test_decision_names_the_better_ranker():
-    better = {"good": data.relevance + 0.0, "bad": -data.relevance + 0.0}
-    campaign = comparator(scores=better, budget=250)
-    run(campaign)
-    found = campaign.decision(0.99)
-    assert (found.better, found.leader) == ("good", "good")
-    assert "decided" in str(found)
-    same = comparator(scores=[SCORES["old"], SCORES["old"]], budget=100)
-    run(same)
-    assert same.decision().better is None
-    assert same.names == ("first", "second")
-    assert same.estimate().value == 0
+    assert np.mean(costs) == pytest.approx(30 * COSTS.mean(), rel=0.05)
 
 
 # the label model
@@ -194,25 +152,6 @@ def test_a_compared_ranker_as_label_model_causes_a_warning():
         comparator(label_model=np.eye(5)[data.relevance])  # orders documents unlike both rankers
         removed = np.where(np.arange(len(near)) % 9 == 4, -np.inf, SCORES["new"])
         comparator(scores={"full": SCORES["new"], "part": removed}, label_model=own, grades=None)
-
-
-def test_grades_unknown_to_the_label_model_can_be_told():
-    two = np.full((len(data.qid), 2), 0.5)
-    campaign = evaluator(label_model=two, grades=range(5))
-    assert np.isfinite(run(campaign).value)
-    narrow = evaluator(label_model=two, grades=None)
-    with pytest.raises(ValueError, match="not one of the grades"):
-        run(narrow)
-
-
-def test_method_and_predictions_are_visible():
-    assert evaluator().method == "exact"
-    assert evaluator(metric="gap").method == "delta"
-    assert evaluator(metric="ndcg", n_label_draws=5).method == "monte-carlo"
-    assert evaluator(metric="dcg", moments="monte-carlo", n_label_draws=5).method == "monte-carlo"
-    assert 0 < evaluator().predicted_cost_ratio < 1
-    assert evaluator(mixing=1).predicted_cost_ratio == pytest.approx(1)
-    assert "interval" in str(run(evaluator(budget=100)))
 
 
 # errors
@@ -255,21 +194,17 @@ def test_wrong_labels_raise_and_leave_the_campaign_unchanged():
     assert campaign.estimate() == straight.estimate()
 
 
-def test_labels_can_be_replaced_on_purpose():
-    campaign = evaluator()
+def test_a_request_names_its_documents_and_its_labels_can_be_replaced():
+    campaign = evaluator(items=np.arange(len(data.qid)) * 10)
     request = campaign.next_query()
-    campaign.tell(request, np.zeros(len(request)))
-    assert campaign.estimate().value == 0
-    campaign.tell(request, np.full(len(request), 4), replace=True)
-    assert campaign.estimate().value > 0
-
-
-def test_request_says_what_to_label():
-    request = evaluator(items=np.arange(len(data.qid)) * 10).next_query()
     assert isinstance(request, Request)
     assert len(request) == len(request.items) == request.cost == COSTS[request.query]
     np.testing.assert_array_equal(request.items, request.rows * 10)
     assert (data.qid[request.rows] == request.query).all()
+    campaign.tell(request, np.zeros(len(request)))
+    assert campaign.estimate().value == 0
+    campaign.tell(request, np.full(len(request), 4), replace=True)
+    assert campaign.estimate().value > 0
 
 
 @pytest.mark.parametrize(
@@ -278,7 +213,6 @@ def test_request_says_what_to_label():
         ({"budget": 0}, "budget=0"),
         ({"budget": 1}, "does not pay for any query: the cheapest costs"),
         ({"mixing": 1.5}, "mixing=1.5"),
-        ({"random_state": "a"}, "must be None or an integer"),
         ({"random_state": -1}, "from 0 to"),
         ({"costs": "free"}, "costs='free'"),
         ({"costs": np.zeros(len(data.qid))}, "cost of row 0 is 0.0"),
@@ -290,7 +224,6 @@ def test_request_says_what_to_label():
         ({"items": np.array([1, *"a" * (len(data.qid) - 1)], dtype=object)}, "all of them str"),
         ({"items": np.zeros(len(data.qid))}, "item 0.0 occurs more than once in query 0"),
         ({"metric": "dgc"}, "did you mean 'dcg'"),
-        ({"scores": np.full(len(data.qid), np.nan)}, "score of row 0 is nan"),
         ({"scores": np.full(len(data.qid), -np.inf)}, "leave this query out of the pool"),
         ({"scores": np.zeros(3)}, "entries for 3 rows"),
         ({"labels": [1.0]}, "labels has 1 entries"),
@@ -311,14 +244,11 @@ def test_groups_are_needed_and_can_come_on_the_index():
     assert campaign.sampling.equals(evaluator().sampling)
 
 
-def test_a_comparison_needs_two_rankers():
+def test_comparisons_and_draws_cannot_start_wrongly():
     with pytest.raises(ValueError, match="but scores has 1"):
         comparator(scores={"a": SCORES["old"]})
     with pytest.raises(ValueError, match="must differ"):
         comparator(scores={1: SCORES["old"], "1": SCORES["new"]})
-
-
-def test_draws_need_a_number_or_a_budget():
     with pytest.raises(ValueError, match="pass the number of draws"):
         evaluator().draws()
     with pytest.raises(ValueError, match="pays for the whole pool"):

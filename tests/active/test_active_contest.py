@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank.active import ActiveComparator, ActiveEvaluator, BudgetWarning
+from skrank.active import ActiveEvaluator, BudgetWarning
 from skrank.plotting import CampaignDisplay
 from tests.helpers.campaigns import SCORES, answer, comparator, data, evaluator, run
 
@@ -37,6 +37,7 @@ def test_the_best_of_three_is_found_and_named():
 def test_pairs_are_named_and_must_exist():
     campaign = comparator(scores=list(THREE.values()))
     assert campaign.names == ("ranker 1", "ranker 2", "ranker 3")
+    assert comparator(scores=list(SCORES.values())).names == ("first", "second")
     with pytest.raises(ValueError, match="did you mean 'ranker "):
         campaign.estimate(between=("ranker", "ranker 2"))
     with pytest.raises(ValueError, match="must be two different names"):
@@ -131,23 +132,16 @@ def test_estimate_reports_a_budget_below_the_first_draw():
     assert campaign.next_query() is not None
 
 
-# progress
-
-
 def test_display_shows_the_campaign():
-    campaign = ActiveComparator(
-        SCORES, data.qid, metric="err", grades=range(5), budget=200, random_state=0
-    )
+    campaign = comparator(budget=200)
     answer(campaign, campaign.ask(15))
-    display = CampaignDisplay.from_campaign(campaign, color="red")
-    assert display.line_.get_ydata()[-1] == campaign.estimate().value
-    assert display.line_.get_xdata()[-1] == campaign.cost
+    display, found = CampaignDisplay.from_campaign(campaign, color="red"), campaign.estimate()
+    assert display.line_.get_xydata()[-1].tolist() == [campaign.cost, found.value]
     assert display.line_.get_color() == "red"
     assert display.ax_.get_ylabel() == "err(empty=0): old less new"
     low, high = display.ax_.get_ylim()
-    assert low < campaign.estimate().interval[0] < campaign.estimate().interval[1] < high
-    again = display.plot(display.ax_)
-    assert again.ax_ is display.ax_
+    assert low < found.interval[0] < found.interval[1] < high
+    assert display.plot(display.ax_).ax_ is display.ax_
     plt.close(display.figure_)
     with pytest.raises(ValueError, match="no labels to estimate from yet"):
         CampaignDisplay.from_campaign(evaluator())

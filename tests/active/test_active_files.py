@@ -5,9 +5,7 @@ import json
 import pickle
 import re
 import stat
-import threading
-import zipfile
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -41,21 +39,18 @@ def refusal(path):
 @pytest.mark.parametrize("ids", ["int", "str"])
 @both
 def test_an_interrupted_campaign_continues_bit_for_bit(make, ids, tmp_path, monkeypatch):
-    items = np.array([f"doc {i}" for i in range(len(data.qid))]) if ids == "str" else None
+    options = {"budget": 230.0, "random_state": 5}
     if ids == "str":
+        options["items"] = np.array([f"doc {i}" for i in range(len(data.qid))])
         monkeypatch.setitem(data, "qid", np.array([f"q{q}" for q in data.qid], dtype=object))
-    options = {"budget": 230.0, "items": items, "random_state": 5}
-    straight = make(**options)
-    expected = run(straight)
-    campaign = make(**options)
-    step = 0
-    while (requests := campaign.ask(2)) and step < 1000:
-        now = requests[step % len(requests)]  # the other requests keep waiting
+    straight, campaign = make(**options), make(**options)
+    expected, step = run(straight), 0
+    while requests := campaign.ask(2):
+        now = requests.pop(step % len(requests))  # the other requests keep waiting
         answer(campaign, [now])
         campaign.save(tmp_path / "campaign.npz")
         campaign = type(campaign).load(tmp_path / "campaign.npz")
-        left = [r.query for r in requests if r is not now]
-        assert [r.query for r in campaign.waiting] == left
+        assert [r.query for r in campaign.waiting] == [r.query for r in requests]
         step += 1
     assert campaign.estimate() == expected
     assert campaign.sampling.equals(straight.sampling)
@@ -73,28 +68,11 @@ def test_a_campaign_without_a_limit_is_loaded(budget, tmp_path):
 # invalid files
 
 
-def test_a_file_of_the_other_class_is_refused(saved):
+def test_a_file_of_the_other_class_and_a_missing_file_are_refused(saved):
     with pytest.raises(ValueError, match=r"holds an ActiveEvaluator: use ActiveEvaluator\.load"):
         ActiveComparator.load(saved)
-
-
-def test_missing_files_raise_file_not_found(tmp_path):
     with pytest.raises(FileNotFoundError):
-        ActiveEvaluator.load(tmp_path / "nowhere.npz")
-
-
-def bytes_of(write, *arguments, **options):
-    stream = io.BytesIO()
-    write(stream, *arguments, **options)
-    return stream.getvalue()
-
-
-def archive_of(**texts):
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name, text in texts.items():
-            archive.writestr(name, text)
-    return stream.getvalue()
+        ActiveEvaluator.load(saved.with_name("nowhere.npz"))
 
 
 class Pickled:
@@ -104,13 +82,17 @@ class Pickled:
         return pytest.fail, ("a pickle was read",)
 
 
+def archive(**arrays):
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
 FOREIGN = {
     "text": b"hello",
     "nothing": b"",
-    "one array": bytes_of(np.save, np.arange(3)),
-    "other arrays": bytes_of(np.savez, a=np.arange(3)),
-    "objects": bytes_of(np.savez, a=np.array([Pickled()])),
-    "other files": archive_of(facts="{}", sha256="?"),
+    "other arrays": archive(a=np.arange(3)),
+    "objects": archive(a=np.array([Pickled()])),
     "a pickle": pickle.dumps(Pickled()),
 }
 
@@ -119,11 +101,6 @@ FOREIGN = {
 def test_foreign_files_are_refused(saved, kind):
     saved.write_bytes(FOREIGN[kind])
     assert "cannot be read as a campaign: " in refusal(saved)
-
-
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="/dev/zero does not exist")
-def test_devices_are_refused():
-    assert "cannot be read as a campaign" in refusal("/dev/zero")
 
 
 def test_the_checksum_finds_what_was_changed(saved):
@@ -141,19 +118,17 @@ def test_the_checksum_finds_what_was_changed(saved):
     assert "no checksum" in refusal(saved)
 
 
-@pytest.mark.parametrize(
-    ("fact", "message"),
-    [
-        ({"format": "skrank campaign 1"}, "its format is 'skrank campaign 1', but this version"),
-        ({"metric": "mine"}, "unknown metric 'mine'"),
-    ],
-)
-def test_files_of_another_version_or_with_unknown_metrics_are_refused(saved, fact, message):
+def test_files_of_another_version_or_with_unknown_metrics_are_refused(saved):
     arrays = contents(saved)
     del arrays["sha256"]
-    arrays["facts"] = np.array(json.dumps(json.loads(str(arrays["facts"])) | fact))
-    np.savez(saved, sha256=np.array(_files._digest(arrays)), **arrays)
-    assert message in refusal(saved)
+    facts = json.loads(str(arrays["facts"]))
+    for fact, message in [
+        ({"format": "skrank campaign 1"}, "its format is 'skrank campaign 1', but this version"),
+        ({"metric": "mine"}, "unknown metric 'mine'"),
+    ]:
+        arrays["facts"] = np.array(json.dumps(facts | fact))
+        np.savez(saved, sha256=np.array(_files._digest(arrays)), **arrays)
+        assert message in refusal(saved)
 
 
 def test_damaged_bytes_are_refused(saved):
@@ -208,23 +183,11 @@ def test_files_keep_their_mode_and_new_files_have_the_usual_mode(saved, tmp_path
 
 def test_threads_may_save_to_one_file(saved):
     campaign = evaluator(budget=1000)
-    faults = []
-
-    def save():
-        try:
-            for _ in range(5):
-                campaign.save(saved)
-        except BaseException as error:
-            faults.append(error)
-
-    threads = [threading.Thread(target=save) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for request in campaign.ask(40):
-        campaign.tell(request, data.relevance[request.rows])
-    for thread in threads:
-        thread.join()
-    assert faults == []
+    with ThreadPoolExecutor(6) as pool:
+        saves = [pool.submit(campaign.save, saved) for _ in range(30)]
+        answer(campaign, campaign.ask(40))
+    for save in saves:
+        save.result()
     campaign.save(saved)
     assert ActiveEvaluator.load(saved).estimate() == campaign.estimate()
     assert list(saved.parent.iterdir()) == [saved]

@@ -1,44 +1,30 @@
 """The sampling distribution, estimates from draws with replacement, and simulated campaigns."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 import skrank
-from skrank.active import (
-    ActiveEvaluator,
-    estimate,
-    label_moments,
-    sampling_distribution,
-    simulate,
-)
+from skrank.active import estimate, label_moments, sampling_distribution, simulate
 from skrank.datasets import make_ranking
-from tests.helpers.campaigns import COSTS, comparator, contest, evaluator
+from tests.helpers.campaigns import COSTS, SCORES, comparator, contest, data, evaluator, run
 
 
 @pytest.fixture(scope="module")
 def world():
-    """Values of two rankers, moments under a noisy label model, and costs of a pool of queries."""
+    """Moments of one ranker and of two under a noisy label model, and costs of the queries."""
     data = make_ranking(600, n_docs=(5, 60), random_state=0)
-    random = np.random.default_rng(0)
-    # The rankers differ much on a few queries, and little on most.
-    change = np.exp(1.5 * random.standard_normal(600) - 1.5)[data.qid]
-    scores = [data.X[:, :4].sum(axis=1)]
-    scores.append(scores[0] + change * random.standard_normal(len(data.qid)))
-    belief = 0.6 * np.eye(5)[data.relevance] + 0.4 * random.dirichlet([1.0] * 5, len(data.qid))
-    values = [
-        skrank.metric("dcg", empty=0).per_query(data.relevance, s, groups=data.qid).to_numpy()
-        for s in scores
-    ]
-    options = {"label_model": belief}
-    return {
-        "one": label_moments("dcg", scores[0], data.qid, **options),
-        "two": label_moments("dcg", scores[0], data.qid, other=scores[1], **options),
-        "values": values[0],
-        "differences": values[0] - values[1],
-        "costs": np.bincount(data.qid).astype(float),
-    }
+    belief = 0.6 * np.eye(5)[data.relevance] + 0.4 * np.random.default_rng(0).dirichlet(
+        [1.0] * 5, len(data.qid)
+    )
+    one, two = (
+        label_moments("dcg", data.X[:, 0], data.qid, other=other, label_model=belief)
+        for other in (None, data.X[:, 1])
+    )
+    return {"one": one, "two": two, "costs": np.bincount(data.qid).astype(float)}
 
 
 def predicted_variance(q, moments, costs, p):
@@ -147,23 +133,6 @@ def test_series_are_matched_by_query_and_repeats_count_again():
         estimate([1.0, 2.0, 3.0], weights)
 
 
-@pytest.mark.parametrize(
-    ("losses", "options", "message"),
-    [
-        ([0.1, 0.2, 0.3], {"weights": [1.0, 2.0]}, "2 weights for 3 losses"),
-        ([0.1, 0.2, 0.3], {"weights": [1.0, 0.0, 1.0]}, "weight of draw 1 is 0.0"),
-        ([0.1, 0.2, 0.3], {"weights": [1.0, np.nan, 1.0]}, "weight of draw 1 is nan"),
-        ([0.1, 0.2, 0.3], {"weights": [1, 1e-200, 1]}, r"from 1e-200 to 1\.0.*Leave out the draws"),
-        ([0.1, -1e200, 0.3], {}, r"value of draw 1 is -1e\+200.*Scale"),
-        ([1, 0], {"metric": "err"}, "needs scores"),
-        ([1, 0], {"metric": "err", "scores": []}, "scores is empty"),
-    ],
-)
-def test_bad_input_of_estimates_is_refused(losses, options, message):
-    with pytest.raises(ValueError, match=message):
-        estimate(losses, **options)
-
-
 def concluded(losses, confidence):
     return contest(losses).decision(confidence, estimator="importance")
 
@@ -190,14 +159,11 @@ def test_no_decision_under_a_caution():
     assert concluded(np.r_[0.9, np.full(28, 1.0), 1.1], 0.95).better == "old"
 
 
-@pytest.mark.parametrize("losses", [[0.2], [0.2, 0.2, 0.2], [0.0, 0.0]])
-def test_no_decision_from_an_unknown_error(losses):
-    found = concluded(losses, 0.95)
-    assert (found.better, found.confidence) == (None, 0.0)
-    assert found.candidates == ("old", "new")
-
-
-def test_no_decision_where_no_query_counts():
+def test_no_decision_from_an_unknown_error_or_where_no_query_counts():
+    for losses in ([0.2], [0.2, 0.2, 0.2], [0.0, 0.0]):
+        found = concluded(losses, 0.95)
+        assert (found.better, found.confidence) == (None, 0.0)
+        assert found.candidates == ("old", "new")
     campaign = comparator(metric="ap")
     for request in campaign.ask(2):
         campaign.tell(request, np.zeros(len(request)))
@@ -208,135 +174,83 @@ def test_no_decision_where_no_query_counts():
 # simulated campaigns
 
 
-def design(world, which):
-    q = sampling_distribution(world["one" if which == "values" else "two"], costs=world["costs"])
-    return world[which], q
-
-
-def test_estimator_is_consistent(world):
-    """Error and bias decrease like ``budget ** -0.5``."""
-    loss, q = design(world, "differences")
-    budgets = world["costs"].mean() * np.array([100, 400, 1600])
-    # copies of the pool, so that queries are hardly drawn twice
-    copies = [np.tile(part, 40) for part in (loss, q / 40, world["costs"])]
-    runs = simulate(copies[0], copies[1], budgets, costs=copies[2], n_campaigns=2000)
-    error, _ = runs.error()
-    np.testing.assert_allclose(error[:-1] / error[1:], 2, rtol=0.1)
-    bias = np.abs(np.mean(runs.values - runs.truth, axis=0))
-    assert (bias < 0.08 * error).all()  # three standard errors of the mean are 0.067
-
-
-def test_active_campaigns_beat_passive_ones_as_predicted(world):
-    costs = world["costs"]
-    p = np.full(len(costs), 1 / len(costs))
-    loss, q = design(world, "differences")
-    budget = costs.mean() * 60
-    active, passive = (
-        simulate(loss, way, budget, costs=costs, n_campaigns=1500).error()[0][0] for way in (q, p)
-    )
-    ratio = np.divide(*(predicted_variance(way, world["two"], costs, p) for way in (q, p)))
-    assert ratio < 0.7
-    assert (active / passive) ** 2 == pytest.approx(ratio, rel=0.35)
-
-
 @pytest.mark.filterwarnings("ignore::skrank.active.BudgetWarning")
 def test_simulation_runs_campaigns_as_the_evaluator_does():
-    data = make_ranking(60, n_docs=(2, 12), random_state=2)
-    scores = data.X[:, 0]
-    loss = skrank.metric("dcg", empty=0).per_query(data.relevance, scores, groups=data.qid)
-    costs = np.bincount(data.qid).astype(float)
+    metric = skrank.metric("dcg", empty=0)
+    loss = metric.per_query(data.relevance, SCORES["old"], groups=data.qid)
     budgets = [30.0, 150.0, 1e6]
-    options = {"metric": "dcg", "grades": range(5)}
-    start = ActiveEvaluator(scores, data.qid, random_state=0, **options)
+    start = evaluator()
     runs = simulate(
-        loss, start.sampling.probability, budgets, costs=costs, moments=start.moments,
+        loss, start.sampling.probability, budgets, costs=COSTS, moments=start.moments,
         n_campaigns=5, random_state=4,
     )  # fmt: skip
     seeds = np.random.SeedSequence(4).generate_state(5)
-    for number, seed in enumerate(seeds.tolist()):
-        for column, budget in enumerate(budgets):
-            campaign = ActiveEvaluator(
-                scores, data.qid, budget=budget, random_state=seed, **options
-            )
-            for request in campaign.ask(1000):
-                campaign.tell(request, data.relevance[request.rows])
-            found = campaign.estimate()
-            assert runs.values[number, column] == pytest.approx(found.value, rel=1e-9)
-            assert runs.standard_errors[number, column] == pytest.approx(
-                found.standard_error, rel=1e-6
-            )
-            assert runs.cautious()[number, column] == (found.caution is not None)
-            assert found.complete or runs.n_typical[number, column] == found.n_typical
+    for (number, seed), (column, budget) in product(enumerate(seeds.tolist()), enumerate(budgets)):
+        found, place = run(evaluator(budget=budget, random_state=seed)), (number, column)
+        assert runs.values[place] == pytest.approx(found.value, rel=1e-9)
+        assert runs.standard_errors[place] == pytest.approx(found.standard_error, rel=1e-6)
+        assert runs.cautious()[place] == (found.caution is not None)
+        assert found.complete or runs.n_typical[place] == found.n_typical
     assert runs.error()[0][-1] < 1e-12  # the whole pool
-
-
-def test_wrong_signs_are_counted():
-    runs = simulate([1.0, 1.0, -1.0], [0.2, 0.2, 0.6], 1, n_campaigns=4000)
-    share, error = runs.wrong_sign()
+    signs = simulate([1.0, 1.0, -1.0], [0.2, 0.2, 0.6], 1, n_campaigns=4000)
+    share, error = signs.wrong_sign()
     assert share[0] == pytest.approx(0.6, abs=4 * error[0])
 
 
-# invalid frequencies, costs and budgets
+# invalid input
 
 
-@pytest.fixture
-def moments():
-    return label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
+@pytest.mark.parametrize("mixing", [0.05, 1.0])
+def test_counts_as_frequencies_are_made_shares(mixing):
+    for shares, counts in (([0.9, 0.1], [900, 100]), ([0.5, 0.5], [1e308, 1e308])):
+        q, same = (
+            sampling_distribution(MOMENTS, frequencies=p, mixing=mixing) for p in (shares, counts)
+        )
+        np.testing.assert_allclose(same, q, rtol=1e-14)
+        runs, again = (
+            simulate([0.0, 1.0], factor * q, 1, frequencies=p, n_campaigns=20)
+            for factor, p in ((1, shares), (30, counts))
+        )
+        np.testing.assert_allclose(again.values, runs.values)
 
 
-def test_counts_as_frequencies_are_made_shares(moments):
-    for mixing in (0.05, 1.0):
-        shares = sampling_distribution(moments, frequencies=[0.9, 0.1], mixing=mixing)
-        counts = sampling_distribution(moments, frequencies=[900, 100], mixing=mixing)
-        np.testing.assert_allclose(counts, shares, rtol=1e-14)
-    assert sampling_distribution(moments, frequencies=[1e308, 1e308]).sum() == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"costs": [1.0, 0.0]}, r"costs\[1\]=0.0"),
-        ({"costs": [-1.0, 1.0]}, r"costs\[0\]=-1.0"),
-        ({"costs": [np.nan, 1.0]}, r"costs\[0\]=nan"),
-        ({"costs": [1.0]}, "one entry per query"),
-        ({"frequencies": [1.0, -1.0]}, r"frequencies\[1\]=-1.0"),
-        ({"frequencies": [0.0, 0.0]}, "all frequencies are 0"),
-        ({"frequencies": [np.inf, 1.0]}, r"frequencies\[0\]=inf"),
-        ({"center": np.nan}, "center=nan"),
-        ({"center": np.inf}, "center=inf"),
+MOMENTS = label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
+LOSSES, PAIR = [0.1, 0.2, 0.3], ([0.0, 1.0], [0.5, 0.5])
+REFUSED = [
+    (estimate, [LOSSES, [1.0, 2.0]], {}, "2 weights for 3 losses"),
+    (estimate, [LOSSES, [1.0, 0.0, 1.0]], {}, "weight of draw 1 is 0.0"),
+    (estimate, [LOSSES, [1.0, np.nan, 1.0]], {}, "weight of draw 1 is nan"),
+    (estimate, [LOSSES, [1, 1e-200, 1]], {}, r"from 1e-200 to 1\.0.*Leave out the draws"),
+    (estimate, [[0.1, -1e200, 0.3]], {}, r"value of draw 1 is -1e\+200.*Scale"),
+    (estimate, [[1, 0]], {"metric": "err"}, "needs scores"),
+    (estimate, [[1, 0]], {"metric": "err", "scores": []}, "scores is empty"),
+    (sampling_distribution, [MOMENTS], {"center": np.nan}, "center=nan"),
+    (sampling_distribution, [MOMENTS], {"center": np.inf}, "center=inf"),
+    (simulate, [[1.0, 2.0], [1.0, 0.0], 5], {}, "q is 0 for query 1"),
+    (simulate, [[1.0, 2.0], [1.0], 5], {}, "one entry per query"),
+    (simulate, [[0.5, np.inf], [0.5, 0.5], 1], {}, r"values\[1\]=.*Scale the values down"),
+    (simulate, [*PAIR, 0], {}, "must be positive numbers"),
+    (simulate, [*PAIR, np.nan], {}, "must be positive numbers"),
+    (simulate, [*PAIR, 1], {"n_campaigns": 0}, "n_campaigns=0"),
+    *[
+        (function, arguments, options, message)
+        for function, arguments in ((sampling_distribution, [MOMENTS]), (simulate, [*PAIR, 5]))
+        for options, message in [
+            ({"costs": [1.0, 0.0]}, r"costs\[1\]=0.0"),
+            ({"costs": [np.nan, 1.0]}, r"costs\[0\]=nan"),
+            ({"costs": [1.0]}, "one entry per query"),
+            ({"frequencies": [1.0, -1.0]}, r"frequencies\[1\]=-1.0"),
+            ({"frequencies": [0.0, 0.0]}, "all frequencies are 0"),
+            ({"frequencies": [np.inf, 1.0]}, r"frequencies\[0\]=inf"),
+        ]
     ],
-)
-def test_bad_costs_frequencies_and_centres_are_refused(moments, options, message):
+]
+
+
+@pytest.mark.parametrize(("function", "arguments", "options", "message"), REFUSED)
+def test_bad_input_is_refused(function, arguments, options, message):
     with pytest.raises(ValueError, match=message):
-        sampling_distribution(moments, **options)
-    if "center" not in options:
-        with pytest.raises(ValueError, match=message):
-            simulate([1.0, 2.0], [0.5, 0.5], 5, **options)
-
-
-def test_simulations_take_counts_as_shares():
-    counts, shares = (
-        simulate([0.0, 1.0, 0.5], q, 2, frequencies=p, n_campaigns=20)
-        for q, p in (([30, 30, 30], [2, 1, 1]), (np.full(3, 1 / 3), [0.5, 0.25, 0.25]))
-    )
-    np.testing.assert_allclose(counts.values, shares.values)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        (([1.0, 2.0], [1.0, 0.0], 5), {}, "q is 0 for query 1"),
-        (([1.0, 2.0], [1.0], 5), {}, "one entry per query"),
-        (([0.5, 1e200], [0.5, 0.5], 1), {}, r"values\[1\]=.*Scale the values down"),
-        (([0.5, np.inf], [0.5, 0.5], 1), {}, r"values\[1\]=.*Scale the values down"),
-        (([0.0, 1.0], [0.5, 0.5], 0), {}, "must be positive numbers"),
-        (([0.0, 1.0], [0.5, 0.5], np.nan), {}, "must be positive numbers"),
-        (([0.0, 1.0], [0.5, 0.5], 1), {"n_campaigns": 0}, "n_campaigns=0"),
-    ],
-)
-def test_bad_input_of_simulations_is_refused(arguments, options, message):
-    with pytest.raises(ValueError, match=message):
-        simulate(*arguments, **options)
+        function(*arguments, **options)
 
 
 @pytest.mark.parametrize("budgets", [3, [1, 1e9]])

@@ -21,29 +21,16 @@ def study():
     return module
 
 
-def write_letor(folder):
-    data = make_ranking(
-        100, n_docs=(4, 9), n_features=6, n_informative=5, max_grade=2, random_state=0
-    )
-    for n in range(5):
-        rows = np.flatnonzero(data.qid % 5 == n)
-        lines = [
-            f"{data.relevance[row]} qid:{data.qid[row]} "
-            + " ".join(f"{i + 1}:{value:.4f}" for i, value in enumerate(data.X[row]))
-            for row in rows
-        ]
-        (folder / f"S{n + 1}.txt").write_text("\n".join(lines) + "\n")
+def small_forest(study, seed):
+    trees = study.RandomForestClassifier(3, max_depth=3, random_state=seed)
+    return study.GradeClassifier(trees)
 
 
-@pytest.mark.parametrize("source", ["embedded", "letor"])
-def test_the_study_reports_savings(study, source, tmp_path, monkeypatch, capsys):
+def test_the_study_reports_savings(study, tmp_path, monkeypatch, capsys):
     small = functools.partial(make_ranking, 100, n_docs=6, random_state=0)
     monkeypatch.setattr(study, "make_ranking", lambda *_, **__: small())
     monkeypatch.setattr(study, "forest", functools.partial(small_forest, study))
     arguments = ["study", "--campaigns", "5", "--folds", "1", "--plot", str(tmp_path / "plot.png")]
-    if source == "letor":
-        write_letor(tmp_path)
-        arguments.insert(1, str(tmp_path))
     monkeypatch.setattr(sys, "argv", arguments)
     study.main()
     printed = capsys.readouterr().out
@@ -51,11 +38,6 @@ def test_the_study_reports_savings(study, source, tmp_path, monkeypatch, capsys)
     assert printed.count("selection error") == 8
     assert "the label model predicted to save" in printed
     assert (tmp_path / "plot.png").stat().st_size > 0
-
-
-def small_forest(study, seed):
-    trees = study.RandomForestClassifier(3, max_depth=3, random_state=seed)
-    return study.GradeClassifier(trees)
 
 
 def test_savings_are_read_off_the_curve(study):

@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -40,43 +41,24 @@ def write_folds(folder, suffix=".txt", valid="vali", numbers=range(1, 6)):
 
 
 @suffixes
-def test_sets(tmp_path, suffix):
+def test_sets_rotate_and_are_read_once(tmp_path, suffix, monkeypatch):
+    reader = Mock(wraps=_letor.load_svmlight_file)
+    monkeypatch.setattr(_letor, "load_svmlight_file", reader)
     write_sets(tmp_path, suffix)
     collection = load_letor(tmp_path)
     assert isinstance(collection, LETOR)
     assert repr(collection) == "LETOR(5 files, folds 1, 2, 3, 4, 5)"
-    train, valid, test = collection.fold(1)
-    np.testing.assert_array_equal(train.qid, [2, 2, 3, 3, 4, 4])
-    np.testing.assert_array_equal(train.relevance, [2, 0, 2, 0, 2, 0])
-    other = [-0.25, 0, 0, 0, 0, 0]
-    first, second, third = [0.5, 2, 0, 0, 0, 0], [0.5, 0, 3, 0, 0, 0], [0.5, 0, 0, 4, 0, 0]
-    np.testing.assert_array_equal(train.X, [first, other, second, other, third, other])
-    np.testing.assert_array_equal(valid.X[0], [0.5, 0, 0, 0, 5, 0])
-    np.testing.assert_array_equal(test.X[0], [0.5, 0, 0, 0, 0, 6])
-    for part in (train, valid, test):
-        assert all(part[name].flags.writeable for name in ("X", "relevance", "qid"))
-
-
-def test_folds_rotate_and_files_are_read_once(tmp_path, monkeypatch):
-    read, original = [], _letor.load_svmlight_file
-    monkeypatch.setattr(
-        _letor,
-        "load_svmlight_file",
-        lambda lines, **more: read.append(0) or original(lines, **more),
-    )
-    write_sets(tmp_path)
-    queries = [
-        tuple(np.unique(part.qid - 1).tolist() for part in fold)
-        for fold in load_letor(tmp_path).folds
-    ]
-    assert queries == [
-        ([1, 2, 3], [4], [5]),
-        ([2, 3, 4], [5], [1]),
-        ([3, 4, 5], [1], [2]),
-        ([1, 4, 5], [2], [3]),
-        ([1, 2, 5], [3], [4]),
-    ]
-    assert len(read) == 5
+    for n, fold in enumerate(collection.folds):
+        queries = np.roll(np.arange(2, 7), -n)
+        for part, expected in zip(fold, (queries[:3], queries[3:4], queries[4:]), strict=True):
+            assert set(part.qid) == set(expected)
+            X = np.zeros((len(part.qid), 6))
+            X[:, 0] = np.tile([0.5, -0.25], len(expected))
+            X[::2][np.arange(len(expected)), part.qid[::2] - 1] = part.qid[::2]
+            np.testing.assert_array_equal(part.X, X)
+            np.testing.assert_array_equal(part.relevance, np.tile([2, 0], len(expected)))
+            assert all(part[name].flags.writeable for name in ("X", "relevance", "qid"))
+    assert reader.call_count == 5
 
 
 @suffixes
@@ -90,12 +72,14 @@ def test_fold_folders(tmp_path, suffix, valid):
     assert {part.X.shape for fold in folds for part in fold} == {(2, 9)}
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, "float32"])
 @pytest.mark.parametrize("layout", [write_sets, write_folds])
-def test_one_fold(tmp_path, layout):
+def test_one_fold_of_any_dtype(tmp_path, layout, dtype):
     layout(tmp_path)
-    fold = load_letor(str(tmp_path), fold=2)
+    fold = load_letor(str(tmp_path), fold=2, dtype=dtype)
     assert isinstance(fold, Fold)
     for part, same in zip(fold, load_letor(tmp_path).fold(2), strict=True):
+        assert part.X.dtype == np.dtype(dtype)
         np.testing.assert_array_equal(part.qid, same.qid)
         np.testing.assert_array_equal(part.X, same.X[:, : part.X.shape[1]])
 
@@ -105,20 +89,8 @@ def test_one_fold_reads_no_other(tmp_path):
     assert list(load_letor(tmp_path).splits) == [2, 4]
     write(tmp_path, "Fold4/train", "nonsense")
     assert load_letor(tmp_path, fold=2).train.qid[0] == 4
-
-
-def test_sets_come_before_fold_folders(tmp_path):
-    write_folds(tmp_path)
-    write_sets(tmp_path)
+    write_sets(tmp_path)  # read instead of the folders of folds
     assert len(load_letor(tmp_path).files) == 5
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, "float32"])
-def test_dtype(tmp_path, dtype):
-    write_sets(tmp_path)
-    train, valid, _ = load_letor(tmp_path, fold=1, dtype=dtype)
-    assert train.X.dtype == valid.X.dtype == np.dtype(dtype)
-    assert train.X[0, 0] == 0.5
 
 
 def test_comments_blank_lines_and_other_line_ends(tmp_path):
@@ -132,19 +104,10 @@ def test_comments_blank_lines_and_other_line_ends(tmp_path):
     np.testing.assert_array_equal(valid.X[:, :2], [[1, 0], [0, 3], [0, 0]])
 
 
-@pytest.mark.parametrize(
-    "ids",
-    [
-        [-3, 0],
-        ["08", "8"],
-        ["1_0", "10"],
-        ["+7", "7"],
-        ["8", "8.0"],
-        ["élan-7"],
-        ["99999999999999999999"],
-        ["#1", "a#b", "a"],
-    ],
-)
+IDS = [[-3, 0], ["08", "8"], ["1_0", "10"], ["8", "8.0"], ["élan-7"], ["9" * 20], ["#1", "a#b"]]
+
+
+@pytest.mark.parametrize("ids", IDS)
 def test_query_ids_are_integers_unless_that_would_change_an_id(tmp_path, ids):
     """If one id of the collection is a string, all are."""
     write_sets(tmp_path)
@@ -170,10 +133,7 @@ def test_folders_that_are_not_collections(tmp_path):
     assert "it holds nothing" in refusal(tmp_path, FileNotFoundError)
     path = write(tmp_path, "train", rows_of(1))
     assert f"{path} is not a folder" in refusal(path, FileNotFoundError)
-    message = refusal(tmp_path, FileNotFoundError)
-    assert "files S1 to S5 (.txt, .txt.gz, .txt.xz)" in message
-    assert "folders Fold1 to Fold5" in message
-    assert "it holds train.txt" in message
+    assert "it holds train.txt" in refusal(tmp_path, FileNotFoundError)
     for n in range(20):
         write(tmp_path, f"a{n:02}", "")
     assert "a09.txt, ..." in refusal(tmp_path, FileNotFoundError)
@@ -204,24 +164,17 @@ def test_no_such_fold(tmp_path, fold):
     ("line", "message"),
     [
         ("1 1:0.5 2:1", "no qid:<query> right after the label"),
-        ("1", "no qid:<query>"),
         ("1 qid: 1:2", "no qid:<query>"),
-        ("1 qid 1:2", "no qid:<query>"),
         ("high qid:1 1:0.5", "could not convert string to float: b'high'"),
         ("-2 qid:1 1:0.5", "the label -2 is neither at least 0 nor -1"),
         ("nan qid:1 1:0.5", "the label nan is neither"),
-        ("inf qid:1 1:0.5", "the label inf is neither"),
         ("1 qid:1 1:abc", "could not convert string to float: b'abc'"),
         ("1 qid:1 1", "a line must be <label> qid:<query> <feature>:<value> ..."),
         ("1 qid:1 x:1", "invalid literal for int()"),
         ("1 qid:1 0:1", "Invalid index 0"),
         ("1 qid:1 2:1 1:1", "should be sorted and unique"),
         ("1_0 qid:1 1:1", "an underscore in a number"),
-        ("1 qid:1 1_0:1", "an underscore in a number"),
         ("1 qid:1 1:1_0", "an underscore in a number"),
-        ("\uff11 qid:1 1:1", "could not convert string to float"),
-        ("1 qid:1 \uff11:1", "invalid literal for int()"),
-        ("1 qid:1 1:\uff11", "could not convert string to float"),
         ("1 qid:1 99999999999:1", "value too large"),
     ],
 )
@@ -233,19 +186,12 @@ def test_malformed_lines(tmp_path, line, message):
     assert message in found
 
 
-def test_query_ids_that_are_not_utf8(tmp_path):
+def test_query_ids_that_are_not_utf8_and_files_without_rows(tmp_path):
     write_sets(tmp_path)
-    (tmp_path / "S2.txt").write_bytes(b"1 qid:7 1:1\n1 qid:\xff 1:1\n")
-    message = refusal(tmp_path, ValueError)
-    assert f"{tmp_path / 'S2.txt'}, line 2: " in message
-    assert "utf-8" in message
-
-
-@pytest.mark.parametrize("text", ["", "# only a comment\n"])
-def test_files_without_rows(tmp_path, text):
-    write_sets(tmp_path)
-    path = write(tmp_path, "S5", text)
+    path = write(tmp_path, "S2", "# only a comment\n")
     assert f"{path} has no rows" in refusal(tmp_path, ValueError)
+    path.write_bytes(b"1 qid:7 1:1\n1 qid:\xff 1:1\n")
+    assert f"{path}, line 2: 'utf-8'" in refusal(tmp_path, ValueError)
 
 
 @pytest.mark.parametrize("suffix", [".txt.gz", ".txt.xz"])

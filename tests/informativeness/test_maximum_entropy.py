@@ -1,7 +1,6 @@
 """The distribution of highest entropy under which a metric has a given value."""
 
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,14 +8,10 @@ from scipy.optimize import minimize
 
 import skrank
 from skrank.extending import QuadraticTables
-from skrank.informativeness import (
-    maximum_entropy,
-)
+from skrank.informativeness import maximum_entropy
 from tests.helpers.catalogue import CATALOGUE
 from tests.helpers.engine import judge
 from tests.helpers.informativeness_cases import random_list
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def entropy(p):
@@ -34,12 +29,8 @@ def expected_gap(p, g, relevant):
     return total / (np.cumsum(g) @ relevant)
 
 
-def expected_dcg(p):
-    return np.sum((p @ (2.0 ** np.arange(p.shape[1]) - 1)) / np.log2(2 + np.arange(len(p))))
-
-
-def slsqp(expected, value, retrieved, n_ranks, seed=0):
-    """The highest entropy that scipy's SLSQP finds for the same problem."""
+def slsqp(expected, value, retrieved, n_ranks, seed):
+    """The solution of the same problem by scipy's SLSQP."""
     counts = np.concatenate(([n_ranks - sum(retrieved)], retrieved))
     shape = (n_ranks, len(counts))
     rng = np.random.default_rng(seed)
@@ -81,26 +72,16 @@ def slsqp(expected, value, retrieved, n_ranks, seed=0):
 def test_gap_equals_a_general_solver(value, retrieved, n_ranks, g):
     found = maximum_entropy(skrank.metric("gap", thresholds=g), value, retrieved, n_ranks)
     assert found.converged
-    others = [
-        slsqp(lambda p: expected_gap(p, g, retrieved), value, retrieved, n_ranks, seed)
-        for seed in range(2)
-    ]
-    solved = [p for p, success in others if success]
-    assert solved
-    best = max(solved, key=entropy)
-    assert entropy(best) == pytest.approx(found.entropy, abs=1e-6)
-    np.testing.assert_allclose(found.probabilities, best, atol=1e-6)
-    # SLSQP finds no higher entropy from any start
-    assert max(map(entropy, solved)) < found.entropy + 1e-6
-
-
-def test_dcg_equals_a_general_solver():
-    value = 5.0
-    found = maximum_entropy("dcg", value, [3, 2], 12)
-    other, success = slsqp(expected_dcg, value, [3, 2], 12)
-    assert success
-    assert found.entropy == pytest.approx(entropy(other), abs=1e-6)
-    np.testing.assert_allclose(found.probabilities, other, atol=2e-6)
+    for seed in range(2):
+        other, success = slsqp(
+            lambda p: expected_gap(p, g, retrieved), value, retrieved, n_ranks, seed
+        )
+        if success and entropy(other) > found.entropy - 1e-6:
+            break
+    else:
+        raise AssertionError("SLSQP found no solution")
+    assert entropy(other) == pytest.approx(found.entropy, abs=1e-6)
+    np.testing.assert_allclose(found.probabilities, other, atol=1e-6)
 
 
 QUADRATIC = [
@@ -134,36 +115,19 @@ def test_the_result_satisfies_constraints_and_stationarity(metric):
     assert 0 <= found.entropy <= entropy(np.tile(found.retrieved / 60, (60, 1))) + 1e-9
 
 
-def test_metrics_that_do_not_depend_on_the_order_are_refused():
-    with pytest.raises(ValueError, match="set_ap does not depend on the order of the list"):
-        maximum_entropy("set_ap", 0.4, [10, 5], 30)
-
-
 @pytest.mark.parametrize("n_ranks", [1, 2, 5, 30, 300])
 @pytest.mark.parametrize("noise", [0.01, 1.0, 5.0, -3.0])
 def test_convergence_from_the_worst_list_to_the_best(n_ranks, noise):
     for seed in range(8):
         grades = random_list(seed, n_ranks, 3, noise)
-        retrieved = np.bincount(grades, minlength=3)[1:]
-        if retrieved.sum() == 0:
+        if not grades.any():
             continue
         g = np.random.default_rng(seed).dirichlet([0.5, 0.5])
         metric = skrank.metric("gap", thresholds=g / g.sum())
         value = metric(grades, -np.arange(float(n_ranks)))
-        if np.isnan(value):
-            continue
-        found = maximum_entropy(metric, value, retrieved, n_ranks)
+        found = maximum_entropy(metric, value, np.bincount(grades, minlength=3)[1:], n_ranks)
         assert found.converged
         assert abs(found.expected - value) < 1.1e-5
-
-
-def test_ideal_value_gives_the_ideal_list():
-    found = maximum_entropy("gap", 1.0, [2, 1], 8)
-    assert found.expected == pytest.approx(1, abs=2e-5)
-    assert found.probabilities.argmax(axis=1).tolist() == [2, 1, 1, 0, 0, 0, 0, 0]
-    value = skrank.metric("gap")([0, 0, 0, 0, 0, 1, 1, 2], -np.arange(8.0))
-    worst = maximum_entropy("gap", value, [2, 1], 8)
-    assert worst.probabilities.argmax(axis=1).tolist() == [0, 0, 0, 0, 0, 1, 1, 2]
 
 
 def test_metrics_without_information_give_the_uniform_distribution():
@@ -171,14 +135,6 @@ def test_metrics_without_information_give_the_uniform_distribution():
     np.testing.assert_allclose(found.probabilities, np.tile([0.5, 1 / 3, 1 / 6], (6, 1)))
     everything = maximum_entropy("ap", 1.0, [3], 3)
     np.testing.assert_allclose(everything.probabilities, np.tile([0, 1], (3, 1)))
-
-
-def test_point_mass_is_average_precision():
-    for rel in (1, 2):
-        g = np.eye(2)[rel - 1]
-        gap = maximum_entropy(skrank.metric("gap", thresholds=g), 0.6, [4, 4], 30)
-        ap = maximum_entropy(skrank.metric("ap", rel=rel), 0.6, [4, 4], 30)
-        np.testing.assert_allclose(gap.probabilities, ap.probabilities, atol=1e-8)
 
 
 # errors
@@ -196,12 +152,6 @@ def test_reach_is_that_of_all_orders():
                 maximum_entropy(metric, beyond, [2, 1], 5)
 
 
-def test_the_reach_depends_on_relevant_documents_that_are_not_retrieved():
-    assert maximum_entropy("gap", 0.9, [2, 1], 6).converged
-    with pytest.raises(ValueError, match=r"between 0.131667 and 0.4"):
-        maximum_entropy("gap", 0.9, [2, 1], 6, relevant=[4, 3])
-
-
 @pytest.mark.parametrize("name", ["err", "rr", "bpref", "infap", "iprec", "0.5*gap+0.5*ndcg"])
 def test_metrics_of_other_families_are_refused(name):
     with pytest.raises(TypeError, match="not a sum over documents and pairs of documents"):
@@ -216,13 +166,14 @@ def test_metrics_of_other_families_are_refused(name):
         ({"n_ranks": 0}, "n_ranks=0 must be at least 1"),
         ({"n_ranks": 2}, r"3 documents for 2 ranks: count the documents of the list .* relevant="),
         ({"retrieved": [2, -1]}, "retrieved=.* whole numbers"),
-        ({"retrieved": [1.5]}, "retrieved=.* whole numbers"),
         ({"retrieved": []}, "retrieved=.* at least one number"),
         ({"retrieved": 3}, "retrieved=3 must be a sequence"),
+        ({"value": 0.9, "relevant": [4, 3]}, r"between 0.131667 and 0.4"),
         ({"relevant": [2]}, "relevant has 1 grades and retrieved has 2"),
         ({"relevant": [1, 1]}, "relevant has 1 documents of grade 1 and retrieved has 2"),
         ({"retrieved": [0, 0]}, "no relevant document"),
         ({"metric": "gpa"}, "unknown metric 'gpa'"),
+        ({"metric": "set_ap"}, "set_ap does not depend on the order of the list"),
         ({"metric": "gap(thresholds=[1])"}, "label 2"),
     ],
 )
