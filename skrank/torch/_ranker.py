@@ -321,8 +321,8 @@ class NeuralRanker(Ranker):
         if largest > limit:
             row, feature = divmod(int(abs(table).argmax()), table.shape[1])
             raise ValueError(
-                f"feature {feature} of row {row} of X is {table[row, feature]:g}, and networks take "
-                f"features up to {limit:g}: scale the features, or choose standardize=True."
+                f"feature {feature} of row {row} of X is {table[row, feature]:g}, and networks "
+                f"take features up to {limit:g}: scale the features, or choose standardize=True."
             )
         return table
 
