@@ -27,7 +27,6 @@ from skrank.active._pool import rank
 from skrank.metrics import metric
 
 _FORMAT = "skrank campaign 2"
-_ZIP = b"PK\x03\x04"  # first bytes of an archive
 _DIGEST = "sha256"
 
 
@@ -116,9 +115,6 @@ def read(
     reason = "it is not an intact archive of plain arrays."
     with open(path, "rb") as stream:
         try:
-            if stream.read(len(_ZIP)) != _ZIP:
-                raise ValueError("it is not a NumPy archive, so skrank did not write it.")
-            stream.seek(0)
             with np.load(stream, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             reason = ""

@@ -22,7 +22,7 @@ TESTS = {
         f"{OBJECTIVES}/test_lambdarank.py::test_lambdas_are_the_{LITERAL}[{{}}-err@2]",
         f"{OBJECTIVES}/test_lambdarank.py::test_scores_of_any_range[True-gap-clusters]",
         f"{OBJECTIVES}/test_lambdarank.py::test_scores_of_any_range[True-err-clusters]",
-        f"{OBJECTIVES}/test_lambdarank_rounds.py::test_lengths_around_a_tile[gap-529]",
+        f"{OBJECTIVES}/test_lambdarank.py::test_lengths_around_a_tile[gap-529]",
         f"{OBJECTIVES}/test_lambdaloss.py::test_gradients_are_the_{LITERAL}[ndcg@3-{{}}]",
         f"{OBJECTIVES}/test_position_bias.py::test_pairs_are_weighed_literally"
         "[gap-{'truncation_level': 3}]",
@@ -32,7 +32,7 @@ TESTS = {
     "soft and listwise": [
         f"{OBJECTIVES}/test_softrank.py::test_values_are_those_of_the_definition",
         f"{OBJECTIVES}/test_softrank.py::test_gradients_are_finite_differences_of_the_definition",
-        f"{OBJECTIVES}/test_softrank_values.py::test_pairs_that_are_not_kept_are_made_again",
+        f"{OBJECTIVES}/test_softrank.py::test_pairs_that_are_not_kept_are_made_again",
         f"{OBJECTIVES}/test_listwise.py",
     ],
     "distributions": [
