@@ -41,7 +41,7 @@ def test_ties_are_refused_where_they_change_the_value(name):
     user = ("T", "k", "max_grade")
     taken_by = {"iprec": ["recall"], "infap": [], "nearly_err": [*user, "patience"]}
     fields = taken_by.get(metric.names[0], user)
-    parameters = {field.replace("recall", "recall_level"): vars(metric)[field] for field in fields}
+    parameters = {field: vars(metric)[field] for field in fields}
     literal = partial(getattr(ref, metric.names[0]), **parameters)
     taken = refused = coincidences = 0
     for labels, scores in tied_lists():
@@ -56,7 +56,7 @@ def test_ties_are_refused_where_they_change_the_value(name):
             assert found == pytest.approx(values.pop(), abs=1e-11)
             assert not values
             taken += len(set(scores)) < len(scores)
-    assert min(taken, refused) > 10
+    assert min(taken, refused) > {"iprec": 30, "infap": 20}.get(metric.names[0], 10)
     # a user of BPM who stops inside a block may find the same mean after another number of ranks
     assert coincidences <= {"bpm": 2}.get(metric.names[0], 0)
 
