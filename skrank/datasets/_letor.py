@@ -7,6 +7,7 @@ import io
 import lzma
 import math
 import re
+import warnings
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -173,7 +174,7 @@ def load_letor(
     if fold is not None:
         splits = {fold: _fold_of(splits, fold)}
     paths = dict.fromkeys(path for parts in splits.values() for part in parts for path in part)
-    collection = LETOR(_read_files(paths, np.dtype(dtype)), splits)
+    collection = LETOR(_read_files(paths, _number_type(dtype)), splits)
     if any(len(part) > 1 for parts in splits.values() for part in parts):
         _check_disjoint(collection.files)
     return collection if fold is None else collection.fold(fold)
@@ -263,6 +264,18 @@ def _read_file(path: Path, dtype: np.dtype) -> tuple[Any, np.ndarray, list[str]]
     if not lines.qid:
         raise ValueError(f"{path} has no rows: replace it by the complete file")
     return X, np.where(labels == -1, np.nan, labels), lines.qid
+
+
+def _number_type(dtype: DTypeLike) -> np.dtype:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy deprecates some codes, which raise below
+            found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found is None or found.kind not in "iuf":
+        raise ValueError(f"dtype={dtype!r}: give a type of numbers, such as numpy.float32")
+    return found
 
 
 def _read_files(paths: Iterable[Path], dtype: np.dtype) -> dict[Path, Bunch]:

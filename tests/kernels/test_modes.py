@@ -36,7 +36,7 @@ TESTS = {
         f"{OBJECTIVES}/test_listwise.py",
     ],
     "distributions": [
-        f"{ENTROPY}::test_dcg_equals_a_general_solver",
+        f"{ENTROPY}::test_gap_equals_a_general_solver",
         f"{ENTROPY}::test_reach_is_that_of_all_orders",
         "tests/active/test_active_moments.py::test_exact_moments_equal_enumeration",
     ],
