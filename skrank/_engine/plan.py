@@ -218,7 +218,9 @@ class Plan:
     Attributes
     ----------
     scale : Scale
-        Labels, highest grade and length of the longest list, which tables may depend on.
+        What tables may depend on: the distinct labels in ascending order, of which a code is the
+        index, the highest grade, and the length of the longest list. Unjudged documents have the
+        code ``scale.unjudged`` or a higher one.
     tables : Tables
         The arrays of the metric that its kernel reads.
     depth : int or None
@@ -272,7 +274,11 @@ class Plan:
         return ranking.codes(self.metric.ties, self.metric.condensed, self.depth)
 
     def lists(self, ranking: Ranking) -> Lists:
-        """Numbers of documents, for `Metric.line` and `Metric.mass`."""
+        """Numbers of documents shown, relevant, and in total, for `Metric.line` and `Metric.mass`.
+
+        The total is that of the judged documents and, unless the metric is `condensed`, of
+        unjudged documents that were retrieved.
+        """
         shown = np.minimum(self.ranked(ranking).retrieved, self.metric.k or self.scale.longest)
         total = ranking.n_judged_or_retrieved(self.metric.condensed)
         return Lists(shown.astype(np.float64), self.relevant, total)
@@ -291,7 +297,7 @@ class Plan:
         """Values. For empty queries NaN, unless the parameter `empty` of the metric is 0 or 1."""
         metric = self.metric
         sums = self.tables.values(self.ranked(ranking), self.inverse)
-        values = self.metric.line(self.lists(ranking)).at(sums)
+        values = self.metric.line(self.lists(ranking)).at(sums)  # a new array
         if self.empty.any():
             if metric.empty == "raise":
                 query = self.judgments.queries.name(int(np.argmax(self.empty)))

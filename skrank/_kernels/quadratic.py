@@ -25,12 +25,13 @@ pair, and the pair of both swapped documents, give the last term of D. So four e
 of (ranks x classes) give the change by any swap.
 
 A function declared as `kernel` is called by Python, a `subroutine` by kernels; numba compiles both.
-With ``plain=True``, a kernel runs as plain Python on few rows, where compilation would take longer;
-both round alike. The parameters `first`, `last` and `indptr` are the same for all kernels: a call
-computes the queries ``first .. last - 1``, query q has the rows ``indptr[q] .. indptr[q + 1] - 1``,
-and threads call a kernel for different queries. Ranks count from 0. The weights of the ranks of
-query q start at ``offset[q]`` in u and w. `Ranked` and `Contributing` are defined in `ranking`,
-`Scored` in `lambdarank`.
+With ``plain=True``, a kernel runs as plain Python on few rows, where compilation would take longer,
+as estimated from `row_cost`, the cost of a row (ONE_PASS: each row is read once); both round alike.
+The parameters `first`, `last` and `indptr` are the same for all kernels: a call computes the
+queries ``first .. last - 1``, query q has the rows ``indptr[q] .. indptr[q + 1] - 1``, and threads
+call a kernel for different queries. Ranks count from 0. The weights of the ranks of query q start
+at ``offset[q]`` in u and w. `Ranked` and `Contributing` are defined in `ranking`, `Scored` in
+`lambdarank`.
 """
 
 from typing import NamedTuple
@@ -57,7 +58,8 @@ class QuadraticSwaps(NamedTuple):
     """The tables of a metric, for swaps of documents that are given as classes (uint8).
 
     Classes are numbered by ascending gain. No two classes have the same gain, since codes of equal
-    gain must have equal rows and columns in K.
+    gain must have equal rows and columns in K, which is checked when a metric makes its tables.
+    There is no `depth`: ranks below the cut-off have the weight 0.
     """
 
     gain: np.ndarray  # g by class
@@ -145,11 +147,13 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
     ----------
     lists : Ranked
         Documents in rank order. ``tied[row]`` is 1 if the row has the score of the row above, and
-        ``first_tie[q]`` is the first rank with a tied row, or larger than all ranks.
+        ``first_tie[q]`` is the first rank with a tied row, or NO_TIE, which is larger than any
+        number of rows. ``retrieved[q]`` documents are ranked; the others follow them.
     contributing : Contributing
         Ascending ranks of the retrieved documents whose gain, row or column in K is not 0, and
-        maybe of others. (With a cut-off, the caller passes all ranks, which is faster than to
-        choose.) Not used for lists in which a document above rank `depth` is tied.
+        maybe of others: for query q, ``counts[q]`` entries of ``ranks`` from ``starts[q]`` on.
+        (With a cut-off, the caller passes all ranks, which is faster than to choose.) Not used for
+        lists in which a document above rank `depth` is tied.
     tables : Quadratic
     inverse : array by query
         One over the normaliser; 0 if the value is 0 whatever the order.
@@ -187,11 +191,14 @@ def values(first, last, indptr, lists, contributing, tables, inverse, out):
 def adjacent_deltas(first, last, indptr, lists, tables, n_ranks, changes):
     """Fill in the changes of each query's value by swaps of adjacent ranks.
 
+    LambdaRank needs them with ``pairs="adjacent"``. Documents stand in the order of the round, in
+    which ties are already broken.
+
     ``changes[row]`` is the change by a swap of the ranks r and r + 1, where r = row - indptr[q]. It
     is 0 from rank `n_ranks` on. Otherwise it is at least 0 if the document at r + 1 has the higher
     class, at most 0 if the document at r has, and 0 for equal classes. A change of the other sign,
     from rounding or from a metric that falls although the better document moves up, is replaced by
-    0.
+    0, since LambdaRank never pulls the worse document up.
 
     Parameters
     ----------

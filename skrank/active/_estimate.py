@@ -32,7 +32,8 @@ from skrank.metrics import metric as metric_of
 if TYPE_CHECKING:
     import pandas as pd
 
-# With fewer queries, intervals of values with a long tail may have too low a coverage.
+# With fewer queries, intervals of values with a long tail had too low a coverage in simulations
+# (benchmarks/active_campaigns.py).
 _FEWEST_TYPICAL = 30  # queries of average cost
 _FEWEST_DISTINCT = 20  # queries of any cost
 _LARGEST = 1e100  # largest value, and largest ratio of two weights, so that squares are finite
@@ -124,7 +125,7 @@ class Estimate:
             return None
         if self.n_counted == 1:
             return "a single draw counts, so the error is unknown"
-        if math.isinf(self.interval[0]):
+        if math.isinf(self.interval[0]):  # then both ends are infinite
             return "the values of all draws are equal, so the error is unknown"
         if are_few(self.n_distinct, self.n_typical):
             found = f"only {self.n_distinct} queries count"
@@ -228,9 +229,10 @@ def estimate(
         the query on its index, as ``ActiveEvaluator.draws`` returns it; `losses` must then be
         labels, or a Series with one entry per query. Default: equal weights.
     metric : str or Metric, optional
-        Metric that computes the losses from labels, for ERR with its highest grade, as
-        ``skrank.metric("err", max_grade=4)``. Queries without a relevant document are treated by
-        its parameter `empty`, or have the value 0 if the metric is not normalised (DCG).
+        Metric that computes the losses from labels. For GAP and ERR give the highest grade, as in
+        ``skrank.metric("err", max_grade=4)``: by default, it is the highest of these labels.
+        Queries without a relevant document are treated by its parameter `empty`, or have the value
+        0 if the metric is not normalised (DCG).
     scores : array-like of shape (n_rows,), or a list of two, optional
         Scores of the ranker, or of the two rankers whose difference is estimated; with `metric`.
     groups : array-like of shape (n_rows,), optional
@@ -288,7 +290,10 @@ def _values_of_labels(
     scores: ArrayLike | list[ArrayLike] | None,
     groups: ArrayLike | None,
 ) -> pd.Series:
-    """Value of each query, or difference of the values of two rankers, from labels of rows."""
+    """Value of each query, or difference of the values of two rankers, from labels of rows.
+
+    Queries are in the order in which they first occur, as `Metric.per_query` returns them.
+    """
     if scores is None:
         raise ValueError("metric needs scores: pass the scores of the labelled rows.")
     several = isinstance(scores, (list, tuple)) and len(scores) > 0 and np.ndim(scores[0]) == 1

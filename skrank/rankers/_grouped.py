@@ -69,7 +69,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         starts from equal scores.
     init_scale : float or None, default=1.0
         The scores of `init` are multiplied so that their standard deviation inside queries is this
-        number; the larger it is, the more trees are needed to correct them. None: not multiplied.
+        number (of all rows, if no queries are needed); the larger it is, the more trees are needed
+            to correct them. None: not multiplied.
     unjudged : {"raise", "drop", "zero"}, default="raise"
         How `fit` treats documents without a judgment (label NaN): an error, left out, or not
         relevant.
@@ -337,13 +338,14 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         _checks.check_fit_params(train.params, kind, sets_validation=sets_validation)
 
         # labels must be grades of at least 0 for a model that ranks, and for a ranking metric;
-        # Rows checks labels and weights, and knows the order of the rows by query
+        # Rows checks labels and weights, drops unjudged rows, and knows the query of each row
         ranks = kind.trains_on_queries or _trains_on_queries(self.init)
         graded = ranks or self.eval_metric is not None
         rows = Rows(train, unjudged=self.unjudged, graded=graded)
         _checks.check_use_of_positions(objective, rows)
         if kind.trains_on_queries:
-            check_several_rows_per_query(rows.ids, len(rows.y))  # `part` checks weights of queries
+            # `ids` are the distinct queries; `part` checks weights of queries
+            check_several_rows_per_query(rows.ids, len(rows.y))
         elif rows.weights is not None:
             check.check_row_weights(rows.weights)
 
@@ -357,7 +359,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         if valid is not None:
             validation = Rows(valid, unjudged=self.unjudged, graded=graded).part()
         labels = rows.y if validation is None else np.append(rows.y, validation.y)
-        # highest of all labels passed to `with_groups`, if `train.y` is a part of its result
+        # highest of all labels passed to `with_groups`, if `train.y` is a part of its result; else
+        # the highest of these labels. It is not used if labels are not graded.
         max_grade = collection_grade(train.y, labels)
 
         fit = self._trained(rows.part(chosen), validation, max_grade)  # parts are sorted by query
@@ -378,8 +381,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     ) -> Fit:
         """Train clones of `init` and of the estimator; the returned Fit holds the results.
 
-        With `validation`, training stops early. `n_rounds` replaces the number of rounds of the
-        estimator; if it is 0, predictions are the scores of `init`.
+        With `validation`, training stops early, and `best_iteration` is the best round; without
+        early stopping, it is the number of all rounds (None for an estimator without rounds).
+        `n_rounds` replaces the number of rounds of the estimator; if it is 0, predictions are the
+        scores of `init`.
         """
         kind = kind_of(self.estimator)
         fit = fit_of(self, kind, train, validation, max_grade)

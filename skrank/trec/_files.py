@@ -118,11 +118,13 @@ class _Raw(io.RawIOBase):
         return len(part)
 
     def readall(self) -> bytes:
-        return self._rest + self._more()
+        rest, self._rest = self._rest, b""
+        return rest + self._more()
 
     def _more(self, *size: int) -> bytes:
         with _decompressing(self.name) if self._packed else nullcontext():
             content = self._file.read(*size)
+        # bytes that are not UTF-8 come back as they were in the file
         return content.encode(errors=BYTES) if isinstance(content, str) else content
 
 
@@ -182,7 +184,11 @@ def read(source: object, kind: Kind) -> Table:
 
 
 def _whole_text(stream: io.BufferedReader) -> np.ndarray:
-    """The content, padded as kernels read it. A plain file is not copied: a fifth of the time."""
+    """The content as bytes (uint8), followed by newlines up to a whole number of 8-byte words.
+
+    Kernels read words. A plain file is not copied, which saves a fifth of the time of reading it.
+    Newlines in place of a byte order mark, or of a file that shrinks, are blank lines.
+    """
     if not isinstance(stream.raw, io.FileIO):
         return padded(stream.read())
     size = os.path.getsize(stream.name)
@@ -286,6 +292,7 @@ class _LineBlock:
     """Consecutive lines of the file of a run; `number` is that of the first, from 1.
 
     The length, and places in it, count bytes, as they count rows for `Columns`.
+    Blocks may be empty.
     """
 
     number: int
@@ -349,7 +356,11 @@ def _whole_queries(blocks: Iterable[_Block], size: int) -> Iterator[list[_Block]
 
 
 def _blocks_of_lines(stream: io.BufferedReader, n_bytes: int) -> Iterator[_LineBlock]:
-    """Yield blocks of whole lines of at most about `n_bytes`; blank lines end a block."""
+    """Yield blocks of whole lines of at most about `n_bytes`.
+
+    Blank lines end a block and are left out, so that any number of them takes no memory. Some may
+    remain at the start of a block; the parser accepts them.
+    """
     number = 1
     begun: list[bytes] = []  # the beginning of a line whose end is not read yet
     while data := stream.read(min(n_bytes, _BLOCK_BYTES)):
