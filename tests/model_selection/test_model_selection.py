@@ -252,14 +252,15 @@ def test_strings_as_times_raise(groups, time):
 def test_times_are_numbers_or_dates():
     groups = ["4", "10", "11", "12"]
     days = pd.to_datetime(["2024-01-09", "2024-01-10", "2024-01-11", "2024-01-08"])
-    cv = QueryTimeSeriesSplit(2, time=pd.Series(days, index=groups))
-    assert [test.tolist() for _, test in cv.split(np.zeros((4, 1)), groups=groups)] == [[1], [2]]
-    cv = QueryTimeSeriesSplit(2, time={name: int(name) for name in groups})
-    assert [test.tolist() for _, test in cv.split(np.zeros((4, 1)), groups=groups)] == [[2], [3]]
+
+    def tests(time):
+        splits = QueryTimeSeriesSplit(2, time=time).split(np.zeros((4, 1)), groups=groups)
+        return [test.tolist() for _, test in splits]
+
+    assert tests(pd.Series(days, index=groups)) == [[1], [2]]
+    assert tests({name: int(name) for name in groups}) == [[2], [3]]
     with pytest.raises(ValueError, match="time have no value for 1 queries"):
-        QueryTimeSeriesSplit(2, time=pd.Series([1, 2, np.nan, 4], index=groups)).split(
-            np.zeros((4, 1)), groups=groups
-        )
+        tests(pd.Series([1, 2, np.nan, 4], index=groups))
 
 
 def test_letor_folds_rotate(data):

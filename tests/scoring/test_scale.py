@@ -129,10 +129,6 @@ def test_unjudged_rows_have_no_grade():
 # labels of the training ---------------------------------------------------------------------------
 
 
-def routing():
-    return sklearn.config_context(enable_metadata_routing=True)
-
-
 @pytest.mark.parametrize("name", DEPENDENT)
 def test_without_a_highest_grade_a_metric_that_needs_it_raises(name, data):
     low = data.qid > 0
@@ -140,7 +136,8 @@ def test_without_a_highest_grade_a_metric_that_needs_it_raises(name, data):
     arguments = model, data.X[low], data.relevance[low]
     with pytest.raises(ValueError, match=r"depends on the highest grade.*Give max_grade="):
         scorer(name)(*arguments, groups=data.qid[low])
-    with routing(), pytest.raises(ValueError, match=r"Give max_grade="):
+    routing = sklearn.config_context(enable_metadata_routing=True)
+    with routing, pytest.raises(ValueError, match=r"Give max_grade="):
         scorer(name).to_sklearn()(*arguments, groups=data.qid[low])
     given = scorer(name, max_grade=4)(*arguments, groups=data.qid[low])
     direct = skrank.metric(DEPENDENT[name])
