@@ -1,7 +1,6 @@
 """NeuralRanker: training, early stopping, warm starts, and the tools of scikit-learn."""
 
 import pickle
-from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -427,25 +426,16 @@ def test_validation_has_one_source():
         ranker(validation_fraction=0.2).fit(DATA.X, Y, X_val=DATA.X, y_val=Y)
 
 
-class Watching(torch.nn.Linear):
-    """A linear network that notes the number of threads in training."""
-
-    threads: ClassVar[list[int]] = []
-
-    def forward(self, X):
-        Watching.threads.append(torch.get_num_threads())
-        return super().forward(X)
-
-
 @pytest.mark.parametrize(("limit", "threads"), [(100, {1}), (6, {2})])
 def test_small_networks_are_trained_with_one_thread(limit, threads, monkeypatch):
     """A Linear layer of 6 features has 7 parameters."""
     monkeypatch.setattr("skrank.torch._training._SMALL", limit)
-    monkeypatch.setattr(Watching, "threads", [])
+    module, found = torch.nn.Linear(6, 1), set()
+    module.register_forward_hook(lambda *_: found.add(torch.get_num_threads()))
     torch.set_num_threads(2)
     try:
-        ranker(module=lambda n_features: Watching(n_features, 1)).fit(DATA.X, Y)
+        ranker(module=lambda n_features: module).fit(DATA.X, Y)
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(1)
-    assert set(Watching.threads) == threads
+    assert found == threads

@@ -24,15 +24,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # Layers from the bottom up: none imports from a layer above it. All other parts of the package
 # stand on top of these layers.
 LAYERS = (
-    "_typing",
-    "_kernels",
-    "_validation",
-    "_engine",
-    "metrics",
-    "objectives",
-    "_boosters",
-    "rankers",
-)
+    "_typing", "_kernels", "_validation", "_engine", "metrics", "objectives", "_boosters", "rankers"
+)  # fmt: skip
 
 
 def name_of(path):
