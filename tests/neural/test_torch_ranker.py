@@ -109,10 +109,8 @@ def test_early_stopping_restores_the_best_epoch():
 
 
 def test_early_stopping_follows_metrics_that_are_better_when_lower():
-    part = DATA.qid < 20
-    options = {"objective": skrank.Softmax(), "eval_metric": "error@3", "epochs": 8}
-    found = NeuralRanker(**(SMALL | options))
-    found.fit(DATA.X[part], Y[part], X_val=DATA.X[~part], y_val=Y[~part])
+    found = ranker(epochs=8, eval_metric="error@3").set_params(objective=skrank.Softmax())
+    found.fit(DATA.X[PART], Y[PART], **VALID)
     values = found.evals_result_["validation"]["error@3"]
     assert found.best_epoch_ == int(np.argmin(values)) + 1
 
@@ -359,10 +357,8 @@ def test_a_search_over_queries():
 
 
 def test_constant_features_are_left_out():
-    X = np.column_stack([DATA.X, np.full(len(Y), 0.1)])
+    X, moved = (np.column_stack([DATA.X, np.full(len(Y), value)]) for value in (0.1, 1e6))
     found = ranker(epochs=2).fit(X, Y)
-    moved = X.copy()
-    moved[:, -1] = 1e6
     np.testing.assert_allclose(found.predict(moved), found.predict(X), atol=1e-6)
 
 
