@@ -96,14 +96,11 @@ def test_bad_weights_are_refused():
 
 
 def test_labels_and_scores_keep_their_precision():
-    """As in skrank.evaluate, whatever the precision of labels and scores."""
-    labels = torch.tensor([0.7, 0.0], dtype=torch.float64)
+    """In single precision, 0.7 is below the threshold, and the scores are equal."""
     found = MetricAccumulator("ap(rel=0.7)")
-    found.update(torch.tensor([2.0, 1.0]), labels, [0, 2])
+    labels = torch.tensor([0.7, 0.0], dtype=torch.float64)
+    found.update(torch.tensor([2**24 + 1, 2**24]), labels, [0, 2])
     assert found.compute() == {"ap(rel=0.7)": 1.0}
-    large = MetricAccumulator("ap")  # equal in single precision
-    large.update(torch.tensor([2**24 + 1, 2**24]), torch.tensor([1.0, 0.0]), [0, 2])
-    assert large.compute() == {"ap": 1.0}
 
 
 def test_bad_options_are_refused():

@@ -72,10 +72,9 @@ def test_scores_may_be_almost_equal(metric, scale):
 
 @pytest.mark.parametrize("path", ["kernels", "native"])
 def test_gains_of_the_labels_in_the_batch_suffice(path):
-    loss = RankingLoss("ndcg(gain=[0,1,3])", path=path)
-    scores, labels = torch.tensor([0.3, 0.2, 0.1]), torch.tensor([0, 2, 1])
-    _, grad = step(loss, scores, labels, torch.tensor([0, 3]))
-    _, expected = step(RankingLoss("ndcg", path=path), scores, labels, torch.tensor([0, 3]))
+    batch = torch.tensor([0.3, 0.2, 0.1]), [0, 2, 1], [0, 3]
+    losses = [RankingLoss(name, path=path) for name in ("ndcg(gain=[0,1,3])", "ndcg")]
+    grad, expected = (step(loss, *batch)[1] for loss in losses)
     torch.testing.assert_close(grad, expected)
 
 
@@ -103,7 +102,8 @@ def in_graph(monkeypatch):
     monkeypatch.setattr("skrank.torch._loss._OUTSIDE_OF_GRAPHS", ())
 
 
-NO_COMPILER = not (shutil.which("g++") or shutil.which("clang++"))
+COMPILER = shutil.which("g++") or shutil.which("clang++")
+compiler = pytest.mark.skipif(not COMPILER, reason="no compiler of C++")
 
 
 @pytest.mark.filterwarnings("default")
@@ -115,10 +115,7 @@ NO_COMPILER = not (shutil.which("g++") or shutil.which("clang++"))
         (skrank.LambdaRank("gap"), "kernels", "aot_eager"),
         (skrank.SoftRank("gap"), "native", "aot_eager"),
         (skrank.Softmax(), "native", "aot_eager"),
-        pytest.param(  # the default backend generates C++
-            *(skrank.Softmax(), "native", "inductor"),
-            marks=pytest.mark.skipif(NO_COMPILER, reason="no compiler of C++"),
-        ),
+        pytest.param(skrank.Softmax(), "native", "inductor", marks=compiler),  # generates C++
     ],
 )
 def test_compiled_and_eager_agree(objective, path, backend):
