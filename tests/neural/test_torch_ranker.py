@@ -1,8 +1,6 @@
 """NeuralRanker: training, early stopping, warm starts, and the tools of scikit-learn."""
 
-import io
 import pickle
-from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -63,15 +61,17 @@ def fail(monkeypatch):
     return fail
 
 
+def same_scores(one, other):
+    np.testing.assert_array_equal(one.predict(DATA.X), other.predict(DATA.X))
+
+
 def test_training_learns_and_is_reproducible():
     first = ranker(epochs=15).fit(DATA.X, Y)
     assert first.score(DATA.X, Y) > 0.7
-    again = clone(first).fit(DATA.X, Y)
-    np.testing.assert_array_equal(first.predict(DATA.X), again.predict(DATA.X))
+    same_scores(clone(first).fit(DATA.X, Y), first)
     other = ranker(epochs=15, random_state=1).fit(DATA.X, Y)
     assert not np.array_equal(first.predict(DATA.X), other.predict(DATA.X))
-    kept = pickle.loads(pickle.dumps(first))
-    np.testing.assert_array_equal(first.predict(DATA.X), kept.predict(DATA.X))
+    same_scores(pickle.loads(pickle.dumps(first)), first)
     assert first.n_epochs_ == first.best_epoch_ == 15
     assert first.evals_result_ == {}
     assert first.max_grade_ == 4
@@ -103,17 +103,14 @@ def test_early_stopping_restores_the_best_epoch():
     assert list(values) == ["ndcg@5", "gap"]
     assert found.best_epoch_ == int(np.argmax(values["ndcg@5"])) + 1
     assert found.n_epochs_ == len(values["gap"]) == found.best_epoch_ + 4
-    same = clone(found).set_params(epochs=found.best_epoch_).fit(DATA.X, Y)
-    np.testing.assert_array_equal(same.predict(DATA.X), found.predict(DATA.X))
+    same_scores(clone(found).set_params(epochs=found.best_epoch_).fit(DATA.X, Y), found)
     whole = clone(found).set_params(epochs=9, early_stopping_rounds=None).fit(DATA.X, Y)
     assert whole.n_epochs_ == 9
 
 
 def test_early_stopping_follows_metrics_that_are_better_when_lower():
-    part = DATA.qid < 20
-    options = {"objective": skrank.Softmax(), "eval_metric": "error@3", "epochs": 8}
-    found = NeuralRanker(**(SMALL | options))
-    found.fit(DATA.X[part], Y[part], X_val=DATA.X[~part], y_val=Y[~part])
+    found = ranker(epochs=8, eval_metric="error@3").set_params(objective=skrank.Softmax())
+    found.fit(DATA.X[PART], Y[PART], **VALID)
     values = found.evals_result_["validation"]["error@3"]
     assert found.best_epoch_ == int(np.argmin(values)) + 1
 
@@ -125,25 +122,7 @@ def test_warm_start_continues_the_training():
     half = pickle.loads(pickle.dumps(half)).set_params(epochs=4).fit(DATA.X, Y)
     assert half.n_epochs_ == 6
     assert half.evals_result_ == whole.evals_result_
-    np.testing.assert_array_equal(half.predict(DATA.X), whole.predict(DATA.X))
-
-
-def test_warm_start_continues_an_interrupted_training(monkeypatch):
-    """Ctrl-C between two epochs."""
-    whole, found = ranker().fit(DATA.X, Y), ranker(warm_start=True, progress=True)
-
-    class Terminal(io.StringIO):
-        def write(self, text):
-            if "epoch 4/" in text:
-                raise KeyboardInterrupt
-            return len(text)
-
-    with monkeypatch.context() as patch:
-        patch.setattr("sys.stderr", Terminal())
-        with pytest.raises(KeyboardInterrupt):
-            found.fit(DATA.X, Y)
-    found.set_params(epochs=2).fit(DATA.X, Y)
-    np.testing.assert_array_equal(found.predict(DATA.X), whole.predict(DATA.X))
+    same_scores(half, whole)
 
 
 # warm starts with other data or parameters
@@ -160,8 +139,7 @@ def test_without_validation_the_last_weights_stay():
     assert found.best_epoch_ < 6
     found.fit(DATA.X[PART], Y[PART])
     assert found.n_epochs_ == found.best_epoch_ == 12
-    plain = ranker(**(FAST | {"epochs": 12})).fit(DATA.X[PART], Y[PART])
-    np.testing.assert_array_equal(found.predict(DATA.X), plain.predict(DATA.X))
+    same_scores(found, ranker(**(FAST | {"epochs": 12})).fit(DATA.X[PART], Y[PART]))
     values = found.evals_result_["validation"]["gap"]
     assert np.isnan(values).tolist() == [False] * 6 + [True] * 6
     found.fit(DATA.X[PART], Y[PART], **WORSE)
@@ -202,14 +180,13 @@ def test_patience_starts_again_after_early_stopping():
         slow.fit(DATA.X[PART], Y[PART], **WORSE)
     assert slow.evals_result_ == found.evals_result_
     assert slow.best_epoch_ == found.best_epoch_
-    np.testing.assert_array_equal(slow.predict(DATA.X), found.predict(DATA.X))
+    same_scores(slow, found)
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"hidden": (8,)}, r"hidden=\(8,\) was \(6,\) in the first fit, which warm_start=True"),
-        ({"hidden": 7}, r"hidden=\(7,\) was \(6,\)"),
         ({"dropout": 0.5}, "dropout=0.5 was 0.0 in the first fit"),
         ({"standardize": False}, "standardize=False was True in the first fit"),
         ({"random_state": None}, "random_state=None was 0 in the first fit"),
@@ -230,8 +207,7 @@ def test_warm_start_refuses_another_network(changed, message):
 def test_other_parameters_may_change_in_a_warm_start():
     before = ranker(epochs=2, warm_start=True).fit(DATA.X, Y)
     slow, decayed, plain, other = (pickle.loads(pickle.dumps(before)) for _ in range(4))
-    slow.set_params(learning_rate=1e-30).fit(DATA.X, Y)
-    np.testing.assert_array_equal(slow.predict(DATA.X), before.predict(DATA.X))
+    same_scores(slow.set_params(learning_rate=1e-30).fit(DATA.X, Y), before)
     decayed.set_params(weight_decay=100.0).fit(DATA.X, Y)
     assert np.ptp(decayed.predict(DATA.X)) < np.ptp(plain.fit(DATA.X, Y).predict(DATA.X))
     other.set_params(
@@ -268,18 +244,18 @@ def test_a_fit_that_is_refused_changes_nothing(warm, fail):
     np.testing.assert_array_equal(found.fit(names, Y).predict(names), again)
 
 
-def test_an_interrupted_training_has_the_completed_epochs(fail):
+@pytest.mark.parametrize("done", [2, 0])
+def test_a_warm_start_continues_an_interrupted_training(done, fail):
     """Ctrl-C in the second batch of the third epoch, and of the first one."""
-    for done in (2, 0):
-        found = ranker(warm_start=True, module=Failing)
-        fail(KeyboardInterrupt, batches=2 * done + 1)
-        with pytest.raises(KeyboardInterrupt):
-            found.fit(DATA.X, Y)
-        assert found.n_epochs_ == found.best_epoch_ == done
-        assert found.predict(DATA.X).shape == (len(Y),)
+    found = ranker(warm_start=True, module=Failing)
+    fail(KeyboardInterrupt, batches=2 * done + 1)
+    with pytest.raises(KeyboardInterrupt):
+        found.fit(DATA.X, Y)
+    assert found.n_epochs_ == found.best_epoch_ == done
+    assert found.predict(DATA.X).shape == (len(Y),)
     fail(None)
     whole = ranker(module=Failing).fit(DATA.X, Y)
-    np.testing.assert_array_equal(found.fit(DATA.X, Y).predict(DATA.X), whole.predict(DATA.X))
+    same_scores(found.set_params(epochs=6 - done).fit(DATA.X, Y), whole)
 
 
 # features of any size
@@ -300,24 +276,12 @@ def test_features_are_standardized_in_double_precision(kind):
 
 
 def test_duplicate_entries_of_sparse_matrices_are_added():
-    twice = csr_matrix(DATA.X)
-    twice = csr_matrix(
-        (np.repeat(twice.data / 2, 2), np.repeat(twice.indices, 2), 2 * twice.indptr), twice.shape
-    )
-    plain, found = ranker(epochs=1).fit(csr_matrix(DATA.X), Y), ranker(epochs=1).fit(twice, Y)
+    once = csr_matrix(DATA.X)
+    data = np.repeat(once.data / 2, 2), np.repeat(once.indices, 2), 2 * once.indptr
+    twice = csr_matrix(data, once.shape)
+    plain, found = (ranker(epochs=1).fit(X, Y) for X in (once, twice))
     np.testing.assert_allclose(found.predict(twice), plain.predict(DATA.X), rtol=1e-5)
     assert twice.nnz == 2 * DATA.X.size
-
-
-class Squares(torch.nn.Module):
-    """A network whose scores overflow for large features."""
-
-    def __init__(self):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.ones(6))
-
-    def forward(self, X):
-        return (self.weight * X**2).sum(1)
 
 
 def test_features_beyond_single_precision_are_refused():
@@ -329,9 +293,11 @@ def test_features_beyond_single_precision_are_refused():
             found.predict(X)
         with pytest.raises(ValueError, match=r"feature 2 of row 7 of X is 1e\+200, .* up to 3\.4"):
             ranker(standardize=False).fit(X, Y)
-    squares = ranker(epochs=1, module=Squares(), standardize=False).fit(DATA.X, Y)
+    module = torch.nn.Linear(6, 1)
+    torch.nn.init.ones_(module.weight)
+    sums = ranker(epochs=1, module=module, standardize=False).fit(DATA.X, Y)
     with pytest.raises(ValueError, match="the network gives row 0 of X the score inf"):
-        squares.predict(np.full_like(DATA.X, 1e30))
+        sums.predict(np.full_like(DATA.X, 1e38))
     far[7, 2] = -1e301
     with pytest.raises(ValueError, match=r"feature 2 of row 7 of X is -1e\+301, .* up to 1e\+300"):
         ranker().fit(far, Y)
@@ -340,15 +306,14 @@ def test_features_beyond_single_precision_are_refused():
 def test_labels_between_grades_are_not_rounded():
     """0.7 rounds down in single precision, below the threshold ``rel=0.7``."""
     y = skrank.with_groups(np.where(DATA.relevance > 0, 0.7, 0.0), DATA.qid)
-    found = ranker(epochs=2).set_params(objective="ap(rel=0.7)")
-    same = ranker(epochs=2).set_params(objective="ap(rel=0.5)").fit(DATA.X, y)
-    np.testing.assert_array_equal(found.fit(DATA.X, y).predict(DATA.X), same.predict(DATA.X))
+    names = "ap(rel=0.7)", "ap(rel=0.5)"
+    same_scores(*(ranker(epochs=2).set_params(objective=one).fit(DATA.X, y) for one in names))
 
 
 def test_a_saved_network_standardizes_as_before():
     found, other = ranker(epochs=2).fit(DATA.X, Y), ranker(epochs=1).fit(DATA.X + 5, Y)
     other.module_.load_state_dict(found.module_.state_dict())
-    np.testing.assert_array_equal(other.predict(DATA.X), found.predict(DATA.X))
+    same_scores(other, found)
     X = torch.tensor(DATA.X, dtype=torch.float32)
     scores = found.module_(X)[:, 0].detach().numpy()
     np.testing.assert_allclose(scores, found.predict(DATA.X), rtol=1e-4, atol=1e-5)
@@ -370,8 +335,7 @@ def test_the_scale_of_weights_does_not_matter():
 
 
 def test_networks():
-    one, same = (ranker(epochs=1, hidden=hidden).fit(DATA.X, Y) for hidden in (6, (6,)))
-    np.testing.assert_array_equal(one.predict(DATA.X), same.predict(DATA.X))
+    same_scores(*(ranker(epochs=1, hidden=hidden).fit(DATA.X, Y) for hidden in (6, (6,))))
     none = ranker(epochs=1, hidden=()).fit(DATA.X, Y)
     assert len(list(none.module_.parameters())) == 2
     given = torch.nn.Linear(6, 1)
@@ -384,24 +348,17 @@ def test_networks():
 
 
 def test_a_search_over_queries():
-    search = GridSearchCV(
-        ranker(validation_fraction=0.2, epochs=3),
-        {"hidden": [(4,), (8, 4)], "objective": ["gap", skrank.SoftRank("ndcg")]},
-        scoring=skrank.scorer("ndcg@5"),
-        cv=skrank.QueryKFold(3),
-    ).fit(DATA.X, Y)
-    again = clone(search).fit(DATA.X, Y)
-    assert search.cv_results_["mean_test_score"].tolist() == (
-        again.cv_results_["mean_test_score"].tolist()
-    )
-    assert (search.cv_results_["mean_test_score"] > 0.3).all()
+    grid = {"hidden": [(4,), (8, 4)], "objective": ["gap", skrank.SoftRank("ndcg")]}
+    options = {"scoring": skrank.scorer("ndcg@5"), "cv": skrank.QueryKFold(3)}
+    search = GridSearchCV(ranker(validation_fraction=0.2, epochs=3), grid, **options)
+    found, again = (search.fit(DATA.X, Y).cv_results_["mean_test_score"] for _ in range(2))
+    assert found.tolist() == again.tolist()
+    assert (found > 0.3).all()
 
 
 def test_constant_features_are_left_out():
-    X = np.column_stack([DATA.X, np.full(len(Y), 0.1)])
+    X, moved = (np.column_stack([DATA.X, np.full(len(Y), value)]) for value in (0.1, 1e6))
     found = ranker(epochs=2).fit(X, Y)
-    moved = X.copy()
-    moved[:, -1] = 1e6
     np.testing.assert_allclose(found.predict(moved), found.predict(X), atol=1e-6)
 
 
@@ -411,25 +368,18 @@ def test_constant_features_are_left_out():
         ({"objective": "gpa"}, "did you mean 'gap'"),
         ({"hidden": (0,)}, "each of hidden=0 must be at least 1"),
         ({"hidden": None}, "hidden=None must be the width of the hidden layer, or a sequence"),
-        ({"hidden": [[8]]}, "hidden=.* must be the width"),
         ({"hidden": (8.5,)}, "each of hidden=8.5 must be an integer"),
         ({"module": 3}, "module=3 must be a torch.nn.Module, or a function"),
         ({"module": lambda n: None}, "module returns a NoneType: it must return"),
-        (
-            {"module": torch.nn.Linear(6, 2)},
-            r"module returns \(.*, 2\) for .* rows: it must",
-        ),
+        ({"module": torch.nn.Linear(6, 2)}, r"module returns \(.*, 2\) for .* rows: it must"),
         ({"epochs": 0}, "epochs=0 must be at least 1"),
         ({"learning_rate": 0}, "learning_rate=0 must be a number"),
         ({"weight_decay": None}, "weight_decay=None must be a number"),
         ({"dropout": 1.0}, "dropout=1.0 must be below 1"),
-        ({"dropout": -0.5}, "dropout=-0.5 must be a number"),
         ({"batch_queries": None}, "batch_queries=None must be an integer"),
         ({"standardize": "no"}, "standardize='no' must be True or False"),
         ({"warm_start": None}, "warm_start=None must be True or False"),
-        ({"progress": 2}, "progress=2 must be True or False"),
         ({"eval_metric": 3, "validation_fraction": 0.2}, "eval_metric: metrics=3 must be"),
-        ({"eval_metric": [], "validation_fraction": 0.2}, "eval_metric: metrics is empty"),
         ({"validation_fraction": 1.5}, "validation_fraction=1.5"),
         ({"early_stopping_rounds": 0}, "early_stopping_rounds=0 must be at least 1"),
         ({"max_queries": 0}, "max_queries=0 must be at least 1"),
@@ -455,10 +405,10 @@ LATE = Y.set_axis(np.arange(len(Y)))[::-1]  # the rows in another order
         ({"groups_val": DATA.qid}, "groups_val is the query of each row of X_val"),
         ({"y": Y[:3]}, "Found input variables with inconsistent"),
         ({"X_val": DATA.X, "y_val": Y[:3]}, "Found input variables with inconsistent"),
+        ({"X_val": DATA.X[:, :3], "y_val": Y}, "X: X has 3 features"),
         ({"sample_weight": np.where(DATA.qid == 3, np.nan, 1)}, "weight of query 3 is nan"),
         ({"sample_weight": np.where(DATA.qid == 3, 1e16, 1)}, r"query 3 is 1e\+16: .* than 1e\+15"),
         ({"X": np.where(DATA.X > 2, np.nan, DATA.X)}, "contains NaN"),
-        ({"X": [[10**400]] * len(Y)}, "X: int too large to convert"),
         ({"X": pd.DataFrame(DATA.X), "y": LATE, "groups": DATA.qid}, "indexes of X and y hold the"),
     ],
 )
@@ -467,32 +417,21 @@ def test_bad_data_are_refused(arguments, message):
         ranker().fit(**({"X": DATA.X, "y": Y} | arguments))
 
 
-def test_validation_needs_the_same_features_and_one_source():
+def test_validation_has_one_source():
     with pytest.raises(ValueError, match="X_val and validation_fraction are both given"):
         ranker(validation_fraction=0.2).fit(DATA.X, Y, X_val=DATA.X, y_val=Y)
-    with pytest.raises(ValueError, match="X: X has 3 features"):
-        ranker().fit(DATA.X, Y, X_val=DATA.X[:, :3], y_val=Y)
-
-
-class Watching(torch.nn.Linear):
-    """A linear network that notes the number of threads in training."""
-
-    threads: ClassVar[list[int]] = []
-
-    def forward(self, X):
-        Watching.threads.append(torch.get_num_threads())
-        return super().forward(X)
 
 
 @pytest.mark.parametrize(("limit", "threads"), [(100, {1}), (6, {2})])
 def test_small_networks_are_trained_with_one_thread(limit, threads, monkeypatch):
     """A Linear layer of 6 features has 7 parameters."""
     monkeypatch.setattr("skrank.torch._training._SMALL", limit)
-    monkeypatch.setattr(Watching, "threads", [])
+    module, found = torch.nn.Linear(6, 1), set()
+    module.register_forward_hook(lambda *_: found.add(torch.get_num_threads()))
     torch.set_num_threads(2)
     try:
-        ranker(module=lambda n_features: Watching(n_features, 1)).fit(DATA.X, Y)
+        ranker(module=lambda n_features: module).fit(DATA.X, Y)
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(1)
-    assert set(Watching.threads) == threads
+    assert found == threads

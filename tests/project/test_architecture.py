@@ -8,7 +8,7 @@ import inspect
 import re
 import subprocess
 import sys
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from importlib.util import resolve_name
 from pathlib import Path
 
@@ -24,15 +24,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # Layers from the bottom up: none imports from a layer above it. All other parts of the package
 # stand on top of these layers.
 LAYERS = (
-    "_typing",
-    "_kernels",
-    "_validation",
-    "_engine",
-    "metrics",
-    "objectives",
-    "_boosters",
-    "rankers",
-)
+    "_typing", "_kernels", "_validation", "_engine", "metrics", "objectives", "_boosters", "rankers"
+)  # fmt: skip
 
 
 def name_of(path):
@@ -61,34 +54,20 @@ def imports_of(path):
                 yield full if is_module else base
 
 
-def imports_of_skrank(path):
-    return [name for name in imports_of(path) if name.split(".")[0] == "skrank"]
-
-
-def each(paths):
-    return pytest.mark.parametrize("path", list(paths), ids=name_of)
-
-
-KERNELS = [path for path in MODULES if "_kernels" in path.parts]
-GRAPH = {name_of(path): set(imports_of_skrank(path)) - {name_of(path)} for path in MODULES}
+IMPORTS = {name_of(path): set(imports_of(path)) for path in MODULES}
+GRAPH = {
+    module: {one for one in imported if one.split(".")[0] == "skrank"} - {module}
+    for module, imported in IMPORTS.items()
+}
 PARTS = {part_of(module): set() for module in GRAPH}
 for _module, _imported in GRAPH.items():
     PARTS[part_of(_module)] |= {part_of(one) for one in _imported} - {part_of(_module)}
 
 
-def circle_in(graph):
-    """Nodes that import each other in a circle, or None; `graph` maps each to what it imports."""
-    try:
-        tuple(TopologicalSorter(graph).static_order())
-    except CycleError as error:
-        return error.args[1]
-    return None
-
-
 @pytest.mark.parametrize("graph", [GRAPH, PARTS], ids=["files", "parts"])
 def test_there_are_no_circles_of_imports(graph):
-    """Imports inside functions and for types included."""
-    assert circle_in(graph) is None
+    """Imports inside functions and for types included; an error names the circle."""
+    tuple(TopologicalSorter(graph).static_order())
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -96,11 +75,6 @@ def test_imports_go_one_way(layer):
     assert not PARTS[layer] & set(LAYERS[LAYERS.index(layer) + 1 :])
     if layer != "rankers":  # which measures as scorers do
         assert PARTS[layer] <= {*LAYERS, "model_selection"}
-
-
-def test_a_circle_would_be_found():
-    assert circle_in(GRAPH | {"skrank._engine.groups": {"skrank.metrics.gap"}}) is not None
-    assert circle_in(PARTS | {"_kernels": {"rankers"}}) is not None
 
 
 def test_imports_in_any_place_and_form_are_found(tmp_path, monkeypatch):
@@ -119,29 +93,28 @@ def test_each_public_file_of_metrics_defines_a_metric():
     assert files == {cls.__module__.rpartition(".")[2] for cls in registered().values()}
 
 
-@each(MODULES)
-def test_files_are_small(path):
-    assert path.read_text(encoding="utf-8").count("\n") <= 500
+STATISTICS = ("skrank.stats", "skrank._validation", "skrank._engine.threads", "skrank._kernels")
+USES_NUMBA = ("skrank._kernels", "skrank._engine.threads")
 
 
-@each(KERNELS)
-def test_kernels_import_numpy_numba_and_each_other_only(path):
-    for target in imports_of(path):
-        allowed = target.split(".")[0] in ("numpy", "numba", "math", "typing", "__future__")
-        allowed |= path.stem == "jit"  # which compiles and caches
-        assert allowed or target.startswith("skrank._kernels."), target
+@pytest.mark.parametrize("module", IMPORTS)
+def test_imports_of_kernels_and_statistics_and_of_numba(module):
+    """Kernels import NumPy, numba and each other; statistics take plain arrays."""
+    for target in IMPORTS[module]:
+        library = target.split(".")[0]
+        if part_of(module) == "_kernels" and module != "skrank._kernels.jit":  # which caches
+            allowed = library in ("numpy", "numba", "math", "typing", "__future__")
+            assert allowed or target.startswith("skrank._kernels."), target
+        if part_of(module) == "stats" and library == "skrank":
+            assert target.startswith(STATISTICS), target
+        assert library != "numba" or module.startswith(USES_NUMBA)
 
 
-@each(path for path in MODULES if path.parent == PACKAGE / "stats")
-def test_statistics_take_plain_arrays(path):
-    allowed = ("skrank.stats", "skrank._validation", "skrank._engine.threads", "skrank._kernels")
-    for target in imports_of_skrank(path):
-        assert target.startswith(allowed), target
-
-
-@each(path for path in MODULES if path not in [*KERNELS, PACKAGE / "_engine" / "threads.py"])
-def test_numba_is_for_kernels(path):
-    assert "numba" not in [name.split(".")[0] for name in imports_of(path)]
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_files_are_small_and_say_what_they_are_for(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= 500
+    assert ast.get_docstring(ast.parse(text))
 
 
 def run(code):
@@ -276,8 +249,3 @@ def test_public_names_are_documented(thing):
         assert "Examples" in sections
     elif "Parameters" in sections and thing.__name__ not in BASES:  # others are met as results
         assert "Examples" in sections
-
-
-@each(MODULES)
-def test_modules_say_what_they_are_for(path):
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))

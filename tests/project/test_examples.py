@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import dump_svmlight_file
 
 from skrank import trec
 from skrank.datasets import make_ranking
@@ -112,13 +113,11 @@ def test_incompleteness(example, files, tmp_path):
 
 def test_worst_case(example, files, tmp_path):
     data = make_ranking(n_queries=30, n_docs=(4, 9), n_features=8, random_state=0)
-    rows = [
-        f"{label} qid:{qid} " + " ".join(f"{i}:{x:.1f}" for i, x in enumerate(features, start=1))
-        for features, label, qid in zip(data.X, data.relevance, data.qid, strict=True)
-    ]
+    X = data.X.round(1)
     for number in range(5):
-        part = [row for row, qid in zip(rows, data.qid, strict=True) if qid % 5 == number]
-        (tmp_path / f"S{number + 1}.txt").write_text("\n".join(part) + "\n")
+        rows, file = data.qid % 5 == number, str(tmp_path / f"S{number + 1}.txt")
+        part = X[rows], data.relevance[rows]
+        dump_svmlight_file(*part, file, zero_based=False, query_id=data.qid[rows])
     out = example("worst_case.py", "--letor", tmp_path, "--runs", *files)
     assert "without a relevant document" in out
     assert "file order" in out

@@ -10,20 +10,15 @@ FILES = sorted(TESTS.rglob("*.py"))
 GENERATORS = ("default_rng", "RandomState", "check_random_state", "Generator", "Random")
 
 
-def shared_generators(tree: ast.Module) -> set[str]:
-    """Names of generators that all functions of a module share."""
-    return {
+def drawn_from(tree: ast.Module) -> list[str]:
+    """Functions that draw from a generator that all functions of a module share."""
+    shared = {
         target.id
         for one in tree.body
         if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
         for target in one.targets
         if isinstance(target, ast.Name) and ast.unparse(one.value.func).endswith(GENERATORS)
     }
-
-
-def drawn_from(tree: ast.Module) -> list[str]:
-    """Functions that draw from a shared generator."""
-    shared = shared_generators(tree)
     return [
         one.name
         for one in ast.walk(tree)

@@ -19,11 +19,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 ALWAYS = {"pyproject.toml", ".gitignore", "PKG-INFO"}  # which the build adds by itself
-PYTHONS = [
-    line.rpartition(" ")[2]
-    for line in PROJECT["classifiers"]
-    if re.search(r"Python :: 3\.\d+$", line)
-]
+PYTHONS = re.findall(r"Python :: (3\.\d+)$", "\n".join(PROJECT["classifiers"]), re.MULTILINE)
 
 
 def text(*path):
@@ -35,9 +31,8 @@ def yaml(*path):
 
 
 def test_every_file_of_the_project_is_in_the_source_distribution():
-    included = [
-        one.strip("/") for one in PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-    ]
+    targets = PYPROJECT["tool"]["hatch"]["build"]["targets"]
+    included = [one.strip("/") for one in targets["sdist"]["include"]]
     ignored = [line.strip("/") for line in text(".gitignore").splitlines() if line]
     missing = [
         path.name
@@ -47,7 +42,7 @@ def test_every_file_of_the_project_is_in_the_source_distribution():
     ]
     assert missing == []
     assert {"tests", "conftest.py", "LICENSE", "*.md"} <= set(included)
-    assert PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == ["skrank"]
+    assert targets["wheel"]["packages"] == ["skrank"]
 
 
 def names(extra):
@@ -69,16 +64,14 @@ def test_all_is_all_that_installs_everywhere():
 def test_python_versions_are_those_that_are_tested():
     lowest = re.fullmatch(r">=(3\.\d+)", PROJECT["requires-python"])[1]
     assert PYTHONS[0] == lowest
-    assert [int(one[2:]) for one in PYTHONS] == list(
-        range(int(lowest[2:]), int(PYTHONS[-1][2:]) + 1)
-    )
+    minors = [int(one[2:]) for one in PYTHONS]
+    assert minors == list(range(minors[0], minors[-1] + 1))
     jobs = yaml(".github", "workflows", "test.yml")["jobs"]
     matrix = jobs["tests"]["strategy"]["matrix"]
     assert matrix["python"] == PYTHONS
     assert {one.split("-")[0] for one in matrix["os"]} == {"ubuntu", "macos", "windows"}
-    assert {"oldest", "newest", "bounds", "free-threaded", "coverage", "docs", "package"} < set(
-        jobs
-    )
+    others = {"oldest", "newest", "bounds", "free-threaded", "coverage", "docs", "package"}
+    assert others < set(jobs)
 
 
 @in_repository
@@ -112,30 +105,27 @@ def test_the_citation_is_of_this_version():
 
 def test_hosting_builds_the_site_with_an_extra_and_a_configuration_that_are_there():
     hosting = yaml(".readthedocs.yaml")
-    if "docs" in EXTRAS:
-        assert hosting["python"]["install"][0]["extra_requirements"] == ["docs"]
-        assert (ROOT / hosting["sphinx"]["configuration"]).exists()
+    assert "docs" in EXTRAS
+    assert hosting["python"]["install"][0]["extra_requirements"] == ["docs"]
+    assert (ROOT / hosting["sphinx"]["configuration"]).exists()
 
 
 def test_the_changelog_has_its_form():
     headings = re.findall(r"^##+ (.*)$", text("CHANGELOG.md"), re.MULTILINE)
     assert headings[0] == "Unreleased"
     kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
-    assert all(
-        one in kinds or re.match(r"Unreleased$|\d+\.\d+\.\d+ - \d{4}-", one) for one in headings
-    )
+    versions = [one for one in headings if one not in kinds]
+    assert all(re.match(r"Unreleased$|\d+\.\d+\.\d+ - \d{4}-", one) for one in versions)
 
 
 @in_repository
 def test_files_that_the_contributing_page_names_exist():
     page = text("CONTRIBUTING.md")
     named = re.findall(r"\]\(([\w./-]+)\)|`((?:tests|skrank|docs)/[\w/.]+)`", page)
-    named += [
-        (path, "")
-        for path in re.findall(r"(?:bash|python) ((?:\.ci|docs|benchmarks)/[\w.]+)", page)
-    ]
-    assert len(named) > 8
-    for path in (one or other for one, other in named):
+    paths = [one or other for one, other in named]
+    paths += re.findall(r"(?:bash|python) ((?:\.ci|docs|benchmarks)/[\w.]+)", page)
+    assert len(paths) > 8
+    for path in paths:
         assert (ROOT / path).exists(), path
     assert page.count("\n") < 80
 

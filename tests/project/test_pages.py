@@ -26,11 +26,9 @@ WITH_MORE_CHECKS = {
 }  # fmt: skip
 TREES = {"user_guide/judging.md", "user_guide/objectives.md", "user_guide/starts.md"}
 EXPLANATIONS = {  # other pages of the user guide say how to do something
-    "user_guide/active_method.md",
-    "user_guide/informativeness_method.md",
-    "user_guide/significance.md",
-    "user_guide/torch_losses.md",
-}
+    "user_guide/active_method.md", "user_guide/informativeness_method.md",
+    "user_guide/significance.md", "user_guide/torch_losses.md",
+}  # fmt: skip
 ALL = [
     name
     for name in sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))

@@ -1,6 +1,5 @@
 """CutQueryWarning is raised for rows of cut queries, and not otherwise."""
 
-import copy
 import pickle
 
 import lightgbm
@@ -9,11 +8,10 @@ import pandas as pd
 import pytest
 import sklearn
 from numpy.testing import assert_array_equal
-from sklearn.ensemble import BaggingRegressor, HistGradientBoostingRegressor
+from sklearn.ensemble import BaggingRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
-    GridSearchCV,
     GroupKFold,
     GroupShuffleSplit,
     HalvingGridSearchCV,
@@ -21,11 +19,9 @@ from sklearn.model_selection import (
     KFold,
     StratifiedGroupKFold,
     cross_val_predict,
-    cross_val_score,
     cross_validate,
     learning_curve,
     train_test_split,
-    validation_curve,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -89,7 +85,7 @@ def test_folds_of_rows(model, cv, data, y):
 def test_cuts_are_not_detected_if_groups_are_not_on_the_labels(data):
     """The attrs of pandas, which store the collection, are missing."""
     with routing():
-        cross_val_score(
+        cross_validate(
             ranker(), data.X, data.relevance, cv=TORN, scoring=GAP, params={"groups": data.qid}
         )
     X = pd.DataFrame(data.X, index=pd.Index(data.qid, name="qid"))
@@ -126,38 +122,37 @@ def test_cuts_in_worker_processes_warn(data, y):
 
 
 def test_the_warning_names_queries_and_numbers_of_rows():
-    qid = np.repeat(["a", "b", "c", "d"], 3)
-    y = skrank.with_groups(np.tile([0, 1, 2], 4), qid)
+    """A single row is a cut query, too."""
+    y = skrank.with_groups(np.tile([0, 1, 2], 4), np.repeat(["a", "b", "c", "d"], 3))
     X = np.random.default_rng(0).normal(size=(12, 2))
-    with pytest.warns(
-        skrank.CutQueryWarning,
-        match=r"^1 of 2 .* scored, first query 'b', of which there are 2 of 3 rows",
+    grouped, mask = skrank.GroupedRanker(Ridge(), max_queries=4), np.arange(12) < 4
+    first = "^1 of 2 .* scored, first query 'b', of which there are 2 of 3 rows"
+    for model, train, test, message in (
+        (Ridge(), [*range(4), 9, 10, 11], [4, 5, 9, 10, 11], first),
+        (Ridge(), range(6), range(6, 11), "^1 of 2 .* 'd'.* 2 of 3 rows"),
+        (Ridge(), range(6), range(6, 10), "scored.*query 'd', .* there are 1 of 3"),
+        (grouped, range(4), range(6, 12), "to fit.*query 'b', .* there are 1 of 3"),
+        (Ridge(), mask, ~mask, "^1 of 3 .* first query 'b'"),
     ):
-        cross_validate(Ridge(), X, y, cv=[([*range(4), 9, 10, 11], [4, 5, 9, 10, 11])], scoring=GAP)
-    with pytest.warns(skrank.CutQueryWarning, match=r"^1 of 2 .* 'd'.* 2 of 3 rows"):
-        cross_validate(Ridge(), X, y, cv=[(range(6), range(6, 11))], scoring=GAP)
-    ranking = skrank.GroupedRanker(Ridge(), max_queries=4)  # a single row is a cut query, too
-    with pytest.warns(skrank.CutQueryWarning, match=r"to fit.*query 'b', .* there are 1 of 3"):
-        cross_validate(ranking, X, y, cv=[(range(4), range(6, 12))], scoring=GAP)
-    with pytest.warns(skrank.CutQueryWarning, match=r"scored.*query 'd', .* there are 1 of 3"):
-        cross_validate(Ridge(), X, y, cv=[(range(6), range(6, 10))], scoring=GAP)
-    mask = np.arange(12) < 4
-    with pytest.warns(skrank.CutQueryWarning, match=r"^1 of 3 .* first query 'b'"):
-        cross_validate(Ridge(), X, y, cv=[(mask, ~mask)], scoring=GAP)
+        with pytest.warns(skrank.CutQueryWarning, match=message):
+            cross_validate(model, X, y, cv=[(train, test)], scoring=GAP)
 
 
 # by hand -----------------------------------------------------------------------------------------
 
 
 def test_a_split_of_rows_by_hand(data, y):
-    X_train, X_test, y_train, y_test = train_test_split(data.X, y, random_state=0)
+    X, X_test, labels, y_test = train_test_split(data.X, y, random_state=0)
     for model in (ranker(), make_pipeline(StandardScaler(), ranker())):
         with pytest.warns(skrank.CutQueryWarning, match=FITTED):
-            model.fit(X_train, y_train)
+            model.fit(X, labels)
         with pytest.warns(skrank.CutQueryWarning, match=f"{SCORED}, first query"):
             GAP(model, X_test, y_test)
         with pytest.warns(skrank.CutQueryWarning, match=SCORED):
             model.score(X_test, y_test)
+    with pytest.warns(skrank.CutQueryWarning, match=FITTED) as caught:
+        ranker().fit(X, labels, X_val=X_test, y_val=y_test)
+    assert len(caught) == 2
 
 
 @pytest.mark.parametrize("cv", WHOLE, ids=lambda cv: repr(cv).partition("(")[0])
@@ -166,13 +161,6 @@ def test_splits_of_cut_queries(cv, data, y):
         list(cv.split(data.X[1:], y.iloc[1:]))
     with pytest.warns(skrank.CutQueryWarning, match=f"{CUT} split"):
         skrank.query_train_test_split(data.X[1:], y.iloc[1:])
-
-
-def test_validation_rows_of_training_queries(data, y):
-    X, X_val, labels, y_val = train_test_split(data.X, y, random_state=0)
-    with pytest.warns(skrank.CutQueryWarning, match=FITTED) as caught:
-        ranker().fit(X, labels, X_val=X_val, y_val=y_val)
-    assert len(caught) == 2
 
 
 # correct uses: any warning is an error here ------------------------------------------------------
@@ -197,32 +185,18 @@ def test_group_splitters_of_scikit_learn_do_not_warn(cv, data, y):
     )  # fmt: skip
 
 
-def test_tools_over_queries_do_not_warn(data, y):
-    cv = skrank.QueryKFold(3)
-    validation_curve(
-        ranker(), data.X, y, param_name="max_queries", param_range=[4, 8], cv=cv, scoring=GAP
-    )
-    search = HalvingGridSearchCV(
-        ranker(random_state=0), {"estimator__num_leaves": [4, 5]}, cv=cv, scoring=GAP,
-        resource="max_queries", max_resources=16, min_resources=8, factor=2,
-    ).fit(data.X, y)  # fmt: skip
-    cross_validate(search, data.X, y, cv=skrank.QueryKFold(2), scoring=GAP)
-    cross_val_predict(ranker(), data.X, y, cv=cv)
-
-
 def test_with_groups_of_selected_documents_does_not_warn(data, y):
     """`with_groups` is called again for the remaining documents."""
     some = np.random.default_rng(0).random(len(y)) < 0.6
     left = skrank.with_groups(y[some], y.index[some])
-    search = GridSearchCV(
-        ranker(), {"estimator__num_leaves": [4]}, cv=skrank.QueryKFold(3), scoring=GAP,
-        return_train_score=True,
-    ).fit(data.X[some], left)  # fmt: skip
-    search.score(data.X[some], left)
-    search.score(data.X, y)
+    cv = skrank.QueryKFold(3)
+    cross_validate(ranker(), data.X[some], left, cv=cv, scoring=GAP, return_train_score=True)
+    model = ranker().fit(data.X[some], left)
+    model.score(data.X[some], left)
+    model.score(data.X, y)
     for part in (y[some], left.iloc[1:]):
         with pytest.warns(skrank.CutQueryWarning, match=SCORED):
-            search.score(data.X[: len(part)], part)
+            model.score(data.X[: len(part)], part)
 
 
 def test_unjudged_documents_that_a_ranker_drops_do_not_warn(data):
@@ -251,16 +225,14 @@ def test_other_collections_with_the_same_query_ids_do_not_warn(data, y):
 
 def test_bootstraps_of_rows_do_not_warn(data):
     with routing():
-        bagging = BaggingRegressor(ranker(), n_estimators=2, random_state=0)
-        cross_validate(
-            bagging.set_params(max_samples=0.7), data.X, data.relevance, cv=skrank.QueryKFold(3),
-            scoring=GAP, params={"groups": data.qid},
-        )  # fmt: skip
+        bagging = BaggingRegressor(ranker(), n_estimators=2, max_samples=0.7, random_state=0)
+        bagging.fit(data.X, data.relevance, groups=data.qid)
+    GAP(bagging, data.X, data.relevance, groups=data.qid)
 
 
 def test_estimators_without_queries_do_not_warn(data, y):
     """Training does not depend on queries, and no ranking is measured."""
-    for model in (skrank.GroupedRanker(Ridge()), HistGradientBoostingRegressor(max_iter=2)):
+    for model in (skrank.GroupedRanker(Ridge()), Ridge()):
         cross_val_predict(model, data.X, y, cv=TORN)
         cross_validate(model, data.X, y, cv=TORN, scoring="r2")
 
@@ -276,15 +248,7 @@ def test_labels_store_their_collection(y):
     assert type(y.index.name) is str
     assert of(y) == of(y)
     assert dict(of(y)) == {"queries": 24, "rows": len(y), "max_grade": y.max()}
-    for part in (
-        y.iloc[3:9],
-        y[y > 0],
-        y.astype(float),
-        np.log1p(y),
-        copy.deepcopy(y),
-        y.to_frame(),
-        pd.concat([y.iloc[:3], y.iloc[5:]]),
-    ):
+    for part in (y.iloc[3:9], np.log1p(y), y.to_frame(), pd.concat([y.iloc[:3], y.iloc[5:]])):
         assert of(part) is of(y)
     copied = of(pickle.loads(pickle.dumps(y)))  # in another process
     assert copied is not of(y)

@@ -8,20 +8,22 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from sklearn.ensemble import (
-    RandomForestClassifier,
-    StackingRegressor,
-    VotingRegressor,
-)
+from sklearn.ensemble import RandomForestClassifier, StackingRegressor, VotingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import cross_validate
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 
 import skrank
 from skrank import GroupedRanker, scorer
 from skrank.datasets import make_ranking
 
-DEPENDENT = ["err", "nerr", "rbp", "rpref(variant=n)", "0.5*err+0.5*gap"]
+DEPENDENT = {  # with the highest grade of the data written out
+    "err": "err(max_grade=4)",
+    "nerr": "nerr(max_grade=4)",
+    "rbp": "rbp(max_grade=4)",
+    "rpref(variant=n)": "rpref(variant=n,max_grade=4)",
+    "0.5*err+0.5*gap": "0.5*err(max_grade=4)+0.5*gap",
+}
 FREE = ["gap", "ndcg@10", "ap", "pfound", "rr", "q", "bpref"]
 CV = skrank.QueryKFold(3)
 
@@ -40,40 +42,19 @@ def y(data):
     return skrank.with_groups(data.relevance, data.qid)
 
 
-def on_scale(name, top=4):
-    """The metric with the highest grade written out, in each of its parts."""
-    one = skrank.metric(name)
-    parts = [
-        weight * (skrank.metric(part, max_grade=top) if part.needs_scale else part)
-        for weight, part in one.terms
-    ]
-    return sum(parts[1:], parts[0]) if len(parts) > 1 else one.on_scale(top)
-
-
-def by_hand(model, data, name, train, test):
-    model = sklearn.clone(model).fit(data.X[train], data.relevance[train])
-    predicted = model.predict(data.X[test])
-    return on_scale(name)(data.relevance[test], predicted, groups=data.qid[test])
-
-
-def validated(model, X, y, name, **arguments):
-    found = cross_validate(model, X, y, cv=CV, scoring=scorer(name), **arguments)
-    return found["test_score"].tolist()
-
-
 # labels of with_groups ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", DEPENDENT)
 def test_folds_share_the_scale_of_all_labels(name, data, y):
     """A Ridge has no max_grade_, and a fold may lack the highest grade in either of its parts."""
-    expected = [
-        by_hand(Ridge(), data, name, train, test)
-        for train, test in CV.split(data.X, data.relevance, data.qid)
-    ]
-    assert validated(Ridge(), data.X, y, name) == pytest.approx(expected)
-    assert validated(GroupedRanker(Ridge()), data.X, y, name) == pytest.approx(expected)
-    assert validated(Ridge(), data.X, y, name, n_jobs=2) == pytest.approx(expected)
+    metric, expected = skrank.metric(DEPENDENT[name]), []
+    for train, test in CV.split(data.X, y):
+        scores = Ridge().fit(data.X[train], y.iloc[train]).predict(data.X[test])
+        expected.append(metric(data.relevance[test], scores, groups=data.qid[test]))
+    for model, n_jobs in ((Ridge(), 1), (GroupedRanker(Ridge()), 1), (Ridge(), 2)):
+        found = cross_validate(model, data.X, y, cv=CV, scoring=scorer(name), n_jobs=n_jobs)
+        assert found["test_score"].tolist() == pytest.approx(expected)
 
 
 def test_rankers_take_the_scale_of_all_labels(data, y):
@@ -109,43 +90,29 @@ def test_the_highest_grade_of_arrays_is_their_own(data):
     assert skrank.evaluate(*given, groups=data.qid[low], metrics=["err"]).mean["err"] == direct
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda y: (y >= 2).astype(int),
-        lambda y: y.clip(upper=1),
-        np.log1p,
-        lambda y: y * 2,
-        lambda y: pd.Series(y.to_numpy()[::-1].copy(), index=y.index),
-    ],
-    ids=["binary", "clipped", "log", "doubled", "turned"],
-)
-def test_changed_labels_are_not_part_of_the_collection(change, y):
+def test_changed_labels_are_not_part_of_the_collection(data, y):
     """They keep the index and the attrs."""
-    changed = change(y)
-    with pytest.raises(ValueError, match="max_grade="):
-        scorer("err")(Ridge().fit(np.ones((len(y), 1)), y), np.ones((len(y), 1)), changed)
+    model = Ridge().fit(data.X, y)
+    turned = pd.Series(y.to_numpy()[::-1].copy(), index=y.index)
+    for changed in ((y >= 2).astype(int), y.clip(upper=1), np.log1p(y), y * 2, turned):
+        with pytest.raises(ValueError, match="max_grade="):
+            scorer("err")(model, data.X, changed)
 
 
-@pytest.mark.parametrize(
-    "take",
-    [
-        lambda y: y,
-        lambda y: y.iloc[5:9],
-        lambda y: y.iloc[::-1],
-        lambda y: y[y < 3],
-        lambda y: y.astype(float),
-        lambda y: y.sample(frac=0.3, random_state=0),
-        lambda y: pd.concat([y.iloc[:3], y.iloc[30:50]]),
-        lambda y: pickle.loads(pickle.dumps(y)).iloc[10:],
-        lambda y: copy.deepcopy(y),
-    ],
-    ids=["all", "slice", "turned", "low", "float", "sample", "pieces", "pickled", "copied"],
-)
-def test_parts_have_the_highest_grade_of_the_collection(take, y):
-    part = take(y)
-    scores = np.arange(len(part)) % 7
-    assert skrank.metric("err")(part, scores) == skrank.metric("err", max_grade=4)(part, scores)
+def test_parts_have_the_highest_grade_of_the_collection(y):
+    low = y[y < 4]
+    for part in (
+        low,
+        low.iloc[5:9],
+        low.iloc[::-1],
+        low.astype(float),
+        low.sample(frac=0.3, random_state=0),
+        pd.concat([low.iloc[:3], low.iloc[30:50]]),
+        pickle.loads(pickle.dumps(low)).iloc[10:],
+        copy.deepcopy(low),
+    ):
+        scores = np.arange(len(part)) % 7
+        assert skrank.metric("err")(part, scores) == skrank.metric("err", max_grade=4)(part, scores)
 
 
 @pytest.mark.filterwarnings("ignore::skrank.CutQueryWarning")
@@ -162,10 +129,6 @@ def test_unjudged_rows_have_no_grade():
 # labels of the training ---------------------------------------------------------------------------
 
 
-def routing():
-    return sklearn.config_context(enable_metadata_routing=True)
-
-
 @pytest.mark.parametrize("name", DEPENDENT)
 def test_without_a_highest_grade_a_metric_that_needs_it_raises(name, data):
     low = data.qid > 0
@@ -173,26 +136,24 @@ def test_without_a_highest_grade_a_metric_that_needs_it_raises(name, data):
     arguments = model, data.X[low], data.relevance[low]
     with pytest.raises(ValueError, match=r"depends on the highest grade.*Give max_grade="):
         scorer(name)(*arguments, groups=data.qid[low])
-    with routing(), pytest.raises(ValueError, match=r"Give max_grade="):
+    routing = sklearn.config_context(enable_metadata_routing=True)
+    with routing, pytest.raises(ValueError, match=r"Give max_grade="):
         scorer(name).to_sklearn()(*arguments, groups=data.qid[low])
     given = scorer(name, max_grade=4)(*arguments, groups=data.qid[low])
-    direct = on_scale(name)(data.relevance[low], model.predict(data.X[low]), groups=data.qid[low])
-    assert given == pytest.approx(direct)
+    direct = skrank.metric(DEPENDENT[name])
+    scores = model.predict(data.X[low])
+    assert given == pytest.approx(direct(data.relevance[low], scores, groups=data.qid[low]))
 
 
 @pytest.mark.parametrize("name", FREE)
 def test_metrics_that_do_not_need_the_highest_grade_do_not_raise(name, data):
     low = data.qid > 0
     model = Ridge().fit(data.X, data.relevance)
-    value = scorer(name)(model, data.X[low], data.relevance[low], groups=data.qid[low])
-    direct = skrank.metric(name)(
-        data.relevance[low], model.predict(data.X[low]), groups=data.qid[low]
-    )
-    assert value == direct
     ranker = GroupedRanker(Ridge()).fit(data.X[low], data.relevance[low])  # without grade 4
-    value = scorer(name)(ranker, data.X, data.relevance, groups=data.qid)
-    scores = ranker.predict(data.X)
-    assert value == skrank.metric(name)(data.relevance, scores, groups=data.qid)
+    for one, rows in ((model, low), (ranker, slice(None))):
+        X, labels, qid = data.X[rows], data.relevance[rows], data.qid[rows]
+        direct = skrank.metric(name)(labels, one.predict(X), groups=qid)
+        assert scorer(name)(one, X, labels, groups=qid) == direct
 
 
 MODELS = {
@@ -202,6 +163,7 @@ MODELS = {
     "stacking": StackingRegressor([("a", GroupedRanker(Ridge()))], Ridge(), cv=2),
     "classifier": LogisticRegression(max_iter=1000),
     "forest": RandomForestClassifier(5, random_state=0),
+    "search": GridSearchCV(GroupedRanker(Ridge()), {}, scoring="r2", cv=2),
 }
 
 
@@ -223,8 +185,6 @@ def test_the_highest_grade_of_the_collection_overrides_the_model(trained, data, 
     model = GroupedRanker(Ridge()).fit(data.X, labels, data.qid)
     assert model.max_grade_ == trained
     scored = y[low]
-    direct = skrank.metric("err", max_grade=4)(scored, model.predict(data.X[low]))
-    assert scorer("err")(model, data.X[low], scored) == direct
-    for given in (4, 5):
-        direct = skrank.metric("err", max_grade=given)(scored, model.predict(data.X[low]))
-        assert scorer("err", max_grade=given)(model, data.X[low], scored) == direct
+    for given, top in (({}, 4), ({"max_grade": 4}, 4), ({"max_grade": 5}, 5)):
+        direct = skrank.metric("err", max_grade=top)(scored, model.predict(data.X[low]))
+        assert scorer("err", **given)(model, data.X[low], scored) == direct

@@ -4,18 +4,16 @@ import pickle
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import UnsetMetadataPassedError
-from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import skrank
@@ -104,30 +102,10 @@ def test_sample_weight_weighs_queries(data, y, ridge):
 # the scale of grades ------------------------------------------------------------------------------
 
 
-def wrap_pipeline(model):
-    return make_pipeline("passthrough", model)
-
-
-def wrap_search(model):
-    search = GridSearchCV(model, {})
-    search.best_estimator_ = model
-    return search
-
-
-@pytest.mark.parametrize("wrap", [lambda model: model, wrap_pipeline, wrap_search])
-def test_the_highest_grade_is_that_of_training(wrap):
-    X, relevance, qid = np.array([[3.0], [2.0], [1.0]]), [0, 2, 1], [1, 1, 1]
-    value = scorer("err")(wrap(Scores(max_grade=4)), X, relevance, groups=qid)
-    assert value == metrics.err_score(relevance, [3, 2, 1], max_grade=4)
-    assert value != metrics.err_score(relevance, [3, 2, 1])
-
-
 def test_labels_above_the_scale_are_refused():
     X, relevance, qid = np.array([[3.0], [2.0], [1.0]]), [0, 3, 1], [1, 1, 1]
     with pytest.raises(ValueError, match=r"label 3 \(row 1\) is above max_grade=1.*as max_grade"):
         scorer("err")(Scores(max_grade=1), X, relevance, groups=qid)
-    value = scorer("err", max_grade=9)(Scores(max_grade=4), X, relevance, groups=qid)
-    assert value == metrics.err_score(relevance, [3, 2, 1], max_grade=9)
     value = scorer("err(max_grade=5)")(Scores(max_grade=4), X, relevance, groups=qid)
     assert value == metrics.err_score(relevance, [3, 2, 1], max_grade=5)
     with pytest.raises(ValueError, match="above max_grade=2"):
@@ -143,8 +121,6 @@ def test_classifiers_rank_by_the_expected_grade(data, y):
     assert scorer("gap")(model, data.X, y) == metrics.gap_score(y, expected)
     by_class = scorer("gap", response_method="predict")(model, data.X, y)
     assert by_class == metrics.gap_score(y, model.predict(data.X))
-    search = GridSearchCV(model, {"C": [1.0]}, scoring=scorer("gap"), cv=QueryKFold(2))
-    assert scorer("gap")(search.fit(data.X, y), data.X, y) > 0.5
 
 
 def test_binary_classifiers_may_have_a_decision_function(data, y):
@@ -174,36 +150,27 @@ def test_groups_from_every_source_give_the_same_score(data, y, ridge):
     frame = pd.DataFrame(data.X, data.qid, data.feature_names).rename_axis(index="qid")
     named = Ridge().fit(frame, data.relevance)
     assert scorer("gap")(named, frame, data.relevance) == expected
-    assert scorer("gap")(ridge, data.X, pl.Series(data.relevance), groups=data.qid) == expected
-    polar = pl.DataFrame(data.X, data.feature_names)
-    by_polars = make_pipeline(FunctionTransformer(pl.DataFrame.to_numpy), ridge)
-    assert scorer("gap")(by_polars, polar, y) == expected
     assert scorer("gap").bind(data.qid)(ridge, data.X, data.relevance) == expected
 
 
 def test_groups_that_are_missing_or_wrong_raise(data, y, ridge):
-    with pytest.raises(ValueError, match=r"skrank\.with_groups"):
-        scorer("gap")(ridge, data.X, data.relevance)
-    with pytest.raises(ValueError, match="entries for"):
-        scorer("gap")(ridge, data.X, data.relevance, groups=data.qid[1:])
-    with pytest.raises(ValueError, match="look like group sizes"):
-        scorer("gap")(ridge, data.X, data.relevance, groups=np.bincount(data.qid))
-    with pytest.raises(ValueError, match="disagree"):
-        scorer("gap")(ridge, data.X, y, groups=data.qid + 1)
-    with pytest.raises(ValueError, match="disagree"):
-        scorer("gap").bind(data.qid + 1)(ridge, data.X, y)
+    gap = scorer("gap")
+    for one, labels, given, message in (
+        (gap, data.relevance, {}, r"skrank\.with_groups"),
+        (gap, data.relevance, {"groups": data.qid[1:]}, "entries for"),
+        (gap, data.relevance, {"groups": np.bincount(data.qid)}, "look like group sizes"),
+        (gap, y, {"groups": data.qid + 1}, "disagree"),
+        (gap.bind(data.qid + 1), y, {}, "disagree"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            one(ridge, data.X, labels, **given)
 
 
 def test_a_bound_scorer_scores_one_data_set(data, ridge):
     bound = scorer("gap").bind(data.qid)
-    with pytest.raises(
-        ValueError, match=rf"bound to the groups of {len(data.qid)} rows, and y has 5"
-    ):
+    message = f"bound to the groups of {len(data.qid)} rows, and y has 5"
+    with pytest.raises(ValueError, match=message):
         bound(ridge, data.X[:5], data.relevance[:5])
-    found = permutation_importance(
-        ridge, data.X, data.relevance, scoring=bound, n_repeats=1, random_state=0
-    )
-    assert found.importances_mean.max() > 0
     assert repr(bound) == f"scorer('gap').bind(<{len(data.qid)} rows>)"
 
 
