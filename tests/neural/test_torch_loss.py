@@ -233,6 +233,8 @@ PADDED = {"scores": [[1.0, 2], [3, 4]], "labels": [[1.0, 0], [0, 1]]}
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
+        (FLAT | {"offsets": [1, 3]}, "go from 1 to 3"),
+        (FLAT | {"scores": [1.0, float("inf"), 3]}, "score of row 1 is inf"),
         (FLAT | {"offsets": None}, "give the offsets of their queries"),
         (FLAT | {"offsets": [0, 2]}, "go from 0 to 2 and there are 3 rows"),
         (FLAT | {"offsets": [2, 1]}, "look like sizes"),
