@@ -93,6 +93,14 @@ REFUSED = {
         lambda: extending.PairWorth(np.ones(2), [0, 1e300], [0, 1e300], np.multiply),
         "PairWorth.upper times PairWorth.lower holds an infinite entry",
     ),
+    "masked p-values": (lambda: stats.holm(MASKED), "row 1 of p_values is masked"),
+    "nothing to split": (
+        lambda: skrank.query_train_test_split([[0]] * 4, None, groups=[1, 2, 3, 4]),
+        "array 1 is None",
+    ),
+    "a flag as the number of rounds": (
+        lambda: lightgbm_adapter.cv({}, None, True, objective="gap"), "num_boost_round=True must be"
+    ),
     "masked scores": (lambda: stats.paired_t(MASKED), "row 1 of scores is masked"),
     "masked costs": (
         lambda: active.sampling_distribution(MOMENTS, costs=np.ma.array([1, 2], mask=[0, 1])),
