@@ -49,6 +49,8 @@ def read(text: str, named: Callable[[str, Options], M]) -> M:
         "such as 'gap@10' or 'ndcg(gain=linear)@10', or a sum such as '0.7*gap+0.3*ndcg@10'."
     )
     try:
+        if "\0" in text:  # for which Python 3.11.3 and older raise ValueError
+            raise wrong
         return _Reader(text, named, wrong).metric(_parsed(text.strip()))
     except (SyntaxError, RecursionError, UnicodeEncodeError):  # the last for lone surrogates
         raise wrong from None

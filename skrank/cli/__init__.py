@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import os
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
@@ -86,7 +85,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             if text:
                 print_text(text)
     except BrokenPipeError:  # the reader, such as head, has stopped reading
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED

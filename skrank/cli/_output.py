@@ -10,9 +10,9 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 if TYPE_CHECKING:
     from skrank.trec import TrecReport
@@ -162,12 +162,27 @@ def print_text(text: str) -> None:
     """
     check_open()
     out = sys.stdout
-    try:
-        out.write(f"{text}\n")
-    except UnicodeEncodeError:
+    with _discarding(out):
+        try:
+            out.write(f"{text}\n")
+        except UnicodeEncodeError:
+            out.flush()
+            out.buffer.write(_encoded(f"{text}\n", out.encoding))
         out.flush()
-        out.buffer.write(_encoded(f"{text}\n", out.encoding))
-    out.flush()
+
+
+@contextmanager
+def _discarding(stream: TextIO) -> Iterator[None]:
+    """After an error, discard what the stream has buffered.
+
+    Python would otherwise try to write it again at exit, and exit with status 120.
+    """
+    try:
+        yield
+    except OSError:
+        with suppress(OSError):  # of a stream without a file descriptor
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        raise
 
 
 def _encoded(text: str, encoding: str) -> bytes:
@@ -181,7 +196,7 @@ def _encoded(text: str, encoding: str) -> bytes:
 def print_error(message: str) -> None:
     """Print to standard error, unless it is closed or full."""
     if sys.stderr is not None:  # print(file=None) would write to standard output
-        with suppress(OSError):
+        with suppress(OSError), _discarding(sys.stderr):
             print(message, file=sys.stderr, flush=True)
 
 

@@ -88,9 +88,10 @@ def test_a_closed_standard_output_is_an_error(campaigns, call):
 
 
 @pytest.mark.skipif(not FULL.is_char_device(), reason="there is no /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("call", CALLS, ids=" ".join)
-def test_a_full_standard_output_is_an_error(campaigns, call):
-    full = shell(call, f"> {FULL}")
+def test_a_full_standard_output_is_an_error(campaigns, call, unbuffered):
+    full = shell(call, f"> {FULL}", PYTHONUNBUFFERED=unbuffered)
     message = "skrank: error: standard output: No space left on device\n"
     assert (full.returncode, full.stderr) == (1, message)
 
