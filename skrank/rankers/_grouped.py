@@ -68,9 +68,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         objective with a link applies its inverse to the sum of scores and trees. Default: boosting
         starts from equal scores.
     init_scale : float or None, default=1.0
-        The scores of `init` are multiplied so that their standard deviation inside queries is this
-        number (of all rows, if no queries are needed); the larger it is, the more trees are needed
-            to correct them. None: not multiplied.
+        The scores of `init` are multiplied so that their standard deviation inside queries (of all
+        rows, if no queries are needed) is this number; the larger it is, the more trees are needed
+        to correct them. None: not multiplied.
     unjudged : {"raise", "drop", "zero"}, default="raise"
         How `fit` treats documents without a judgment (label NaN): an error, left out, or not
         relevant.

@@ -15,7 +15,6 @@ import io
 import lzma
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -96,7 +95,7 @@ def _decompressing(name: str) -> Iterator[None]:
     """Turn errors of decompression into errors of type ValueError that name the file."""
     try:
         yield
-    except (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError) as error:
+    except Exception as error:  # each library has its own class
         raise ValueError(f"{name} cannot be decompressed: {str(error).rstrip('.')}.") from None
 
 
