@@ -80,7 +80,10 @@ class Definition(Parameterised, ABC):
         return None
 
     def discount_at(self, rank: np.ndarray) -> np.ndarray | None:
-        """Discount at each rank, from 1 on, if the sum is of gain times discount; else None."""
+        """Discount at each rank, from 1 on, if the sum is of gain times discount; else None.
+
+        LambdaLoss, whose weights of pairs are made of gains and discounts, refuses None.
+        """
         return None
 
     @property
