@@ -146,7 +146,12 @@ def as_ids(
         if len(missing):
             raise ValueError(f"{source} has no {what} id in row {missing[0]}: every row needs one.")
     if ids.dtype == object:
-        set(ids)  # raises TypeError for an id without a hash, such as a list
+        bad = next((row for row, one in enumerate(ids) if one.__hash__ is None), None)
+        if bad is not None:
+            raise ValueError(
+                f"row {bad} of {source} is of type {type(ids[bad]).__name__}, which cannot be "
+                f"{what} ids: use numbers or strings."
+            )
     return ids if ids.dtype.isnative else ids.astype(ids.dtype.newbyteorder("="))
 
 

@@ -238,7 +238,7 @@ class PosteriorDisplay(Display):
         pair : int, optional
             Number of the pair whose density is drawn, for method "t". Default: bars of all pairs.
         **kwargs
-            Passed to `matplotlib.axes.Axes.barh`, or of `matplotlib.axes.Axes.plot`.
+            Passed to `matplotlib.axes.Axes.barh`, or to `matplotlib.axes.Axes.plot`.
 
         Returns
         -------

@@ -112,11 +112,6 @@ class Start:
     @classmethod
     def scaled(cls, init: Estimator, scale: float, spread: float) -> Start:
         """The scores of a fitted `init`, divided by their standard deviation and times `scale`."""
-        if not np.isfinite(spread):
-            raise ValueError(
-                f"the scores of init={type(init).__name__} are too large for a standard deviation: "
-                "give another init, or init_scale=None."
-            )
         return cls(init, scale / spread if spread > 0 else 0.0)
 
     def scores(self, X: Table) -> np.ndarray:

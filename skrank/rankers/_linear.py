@@ -370,13 +370,6 @@ class LinearRanker(Ranker):
         folds = feature_map.decide(rows)
         mapped = rows.map(_with_features, feature_map, folds)
         mapped, scale = standardised(mapped, feature_map.least_deviations())
-        wrong = np.flatnonzero(np.isnan(scale))
-        if len(wrong):
-            raise ValueError(
-                f"the values of feature {feature_map.get_feature_names_out()[wrong[0]]!r} are too "
-                "large for a standard deviation: divide the column, or replace values that stand "
-                "for missing ones by NaN."
-            )
         return LinearTraining(mapped, scale, stages, self.max_iter, self.tol, self.positive)
 
     def _warm_weights(

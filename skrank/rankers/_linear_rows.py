@@ -27,6 +27,7 @@ from skrank.rankers._matrix import (
     is_sparse,
     products,
     row_blocks,
+    with_entries,
     without_duplicates,
 )
 
@@ -168,6 +169,19 @@ class LinearRows:
         total = np.full(self.X.shape[1], weights.sum())
         return np.array([total, scaler.mean_, scaler.var_], dtype=np.float64)
 
+    def largest(self) -> np.ndarray:
+        """Largest absolute value of each feature."""
+        found = abs(self.X).max(axis=0)
+        return found.toarray()[0] if is_sparse(self.X) else found
+
+    def times_powers(self, exponents: np.ndarray) -> LinearRows:
+        """These rows with the features times ``2**exponents``, which is exact."""
+        if is_sparse(self.X):
+            X = with_entries(self.X, np.ldexp(self.X.data, exponents[self.X.indices]))
+        else:
+            X = np.ldexp(self.X, exponents)
+        return LinearRows(X, self.judgments, self.weights)
+
     def standardised(self, center: np.ndarray, deviation: np.ndarray) -> LinearRows:
         """These rows with features of mean 0 and standard deviation 1."""
         return LinearRows(self.X, self.judgments, self.weights, center, deviation)
@@ -251,14 +265,34 @@ class LinearRows:
 def standardised(rows: RowParts, least: np.ndarray | float) -> tuple[RowParts, np.ndarray]:
     """Standardise the features of LinearRows. Returns also the standard deviations.
 
-    A deviation is inf for a constant feature, NaN if squares overflow, else at least `least`.
+    A deviation is inf for a constant feature, else at least `least`. Features whose squares
+    overflow or underflow are first divided by powers of 2.
     """
+    center, deviation = _moments(rows)
+    exponents = np.zeros(len(center), dtype=np.int32)
+    if _is_extreme(deviation).any():
+        largest = np.max(rows.collect(LinearRows.largest), axis=0)
+        unsafe = _is_extreme(largest) & (largest > 0)
+        if unsafe.any():
+            exponents = np.where(unsafe, np.frexp(largest)[1], 0)
+            rows = rows.map(LinearRows.times_powers, -exponents)
+            center, deviation = _moments(rows)
+    constant = deviation <= _ROUNDING * np.abs(center)
+    constant |= np.ldexp(deviation, exponents) < np.finfo(np.float64).tiny  # weights would overflow
+    deviation = np.where(constant, np.inf, np.maximum(deviation, np.ldexp(least, -exponents)))
+    return rows.map(LinearRows.standardised, center, deviation), np.ldexp(deviation, exponents)
+
+
+def _is_extreme(values: np.ndarray) -> np.ndarray:
+    """True where squares may overflow or underflow, and for NaN."""
+    return ~((values > 1e-140) & (values < 1e140))
+
+
+def _moments(rows: RowParts) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted means and standard deviations of the features; NaN or inf if squares overflow."""
     totals, means, variances = np.moveaxis(np.array(rows.collect(LinearRows.moments)), 1, 0)
     total = totals.sum(axis=0)
-    center = (totals * means).sum(axis=0) / total
     with np.errstate(over="ignore", invalid="ignore"):
+        center = (totals * means).sum(axis=0) / total
         variance = (totals * (variances + (means - center) ** 2)).sum(axis=0) / total
-    deviation = np.sqrt(np.where(variance < 1e300, variance, np.nan))
-    constant = deviation <= np.maximum(_ROUNDING * np.abs(center), 1e-150)  # squares underflow
-    deviation = np.where(constant, np.inf, np.maximum(deviation, least))
-    return rows.map(LinearRows.standardised, center, deviation), deviation
+        return center, np.sqrt(variance)

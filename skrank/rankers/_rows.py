@@ -85,25 +85,27 @@ class Part:
 def score_sums(
     scores: np.ndarray, sizes: np.ndarray | None, weights: np.ndarray | None
 ) -> tuple[float, float, float]:
-    """Weighted sum of squares of scores that are centred by query, sum of weights, largest score.
+    """Weighted sum of (centred score / largest score)^2, sum of weights, largest score.
 
-    `sizes` are the numbers of rows of the queries; None: all rows are centred together.
+    Scores are centred by query. `sizes` are the numbers of rows of the queries; None: all rows are
+    centred together.
     """
     weights = np.ones(len(scores)) if weights is None else weights
+    largest = float(np.abs(scores).max())
+    scores = scores / (largest or 1.0)  # so that squares do not overflow
     if sizes is None:
         rest = scores - np.average(scores, weights=weights)
     else:
         rest = Queries.from_sizes(sizes).centered(scores)
-    with np.errstate(over="ignore"):  # the caller refuses a standard deviation of inf
-        squares = float((rest**2 * weights).sum())
-    return squares, float(weights.sum()), float(np.abs(scores).max())
+    return float((rest**2 * weights).sum()), float(weights.sum()), largest
 
 
 def spread_of(sums: Sequence[tuple[float, float, float]]) -> float:
     """Standard deviation, from the `score_sums` of parts of the rows; 0 for constant scores."""
-    squares, masses, largest = zip(*sums, strict=True)
-    spread = float(np.sqrt(sum(squares) / sum(masses)))
-    return spread if spread > _ROUNDING * max(largest) else 0.0
+    top = max(largest for *_, largest in sums) or 1.0
+    squares = sum(square * (largest / top) ** 2 for square, _, largest in sums)
+    spread = float(np.sqrt(squares / sum(mass for _, mass, _ in sums)))
+    return spread * top if spread > _ROUNDING else 0.0
 
 
 def features(X: Table, *, keep_polars: bool = True) -> Table:

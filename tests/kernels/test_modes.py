@@ -51,6 +51,7 @@ def run(name, **environment):
         env=os.environ | environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout
 
 
 @pytest.mark.parametrize("name", TESTS)

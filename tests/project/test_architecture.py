@@ -67,7 +67,7 @@ for _module, _imported in GRAPH.items():
 @pytest.mark.parametrize("graph", [GRAPH, PARTS], ids=["files", "parts"])
 def test_there_are_no_circles_of_imports(graph):
     """Imports inside functions and for types included; an error names the circle."""
-    tuple(TopologicalSorter(graph).static_order())
+    assert set(TopologicalSorter(graph).static_order()) >= graph.keys()
 
 
 @pytest.mark.parametrize("layer", LAYERS)

@@ -346,12 +346,9 @@ def test_a_regressor_may_start_from_a_ranker(estimator, init):
 def test_start_scores_of_any_magnitude():
     plain = GroupedRanker(lgbm(), init=HALF).fit(X, COUNTS).predict(X)
     ranker = GroupedRanker(lgbm(), init=First(0.5, column=6))
-    for factor in (2.0**-400, 2.0**400):
+    for factor in (2.0**-600, 2.0**600, 2.0**1000):
         table = np.column_stack([X, X[:, 0] * factor])
         assert_allclose(ranker.fit(table, COUNTS).predict(table), plain, rtol=1e-6)
-    table[:, 6] *= 2.0**200
-    with pytest.raises(ValueError, match="scores of init=First are too large"):
-        ranker.fit(table, COUNTS)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -163,7 +163,7 @@ def test_missing_query_ids(groups):
 
 @pytest.mark.parametrize("one", [[1, 2], np.array([1, 2]), {}])
 def test_objects_that_cannot_be_query_ids(one):
-    with pytest.raises(TypeError, match="unhashable type"):
+    with pytest.raises(ValueError, match=r"row 1 of groups is of type .* cannot be query ids"):
         GAP([1, 0, 2], FAR, groups=pd.Series(["a", one, one], dtype=object))
 
 
