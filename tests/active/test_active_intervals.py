@@ -228,3 +228,58 @@ def test_simulated_campaigns_of_equal_values_have_infinite_intervals():
     assert runs.told().tolist() == [(~alike).mean(), 1]
     assert (intervals[:, 1] == runs.truth).all()  # the whole pool
     assert runs.cautious().tolist() == [[True, False]] * 60
+
+
+@pytest.mark.parametrize("truth", [0.0, 0.2])
+def test_intervals_cover_where_rankers_agree_on_many_queries(truth):
+    """On a third of the pool the rankers are known to agree: 1 of 40 draws, of weight 13.
+
+    Without the shift of values, intervals cover .93 if the truth is not 0.
+    """
+    random, hits = np.random.default_rng(3), 0
+    for _ in range(1000):
+        ties = random.random(40) < 1 / 40
+        w = np.where(ties, 40 / 3, 2 / 3 / (1 - 1 / 40))
+        losses = np.where(ties, 0.0, truth * 1.5 + random.standard_t(5, 40))
+        low, high = estimate(losses, w).interval
+        hits += low <= truth <= high
+    assert 0.94 < hits / 1000 < 0.97
+
+
+@pytest.mark.parametrize(("weights", "least"), [("equal", 0.938), ("unequal", 0.93)])
+def test_intervals_of_skewed_values_cover(weights, least):
+    """For comparison, Student's intervals of 20 draws cover .91 and .90 here."""
+    random, hits = np.random.default_rng(5), 0
+    for _ in range(2000):
+        x = random.random(20)
+        w = np.ones(20) if weights == "equal" else 1 / (0.25 + 1.5 * x)
+        losses = random.exponential(size=20) * (0.25 + 1.5 * x if weights == "unequal" else 1.0)
+        truth = 1.0 if weights == "equal" else 6 / np.log(7) / 4
+        low, high = estimate(losses, w).interval
+        hits += low <= truth <= high
+    assert least < hits / 2000 < 0.97
+
+
+@pytest.fixture(scope="module")
+def rising():
+    """Queries whose value increases with the cost, and a q that prefers cheap queries."""
+    random = np.random.default_rng(8)
+    costs = np.exp(random.standard_normal(600))
+    values = np.log(costs) + 0.5 * random.standard_normal(600)
+    q = 1 / np.sqrt(costs)
+    return values, q / q.sum(), costs
+
+
+def test_campaigns_that_drew_cheap_queries_have_a_caution(rising):
+    """With a budget of 20 average draws, intervals of campaigns of 30 queries cover .43."""
+    values, q, costs = rising
+    budgets = np.array([20, 34]) * (q @ costs)
+    runs = simulate(values, q, budgets, costs=costs, n_campaigns=1500)
+    low, high = np.moveaxis(runs.intervals(), 2, 0)
+    holds = (low <= runs.truth) & (runs.truth <= high)
+    many, told = runs.n_distinct[:, 0] >= 30, ~runs.cautious()
+    assert many.mean() > 0.02
+    assert holds[many, 0].mean() < 0.6
+    assert not told[:, 0].any()
+    assert told[:, 1].mean() > 0.9
+    assert 0.93 < holds[told[:, 1], 1].mean() < 0.97
