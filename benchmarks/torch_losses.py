@@ -7,9 +7,10 @@ losses alternate. Memory is the peak of all tensors; the workspace of the kernel
 a single query, is not included. Plain formulas that need more than --gigabytes are left out.
 
     python benchmarks/torch_losses.py [--queries 32 256 1024 4096] [--documents 50 120 500]
-        [--repeats 7] [--threads 1] [--gigabytes 4] [--compile] [--only gap]
+        [--repeats 7] [--threads 1] [--gigabytes 4] [--compile] [--only gap] [--devices cpu cuda]
 
-A second table shows the share of the loss in a training step of networks with 100 features.
+A second table shows the share of the loss in a training step of networks with 100 features, on the
+host.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--compile", action="store_true", help="also with torch.compile")
     parser.add_argument("--only", default="", help="losses with this in their name, or step")
+    parser.add_argument(
+        "--devices", nargs="+", default=["cpu", "cuda"], help="a GPU that is missing is left out"
+    )
     return parser.parse_args()
 
 
@@ -231,12 +235,13 @@ def training_step(n_queries: int, n: int, widths: tuple[int, int]) -> None:
 
 def main() -> None:
     torch.set_num_threads(options.threads)
-    if options.only != "step":
-        compare("cpu")
-        if torch.cuda.is_available():
-            compare("cuda")
-        else:
+    for device in options.devices if options.only != "step" else []:
+        if device == "cuda" and not torch.cuda.is_available():
             print("\nthere is no GPU here: nothing was measured on one")
+        else:
+            compare(device)
+    if "cpu" not in options.devices:
+        return
     print(
         f"\nWhat the loss on the kernels' path adds to the rest of a training step, "
         f"{options.threads} threads\n\n"

@@ -24,7 +24,9 @@ from skrank.torch._batch import Batch
 
 Losses = tuple[torch.Tensor, torch.Tensor]  # loss of each query, gradient of each document
 
-_PAIRS = 2**22  # pairs of documents in a block, which bounds the memory
+# Pairs of documents in a block, which bounds the memory. A GPU needs larger blocks to be busy.
+_PAIRS_ON_HOST = 2**22
+_PAIRS_ON_DEVICE = 2**25
 # Options of objectives with the only value that the native path supports.
 _OPTIONS = {"perturbations": None, "pairs": "all", "form": "moments", "random_gains": False}
 _LEAST_SPREAD = 0.01  # of the scores of a query, if sigma is relative to it
@@ -52,7 +54,8 @@ def native_losses(
     """Loss of each query, and gradient in the layout of the scores."""
     queries, losses, gradients = _dense(batch, max_grade), [], []
     n_queries, longest = queries.labels.shape
-    step = n_queries if torch.compiler.is_compiling() else max(1, _PAIRS // longest**2)
+    pairs = _PAIRS_ON_HOST if batch.device.type == "cpu" else _PAIRS_ON_DEVICE
+    step = n_queries if torch.compiler.is_compiling() else max(1, pairs // longest**2)
     for scores, labels, valid in zip(*(part.split(step) for part in queries[:3]), strict=True):
         block = DenseQueries(scores, labels, valid, queries.max_grade)
         loss, gradient = torch.zeros_like(scores[:, 0]), torch.zeros_like(scores)

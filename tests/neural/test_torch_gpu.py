@@ -1,0 +1,84 @@
+"""skrank.torch on a GPU, beside the kernels on the host."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
+
+import skrank  # noqa: E402
+from skrank.datasets import make_ranking  # noqa: E402
+from skrank.torch import MetricAccumulator, NeuralRanker, RankingLoss  # noqa: E402
+from tests.helpers.torch_batches import close, make, named, pad, step  # noqa: E402
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")
+
+OBJECTIVES = [
+    skrank.LambdaRank("gap"),
+    skrank.LambdaRank("ndcg@10", truncation_level=5),
+    skrank.LambdaRank("q"),  # has kernels only
+    skrank.SoftRank("gap"),
+    skrank.SoftRank("ndcg", relative=True),
+    skrank.Softmax(),
+    skrank.SquaredError(),
+]
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=named)
+def test_losses_on_the_gpu_are_those_of_the_host(objective):
+    """Flat and padded, in single and double precision, with weights of queries."""
+    for dtype, share in ((torch.float32, 5e-5), (torch.float64, 1e-10)):
+        scores, labels, offsets = make(dtype, n_queries=300, longest=60)
+        weights = torch.rand(300, generator=torch.Generator().manual_seed(0))
+        loss = RankingLoss(objective, max_grade=4)
+        expected, slopes = step(loss, scores, labels, offsets, weights=weights)
+        loss, weights = loss.to("cuda"), weights.cuda()
+        found, grad = step(loss, scores.cuda(), labels.cuda(), offsets, weights=weights)
+        lines, marks = (pad(one, offsets, 63, 2).cuda() for one in (scores, labels))
+        padded, rows = step(loss, lines.nan_to_num(0.0), marks, weights=weights)
+        for value, slope in ((found, grad), (padded, rows[~marks.isnan()])):
+            assert value.is_cuda
+            torch.testing.assert_close(value.cpu(), expected)
+            close(slope.cpu(), slopes, share)
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("objective", ["gap", "softrank:ndcg", "softmax"])
+def test_compiled_losses_on_the_gpu_are_the_eager_ones(objective):
+    eager = RankingLoss(objective, max_grade=4, path="native").to("cuda")
+    compiled = torch.compile(eager, dynamic=True)
+    for n_queries, length in ((9, 24), (5, 31)):
+        scores, labels, offsets = make(torch.float32, n_queries, length, seed=length)
+        lines, marks = (pad(one, offsets, length).cuda() for one in (scores, labels))
+        value, grad = step(eager, lines.nan_to_num(0.0), marks)
+        found, slopes = step(compiled, lines.nan_to_num(0.0), marks)
+        torch.testing.assert_close(found, value)
+        close(slopes, grad, 5e-5)
+    torch.compiler.reset()
+
+
+def test_bad_values_on_the_gpu_make_the_loss_nan():
+    loss = RankingLoss("gap", max_grade=4)
+    for scores, labels in (([1.0, np.nan], [1.0, 0.0]), ([1.0, 2.0], [1.0, 5.0])):
+        value, grad = step(loss, torch.tensor([scores]).cuda(), torch.tensor([labels]).cuda())
+        assert value.isnan()
+        assert grad.isnan().all()
+
+
+def test_metrics_of_scores_on_the_gpu():
+    scores, labels, offsets = make(torch.float32)
+    found = {}
+    for device in ("cpu", "cuda"):
+        metric = MetricAccumulator("gap", "ndcg@10", max_grade=4)
+        metric.update(scores.to(device), labels.to(device), offsets)
+        found[device] = metric.compute()
+    assert found["cuda"] == found["cpu"]
+
+
+def test_rankers_trained_on_the_gpu_rank_as_those_of_the_host():
+    data = make_ranking(n_queries=60, n_docs=(5, 20), n_features=8, random_state=0)
+    labels = skrank.with_groups(data.relevance, data.qid)
+    scores = {}
+    for device in ("cpu", "cuda"):
+        ranker = NeuralRanker("gap", hidden=(8,), epochs=5, device=device, random_state=0)
+        scores[device] = ranker.fit(data.X, labels).predict(data.X)
+    assert np.corrcoef(scores["cuda"], scores["cpu"])[0, 1] > 0.999
