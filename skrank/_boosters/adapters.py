@@ -58,7 +58,7 @@ class Supplied:
     weights : ndarray, optional
         Per row in LightGBM, per query in XGBoost.
     max_grade : int, optional
-        Highest grade of the collection, if other data show it, such as the training set.
+        Highest grade of the collection, if it is known from other data, such as the training set.
     positions : ndarray of shape (n_rows,), optional
         Position at which each document was shown.
     """
@@ -72,7 +72,7 @@ class Supplied:
 
     @property
     def digest(self) -> list[int | None]:
-        """Hashes of all data that a plan depends on, to detect changes."""
+        """Hashes of all data that plans and objectives depend on, to detect changes."""
         found = [self.max_grade]
         for one in (self.labels, self.sizes, self.weights, self.positions):
             found.append(None if one is None else hash(one.tobytes()))
@@ -150,7 +150,8 @@ if hasattr(os, "register_at_fork"):
 class GradientCallable:
     """An objective as boosters call it.
 
-    The number of the round and learned estimates belong to the data set. Copies have no data sets.
+    The number of the round and learned estimates belong to the data set. Pickles have the objective
+    and `max_grade` only; deep copies also have the positions, and share what was learned.
     """
 
     def __init__(self, objective: Objective, max_grade: int | None = None) -> None:
@@ -158,7 +159,9 @@ class GradientCallable:
         self.max_grade = max_grade
         self.positions: np.ndarray | None = None  # for boosters that pass no positions
         self._bound: PerDataSet[tuple[BoundObjective, np.ndarray]] = PerDataSet()
-        self._absent: PerDataSet[int] = PerDataSet()  # data sets without rows on this worker
+        self._absent: PerDataSet[int] = (
+            PerDataSet()
+        )  # highest grades, of data sets without rows here
         self._lock = threading.Lock()  # a bound objective has workspace for one call at a time
         _callables.add(self)
         self._learned: dict[str, PositionBias] = {}  # entry "bias"; shared with deep copies
@@ -235,7 +238,7 @@ class EvalPlan:
         return np.array([((mass * values).sum(), mass.sum()) for values, mass in measured])
 
     def measured(self, scores: ArrayLike) -> Iterator[tuple[Plan, np.ndarray, np.ndarray]]:
-        """Each plan with the values and weights of queries."""
+        """Each plan with the values of the queries, and their weights in the mean."""
         ranking = Ranking(self.judgments, scores)
         for plan in self.plans:
             mass = plan.mass(ranking)
@@ -257,7 +260,9 @@ class MetricCallable:
         self.per_query = check.check_query_log(per_query, QueryLog)
         self.max_grade = max_grade
         self._plans: PerDataSet[EvalPlan] = PerDataSet()
-        self._absent: PerDataSet[int] = PerDataSet()  # data sets without rows on this worker
+        self._absent: PerDataSet[int] = (
+            PerDataSet()
+        )  # highest grades, of data sets without rows here
 
     def __reduce__(self) -> Reduced:
         return type(self), (self.metrics, self.per_query, self.max_grade)

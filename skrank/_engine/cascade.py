@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CascadeTables(Tables):
-    """``sum_r phi_r rho(y_r) prod_{s<r} (1 - rho(y_s))``.
+    """``sum_r phi_r rho(y_r) prod_{s<r} (1 - rho(y_s))``, for a list with the labels y_1, y_2, ...
 
     Parameters
     ----------
     stop : ndarray (n_codes,)
         rho per code: the probability that the document satisfies the user, in [0, 1].
     phi : ndarray (longest,)
-        Value of a user who is satisfied at each rank; must not increase.
+        What the metric counts if the user is satisfied at each rank, such as 1 / rank for ERR; must
+        not be negative or increase.
 
     Raises
     ------
@@ -78,7 +79,10 @@ class CascadeTables(Tables):
 
     @property
     def _reads_all(self) -> bool:
-        """Whether users may read to the end of any list: no cut-off, and no document stops all."""
+        """Whether users may read to the end of any list: no cut-off, and no document has rho = 1.
+
+        Then it pays to find the documents with rho > 0.
+        """
         return self.depth == len(self.phi) and bool(np.all(self.stop < 1))
 
     def ideals(self, judgments: Judgments) -> np.ndarray:

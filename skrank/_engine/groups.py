@@ -41,7 +41,11 @@ class Collection(dict[str, int]):
 
     @classmethod
     def of(cls, ids: ArrayLike, labels: ArrayLike) -> Collection:
-        """The collection of rows. Labels that are not finite numbers count as missing."""
+        """The collection of rows.
+
+        A query with the label inf counts as a query without labels; if a label is not a number,
+        all queries do.
+        """
         import pandas as pd
 
         codes, unique = pd.factorize(np.asarray(ids))
@@ -69,10 +73,10 @@ class Collection(dict[str, int]):
         places = self.places(part.ids)
         if np.any(places < 0) or np.isnan(self.tops).all():
             return None
-        tops, complete = self.tops[places], part.sizes == self.sizes[places]
+        tops, lacks_rows = self.tops[places], part.sizes != self.sizes[places]
         same = (part.tops == tops) | (np.isnan(part.tops) & np.isnan(tops))
-        lower = ~complete & ~(part.tops > tops)
-        return self.max_grade if np.all(same | lower) else None
+        not_higher = ~(part.tops > tops)  # also if one of them is NaN
+        return self.max_grade if np.all(same | (lacks_rows & not_higher)) else None
 
     def __deepcopy__(self, memo: dict[int, object]) -> Collection:
         return self  # pandas copies attrs with every slice
@@ -80,7 +84,7 @@ class Collection(dict[str, int]):
     def __eq__(self, other: object) -> bool:
         return self is other  # pandas.concat keeps attrs that are equal in all parts
 
-    __ne__ = object.__ne__
+    __ne__ = object.__ne__  # that of dict compares the entries
     __hash__ = None
 
 
@@ -98,9 +102,10 @@ def collection_of(y: object) -> Collection | None:
 
 
 def collection_grade(y: ArrayLike, labels: np.ndarray) -> int:
-    """Highest grade of a collection, which a ranker stores for scorers.
+    """The grade that a ranker stores for scorers: the highest of a collection, at least 1.
 
-    `y` may be a part of a collection; `labels` are those of `y` and of a validation part.
+    If `y` is a part of a collection, the highest grade of that; and at least the highest of
+    `labels`, which are those of `y` and of a validation part.
     """
     collection, ids = collection_of(y), index_level(y)
     known = None
@@ -226,7 +231,7 @@ def resolve_groups(
         'groups are taken from the column "qid" of X, which a model also sees as a feature: '
         "move it to the index, X.set_index('qid'), or use skrank.with_groups(y, qid).",
         UserWarning,
-        stacklevel=3,  # the caller of `require_groups`
+        stacklevel=3,  # the caller of `require_groups`, the only caller that passes X
     )
     return check.as_ids('column "qid" of X', X[LEVEL], n_rows)
 
@@ -250,8 +255,8 @@ class CutQueryWarning(UserWarning):
 
     Splits of rows, such as `KFold`, `train_test_split`, `learning_curve` and halving over
     ``"n_samples"``, cut through queries. Models are then trained and measured on parts of lists,
-    and measured on queries of the training set, so that scores are too high or belong to another
-    task.
+    and measured on queries of the training set, so that scores are too high, or are those of
+    shorter lists than in use.
 
     skrank's rankers, scorers and splitters compare the rows that they get with all rows of the call
     of `skrank.with_groups` that made the labels. They cannot see a cut where groups are passed by
@@ -259,7 +264,7 @@ class CutQueryWarning(UserWarning):
 
     `skrank.QueryKFold` and the other splitters keep queries whole; `max_queries` of
     `skrank.GroupedRanker` takes the place of the number of rows in learning curves and halving.
-    If documents are left out on purpose, call `skrank.with_groups` on the others:
+    If documents are left out on purpose, call `skrank.with_groups` again on the other rows:
     ``y = skrank.with_groups(y[some], y.index[some])``. If parts of queries are intended, silence
     the warning: ``warnings.simplefilter("ignore", skrank.CutQueryWarning)``.
     """

@@ -13,9 +13,11 @@ from skrank._engine.queries import Queries, RankedCodes, rank_scores
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import labels, ranking
 
-_MOST_COUNTED = 64  # up to so many codes, there is a table of counts by query and code
-_MOST_IN_A_BYTE = 254  # up to so many labels, codes are uint8: two more codes are for unjudged ones
-_FEW_LABELS = 32  # whole labels below this are their own codes; this is the code of NaN
+_MOST_COUNTED = 64  # with at most this many codes, documents are counted by query and code
+_MOST_IN_A_BYTE = (
+    254  # with at most this many labels and the two codes of unjudged, codes are uint8
+)
+_FEW_LABELS = 32  # labels 0, 1, ..., 31 are their own codes; `encode_grades` codes NaN as 32
 
 
 class Judgments:
@@ -33,7 +35,8 @@ class Judgments:
     ----------
     codes : uint8 (or int32) ndarray of shape (n_rows,), rows contiguous by query
     labels : ndarray of shape (n_codes,)
-        Label of each code, ascending; codes of documents not judged come last, with label 0.
+        Label of each code, ascending. A label may have a code and no document. Codes of documents
+        not judged come last, with label 0.
     unjudged : int or None
         Code of documents that were not judged (for infAP, of pooled ones); None if there are none.
         A subclass may use the next code for documents outside the pool.
@@ -85,8 +88,8 @@ class Judgments:
     def totals(self, worth: np.ndarray) -> np.ndarray:
         """Sum of ``worth[code]`` over the documents of each query.
 
-        Adds count * worth code by code. So the bits for a query do not depend on the other queries,
-        as they would with a product of matrices, or with a sum over documents.
+        Adds count * worth in ascending order of the codes. So the sum of a query has the same last
+        bit whatever other queries are there, and in whatever order its documents are.
         """
         worth = np.asarray(worth, dtype=np.float64)
         if self.counts is None:
@@ -184,7 +187,7 @@ class Judgments:
 
     @property
     def n_labels(self) -> int:
-        """Number of distinct labels. Documents not judged have this code or a higher code."""
+        """Number of codes of labels. Documents not judged have this code or a higher code."""
         return len(self.labels) if self.unjudged is None else self.unjudged
 
     def graded(self, unjudged: float) -> np.ndarray:
@@ -195,8 +198,10 @@ class Judgments:
 
     def place(self, code: int) -> str:
         """The row of the first document of a code, such as "row 3", for messages."""
-        rows = np.flatnonzero(self.queries.scatter(self.codes) == code)
-        return f"row {rows[0]}" if len(rows) else "in another part of the data"
+        rows = np.flatnonzero(self.codes == code)
+        if not len(rows):
+            return "in another part of the data"
+        return f"row {min(self.queries.caller_row(int(row)) for row in rows)}"
 
     @cached_property
     def n_unjudged(self) -> int:
@@ -239,14 +244,12 @@ def _encode_any(values: np.ndarray, queries: Queries) -> tuple[np.ndarray, np.nd
         row = min(rows)
         raise check.bad_label(float(values[bad[rows.index(row)]]), row)
     judged = ~np.isnan(values)
-    labels, inverse = np.unique(values[judged], return_inverse=True)
-    labels = labels if len(labels) and labels[0] == 0 else np.append(0.0, labels)
-    shift = len(labels) - (int(inverse.max(initial=-1)) + 1)
+    labels = np.union1d(values[judged], [0.0])
     unjudged = None if judged.all() else len(labels)
     codes = np.full(
         len(values), len(labels), np.uint8 if len(labels) <= _MOST_IN_A_BYTE else np.int32
     )
-    codes[judged] = inverse + shift
+    codes[judged] = np.searchsorted(labels, values[judged])
     return codes, labels if unjudged is None else np.append(labels, 0.0), unjudged
 
 
@@ -273,8 +276,8 @@ def aggregate_judgments(
     judgments : array-like of shape (n_rows, n_assessors)
         Grades, at least 0; NaN = this assessor did not see the document.
     method : {"mean", "and", "or"}
-        "mean": mean grade. "and": 1 if all assessors gave `threshold` or more, else 0. "or": 1 if
-        at least one assessor did, else 0.
+        Of the assessors who saw the document. "mean": mean grade. "and": 1 if all gave `threshold`
+        or more, else 0. "or": 1 if at least one did, else 0.
     threshold : float
         Lowest grade of a relevant document for "and" and "or", above 0.
     cannot : sequence of float
@@ -299,6 +302,8 @@ def aggregate_judgments(
     array([1., 0., 0.])
     >>> aggregate_judgments([[3, -1], [2, 1]], cannot=(-1,))
     array([1.5, 1.5])
+    >>> aggregate_judgments([[3, -1], [2, 1]], cannot=(-1,), drop=True)
+    array([3. , 1.5])
     """
     check.check_choice("method", method, ("mean", "and", "or"))
     threshold = check.check_rel(threshold)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 registry: dict[str, type[Metric]] = {}  # classes by name, which `register` fills
-_AS_PARTS: Any = None  # default of a setting of a mixture: the setting of its metrics
+_AS_PARTS: Any = None  # a setting of a mixture that is not given: its metrics have the value
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class Metric(Definition):
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Mean over queries.
+        """Value of all queries: their mean, or as the parameter `average` says.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class Metric(Definition):
             plan = self.bind(judgments)
             weights = check.query_weights(sample_weight, judgments.queries)
             ranking = Ranking(judgments, scores)
-        ranking.warn_if_swapped(stacklevel=3)  # the caller of the score function that calls this
+        ranking.warn_if_swapped(stacklevel=3)  # the line that calls a function such as `gap_score`
         return plan.mean(ranking, plan.values(ranking), weights)
 
     def per_query(
@@ -234,7 +234,7 @@ class Mixture(Metric):
 
     @property
     def ideal_cutoff(self) -> int | None:
-        """0 if no metric is divided by its best value, else None."""
+        """Cut-off of the best list: 0 if no metric is divided by its best value, else None."""
         return 0 if all(one.ideal_cutoff == 0 for _, one in self.parts) else None
 
     @property
@@ -266,10 +266,10 @@ def metric(name: str | Metric, **parameters: object) -> Metric:
     ----------
     name : str or Metric
         Name in any case of letters, parameters in brackets, cut-off behind @; or a sum of weights
-        times such names, see `Mixture`. A Metric is returned unchanged. Names of other tools are
-        read with their meaning: with a prefix, as in "trec_eval:map", "xgboost:ndcg@5-" or
-        "catboost:NDCG:top=10", or without it if only that tool uses the spelling, as in
-        "ndcg_cut_10".
+        times such names, see `Mixture`. A Metric is returned with `parameters` changed. Names of
+        other tools are read with their meaning: with a prefix, as in "trec_eval:map",
+        "xgboost:ndcg@5-" or "catboost:NDCG:top=10", or without it if only that tool uses the
+        spelling, as in "ndcg_cut_10".
     **parameters
         Further parameters. In a sum, each metric gets them.
 
@@ -322,7 +322,7 @@ def _of_text(name: str, parameters: Options) -> Metric:
 
 @lru_cache(maxsize=256)
 def known_text(name: str) -> Metric:
-    """The metric of a text, cached until the registry changes."""
+    """The metric of a text. A change of the registry must clear this cache."""
     return _of_text(name, {})
 
 

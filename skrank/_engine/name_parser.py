@@ -18,7 +18,7 @@ M = TypeVar("M", bound="Summand")
 
 
 class Summand(Protocol):
-    """An object with a name, such as a metric: it can be multiplied, added and cut at a rank."""
+    """A metric, or another object that can be multiplied, added and cut at a rank."""
 
     @property
     def terms(self) -> Sequence[tuple[float, Any]]: ...
@@ -49,7 +49,7 @@ def read(text: str, named: Callable[[str, Options], M]) -> M:
         "such as 'gap@10' or 'ndcg(gain=linear)@10', or a sum such as '0.7*gap+0.3*ndcg@10'."
     )
     try:
-        if "\0" in text:  # for which Python 3.11.3 and older raise ValueError
+        if "\0" in text:  # `ast.parse` of Python 3.11.3 and older raises ValueError
             raise wrong
         return _Reader(text, named, wrong).metric(_parsed(text.strip()))
     except (SyntaxError, RecursionError, UnicodeEncodeError):  # the last for lone surrogates
@@ -88,7 +88,7 @@ class _Reader(Generic[M]):
         raise self.wrong
 
     def cut(self, mixture: M, k: Any) -> M:
-        """A mixture with the cut-off `k` for all metrics."""
+        """A mixture with the cut-off `k` for all metrics, which must not have one yet."""
         if any(part.k is not None for _, part in mixture.terms):
             raise ValueError(f"{self.text!r} gives k twice.")
         return mixture @ k

@@ -67,7 +67,7 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
         If the class is not such a dataclass, or does not define `tables`.
     ValueError
         If a name is taken by another class or by a tool such as trec_eval, or has other characters;
-        or if the class belongs to skrank.
+        or if the class is a registered metric of skrank itself.
 
     See Also
     --------
@@ -81,9 +81,9 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
     class is defined again under one of its names, as when a notebook cell runs twice, it replaces
     the earlier class.
 
-    A worker process knows a name once it has imported the module that registers the class. Classes
-    of a notebook or script are pickled with their metrics, but their names are not known to
-    workers: there, pass ``skrank.metric("name")`` in place of ``"name"``.
+    A worker process knows a name once it has imported the module that registers the class. joblib
+    sends a class of a notebook or script to workers with its metric, but not its name: there, pass
+    ``skrank.metric("name")`` in place of ``"name"``.
 
     Examples
     --------
@@ -115,6 +115,7 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
                 f"{cls.__name__} is a metric of skrank itself, {cls.names[0]!r}: derive a class "
                 "from it, and register that."
             )
+        # only an earlier definition of this class can be left: other classes were refused
         for replaced in {registry[name] for name in names if name in registry} - {cls}:
             _remove(replaced)
         earlier = [name for name, one in registry.items() if one is cls]
@@ -207,13 +208,13 @@ def columns(name: str) -> Mapping[str, Metric]:
     or all of a family such as "trec_eval:P" or "official", under the names of that tool.
     """
     prefix, text = peer_names.split_prefix(name)
-    if text in NICKNAMES:  # without a prefix, "map" of "official" would be read as a skrank name
+    if text in NICKNAMES:  # its metrics get a prefix, as skrank reads "map" as a name of its own
         prefix = prefix or "trec_eval"
     if prefix in ("trec_eval", "trec_eval10") or (not prefix and text.lower() not in registry):
         family = peer_names.expand(text) or []
         if len(family) > 1:
-            colon = ":" * bool(prefix)
-            return {f"{prefix}{colon}{one}": metric(f"{prefix}{colon}{one}") for one in family}
+            start = f"{prefix}:" if prefix else ""
+            return {start + one: metric(start + one) for one in family}
     if peer_names.translate(name, registry) is not None:
         return {name.strip(): metric(name)}
     one = metric(name)

@@ -17,8 +17,8 @@ from skrank._kernels.quadratic import Quadratic, QuadraticSwaps
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
 
-_PAIRS_OF_CLASSES = 25  # with so many, a tied row takes the time of a row of most kernels
-MOST_CLASSES = 64  # most labels with different gains, for metrics with pairs and for swaps
+_PAIRS_OF_CLASSES = 25  # a tied row takes (pairs of classes) / 25 times the time of most kernels
+MOST_CLASSES = 64  # most different gains of labels, for metrics with pairs and for swaps
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class PairWorth:
 
 @dataclass(frozen=True, eq=False)
 class QuadraticTables(Tables):
-    """``sum_r u_r g(y_r) + sum_{s<r} w_r K(y_s, y_r)``.
+    """``sum_r u_r g(y_r) + sum_{s<r} w_r K(y_s, y_r)``, for a list with the labels y_1, y_2, ...
 
     Parameters
     ----------
@@ -83,17 +83,18 @@ class QuadraticTables(Tables):
     offset : int64 ndarray (n_queries,), optional
         Index of the first rank of each query in u and w, if queries have different weights.
     ideal : (ndarray (n_codes,), ndarray (longest,)), optional
-        Gain per code and weight per rank such that the sum of the best list is sum_r weight_r gain.
+        Gain per code and weight per rank: the sum of the best list is ``sum_r weight_r gain(y_r)``.
         Default: (gain, u), for tables without pairs and offsets only.
 
     Raises
     ------
     ValueError
-        If codes of equal gain differ in `pairs.upper` or `pairs.lower`.
+        If an entry is not finite; when a metric is bound, if a size does not fit the data, or codes
+        of equal gain differ in `pairs.upper` or `pairs.lower`.
 
     Examples
     --------
-    DCG of three documents of the grades 0 to 2:
+    Tables of DCG, for grades 0 to 2 and lists of up to three documents:
 
     >>> import numpy as np
     >>> from skrank.extending import QuadraticTables
@@ -113,7 +114,7 @@ class QuadraticTables(Tables):
     def __post_init__(self) -> None:
         name = type(self).__name__
         super().__post_init__()
-        # if queries differ in weights, a tied last rank has other bits than in the whole list
+        # with offsets, the last bit of ties at the cut-off differs between whole and cut lists
         object.__setattr__(self, "cut", self.offset is None)
         if self.offset is not None:
             offset = check.as_table(f"{name}.offset", self.offset, 1, np.int64)
@@ -190,7 +191,7 @@ class QuadraticTables(Tables):
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         out = np.empty(len(inverse))
         tables = self._value_tables._replace(offset=self._starts(len(inverse)))
-        if self._depth == len(self.u):
+        if self._depth == len(self.u):  # no cut-off: it pays to find the documents that contribute
             some = ranked.contributing(self._contributes, find=self.pairs is not None)
         else:
             some = ranked.all_retrieved

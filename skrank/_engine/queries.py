@@ -14,7 +14,11 @@ from skrank._kernels.ranking import NO_TIE, Contributing, Ranked, RankedRows
 
 
 def slices(starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Concatenate slices ``start : start + size``: their edges in the result, and their rows."""
+    """Concatenate slices ``start : start + size``.
+
+    Returns the edges of the slices in the result, and their rows: [0, 2, 3] and [5, 6, 0] for the
+    starts [5, 0] and the sizes [2, 1].
+    """
     edges = np.concatenate(([0], np.cumsum(sizes)))
     return edges, np.arange(edges[-1]) + np.repeat(starts - edges[:-1], sizes)
 
@@ -74,7 +78,11 @@ class Queries:
         return cls.from_sizes(np.array([n_rows]))
 
     def block(self, queries: slice) -> Queries:
-        """Some consecutive queries of these, with their contiguous rows."""
+        """Some consecutive queries of these, with their contiguous rows.
+
+        `order` has rows of all queries, so that errors name them: a block with it cannot `gather`
+        or `scatter`.
+        """
         first, last, _ = queries.indices(len(self))
         start, stop = int(self.indptr[first]), int(self.indptr[last])
         return Queries(
@@ -143,6 +151,7 @@ class RankedCodes:
     codes: np.ndarray
     tied: np.ndarray
     retrieved: np.ndarray
+    # codes that contribute (a mask), and what `contributing` found for them
     _found: list[tuple[np.ndarray, Contributing]] = field(
         default_factory=list, init=False, repr=False
     )
@@ -151,7 +160,7 @@ class RankedCodes:
     def untied(cls, indptr: np.ndarray, codes: np.ndarray, retrieved: np.ndarray) -> RankedCodes:
         """Codes in an order without ties."""
         ranked = cls(indptr, codes, np.zeros(len(codes), np.uint8), retrieved)
-        vars(ranked)["_tie"] = np.full(len(retrieved), NO_TIE)
+        vars(ranked)["_tie"] = np.full(len(retrieved), NO_TIE)  # the cached property
         return ranked
 
     @property
@@ -193,8 +202,8 @@ class RankedCodes:
             Whether to search the documents if the cache lacks them. False: return all documents
             instead, which is faster for a sum of gains.
         """
-        for codes, found in self._found:
-            if codes[contributes].all():
+        for covered, found in self._found:
+            if covered[contributes].all():
                 return found
         if not find:
             return self.all_retrieved
@@ -224,7 +233,10 @@ def rank_scores(queries: Queries, scores: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def rank_head(queries: Queries, scores: np.ndarray, codes: np.ndarray, depth: int) -> RankedCodes:
-    """Codes of the first `depth` ranks, and of all documents tied with the last of these."""
+    """Codes of the first `depth` ranks, and of all documents tied with the last of these.
+
+    Of each query, only the first `retrieved` rows of the result are filled.
+    """
     head = RankedCodes(
         queries.indptr,
         np.empty_like(codes),

@@ -13,8 +13,8 @@ from skrank._engine.queries import RankedCodes, check_scores, rank_head, rank_sc
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import labels, ranking
 
-# To find the best documents is faster than to sort all for up to _DEEPEST_HEAD ranks, if the
-# longest list is at least _LONG times as long.
+# Finding the first r ranks is faster than sorting if r <= _DEEPEST_HEAD and the longest list has at
+# least _LONG * r documents.
 _DEEPEST_HEAD, _LONG = 32, 3
 
 
@@ -37,7 +37,7 @@ class Ranking:
     """
 
     _head: tuple[int, RankedCodes] | None = None  # number of ranks of `rank_head`, and its result
-    _deepest: int | None = 0  # number of ranks announced by `expect`; None: all
+    _deepest: int | None = 0  # number of ranks announced by `expect`: 0 none, None all
 
     def __init__(self, judgments: Judgments, scores: ArrayLike) -> None:
         queries = judgments.queries
@@ -81,7 +81,8 @@ class Ranking:
     def head(self, ties: str, depth: int) -> RankedCodes | None:
         """The first ranks only, if that suffices and is faster than to sort; else None.
 
-        In the result, documents below these ranks count as not retrieved.
+        In the result, documents below these ranks count as not retrieved, unless they are tied with
+        the last of them. Without labels, and without averaged ties, metrics need the whole list.
         """
         judgments, whole = self.judgments, self._deepest is None or "_sorted" in vars(self)
         if ties != "average" or judgments.unjudged is not None or whole:
@@ -102,8 +103,8 @@ class Ranking:
     def codes(self, ties: str, condensed: bool, depth: int | None = None) -> RankedCodes:
         """Codes by rank, with ties ordered as in `Metric.ties`.
 
-        If `condensed`, documents that were not judged are removed. Only the first `depth` ranks are
-        read (default: all).
+        If `condensed`, documents that were not judged are removed. The caller reads the first
+        `depth` ranks only (default: all), so that the others may be missing.
         """
         head = None if depth is None else self.head(ties, depth)
         if head is not None:
@@ -124,10 +125,10 @@ class Ranking:
             return np.diff(judgments.condensed_indptr).astype(np.float64)
         if judgments.unjudged is None or np.array_equal(self.retrieved, sizes):
             return sizes.astype(np.float64)
-        unknown = np.empty(len(sizes), np.int64)
+        unseen = np.empty(len(sizes), np.int64)
         ranked, unjudged = self.codes("average", False), judgments.unjudged
-        run_chunks(labels.count_unknown, ranked.indptr, ranked.lists, unjudged, unknown)
-        return (sizes - unknown).astype(np.float64)
+        run_chunks(labels.count_unknown, ranked.indptr, ranked.lists, unjudged, unseen)
+        return (sizes - unseen).astype(np.float64)
 
     def _settled(self, ties: str) -> RankedCodes:
         """Codes by rank, with ties ordered as in `Metric.ties`."""
@@ -137,13 +138,13 @@ class Ranking:
             ranked = np.empty_like(judgments.codes)
             run_chunks(ranking.gather, judgments.indptr, judgments.codes, order, ranked)
             return RankedCodes(judgments.indptr, ranked, tied, retrieved)
-        average = self.codes("average", False)
+        with_ties = self.codes("average", False)
         if ties == "stable":
-            return RankedCodes.untied(judgments.indptr, average.codes, self.retrieved)
+            return RankedCodes.untied(judgments.indptr, with_ties.codes, self.retrieved)
         grades = judgments.graded(-1.0)
         order = np.argsort(grades if ties == "worst" else -grades, kind="stable")
-        place = np.argsort(order)  # of each code in this order
-        ranked = average.codes.copy()
+        place = np.argsort(order)  # by code: its place among tied documents
+        ranked = with_ties.codes.copy()
         run_chunks(ranking.settle_ties, judgments.indptr, self.tied, place, ranked)
         return RankedCodes.untied(judgments.indptr, ranked, self.retrieved)
 

@@ -30,12 +30,14 @@ class StrictTables(Tables):
     name : str
         Name of the metric, for messages.
     kernel : {"interpolated", "inferred"}
+        "interpolated": highest precision at any rank with `needed` relevant documents or more.
+        "inferred": inferred average precision, which does not use `needed`.
     found : bool ndarray (n_codes,)
         Whether documents of a code are relevant.
     unjudged : int
         Documents that were not judged have this code or a higher code.
     needed : int64 ndarray (n_queries,)
-        For "interpolated": precision counts from this number of relevant documents on.
+        Number of relevant documents from which on precision counts.
     ids : ndarray (n_queries,), optional
         Query ids, for messages. Default: the numbers of the queries.
 
@@ -75,6 +77,7 @@ class StrictTables(Tables):
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
+        """Number of relevant documents, which sums are divided by."""
         return judgments.totals(self.found)
 
 

@@ -99,7 +99,8 @@ class Lists:
 class Line(NamedTuple):
     """The value of a query as a function of its normalised sum: (slope * sum + shift) / divisor.
 
-    slope = 1 and divisor = 10 round 3 of 10 documents to 0.3; slope = 1 / 10 would not.
+    The normalised sum is the sum over the ranked list, divided by the best sum. The value of 3 of
+    10 documents is 3 / 10 = 0.3; 3 * (1 / 10) is 0.30000000000000004.
 
     Attributes
     ----------
@@ -147,11 +148,11 @@ class LambdaKernels:
     gradients : compiled function
         Gradients from all pairs.
     codes : ndarray (n_rows,)
-        Code (or class) of the label of each row.
+        Code of the label of each row, or its class: codes that the metric does not distinguish.
     form : NamedTuple
         Tables of the metric, such as `skrank._kernels.quadratic.QuadraticSwaps`.
     neighbours : compiled function, optional
-        Changes of the metric by swaps of adjacent ranks.
+        Computes changes of the metric by swaps of adjacent ranks.
     """
 
     gradients: Callable[..., None]
@@ -168,11 +169,15 @@ class Tables(ABC):
     axes : mapping of str to tuple of {"codes", "ranks", "queries"}
         Axes of each array, by name, such as ``{"gain": ("codes",)}``. Compiled loops do not check
         bounds. Therefore the sizes are checked when a metric is bound to judgments.
+    unbounded : tuple of str
+        Arrays that may hold infinity.
+    cut : bool
+        True if `values` reads only the ranks down to the cut-off, and documents tied with the last
+        of these, so that the other documents need not be sorted.
     """
 
     axes: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    unbounded: ClassVar[tuple[str, ...]] = ()  # arrays that may hold infinity
-    # whether `values` reads only ranks down to the cut-off, and documents tied with the last
+    unbounded: ClassVar[tuple[str, ...]] = ()
     cut: bool = False
 
     def __post_init__(self) -> None:
@@ -197,7 +202,7 @@ class Tables(ABC):
 
     @abstractmethod
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        """Value of each query times `inverse`. If `inverse` is 0, the result is 0."""
+        """Sum of each list times `inverse`, one over its best sum; 0 where `inverse` is 0."""
 
     @abstractmethod
     def ideals(self, judgments: Judgments) -> np.ndarray:
@@ -273,7 +278,7 @@ Gain = str | Sequence[float] | Mapping[float, float]
 
 
 def check_gain(gain: Gain) -> Any:
-    """Normal form of a gain: "exp2", "linear", gains of the labels 0, 1, 2, ..., or pairs."""
+    """Normal form of a gain: "exp2", "linear", gains of 0, 1, ..., or pairs (label, gain)."""
     if isinstance(gain, str):
         return check.check_choice("gain", gain, ("exp2", "linear"))
     if isinstance(gain, Mapping) or _is_pairs(gain):
@@ -290,7 +295,10 @@ def _is_pairs(gain: object) -> bool:
 
 
 def gain_per_code(gain: Any, labels: np.ndarray, place: check.Place | None = None) -> np.ndarray:
-    """Gain of each label; `place` returns the row of the first document of a code, for errors."""
+    """Gain of each label, for a gain in the form of `check_gain`.
+
+    `place` returns the row of the first document of a code, for errors.
+    """
     if gain == "exp2":
         check.check_exponent("gain=exp2", labels, place)
         return np.exp2(labels) - 1

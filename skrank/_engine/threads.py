@@ -31,7 +31,7 @@ from skrank._kernels.jit import Kernel
 # Sorts, metrics and gradients of so many rows take 0.3 ms or more (30 to 2000 ns a row, on lists of
 # 20 to 1000 documents). A waiting thread starts in 0.05 ms.
 ROWS_PER_THREAD = 10_000
-_CHUNKS_PER_THREAD = 4  # threads whose queries are short take further chunks
+_CHUNKS_PER_THREAD = 4  # a thread that ends early takes the next chunk
 _SECONDS_BETWEEN_LOOKS = 1e-3  # pause between two tests whether all threads have stopped
 
 T = TypeVar("T")
@@ -40,7 +40,10 @@ _limit: ContextVar[int | None] = ContextVar("skrank_threads", default=None)
 
 
 def thread_count() -> int:
-    """Largest number of threads: `limit_threads`, else numba's number, which joblib sets."""
+    """Largest number of threads: that of `limit_threads`, else of numba.
+
+    joblib sets numba's environment variable NUMBA_NUM_THREADS in its workers.
+    """
     import numba
 
     return _limit.get() or int(numba.config.NUMBA_NUM_THREADS)
@@ -87,8 +90,8 @@ def run_chunks(
         function, cost = kernel.for_rows(n_rows, row_cost), row_cost or kernel.row_cost
     n_threads = min(1 + int(cost * n_rows / ROWS_PER_THREAD), n_queries)
     if isinstance(kernel, Kernel) and function is kernel.plain:
-        n_threads = 1  # Python runs one thread at a time, and `thread_count` imports numba
-    if n_threads > 1:
+        n_threads = 1  # the function is plain Python, which runs in one thread at a time
+    if n_threads > 1:  # `thread_count` imports numba
         n_threads = min(n_threads, thread_count())
     if n_threads <= 1:
         return [function(0, n_queries, indptr, *arguments)]
@@ -193,16 +196,17 @@ def _submit(task: Callable[[], None], times: int) -> None:
     except BaseException as error:
         _replace_pool()  # the interrupt may have left a lock of this pool locked
         if isinstance(error, KeyError) and error.__context__ is not None:
-            raise error.__context__ from None  # the interrupt, during which `Thread.start` failed
+            # `Thread.start` raises KeyError while it handles the interrupt
+            raise error.__context__ from None
         raise
 
 
 class cached_property(Generic[T]):
     """`functools.cached_property` without a lock.
 
-    That of Python 3.11 holds a lock while it computes. If another thread forks the process then,
-    the child waits for the lock forever. Here, two threads may compute equal values; the first is
-    cached.
+    In Python 3.11 and older, `functools.cached_property` holds a lock while it computes. If another
+    thread forks the process then, the child waits for the lock forever. Here, two threads may
+    compute equal values; the first is cached.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:

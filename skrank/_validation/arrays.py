@@ -37,7 +37,9 @@ def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.nda
         raise ValueError(f"{name} is empty: there is no document to rank.")
     if n_rows is not None and len(vector) != n_rows:
         raise ValueError(
-            f"{name} has {len(vector)} rows and relevance has {n_rows}: lengths must be equal."
+            f"{name} has {len(vector)} rows and "
+            f"{'the queries have' if name == 'relevance' else 'relevance has'} {n_rows}: "
+            "lengths must be equal."
         )
     _check_exact(name, given, values, vector)
     return vector
@@ -188,10 +190,10 @@ def about(what: str, *, also: type[Exception] = ValueError) -> Iterator[None]:
 
 
 def check_same_index(**named: object) -> None:
-    """Refuse pandas objects whose rows have the same labels in another order.
+    """Refuse pandas objects whose indexes have the same entries in another order.
 
-    Rows correspond by position, as in scikit-learn. Equal indexes and indexes with different labels
-    are therefore allowed; the same labels in two orders are a mistake.
+    Rows correspond by position, as in scikit-learn. Equal indexes and indexes with different
+    entries are therefore allowed; the same entries in two orders are a mistake.
     """
     seen: list[tuple[str, pd.Index]] = []
     for name, values in named.items():
@@ -211,7 +213,7 @@ def check_same_index(**named: object) -> None:
 
 
 def _other_order(first: pd.Index, second: pd.Index) -> bool:
-    """True if two indexes have the same labels in different orders."""
+    """True if two indexes have the same entries in different orders."""
     from pandas.util import hash_pandas_object
 
     if len(first) != len(second) or first.equals(second):
@@ -220,7 +222,7 @@ def _other_order(first: pd.Index, second: pd.Index) -> bool:
         return False  # such as row numbers and query ids; this avoids hashing
     try:
         a, b = (hash_pandas_object(one, index=False).to_numpy() for one in (first, second))
-    except TypeError:  # labels that cannot be hashed are not compared
+    except TypeError:  # entries that cannot be hashed are not compared
         return False
     return np.array_equal(np.sort(a), np.sort(b))
 
@@ -230,7 +232,10 @@ def _is_integer(index: pd.Index) -> bool:
 
 
 def without_index(y: Any) -> ArrayLike:
-    """Labels as an array, because NumPy's attribute look-ups would hash a pandas index."""
+    """Labels as an array.
+
+    NumPy looks up attributes such as ``__array_interface__``, where pandas would hash the index.
+    """
     return y.to_numpy() if hasattr(y, "iloc") and len(y.shape) == 1 else y
 
 

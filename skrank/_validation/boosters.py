@@ -15,7 +15,7 @@ def check_group_sizes(
     source: str,
     remedy: str = "group= (sizes of consecutive queries)",
 ) -> np.ndarray:
-    """Sizes of consecutive queries as int64, after a check that their sum is `n_rows`."""
+    """Sizes of consecutive queries as int64, without empty queries; their sum must be `n_rows`."""
     if sizes is None or len(sizes) == 0:
         raise ValueError(f"{source} has no groups: pass {remedy} when you build it.")
     sizes = np.asarray(sizes).astype(np.int64)
@@ -24,7 +24,7 @@ def check_group_sizes(
     return sizes[sizes > 0]
 
 
-OBJECTIVES_OF_BOOSTERS = {  # and the metric that each of them trains on
+OBJECTIVES_OF_BOOSTERS = {  # and the metric that errors suggest in place of each
     "lambdarank": "ndcg",
     "rank_xendcg": "ndcg",
     "rank:ndcg": "ndcg",
@@ -84,8 +84,8 @@ def _given(params: Mapping[str, Any], default: object, *aliases: str) -> Any:
 def refuse_distributed_positions() -> None:
     """Refuse objectives that learn about positions in distributed training."""
     raise ValueError(
-        "an objective that learns from positions in distributed training: each worker would learn "
-        "a bias of its own. Train on one machine, or with another objective."
+        "an objective that learns from positions cannot be trained on several workers: each worker "
+        "would learn a bias of its own. Train on one machine, or with another objective."
     )
 
 
@@ -165,14 +165,15 @@ def check_fold(number: int, split: Any, sizes: np.ndarray) -> tuple[np.ndarray, 
             raise ValueError(f"{where} must hold row numbers, at least one.")
         if rows.min() < 0 or rows.max() >= len(query):
             raise ValueError(f"{where} names a row outside of 0..{len(query) - 1}.")
+        distinct, times = np.unique(rows, return_counts=True)
+        if (times > 1).any():
+            raise ValueError(f"{where} repeats rows, such as row {distinct[times > 1][0]}.")
         counts = np.bincount(query[rows], minlength=len(sizes))
-        bad = np.flatnonzero((counts > 0) & (counts != sizes))
-        if len(bad) or len(np.unique(rows)) < len(rows):
-            query_number = bad[0] if len(bad) else query[rows[0]]
+        torn = np.flatnonzero((counts > 0) & (counts != sizes))
+        if len(torn):
             raise ValueError(
-                f"{where} tears queries apart or repeats rows: of query {query_number} it has "
-                f"{counts[query_number]} rows, not {sizes[query_number]}. Split by query, for "
-                "example with skrank.QueryKFold(5)."
+                f"{where} tears queries apart: of query {torn[0]} it has {counts[torn[0]]} rows, "
+                f"not {sizes[torn[0]]}. Split by query, for example with skrank.QueryKFold(5)."
             )
         kept.append(counts > 0)
     both = np.flatnonzero(kept[0] & kept[1])
@@ -234,7 +235,7 @@ def not_a_dmatrix(what: str) -> TypeError:
 
 
 def check_arithmetic(metrics: Iterable[Any]) -> None:
-    """Refuse metrics whose mean over queries is not arithmetic."""
+    """Refuse metrics that are not a weighted mean over queries, the sums of which workers add."""
     for metric in metrics:
         if metric.average in ("geometric", "sum"):
             raise ValueError(

@@ -98,7 +98,10 @@ def warn_single_rows(queries: RowsByQuery) -> None:
 def query_weights(
     sample_weight: ArrayLike | None, queries: RowsByQuery, *, part: bool = False
 ) -> np.ndarray | None:
-    """One weight per query from one per row; None stays None. With `part`, all may be 0."""
+    """One weight per query from one per row; None stays None.
+
+    With `part`, these are some of the queries, such as those of a worker: all may have weight 0.
+    """
     if sample_weight is None:
         return None
     rows = queries.gather(as_vector("sample_weight", sample_weight, queries.n_rows))
@@ -199,9 +202,11 @@ def check_grades(
             "highest grade of the collection as max_grade, or one threshold per grade."
         )
     if max_grade > MOST_GRADES:
+        is_here = labels.max(initial=0) > MOST_GRADES
+        highest = _highest(labels, place) if is_here else f"{max_grade}, the highest label of all,"
         raise ValueError(
-            f"{_highest(labels, place)} is above {MOST_GRADES}, the highest grade that {metric} "
-            "takes: bin the labels into grades, for example with numpy.digitize."
+            f"{highest} is above {MOST_GRADES}, the highest grade that {metric} takes: bin the "
+            "labels into grades, for example with numpy.digitize."
         )
 
 
@@ -227,7 +232,7 @@ def missing_scale(metric: object) -> ValueError:
 
 
 def check_few_labels(name: str, labels: np.ndarray) -> None:
-    """Check that there are at most MOST_GRADES distinct labels: tables have an entry per pair."""
+    """Check that distinct labels are at most MOST_GRADES, as tables have an entry for each pair."""
     if len(labels) > MOST_GRADES:
         raise ValueError(
             f"{len(labels)} distinct labels are too many for {name} (at most {MOST_GRADES}): bin "

@@ -43,7 +43,7 @@ def _nearest(name: str, known: list[str]) -> str | None:
 def check_choice(parameter: str, value: object, choices: Sequence[T]) -> T:
     """`value` if it is one of `choices`."""
     for choice in choices:
-        if not isinstance(value, bool) and value == choice:
+        if not isinstance(value, bool) and value == choice:  # True == 1
             return choice
     options = ", ".join(repr(choice) for choice in choices)
     raise ValueError(f"{parameter}={value!r} is not a choice: use one of {options}.")
@@ -74,7 +74,7 @@ def check_random_state(random_state: RandomState) -> int:
     """A seed from 0 to 2**63 - 1: the integer, or one drawn from a generator, or a fresh one."""
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if random_state >= 0:
-            return int(random_state) % 2**63  # what kernels take
+            return int(random_state) % 2**63  # kernels take seeds below 2**63
     elif isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     elif random_state is None or isinstance(random_state, np.random.Generator):
@@ -113,7 +113,9 @@ def check_count(parameter: str, value: object, meaning: str, least: int = 1) -> 
     if value < least:
         raise ValueError(f"{parameter}={value} must be at least {least}: {meaning}.")
     if value > MOST_RANKS:
-        raise ValueError(f"{parameter}={value} is beyond {MOST_RANKS}: leave it out for no limit.")
+        raise ValueError(
+            f"{parameter}={value} is beyond {MOST_RANKS}, the largest number: {meaning}."
+        )
     return int(value)
 
 
@@ -198,7 +200,7 @@ def refuse_cutoff(name: str, k: object, instead: str) -> None:
 
 
 def check_max_grade(max_grade: object) -> int | None:
-    """The highest grade of a collection, at least 1 and at most 1000; None stays None."""
+    """The highest grade of a collection, from 1 to MOST_GRADES; None stays None."""
     if max_grade is None:
         return None
     grade = check_count("max_grade", max_grade, "the highest grade of the collection")
@@ -243,12 +245,12 @@ def check_margin(parameter: str, margin: Any) -> tuple[float, float]:
     if np.ndim(margin) == 0:
         half = check_number(parameter, margin, 0, math.inf, open_low=True)
         return -half, half
-    low, high = (*check_numbers(parameter, margin), math.nan)[:2]
-    if len(margin) != 2 or not low < 0 < high:
+    numbers = check_numbers(parameter, margin)
+    if len(numbers) != 2 or not numbers[0] < 0 < numbers[1]:
         raise ValueError(
             f"{parameter}={margin!r} must be a number above 0, or one below and one above 0."
         )
-    return low, high
+    return numbers[0], numbers[1]
 
 
 def check_result(parameter: str, value: object, kind: type[T], source: str) -> T:
@@ -281,7 +283,7 @@ def several(parameter: str, given: object, one: tuple[type, ...]) -> list[Any]:
 
 
 def check_parts(parts: Any, make: Callable[[Any], T], example: str) -> list[tuple[float, T]]:
-    """Pairs (weight, make(item)) from pairs (weight, item); weights must be above 0."""
+    """Pairs (weight, make(item)) from pairs (weight, item); weights are in (0, HEAVIEST]."""
     wrong = ValueError(
         f"parts={parts!r} must be pairs of a weight and an item, such as [{example}]."
     )
@@ -297,9 +299,7 @@ def check_parts(parts: Any, make: Callable[[Any], T], example: str) -> list[tupl
     ]
 
 
-# names of objectives
-
-# names in papers and other libraries, in small letters and digits: name in skrank
+# names of objectives in papers and other libraries, in small letters and digits: name in skrank
 _WRITTEN = {
     "lambdamart": "lambdarank:ndcg",
     "rankndcg": "lambdarank:ndcg",

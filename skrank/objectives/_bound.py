@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
+from skrank._engine.tables import sum_in_order
 from skrank._engine.threads import thread_count
 from skrank._typing import Weights
 
-_BLOCK = 2**20  # least rows of a block: smaller ones cost more time than they save memory
+_BLOCK = 2**20  # rows of a block, or some more: smaller blocks need more time
 _BLOCK_OF_A_THREAD = 2**15  # least rows of a block per thread, so that all threads have work
 
 
@@ -63,7 +64,7 @@ def begins_training(scores: np.ndarray, indptr: np.ndarray) -> bool:
     """Whether scores, contiguous by query, tie inside every query, as before the first round.
 
     Boosters do not report when a training begins. The number of the round and learned estimates
-    belong to the data set that an objective is bound to, and are reset for such scores.
+    belong to the data set that an objective is bound to; callers reset both for such scores.
     """
     for some in (scores[:1000], scores):  # in most rounds, the first 1000 suffice
         changes = np.flatnonzero(some[1:] != some[:-1]) + 1
@@ -74,6 +75,9 @@ def begins_training(scores: np.ndarray, indptr: np.ndarray) -> bool:
 
 class SharedRounds:
     """Bound objectives that count their rounds together.
+
+    If an error or an interrupt ends a round early, some of them have completed it: `repeat_round`
+    lets all of them compute it again.
 
     Attributes
     ----------
@@ -92,6 +96,10 @@ class SharedRounds:
     def round(self, number: int) -> None:
         for bound in self.bounds:
             bound.round = number
+
+    def repeat_round(self) -> None:
+        """Set all to the round of the last, which completes a round after the others."""
+        self.round = self.bounds[-1].round
 
 
 class BoundFunction(ABC):
@@ -147,18 +155,19 @@ class BoundObjectiveMixture(SharedRounds):
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
         """Loss of each query, if all parts are loss functions; fills `grad` and `hess`."""
-        return np.sum(
-            [
-                weight * cast(BoundLoss, bound).losses(scores, *out)
-                for weight, bound, out in self._add(grad, hess)
-            ],
-            axis=0,
+        return sum_in_order(
+            weight * cast(BoundLoss, bound).losses(scores, *out)
+            for weight, bound, out in self._add(grad, hess)
         )
 
     def _add(
         self, grad: np.ndarray, hess: np.ndarray
     ) -> Iterator[tuple[float, BoundObjective, tuple[np.ndarray, np.ndarray]]]:
-        """Yields each part with its weight and two arrays; adds the filled arrays to the sums."""
+        """Yields each part with its weight and two arrays, which the caller fills.
+
+        Then adds the two arrays, times the weight, to `grad` and `hess`.
+        """
+        self.repeat_round()
         part_grad, part_hess = np.empty_like(grad), np.empty_like(hess)
         grad[:], hess[:] = 0, 0
         for weight, bound in self.parts:
@@ -190,12 +199,12 @@ class BoundBlocks(SharedRounds):
     of the objective bound to all queries at once.
     """
 
-    def __init__(self, parts: list[tuple[slice, BoundObjective]]) -> None:
+    def __init__(self, parts: Sequence[tuple[slice, BoundObjective]]) -> None:
         self.parts = parts
         self.bounds = [bound for _, bound in parts]
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        self.round = self.round  # after an interrupted round, all blocks repeat it
+        self.repeat_round()
         for rows, bound in self.parts:
             bound.gradient(scores[rows], grad[rows], hess[rows])

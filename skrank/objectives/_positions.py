@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,7 +13,7 @@ from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._typing import Weights
-from skrank.objectives._bound import BoundObjective, SharedRounds, begins_training, read_rows
+from skrank.objectives._bound import BoundBlocks, BoundObjective, begins_training, read_rows
 from skrank.objectives.base import Objective
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class PositionBias:
     ----------
     queries : Queries
     positions : array-like of shape (n_rows,), optional
-        In the caller's row order. Default: the order of the rows inside their query, from 1 on.
+        In the caller's row order. Default: 1, 2, 3, ... inside each query, by row.
     deepest : int, optional
         Larger positions are replaced by this one.
     **estimates : float
@@ -51,12 +51,12 @@ class PositionBias:
         **estimates: float,
     ) -> None:
         if positions is None:
-            rows = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes) + 1
+            shown = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes) + 1
         else:
-            rows = queries.gather(check.check_positions(positions, queries.n_rows))
+            shown = queries.gather(check.check_positions(positions, queries.n_rows))
         if deepest is not None:
-            rows = np.minimum(rows, deepest)
-        self.positions, codes = np.unique(rows, return_inverse=True)
+            shown = np.minimum(shown, deepest)
+        self.positions, codes = np.unique(shown, return_inverse=True)
         self.codes = codes.astype(np.min_scalar_type(len(self.positions)))
         self._initial = estimates
         self.estimates = {name: np.full(len(self.positions), x) for name, x in estimates.items()}
@@ -116,8 +116,8 @@ class PositionObjective(Objective):
         Returns
         -------
         pandas.DataFrame
-            One row per position. Column "bias" for `AdditivePositionBias`; columns "clicked" (t+)
-            and "skipped" (t-) for `UnbiasedLambdaRank`.
+            One row per position. Column "bias" for `AdditivePositionBias`; columns "clicked" and
+            "skipped" for `UnbiasedLambdaRank`, see there.
 
         Examples
         --------
@@ -137,14 +137,13 @@ class PositionObjective(Objective):
         rounds = check.check_count("rounds", rounds, "steps of the estimation")
         bound = self.bind(judgments, weights, positions=positions)
         grad, hess = np.empty(len(vector)), np.empty(len(vector))
-        bound.position_bias.reset()
         for _ in range(rounds):
-            bound.step(vector, grad, hess)
+            bound.step(vector, grad, hess)  # `gradient` would reset the estimates if all scores tie
         return bound.position_bias.frame()
 
 
-class BoundPositionObjective(SharedRounds):
-    """An objective bound to blocks of a data set, with the estimates for its positions."""
+class BoundPositionObjective(BoundBlocks, ABC):
+    """An objective bound to blocks of queries, which estimates the bias of positions."""
 
     def __init__(
         self,
@@ -152,8 +151,7 @@ class BoundPositionObjective(SharedRounds):
         indptr: np.ndarray,
         position_bias: PositionBias,
     ) -> None:
-        self.parts = parts
-        self.bounds = [bound for _, bound in parts]
+        super().__init__(parts)
         self.indptr = indptr
         self.position_bias = position_bias
 
@@ -165,5 +163,5 @@ class BoundPositionObjective(SharedRounds):
         """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`."""
         if begins_training(scores, self.indptr):
             self.position_bias.reset()
-        self.round = self.round  # after an interrupted round, all blocks repeat it
+        self.repeat_round()
         self.step(scores, grad, hess)

@@ -15,7 +15,7 @@ from skrank.objectives._bound import BoundObjective
 from skrank.objectives._positions import BoundPositionObjective, PositionBias, PositionObjective
 from skrank.objectives.base import Objective, as_objective, metric_of
 
-_NEWTON_FLOOR = 1e-3  # added to the curvature of each bias, as in LightGBM
+_LEAST_CURVATURE = 1e-3  # added to the curvature of each bias, as in LightGBM
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class AdditivePositionBias(PositionObjective):
     objective : str, Metric or Objective
         The wrapped objective; a metric or its name stands for `skrank.LambdaRank` on the metric.
     learning_rate : float
-        Factor of the Newton steps, above 0. LightGBM uses the learning rate of its trees, 0.1 by
+        Factor of the Newton steps, in (0, 1]. LightGBM uses the learning rate of its trees, 0.1 by
         default.
     regularization : float
-        Weight of the L2 penalty on the biases, per document. LightGBM calls it
-        ``lambdarank_position_bias_regularization``.
+        Weight r of the penalty on the biases: r n b^2 / 2 for the bias b of a position of n
+        documents. LightGBM calls it ``lambdarank_position_bias_regularization``.
     max_position : int, optional
         Larger positions share the bias of this one. Default: each position has its own bias.
 
@@ -83,7 +83,7 @@ class AdditivePositionBias(PositionObjective):
     def metric(self) -> Metric:
         """The metric of the wrapped objective; for a mixture, the first metric."""
         found = metric_of(self.objective)
-        if found is None:
+        if found is None:  # as if this property did not exist, for `hasattr`
             raise AttributeError(f"{self.objective} has no metric.")
         return found
 
@@ -128,4 +128,4 @@ class BoundAdditivePositionBias(BoundPositionObjective):
             bound.gradient(scores[rows] + bias[codes], grad[rows], hess[rows])
             slope += np.bincount(codes, grad[rows], len(bias))
             curvature += np.bincount(codes, hess[rows], len(bias))
-        bias -= self.objective.learning_rate * slope / (curvature + _NEWTON_FLOOR)
+        bias -= self.objective.learning_rate * slope / (curvature + _LEAST_CURVATURE)

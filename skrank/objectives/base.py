@@ -23,7 +23,7 @@ from skrank.metrics import Metric, metric
 from skrank.objectives._bound import BoundObjective, BoundObjectiveMixture, blocks, read_rows
 from skrank.objectives._texts import named_in, options_of, split
 
-WRAPPED = ("metric", "objective")  # fields behind the colon of a text such as "lambdarank:gap"
+WRAPPED = ("metric", "objective")  # a text such as "lambdarank:gap" has this field after the colon
 _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
 
 
@@ -34,7 +34,10 @@ def seed_of_round(random_state: int, number: int) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Objective(Parameterised, ABC):
-    """A loss to minimise, with first derivative and a positive curvature per document."""
+    """A gradient and a curvature of at least 0 for each document, for boosters.
+
+    If `is_function`, the gradient is the derivative of a loss.
+    """
 
     named: ClassVar[dict[str, type[Objective]]] = {}  # subclasses by `name`
     name: ClassVar[str] = ""  # in texts such as "lambdarank:gap"
@@ -128,7 +131,7 @@ class Objective(Parameterised, ABC):
 
     @property
     def needs_scale(self) -> bool:
-        """Whether its targets, regardless of its metric, depend on an unknown highest grade."""
+        """Whether it has a parameter `max_grade` that is not given; its metric is not looked at."""
         return getattr(self, "max_grade", 0) is None
 
     def on_scale(self, max_grade: int) -> Objective:
@@ -262,7 +265,7 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
     Returns
     -------
     Objective
-        ``as_objective(str(objective))`` equals the objective.
+        ``as_objective(str(objective))`` equals an objective whose class has a name.
 
     Raises
     ------
@@ -311,7 +314,7 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
             return parts[0][1] if weights == (1,) else ObjectiveMixture(parts)
     try:
         return metric(x)
-    except ValueError:
+    except ValueError:  # of an unknown name, or else of a wrong parameter
         text = str(x)
         unknown = [text]
         if not check.is_name_of_objective(text):
@@ -330,7 +333,10 @@ def metric_of(objective: Objective) -> Metric | None:
 
 
 def _terms_of(text: str) -> list[tuple[float, str]]:
-    """The weights and atoms of a sum: names, or sums of metrics in brackets."""
+    """The weights and atoms of a sum: names, or sums of metrics in brackets.
+
+    A sum in brackets that contains an objective is replaced by its terms.
+    """
     terms: list[tuple[float, str]] = []
     for term in split(text, "+"):
         weight, atoms = 1.0, []

@@ -23,7 +23,7 @@ from skrank._typing import Weights
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective, seed_of_round
 
-SEED_STEP = 0x1E3779B97F4A7C15  # between the seeds of two orders of a round; see `seed_of_round`
+SEED_STEP = 0x1E3779B97F4A7C15  # between seeds of two orders of a round: far from those of others
 # Largest range of sigmoid * score in a query for which exp of centred scores does not overflow.
 _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1300.0}
 
@@ -62,7 +62,7 @@ class PairObjective(Objective):
 
     @property
     def ideal_cutoff(self) -> int | None:
-        """Cut-off of the best value: the lower of k and the truncation level."""
+        """Cut-off of the best value: the lower of k and the truncation level; 0: no best value."""
         if self.metric.ideal_cutoff == 0:
             return 0
         return min(filter(None, (self.metric.k, self.truncation_level)), default=None)
@@ -80,8 +80,9 @@ class LambdaRank(PairObjective):
     ----------
     metric : str or Metric
         Any metric of the quadratic and the cascade family. gap, ap, q, ndcg and nerr are divided by
-        their best value at the cut-off, for any `normalize`, so that the best value of every query
-        is 1. Other metrics, such as dcg, err, pfound, rbp, precision and recall, are not divided.
+        their best value at the cut-off, whatever their `normalize`, so that the best value of every
+        query is 1. Other metrics, such as dcg, err, pfound, rbp, precision and recall, are not
+        divided.
     sigmoid : float
         Slope of the loss of a pair, above 0.
     truncation_level : int, optional
@@ -94,11 +95,12 @@ class LambdaRank(PairObjective):
         Default: `norm`.
     sum_norm : bool, optional
         Multiply the gradients of a query by log2(1 + S) / S, where S is the sum of the absolute
-        gradients of all pairs on both documents. Default: `norm`.
+        gradients of all pairs, for both documents of a pair. Default: `norm`.
     perturbations : int, optional
         Average the deltas over this number of orders, drawn anew each round by adding Gumbel noise
-        to the scores, as in YetiRank. So the first rounds, and ties, see more orders. The time of a
-        round is multiplied by this number. Default: only the order of the scores.
+        to the scores, as in YetiRank. In the first rounds most scores tie, and a single order would
+        be arbitrary. The time of a round is multiplied by this number. Default: only the order of
+        the scores.
     temperature : float
         Scale of the noise in units of the scores, above 0: at 1, orders have the probabilities of
         a Plackett-Luce model of the scores.
@@ -110,7 +112,7 @@ class LambdaRank(PairObjective):
         LightGBM and XGBoost. All documents tie in the first round, so that with "stable" the model
         depends on the order of rows.
     random_state : int
-        Seed of the random order.
+        Seed of the random orders and of the noise.
 
     References
     ----------
@@ -152,8 +154,7 @@ class PairRounds:
     Attributes
     ----------
     totals : float64 ndarray (n_queries,)
-        Sum of the absolute gradients of each query in the last round, before weights and
-        `sum_norm`.
+        S of each query in the last round, see `LambdaRank`: before weights.
     """
 
     def __init__(
@@ -219,6 +220,7 @@ class PairRounds:
             for one, rows, (part,) in self.each_metric(scores, [changes]):
                 assert one.neighbours is not None
                 run_chunks(one.neighbours, self.indptr, rows, one.form, pairs.truncation, part)
+            # reads no codes and no normaliser of `rows`, which differ between metrics
             run_chunks(lambdarank.neighbours, self.indptr, rows, changes, pairs, out)
             return
         mixed = len(self.kernels) > 1

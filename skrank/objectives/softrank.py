@@ -42,11 +42,11 @@ class SoftRank(Objective):
         Standard deviation of a score, at least 1e-9. With small values the smooth metric is close
         to the metric; with large values gradients reach documents at distant ranks.
     relative : bool
-        Whether sigma is in units of the standard deviation of the scores of the query (at least
-        0.01), so that scores of any scale are smoothed equally. The gradient treats this standard
-        deviation as a constant. Training increases the differences of scores. So a fixed sigma
-        approaches the metric in the course of training, and a relative sigma above about 0.3 does
-        not.
+        Whether sigma is in units of the standard deviation of the scores of the query, or of 0.01
+        if that is less, so that scores of any scale are smoothed equally. The gradient treats this
+        standard deviation as a constant. Training increases the differences of scores: with a fixed
+        sigma, the smooth metric approaches the metric in the course of training; with a relative
+        sigma above about 0.3, it does not.
     form : {"moments", "distribution"}
         How the rank of a document enters. "moments": by its expectation in GAP and AP (SoftGAP), by
         expectation and variance in DCG and nDCG; O(n^2) time for n documents. "distribution", for
@@ -62,12 +62,13 @@ class SoftRank(Objective):
                            {1 + \sum_{i \ne j} \pi_{ij}},
 
     a ratio of expectations, not an expectation. Document j itself counts once in numerator and
-    denominator, so that SoftGAP converges to GAP as sigma goes to 0. The formula in the paper adds
-    half of it twice.
+    denominator, so that SoftGAP converges to GAP as sigma goes to 0. In the paper, j counts half in
+    the sums, and once more.
 
-    The curvature is that of an upper bound of the loss. Let c be the derivative of the value by
-    :math:`\pi_{ij}`, held fixed as `LambdaRank` holds its deltas. Then :math:`-c \Phi(x)` is at
-    most :math:`-c \Phi(x_0) \log \Phi(x)` plus a constant, which is convex. The curvature is the
+    The curvature is that of an upper bound of the loss. Let c > 0 be the derivative of the value by
+    :math:`\pi_{ij}`, held fixed as `LambdaRank` holds its deltas, and x_0 the present x. Then
+    :math:`-c \Phi(x)` is at most :math:`-c \Phi(x_0) \log \Phi(x)` plus a constant, which is
+    convex, with equality at x_0. The curvature is the
     sum over pairs of :math:`c \varphi(x) (x + \sqrt{x^2 + 4}) / (4 \sigma^2)`, where x is the
     difference of the scores, positive in the right order, in units of :math:`\sqrt2 \sigma`. For
     DCG and nDCG the second derivative of the variances is added. So the curvature is positive, and
@@ -137,7 +138,7 @@ class SoftRank(Objective):
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """The smooth metric: mean over queries, which training maximises.
+        """The smooth metric: mean over queries, which training maximises unless sigma is relative.
 
         Parameters
         ----------
@@ -208,7 +209,7 @@ class BoundSoftRank(BoundFunction):
         unit = 2.0 ** np.floor(np.log2(gain.max())) if gain.any() else 1.0
         super().__init__(objective, judgments, weights, gain / unit)
         self.discount = tables.u
-        self.shift = chosen.smooth and chosen.smooth.shift
+        self.shift = chosen.smooth.shift if chosen.smooth else None
         with np.errstate(over="ignore"):
             self.inverse = plan.inverse * plan.slope() * unit
         check.check_learnable(self.inverse, chosen, judgments.queries)
