@@ -63,7 +63,7 @@ def class_names(estimator: Estimator) -> Iterator[tuple[str, str]]:
 
 
 def chain_of(estimator: Estimator) -> list[Estimator]:
-    """A model and the models inside it: last step, best estimator or wrapped estimator, in turn."""
+    """A model, then its last step, best estimator or wrapped estimator, and so on inward."""
     chain = []
     while estimator is not None:
         chain.append(estimator)
@@ -74,9 +74,10 @@ def chain_of(estimator: Estimator) -> list[Estimator]:
 
 
 def trained_grade(estimator: Estimator) -> int | None:
-    """Highest grade that a model, or a member of an ensemble, was trained on; None if unknown.
+    """Highest grade that a model was trained on; None if unknown.
 
-    Read from `max_grade_` of rankers of skrank, or from `classes_` of classifiers.
+    Read from `max_grade_` of rankers of skrank, members of ensembles included, or from `classes_`
+    of a classifier.
     """
     grades = [one.max_grade_ for one in _nested_models(estimator) if hasattr(one, "max_grade_")]
     if grades:
@@ -136,7 +137,9 @@ def _features(model: Estimator) -> list[str]:
     names = getattr(model, "feature_names_in_", None)
     if names is not None and hasattr(model, "steps"):
         try:
+            # a single step is a model by itself, which `chain_of` has, too
             names = model[:-1].get_feature_names_out() if len(model.steps) > 1 else None
         except (AttributeError, ValueError):  # a step without names of features
             names = None
+    # ColumnTransformer puts the name of the transformer before that of the column: "log__qid"
     return [] if names is None else [str(name).rpartition("__")[2] for name in names]

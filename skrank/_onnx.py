@@ -128,8 +128,8 @@ class _Graph:
         return helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="skrank")
 
 
-# Each function below adds nodes to the graph and returns the name of their output. Scores are
-# float64 of shape (n_rows, 1).
+# Each function down to `_sum` adds nodes to the graph and returns the name of the last output.
+# Scores are float64 of shape (n_rows, 1).
 
 
 def _scores(graph: _Graph, ranker: Estimator) -> str:
@@ -219,8 +219,6 @@ def _trees(graph: _Graph, estimator: Estimator, n_rounds: int | None) -> str:
         )
     convert, dtype = found
     attributes = convert(estimator, n_rounds)
-    if attributes is None:  # no tree: all scores are 0
-        return graph.node("MatMul", _INPUT, np.zeros((estimator.n_features_in_, 1)))
     X = _INPUT if dtype is np.float64 else graph.cast(_INPUT, dtype)
     scores = graph.node("TreeEnsembleRegressor", X, domain="ai.onnx.ml", n_targets=1, **attributes)
     return graph.cast(scores, np.float64)
@@ -250,12 +248,14 @@ class _Node(NamedTuple):
     missing_is_true: bool = False
 
 
-def _attributes(nodes: Sequence[_Node], dtype: type, base: float = 0.0) -> Options | None:
-    """Attributes of TreeEnsembleRegressor with numbers of a dtype; None if there is no tree."""
+def _attributes(nodes: Sequence[_Node], dtype: type, base: float = 0.0) -> Options:
+    """Attributes of TreeEnsembleRegressor with numbers of a dtype.
+
+    Double precision needs attributes that are tensors; other numbers are single precision.
+    """
     from onnx import numpy_helper
 
-    if not nodes:
-        return None
+    nodes = nodes or [_Node(0, 0, 0.0)]  # no tree: a leaf that adds nothing
     trees, numbers, values, modes, features, if_true, if_false, missing = zip(*nodes, strict=True)
     leaves = [one for one in nodes if one.mode == "LEAF"]
     found: Options = {
@@ -283,7 +283,7 @@ def _attributes(nodes: Sequence[_Node], dtype: type, base: float = 0.0) -> Optio
     }
 
 
-def _lightgbm_trees(estimator: Estimator, n_rounds: int | None) -> Options | None:
+def _lightgbm_trees(estimator: Estimator, n_rounds: int | None) -> Options:
     """Trees of LightGBM, which compares in double precision."""
     model = estimator.booster_.dump_model(num_iteration=n_rounds)
     if model["average_output"]:
@@ -295,7 +295,7 @@ def _lightgbm_trees(estimator: Estimator, n_rounds: int | None) -> Options | Non
 
 
 def _lightgbm_nodes(tree: int, root: Options) -> Iterator[_Node]:
-    """Nodes of a tree of `dump_model`, numbered from 0, the root, when their parent is visited."""
+    """Nodes of a tree of `dump_model`; the root is 0, and a visited parent numbers its children."""
     stack, n_nodes = [(0, root)], 1
     while stack:
         number, node = stack.pop()
@@ -318,7 +318,7 @@ def _lightgbm_nodes(tree: int, root: Options) -> Iterator[_Node]:
         stack += zip(children, (node["left_child"], node["right_child"]), strict=True)
 
 
-def _xgboost_trees(estimator: Estimator, n_rounds: int | None) -> Options | None:
+def _xgboost_trees(estimator: Estimator, n_rounds: int | None) -> Options:
     """Trees of XGBoost, which compares in single precision."""
     learner = json.loads(estimator.get_booster().save_raw("json"))["learner"]
     gradient_booster = learner["gradient_booster"]
@@ -347,8 +347,11 @@ def _xgboost_trees(estimator: Estimator, n_rounds: int | None) -> Options | None
     return _attributes(nodes, np.float32, float(base[0]))
 
 
-def _catboost_trees(estimator: Estimator, n_rounds: int | None) -> Options | None:
-    """Trees of CatBoost, which compares in single precision, from CatBoost's ONNX export."""
+def _catboost_trees(estimator: Estimator, n_rounds: int | None) -> Options:
+    """Trees of CatBoost, which compares in single precision, from CatBoost's ONNX export.
+
+    CatBoost keeps no trees after the best round, so that `n_rounds` is the number of its trees.
+    """
     import onnx
 
     if estimator.get_cat_feature_indices():
@@ -369,7 +372,7 @@ def _refused(what: str, remedy: str) -> ValueError:
 
 
 # Converter of the trees, and the dtype of features when the booster compares them with thresholds.
-_TREES: dict[tuple[str, str], tuple[Callable[[Estimator, int | None], Options | None], type]] = {
+_TREES: dict[tuple[str, str], tuple[Callable[[Estimator, int | None], Options], type]] = {
     ("lightgbm", "LGBMRanker"): (_lightgbm_trees, np.float64),
     ("xgboost", "XGBRanker"): (_xgboost_trees, np.float32),
     ("catboost", "CatBoostRanker"): (_catboost_trees, np.float32),

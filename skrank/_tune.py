@@ -60,7 +60,8 @@ class Tuning:
         Mean over folds of the metric with these parameters, negated if lower is better. The highest
         of many values is biased upwards: measure `ranker` on other queries.
     trials : pandas.DataFrame
-        A row per trial, best first: number, value (NaN if pruned), folds, seconds, and parameters.
+        A row per trial, best first: trial (its number), value (NaN if pruned), folds, seconds, and
+        parameters.
     study : optuna.Study
     """
 
@@ -96,8 +97,8 @@ def tune(
     CatBoost on YetiRank. Optuna draws the booster, and its parameters from `skrank.search_space`;
     the first trial of each booster has the parameters that "What should I train?" recommends. A
     candidate is measured on folds of whole queries. In each fold, it stops early on a fifth of the
-    training queries. After each fold, the trial is pruned if its mean is below the median of the
-    previous trials.
+    training queries. After each fold but the last, from the fourth trial on, a trial is pruned if
+    its best mean so far is below the median of the previous trials after as many folds.
 
     Parameters
     ----------
@@ -112,8 +113,8 @@ def tune(
     metric : str or Metric, default="ndcg@10"
         Metric by which candidates are compared and stop early.
     time_budget : float, default=60
-        Seconds of the search. There is at least one trial. The last trial ends after the fold that
-        is being trained. The final training is not counted.
+        Seconds of the search, which ends after the fold that is being trained then, but not before
+        one trial is complete. The final training is not counted.
     boosters : sequence of {"lightgbm", "xgboost", "catboost"}, optional
         Default: all installed boosters.
     cv : int, default=3
@@ -176,7 +177,7 @@ def tune(
     labels: pd.Series = with_groups(y, ids) if index_level(y) is None else y
     _check_queries(ids, labels, cv)
     rng = check.as_random_state("random_state", random_state)
-    seed = int(rng.randint(2**31 - 2**20))
+    seed = int(rng.randint(2**31 - 2**20))  # the number of a trial is added
     weights = None
     if sample_weight is not None:
         weights = check.as_vector("sample_weight", sample_weight, len(ids))
@@ -221,7 +222,10 @@ class _Search:
 
     @property
     def attributes(self) -> Options:
-        """Values that must be equal in all trials of a study, with a checksum of the data."""
+        """Values that must be equal in all trials of a study.
+
+        Labels, folds and weights are compared by a checksum; `X` is not compared.
+        """
         rows = [np.asarray(self.y, dtype=np.float64), *(test for _, test in self.folds)]
         if self.weights is not None:
             rows.append(self.weights)

@@ -4,12 +4,13 @@ The documents of one class lie at consecutive slots, in rank order. So each docu
 class is compared with tiles of consecutive documents of a worse class; pairs of one class, which
 have no gradient, are not visited, and the loop over a tile looks up no class.
 
-See `quadratic` for K, T and D. A swap of two documents decreases the value of a list by
+See `quadratic` for K (`worth`), T and D. A swap of two documents changes the value of a list by
 
-    below(better) - below(worse)     if the worse document ranks below the better one,  below = -D,
-    above(worse) - above(better)     if the worse document ranks above the better one,  above = D,
+    below(better) - below(worse)     if the worse document ranks below the better one,
+    above(worse) - above(better)     if the worse document ranks above the better one,
 
-where `below` and `above` of a document depend on its rank and on the classes of both documents.
+down or up. `below` = -D and `above` = D, each for its own pair of upper and lower class, depend on
+the rank of a document and on the classes of both documents.
 
 The workspace consists of four matrices; constants name their rows. Subroutines take the matrices
 and index them by row and column, since numba counts a reference for each view of a row.
@@ -30,8 +31,8 @@ FIELDS = tiles.OTHERS + 2
 # sums over pairs.
 EXP, SCORE, RANK, GRAD, HESS = range(5)
 N_ROWS = 5
-# Rows of `exact`, in double precision, by slot: the score minus `tiles.Scale.origin`, w, and, from
-# TABLE on, one row of T for each class.
+# Rows of `exact`, in double precision, by slot: the score minus `lambdarank.Scale.origin`, w, and,
+# from TABLE on, one row of T for each class.
 EXACT_SCORE, WEIGHT, TABLE = range(3)
 # Rows of `places`: position by slot, class by rank, and slot by rank.
 POSITION, CLASS, SLOT = range(3)
@@ -43,11 +44,11 @@ BEGIN, FREE = range(2)
 class Swap(NamedTuple):
     """Swaps of documents of a better class with documents of a worse class."""
 
-    up: int  # row of T in `exact` of the better class, and of the worse class
-    down: int
+    up: int  # row of T in `exact` of the better class
+    down: int  # row of T in `exact` of the worse class
     falls: float  # K(worse, better) - K(better, better)
     rises: float  # K(better, worse) - K(worse, worse)
-    scale: float  # one over the value of the best list
+    inverse: float  # one over the value of the best list
 
 
 @subroutine(fastmath=True)
@@ -102,11 +103,11 @@ def tabulate(gain, worth, u, w, offset, n, places, exact):
 
 
 @subroutine()
-def swap_of(worth, better, worse, scale):
+def swap_of(worth, better, worse, inverse):
     """The `Swap` of two classes."""
     falls = worth[worse, better] - worth[better, better]
     rises = worth[better, worse] - worth[worse, worse]
-    return Swap(np.uint64(TABLE + better), np.uint64(TABLE + worse), falls, rises, scale)
+    return Swap(np.uint64(TABLE + better), np.uint64(TABLE + worse), falls, rises, inverse)
 
 
 @subroutine(fastmath=True)
@@ -114,7 +115,7 @@ def below_above(exact, slot, swap):
     """`below` and `above` of a document of either class."""
     step, weight = exact[swap.up, slot] - exact[swap.down, slot], exact[np.uint64(WEIGHT), slot]
     below, above = step + weight * swap.falls, step - weight * swap.rises
-    return swap.scale * below, swap.scale * above
+    return swap.inverse * below, swap.inverse * above
 
 
 @subroutine(fastmath=True)
@@ -135,7 +136,7 @@ def count_above(slots, low, size, limit):
 
 @subroutine(fastmath=True)
 def change(tile, t, better, limit, zero):
-    """Decrease of the value if the document in lane t swaps with `better`, at least 0.
+    """Size of the change of the value if the document in lane t swaps with `better`, at least 0.
 
     0 if the rank of the document in the tile is not less than `limit`: the pair does not count.
     """

@@ -14,17 +14,19 @@ from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
 
 LANES = 16  # documents per SIMD step; tiles are padded to a multiple of it
-_STOP, _ALIVE, _PHI, _SUM, _PRODUCT = (np.uint64((OTHERS + i) * FIELD) for i in range(5))
+_UPPER_RHO, _ALIVE, _PHI, _SUM, _PRODUCT = (np.uint64((OTHERS + i) * FIELD) for i in range(5))
 _FIELDS = OTHERS + 5
 
-_LARGEST_POWER = 1000  # exponent of 2: products with 2^1000 must not exceed the largest double
-_NEGLIGIBLE = 1e-30  # smaller probabilities would be slow subnormal numbers in single precision
+_LARGEST_POWER = 1000  # exponent of `unit`, so that it and quotients by it are finite and not 0
+# Ranks that are reached with less than this probability have no pairs with documents below them:
+# products would be slow subnormal numbers in single precision.
+_NEGLIGIBLE = 1e-30
 
 
-# Rows of the array `ranks`, in the precision of pairs, by rank. The change by a swap is alive *
-# (rho_a - rho_b) * ..., divided by the value of the best list. This divisor may be as small as rho.
-# So rho is multiplied, and `alive` divided, by `unit`, the power of two near one over the divisor:
-# this is exact, and both products fit single precision.
+# Rows of the array `ranks`, in the precision of pairs, by rank. The change by a swap is the product
+# of `alive`, rho_a - rho_b and others (see `cascade`), divided by the value of the best list. This
+# divisor may be as small as rho. So rho is multiplied, and `alive` divided, by `unit`, the power of
+# two near one over the divisor: this is exact, and both products fit single precision.
 _EXP_OF = 0  # exp(sigma score), unless the query is wide
 _RHO = 1
 _SCALED_RHO = 2  # rho * unit
@@ -48,6 +50,7 @@ class _Lower(NamedTuple):
 
 def _make(longest, tables, real):
     """Workspace for up to `longest` documents: `ranks` of dtype `real`, and float64 scores."""
+    # `_PLACE` is read for a whole tile
     ranks = np.zeros((_N_ROWS, max(longest, FIELD, len(tables.phi))), real)
     ranks[_PHI_OF, : len(tables.phi)] = tables.phi
     ranks[_PLACE] = np.arange(ranks.shape[1])
@@ -69,7 +72,7 @@ def _sweep(tile, n_lanes, lower, exact, low, scale):
     for lane in range(np.uint64(n_lanes)):
         t = np.uint64(lane)
         above = tile[t + RANK] < lower.rank
-        lead = tile[t + _STOP] - lower.scaled_rho
+        lead = tile[t + _UPPER_RHO] - lower.scaled_rho
         product, between = tile[t + _PRODUCT], tile[t + _SUM]
         loss = tile[t + _PHI] - between - product * phi
         loss = zero if loss < zero else loss
@@ -84,7 +87,7 @@ def _sweep(tile, n_lanes, lower, exact, low, scale):
         else:
             ahead = lambdarank.gap(exact[np.uint64(low) + t], lower.score)
             ahead = ahead if ordered else -ahead
-            pull, curvature = lambdarank.wide_pull_of(delta, ahead, scale.sigma, norm)
+            pull, curvature = lambdarank.exact_pull(delta, ahead, scale.sigma, norm)
         signed = pull if ordered else -pull
         tile[t + GRAD] -= signed
         tile[t + HESS] += curvature
@@ -103,7 +106,7 @@ def _load(tile, low, size, ranks, score):
     tiles.load_row(tile, EXP, ranks, _EXP_OF, low, size, end, 1.0)
     tiles.load(tile, SCORE, score, low, size, end, 0.0)
     tiles.load_row(tile, RANK, ranks, _PLACE, np.int64(0), size, end, np.inf)
-    tiles.load_row(tile, _STOP, ranks, _SCALED_RHO, low, size, end, 0.0)
+    tiles.load_row(tile, _UPPER_RHO, ranks, _SCALED_RHO, low, size, end, 0.0)
     tiles.load_row(tile, _ALIVE, ranks, _ALIVE_OF, low, size, end, 0.0)
     tiles.load_row(tile, _PHI, ranks, _PHI_OF, low, size, end, 0.0)
     tiles.fill(tile, _SUM, end, 0.0)
@@ -114,7 +117,7 @@ def _load(tile, low, size, ranks, score):
 
 @subroutine()
 def _compare(tile, low, size, n, ranks, score, scale, pulls):
-    """Compare the documents of a tile with all documents below them, up to rank `n`.
+    """Compare the documents of a tile with all documents below them; the query has `n` documents.
 
     Returns `pulls` plus the sum of the pulls of these pairs.
     """
@@ -171,7 +174,7 @@ def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
             continue
         scale = lambdarank.scale_of(pairs, scores, start, stop, tile)
         n_reached = _fill(codes, order, start, n, stop_of, inverse[q], ranks)
-        lambdarank.sort_scores(scores, order, start, n, scale.origin, score)
+        lambdarank.scores_by_rank(scores, order, start, n, scale.origin, score)
         if not scale.wide:
             lambdarank.exponentials(n, score, scale.sigma, exp)
         pulls = 0.0

@@ -40,10 +40,10 @@ class Clicks(NamedTuple):
 
 
 @subroutine(fastmath=True)
-def cost_of(delta, ahead, likely, sigma, norm):
-    """Cost of a pair: weight * log(1 + exp(-sigma ahead)); `likely` is exp(-sigma |ahead|)."""
+def cost_of(delta, ahead, e, sigma, norm):
+    """Cost of a pair: weight * log(1 + exp(-sigma ahead)); `e` is exp(-sigma |ahead|)."""
     behind = -ahead if ahead < 0 else norm.zero
-    return delta / (norm.base + norm.slope * abs(ahead)) * (log1p(likely) + sigma * behind)
+    return delta / (norm.base + norm.slope * abs(ahead)) * (log1p(e) + sigma * behind)
 
 
 # The functions below do nothing if `clicks` or `debias` is None.

@@ -1,24 +1,26 @@
 """The distribution of maximum entropy under linear conditions, by Newton's method on its dual.
 
-Each row n of p is a distribution over the columns i. Of all p with given column sums and a given
-<slope, p> = bound, the entropy is largest for p[n, i] ~ exp(x[i] + mu slope[n, i]), with x[0] = 0.
+Each row r of p is a distribution over the columns i. Of all p with given column sums and a given
+<slope, p> = bound, the entropy is largest for p[r, i] ~ exp(x_i + mu slope[r, i]), with x_0 = 0.
 The other x and mu minimise the dual, a convex function:
 
-    sum_n log sum_i exp(x[i] + mu slope[n, i]) - sum_i counts[i] x[i] - mu bound.
+    sum_r log sum_i exp(x_i + mu slope[r, i]) - sum_i counts[i] x_i - mu bound.
+
+The array `x` of the functions below holds x_1, x_2, ..., mu.
 """
 
 import numpy as np
 
 from skrank._kernels.jit import subroutine
 
-TOLERANCE = 1e-10  # largest error of <slope, p> relative to its range, and of column sums
+TOLERANCE = 1e-10  # largest error of column sums; in `entropy`, of F relative to its range
 _MOST_NEWTON = 80  # most Newton steps
 _RIDGE = 1e-14
 
 
 @subroutine()
 def _dual(slope, counts, bound, x, p, gradient, hessian):
-    """The dual function at (x[1], x[2], ..., mu), passed as `x`. Fills in p, gradient and hessian.
+    """The dual function. Fills in p, the gradient, and the lower triangle of the hessian.
 
     The first column of `slope` was subtracted from all columns, and is thus 0.
     """
@@ -82,12 +84,12 @@ def _newton_step(gradient, hessian):
 
 
 @subroutine()
-def most_random(slope, counts, bound, precision, x, p):
+def maximise_entropy(slope, counts, bound, precision, x, p):
     """Fill in the `p` of maximum entropy with the column sums `counts` and <slope, p> = `bound`.
 
     Returns whether it was found, with errors of <slope, p> up to `precision`. The search starts at
-    `x`. If such a p exists, the dual is nowhere below its entropy: a negative dual proves that
-    there is none.
+    `x`, which becomes the solution. The dual is nowhere below the entropy of such a p, which is at
+    least 0: a negative dual proves that there is none.
     """
     n_ranks, n = slope.shape
     gradient, hessian = np.empty(n), np.empty((n, n))
@@ -103,16 +105,16 @@ def most_random(slope, counts, bound, precision, x, p):
         if worst <= 1.0:
             return True
         step = _newton_step(gradient, hessian)
-        decrease = 0.0
+        derivative = 0.0  # along the step; below 0
         for i in range(n):
-            decrease += gradient[i] * step[i]
+            derivative += gradient[i] * step[i]
         length, moved = 1.0, False
         while length > 1e-6:
             for i in range(n):
                 trial[i] = x[i] + length * step[i]
             new = _dual(slope, counts, bound, trial, p, trial_gradient, trial_hessian)
-            # if the value is large, its decrease may be less than its rounding error
-            if new <= value + 1e-4 * length * decrease + 1e-13 * abs(value):
+            # if the value is large, its change may be less than its rounding error
+            if new <= value + 1e-4 * length * derivative + 1e-13 * abs(value):
                 moved = True
                 break
             length *= 0.5

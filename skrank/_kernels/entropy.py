@@ -1,20 +1,22 @@
 """Distributions of grades over ranks with maximum entropy, for a given expected value of a metric.
 
-The grade at rank n has the distribution p[n], independent of the other ranks. So the expected sum
+The grade at rank r has the distribution p[r], independent of the other ranks. So the expected sum
 of a quadratic metric is
 
-    F(p) = sum_n u[n] <gain, p[n]>  +  sum_{m<n} w[n] p[m]' worth p[n].
+    F(p) = sum_r u[r] <gain, p[r]>  +  sum_{s<r} w[r] p[s]' worth p[r].
 
 The entropy of p is maximised under F(p) = target and given sums of columns (grades), by sequential
-convex programming. For a linearised F, `dual` finds the solution. The step to it is shortened until
-an exact penalty function decreases. Grades without documents have no column.
+convex programming. For a linearised F, `dual` finds the solution. The step to it, whose length
+`_relaxation` chooses, is halved until penalty |F(p) - target| - entropy is at most the largest of
+its last values. Grades without documents have no column. `x` holds the solution of `dual`: a number
+for each column but the first, and mu.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels.dual import TOLERANCE, most_random
+from skrank._kernels.dual import TOLERANCE, maximise_entropy
 from skrank._kernels.jit import kernel, subroutine
 
 _END = 1e-5  # least distance of targets from the ends of the range, as a share: mu diverges there
@@ -93,15 +95,16 @@ def _entropy(p):
 
 
 @subroutine()
-def _linearised(slope, p, target, x, work):
-    """Fill in `ahead`, the solution for F linearised at `p`. Returns whether there is a solution.
+def _linearised(slope, p, aim, x, work):
+    """Fill in the solution for F linearised at `p`. Returns whether there is a solution.
 
-    `target` is the column sums, the target minus F(p), and the range of F; `work` is a workspace
-    and `ahead`. If no distribution reaches the target, a half, a quarter, ... of the difference is
-    tried. `x` is the dual solution of the previous call, and becomes the solution of this call.
+    `aim` is the column sums, the target minus F(p), and the range of F; `work` is a workspace and
+    the solution to fill in. If no distribution reaches the target, a half, a quarter, ... of the
+    difference is tried. `x` is the dual solution of the previous call, and becomes that of this
+    call.
     """
-    counts, missing, width = target
-    relative, ahead = work
+    counts, missing, width = aim
+    relative, ahead = work  # slopes minus that of the first column, divided by the largest
     n_ranks, n = p.shape
     largest, here = 0.0, 0.0
     for r in range(n_ranks):
@@ -120,7 +123,7 @@ def _linearised(slope, p, target, x, work):
         y[:] = x
         y[n - 1] *= largest
         precision = 0.1 * TOLERANCE * width / largest
-        if most_random(relative, counts, here + part * missing / largest, precision, y, ahead):
+        if maximise_entropy(relative, counts, here + part * missing / largest, precision, y, ahead):
             x[:] = y
             x[n - 1] /= largest
             return True
@@ -132,8 +135,9 @@ def _linearised(slope, p, target, x, work):
 def _relaxation(p, ahead, before, step_before):
     """Length of the step from `p` to `ahead`, by Barzilai and Borwein.
 
-    `before` is the p of the previous step, `step_before` its step of length 1. Steps of length 1
-    overshoot or converge slowly, since they ignore the curvature of F, which may have either sign.
+    `before` is the p of the previous step, and `step_before` the solution minus p at that time.
+    Steps of length 1 overshoot or converge slowly, since they ignore the curvature of F, which may
+    have either sign.
     """
     square, product = 0.0, 0.0
     for r in range(p.shape[0]):
@@ -180,10 +184,10 @@ def _optimise(form, target, width, x, p):
             return _expected(p, form, slope), steps, True
         penalty = max(penalty, 1.5 * abs(x[n - 1]))
         misses[steps % _MEMORY], entropies[steps % _MEMORY] = abs(mean - target), entropy
-        merit = -np.inf
+        highest = -np.inf  # of the last values of the penalised entropy
         for k in range(_MEMORY):
             if not np.isnan(misses[k]):
-                merit = max(merit, penalty * misses[k] - entropies[k])
+                highest = max(highest, penalty * misses[k] - entropies[k])
         length = 1.0 if steps == 1 else _relaxation(p, ahead, before, step_before)
         for r in range(n_ranks):
             for i in range(n):
@@ -196,7 +200,7 @@ def _optimise(form, target, width, x, p):
             mean = _expected(trial, form, slope)
             entropy = _entropy(trial)
             new = penalty * abs(mean - target) - entropy
-            if new <= merit + 1e-12 * (1.0 + abs(merit)) or length < 1e-4:
+            if new <= highest + 1e-12 * (1.0 + abs(highest)) or length < 1e-4:
                 break
             length *= 0.5
         p[:] = trial
@@ -223,20 +227,20 @@ def _solve(form, target, low, high, p):
     """
     x = np.empty(p.shape[1])
     _spread_evenly(form.counts, x, p)
-    ahead, direct, steps = target, True, 0
+    goal, direct, steps = target, True, 0
     while True:
-        mean, more, done = _optimise(form, ahead, high - low, x, p)
+        mean, more, done = _optimise(form, goal, high - low, x, p)
         steps += more
-        if ahead == target and (done or not direct):
+        if goal == target and (done or not direct):
             return mean, steps, done
         if direct:
             direct = False
             _spread_evenly(form.counts, x, p)
-            ahead = _expected(p, form, np.empty(p.shape))
-            end = high if target > ahead else low
-        ahead = end - 0.25 * (end - ahead)
-        if abs(end - ahead) < abs(end - target):
-            ahead = target
+            goal = _expected(p, form, np.empty(p.shape))
+            end = high if target > goal else low
+        goal = end - 0.25 * (end - goal)
+        if abs(end - goal) < abs(end - target):
+            goal = target
 
 
 @subroutine()
@@ -329,9 +333,10 @@ def infer(first, last, indptr, lists, target, low, high, out):
 def curve_errors(first, last, indptr, columns, p, relevant, error):
     """Fill in the root mean square of actual minus inferred precision, at relevant documents.
 
-    `columns` is the actual list; ``relevant[t, column]`` is True if a column is relevant under
-    threshold t. At the r-th relevant document the inferred precision is r / k, where r relevant
-    documents are expected in the first k ranks; k is interpolated linearly.
+    `columns` has the column of the document at each rank; ``relevant[t, column]`` is True if a
+    column is relevant under threshold t. At the i-th relevant document the inferred precision is
+    i / k, where i relevant documents are expected in the first k ranks; k is interpolated linearly.
+    The error is NaN without a relevant document.
     """
     for q in range(first, last):
         for t in range(len(relevant)):

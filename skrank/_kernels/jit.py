@@ -4,17 +4,18 @@ Two decorators declare functions for numba: Python calls a `kernel`, and kernels
 `subroutine`. A declared function stays plain Python until a kernel that needs it is compiled, so
 that importing this package does not import numba.
 
-A kernel declared with ``plain=True`` computes the same bits in plain Python. It runs as plain
-Python until it has processed many rows, since the import of numba takes half a second, and
-compilation takes seconds. Any other kernel is compiled by its first call. With ``SKRANK_COMPILE=1``
-in the environment every kernel is compiled by its first call.
+A kernel declared with ``plain=True`` computes the same bits in plain Python, and one with a `plain`
+function has the same results. `Kernel.for_rows` chooses plain Python for calls of few rows, until
+the calls of a process have had many rows, since the import of numba takes almost a second, and
+compilation takes seconds. A direct call, and any call with ``SKRANK_COMPILE=1`` in the environment,
+is compiled.
 
 numba caches a function by the file that defines it, and does not notice when a function that the
 cached one calls is edited in another file. Therefore the cache folder is named after a digest of
-all files of this package. It has one folder per kernel, with a file `checksums` of the files that
-numba wrote. If these differ, because they are damaged or incomplete, they are deleted before numba
-reads them, and the kernel is compiled anew. Processes may share the cache: at worst, a process that
-starts while another one writes compiles a kernel once more.
+all files of `skrank._kernels`. It has one folder per kernel, with a file `checksums` of the files
+that numba wrote. If these differ, because they are damaged or incomplete, they are deleted before
+numba reads them, and the kernel is compiled anew. Processes may share the cache: at worst, a
+process that starts while another one writes compiles a kernel once more.
 """
 
 import hashlib
@@ -31,8 +32,10 @@ from pathlib import Path
 import numpy as np
 
 # numba takes 0.8 s to be imported and started. In this time, plain Python evaluates a few metrics
-# of 100,000 rows of TREC files, or of 40,000 rows of arrays. A row takes up to 1 microsecond in a
-# kernel of one pass, and up to 7 in others. Once numba is imported, less time is left to save.
+# of 100,000 rows of TREC files, or of 40,000 rows of arrays. Calls of more weighted rows than the
+# first number are compiled, and all calls after the second number. A row takes up to 7 microseconds
+# in plain Python, but up to 1 in a kernel of one pass, where it counts 0.3. Once numba is imported,
+# less time is left to save, and a row counts 4 times.
 _ROWS_OF_A_PLAIN_CALL, _ROWS_OF_ALL_PLAIN_CALLS = 40_000, 1_000_000
 _PLAIN_COST_OF_ONE_PASS, _PLAIN_COST_BESIDE_NUMBA = 0.3, 4
 
@@ -103,7 +106,7 @@ def kernel(*, fastmath=False, plain=False, row_cost=1):
         Python calls instead, with the same result.
     row_cost : float
         Time of a row, as a multiple of that of most kernels: few rows that cost little are not
-        shared by threads, and more of them run as plain Python.
+        shared by threads. Kernels of the cost ONE_PASS run as plain Python for more rows.
     """
     return lambda function: Kernel(function, _OPTIONS | {"fastmath": fastmath}, plain, row_cost)
 
@@ -121,10 +124,10 @@ class Kernel:
         self._dispatcher = None  # numba's dispatcher, which compiles or loads machine code on calls
 
     def __reduce__(self):
-        return self.__qualname__
+        return self.__qualname__  # pickled by name, as functions are
 
     def for_rows(self, n_rows, row_cost=None):
-        """`plain` for few rows, until plain calls have taken the time to start numba; `compiled`.
+        """The function for a call: `plain` if the rows of all plain calls are few, else `compiled`.
 
         `row_cost` replaces that of the kernel.
         """
@@ -180,7 +183,7 @@ class Kernel:
 
 
 def _register_subroutines():
-    """Pass `_subroutines` to numba, which calls their compiled functions from then on."""
+    """Pass `_subroutines` to numba: compiled code then calls `compiled` in place of `plain`."""
     from numba.extending import overload
 
     while _subroutines:
@@ -202,8 +205,8 @@ def _njit(function, options, folder):
         numba.config.CACHE_DIR = configured
 
 
-def _make_writable(folder):
-    """Create a folder. Raises OSError if files cannot be written to it."""
+def _create(folder):
+    """Create a folder unless it exists. Raises OSError if files cannot be written to it."""
     folder.mkdir(parents=True, exist_ok=True)
     tempfile.TemporaryFile(dir=folder).close()
 
@@ -220,11 +223,11 @@ def _checksums(folder):
 
 
 def _is_cached(folder):
-    """Whether the files of a kernel are those that `_record` found; deletes any others.
+    """Whether the files of a kernel are those that `_record` found; if not, deletes all of them.
 
     Raises OSError if the folder cannot be written: numba would choose another one.
     """
-    _make_writable(folder)
+    _create(folder)
     recorded = folder / _CHECKSUMS
     try:
         if recorded.read_text(errors="replace") == _checksums(folder):
@@ -255,7 +258,7 @@ def _cache_folder():
             if parent == _BESIDE and not (parent / name).exists():
                 for old in parent.glob("skrank-*"):  # caches of other versions of the sources
                     shutil.rmtree(old, ignore_errors=True)
-            _make_writable(parent / name)
+            _create(parent / name)
             return parent / name
         except OSError as error:
             reason = error

@@ -6,13 +6,13 @@ weight
     |G_a - G_b| (fall_a - fall_b + step_(b-a) stretch_b + even_b).
 
 `fall` is the discount d with 0 below the cut-off, so that |G_a - G_b| (fall_a - fall_b) is the
-change of the metric by a swap; ndcg_loss2 has `fall` = 0. ``step[i]`` = mu (d(i) - d(i + 1)) is for
-ranks that are i apart. The steps between rank b and all ranks above sum to mu (d_1 - d_b). If b is
-below the cut-off, stretch_b and even_b are such that they sum to mu d_1. Else stretch_b = 1 and
-even_b = 0.
+change of the metric by a swap; ndcg_loss2 has `fall` = 0. ``step[i]`` = mu (d_i - d_(i+1)) is for
+ranks that are i apart. The steps between rank b and all ranks above sum to mu (d_1 - d_b), with
+stretch_b = 1 and even_b = 0. If b is below the cut-off, stretch_b and even_b are such that the sum
+of step_(b-a) stretch_b + even_b over the ranks a above b is mu d_1.
 
-Lower documents are put into tiles in rank order, so that the steps of one upper document are
-contiguous, too.
+Lower documents are put into tiles in rank order, so that neighbouring lanes read neighbouring
+entries of `step`.
 """
 
 from typing import NamedTuple
@@ -68,7 +68,8 @@ class _Upper(NamedTuple):
 def _make(longest, tables, real):
     """Workspace for up to `longest` documents: `ranks` of dtype `real`, float64 scores, and steps.
 
-    The step between ranks that are i apart is at index FIELD + i.
+    The step between ranks that are i apart is at index FIELD + i. Lanes above the upper document
+    have distances down to -CAPACITY, and read zeros.
     """
     ranks = np.zeros((_N_ROWS, max(longest, FIELD)), real)
     for row, table in (
@@ -110,7 +111,7 @@ def _sweep(tile, step, begin, end, upper, exact, low, scale):
         else:
             ahead = lambdarank.gap(upper.score, exact[np.uint64(low) + t])
             ahead = ahead if ordered else -ahead
-            pull, curvature = lambdarank.wide_pull_of(weight, ahead, scale.sigma, norm)
+            pull, curvature = lambdarank.exact_pull(weight, ahead, scale.sigma, norm)
         signed = pull if ordered else -pull
         tile[t + GRAD] += signed
         tile[t + HESS] += curvature
@@ -144,8 +145,9 @@ def _compare(tile, part, ranks, score, step, scale, pulls):
     low, size, last = part
     real, end = tile.dtype.type, tiles.padded(size, LANES)
     for r in range(last):
-        begin, near = (r + 1 - low) // LANES * LANES if r >= low else 0, FIELD + low - r
-        rank = real(r - low if r >= low else -1)
+        near, begin, rank = FIELD + low - r, 0, real(-1)
+        if r >= low:  # the upper document is in the tile, too
+            begin, rank = (r + 1 - low) // LANES * LANES, real(r - low)
         gain, fall, exp = ranks[_GAIN_OF, r], ranks[_FALL_OF, r], ranks[_EXP_OF, r]
         if scale.wide:
             precise = _Upper(rank, near, gain, fall, exp, score[r])
@@ -182,7 +184,7 @@ def _lambdas(first, last, indptr, lists, gain, pairs, work, out):
             continue
         scale = lambdarank.scale_of(pairs, scores, start, stop, tile)
         _fill(codes, order, start, n, gain, inverse[q], ranks)
-        lambdarank.sort_scores(scores, order, start, n, scale.origin, score)
+        lambdarank.scores_by_rank(scores, order, start, n, scale.origin, score)
         if not scale.wide:
             lambdarank.exponentials(n, score, scale.sigma, exp)
         pulls = 0.0

@@ -1,13 +1,13 @@
 """LambdaRank: what the kernels of all metrics share, and pairs of adjacent ranks.
 
-For a pair with the weight w and the scores s_i and s_j, where i is the better document, the
-gradients of its documents have opposite signs. Up to a factor that all pairs of a query share,
-their size, the pull of the pair, and the hessian of both documents are
+A pair of documents, of which i is better than j, with the weight w and the scores s_i and s_j, has
 
-    pull = w P / (base + slope |s_i - s_j|),        hessian = pull (1 - P),
+    pull = w P / (base + slope |s_i - s_j|),        curvature = pull (1 - P),
     P = 1 / (1 + exp(sigma (s_i - s_j))),
 
-where P is the probability that the worse document ranks first. Kernels compute exp(sigma s) once
+where P is the probability that the worse document ranks first. Up to the weight of the query and
+`PairOptions.sum_norm`, the pair adds -sigma pull to the gradient of i, sigma pull to that of j, and
+sigma^2 curvature to the hessians of both. Kernels compute exp(sigma s) once
 for each document. In a wide query, it overflows: then they compute one exponential for each pair.
 """
 
@@ -21,8 +21,8 @@ from skrank._kernels.ranking import longest
 
 _LOG_2 = math.log(2.0)
 _WIDEST_GAP = 1e300  # larger differences of scores are clipped to this, so that products are finite
-# Least sigma in `_is_wide`: scores of queries that are not wide must fit single precision, and, if
-# pairs are divided by 0.01 + |s_i - s_j|, be rounded by much less than 0.01.
+# Least sigma in `_is_wide`. With a smaller sigma, exponentials would not overflow, but scores would
+# not fit single precision, or would be rounded too much for a division by 0.01 + |s_i - s_j|.
 _LEAST_SIGMA, _LEAST_SIGMA_NORMED = 1e-20, 0.1
 
 
@@ -41,7 +41,7 @@ class PairOptions(NamedTuple):
 
     sigma: float  # slope of the logistic loss of a pair
     truncation: int  # a pair counts if one of its ranks, from 0, is less
-    score_norm: bool  # whether the weight of a pair is divided by 0.01 + |s_i - s_j|
+    score_norm: bool  # whether weights are divided by 0.01 + |s_i - s_j|, unless all scores tie
     sum_norm: bool  # whether gradients are multiplied by log2(1 + total) / total: see `Gradients`
     widest: float  # largest range of sigma * score without overflow of exp
 
@@ -51,7 +51,7 @@ class Gradients(NamedTuple):
 
     grad: np.ndarray
     hess: np.ndarray
-    totals: np.ndarray  # by query: sum of the absolute gradients of all pairs, without factors
+    totals: np.ndarray  # by query: 2 sigma sum of the pulls, for both documents of each pair
 
 
 class Norm(NamedTuple):
@@ -59,8 +59,8 @@ class Norm(NamedTuple):
 
     base: float
     slope: float
-    zero: float  # 0 and 1, so that kernels do not convert pairs to double precision
-    one: float
+    zero: float  # 0, so that kernels do not convert pairs to double precision
+    one: float  # 1, likewise
 
 
 class Scale(NamedTuple):
@@ -85,9 +85,9 @@ def score_range(scores, start, stop):
 
 @subroutine()
 def _is_wide(pairs, best, middle, worst):
-    """Whether exponentials of scores minus `middle` overflow.
+    """Whether exp(sigma (score - middle)) may overflow, for sigma or `least_sigma` if that is more.
 
-    Far from 0, the midrange of scores may be rounded to the highest or the lowest score.
+    The larger distance counts: far from 0, `middle` may be rounded to the best or the worst score.
     """
     least_sigma = _LEAST_SIGMA_NORMED if pairs.score_norm else _LEAST_SIGMA
     sigma = pairs.sigma if pairs.sigma > least_sigma else least_sigma
@@ -108,7 +108,7 @@ def scale_of(pairs, scores, start, stop, grad):
 
 
 @subroutine()
-def sort_scores(scores, order, start, n, origin, out):
+def scores_by_rank(scores, order, start, n, origin, out):
     """Fill in the scores of a query by rank, minus `origin`."""
     for r in range(n):
         out[r] = scores[start + order[start + r]] - origin
@@ -116,7 +116,7 @@ def sort_scores(scores, order, start, n, origin, out):
 
 @subroutine()
 def exponentials(n, scores, sigma, out):
-    """Fill in exp(sigma * score), in the precision of `out`."""
+    """Fill in exp(sigma * score), of products that are rounded to the precision of `out`."""
     for i in range(n):
         out[i] = sigma * scores[i]
         out[i] = np.exp(out[i])
@@ -131,11 +131,11 @@ def gap(score, other):
 
 
 @subroutine()
-def wide_pull_of(weight, ahead, sigma, norm):
-    """Pull and hessian of a pair of a wide query; `ahead` is s_i - s_j, clipped by `gap`.
+def exact_pull(weight, ahead, sigma, norm):
+    """Pull and curvature of a pair, from scores in double precision and one exponential.
 
-    Scores are in double precision: single precision may round different scores that are far from 0
-    to the same number.
+    For pairs of wide queries, whose scores single precision may round to the same number, and for
+    adjacent ranks. `ahead` is s_i - s_j, clipped by `gap`.
     """
     e = math.exp(-abs(sigma * ahead))
     likely = 1.0 / (1.0 + e)
@@ -146,7 +146,7 @@ def wide_pull_of(weight, ahead, sigma, norm):
 
 @subroutine()
 def clear(grad, hess, start, stop):
-    """Set the gradients of a query to 0, if it has the weight 0 or all its orders are equal."""
+    """Set the gradients of a query to 0, as of weight 0 or with one value for all orders."""
     for row in range(np.uint64(start), np.uint64(stop)):
         grad[row], hess[row] = 0, 0
 
@@ -192,8 +192,8 @@ def normalise(first, last, indptr, out):
 def neighbours(first, last, indptr, lists, changes, pairs, out):
     """Fill in LambdaRank gradients from pairs of adjacent ranks.
 
-    ``changes[row]`` is for the ranks r = row - indptr[q] and r + 1: see
-    `quadratic.adjacent_deltas`.
+    ``changes[row]`` is for a swap of the ranks r = row - indptr[q] and r + 1, and above 0 if the
+    better document is at r + 1: see `quadratic.adjacent_deltas`.
     """
     order, all_scores, weight = lists.order, lists.scores, lists.weight
     most = longest(first, last, indptr)
@@ -212,7 +212,7 @@ def neighbours(first, last, indptr, lists, changes, pairs, out):
             upper, lower = order[start + r], order[start + r + 1]
             better, worse = (lower, upper) if delta > 0 else (upper, lower)
             ahead = gap(scores[better], scores[worse])
-            pull, curvature = wide_pull_of(abs(delta), ahead, pairs.sigma, norm)
+            pull, curvature = exact_pull(abs(delta), ahead, pairs.sigma, norm)
             grad[better] -= pull
             grad[worse] += pull
             hess[better] += curvature

@@ -3,7 +3,7 @@
 ``proba[row]`` is the distribution of the label of a row over codes. Below, e is the mean of the
 gain of one document, and m the mean of its squared gain. `form` is a `RandomGain`.
 
-All recursions are exact. They take one pass over the list, or over the pairs of two lists.
+All recursions are exact. `linear` and `cascade` take O(n) time for n documents, others O(n^2).
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class RandomLists(NamedTuple):
     """Ranked documents with random labels."""
 
     order: np.ndarray  # position by rank; for two rankers, one row each
-    retrieved: np.ndarray  # by query: documents with a score above -inf; one row for each ranker
+    retrieved: np.ndarray  # by query: documents with a score above -inf; for `linear`, one row each
     proba: np.ndarray  # probability of each code (column) for each row
 
 
@@ -28,7 +28,7 @@ class RandomGain(NamedTuple):
 
     gain: np.ndarray  # by code; for cascade metrics, the probability that a document stops the user
     square: np.ndarray  # squared gain by code
-    weight: np.ndarray  # by rank; later ranks have the weight 0
+    weight: np.ndarray  # by rank; ranks from ``len(weight)`` on have the weight 0
 
 
 class Moments(NamedTuple):
@@ -135,11 +135,11 @@ def _scale(reach, low, high, factor):
 def cascade_product(first, last, indptr, lists, form, product):
     """Mean of the product of the cascade values of two lists of the same documents.
 
-    One user reads each list. ``reach[i]`` is the mean probability that the first user reaches rank
-    i and the second user the current rank j. A document above both ranks contributes the factor
-    E (1 - stop)**2, a document above one of them E (1 - stop). A document at the rank of one list
-    and above that of the other stops one user and not the other: E stop (1 - stop), in place of the
-    factor E (1 - stop) that `reach` contains.
+    Two users read one list each, independently given the labels. ``reach[i]`` is the mean
+    probability that the first user reaches rank i and the second user the current rank r. A
+    document above both ranks contributes the factor E (1 - stop)**2, a document above one of them
+    E (1 - stop). A document at the rank of one list and above that of the other stops one user and
+    not the other: E stop (1 - stop), in place of the factor E (1 - stop) that `reach` contains.
     """
     order, retrieved, proba = lists.order, lists.retrieved, lists.proba
     stop, square, weight = form.gain, form.square, form.weight
@@ -166,13 +166,13 @@ def cascade_product(first, last, indptr, lists, form, product):
             item = order[1, start + r]
             f = 1.0 - e[item]
             # mean probability to stop one user, given that the document did not stop the other
-            seen = _ratio(e[item] - m[item], f)
-            a = rank_a[item]
+            stop_given_pass = _ratio(e[item] - m[item], f)
+            a = rank_a[item]  # in the first list
             here = e[item] * _weighted(reach, term, 0, a)
             if a < n_a:
                 here += m[item] * weight[a] * reach[a]
-                here += seen * _weighted(reach, term, a + 1, n_a)
-                term[a] = weight[a] * seen
+                here += stop_given_pass * _weighted(reach, term, a + 1, n_a)
+                term[a] = weight[a] * stop_given_pass
                 _scale(reach, a + 1, n_a, _ratio(1.0 - 2.0 * e[item] + m[item], f))
             _scale(reach, 0, min(a + 1, n_a), f)
             total += weight[r] * here
@@ -183,9 +183,9 @@ def cascade_product(first, last, indptr, lists, form, product):
 def average_precision(first, last, indptr, lists, relevant, depth, ideal, out):
     """Average precision at `depth`, divided by the number of relevant documents.
 
-    With `ideal`, the divisor is at most `depth`. For each number c of relevant documents so far,
-    `p` is the probability of c; `v` and `vv` are the means of the sum of precisions and of its
-    square, restricted to c.
+    With `ideal`, the divisor is at most `depth`. ``p[c]`` is the probability of c relevant
+    documents so far; ``v[c]`` and ``vv[c]`` are the means of the sum of precisions and of its
+    square, times 1 if there are c relevant documents so far, else 0.
     """
     order, retrieved, proba = lists.order, lists.retrieved, lists.proba
     for q in range(first, last):
@@ -197,11 +197,12 @@ def average_precision(first, last, indptr, lists, relevant, depth, ideal, out):
             s = _mean(proba[start + order[start + r]], relevant)
             inside = r < retrieved[q] and r < depth
             for c in range(r + 1, -1, -1):  # downwards: entries c - 1 are still of the rank above
-                gain = c / (r + 1.0) if inside else 0.0
+                precision = c / (r + 1.0) if inside else 0.0
                 if c > 0:
-                    vv_in = vv[c - 1] + 2.0 * gain * v[c - 1] + gain * gain * p[c - 1]
+                    vv_in = vv[c - 1] + 2.0 * precision * v[c - 1]
+                    vv_in += precision * precision * p[c - 1]
                     vv[c] = (1.0 - s) * vv[c] + s * vv_in
-                    v[c] = (1.0 - s) * v[c] + s * (v[c - 1] + gain * p[c - 1])
+                    v[c] = (1.0 - s) * v[c] + s * (v[c - 1] + precision * p[c - 1])
                     p[c] = (1.0 - s) * p[c] + s * p[c - 1]
                 else:
                     p[0] *= 1.0 - s
@@ -217,14 +218,16 @@ def graded_precision(first, last, indptr, lists, at_least, share, depth, moments
     """Joint moments of the sum N of graded average precision and of its divisor D.
 
     ``at_least[t]`` is 1 for codes that reach threshold t, and ``share[t]`` is the probability of
-    that threshold; thresholds ascend. Per threshold, the count c_t and the sum N_t grow by
-    increments that are linear in (c_t, N_t) and in the next label. So the second moments of a rank
-    follow from those of the rank above. ``moments[q]`` is E N, E D, E N**2, E N D, E D**2.
+    that threshold; thresholds ascend. c_t is the number of documents so far that reach threshold t,
+    and N_t sums c_t / rank over these documents; N = sum_t share_t N_t and D = sum_t share_t c_t.
+    Both grow by increments that are linear in (c_t, N_t) and in the next label. So the second
+    moments of a rank follow from those of the rank above. ``moments[q]`` is E N, E D, E N**2,
+    E N D, E D**2.
     """
     order, retrieved, proba = lists.order, lists.retrieved, lists.proba
     n_t = len(share)
-    s, c, v = np.empty(n_t), np.empty(n_t), np.empty(n_t)
-    cc, vv = np.empty((n_t, n_t)), np.empty((n_t, n_t))
+    s, c, v = np.empty(n_t), np.empty(n_t), np.empty(n_t)  # probability of t; E c_t, E N_t
+    cc, vv = np.empty((n_t, n_t)), np.empty((n_t, n_t))  # E c_t c_u, E N_t N_u
     vc = np.empty((n_t, n_t))  # E N_t c_u
     for q in range(first, last):
         start = indptr[q]
@@ -235,6 +238,7 @@ def graded_precision(first, last, indptr, lists, at_least, share, depth, moments
             w = 1.0 / (r + 1.0) if r < retrieved[q] and r < depth else 0.0
             for t in range(n_t):
                 s[t] = _mean(proba[row], at_least[t])
+            # first vv, then vc, cc, v and c: each depends on the others at the rank above
             for t in range(n_t):
                 for u in range(n_t):
                     both = s[max(t, u)]

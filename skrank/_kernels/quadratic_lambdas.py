@@ -33,7 +33,7 @@ class _Query(NamedTuple):
 
     inverse: float  # one over the value of the best list
     limit: float  # a pair counts if one of its ranks is less
-    end: float  # number of documents
+    n_documents: float
     scale: lambdarank.Scale
 
 
@@ -69,12 +69,13 @@ def _exponentials(n, score, sigma, out):
 def _sweep(tile, n_lanes, limit, better, click, exact, low, scale):
     """Compare one better document with the worse documents of a tile.
 
-    Returns the gradient, hessian and cost of the better document; adds those of the documents of
-    the tile to the tile. `click` is None without clicks. `exact` is None unless the query is wide;
-    `low` is the slot of the first document in the tile.
+    Returns sums over the pairs of pull, curvature and cost; adds these of each document of the tile
+    to the tile. `exact` is None unless the query is wide; `low` is the slot of the first document
+    in the tile. With clicks (`click` = 1 / t+ of the better document, else None), a pair has the
+    weight and the costs of `debiased`.
     """
     norm, real = scale.norm, tile.dtype.type
-    grad, hess, cost = norm.zero, norm.zero, norm.zero
+    pulls, curvatures, cost = norm.zero, norm.zero, norm.zero
     for lane in range(np.uint64(n_lanes)):
         t = np.uint64(lane)
         delta = buckets.change(tile, t, better, limit, norm.zero)
@@ -87,27 +88,30 @@ def _sweep(tile, n_lanes, limit, better, click, exact, low, scale):
             curvature = pull * better.exp * shared * distance
         else:
             ahead = lambdarank.gap(better.score, exact[buckets.EXACT_SCORE, np.uint64(low) + t])
-            pull, curvature = lambdarank.wide_pull_of(weight, ahead, scale.sigma, norm)
+            pull, curvature = lambdarank.exact_pull(weight, ahead, scale.sigma, norm)
         tile[t + GRAD] += pull
         tile[t + HESS] += curvature
-        grad += pull
-        hess += curvature
+        pulls += pull
+        curvatures += curvature
         if click is not None:
             if exact is None:
                 wrong = better.exp < e_other
-                likely = (better.exp if wrong else e_other) / (e_other if wrong else better.exp)
-                pair = debiased.cost_of(delta, ahead, likely, real(scale.sigma), norm)
+                e = (better.exp if wrong else e_other) / (e_other if wrong else better.exp)
+                pair = debiased.cost_of(delta, ahead, e, real(scale.sigma), norm)
             else:
-                likely = math.exp(-abs(scale.sigma * ahead))
-                pair = debiased.cost_of(delta, ahead, likely, scale.sigma, norm)
+                e = math.exp(-abs(scale.sigma * ahead))
+                pair = debiased.cost_of(delta, ahead, e, scale.sigma, norm)
             tile[t + COST_LANES] += pair * click
             cost += pair * tile[t + SKIP_LANES]
-    return grad, hess, cost
+    return pulls, curvatures, cost
 
 
 @subroutine()
 def _load(tile, low, size, end_rank, slots, debias):
-    """Fill a tile with `size` documents from slot `low` on, and its other lanes with `end_rank`."""
+    """Fill a tile with `size` documents from slot `low` on.
+
+    Other lanes have the rank `end_rank`, the number of documents: they are not less than any limit.
+    """
     end = tiles.padded(size, LANES)
     tiles.load_row(tile, EXP, slots, buckets.EXP, low, size, end, 1.0)
     tiles.load_row(tile, SCORE, slots, buckets.SCORE, low, size, end, 0.0)
@@ -126,23 +130,25 @@ def _compare(tile, part, slots, exact, query, debias, pulls):
     low, scale, real = part.low, query.scale, tile.dtype.type
     for i in range(np.uint64(part.first), np.uint64(part.end)):
         rank = slots[buckets.RANK, i]
-        is_above = rank < query.limit
-        limit, size = (query.end, part.size) if is_above else (query.limit, part.n_above)
+        if rank < query.limit:  # pairs with all documents of the tile, else with the first n_above
+            limit, size = query.n_documents, part.size
+        else:
+            limit, size = query.limit, part.n_above
         n_lanes = np.uint64((size + LANES - 1) // LANES) * np.uint64(LANES)
         below, above = buckets.below_above(exact, i, part.swap)
         below, above = real(below), real(above)
         exp, click = slots[buckets.EXP, i], debiased.click_of(slots, i, debias)
-        if scale.wide:
+        if scale.wide:  # its scores are in double precision: numba compiles `_sweep` for each
             precise = _Better(rank, below, above, exact[buckets.EXACT_SCORE, i], exp)
-            grad, hess, cost = _sweep(tile, n_lanes, limit, precise, click, exact, low, scale)
+            pull, curve, cost = _sweep(tile, n_lanes, limit, precise, click, exact, low, scale)
         else:
             rounded = _Better(rank, below, above, slots[buckets.SCORE, i], exp)
-            grad, hess, cost = _sweep(tile, n_lanes, limit, rounded, click, None, low, scale)
-        slots[buckets.GRAD, i] -= grad
-        slots[buckets.HESS, i] += hess
+            pull, curve, cost = _sweep(tile, n_lanes, limit, rounded, click, None, low, scale)
+        slots[buckets.GRAD, i] -= pull
+        slots[buckets.HESS, i] += curve
         if debias is not None:
             slots[debiased.CLICKED, i] += cost
-        pulls += grad
+        pulls += pull
     return pulls
 
 
@@ -157,10 +163,10 @@ def _compare_all(tile, begin, worth, slots, exact, query, debias):
         for low in range(begin[worse], begin[worse + 1], CAPACITY):
             size = tiles.least(CAPACITY, begin[worse + 1] - low)
             n_above = buckets.count_above(slots, low, size, query.limit)
-            _load(tile, low, size, query.end, slots, debias)
+            _load(tile, low, size, query.n_documents, slots, debias)
             for better in range(worse + 1, len(worth)):
                 first, end = begin[better], begin[better + 1]
-                if n_above == 0:
+                if n_above == 0:  # pairs count only with the first documents of the better class
                     end = first + buckets.count_above(slots, first, end - first, query.limit)
                 if first == end:
                     continue

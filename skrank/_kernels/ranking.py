@@ -15,12 +15,12 @@ NO_TIE = 2**62  # larger than every rank
 
 
 class Ranked(NamedTuple):
-    """Documents in rank order."""
+    """Documents in rank order: those of query q have the rows from ``indptr[q]`` on."""
 
-    codes: np.ndarray  # by row
+    codes: np.ndarray  # by row: code of the label
     tied: np.ndarray  # by row: 1 if the score equals the score of the rank above
     retrieved: np.ndarray  # by query: number of documents with a score above -inf
-    first_tie: np.ndarray  # by query: first rank that is tied with the rank above, or NO_TIE
+    first_tie: np.ndarray  # by query: first retrieved rank tied with the rank above, or NO_TIE
 
 
 class RankedRows(NamedTuple):
@@ -62,7 +62,9 @@ def end_of_block(tied, row, end):
 def rank(first, last, indptr, scores, warm, order, tied, retrieved):
     """Fill `order` (position by rank), `tied` and `retrieved`. Scores must not be NaN.
 
-    With `warm`, the sort starts from `order`, the order of similar scores. The result is the same.
+    With `warm`, `order` has the order of similar scores, from which the sort starts; the result is
+    the same. `resort` gives up after some moves: with 0, it only tests whether a list is sorted, as
+    in many files.
     """
     size = longest(first, last, indptr) + WIDTH
     keys, single = np.empty(size), np.empty(size, np.float32)
@@ -70,7 +72,7 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n, mine, chosen = stop - start, scores[start:stop], order[start:stop]
-        if not warm:  # many files hold sorted lists, which need no move
+        if not warm:
             for i in range(n):
                 chosen[i] = i
         if not resort(mine, 6 * n if warm else 0, keys, chosen):
@@ -94,9 +96,9 @@ def _lower_bound(scores, depth, tops):
     for j in range(len(tops)):
         tops[j] = -np.inf
     for base in range(0, len(scores), len(tops)):
-        part = scores[base : base + len(tops)]
-        for j in range(len(part)):
-            tops[j] = part[j] if part[j] > tops[j] else tops[j]
+        block = scores[base : base + len(tops)]
+        for j in range(len(block)):
+            tops[j] = block[j] if block[j] > tops[j] else tops[j]
     bound = np.inf
     for i in range(len(tops)):
         n_above = 0
@@ -173,9 +175,9 @@ def find_contributing(first, last, indptr, lists, contributes, out):
 # random numbers from counters: splitmix64
 # --------------------------------------------------------------------------------------------------
 
-# The numbers of a row or query depend only on the seed and on the counter, its number. So they do
-# not depend on threads, chunks and processes. G. Steele, D. Lea, C. Flood, Fast Splittable
-# Pseudorandom Number Generators, OOPSLA 2014.
+# The random number of row or query k depends on the seed and on the counter k only, and so not on
+# threads, chunks and processes. G. Steele, D. Lea, C. Flood, Fast Splittable Pseudorandom Number
+# Generators, OOPSLA 2014.
 
 STEP = np.uint64(0x9E3779B97F4A7C15)  # between states of neighbouring counters
 
@@ -227,7 +229,7 @@ def add_noise(first, last, indptr, scores, temperature, seed, n_before, noisy):
 
 @kernel(plain=True, row_cost=ONE_PASS)
 def first_ties(first, last, indptr, tied, retrieved, first_tie):
-    """Fill in the first rank of each query that is tied with the rank above, or NO_TIE."""
+    """Fill in the first retrieved rank of each query that is tied with the one above, or NO_TIE."""
     for q in range(first, last):
         start, stop = indptr[q], indptr[q] + retrieved[q]
         some = np.uint8(0)
@@ -275,7 +277,8 @@ def condense(first, last, indptr, lists, unjudged, out_indptr, out):
     out_ranked, out_tied, out_retrieved = out.codes, out.tied, out.retrieved
     for q in range(first, last):
         start, target = indptr[q], out_indptr[q]
-        n_retrieved, same_block = 0, False
+        n_retrieved = 0
+        same_block = False  # whether a judged document of the same block of ties is above the row
         for row in range(start, indptr[q + 1]):
             same_block = same_block and tied[row] == 1
             if ranked[row] >= unjudged:

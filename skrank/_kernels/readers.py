@@ -1,4 +1,4 @@
-"""Metrics of users who stop depending on the gains that they have read: INST, BPM, nearly ERR.
+"""Metrics of users whose decision to stop depends on the gains read: INST, BPM, nearly ERR.
 
 The value is the mean gain of the ranks read: sum of chance * gain / sum of chance, where `chance`
 is the probability that the user reads the rank.
@@ -24,11 +24,12 @@ class Reader(NamedTuple):
 
     model: int
     gain: np.ndarray  # by code: gain / highest gain, in [0, 1]
-    limit: int  # the user reads at most so many ranks
+    limit: int  # largest number of ranks that the user reads
     goal: float  # T: the sum of gains that the user wants
-    reach: np.ndarray  # by rank, then 0: chance that the user reads it if no document satisfies
-    rest: np.ndarray  # by rank, then 0: sum of `reach` from this rank on
-    full: bool  # whether ranks below the list have the gain 1; else they have the gain 0
+    # by rank, with a last entry of 0: chance that the user reads it if no document satisfies
+    reach: np.ndarray
+    rest: np.ndarray  # by rank, with a last entry of 0: sum of `reach` from this rank on
+    full: bool  # whether ranks after the last retrieved one have the gain 1; else they have 0
 
 
 @subroutine()
@@ -95,7 +96,7 @@ def _bpm(gains, tables):
 
 @subroutine()
 def _nearly_err(gains, tables):
-    """The user stops at a document with the probability `gain`; if not, `reach` decides."""
+    """The user reads rank r with the probability ``reach[r] * prod_{s<r} (1 - gain_s)``."""
     found, read, unsatisfied, n_read = 0.0, 0.0, 1.0, 0
     while n_read < len(gains) and unsatisfied != 0:
         chance = unsatisfied * tables.reach[n_read]
@@ -134,9 +135,9 @@ def _order_matters(gains, tied, row, n_read, tables):
 
 @kernel(plain=True)
 def values(first, last, indptr, lists, tables, inverse, out):
-    """Fill in the value of each query times `inverse`.
+    """Fill in the value of each query times `inverse`; 0 if `inverse` is 0.
 
-    Returns the first query in which the order of tied documents matters, or -1.
+    Ends at the first query in which the order of tied documents matters, and returns it; else -1.
     """
     for q in range(first, last):
         out[q] = 0.0

@@ -15,9 +15,10 @@ pi_ij, the derivative of the value by pi_ij is
     average precision   b = 1 / B,  p = -A / B^2,               q = 0
     discounted gain     b = 0,      p = u (d' + d''' v / 2),    q = u d'' / 2
 
-Curvature. Let x = z_i - z_j, negated where C_ij < 0, so that the value rises with x. With C_ij held
-fixed, the cost of the pair is -|C| Phi(x). Since y >= 1 + log(y), the cost is at most -|C| Phi(x0)
-log Phi(x) plus a constant, with equality at x0. This bound is convex; its second derivative at x0
+Curvature. Let x = z_i - z_j, negated where C_ij < 0, so that the value rises with x, and let x0 be
+the present x. With C_ij held fixed, the cost of the pair is -|C| Phi(x). Since y >= 1 + log(y) for
+y = Phi(x) / Phi(x0), the cost is at most -|C| Phi(x0) log Phi(x) plus a constant, with equality at
+x0. This bound is convex; its second derivative at x0
 is |C| phi (x0 + phi / Phi), which is at most |C| phi (x0 + sqrt(x0^2 + 4)) / 2 (Birnbaum's bound of
 Mills' ratio). The curvature of a document is the sum over its pairs of
 
@@ -43,7 +44,7 @@ from skrank._kernels.simd import PEAK, UNIT, reach
 from skrank._kernels.tiles import least
 
 _LEAST_SPREAD = 0.01  # smaller standard deviations of scores count as this, if sigma is relative
-_WIDEST = 1000.0  # largest range of scores, in the units of `normal`, for single precision
+_WIDEST = 1000.0  # largest range of scores, in theta / UNIT, before `_narrowed` is called
 
 
 class Soft(NamedTuple):
@@ -86,7 +87,7 @@ def _narrowed(scores, scale, far):
     """Scores times `scale`, with a narrower range and the same probabilities pi.
 
     Gaps between neighbours, by score, are clipped to `far`, at which Phi counts as 0 or 1. So
-    single precision does not round different scores that are far from an outlier to the same.
+    single precision does not round different scores to the same number if one score is far away.
     """
     order, out, place = np.argsort(scores), np.zeros(len(scores)), 0.0
     for i in range(1, len(scores)):
@@ -115,7 +116,7 @@ def _place(codes, scores, gain_of, middle, scale, documents):
 
 @subroutine()
 def load(soft, start, stop, unit, documents):
-    """Fill in the documents of a query, relevant documents first; scores are in theta / unit.
+    """Fill in the documents of a query, relevant documents first; scores times unit / theta.
 
     Returns the number of relevant documents, and theta.
     """
@@ -128,7 +129,8 @@ def load(soft, start, stop, unit, documents):
     theta = math.sqrt(2.0) * sigma  # standard deviation of the difference of two scores
     scale = unit / theta
     if (best - worst) * scale > _WIDEST:
-        scores = _narrowed(scores, scale, reach(documents.score[0]) + 1.0)
+        far = reach(documents.score[0]) + 1.0  # in the precision of the scores of `documents`
+        scores = _narrowed(scores, scale, far)
         middle, scale = 0.0, 1.0
     return _place(codes, scores, soft.gain, middle, scale, documents), theta
 
@@ -143,16 +145,16 @@ def _average_precision(gain, above, better):
 
 @subroutine()
 def _discounted_gain(gain, above, spread, shift):
-    """As `_average_precision`, for d(x) = 1 / log2(shift + x); `spread` is v + 1/4."""
+    """As `_average_precision`, for d(B) = ln 2 / ln(shift + B); `spread` is v + 1/4."""
     x = shift + 0.5 + above
     log = math.log(x)
     each = 1.0 / (x * log)
     variance = spread - 0.25
-    unit = gain * math.log(2.0) * each * x  # d(x), times the gain
-    second = 0.5 * unit * (2 + log) * each**2
-    slope = -unit * each
-    slope -= unit * variance * (log**2 + 3 * log + 3) * each**3
-    return unit + variance * second, 0.0, slope, second
+    worth = gain * math.log(2.0) * each * x  # u d
+    second = 0.5 * worth * (2 + log) * each**2  # u d'' / 2
+    slope = -worth * each  # u d', and below plus u v / 2 times the third derivative
+    slope -= worth * variance * (log**2 + 3 * log + 3) * each**3
+    return worth + variance * second, 0.0, slope, second
 
 
 @subroutine()
@@ -172,14 +174,17 @@ def _sum_values(documents, n_relevant, shift):
 
 @subroutine()
 def write(documents, start, n, scale, theta, unit, gradients):
-    """Fill in the gradients of a query from the sums `slope` and `curve`."""
+    """Fill in the gradients of a query from the sums `slope` and `curve` times constant factors.
+
+    `scale` is PEAK / (best value) times the weight of the query.
+    """
     position, slope, curve = documents.position, documents.slope, documents.curve
     grad, hess = gradients
-    along, across = -scale / theta, 0.5 * scale / (theta * theta * unit)
+    grad_factor, hess_factor = -scale / theta, 0.5 * scale / (theta * theta * unit)
     for i in range(n):
         row = start + position[i]
-        grad[row] = along * slope[i]
-        hess[row] = across * curve[i]
+        grad[row] = grad_factor * slope[i]
+        hess[row] = hess_factor * curve[i]
 
 
 @kernel()

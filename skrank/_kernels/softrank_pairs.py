@@ -3,13 +3,15 @@
 A document is relevant if its gain is above 0. Only pairs with a relevant document contribute. They
 are computed in two passes. The first pass sums B, and A or v, of each relevant document. b, p and q
 follow from these sums. The second pass sums the slopes and curvatures of all documents. The first
-pass caches density, density * root and 2 pi - 1 of each pair; for lists too long for the
-second-level cache, the second pass computes them again.
+pass caches values of each pair (see `Workspace`); for lists too long for the second-level cache,
+the second pass computes them again.
 
 Relevant documents are compared with tiles of documents. Document i is compared with a tile of
-relevant documents only if i is not behind the tile, and only from the block of LANES slots on that
-holds i. So a pair of different blocks is computed once, for both documents. A pair of one block is
-computed twice, each time for the document that is compared with the tile.
+relevant documents only if i is not after the tile, and only from the block of LANES slots on that
+holds i. So a pair of different blocks is computed once, for both documents: when the first document
+of a block is reached, the sums of the block in the tile are complete, and are collected. A pair of
+one block is computed twice, each time for the document that is compared with the tile; what is
+added to its tile later is not used.
 
 In the functions below, `shift` belongs to the discount 1 / log2(shift + x), or is None for average
 precision; numba compiles each case by itself.
@@ -51,12 +53,15 @@ class Documents(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """A tile, and cached values of pairs: one row for each relevant document."""
+    """A tile, and cached values of pairs: one row for each relevant document.
+
+    In a row, i is the document in a lane of the tile, and j is the relevant document.
+    """
 
     tile: np.ndarray
-    density: np.ndarray
-    bent: np.ndarray  # density times sqrt(x^2 + 4), in the units of `normal`
-    odds: np.ndarray  # 2 pi_ij - 1, for discounted gain
+    density: np.ndarray  # of z_i - z_j, divided by PEAK
+    bent: np.ndarray  # density times sqrt((z_i - z_j)^2 + 4), in the units of `normal`
+    skew: np.ndarray  # 2 pi_ij - 1, for discounted gain
 
 
 class _Rows(NamedTuple):
@@ -81,8 +86,8 @@ def make_workspace(longest, shift, real):
     """Workspace for the pairs of queries of up to `longest` documents."""
     size = min(_MOST_CACHED, (longest + 2 * LANES) ** 2)
     density, bent = np.empty(size, real), np.empty(size, real)
-    odds = np.empty(0 if shift is None else size, real)
-    return Workspace(np.zeros(_FIELDS * FIELD, real), density, bent, odds)
+    skew = np.empty(0 if shift is None else size, real)
+    return Workspace(np.zeros(_FIELDS * FIELD, real), density, bent, skew)
 
 
 @subroutine()
@@ -106,7 +111,7 @@ def _expect_one(work, begin, end, score, gain, shift, at):
     in the tile are not relevant; else their sums are added to the tile. The pair with `lane` is
     cached at index `at` + lane.
     """
-    tile, near, bent, odds = work.tile, work.density, work.bent, work.odds
+    tile, cached, bent, skew = work.tile, work.density, work.bent, work.skew
     real = tile.dtype.type
     zero, one = real(0), real(1)
     far = reach(zero)
@@ -116,14 +121,14 @@ def _expect_one(work, begin, end, score, gain, shift, at):
         x = tile[lane + _SCORE] - score
         y = abs(x)
         tail, density, root = normal(y if y < far else far)
-        near[at + lane] = density
+        cached[at + lane] = density
         bent[at + lane] = density * root
         pi = one - tail if x > zero else tail
         above += pi
         if shift is not None:
             spread = tail * (one - tail)
             more += spread
-            odds[at + lane] = pi + pi - one
+            skew[at + lane] = pi + pi - one
         if gain is not None:
             other = tail if x > zero else one - tail
             tile[lane + _ABOVE] += other
@@ -157,7 +162,7 @@ def _expect_rows(work, low, end, documents, gain, rows, shift):
         above[i] += a
         more[i] += m
         if shift is not None and i >= low:
-            # no gradient from the document itself; for average precision, C_ii is 0 anyway
+            # a document has no pair with itself, whose curvature 2 (q_i + q_i) phi^2 is not 0
             density[at + np.uint64(i - low)] = 0
         at += np.uint64(rows.stride)
 
@@ -204,14 +209,14 @@ def _pull_one(work, begin, end, document, gain, shift, at):
     documents of the tile to the tile. `document` is its score, b, p and q; `gain` is None if the
     documents in the tile are not relevant.
     """
-    tile, near, bent, odds = work.tile, work.density, work.bent, work.odds
+    tile, cached, bent, skew = work.tile, work.density, work.bent, work.skew
     score, b, p, q = document
     real = tile.dtype.type
-    zero, bow = real(0), real(4 * PEAK * UNIT)
+    zero, of_variance = real(0), real(4 * PEAK * UNIT)  # so that `write` gives 2 (q_i + q_j) phi^2
     slope, curve = zero, zero
     for step in range(np.uint64((end - begin) // LANES) * np.uint64(LANES)):
         lane = np.uint64(begin) + step
-        density = near[at + lane]
+        density = cached[at + lane]
         c, both = -p, q  # of C_ij, and of q_i + q_j: see `softrank`
         if gain is not None:
             c += tile[lane + _P]
@@ -222,11 +227,11 @@ def _pull_one(work, begin, end, document, gain, shift, at):
             else:
                 both += tile[lane + _Q]
         if shift is not None:
-            c += both * odds[at + lane]
+            c += both * skew[at + lane]
         force = c * density
         bend = abs(c) * bent[at + lane] + force * (score - tile[lane + _SCORE])
         if shift is not None:
-            bend += bow * both * density * density
+            bend += of_variance * both * density * density
         slope += force
         curve += bend
         tile[lane + _SLOPE] -= force

@@ -5,11 +5,15 @@ The rank of document j has the probabilities p that start as [1] and become, for
     p(r) <- p(r) (1 - pi_ij) + p(r - 1) pi_ij,
 
 as if the orders of pairs were independent. The value of j is u_j sum_r d(r) p(r). Its derivative by
-pi_ij is u_j sum_r p'(r) (d(r + 1) - d(r)), where p' is p without the step of i. p' follows from p
-by the inverse of that step, from the first rank on if pi_ij <= 1/2, else from the last rank on, so
-that rounding errors shrink. A query takes O(n^3) time and O(n) memory. C_ij of `softrank` is the
-difference of a derivative of j and a derivative of i, computed at different times. Therefore each
-is bounded separately, and the curvature is the sum of both bounds.
+pi_ij is u_j sum_r w(r) (d(r + 1) - d(r)), where w is p without the step of i. w follows from p by
+the inverse of that step,
+
+    w(r) = p(r) + o (p(r) - w(r - 1)),     o = pi_ij / (1 - pi_ij),
+
+from the first rank on if pi_ij <= 1/2, else likewise from the last rank on, so that rounding errors
+shrink. A query takes O(n^3) time and O(n) memory. The pair of i and j is visited for the value of j
+and for that of i. Each visit adds the bound of `softrank` for its own derivative, so that the
+curvature is the sum of both bounds.
 """
 
 import math
@@ -27,12 +31,12 @@ from skrank._kernels.softrank_pairs import make
 class _Workspace(NamedTuple):
     """One document of a query, compared with all others."""
 
-    odds: np.ndarray  # by other document: P / (1 - P), P being the less probable order
+    odds: np.ndarray  # by other document: P / (1 - P), P the probability of the rarer order
     others: np.ndarray  # by other document: its slot
     ranks: np.ndarray  # by rank: its probability
     steps: np.ndarray  # by rank: difference of the discounts of the next rank and of this one
     back: np.ndarray  # `ranks` and `steps`, from the last rank to the first
-    without: np.ndarray  # by other document: p' at the current rank
+    without: np.ndarray  # by other document: w at the current rank
     slopes: np.ndarray  # by other document: derivative by pi_ij, without the factor u_j
 
 
@@ -40,7 +44,8 @@ class _Workspace(NamedTuple):
 def _fill_odds(scores, j, odds, others):
     """Fill in the odds of the less probable order of j and each other document.
 
-    Documents whose score is at most that of j come first. Returns their number, `low` below.
+    Documents whose score is at most that of j come first. Returns their number, which other
+    functions call `low`.
     """
     low, high = 0, len(scores) - 1
     for i in range(len(scores)):

@@ -75,9 +75,11 @@ def _edges_by_numpy(words, out):
 def edges(words, out):
     """Fill in the start and the stop of each column, in turn. Bytes up to 32 separate columns.
 
-    Eight bytes are read at a time. A byte of `ink` is 128 inside a column, else 0. The loop ends
-    early when fewer than 8 entries of `out` are left. Returns the number of starts and stops, and
-    whether the text has control characters other than white space.
+    Eight bytes are read at a time. A byte of `ink` is 128 inside a column, else 0; a byte of
+    `printable` is 128 from a space on; a byte of `control` is 128 for other characters than tab to
+    carriage return (9 to 13). The loop ends early when fewer than 8 entries of `out` are left.
+    Returns the number of starts and stops, and whether the text read so far has control characters
+    other than white space.
     """
     one, top = np.uint64(1), np.uint64(56)
     found, before, control = 0, np.uint64(0), np.uint64(0)
@@ -85,9 +87,9 @@ def edges(words, out):
         word = words[i]
         low = word & _LOW
         ink = ((low + _ABOVE_SPACE) | word) & _HIGH
-        text = ((low + _FROM_SPACE) | word) & _HIGH
-        if text != _HIGH:
-            control |= ~(text | ((low + _FROM_TAB) & ~(low + _ABOVE_RETURN))) & _HIGH
+        printable = ((low + _FROM_SPACE) | word) & _HIGH
+        if printable != _HIGH:
+            control |= ~(printable | ((low + _FROM_TAB) & ~(low + _ABOVE_RETURN))) & _HIGH
         change = (ink ^ ((ink << _BYTE) | before)) >> np.uint64(7)
         before = ink >> top
         if found + 8 > len(out):
@@ -101,7 +103,7 @@ def edges(words, out):
 
 
 @subroutine()
-def _ends_line(text, start, stop):
+def _has_newline(text, start, stop):
     """Whether there is a newline in text[start:stop]."""
     while start < stop and text[start] != NEWLINE:
         start += 1
@@ -112,8 +114,8 @@ def _first_wrong_by_numpy(text, tokens, inside, comments):
     """The result of `first_wrong`, in plain Python."""
     newlines = np.flatnonzero(text == NEWLINE)
     n_above = np.searchsorted(newlines, tokens)  # newlines above each start and each stop
-    below = np.append(n_above[1:, 0, 0], len(newlines))  # newlines above the next row
-    wrong = below == n_above[:, -1, 1]
+    above_next = np.append(n_above[1:, 0, 0], len(newlines))  # newlines above the next row
+    wrong = above_next == n_above[:, -1, 1]
     if inside:
         wrong |= n_above[:, -1, 0] > n_above[:, 0, 1]
     if comments:
@@ -134,10 +136,10 @@ def first_wrong(text, tokens, inside, comments):
         if comments and text[tokens[row, 0, 0]] == COMMENT:
             return row
         for column in range(1, n_columns * inside):
-            if _ends_line(text, tokens[row, column - 1, 1], tokens[row, column, 0]):
+            if _has_newline(text, tokens[row, column - 1, 1], tokens[row, column, 0]):
                 return row
         end = tokens[row + 1, 0, 0] if row + 1 < n_rows else len(text)
-        if not _ends_line(text, tokens[row, n_columns - 1, 1], end):
+        if not _has_newline(text, tokens[row, n_columns - 1, 1], end):
             return row
     return -1
 
@@ -181,7 +183,7 @@ def blocks(text, tokens, column, first_row):
 
 
 def _numbers_by_float(text, tokens, column, out):
-    """The result of `numbers`, in plain Python, which reads rare decimals, too."""
+    """The result of `numbers`, in plain Python, but for rare decimals: these are read, too."""
     data = text.tobytes()
     for row, (start, stop) in enumerate(tokens[:, column].tolist()):
         word = data[start:stop]
@@ -194,14 +196,20 @@ def _numbers_by_float(text, tokens, column, out):
 
 @kernel(plain=_numbers_by_float, row_cost=ONE_PASS)
 def numbers(text, tokens, column, out):
-    """Fill in the numbers of a column; NaN if a text is not a decimal, or rare: see `number`."""
+    """Fill in the numbers of a column; NaN if a text is not a decimal, or rare: see `number`.
+
+    The caller reads texts of which the result is NaN again, by Python.
+    """
     for row in range(len(tokens)):
         out[row] = number(text, tokens[row, column, 0], tokens[row, column, 1])
 
 
 @subroutine()
 def _word(words, pos):
-    """The eight bytes from byte `pos` on, as a word."""
+    """The eight bytes from byte `pos` on, as a word; also for arrays of `pos`.
+
+    The next word is shifted in two steps, since a shift by 64 bits is undefined.
+    """
     shift = np.uint64(8 * (pos & 7))
     next_word = words[(pos >> 3) + 1] << np.uint64(1)
     return (words[pos >> 3] >> shift) | (next_word << (np.uint64(63) - shift))
@@ -243,7 +251,10 @@ def hashes(words, start, stop, out):
 
 @subroutine()
 def _find(slots, documents, others, row):
-    """Slot of document `row` of `others` in a table of `documents`; a free slot if missing."""
+    """Slot of document `row` of `others` in a table of `documents`; a free slot if missing.
+
+    A table is never full.
+    """
     text, start, stop, hashed = documents
     other_text, other_start, other_stop, other_hashed = others
     key = other_hashed[row]

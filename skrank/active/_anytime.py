@@ -2,8 +2,8 @@ r"""Confidence sequences: intervals that hold simultaneously after every draw.
 
 For a candidate mean m, draw t gives a payment :math:`X_t(m)` whose expectation, given the earlier
 draws, is 0 if m is the mean. A bettor starts with a capital of 1 and stakes a fixed part of the
-capital on each payment, so that the capital stays positive. If m is the mean, the capital ever
-exceeds 1 / a with a probability of at most a (Ville's inequality). The interval contains all
+capital on each payment, so that the capital stays positive. If m is the mean, the probability that
+the capital ever exceeds 1 / a is at most a (Ville's inequality). The interval contains all
 candidates whose capital has never exceeded 1 / a. The initial capital is divided equally among bets
 with different stakes, on two kinds of payments for a draw of value L and weight w = p / q:
 
@@ -104,7 +104,11 @@ class Game:
 
 
 def log_capital(game: Game, candidates: np.ndarray) -> np.ndarray:
-    """Logarithm of the highest capital so far of bets that the mean exceeds each candidate."""
+    """Logarithm of the highest capital so far of bets that the mean exceeds each candidate.
+
+    Without replacement, the payment for a draw is w (L - m) plus the sum of p (L - m) over the
+    queries that are known: together they estimate the mean minus m.
+    """
     if len(game.value) == 0:
         return np.zeros(len(candidates))
     m = candidates[:, None]
@@ -118,6 +122,7 @@ def log_capital(game: Game, candidates: np.ndarray) -> np.ndarray:
         worst = game.low - m
         if game.may_not_count:
             worst = np.minimum(worst, 0.0)
+        # the lowest payment possible at each draw; stakes are parts of the capital that it costs
         least = game.scale * np.min(game.weights * (worst + added), axis=1, keepdims=True)
         least += game.total - m * game.mass - added * game.left
         most_lost = np.maximum(-least, 1e-9 * (np.abs(gain).max(axis=1, keepdims=True) + 1e-300))
@@ -130,7 +135,7 @@ def log_capital(game: Game, candidates: np.ndarray) -> np.ndarray:
 def sequence(game: Game, confidence: float) -> tuple[float, float]:
     """The interval of the confidence sequence after these draws."""
     limit = math.log(2 / (1 - confidence))
-    return _lower_end(game, limit), 0.0 - _lower_end(game.mirrored(), limit)
+    return _lower_end(game, limit), 0.0 - _lower_end(game.mirrored(), limit)  # 0.0, not -0.0
 
 
 def certainty_so_far(game: Game) -> float:

@@ -80,9 +80,10 @@ class Campaign(ABC):
         expected = documents.mean_moments(moments, n_label_draws, seed, p, center)
         q = sampling_distribution(
             expected,
-            costs=np.where(p_open > 0, cost, 1.0) if cost_aware else None,
+            costs=np.where(p_open > 0, cost, 1.0) if cost_aware else None,  # others are not drawn
             frequencies=p_open,
             mixing=mixing,
+            # for more than two rankers, `mean_moments` has used the center
             center=expected.center(p) if center is None or len(names) > 2 else center,
         )
         design = Design(
@@ -297,7 +298,10 @@ class Campaign(ABC):
 
     @property
     def sampling(self) -> pd.DataFrame:
-        """Per query: probability of a draw, frequency, cost, number of items, expected value."""
+        """Per query: probability of a draw, frequency, cost, number of items, two moments.
+
+        These are the expected value, and the expected square of the value.
+        """
         import pandas as pd
 
         d = self._design
@@ -340,7 +344,10 @@ class Campaign(ABC):
         return pd.Series(d.p[drawn] / d.q[drawn], index=index, name="weight")
 
     def _usable_draws(self, estimator: str) -> tuple[np.ndarray, bool]:
-        """The draws before the first unlabelled draw; and True if all queries are labelled."""
+        """The draws before the first unlabelled draw, and False; or all queries once, and True.
+
+        True: all queries that can be drawn are labelled, so that the value is known exactly.
+        """
         check.check_choice("estimator", estimator, ESTIMATORS)
         design = self._design
         labelled = design.q <= 0

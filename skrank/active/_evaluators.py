@@ -13,7 +13,8 @@ from skrank import _validation as check
 from skrank.active._campaign import Campaign, Rankers
 from skrank.active._estimate import Estimate
 
-# Factor .07 / .05 of p-values in decisions: 95 % intervals without a caution cover at least .93.
+# Factor of p-values in decisions. In simulations, intervals of 95 % without a caution contain the
+# value in at least 93 % of the campaigns: a p-value of .05 counts as .07.
 _RESERVE = 1.4
 
 
@@ -134,7 +135,8 @@ class ActiveEvaluator(Campaign):
         Raises
         ------
         ValueError
-            If the first query drawn has no labels yet, or costs more than the budget.
+            If the first query drawn has no labels yet, as it was not labelled, or as the budget
+            does not pay for it.
 
         References
         ----------
@@ -149,8 +151,8 @@ class ActiveEvaluator(Campaign):
 class ActiveComparator(Campaign):
     """Find out which ranker is best, and by how much, from few labelled queries.
 
-    Draws prefer queries on which the label model expects different or uncertain differences of the
-    rankers, and whose labels are cheap.
+    Draws prefer queries on which the label model expects a difference of the rankers that is far
+    from the mean difference, or uncertain, and whose labels are cheap.
 
     Parameters
     ----------
@@ -159,9 +161,9 @@ class ActiveComparator(Campaign):
     groups, metric, X, grades, labels, items, costs, cost_aware, frequencies
         As of `ActiveEvaluator`.
     label_model : "uniform", array-like of shape (n_rows, n_grades), or fitted classifier
-        As of `ActiveEvaluator`, but not the model of a compared ranker, which expects this ranker
-        to win. Use the mean of the probabilities of all rankers, or another model. A model that
-        orders documents like exactly one of the rankers causes a `ContestantWarning`.
+        As of `ActiveEvaluator`, but not the model of a compared ranker, which would favour it. Use
+        the mean of the probabilities of all rankers, or another model. A model that orders
+        documents like exactly one of the rankers causes a `ContestantWarning`.
     center : float, optional
         R in the expected squared error ``E[(L - R)**2]`` of a difference L. Default: the difference
         that the label model expects, for each pair of rankers. Pass 0 if the label model may favour
@@ -315,10 +317,11 @@ class Decision:
         The ranker with the highest estimate; None if the first two are equal.
     confidence : float
         ``1 - p * n_rankers / 2`` that the leader is best, where p is the two-sided p-value of the
-        leader against the rival with the largest p-value. Without `anytime`, p-values are
-        multiplied by 1.4 = .07 / .05, because some 95 % intervals without a caution cover .93.
+        leader against its closest rival, which is the one with the largest p-value. Without
+        `anytime`, p-values are multiplied by 1.4 = .07 / .05, because some 95 % intervals without a
+        caution cover .93.
     difference : Estimate
-        With two rankers, the first minus the second; with more, the leader minus this rival.
+        With two rankers, the first minus the second; with more, the leader minus its closest rival.
     candidates : tuple of str
         Rankers that may still be best, at the requested confidence.
     """

@@ -59,11 +59,11 @@ class GradedMetric:
 
     def method(self, wanted: str, n_rankers: int) -> str:
         """The method that computes the moments; `wanted` may be "auto"."""
-        possible = [MONTE_CARLO]
+        possible = [MONTE_CARLO]  # the best first
         if self.is_local or (self.family == "ap" and n_rankers == 1):
-            possible.insert(0, EXACT)
+            possible = [EXACT, MONTE_CARLO]
         elif self.family == "gap" and n_rankers == 1:
-            possible.insert(0, DELTA)
+            possible = [DELTA, MONTE_CARLO]
         if wanted == "auto":
             return possible[0]
         if wanted not in possible:
@@ -86,7 +86,7 @@ class GradedMetric:
         needed = np.zeros(pool.queries.n_rows, np.bool_)
         row = np.arange(pool.queries.n_rows)
         for r in range(len(pool.scores)):
-            # A tied document may have any rank of its group of ties, so the first rank decides.
+            # a tied document may have any rank of its group of ties: the first rank counts
             first = np.maximum.accumulate(np.where(pool.tied[r] == 0, row, 0))
             inside = (first - pool.start < len(self.weight)) & pool.is_retrieved(r)
             needed[pool.by_rank(r)[inside]] = True
@@ -137,7 +137,10 @@ def _family(metric: Metric, tables: Tables) -> tuple[str | None, np.ndarray, np.
 
 
 def _constant_factor(metric: Metric) -> float | None:
-    """Factor of the kernel's sum in the value; None if it differs between four example lists."""
+    """The factor a, if the value of each list is a times the sum of the kernel, else None.
+
+    Tested with four lists of different lengths and numbers of relevant documents.
+    """
     shown, relevant = np.array([1.0, 1.0, 3.0, 7.0]), np.array([1.0, 2.0, 1.0, 5.0])
     line = metric.line(Lists(shown, relevant, np.array([1.0, 2.0, 1e6, 1e6])))
     slope = np.broadcast_to(line.steepness, shown.shape)
@@ -163,7 +166,7 @@ def with_empty_policy(metric: Metric) -> Metric:
 def value_bounds(metric: GradedMetric, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest value of each ranker on each query: two arrays (n_rankers, n_queries)."""
     low = high = np.zeros((len(pool.scores), len(pool.queries)))
-    for weight, term in metric.metric.terms:
+    for weight, term in metric.metric.terms:  # weights are above 0
         part = graded_metric(term, metric.grades, pool.queries.longest)
         if part.is_local:  # sums over ranks, and cascades, are monotone in the gains
             extreme = part.grades[[np.argmin(part.gain), np.argmax(part.gain)]]
@@ -197,7 +200,8 @@ def difference_bounds(
     if metric.family == "linear":
         least, most = _linear_difference(metric, pool, first, second)
     elif metric.family == "cascade":
-        # Lists with equal first ranks differ by at most the largest weight of the ranks below.
+        # users who stop at the equal first ranks count the same; others, at most the largest weight
+        # of the ranks below
         weight = np.append(np.maximum.accumulate(metric.weight[::-1])[::-1], 0.0)
         reach = weight[np.minimum(prefix, len(metric.weight))]
         least, most = np.maximum(least, -reach), np.minimum(most, reach)

@@ -162,7 +162,7 @@ class RandomLabels:
             mass, first, second = _monte_carlo(self, n_draws, seed)
             return Moments(ids, mass, first, second, method)
         mass = relevant = np.ones(len(ids))
-        if graded.metric.empty != 0 or method == DELTA:
+        if graded.metric.empty != 0 or method == DELTA:  # else a query without one counts as 0
             relevant = _some_relevant(self)
         first, second = _delta(self, relevant) if method == DELTA else _exact(self)
         if not graded.all_count:
@@ -174,7 +174,7 @@ class RandomLabels:
     def mean_moments(
         self, method: str, n_draws: int, seed: int, p: np.ndarray, center: float | None
     ) -> Moments:
-        """The moments for any number of rankers.
+        """The moments for any number of rankers; for one or two, those of `moments`.
 
         For more than two rankers, ``E[(L - R)**2]`` is averaged over the differences L of all
         pairs, and returned as the second moment of a value of mean 0. R is `center`, or the
@@ -252,6 +252,8 @@ def _delta(labels: RandomLabels, relevant: np.ndarray) -> tuple[np.ndarray, np.n
 
     GAP is the ratio N / D of random variables whose moments E N, E D, E N**2, E N D and E D**2 are
     exact. D is not 0 if the query has a relevant document; the probability of this is `relevant`.
+    Under this condition, E (N / D) is about n / d - cov(N, D) / d**2 + n var(D) / d**3, where n and
+    d are the means.
     """
     graded, indptr = labels.graded, labels.pool.queries.indptr
     levels = np.unique(np.append(0.0, graded.gain))
@@ -276,7 +278,7 @@ def _delta(labels: RandomLabels, relevant: np.ndarray) -> tuple[np.ndarray, np.n
 def _monte_carlo(labels: RandomLabels, n_draws: int, seed: int) -> np.ndarray:
     """Mass, mean and mean square per query over random label vectors, the same for both rankers.
 
-    Queries are processed in chunks of at most `_MOST_ROWS` labels.
+    Queries are processed in chunks of about `_MOST_ROWS` labels.
     """
     random, indptr = np.random.default_rng(seed), labels.pool.queries.indptr
     targets = np.arange(0, indptr[-1], max(1, _MOST_ROWS // n_draws))

@@ -10,8 +10,9 @@ from skrank.active._moments import Moments
 
 _BLOCK = 1024  # fewest draws generated at a time
 _MOST_DRAWS = 2**24  # 128 MiB
-# Defaults of `mixing`: with few queries, few labels correct the loss by a wrong label model.
-_MIXING, _MIXING_OF_SMALL_POOLS, _SMALL_POOL = 0.3, 0.8, 100  # the last: number of queries
+_MIXING = 0.3  # default of `mixing`
+# In a pool of fewer queries, few labels cannot make up for the loss by a wrong label model.
+_SMALL_POOL, _MIXING_OF_SMALL_POOLS = 100, 0.8
 
 
 def sampling_distribution(
@@ -42,10 +43,11 @@ def sampling_distribution(
         How often users send each query, as counts or shares; scaled to the sum 1, this is p.
         Default: equal.
     mixing : float, optional
-        The part :math:`\varepsilon`, in [0, 1], of the draws and of the squared error that ignores
-        the label model. No importance weight p / q exceeds 1 / `mixing`. With 1, queries are drawn
-        with the probabilities p (passive sampling). Default: 0.3; 0.8 for a pool of fewer than 100
-        queries, for which a wrong label model could otherwise cost more labels than uniform draws.
+        The part :math:`\varepsilon`, in [0, 1], of the draws that are from p, and by which the
+        squared error of each query is replaced by the mean error. No importance weight p / q
+        exceeds 1 / `mixing`. With 1, queries are drawn with the probabilities p (passive sampling).
+        Default: 0.3; 0.8 for a pool of fewer than 100 queries, for which a wrong label model could
+        otherwise cost more labels than uniform draws.
     center : float, optional
         R. Default: the mean that the label model expects. Pass 0 for a comparison if the label
         model may favour one ranker.
@@ -109,7 +111,7 @@ def costs_and_shares(
 
 
 class Draws:
-    """The endless sequence of draws with replacement from q; the same for the same seed.
+    """The sequence of draws with replacement from q; the same for the same seed.
 
     NumPy guarantees that the stream of ``RandomState`` never changes, so a saved campaign continues
     with the same draws in every version of NumPy.
@@ -141,7 +143,10 @@ class Draws:
         raise _too_unlikely()
 
     def until(self, budget: float, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Draws until a draw exceeds the budget or all queries are drawn; and running costs."""
+        """The first draws, up to one that exceeds the budget or to all queries; and running costs.
+
+        Some more draws may follow.
+        """
         n, total = _BLOCK, costs[self._can_be_drawn].sum()
         while True:
             spent = running_cost(self.first(n), costs)

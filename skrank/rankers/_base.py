@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 class Ranker(BaseEstimator):
     """An estimator whose `fit` takes groups, and whose `score` is the metric `scoring`."""
 
-    # requests that all subclasses share: a subclass cannot remove one in scikit-learn 1.6
+    # Metadata requests: `groups` is passed on, and `qid` is not. Here are those that all subclasses
+    # have, since in scikit-learn 1.6 a subclass cannot remove a request.
     __metadata_request__fit: ClassVar[dict[str, object]] = {"groups": True, "qid": UNUSED}
     __metadata_request__score: ClassVar[dict[str, object]] = {"groups": True}
 
     scoring: str | Metric
-    unjudged: str
     _fitted_by: ClassVar[str]  # an attribute of every fitted ranker
 
     def fit(
@@ -65,7 +65,8 @@ class Ranker(BaseEstimator):
             Weight of each row's query, constant inside a query.
         X_val, y_val, groups_val : optional
             Validation rows, instead of those of `validation_fraction`. A `LinearRanker` chooses
-            among its `alphas` by these rows; a `RankerMean` passes them to its rankers.
+            among its `alphas` by these rows. A `RankerMean` chooses "validation" weights by these
+            rows, and passes them to rankers that stop early and have no `validation_fraction`.
 
         Returns
         -------
@@ -78,13 +79,16 @@ class Ranker(BaseEstimator):
             If groups are missing, have the wrong length, or differ between two sources; if a label
             is negative or NaN, or all are 0; if weights vary inside a query; if a feature is
             infinite, or is text and not a category; if the ranker cannot train on the objective; if
-            a `RankerMean` needs validation rows for its weights. A note of the error names the
+            only a part of the arguments for validation is given; if a `RankerMean` needs validation
+            rows for its weights. A note of the error names the
             ranker of a `RankerMean` that raised it.
 
         Warns
         -----
         ConvergenceWarning
             If a stage of a `LinearRanker` ends at `max_iter`.
+        UserWarning
+            If the column "qid" of `X` is a feature.
         """
         rows = LabelledRows(X, y, self._given_groups(y, groups, qid), sample_weight)
         return self._fit(rows, X_val, y_val, groups_val)
@@ -187,6 +191,8 @@ class Ranker(BaseEstimator):
         """Check the arguments of `fit`, and train."""
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together: give both, or none.")
+        if X_val is None and groups_val is not None:
+            raise ValueError("groups_val is the query of each row of X_val: give X_val and y_val.")
         valid = None
         if X_val is not None and y_val is not None:
             valid = LabelledRows(X_val, y_val, groups_val)
@@ -223,7 +229,7 @@ class Ranker(BaseEstimator):
         return groups if qid is None else qid
 
     def _resolved(self, rows: LabelledRows, *, validation: bool) -> LabelledRows:
-        """The rows with checked features, and with the query of each row if the ranker needs it."""
+        """The rows with X as a checked table, and one query id per row, or None if not needed."""
         table = self._table(rows.X, reset=not validation)
         check_consistent_length(table, rows.y)
         ids = None

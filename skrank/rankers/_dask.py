@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class DaskRanker(Booster):
     """A ranker that is trained on Dask, on arrays or on collections.
 
-    Subclasses are also of the kind of the fitted estimator, which predicts on one machine.
+    Each subclass also inherits from the kind of the fitted estimator, which is not on Dask.
     """
 
     start_argument: str | None = None
@@ -128,9 +128,9 @@ def _scores_of_rounds(X: Table, start: Start, booster: lightgbm.Booster) -> Iter
 
 
 def _stop_early(fit: Fit, patience: int) -> int:
-    """The best round of `fit.log`; removes the rounds after early stopping from the log."""
+    """The best round of `fit.log`, which is cut where training would have stopped."""
     name, metric = next(iter(fit.metrics.items()))
-    best, n_rounds = 0, 0
+    best, n_rounds = 1, 0
     if np.isnan(fit.log[name]).any():
         raise ValueError(
             f"no validation query has a relevant document, so {name} cannot decide when to stop: "
@@ -138,7 +138,7 @@ def _stop_early(fit: Fit, patience: int) -> int:
         )
     for n_rounds, value in enumerate(fit.log[name], 1):
         change = value - fit.log[name][best - 1]
-        if best == 0 or (change > 0 if metric.greater_is_better else change < 0):
+        if change > 0 if metric.greater_is_better else change < 0:
             best = n_rounds
         elif n_rounds - best >= patience:
             break
@@ -153,7 +153,7 @@ def _partitions(part: Part, client: Client) -> Partitions:
         part.y,
         queries.ids[queries.row_query],
         sample_weight=part.weights,
-        n_partitions=min(len(queries), len(client.nthreads())) or None,
+        n_partitions=min(len(queries), len(client.nthreads())) or None,  # one per worker
         client=client,
     )
 
@@ -218,9 +218,10 @@ def fit_collections(
     valid = None
     if validation is not None:
         valid = partition_queries(validation.X, validation.y, validation.groups, client=client)
-    tops = dask.compute(*(part.y.max() for part in (train, valid) if part))
+    tops = dask.compute(*(part.y.max() for part in (train, valid) if part is not None))
     max_grade = check.highest_grade(np.array(tops))
-    fit = fit_of(ranker, kind, Part(X, np.empty(0), params=rows.params), None, max_grade)
+    part = Part(X, np.empty(0), params=rows.params)  # without labels, which `train` has
+    fit = fit_of(ranker, kind, part, None, max_grade)
     _refuse_positions(fit.estimator, fit.objective)
     if ranker.init is not None:
         fit.start = _trained_start(fit, ranker.init, ranker.init_scale, train)

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     Encoder: TypeAlias = OneHotEncoder | TargetEncoder
 
-_SAMPLE = 2**13  # rows from which the map of a column is chosen
-_MOST = 512  # columns of numbers, up to which NaN is estimated from the other columns
-_FEW = 4  # number of levels up to which each level has a weight
+_SAMPLE_ROWS = 2**13  # from which the map of a column is chosen
+_MOST_ESTIMATED = 512  # columns of numbers, up to which NaN is estimated from the other columns
+_FEW_LEVELS = 4  # number up to which each level has a weight
 _FOLDS = 5  # of queries, for out-of-fold target encoding
 _REMEDY = "Make it a category, or name it in categorical_features of LinearRanker."
 
@@ -50,7 +50,7 @@ _REMEDY = "Make it a category, or name it in categorical_features of LinearRanke
 class FeatureMap(BaseEstimator):
     """The features of a linear ranker, from the columns of X.
 
-    A column of numbers is not transformed, or replaced by its signed log f(x) - f(0), where
+    A column of numbers is kept, or replaced by its signed log f(x) - f(0), where
     f(x) = sign(x - center) * log(1 + abs(x - center) / scale). 0 is thus mapped to 0, and sparse
     columns stay sparse. NaN is replaced by an estimate from the other columns of the row if X is
     dense, has up to 512 columns of numbers, and has NaN in training; otherwise by the median. NaN
@@ -121,14 +121,14 @@ class FeatureMap(BaseEstimator):
         self.numbers_ = [names[number] for number in np.flatnonzero(~self.categorical_)]
         self.categories_ = [names[number] for number in np.flatnonzero(self.categorical_)]
 
-    def decide(self, rows: RowParts) -> EncoderFolds | None:
+    def fit_columns(self, rows: RowParts) -> EncoderFolds | None:
         """Fit the map of each column on the parts of `TrainingRows`.
 
         Returns the out-of-fold encoders of training rows; None without columns of many levels.
         """
         missing = rows.sum(TrainingRows.missing_sums)
-        n_rows = missing[2].max(initial=1)  # the same for all columns
-        samples = rows.collect(TrainingRows.sample, int(np.ceil(n_rows / _SAMPLE)))
+        n_rows = missing[2].max(initial=1)  # the same for all columns; 1 without columns
+        samples = rows.collect(TrainingRows.sample, int(np.ceil(n_rows / _SAMPLE_ROWS)))
         self._fit_numbers(stack_rows(samples), missing)
         self.encoders_: list[tuple[Encoder, np.ndarray]] = []
         self.grade_deviation_ = 0.0
@@ -274,7 +274,7 @@ class FeatureMap(BaseEstimator):
                 found = log_of(values, always=self.features == "log")
                 self.center_[column], self.scale_[column] = found
         self.fill_ = self._logs(self.fill_, columns)
-        if not is_sparse(sample) and len(columns) <= _MOST and missing[0].any():
+        if not is_sparse(sample) and len(columns) <= _MOST_ESTIMATED and missing[0].any():
             self.estimates_ = MissingEstimates(self._logs(sample, columns), self.fill_)
 
     def _numbers(self, X: Matrix) -> list[Matrix]:
@@ -318,7 +318,7 @@ class FeatureMap(BaseEstimator):
     ) -> EncoderFolds | None:
         """Fit an encoder of columns of few levels, and an encoder of columns of many levels."""
         counts = [len(levels) for levels in OneHotEncoder().fit(categories).categories_]
-        few = np.array(counts) <= _FEW
+        few = np.array(counts) <= _FEW_LEVELS
         for encoder, columns in (
             (OneHotEncoder(handle_unknown="ignore", sparse_output=False), np.flatnonzero(few)),
             (TargetEncoder(target_type="continuous"), np.flatnonzero(~few)),

@@ -9,15 +9,15 @@ import numpy as np
 
 from skrank.rankers._matrix import Matrix, has_nan, is_sparse, row_blocks, with_entries
 
-_PRESENT = 0.01  # share of values other than 0 below which a column is not transformed
+_PRESENT = 0.01  # columns with a smaller share of values other than 0 (or NaN) are not transformed
 _HEAVY = 5.0  # kurtosis of heavy tails; the normal distribution has 3, the exponential has 9
-_LOWER = 0.9  # a log is used if (kurtosis of logs) / (kurtosis of values) is below
+_LOWER = 0.9  # a log is used if (kurtosis of logs) / (kurtosis of values) is below this
 _DENSEST = 0.1  # the center is the middle of the shortest interval with this share of the values
 _NEAR = 0.06  # the scale is this quantile of the distances from the center that are above 0
 _LARGEST = np.finfo(np.float64).max
 _SIGNIFICANT = 3.0  # standard deviations by which the covariance of NaN and grades differs from 0
 FARTHEST = 3.0  # estimates are clipped to this number of standard deviations from the mean
-_RIDGE = 0.1  # penalty of the ridge regression of standardised columns
+_RIDGE = 0.1  # penalty of the ridge regression of a standardised column on the others
 
 
 def known_values(X: Matrix) -> Iterator[tuple[int, np.ndarray]]:
@@ -135,7 +135,10 @@ class MissingEstimates:
         return np.where(np.isnan(values), 0, (values - self.mean) / self.deviation)
 
     def filled(self, values: np.ndarray) -> np.ndarray:
-        """Values with estimates in place of NaN, computed row by row, so that equal rows tie."""
+        """Values with estimates in place of NaN.
+
+        One product per row: a product of matrices may round equal rows to different estimates.
+        """
         rows, columns = np.nonzero(np.isnan(values))
         if not len(rows):
             return values

@@ -103,7 +103,7 @@ class Booster(EstimatorKind):
 class Start:
     """The scores that boosting starts from: the scores of a fitted `init` times a factor.
 
-    With a factor of 0, boosting starts from equal scores.
+    A factor of 0 stands for no start: without `init`, or if its scores are constant inside queries.
     """
 
     init: Estimator | None = None
@@ -135,7 +135,7 @@ class Start:
         """Predictions: the inverse link of the sum of these scores and the margins of the rounds.
 
         The scores are part of the margin, as are `base_margin` of XGBoost, `init_score` of LightGBM
-        and `baseline` of CatBoost. With `n_rounds` = 0, no round is added.
+        and `baseline` of CatBoost. With `n_rounds` = 0 and a start, no round is added.
         """
         if not self.factor:
             return predicted_scores(estimator, X)
@@ -197,7 +197,7 @@ class Fit:
             if valid is not None:
                 self.valid = replace(valid, start=start.finite_scores(valid.X))
         if n_rounds is not None and self.kind.rounds_parameter is not None:
-            # boosters train at least 1 round, which predictions ignore if `n_rounds` is 0
+            # boosters train at least 1 round; predictions with a start ignore it if `n_rounds` is 0
             self.estimator.set_params(**{self.kind.rounds_parameter: max(n_rounds, 1)})
             if "early_stopping_rounds" in self.estimator.get_params(deep=False):
                 self.estimator.set_params(early_stopping_rounds=None)
@@ -240,7 +240,10 @@ class Fit:
             )
 
     def log_start(self, means: Mapping[str, float]) -> None:
-        """Insert the values of the start before those of the rounds; `best_iteration` may be 0."""
+        """Insert the values of the start before those of the rounds.
+
+        If no round is better, `best_iteration` becomes 0: predictions are the start.
+        """
         self.log = {name: [means[name], *values] for name, values in self.log.items()}
         name, metric = next(iter(self.metrics.items()))
         best = max(self.log[name]) if metric.greater_is_better else min(self.log[name])
@@ -249,7 +252,10 @@ class Fit:
 
 
 def trained_start(kind: EstimatorKind, init: Estimator, scale: float | None, train: Part) -> Start:
-    """Train a clone of `init`; its scores are scaled to the standard deviation `scale`."""
+    """Train a clone of `init`, an estimator of this kind.
+
+    Its scores are scaled to the standard deviation `scale`; None: they are not scaled.
+    """
     fit = Fit(kind, clone(init), replace(train, params={}))
     fit.run()
     start = Start(fit.estimator, 1.0)
@@ -279,10 +285,10 @@ def cloned(estimator: Estimator, *, safe: bool = True) -> Estimator:
     if not type(estimator).__module__.startswith(DASK_MODULES):
         return clone(estimator, safe=safe)
     bare = copy.copy(estimator)
-    bare.client = None
+    bare.client = None  # `clone` would copy it
     made = clone(bare)
     client = _client_or_none(estimator)
-    if client is not _client_or_none(made):
+    if client is not _client_or_none(made):  # else both use the current client
         made.client = client
     return made
 

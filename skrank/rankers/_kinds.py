@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from inspect import signature
 
+import sklearn
+
 from skrank._fitted import class_names
 from skrank._typing import Estimator
 from skrank.rankers._catboost import CatBoost
@@ -30,7 +32,8 @@ _CLASSIFIERS: dict[tuple[str, str], EstimatorKind] = {
     ("xgboost", "XGBModel"): XGBoost("classifier"),
     ("catboost", "CatBoost"): CatBoost("classifier"),
 }
-_QUERY_ARGUMENTS = ("groups", "qid", "qids", "group_id")  # query of each row, in `fit` of rankers
+# arguments of `fit` that take the query of each row; `group` of LightGBM takes sizes of queries
+_QUERY_ARGUMENTS = ("groups", "qid", "qids", "group_id")
 
 
 def kind_of(estimator: Estimator) -> EstimatorKind:
@@ -47,6 +50,7 @@ def kind_of(estimator: Estimator) -> EstimatorKind:
             f"make_pipeline(..., GroupedRanker({inner}()))."
         )
     on_dask = type(estimator).__module__.startswith(DASK_MODULES)
+    # a booster with `predict_proba` is a classifier, whose entry replaces that of regressors
     kinds = _KINDS | _CLASSIFIERS if hasattr(estimator, "predict_proba") else _KINDS
     for name in names:
         if name in kinds:
@@ -70,7 +74,7 @@ class OtherKind(EstimatorKind):
     def train(self, fit: Fit) -> None:
         estimator, train = fit.estimator, fit.train
         if self.query_argument is not None:
-            # query ids as the caller gave them, since X may have the same ids on its index
+            # the caller's ids: rankers of skrank compare them with those on the index of X
             fit.arguments[self.query_argument] = train.queries.ids[train.queries.row_query]
         if train.weights is not None:
             fit.arguments[weight_argument(estimator)] = train.weights
@@ -78,9 +82,7 @@ class OtherKind(EstimatorKind):
 
 
 def weight_argument(estimator: Estimator) -> str:
-    """Argument of `fit` for weights; of a Pipeline, that of its last step."""
-    import sklearn
-
+    """Argument of `fit` for weights, such as "step__sample_weight" of a Pipeline."""
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     if "sample_weight" not in signature(last.fit).parameters:
         raise ValueError(f"{type(last).__name__} takes no sample_weight: fit without it.")

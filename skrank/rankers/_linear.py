@@ -46,27 +46,31 @@ class LinearRanker(Ranker):
     ----------
     objective : str, Metric or Objective, default="gap"
         Such as "gap" or "softmax". SoftRank, Softmax, SquaredError and mixtures of these are
-        minimised directly; LambdaRank and LambdaLoss as described above for a metric without a
-        smooth form.
+        minimised directly. LambdaRank and LambdaLoss take the two steps described above: first the
+        smooth form of their metric, if it has one, then Newton steps.
     alpha : float, default=1e-3
-        Weight of the penalty. The loss is the mean over queries of 1 - (smooth metric), plus alpha
-        times the sum of the squared weights, for features divided by their standard deviation;
-        mean grades of levels are divided by the standard deviation of grades.
+        Weight of the penalty. The mean loss of queries with a relevant document, such as one minus
+        the smooth metric, plus alpha times the sum of the squared weights is minimised. The weights
+        are those of features divided by their standard deviation; for mean grades of levels, it is
+        at least the standard deviation of grades.
     alphas : sequence of float, optional
         Penalties to try in falling order; training with each starts from the weights of the
         previous one. The penalty that is best on held-out queries is used on all queries.
     eval_metric : str or Metric, optional
-        Metric on held-out queries. Default: the metric of `objective`.
+        Metric on held-out queries that chooses among `alphas`. Default: the metric of `objective`,
+        or `scoring` if it has none.
     validation_fraction : float, default=0.2
         Share of the training queries that are held out if there are `alphas` and `fit` gets no
         `X_val`.
     sigma : float or sequence of float, optional
         Smoothing of each stage, in units of the standard deviation inside queries of the start
-        scores. Default: 1, then 0.5; if `objective` is a SoftRank, its sigma.
+        scores. Default: 1, then 0.5; if `objective` is a SoftRank, its sigma; in a mixture, that of
+        the first SoftRank.
     max_iter : int, default=200
         Iterations of a stage.
     tol : float, default=1e-6
-        A stage ends when an iteration lowers the loss by less than this share of it.
+        A stage ends when an iteration lowers the loss, or a Newton step raises the metric minus the
+        penalty, by less than this. Where the loss is above 1, this is a share of it.
     features : {"auto", "standard", "log"} or transformer, default="auto"
         Map of columns of numbers. "standard": no transformation. "log": signed logarithms. "auto":
         signed logarithms of columns with heavy tails. A transformer of scikit-learn gets all
@@ -115,16 +119,17 @@ class LinearRanker(Ranker):
 
     Notes
     -----
-    The loss is not convex: the weights depend on the start, but not on random numbers. Scaling and
-    shifting of columns changes scores only by rounding; a standard deviation below 1e-150 counts as
-    0, and one above 1e150 is an error. Sparse `X` stays sparse. Besides `X`, training takes some 40
-    bytes per row, and a copy of `X` unless no column is transformed and all queries are trained on.
+    The loss of a metric is not convex: the weights depend on the start, but not on random numbers.
+    Scaling and shifting of columns changes scores only by rounding. Sparse `X` stays sparse.
+    Besides `X`, training takes some 40 bytes per row, and a copy of `X` unless no column is
+    transformed and all queries are trained on.
 
     The logarithm is sign(x - center) * log(1 + abs(x - center) / scale), where values are densest
-    at the center. "auto" uses it if the kurtosis is above 5. NaN is estimated from the other
-    columns of the row, and has a weight if it correlates with the grade. A category of up to 4
-    levels has a weight per level. Levels of other categories are replaced by their mean grade in
-    other queries, after centring by query (`sklearn.preprocessing.TargetEncoder`).
+    at the center. "auto" uses it if the kurtosis of a column is above 5, and that of its logarithms
+    less than 0.9 times as large, unless more than 99 % of the column are 0. NaN is estimated from
+    the other columns of the row, and has a weight if it correlates with the grade. A category of up
+    to 4 levels has a weight per level. Levels of other categories are replaced by their mean grade
+    in other queries, after centring by query (`sklearn.preprocessing.TargetEncoder`).
 
     On Dask collections with whole queries in their partitions, workers send sums of losses and
     gradients to the client; weights equal those of one machine up to rounding.
@@ -270,6 +275,7 @@ class LinearRanker(Ranker):
         if refits:
             first_map = self.feature_map_
             training = self._training(rows, np.append(chosen, held_out), stages)
+            # weights of standardised features are a start: their scale hardly differs
             start = training.start(self.feature_map_.transferred(first_map, weights))
             weights = self._best_weights(training, np.array([self.alpha_]), start, None)
         self.coef_ = weights / training.scale
@@ -367,7 +373,7 @@ class LinearRanker(Ranker):
     def _training_on(self, rows: RowParts, stages: Stages) -> LinearTraining:
         """Training on `TrainingRows`, which fits the map of features."""
         feature_map = self.feature_map_
-        folds = feature_map.decide(rows)
+        folds = feature_map.fit_columns(rows)
         mapped = rows.map(_with_features, feature_map, folds)
         mapped, scale = standardised(mapped, feature_map.least_deviations())
         return LinearTraining(mapped, scale, stages, self.max_iter, self.tol, self.positive)
@@ -382,14 +388,14 @@ class LinearRanker(Ranker):
         given, known = self.n_features_in_, last_map.n_features_in_
         if given != known:
             raise ValueError(f"warm_start: X has {given} features, and the last fit had {known}.")
-        scale = np.where(np.isfinite(training.scale), training.scale, 0.0)
+        scale = np.where(np.isfinite(training.scale), training.scale, 0.0)  # inf if constant
         return self.feature_map_.transferred(last_map, weights) * scale
 
 
 def _with_features(
     rows: TrainingRows, feature_map: FeatureMap, folds: EncoderFolds | None
 ) -> LinearRows:
-    X = feature_map.features_of(rows.numbers, rows.categories, folds, rows.row_numbers)
+    X = feature_map.features_of(rows.numbers, rows.categories, folds, rows.query_of_row)
     return LinearRows(X, rows.judgments, rows.weights)
 
 

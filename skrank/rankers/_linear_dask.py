@@ -32,7 +32,7 @@ T = TypeVar("T")
 def collection_rows(
     ranker: Estimator, train: LabelledRows, valid: LabelledRows | None
 ) -> OnWorkers:
-    """`TrainingRows` of a LinearRanker.
+    """`TrainingRows` of a LinearRanker, on the workers.
 
     Sets `feature_map_`, not yet fitted, `max_grade_`, `n_features_in_` and `feature_names_in_`.
     """
@@ -93,7 +93,7 @@ def validation_values(
     metric: Metric,
     tried: Sequence[np.ndarray],
 ) -> list[float]:
-    """Values of a metric on collections, for each of the `coef_` tried."""
+    """Values of a metric on collections, for each of the `coef_` tried; `coef_` is overwritten."""
     values = []
     for coef in tried:
         ranker.coef_ = coef
@@ -129,7 +129,7 @@ def _call(part: object, function: Callable[..., T], arguments: Sequence[object])
 
 
 class Offsets(NamedTuple):
-    """Numbers that a partition needs from the other partitions. Queries of weight 0 do not count.
+    """What a partition needs to know of the others. Queries of weight 0 do not count.
 
     Attributes
     ----------
@@ -140,8 +140,8 @@ class Offsets(NamedTuple):
     heaviest : float
         The highest query weight of all partitions.
     labels : Judgments
-        The distinct labels of all partitions. Kernels read tables of all distinct labels; equal
-        tables make gradients equal to the last bit.
+        The distinct labels of all partitions, as one query. The tables of a metric have an entry
+        for each label, and their order decides on the last bit of gradients.
     """
 
     first_query: int

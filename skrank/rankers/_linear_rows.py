@@ -64,7 +64,7 @@ class RowParts:
 class TrainingRows(NamedTuple):
     """Columns, labels and weights of the rows to train on.
 
-    Vectors with an entry per row are computed when they are used, since they need memory.
+    Vectors that follow from these are computed when they are used, since they need memory.
 
     Attributes
     ----------
@@ -92,27 +92,28 @@ class TrainingRows(NamedTuple):
     rows_before: int = 0
 
     @property
-    def grades(self) -> np.ndarray:
+    def centered_grades(self) -> np.ndarray:
         """Grade of each row minus the mean grade of its query."""
         queries = self.judgments.queries
         return queries.scatter(queries.centered(queries.gather(self.y)))
 
     @property
-    def row_numbers(self) -> np.ndarray:
+    def query_of_row(self) -> np.ndarray:
         """Number of the query of each row."""
         queries = self.judgments.queries
         return queries.scatter(np.repeat(self.query_numbers, queries.sizes))
 
     def missing_sums(self) -> np.ndarray:
-        return missing_sums(self.numbers, self.grades)
+        """Sums that show whether NaN and grades correlate."""
+        return missing_sums(self.numbers, self.centered_grades)
 
     def sample(self, step: int) -> Matrix:
         """Numbers of every `step`-th row, counted over all partitions."""
         return self.numbers[-self.rows_before % step :: step]
 
     def levels(self) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Categories, grades and queries of the rows."""
-        return self.categories, self.grades, self.row_numbers
+        """Categories, centred grades and query numbers of the rows."""
+        return self.categories, self.centered_grades, self.query_of_row
 
 
 class LinearRows:
@@ -120,8 +121,8 @@ class LinearRows:
 
     Features are standardised without a copy of X: `center` is subtracted from products, so that
     sparse features stay sparse. The center does not change differences of scores inside a query,
-    but it limits rounding errors: the gradients of a query sum to 0 only in single precision, and
-    a large mean would multiply the remainder.
+    but it limits rounding errors: in single precision, the gradients of a query sum to 0 up to a
+    relative error of 1e-7, which a large mean of a feature would multiply.
 
     The cached attributes follow from the arguments and are not pickled, so that Dask can move the
     rows to another worker.
@@ -134,7 +135,7 @@ class LinearRows:
     query_weights : ndarray of shape (n_queries,)
         Above 0, at most 1.
     center, deviation : ndarray of shape (n_features,)
-        Means and standard deviations of the features; these are inf for a constant feature.
+        Means and standard deviations of the features; the deviation of a constant feature is inf.
     """
 
     def __init__(
@@ -146,7 +147,7 @@ class LinearRows:
         deviation: np.ndarray | float = 1.0,
     ) -> None:
         self.X = without_duplicates(X) if is_sparse(X) else X
-        self.judgments, self.weights = judgments, query_weights
+        self.judgments, self.query_weights = judgments, query_weights
         self.center, self.deviation = center, deviation
         self._bound: tuple[Objective, BoundObjective, np.ndarray] | None = None
         self._derived: tuple[object, ...] | None = None
@@ -160,7 +161,7 @@ class LinearRows:
     def moments(self) -> np.ndarray:
         """Weight of the rows, and weighted mean and variance of each feature, as three rows."""
         queries = self.judgments.queries
-        weights = queries.scatter(np.repeat(self.weights, queries.sizes))
+        weights = queries.scatter(np.repeat(self.query_weights, queries.sizes))
         scaler = StandardScaler(with_mean=not is_sparse(self.X))
         with np.errstate(over="ignore", invalid="ignore"):  # the caller checks the variance
             for rows in row_blocks(self.X):
@@ -180,11 +181,11 @@ class LinearRows:
             X = with_entries(self.X, np.ldexp(self.X.data, exponents[self.X.indices]))
         else:
             X = np.ldexp(self.X, exponents)
-        return LinearRows(X, self.judgments, self.weights)
+        return LinearRows(X, self.judgments, self.query_weights)
 
     def standardised(self, center: np.ndarray, deviation: np.ndarray) -> LinearRows:
         """These rows with features of mean 0 and standard deviation 1."""
-        return LinearRows(self.X, self.judgments, self.weights, center, deviation)
+        return LinearRows(self.X, self.judgments, self.query_weights, center, deviation)
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """Score of each row, sorted by query."""
@@ -206,13 +207,13 @@ class LinearRows:
         """Sums of the weights of queries with a relevant document, and of the weights of rows."""
         relevant = self.judgments.totals(self.judgments.labels > 0)
         sizes = self.judgments.queries.sizes
-        return np.array([self.weights[relevant > 0].sum(), self.weights @ sizes])
+        return np.array([self.query_weights[relevant > 0].sum(), self.query_weights @ sizes])
 
-    def spread(self, weights: np.ndarray) -> np.ndarray:
+    def centered_squares(self, weights: np.ndarray) -> np.ndarray:
         """Weighted sum of the squares of scores that are centred by query."""
         queries = self.judgments.queries
         scores = queries.centered(self.scores(weights))
-        return np.asarray(self.weights @ np.add.reduceat(scores**2, queries.indptr[:-1]))
+        return np.asarray(self.query_weights @ np.add.reduceat(scores**2, queries.indptr[:-1]))
 
     def loss(self, objective: Objective, weights: np.ndarray) -> np.ndarray:
         """Sum of the losses of a differentiable objective (first entry), and its gradient."""
@@ -241,7 +242,7 @@ class LinearRows:
         for number, weights in enumerate(tried):
             ranking = Ranking(self.judgments, queries.scatter(self.scores(weights)))
             values[number], mass[number] = plan.values(ranking), plan.mass(ranking)
-        return values, mass * self.weights
+        return values, mass * self.query_weights
 
     def _derivatives(self, objective: Objective, number: int, weights: np.ndarray) -> np.ndarray:
         """First and second derivatives with respect to the scores, in round `number`; cached."""
@@ -258,7 +259,7 @@ class LinearRows:
         if self._bound is None or self._bound[0] != objective:
             self._bound = self._derived = None  # frees memory first
             buffer = np.empty((2, self.judgments.queries.n_rows), _PRECISION)
-            self._bound = objective, objective.bind(self.judgments, self.weights), buffer
+            self._bound = objective, objective.bind(self.judgments, self.query_weights), buffer
         return self._bound[1:]
 
 

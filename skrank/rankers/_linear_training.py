@@ -21,8 +21,8 @@ SIGMAS = (1.0, 0.5)  # in units of the spread of scores; chosen on validation pa
 _RIDGE = 0.005  # penalty of the ridge regression per row, for features of variance 1
 _LEAST_CURVATURE = 1e-6  # lower bound of alpha in curvatures, so that Newton steps are finite
 _LENGTHS = 4 * 0.5 ** np.arange(10)  # of steps to try, in units of the Newton step
-# Losses and gradients are rounded to multiples of _GRID, in units of the loss of zero scores. The
-# last bits of sums depend on the partitions of the rows, and L-BFGS would amplify them.
+# Losses and gradients are rounded to multiples of _GRID times a power of 2 near the loss of zero
+# scores. The last bits of sums depend on the partitions of the rows, and L-BFGS would amplify them.
 _GRID = 2.0**-36
 _SMALL_LOSS = 1e-3  # smaller losses are rescaled: tolerances of scipy are absolute below 1
 
@@ -40,7 +40,8 @@ class Stages:
     sigmas : tuple of float
         Smoothing of `smooth` in each stage, in units of the spread of the start scores.
     final : Objective or None
-        Objective of the last stage whose gradient is not that of a function, such as LambdaRank.
+        Objective of the last stage, such as LambdaRank. Its gradient is not that of a function, so
+        that Newton steps take the place of L-BFGS.
     metric : Metric or None
         The metric that the last stage improves.
     """
@@ -52,7 +53,10 @@ class Stages:
 
     @classmethod
     def of(cls, objective: str | Metric | Objective, sigmas: tuple[float, ...] | None) -> Stages:
-        """The stages of an objective; `sigmas` default to the sigma of a SoftRank, or SIGMAS."""
+        """The stages of an objective.
+
+        Default of `sigmas`: SIGMAS; for a function, the sigma of its first SoftRank, or 1.
+        """
         objective = metric_or_objective(objective)
         if isinstance(objective, Objective) and objective.is_function:
             own = [one.sigma for _, one in objective.terms if isinstance(one, SoftRank)]
@@ -134,11 +138,11 @@ class LinearTraining:
 
     def start(self, given: np.ndarray | None = None) -> np.ndarray:
         """Start weights, by default of ridge regression, scaled so that scores have spread 1."""
-        _, n_rows = self._masses()
+        _, rows = self._masses()
         if given is None:
             squares = SquaredError("linear", centered=True)
-            given = self._minimise(squares, n_rows, _RIDGE, np.zeros(len(self.scale))).x
-        spread = np.sqrt(self.rows.sum(LinearRows.spread, given) / n_rows)
+            given = self._minimise(squares, rows, _RIDGE, np.zeros(len(self.scale))).x
+        spread = np.sqrt(self.rows.sum(LinearRows.centered_squares, given) / rows)
         return given / spread if spread > 0 else given
 
     def path(self, alphas: np.ndarray, weights: np.ndarray) -> Iterator[Solution]:
@@ -154,22 +158,27 @@ class LinearTraining:
             for sigma in self.stages.sigmas:
                 found = self._minimise(_with_sigma(self.stages.smooth, sigma), mass, alpha, weights)
                 weights, n_iter = found.x, n_iter + found.nit
-                if found.nit >= self.max_iter:
-                    warnings.warn(
-                        f"LinearRanker did not converge in max_iter={self.max_iter} iterations at "
-                        f"alpha={alpha:g}, sigma={sigma:g}: raise max_iter, tol or alpha.",
-                        ConvergenceWarning,
-                        stacklevel=6,  # where fit is called
-                    )
+                self._warn_if_last(found.nit, f"alpha={alpha:g}, sigma={sigma:g}")
             if self.stages.final is not None:
                 weights, steps = self._newton_steps(alpha, mass, weights)
                 n_iter += steps
+                self._warn_if_last(steps, f"alpha={alpha:g}, Newton steps")
             yield alpha, weights, n_iter
+
+    def _warn_if_last(self, n_iter: int, stage: str) -> None:
+        """Warn if a stage has ended at `max_iter`."""
+        if n_iter >= self.max_iter:
+            warnings.warn(
+                f"LinearRanker did not converge in max_iter={self.max_iter} iterations at {stage}: "
+                "raise max_iter, tol or alpha.",
+                ConvergenceWarning,
+                stacklevel=7,  # where fit is called
+            )
 
     def _masses(self) -> tuple[float, float]:
         """Sums of the weights of queries with a relevant document, and of the weights of rows."""
-        relevant, n_rows = self.rows.sum(LinearRows.masses).tolist()
-        return relevant, n_rows
+        relevant, rows = self.rows.sum(LinearRows.masses).tolist()
+        return relevant, rows
 
     def _minimise(
         self, objective: Objective, mass: float, alpha: float, weights: np.ndarray
@@ -213,19 +222,17 @@ class LinearTraining:
         """Mean of the metric (negated if lower is better) minus penalty, for each of `tried`."""
         metric = self.stages.metric
         assert metric is not None
-        values, mass = (
-            np.concatenate(one, axis=1)
-            for one in zip(*self.rows.collect(LinearRows.values, metric, tried), strict=True)
-        )
+        parts = self.rows.collect(LinearRows.values, metric, tried)
+        values, mass = (np.concatenate(one, axis=1) for one in zip(*parts, strict=True))
         sign = 1 if metric.greater_is_better else -1
         return [
-            sign * average(metric, *lists) - alpha * weights @ weights
-            for *lists, weights in zip(values, mass, tried, strict=True)
+            sign * average(metric, values[i], mass[i]) - alpha * weights @ weights
+            for i, weights in enumerate(tried)
         ]
 
-    def _newton(self, step: int, weights: np.ndarray, alpha: float, mass: float) -> np.ndarray:
-        """Newton step: the solution of hessian @ step = gradient, by conjugate gradients."""
-        point = self.stages.final, step, weights
+    def _newton(self, round_: int, weights: np.ndarray, alpha: float, mass: float) -> np.ndarray:
+        """Newton step d, with hessian @ d = gradient, by at most 20 conjugate gradients."""
+        point = self.stages.final, round_, weights
         slopes = self.rows.sum(LinearRows.slopes, *point) / mass + 2 * alpha * weights
 
         def curve(direction: np.ndarray) -> np.ndarray:

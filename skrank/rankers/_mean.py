@@ -27,7 +27,7 @@ from skrank.rankers._rows import LabelledRows, Part, Rows
 Named: TypeAlias = tuple[str, Estimator]
 
 _STEPS = 20  # greatest number of greedy steps; more steps allow finer weights
-_UNCHECKED: Options = {"unjudged": "zero", "graded": False}  # the rankers check the labels
+_UNCHECKED: Options = {"unjudged": "zero", "graded": False}  # each ranker checks the labels itself
 
 
 class RankerMean(MetaEstimatorMixin, Ranker):
@@ -47,12 +47,12 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         its class in lower case, with a number if several have the same class, as in
         `sklearn.pipeline.make_union`. Names are prefixes of parameters: ``grouped__init_scale``.
     weights : sequence of float, "validation" or None, default=None
-        Weights of the rankers. "validation": the weights with the best `scoring` on the validation
-        rows. None: equal.
+        Weights of the rankers. "validation": weights with a high `scoring` on the validation rows,
+        found by a greedy search from equal weights. None: equal.
     validation_fraction : float, optional
         Share of the training queries to hold out, stratified by their numbers of relevant
         documents. These queries decide on "validation" weights, and on early stopping of rankers
-        without a `validation_fraction`. Default: none, unless `fit` gets `X_val`.
+        whose `validation_fraction` is None. Default: none; `fit` may get `X_val` instead.
     scoring : str or Metric, default="ndcg@10"
         Metric of `score`, and of "validation" weights.
     random_state : int, RandomState instance or None, default=None
@@ -134,7 +134,8 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         Returns
         -------
         ndarray of shape (n_rows,)
-            Weighted mean of the scores of the rankers, each divided by its standard deviation.
+            Weighted mean of the scores of the rankers, each divided by their standard deviation
+            inside the training queries.
         """
         X = self._checked(X)
         total = np.zeros(X.shape[0])
@@ -331,7 +332,7 @@ def _best_weights(scores: np.ndarray, part: Part, metric: Metric) -> np.ndarray:
 
 
 def _with_query_index(rows: LabelledRows) -> LabelledRows:
-    """The rows with queries on the index of the labels, from which all rankers can read them."""
+    """The rows with queries on the index of the labels, where rankers of skrank find them."""
     if index_level(rows.y) is not None:
         return rows
     assert rows.groups is not None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-_ROUNDING = 1e-9  # scores with (standard deviation) / (largest score) below it are constant
+_ROUNDING = 1e-9  # scores with (standard deviation) / (largest |score|) below it are constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class Part:
         return check.query_weights(self.weights, self.queries)
 
     def spread(self, scores: np.ndarray) -> float:
-        """Weighted standard deviation of scores inside queries, or of all rows without queries."""
+        """Weighted standard deviation of scores inside queries; without queries, of all scores."""
         sizes = None if self.known is None else self.known.sizes
         return spread_of([score_sums(scores, sizes, self.weights)])
 
@@ -85,7 +85,7 @@ class Part:
 def score_sums(
     scores: np.ndarray, sizes: np.ndarray | None, weights: np.ndarray | None
 ) -> tuple[float, float, float]:
-    """Weighted sum of (centred score / largest score)^2, sum of weights, largest score.
+    """Weighted sum of (centred score / largest |score|)^2, sum of weights, largest |score|.
 
     Scores are centred by query. `sizes` are the numbers of rows of the queries; None: all rows are
     centred together.
@@ -157,14 +157,16 @@ class Rows:
     unjudged : {"raise", "drop", "zero"}
         As the parameter of `GroupedRanker`.
     graded : bool
-        Labels must be at least 0.
+        Labels below 0 raise an error.
 
     Attributes
     ----------
+    y, weights, positions : ndarray of shape (n_rows,) or None
+        The caller's, with label 0 for unjudged documents that count as not relevant.
     codes : int64 ndarray of shape (n_rows,) or None
         Number of the query of each row, by ascending query id.
     ids, sizes : ndarray of shape (n_queries,)
-        Query ids, and numbers of rows of the queries.
+        Query ids, and numbers of rows of the queries; only with `groups`.
     kept : bool ndarray of shape (n_rows,)
         False for rows that `unjudged` drops.
     order : int64 ndarray of shape (n_kept,)
@@ -198,7 +200,8 @@ class Rows:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Draw the numbers (`codes`) of the training queries and of the validation queries.
 
-        At most `max_queries` queries are drawn; the share `held_out` of these is for validation.
+        At most `max_queries` queries are drawn; the share `held_out` of these is for validation,
+        stratified by numbers of relevant documents. At least one query is for training.
         """
         assert self.codes is not None
         used = np.unique(self.codes[self.order])
@@ -243,14 +246,14 @@ class Rows:
         return Part(X, self.y[rows], weights, params, queries, positions=positions)
 
     def _take(self, value: object, rows: np.ndarray) -> object:
-        """Entries of the chosen rows, if the value has an entry per row; else the value."""
+        """Entries of the chosen rows, if the value has as many entries as there are rows."""
         if isinstance(value, (str, dict)) or not isinstance(value, Sized):
             return value
         return _safe_indexing(value, rows) if len(value) == len(self.y) else value
 
 
 def check_several_rows_per_query(ids: np.ndarray, n_rows: int) -> None:
-    """Refuse as many queries (`ids`) as rows."""
+    """Refuse two or more rows, each of which is a query of its own; `ids` are the queries."""
     if len(ids) == n_rows > 1:
         raise ValueError(
             f"each of the {n_rows} rows is a query of its own (such as query {show(ids[0])}), so "

@@ -113,7 +113,7 @@ class Columns:
         return Columns(self.query[rows], self.document[rows], self.number[rows])
 
     def last_query(self) -> tuple[int, Hashable]:
-        """The first row of the last query (0 if there is one query), and the query."""
+        """The first row of the last block of rows of one query, and the query."""
         last = self.query[-1]
         if isinstance(self.query, list):
             start = len(self) - 1
@@ -174,7 +174,7 @@ def columns_of(thing: object, kind: Kind) -> Columns | None:
 def frame_of(thing: object) -> narwhals.DataFrame | None:
     """A table of pandas, polars, Arrow or others as a table of narwhals; None if it is not one."""
     arrow = hasattr(thing, "__arrow_c_stream__")
-    if not (arrow or hasattr(type(thing), "columns")):  # the type is faster: it computes nothing
+    if not (arrow or hasattr(type(thing), "columns")):  # of an object, a property may compute them
         return None
     import narwhals
 
@@ -198,7 +198,8 @@ def is_nested(thing: object) -> TypeGuard[Mapping[object, Mapping[object, object
 def is_record(row: object, kind: Kind) -> bool:
     """Whether this is one row: a tuple or list, a mapping, or an object with named fields."""
     if isinstance(row, Mapping):
-        return any(name in row for name in QUERY) and any(name in row for name in DOCUMENT)
+        names = {str(name).lower() for name in row}
+        return not names.isdisjoint(QUERY) and not names.isdisjoint(DOCUMENT)
     if hasattr(row, "query_id") and hasattr(row, "doc_id"):
         return True
     return isinstance(row, (tuple, list)) and len(row) in kind.places_by_length
@@ -298,7 +299,7 @@ def table_of(blocks: Sequence[Columns], kind: Kind, before: int = 0) -> Table:
 
 
 def numbers_of(values: ArrayLike | Column, kind: Kind, before: int = 0) -> np.ndarray:
-    """Labels or scores as float64. Numbers that are texts are read as in lines of TREC."""
+    """Labels or scores as float64. A text must be a decimal, as in lines of TREC."""
     name = kind.number[0]
     if isinstance(values, (list, tuple)):
         rows = list(values)
@@ -319,7 +320,7 @@ def check_labels_or_scores(
 ) -> None:
     """Raise ValueError if a number is neither a label nor a score."""
     if kind is QRELS:
-        wrong = np.flatnonzero(check.are_no_labels(np.maximum(numbers, 0.0)))
+        wrong = np.flatnonzero(check.are_no_labels(np.maximum(numbers, 0.0)))  # below 0 is allowed
         if len(wrong):
             raise check.bad_label(float(numbers[wrong[0]]), before + int(wrong[0]))
     elif not np.isfinite(numbers).all():

@@ -137,7 +137,7 @@ class Qrels:
 class Run:
     """Documents that a system retrieved, best first.
 
-    The order is trec_eval's: by score, and documents of equal score by name, descending.
+    The order is trec_eval's: by score and then by name of the document, both descending.
 
     Attributes
     ----------
@@ -199,7 +199,7 @@ class Run:
 
         scores, queries = table.numbers, table.queries
         if check.check_choice("precision", precision, _PRECISIONS) == "single":
-            widest = np.finfo(np.float32).max
+            widest = np.finfo(np.float32).max  # larger scores would become inf
             scores = np.clip(scores, -widest, widest).astype(np.float32).astype(np.float64)
         falls = scores[1:] < scores[:-1]
         falls[queries.indptr[1:-1] - 1] = True  # between queries
@@ -385,7 +385,10 @@ def read_run(source: Source, *, name: str | None = None, precision: str = "singl
 
 
 def as_run(run: object, precision: str = "single") -> Run:
-    """A run in memory or in a file; a run in memory is called "run" unless it has a name."""
+    """A run in memory or in a file; a run in memory is called "run" unless it has a name.
+
+    A Run is returned unchanged, in the order of its own precision.
+    """
     if isinstance(run, Run):
         return run
     columns = run if isinstance(run, Columns) or is_file(run) else columns_of(run, RUNS)

@@ -133,14 +133,15 @@ def trec_eval_lines(report: TrecReport, *, per_query: bool = False) -> str:
     ----------
     report : TrecReport
     per_query : bool
-        Whether to print the values of each query before those of all queries, as with ``-q``.
+        Whether to print the values of each query before those of all queries, as with ``-q``, but
+        for geometric means and numbers of queries.
 
     Returns
     -------
     str
         Lines in the order of trec_eval's measures, then those of metrics that trec_eval does not
-        have. A line with the name of the run comes first if there are several runs, or if the
-        number of queries is printed.
+        have. The lines of all queries begin with one with the name of the run, if there are several
+        runs, or if the number of queries is printed.
 
     Examples
     --------

@@ -43,7 +43,7 @@ class CodedQrels:
     qrels : Qrels
     codes : int ndarray of shape (n_rows,)
     labels : float64 ndarray
-        The label of each code.
+        The label of each code. The last two are those of documents without a label, and are 0.
     unjudged : int
         The code of pooled documents without a label. The next code is that of retrieved documents
         outside of the pool.
@@ -68,14 +68,17 @@ class CodedQrels:
         return dict(zip(ids, range(len(ids)), strict=True))
 
     def join(self, run: Run, number: int, places: np.ndarray | None = None) -> Joined:
-        """Join a run with its number to the judged queries at ascending places (default: all)."""
+        """Join a run to the judged queries at ascending places (default: all).
+
+        `number` is the place of the run among the runs.
+        """
         from skrank._kernels import trec
 
         judged = self if places is None else self._only(places)
         number_of = dict(zip(run.queries.ids, range(len(run.queries)), strict=True))
         found = [number_of.get(query, -1) for query in judged.qrels.queries.ids]
         query_of = np.array(found, np.int64)
-        retrieved = np.append(run.queries.sizes, 0)[query_of]
+        retrieved = np.append(run.queries.sizes, 0)[query_of]  # 0 for -1, a query that is missing
         codes = np.empty(retrieved.sum() + len(judged.codes), judged.codes.dtype)
         indptr = np.empty(len(query_of) + 1, np.int64)
         queries, documents = judged.qrels.queries, judged.qrels.documents
@@ -104,7 +107,11 @@ class CodedQrels:
         return replace(self, qrels=qrels, codes=self.codes[rows])
 
     def numbered(self) -> CodedQrels:
-        """Judgments whose codes are the numbers of the rows: see `Joined.coded`."""
+        """Judgments whose codes are the numbers of the rows.
+
+        A run that is joined with them serves for other labels of the same documents, too: see
+        `Joined.coded`.
+        """
         n_rows = len(self.codes)
         return replace(self, codes=np.arange(n_rows, dtype=np.int32), unjudged=n_rows)
 
@@ -174,7 +181,7 @@ class JoinedJudgments(Judgments):
 class JoinedRanking(Ranking):
     """The ranking of the documents of `JoinedJudgments`: by rank already, and without ties."""
 
-    _deepest = None  # do not search for the first ranks: all are known
+    _deepest = None  # all ranks are known: `Ranking.head` is not used
 
     def __init__(self, judgments: JoinedJudgments) -> None:
         self.judgments = judgments
@@ -219,7 +226,7 @@ class Runs:
                 given = tags or None
         if not sources:
             raise ValueError("runs is empty: pass at least one.")
-        if Qrels in map(type, sources):
+        if any(isinstance(source, Qrels) for source in sources):
             raise ValueError("runs holds judgments: judgments (qrels) come first, then runs.")
         return cls(sources, given)
 
@@ -342,7 +349,7 @@ class JoinedRuns:
                 raise ValueError(f"{lacks} ({some}): choose missing='zero' or 'skip'.")
             if self.missing == "zero":
                 self.lacks.append(f"{lacks} ({some})")
-            if piece is not None:
+            if piece is not None:  # any piece will do, as none has these queries
                 yield self.pool.join(run, number, absent)
         self.tags.append(first.name)
         self.facts.append(

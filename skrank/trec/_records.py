@@ -24,7 +24,7 @@ from skrank.trec._table import Table
 _BLOCK_ROWS = 1 << 16  # rows of CSV, JSON Lines and Parquet that are decoded at once
 
 # Takes a file, what its rows are, and chunksize or None. Yields blocks of consecutive rows, of at
-# most chunksize rows each; a query may be in several blocks.
+# most chunksize or _BLOCK_ROWS rows each; a query may be in several blocks.
 Reader: TypeAlias = Callable[[io.BufferedReader, Kind, int | None], Iterator[Columns]]
 
 
@@ -37,7 +37,7 @@ def table_of_records(name: str, kind: Kind, blocks: list[Columns], before: int =
         Name of the file, for messages.
     kind : Kind
     blocks : list of Columns
-        Consecutive rows. All are of one run.
+        Consecutive rows, which must be of one run.
     before : int
         Number of rows of the file above these, for the numbers of rows in messages.
     """
@@ -60,8 +60,8 @@ def _names_to_read(names: list[str], kind: Kind, chunksize: int | None) -> list[
     found = kind.columns_among(names)
     if len(found) > 3 and chunksize is not None:
         raise ValueError(
-            f"column {found[3]!r} says that rows are of several runs: write one file for each, "
-            "without it, to read them in pieces."
+            f"column {found[3]!r} has names of runs, which files that are read in pieces must not "
+            "have: write one file for each run, without this column."
         )
     return found
 
@@ -121,9 +121,8 @@ def _fields(
 ) -> Iterator[list[object]]:
     """Query, document, number and, if there is one, run of numbered records of JSON.
 
-    Records are objects with the names of the first object, or lists in the layout of the first
-    list, whose length says which places are query, document and number. A name of a run is read
-    from objects only.
+    All records are like the first: objects with its names, or lists of its length, which says which
+    places are query, document and number. A name of a run is read from objects only.
     """
     chosen: Sequence[str] | Sequence[int] = ()
     for number, record in records:

@@ -22,7 +22,8 @@ NEWLINE = 10
 BYTES = "surrogateescape"  # error handler that converts bytes that are not UTF-8, and back
 
 _FEWEST_SLOTS = 8
-# Lines are longer: if a file is small enough for kernels in plain Python, so are its rows.
+# Fewer than most lines have. The estimated number of rows, which is thus too high, decides whether
+# kernels are compiled or run as plain Python.
 _BYTES_PER_ROW = 20
 
 
@@ -424,7 +425,7 @@ def _split(text: np.ndarray, n_columns: int, *, comments: bool) -> tuple[np.ndar
 
     width, n_rows = 2 * n_columns, len(text) // _BYTES_PER_ROW
     n_newlines = int(np.count_nonzero(text == NEWLINE))
-    most = min(n_newlines, len(text) // width) + 1  # a bound of the number of rows
+    most = min(n_newlines, len(text) // width) + 1  # rows: a line, and 2 bytes a word, or more each
     places = np.empty(width * most, np.int32 if len(text) < 2**31 else np.int64)
     found, control = trec.edges.for_rows(n_rows)(text.view(np.uint64), places)
     n_found = -(-found // width)
@@ -432,7 +433,7 @@ def _split(text: np.ndarray, n_columns: int, *, comments: bool) -> tuple[np.ndar
     tokens = places[: n_found * width].reshape(n_found, n_columns, 2)
     if found:  # newlines below the last row do not count
         n_newlines -= int(np.count_nonzero(text[places[found - 1] :] == NEWLINE))
-    inside = found % width > 0 or n_newlines >= n_found  # rows may hold the end of a line
+    inside = found % width > 0 or n_newlines >= n_found  # the words of a row may be of two lines
     wrong = trec.first_wrong.for_rows(n_rows)(text, tokens, inside, comments)
     return tokens, wrong, bool(control)
 
