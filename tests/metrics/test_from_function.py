@@ -10,8 +10,7 @@ from sklearn.model_selection import cross_validate
 
 import skrank
 from skrank.testing import check_metric, make_lists, make_ranking
-from tests.helpers.engine import judge
-from tests.helpers.metrics_cases import close, per_query
+from tests.helpers.engine import close, judge, per_query
 
 NAN = float("nan")
 
