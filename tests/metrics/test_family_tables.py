@@ -30,19 +30,6 @@ def test_families_without_gradients_name_the_reason(name):
         plan.tables.lambda_kernels(plan.judgments)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("rbp(rel=1,gain=exp2)", "leave out rel, or gain and max_grade"),
-        ("rbp(rel=1,max_grade=3)", "leave out rel, or gain and max_grade"),
-        ("utility(weights=[1,-1])", "has 2 numbers instead of four"),
-    ],
-)
-def test_parameters_that_do_not_fit_together(name, message):
-    with pytest.raises(ValueError, match=message):
-        skrank.metric(name)
-
-
 def test_labels_of_many_values_have_no_table_of_pairs():
     labels = np.arange(1200.0) / 7
     with pytest.raises(ValueError, match=r"1200 distinct labels are too many for bpref \(at most"):
