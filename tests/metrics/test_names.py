@@ -65,6 +65,7 @@ def test_every_name_and_alias_gives_its_class_in_any_case_of_letters(cls):
         ("p(rel=2)@3", Precision(rel=2, k=3)),
         (skrank.metric("gap@10", normalize="ideal"), GAP(k=10, normalize="ideal")),
         (skrank.metric(GAP(k=10), normalize="ideal"), GAP(k=10, normalize="ideal")),
+        ("ap(empty=raise)@5", skrank.metric("ap@5", empty="raise")),
         (skrank.metric("gap") @ 10, GAP(k=10)),
         (skrank.metric("ndcg(gain=linear)@10") @ 3, NDCG(gain="linear", k=3)),
         (skrank.metric("gap@3") @ None, GAP()),
