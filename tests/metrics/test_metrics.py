@@ -1,4 +1,4 @@
-"""Values of metrics: ties, labels between grades, and cases by hand.
+"""Values of metrics: ties, labels between grades, cases by hand, and tables of families.
 
 test_properties.py tests properties of all metrics.
 """
@@ -13,7 +13,7 @@ import skrank
 from skrank.informativeness import thresholds_from_clicks
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import STRICT, Lists, Point, lists
-from tests.helpers.engine import close, per_query
+from tests.helpers.engine import close, judge, per_query
 
 NAN = float("nan")
 
@@ -186,3 +186,27 @@ def test_mean_ndcg_is_a_mean_of_cut_offs():
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert 0 in expected
     assert len(set(sizes)) > 5
+
+
+# ---------------------------------------------------------------------- tables of families
+
+
+@pytest.mark.parametrize("name", ["iap", "iprec", "bpref"])
+def test_tables_of_metrics_without_gradients(name):
+    plan = skrank.metric(name).bind(judge([2, 0, 1, 0, 3, 0, 0, 1], np.repeat([0, 1], 4)))
+    with pytest.raises(TypeError, match="Tables has no gradients"):
+        plan.tables.lambda_kernels(plan.judgments)
+    if plan.metric.strict:  # the best value counts documents
+        assert (np.array(plan.tables.ideals(plan.judgments)) == 2).all()
+
+
+def test_labels_of_many_values_have_no_table_of_pairs():
+    labels = np.arange(1200.0) / 7
+    with pytest.raises(ValueError, match=r"1200 distinct labels are too many for bpref \(at most"):
+        skrank.metric("bpref")(labels, labels)
+
+
+def test_a_tiny_best_value_is_refused():
+    tiny = skrank.metric("ndcg", gain={0: 0, 1: 1e-320})
+    with pytest.raises(ValueError, match="too near to 0 to divide by: scale the labels or their"):
+        skrank.LambdaRank(tiny)([1, 0], [0.5, 0.7])
