@@ -284,18 +284,12 @@ REFUSED = [
 
 @pytest.mark.parametrize(("peer", "name", "refused"), REFUSED)
 def test_refusals_say_why_and_name_the_nearest(peer, name, refused):
-    text = f"{peer}:{name}"
     with pytest.raises(ValueError, match="is not read") as error:
-        skrank.metric(text)
+        skrank.metric(f"{peer}:{name}")
     assert refused.reason in str(error.value)
     assert refused.nearest in str(error.value)
     if refused.nearest:
-        assert isinstance(
-            skrank.metric(f"trec_eval:{refused.nearest}")
-            if refused.nearest == "map"
-            else skrank.metric(refused.nearest.replace("RBP", "rbp")),
-            skrank.Metric,
-        )
+        assert isinstance(skrank.metric(refused.nearest.replace("RBP", "rbp")), skrank.Metric)
 
 
 def test_families_and_nicknames_are_columns_of_a_report():
