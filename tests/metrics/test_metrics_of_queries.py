@@ -92,8 +92,8 @@ def test_geometric_mean(name, weighted):
 
 @pytest.mark.parametrize(
     ("name", "empty"),
-    [("precision", "skip"), ("precision@3", "skip"), ("precision@3", 0), ("recall@3", "skip"),
-     ("f1@3", "skip"), ("accuracy@2", "skip"), ("error@2", "skip")],
+    [("precision", "skip"), ("precision@3", "skip"), ("recall@3", "skip"), ("f1@3", "skip"),
+     ("accuracy@2", "skip"), ("error@2", "skip"), ("precision", 0), ("precision@3", 0)],
 )  # fmt: skip
 def test_micro_average_counts_documents_of_all_queries_together(name, empty):
     data = lists(18, n_queries=20, special=False, missing=0.2)
