@@ -3,7 +3,6 @@
 test_properties.py tests properties of all metrics.
 """
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 import skrank
 from skrank.informativeness import thresholds_from_clicks
 from tests.helpers import reference as ref
-from tests.helpers.catalogue import STRICT, Lists, Point, lists
+from tests.helpers.catalogue import STRICT, Lists, Point, letor, lists
 from tests.helpers.engine import close, judge, per_query
 
 NAN = float("nan")
@@ -157,31 +156,17 @@ def test_click_rates_that_fall_are_pooled_by_how_often_they_were_shown():
     assert found == pytest.approx((pooled / 0.9, 0, (0.9 - pooled) / 0.9))
 
 
-def letor_dcg(labels):
-    """Running sums of gains: undiscounted at ranks 1 and 2, by 1 / log2(rank) below."""
-    total, sums = 0.0, []
-    for rank, label in enumerate(labels, start=1):
-        total += (2**label - 1) / math.log2(max(rank, 2))
-        sums.append(total)
-    return sums
-
-
-def letor_mean_ndcg(ranked):
-    """Mean over all ranks of a list; 0 where nothing is relevant."""
-    best = letor_dcg(sorted(ranked, reverse=True))
-    values = [a / b if b else 0.0 for a, b in zip(letor_dcg(ranked), best, strict=True)]
-    return sum(values) / len(values)
-
-
-def test_mean_ndcg_is_a_mean_of_cut_offs():
+def test_mean_ndcg_of_letor_is_a_mean_of_cut_offs():
+    """The script of LETOR averages over all ranks of a list; 0 where nothing is relevant."""
     data = lists(0, n_queries=30, longest=12, unjudged=0, missing=0, special=False)
     sizes = [len(scores) for scores, _ in data.queries()]
     names = [f"ndcg(discount=letor,empty=0)@{k}" for k in range(1, max(sizes) + 1)]
     report = skrank.evaluate(data.relevance, data.scores, groups=data.groups, metrics=names)
     found = report.per_query.sum(axis=1) / sizes
     expected = [
-        letor_mean_ndcg([label for _, label in sorted(zip(scores, labels, strict=True))[::-1]])
+        np.mean([letor(ranked, k=k) or 0 for k in range(1, len(ranked) + 1)])
         for scores, labels in data.queries()
+        for ranked in [[labels[row] for row in ref.ranking(scores)]]
     ]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert 0 in expected
