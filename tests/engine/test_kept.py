@@ -5,7 +5,7 @@ import pytest
 
 import skrank
 from skrank._engine.queries import RankedCodes
-from skrank.extending import Judgments, PairWorth, QuadraticTables, Queries
+from skrank.extending import Judgments, Queries
 from skrank.metrics import registered
 from tests.helpers.engine import Ranking
 
@@ -100,14 +100,3 @@ def test_lists_have_numbers_of_documents():
     for condensed, shown, total in ((False, 2, 3), (True, 1, 2)):
         lists = skrank.metric("ap@3", condensed=condensed).bind(judgments).lists(one)
         assert (lists.shown, lists.relevant, lists.total) == (shown, 1, total)
-
-
-def test_weights_of_ranks_and_pairs_are_both_looked_at():
-    """One array may be both; then it is checked once, as it may be as long as the data."""
-    found, bad = np.array([0.0, 1]), np.array([1.0, np.nan])
-    with pytest.raises(ValueError, match=r"PairWorth\.weights holds NaN"):
-        PairWorth(bad, found, found, np.multiply)
-    pairs = PairWorth(np.ones(2), found, found, np.multiply)
-    with pytest.raises(ValueError, match=r"QuadraticTables\.u holds NaN"):
-        QuadraticTables(found, bad, pairs)
-    assert QuadraticTables(found, pairs.weights, pairs).u is pairs.weights

@@ -1,6 +1,5 @@
 """Sources of groups, and rows of queries in any order."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -26,12 +25,20 @@ def column(values):
     return np.array(values)[:, None]
 
 
-@pytest.mark.parametrize("make", [list, np.array, pd.Series, pd.Index, tuple, polars, column])
-def test_with_groups_puts_the_query_on_the_index(make):
-    y = skrank.with_groups(make(Y), make(IDS))
+CONTAINERS = (list, np.array, pd.Series, pd.Index, tuple, polars, column)
+OTHER_IDS = [
+    [1, 1, 2, 2], [-5, -5, 0, 3], [1.5, 1.5, 2, 2], ["a", "a", "", "b"], [b"a", b"a", b"b", b"b"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("make", "ids"), [*((make, IDS) for make in CONTAINERS), *((list, ids) for ids in OTHER_IDS)]
+)
+def test_with_groups_puts_the_query_on_the_index(make, ids):
+    y = skrank.with_groups(make(Y), make(ids))
     assert isinstance(y, pd.Series)
     assert y.index.name == "qid"
-    assert y.index.to_list() == IDS
+    assert y.index.to_list() == ids
     assert y.to_list() == Y
     assert y.name == "relevance"
 
@@ -42,22 +49,6 @@ def test_with_groups_keeps_type_and_name_and_leaves_its_arguments():
     assert y.dtype == "int8"
     assert y.name == "grade"
     assert relevance.index.to_list() == [5, 6]
-
-
-@pytest.mark.parametrize(
-    "ids",
-    [[1, 1, 2, 2], [-5, -5, 0, 3], [1.5, 1.5, 2, 2], ["a", "a", "", "b"], [b"a", b"a", b"b", b"b"]],
-)
-def test_with_groups_takes_ids_of_any_kind(ids):
-    assert skrank.with_groups(Y, ids).index.to_list() == ids
-
-
-def test_with_groups_survives_slicing_and_pickling():
-    y = skrank.with_groups(Y, IDS)
-    rows = np.array([3, 0])
-    assert y.iloc[rows].index.to_list() == ["b", "b"]
-    assert pickle.loads(pickle.dumps(y)).index.name == "qid"
-    assert skrank.metric("ap")(y, [1, 2, 3, 4]) == skrank.metric("ap")(Y, [1, 2, 3, 4], groups=IDS)
 
 
 def test_with_groups_of_series_that_are_not_aligned():

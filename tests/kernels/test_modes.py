@@ -44,21 +44,12 @@ TESTS = {
 }
 
 
-def run(name, **environment):
+@pytest.mark.parametrize("mode", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
+@pytest.mark.parametrize("name", TESTS)
+def test_other_modes_of_numba(name, mode):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", *TESTS[name]],
-        capture_output=True, text=True, cwd=ROOT, check=False,
-        env=os.environ | environment,
+        capture_output=True, text=True, cwd=ROOT, check=False, env=os.environ | {mode: "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout
-
-
-@pytest.mark.parametrize("name", TESTS)
-def test_without_compilation(name):
-    run(name, NUMBA_DISABLE_JIT="1")
-
-
-@pytest.mark.parametrize("name", TESTS)
-def test_under_bounds_checking(name):
-    run(name, NUMBA_BOUNDSCHECK="1")

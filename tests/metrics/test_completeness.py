@@ -44,11 +44,6 @@ def test_every_literal_definition_is_used():
     assert unused == {"judged"}  # which the catalogue wraps
 
 
-def test_points_are_different():
-    texts = [point.text for point in CATALOGUE]
-    assert len(set(texts)) == len(texts)
-
-
 @every_function
 def test_signature_is_that_of_the_class(name):
     function = FUNCTIONS[name]

@@ -89,10 +89,3 @@ def test_bad_judgments_are_named():
         aggregate_judgments([1, 2])
     with pytest.raises(ValueError, match="method='most'"):
         aggregate_judgments([[1, 2]], method="most")
-
-
-def test_averaged_grades_are_measured_between_the_steps():
-    labels = aggregate_judgments([[2, 1], [1, 0], [0, 0]])
-    step = metric("gap", max_grade=2, labels="step")(labels, [1, 2, 3])
-    between = metric("gap", max_grade=2, labels="interp")(labels, [1, 2, 3])
-    assert step != between

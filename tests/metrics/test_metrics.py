@@ -1,115 +1,103 @@
-"""Values of metrics: ties, ideal lists, GAP. test_properties.py tests properties of all metrics."""
+"""Values of metrics: ties, labels between grades, cases by hand, and tables of families.
 
-from __future__ import annotations
+test_properties.py tests properties of all metrics.
+"""
 
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import skrank
+from skrank.informativeness import thresholds_from_clicks
 from tests.helpers import reference as ref
-from tests.helpers.catalogue import STRICT, lists
-from tests.helpers.metrics_cases import close, per_query
+from tests.helpers.catalogue import STRICT, Lists, Point, letor, lists
+from tests.helpers.engine import close, judge, per_query
 
-SEEDS = (0, 1, 2)
-
-
-# ---------------------------------------------------------------------- ties, papers
+NAN = float("nan")
 
 
-RESIDUALS = [name for name in STRICT if name.endswith("_residual")]
+# ---------------------------------------------------------------------- ties
 
 
-@pytest.mark.parametrize("name", sorted({*STRICT} - {*RESIDUALS}))
+@pytest.mark.parametrize("name", STRICT)
 def test_ties_without_a_closed_form_are_refused(name):
-    metric = skrank.metric(name)
-    groups = ["a", "a", "b", "b", "b"]
-    with pytest.raises(ValueError, match=r"in query 'b': break the ties.*ties=\"stable\""):
-        metric([1, 0, 1, 0, 2], [2, 1, 1, 1, 1], groups=groups)
-    for ties in ("stable", "worst", "best"):
-        assert 0 < replace(metric, ties=ties)([1, 0, 1, 0, 2], [2, 1, 1, 1, 1], groups=groups) <= 1
-    assert metric([1, 0, 0, 1, 1], [2, 1, 1, 3, 3], groups=groups[2:3] * 5) > 0  # equal labels tie
-
-
-@pytest.mark.parametrize("name", RESIDUALS)
-def test_ties_of_residuals_are_refused_where_they_matter(name):
-    metric = skrank.metric(name, max_grade=2)
-    labels, scores, groups = [2, 0, 1, 0, math.nan], [2, 1, 1, 1, 1], ["a", "a", "b", "b", "b"]
-    with pytest.raises(ValueError, match=r"no closed form.*in query 'b': break the ties"):
+    metric, groups = skrank.metric(name).on_scale(2), ["a", "a", "b", "b", "b"]
+    labels, scores = [1, 0, 1, 0, 2], [2, 1, 1, 1, 1]
+    equal = [1, 0, 0, 1, 1], [2, 1, 1, 3, 3]
+    if name.endswith("_residual"):
+        labels, equal = [2, 0, 1, 0, NAN], ([0, 0, 1, NAN], [1, 1, 3, 2])
+    message = r"no closed form.*in query 'b': break the ties.*ties=\"stable\""
+    with pytest.raises(ValueError, match=message):
         metric(labels, scores, groups=groups)
     for ties in ("stable", "worst", "best"):
         assert 0 < replace(metric, ties=ties)(labels, scores, groups=groups) <= 1
-    assert metric([0, 0, 1, math.nan], [1, 1, 3, 2]) > 0  # equal gains tie
+    assert metric(*equal) > 0  # only equal labels tie
 
 
-def test_values_from_the_papers():
-    ranked, g = [1, 0, 3, 2, 0, 1, 3], [0.2, 0.5, 0.3]
-    scores = np.arange(7, 0, -1)
-    assert skrank.metric("gap", thresholds=g)(ranked, scores) == pytest.approx(0.5084, abs=5e-5)
-    relevant = [1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]
-    ap = skrank.metric("ap")(relevant, -np.arange(20))
-    assert ap == pytest.approx((1 + 1 + 3 / 4 + 4 / 15) / 4)
+def tied_lists():
+    random = np.random.default_rng(0)
+    for _ in range(300):
+        n = random.integers(1, 7)
+        labels = random.choice([0, 0, 1, 2, NAN], n)
+        if (labels > 0).any():
+            yield labels.tolist(), random.integers(0, 3, n).tolist()
 
 
-# ---------------------------------------------------------------------- range and ideal
+def value_or_error(metric, labels, scores):
+    try:
+        return metric(labels, scores)
+    except ValueError as error:
+        return str(error)
 
 
-# ---------------------------------------------------------------------- GAP
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(f"iprec(recall={recall})" for recall in (0, 0.5, 0.7, 1)),
+        *("infap", "inst", "bpm@4", "bpm(T=2)", "nearly_err", "nearly_err(patience=all)@3"),
+    ],
+)
+def test_ties_are_refused_where_they_change_the_value(name):
+    point = Point(name)
+    metric = point.metric.on_scale(2)
+    taken = refused = coincidences = 0
+    for labels, scores in tied_lists():
+        orders = ref.tie_orders(scores, ref.from_array(labels))
+        values = {round(point.value(ranked, max_grade=2), 12) for ranked in orders}
+        found = value_or_error(metric, labels, scores)
+        if isinstance(found, str):
+            assert "value depends on the order of tied documents" in found
+            refused += 1
+            coincidences += len(values) == 1
+        else:
+            assert found == pytest.approx(values.pop(), abs=1e-11)
+            assert not values
+            taken += len(set(scores)) < len(scores)
+    assert min(taken, refused) > {"iprec": 30, "infap": 20}.get(point.name, 10)
+    # a user of BPM who stops inside a block may find the same mean after another number of ranks
+    assert coincidences <= {"bpm": 2}.get(point.name, 0)
+
+
+# ---------------------------------------------------------------------- labels between grades
 
 
 @pytest.mark.parametrize("how", ["step", "interp"])
-@pytest.mark.parametrize("thresholds", [None, (0.2, 0.5, 0.3)])
+@pytest.mark.parametrize("thresholds", ["", ",thresholds=[0.2,0.5,0.3]"])
 def test_gap_of_labels_between_grades(how, thresholds):
+    """The highest grade is the highest label, rounded up."""
     rng = np.random.default_rng(1)
-    data = lists(1, n_queries=20)
+    data, name = lists(1, n_queries=20), f"gap(labels={how}{thresholds})"
     judged = ~np.isnan(data.relevance)
-    data.relevance[judged] = rng.choice([0, 0.4, 1, 1.5, 2.25, 2.999, 3], judged.sum())
-    metric = skrank.metric("gap", thresholds=thresholds, labels=how, max_grade=3)
-    expected = [
-        ref.tie_expectation(
-            lambda ranked, unretrieved: ref.gap(
-                ranked, unretrieved=unretrieved, thresholds=thresholds, max_grade=3, labels=how
-            ),
-            scores,
-            labels,
-        )
-        for scores, labels in data.queries()
-    ]
-    close(per_query(metric, data), np.array(expected, float))
-
-
-def test_gap_default_scale_is_the_highest_label_rounded_up():
-    labels, scores = [2.5, 0, 1], [1, 3, 2]
-    for how in ("step", "interp"):
-        free = skrank.metric("gap", labels=how)(labels, scores)
-        assert free == skrank.metric("gap", labels=how, max_grade=3)(labels, scores)
-
-
-@pytest.mark.parametrize("name", ["gap", "err"])
-def test_scale_is_a_property_of_the_collection_not_of_the_query(name):
-    metric = skrank.metric(name)
-    alone = metric.per_query([1, 0, 1], [3, 2, 1])
-    among = metric.per_query([1, 0, 1, 3], [3, 2, 1, 0], groups=[0, 0, 0, 1])
-    fixed = skrank.metric(name, max_grade=3).per_query([1, 0, 1], [3, 2, 1])
-    assert among[0] == fixed[0]
-    if name == "err":
-        assert among[0] != alone[0]
+    data.relevance[judged] = rng.choice([0, 0.4, 1, 1.5, 2.25, 2.999], judged.sum())
+    close(per_query(skrank.metric(name), data), Point(name).expected(data))
 
 
 def test_ndcg_with_ten_thousand_distinct_labels():
     rng = np.random.default_rng(0)
-    labels, scores = rng.random(10_000) * 5, rng.normal(size=10_000)
     groups = np.repeat(np.arange(100), 100)
-    values = skrank.metric("ndcg@10").per_query(labels, scores, groups=groups)
-    expected = [
-        ref.stable(
-            lambda ranked, unretrieved: ref.ndcg(ranked, k=10), scores[rows], labels[rows].tolist()
-        )
-        for rows in np.arange(10_000).reshape(100, 100)[:5]
-    ]
-    close(values.to_numpy()[:5], expected)
+    data = Lists(rng.random(10_000) * 5, rng.normal(size=10_000), groups)
+    close(per_query(skrank.metric("ndcg@10"), data), Point("ndcg@10").expected(data))
 
 
 def test_gap_with_too_many_distinct_labels_says_to_bin_them():
@@ -121,4 +109,89 @@ def test_gap_with_too_many_distinct_labels_says_to_bin_them():
     assert 0 < skrank.metric("gap", labels="interp")(np.floor(labels * 10) / 10, scores) < 1
 
 
-# ---------------------------------------------------------------------- invariance
+# ---------------------------------------------------------------------- by hand, and of LETOR
+
+
+def ranked(*blocks):
+    """Labels of a list, best first, from (label, how often), and falling scores."""
+    labels = np.repeat([label for label, _ in blocks], [times for _, times in blocks])
+    return labels, np.arange(len(labels), 0.0, -1)
+
+
+def test_bpref_10_counts_at_most_10_plus_r_documents():
+    """Two relevant documents; 15 others are above the lower one, of which 10 + 2 count."""
+    metric = skrank.metric("bpref(variant='10')")
+    assert metric(*ranked((1, 1), (0, 15), (1, 1))) == pytest.approx((1 + (1 - 12 / 12)) / 2)
+    assert metric(*ranked((1, 1), (0, 9), (1, 1))) == pytest.approx((1 + (1 - 9 / 12)) / 2)
+    assert metric(*ranked((0, 40), (1, 1))) == 0
+
+
+@pytest.mark.parametrize(
+    ("k", "value"), [(2, 1 / 2 * 1 / 3), (3, 2 / 3 * 2 / 3), (5, 2 / 4 * 2 / 3)]
+)
+def test_the_precision_of_a_set_is_divided_by_the_documents_shown(k, value):
+    """Four documents are retrieved, two of the three relevant ones among them."""
+    labels, scores = [1, 0, 1, 0, 1], [4, 3, 2, 1, -np.inf]
+    assert skrank.metric(f"set_ap@{k}")(labels, scores) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("recall", "relevant", "needed"),
+    [(0.55, 20, 11), (0.07, 100, 7), (0.28, 25, 7), (0.1, 30, 3), (0.7, 30, 21), (0.35, 30, 11)],
+)
+def test_a_level_of_recall_needs_its_share_of_documents(recall, relevant, needed):
+    """0.07 * 100 and 0.28 * 25 are above 7 in floating point."""
+    metric = skrank.metric("iprec", recall=recall)
+    assert metric(*ranked((1, needed), (0, 200), (1, relevant - needed))) == 1
+    short = metric(*ranked((1, needed - 1), (0, 200), (1, relevant + 1 - needed)))
+    assert short == pytest.approx(relevant / (relevant + 200))
+
+
+def test_click_rates_that_fall_are_pooled_by_how_often_they_were_shown():
+    """Grade 2 was clicked less often than grade 1, but rarely shown: pooled, both have 52 / 110."""
+    found = thresholds_from_clicks(
+        [0, 1, 2, 3], [0, 50, 2, 90], shown=[100, 100, 10, 100], method="rate"
+    )
+    pooled = 52 / 110
+    assert found == pytest.approx((pooled / 0.9, 0, (0.9 - pooled) / 0.9))
+
+
+def test_mean_ndcg_of_letor_is_a_mean_of_cut_offs():
+    """The script of LETOR averages over all ranks of a list; 0 where nothing is relevant."""
+    data = lists(0, n_queries=30, longest=12, unjudged=0, missing=0, special=False)
+    sizes = [len(scores) for scores, _ in data.queries()]
+    names = [f"ndcg(discount=letor,empty=0)@{k}" for k in range(1, max(sizes) + 1)]
+    report = skrank.evaluate(data.relevance, data.scores, groups=data.groups, metrics=names)
+    found = report.per_query.sum(axis=1) / sizes
+    expected = [
+        np.mean([letor(ranked, k=k) or 0 for k in range(1, len(ranked) + 1)])
+        for scores, labels in data.queries()
+        for ranked in [[labels[row] for row in ref.ranking(scores)]]
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert 0 in expected
+    assert len(set(sizes)) > 5
+
+
+# ---------------------------------------------------------------------- tables of families
+
+
+@pytest.mark.parametrize("name", ["iap", "iprec", "bpref"])
+def test_tables_of_metrics_without_gradients(name):
+    plan = skrank.metric(name).bind(judge([2, 0, 1, 0, 3, 0, 0, 1], np.repeat([0, 1], 4)))
+    with pytest.raises(TypeError, match="Tables has no gradients"):
+        plan.tables.lambda_kernels(plan.judgments)
+    if plan.metric.strict:  # the best value counts documents
+        assert (np.array(plan.tables.ideals(plan.judgments)) == 2).all()
+
+
+def test_labels_of_many_values_have_no_table_of_pairs():
+    labels = np.arange(1200.0) / 7
+    with pytest.raises(ValueError, match=r"1200 distinct labels are too many for bpref \(at most"):
+        skrank.metric("bpref")(labels, labels)
+
+
+def test_a_tiny_best_value_is_refused():
+    tiny = skrank.metric("ndcg", gain={0: 0, 1: 1e-320})
+    with pytest.raises(ValueError, match="too near to 0 to divide by: scale the labels or their"):
+        skrank.LambdaRank(tiny)([1, 0], [0.5, 0.7])

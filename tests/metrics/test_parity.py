@@ -1,6 +1,5 @@
 """Values equal those of other libraries with the same definitions."""
 
-import math
 import re
 import warnings
 
@@ -9,34 +8,8 @@ import pytest
 from sklearn import metrics as sklearn_metrics
 
 import skrank
+from tests.helpers import reference as ref
 from tests.helpers.engine import PEERS, Alias
-
-N_QUERIES, N_DOCUMENTS = 60, 25
-GROUPS = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
-
-
-def queries(seed=0, levels=None, grades=4):
-    """Labels and scores as matrices; every query has a relevant document."""
-    rng = np.random.default_rng(seed)
-    labels = rng.choice(grades + 1, (N_QUERIES, N_DOCUMENTS), p=[0.6] + [0.4 / grades] * grades)
-    labels[:, 3] = np.maximum(labels[:, 3], 1)
-    shape = labels.shape
-    scores = rng.normal(size=shape) if levels is None else rng.integers(0, levels, shape) * 1.0
-    return labels, scores
-
-
-def test_ndcg_of_scikit_learn_with_weights():
-    labels, scores = queries(3, 4)
-    weights = np.random.default_rng(0).random(N_QUERIES)
-    expected = sklearn_metrics.ndcg_score(labels, scores, sample_weight=weights)
-    actual = skrank.metrics.ndcg_score(
-        labels.ravel(), scores.ravel(), groups=GROUPS, gain="linear",
-        sample_weight=np.repeat(weights, N_DOCUMENTS),
-    )  # fmt: skip
-    assert actual == pytest.approx(expected)
-
-
-# ------------------------------------------------- names of libraries, behind their prefix
 
 
 def lists(ties, n_documents=7):
@@ -172,88 +145,40 @@ def test_labels_above_the_border_are_relevant_to_catboost():
         assert of_catboost(name, labels, scores) == pytest.approx(ours)
 
 
-# ------------------------------------------------- NTCIREVAL, by the formulas of its documentation
+# ------------------------------------------------- NTCIREVAL, by literal definitions
 
 
 def of_ntcireval(labels, scores, gains, k, beta=1.0, p=0.95, base=2.0):
-    """README.adhoc and Sakai, Information Access Evaluation Methodology: measures of one topic.
-
-    Labels are NaN for documents without a judgment, scores -inf for those that are not in the run.
-    """
-    order = [i for i in np.argsort(-scores) if np.isfinite(scores[i])]
-    ranked = [labels[i] for i in order]
-    judged = [0 if np.isnan(y) else int(y) for y in ranked]
-    known = [int(y) for y in labels if not np.isnan(y)]
-    best = sorted((y for y in known if y > 0), reverse=True)
-    R, N = len(best), sum(1 for y in known if y == 0)
-    gain = dict(enumerate([0, *gains]))
-    top = max(gain.values())
-    g, ideal = [gain[y] for y in judged], [gain[y] for y in best]
-
-    def at(values, r):
-        return values[r - 1] if r <= len(values) else 0
-
-    def ndcg(discount):
-        return sum(at(g, r) / discount(r) for r in range(1, k + 1)) / sum(
-            at(ideal, r) / discount(r) for r in range(1, k + 1)
-        )
-
-    def average(values, cut):
-        hits = [v for r, (v, y) in enumerate(zip(values, judged, strict=True), 1)
-                if y > 0 and r <= cut]  # fmt: skip
-        return sum(hits) / min(cut, R)
-
-    def err(values):
-        stay, total = 1.0, 0.0
-        for r, one in enumerate(values[:k], 1):
-            total += stay * one / (top + 1) / r
-            stay *= 1 - one / (top + 1)
-        return total
-
-    ranks = range(1, len(judged) + 1)
-    count = np.cumsum([y > 0 for y in judged])
-    precision = [count[r - 1] / r for r in ranks]
-    blended = [
-        (count[r - 1] + beta * sum(g[:r])) / (r + beta * sum(ideal[:r])) for r in ranks
-    ]  # fmt: skip
-
-    def worth(y):
-        return y * (y + 1)
-
-    pairs = [sum(worth(min(judged[r - 1], y)) for y in judged[:r]) / r for r in ranks]
-    first = next((r for r in ranks if judged[r - 1] > 0), None)
-    found = {
-        "AP": average(precision, max(len(judged), R)), f"AP@{k:04d}": average(precision, k),
-        "Q-measure": average(blended, max(len(judged), R)), f"Q@{k}": average(blended, k),
-        f"nDCG@{k}": ndcg(lambda r: 1 if r <= base else math.log(r, base)),
-        f"MSnDCG@{k}": ndcg(lambda r: math.log2(1 + r)),
-        f"Prec@{k}": sum(y > 0 for y in judged[:k]) / k,
-        f"P@{k}": sum(y > 0 for y in judged[:k]) / k,
-        f"Hit@{k}": float(any(y > 0 for y in judged[:k])),
-        "RR": 1 / first if first else 0.0,
-        f"RBP@{k}": (1 - p) * sum(x * p**r for r, x in enumerate(g[:k])) / top,
-        f"ERR@{k}": err(g), f"nERR@{k}": err(g) / err(ideal),
-        f"GAP@{k}": sum(pairs[:k]) / sum(worth(y) for y in best[:k]),
-    }  # fmt: skip
-
-    # condensed lists, as with its option -j
-    shown = [int(y) for y in ranked if not np.isnan(y)]
-    sums = dict.fromkeys(("bpref", "bpref_R", "bpref_N", "bpref_relative"), 0.0)
-    sums |= dict.fromkeys(("rpref_N", "rpref_relative", "rpref_relative2"), 0.0)
-    for r, y in enumerate(shown, 1):
-        if y > 0:
-            above = sum(1 for other in shown[: r - 1] if other == 0)
-            lack = sum(max(gain[y] - gain[other], 0) / gain[y] for other in shown[: r - 1])
-            sums["bpref"] += 1 - min(R, above) / min(R, N)
-            sums["bpref_R"] += 1 - min(R, above) / R
-            sums["bpref_N"] += 1 - above / N
-            sums["bpref_relative"] += 1 - above / (r - 1) if r > 1 else 0
-            sums["rpref_N"] += gain[y] * (1 - lack / (R + N - sum(ideal) / top))
-            sums["rpref_relative"] += gain[y] * (1 - lack / (r - 1)) if r > 1 else 0
-            sums["rpref_relative2"] += gain[y] * (1 - lack / r)
-    for name, total in sums.items():
-        found[name] = total / (R if name.startswith("b") else sum(ideal))
-    return found
+    """The literal definitions of what README.adhoc and Sakai (2014) define, for grades 1 to 3."""
+    lists = {
+        "ranked": [ref.from_array(labels)[row] for row in ref.ranking(scores)],
+        "unretrieved": ref.missing(scores, ref.from_array(labels)),
+    }
+    cut, best, gain = {"k": k}, {"normalize": "ideal"}, {"gain": [0, *gains]}
+    scale = gain | {"max_grade": 3}
+    return {
+        "AP": ref.ap(**lists, **best),
+        f"AP@{k:04d}": ref.ap(**lists, **best, **cut),
+        "Q-measure": ref.q(**lists, **gain, beta=beta, **best),
+        f"Q@{k}": ref.q(**lists, **gain, beta=beta, **best, **cut),
+        f"nDCG@{k}": ref.ndcg(**lists, **gain, discount="jk", base=base, **cut),
+        f"MSnDCG@{k}": ref.ndcg(**lists, **gain, **cut),
+        f"Prec@{k}": ref.precision(**lists, **cut),
+        f"P@{k}": ref.precision(**lists, **cut),
+        f"Hit@{k}": ref.success(**lists, **cut),
+        "RR": ref.rr(**lists),
+        f"RBP@{k}": ref.rbp(**lists, **scale, p=p, **cut),
+        f"ERR@{k}": ref.err(**lists, **scale, **cut),
+        f"nERR@{k}": ref.nerr(**lists, **scale, **cut),
+        f"GAP@{k}": ref.gap(**lists, thresholds=[1 / 6, 2 / 6, 3 / 6], **best, **cut),
+        "bpref": ref.bpref(**lists),
+        "bpref_R": ref.bpref(**lists, variant="romip"),
+        "bpref_N": ref.bpref(**lists, variant="n"),
+        "bpref_relative": ref.bpref(**lists, variant="relative"),
+        "rpref_N": ref.rpref(**lists, **scale, variant="n"),
+        "rpref_relative": ref.rpref(**lists, **scale, variant="relative"),
+        "rpref_relative2": ref.rpref(**lists, **scale),
+    }
 
 
 @pytest.mark.parametrize("k", [3, 10, 100])
@@ -265,7 +190,7 @@ def of_ntcireval(labels, scores, gains, k, beta=1.0, p=0.95, base=2.0):
          {"gains": (1, 3, 7), "beta": 2.0, "p": 0.8, "base": 3.0}),
     ],
 )  # fmt: skip
-def test_values_are_those_of_the_formulas_of_ntcireval(options, how, k):
+def test_values_are_those_that_ntcireval_defines(options, how, k):
     rng = np.random.default_rng(4)
     for _ in range(20):
         labels = rng.choice([0.0, 0.0, 1.0, 2.0, 3.0, np.nan], 25)

@@ -1,4 +1,4 @@
-"""register and unregister: names that are refused, replaced and removed."""
+"""Metrics of users: names that are registered, and definitions that are refused."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
@@ -7,19 +7,30 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank.extending import QuadraticTables, discounts
+from skrank.extending import (
+    CascadeTables,
+    Line,
+    PairWorth,
+    PreferenceTables,
+    QuadraticTables,
+    StrictTables,
+    discounts,
+)
 from skrank.metrics import registered
 
-FROZEN = {"frozen": True, "kw_only": True}
+INF, NAN = np.inf, np.nan
 
 
-class Base(skrank.Metric):
-    def tables(self, scale, k):
-        return QuadraticTables(scale.labels, discounts(lambda r: 1 / r, scale.longest, k))
+def quadratic(self, scale, k):
+    return QuadraticTables(scale.labels, discounts(lambda r: 1 / r, scale.longest, k))
+
+
+def undecorated(name="Toy", **parts):
+    return type(name, (skrank.Metric,), {"__module__": __name__, "tables": quadratic, **parts})
 
 
 def made(name="Toy", **parts):
-    return dataclass(**FROZEN)(type(name, (Base,), {"__module__": __name__, **parts}))
+    return dataclass(frozen=True, kw_only=True)(undecorated(name, **parts))
 
 
 @pytest.fixture(autouse=True)
@@ -31,52 +42,66 @@ def same_registry_after():
     assert registered() == before
 
 
-def refused(cls, *names):
-    with pytest.raises((ValueError, TypeError)) as found:
+def with_field(name, **parts):
+    return made(name, __annotations__={"p": float}, **parts)
+
+
+# classes that are refused with the name "toy", or names that are refused for a class
+CLASSES = [
+    (dict, "derives from skrank.Metric"),
+    (lambda ranked: 1.0, "skrank.metric_from_function"),
+    (skrank.metric("gap"), "derives from skrank.Metric"),
+    (
+        made("Abstract", tables=abstractmethod(lambda self, scale, k: None)),
+        r"does not define tables\(\)",
+    ),
+    (made(tables=lambda self: None), r"Toy.tables must take the scale and k: def tables\(self"),
+    (undecorated("Undecorated"), "Undecorated is not a dataclass"),
+    (
+        dataclass(frozen=True)(undecorated("Positional", __annotations__={"p": float}, p=0.5)),
+        "Positional.p is not for keywords only",
+    ),
+    (with_field("Needed"), "Needed.p has no default"),
+    (with_field("Factory", p=field(default_factory=list)), "Factory.p has no default"),
+    *(
+        (getattr(skrank.metrics, own), f"{own} is a metric of skrank itself")
+        for own in ("GAP", "Mixture", "FunctionMetric")
+    ),
+]
+TAKEN = {  # upper and lower case do not matter: p_10 would be read as P_10
+    "skrank.metrics.": ["gap", "map"],
+    "trec_eval": ["ndcg_cut_10", "ndcg_cut", "p_10", "recip_rank", "map_cut_5", "success_7",
+                  "official", "relstring", "rprec"],
+    "ir_measures": ["setp", "numret"],
+    "ranx": ["hit_rate", "hits"],
+}  # fmt: skip
+WRONG = ["", "NDCG2", "my metric", "my-metric", "2nd", "lambda", "a@b", 3]
+
+
+@pytest.mark.parametrize(
+    ("cls", "names", "message"),
+    [
+        *((cls, ["toy"], message) for cls, message in CLASSES),
+        *(
+            (made(), ["toy", name], f"the name '{name}' is taken by {owner}")
+            for owner, names in TAKEN.items()
+            for name in names
+        ),
+        *((made(), ["toy", name], "is not a name for a metric") for name in WRONG),
+        (made(), [], "has no name"),
+    ],
+)
+def test_what_is_not_registered(cls, names, message):
+    before, of_class = registered(), getattr(cls, "names", None)
+    with pytest.raises((ValueError, TypeError), match=message):
         skrank.register(*names)(cls)
-    return str(found.value)
+    assert registered() == before
+    assert getattr(cls, "names", None) == of_class
 
 
-@pytest.mark.parametrize("name", ["gap", "map"])
-def test_taken_names(name):
-    message = refused(made(), "toy_of_tests", name)
-    assert f"the name '{name}' is taken by skrank.metrics." in message
-    assert "toy_of_tests" not in registered()
-
-
-@pytest.mark.parametrize("name", ["", "NDCG2", "my metric", "my-metric", "2nd", "lambda", "a@b", 3])
-def test_names_that_are_not_allowed(name):
-    assert "is not a name for a metric" in refused(made(), name)
-
-
-def test_no_name():
-    assert "has no name" in refused(made())
-
-
-def test_only_metric_classes_are_registered():
-    assert "derives from skrank.Metric" in refused(dict, "toy")
-    assert "skrank.metric_from_function" in refused(lambda ranked: 1.0, "toy")
-    assert "derives from skrank.Metric" in refused(skrank.metric("gap"), "toy")
-
-
-def test_incomplete_classes_raise():
-    class Abstract(skrank.Metric):
-        @abstractmethod
-        def tables(self, scale, k): ...
-
-    assert "does not define tables()" in refused(dataclass(**FROZEN)(Abstract), "toy")
-    assert "Undecorated is not a dataclass" in refused(type("Undecorated", (Base,), {}), "toy")
-
-
-def test_fields_of_the_wrong_kind():
-    positional = dataclass(frozen=True)(
-        type("Positional", (Base,), {"__annotations__": {"p": float}, "p": 0.5})
-    )
-    assert "Positional.p is not for keywords only" in refused(positional, "toy")
-    needed = made("Needed", __annotations__={"p": float})
-    assert "Needed.p has no default" in refused(needed, "toy")
-    factory = made("Factory", __annotations__={"p": list}, p=field(default_factory=list))
-    assert "Factory.p has no default" in refused(factory, "toy")
+def test_a_decorator_without_names():
+    with pytest.raises(ValueError, match="is not a name for a metric"):
+        skrank.register(made())
 
 
 def test_a_class_that_is_defined_again_replaces_the_first():
@@ -89,7 +114,8 @@ def test_a_class_that_is_defined_again_replaces_the_first():
     assert type(skrank.metric("toy")) is second
     with pytest.raises(ValueError, match="unknown metric 'toys'"):
         skrank.metric("toys")
-    assert "is taken by" in refused(other, "toy")
+    with pytest.raises(ValueError, match="is taken by"):
+        skrank.register("toy")(other)
     skrank.unregister("toy")
     skrank.register("toy")(other)
     assert str(skrank.metric("toy")) == "toy"
@@ -106,23 +132,6 @@ def test_unregister():
             skrank.metric(name)
     with pytest.raises(ValueError, match="'gap' is a metric of skrank itself"):
         skrank.unregister("gap")
-
-
-@pytest.mark.parametrize(
-    ("name", "tool"),
-    [
-        ("ndcg_cut_10", "trec_eval"), ("ndcg_cut", "trec_eval"), ("p_10", "trec_eval"),
-        ("recip_rank", "trec_eval"), ("map_cut_5", "trec_eval"), ("success_7", "trec_eval"),
-        ("official", "trec_eval"), ("relstring", "trec_eval"), ("rprec", "trec_eval"),
-        ("setp", "ir_measures"), ("numret", "ir_measures"), ("hit_rate", "ranx"), ("hits", "ranx"),
-    ],
-)  # fmt: skip
-def test_names_of_other_tools_are_refused(name, tool):
-    """Upper and lower case do not matter: p_10 would be read as P_10."""
-    assert f"the name '{name}' is taken by {tool}" in refused(made(), name)
-    with pytest.raises(ValueError, match=f"the name '{name}' is taken by {tool}"):
-        skrank.metric_from_function(max, name)
-    assert skrank.metric("hit_rate@3") == skrank.metric("success(empty=0)@3")
 
 
 @pytest.mark.parametrize("name", ["ndcg_2", "bpref_10", "my_hits", "hitrate", "p_top"])
@@ -142,14 +151,6 @@ def test_a_class_that_is_registered_once_more_gets_further_names():
             skrank.metric(name)
 
 
-@pytest.mark.parametrize("own", ["GAP", "Mixture", "FunctionMetric"])
-def test_metrics_of_skrank_keep_their_names(own):
-    cls = getattr(skrank.metrics, own)
-    names = cls.names
-    assert f"{own} is a metric of skrank itself" in refused(cls, "toy")
-    assert cls.names == names
-
-
 def test_metrics_without_a_registered_name_are_called_as_their_class():
     cls = made()
     assert str(cls(k=3)) == "Toy@3"
@@ -163,13 +164,6 @@ def test_metrics_without_a_registered_name_are_called_as_their_class():
     assert str(cls()) == "toy"
     skrank.unregister("toy")
     assert str(cls()) == "Toy"
-
-
-def test_a_decorator_without_names():
-    with pytest.raises(ValueError, match="is not a name for a metric"):
-        skrank.register(made())
-    with pytest.raises(ValueError, match="has no name"):
-        skrank.register()
 
 
 @pytest.mark.parametrize(
@@ -186,17 +180,11 @@ def test_names_with_parameters_parse_back(value):
     assert skrank.metric(str(one)) == one
 
 
-def test_parameters_that_are_keywords_of_python():
-    assert skrank.metric("ap(empty=raise)@5") == skrank.metric("ap@5", empty="raise")
-    both = skrank.metric("0.5*ap( empty = raise )+ndcg(empty=raise,gain=linear)")
-    assert skrank.metric(str(both)) == both
-
-
 def test_a_metric_that_needs_its_cut_off():
     """Lists of names show it with one; a linear ranker starts from GAP, which needs none."""
 
     def check(self):
-        Base.__post_init__(self)
+        skrank.Metric.__post_init__(self)
         if self.k is None:
             raise ValueError("toy needs a cut-off, such as toy@10")
 
@@ -207,3 +195,153 @@ def test_a_metric_that_needs_its_cut_off():
     labels, features = [1, 0, 2, 0], [[2.0], [0], [3], [1]]
     ranker = skrank.LinearRanker("toy@2").fit(features, labels, groups=[0, 0, 1, 1])
     assert ranker.coef_ > 0
+
+
+# ---------------------------------------------------------------------- definitions
+
+
+def tables_of(make):
+    """A metric of the tables that a function makes of the scale and of ones for all ranks."""
+    return made(tables=lambda self, scale, k: make(scale, np.ones(scale.longest)))()
+
+
+def measure(metric):
+    """The value for two queries with three labels."""
+    return metric([0, 1, 2, 0, 1], [5, 4, 3, 2, 1], groups=[1, 1, 1, 2, 2])
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "message"),
+    [
+        *(
+            ("tables", given, r"^Toy\.tables\(\) returned .*tables of a family, such as skrank.ext")
+            for given in (None, np.ones(2))
+        ),
+        ("line", Line(1.0, np.ones(3)), "could not be broadcast together"),
+        ("line", Line(1.0, np.ones((2, 1))), "non-broadcastable output operand"),
+        *(
+            ("mass", given, r"Toy\.mass\(\) must return None, or a finite number of at")
+            for given in (np.ones(3), np.array([-1.0, 1]), np.array([INF, 1]))
+        ),
+        ("mass", "x", r"Toy\.mass\(\) must be an array of numbers, not 'x'\."),
+        ("mass", np.array([NAN, 1]), r"Toy\.mass\(\) holds NaN"),
+    ],
+)
+def test_methods_that_return_something_else(method, given, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        measure(made(**{method: lambda self, *_: given})())
+
+
+def test_the_cutoff_of_the_best_list_is_a_rank():
+    with pytest.raises(ValueError, match="k=-1 must be at least 1"):
+        measure(made(ideal_cutoff=property(lambda self: -1))())
+
+
+def paired(scale, u, gain=None, offset=None, **parts):
+    """Tables of pairs of documents, worth the smaller of their labels."""
+    pairs = {"weights": u, "upper": scale.labels, "lower": scale.labels, "join": np.minimum}
+    gain = scale.labels if gain is None else gain
+    return QuadraticTables(gain, u, PairWorth(**(pairs | parts)), offset)
+
+
+@pytest.mark.parametrize("given", [None, 3, "x", np.ones(2), np.ones((2, 2)), [1, NAN], [1, INF]])
+def test_parts_of_tables_that_are_no_array_of_their_size(given):
+    gain = np.array([0, 0.5, 1])
+
+    def preference(divide_by):
+        return PreferenceTables(gain, np.zeros((3, 3)), [1, 1], [1, 1], divide_by, 3)
+
+    def strict(found):
+        return StrictTables("a", "inferred", found, 3, [1, 1])
+
+    refused = {
+        "QuadraticTables.gain": lambda scale, u: QuadraticTables(given, u),
+        "QuadraticTables.u": lambda scale, u: QuadraticTables(gain, given),
+        "CascadeTables.stop": lambda scale, u: CascadeTables(given, u),
+        "CascadeTables.phi": lambda scale, u: CascadeTables(gain, given),
+        "StrictTables.found": lambda scale, u: strict(given),
+        "divide_by": lambda scale, u: preference(given),
+        "PairWorth.weights": lambda scale, u: paired(scale, u, weights=given),
+        "PairWorth.upper": lambda scale, u: paired(scale, u, upper=given),
+        "PairWorth.join": lambda scale, u: paired(scale, u, join=given),
+        "the weights of ranks": lambda scale, u: discounts(lambda rank: given, scale.longest, 2),
+    }
+    if given is not None:
+        refused["QuadraticTables.offset"] = lambda scale, u: QuadraticTables(gain, u, None, given)
+    for name, make in refused.items():
+        with pytest.raises((ValueError, TypeError), match=f"^({name}|The truth value of an array)"):
+            measure(tables_of(make))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda scale, u: paired(scale, u, gain=[0, 1, 1]),
+            r"labels 1 and 2 have equal gain and differ in PairWorth\.upper",
+        ),
+        (
+            lambda scale, u: paired(scale, u, offset=[0, 0]),
+            "offset has 2 entries for the 1 queries",
+        ),
+        (lambda scale, u: paired(scale, u, offset=[1]), "with the documents of its query, holds 4"),
+        (lambda scale, u: paired(scale, u * NAN, weights=u), r"QuadraticTables\.u holds NaN"),
+        (
+            lambda scale, u: QuadraticTables(scale.labels, u[1:]),
+            r"QuadraticTables.u has 2 entries for the 3 ranks of scale.longest",
+        ),
+        (
+            lambda scale, u: QuadraticTables([0, 1], u),
+            r"QuadraticTables.gain has 2 entries for the 3 labels",
+        ),
+        (lambda scale, u: QuadraticTables([0, NAN, 1], u), "QuadraticTables.gain holds NaN"),
+        (
+            lambda scale, u: QuadraticTables([[0, 1], [1, 1]], u),
+            "QuadraticTables.gain has 2 axes instead of 1",
+        ),
+        (
+            lambda scale, u: CascadeTables(scale.labels, u),
+            r"CascadeTables.stop holds 2: entries are between 0 and 1",
+        ),
+        (
+            lambda scale, u: CascadeTables(scale.labels / 2, [1, 0, 1]),
+            "CascadeTables.phi rises from rank 2 to 3",
+        ),
+    ],
+)
+def test_tables_that_do_not_fit_the_data(make, message):
+    """Compiled loops would read beyond the end of such tables."""
+    with pytest.raises(ValueError, match=message):
+        tables_of(make)([0, 1, 2], [3, 2, 1])
+
+
+def test_pairs_are_not_divided_by_the_best_list():
+    metric = made(
+        tables=lambda self, scale, k: paired(scale, np.ones(scale.longest)),
+        ideal_cutoff=property(lambda self: 3),
+    )
+    with pytest.raises(ValueError, match="divided by the best list only if `ideal` has"):
+        metric()([0, 1, 2], [3, 2, 1])
+
+
+@pytest.mark.parametrize(
+    ("objective", "parts", "message"),
+    [
+        (skrank.SoftRank, {"smooth": True}, "Toy.smooth returned True: it must return None or a S"),
+        (
+            skrank.LambdaLoss,
+            {"discount_at": lambda self, rank: 3},
+            r"Toy.discount_at\(\) has 0 axes instead of 1.",
+        ),
+    ],
+)
+def test_smooth_forms_and_discounts(objective, parts, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        measure(objective(made(**parts)()))
+
+
+@pytest.mark.parametrize("whole", [int, np.int64, np.array, lambda x: np.full(2, x)])
+def test_whole_numbers_of_a_line(whole):
+    plain = measure(made(line=lambda self, lists: Line(2.0, 1.0, 4.0))())
+    assert measure(made(line=lambda self, lists: Line(*map(whole, (2, 1, 4))))()) == plain
+    assert measure(made(line=lambda self, lists: Line(2, 1, whole(0)))()) == 0

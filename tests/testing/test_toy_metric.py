@@ -5,7 +5,6 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 
 import skrank
-from skrank.extending import CascadeTables, Line, PairWorth, QuadraticTables, discounts
+from skrank.extending import Line, QuadraticTables, discounts
 from skrank.testing import check_metric, make_ranking
 
 
@@ -166,56 +165,3 @@ def test_a_metric_that_is_not_monotone_says_so():
     held = check_metric(broken(tables=dips, **PLAIN), monotone=False)
     assert "no list is worth more than the ideal one" not in held
     assert "gradients are the double loop over pairs" in held
-
-
-@dataclass(frozen=True, kw_only=True)
-class Short(skrank.Metric):
-    """Tables of the wrong size, which compiled loops would read beyond their end."""
-
-    names: ClassVar = ("short",)
-    gain: tuple = (0.0, 1.0, 2.0)
-    phi: tuple | None = None
-
-    def tables(self, scale, k):
-        if self.phi is not None:
-            return CascadeTables(self.gain, self.phi)
-        return QuadraticTables(self.gain, discounts(np.ones_like, scale.longest - 1, k))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pairs(skrank.Metric):
-    """Pairs of documents."""
-
-    names: ClassVar = ("pairs",)
-    gain: tuple = (0.0, 1.0, 1.0)
-    offset: tuple | None = None
-    cutoff: int = 0
-
-    @property
-    def ideal_cutoff(self):
-        return self.cutoff
-
-    def tables(self, scale, k):
-        weights = discounts(np.ones_like, scale.longest, k)
-        pairs = PairWorth(weights, scale.labels, scale.labels, np.minimum)
-        return QuadraticTables(self.gain, weights, pairs, self.offset)
-
-
-@pytest.mark.parametrize(
-    ("metric", "message"),
-    [
-        (Pairs(), r"labels 1 and 2 have equal gain and differ in PairWorth\.upper"),
-        (Pairs(gain=(0, 1, 2), cutoff=3), "divided by the best list only if `ideal` has"),
-        (Pairs(gain=(0, 1, 2), offset=(0, 0)), r"offset has 2 entries for the 1 queries"),
-        (Pairs(gain=(0, 1, 2), offset=(1,)), r"with the documents of its query, holds 4"),
-        (Short(), r"QuadraticTables.u has 2 entries for the 3 ranks of scale.longest"),
-        (Short(gain=(0, 1)), r"QuadraticTables.gain has 2 entries for the 3 labels"),
-        (Short(gain=(0, np.nan, 1)), "QuadraticTables.gain holds NaN"),
-        (Short(gain=((0, 1), (1, 1))), "QuadraticTables.gain has 2 axes instead of 1"),
-        (Short(phi=(1, 1, 1)), r"CascadeTables.stop holds 2: entries are between 0 and 1"),
-        (Short(gain=(0, 0.5, 1), phi=(1, 0, 1)), "CascadeTables.phi rises from rank 2 to 3"),
-    ],
-)
-def test_tables_that_do_not_fit_the_data_raise(metric, message):
-    with pytest.raises(ValueError, match=message):
-        metric([0, 1, 2], [3, 2, 1])
