@@ -64,8 +64,8 @@ KINDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Add ranks or standardised values of each feature inside its query.
 
-    A BM25 score of 12 may be high in one query and low in another. The highest score of a query has
-    the rank 1 in every query.
+    A BM25 score of 12 may be high in one query and low in another. With "rank", the highest score
+    of a query has the value 1 in every query, unless it is tied.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         - "rank": mean rank of the value, counted from the lowest, divided by the number of values,
           so that a single highest value has 1;
-        - "zscore": the value minus the mean, divided by the standard deviation, 0 if all values are
-          equal;
+        - "zscore": the value minus the mean, divided by the standard deviation (of divisor n), 0 if
+          all values are equal;
         - "share": the value divided by the largest absolute value, 0 if all values are 0. Sparse
           `X` stays sparse;
         - "difference": the value minus the highest value, at most 0.

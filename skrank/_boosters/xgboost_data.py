@@ -39,7 +39,14 @@ def host(values: Any) -> np.ndarray:
 
 def judge_part(data: Supplied) -> tuple[Judgments, Weights, int | None]:
     """Judgments, weights per query, and the highest grade of all workers."""
+    return _judged(data, training=False)
+
+
+def _judged(data: Supplied, *, training: bool) -> tuple[Judgments, Weights, int | None]:
+    """As `judge_part`; in training, the labels count for the highest grade, too."""
     try:
+        if training:
+            data = data.at_least(check.highest_grade(as_written(data.labels)))
         sizes, weights = sizes_and_weights(data)
         queries = Queries.from_sizes(sizes)
         if weights is not None:
@@ -62,8 +69,7 @@ def sizes_and_weights(data: Supplied) -> tuple[np.ndarray, np.ndarray | None]:
 
 def judge_for_training(data: Supplied) -> tuple[Judgments, Weights, int | None]:
     """As `judge_part`, for training data: their labels count, and the mean weight becomes 1."""
-    own = check.highest_grade(as_written(data.labels))
-    judgments, weights, top = judge_part(data.at_least(own))
+    judgments, weights, top = _judged(data, training=True)
     given = np.ones(len(judgments.queries)) if weights is None else weights
     mean = mean_weight(given)
     return judgments, None if weights is None else weights / mean, top

@@ -137,7 +137,7 @@ class Estimate:
     def __str__(self) -> str:
         low, high = self.interval
         text = (
-            f"{self.value:.4f} ± {self.standard_error:.4f}, {self.confidence:.0%} interval "
+            f"{self.value:.4f} ± {self.standard_error:.4f}, {100 * self.confidence:.4g}% interval "
             f"[{low:.4f}, {high:.4f}] from {self.n_draws} draws of {self.n_queries} queries"
         )
         if self.saved is not None:

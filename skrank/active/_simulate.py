@@ -86,7 +86,7 @@ class Simulation:
         """Root mean squared error per budget, and its standard error."""
         squared = (self.values - self.truth) ** 2
         root = np.sqrt(np.nanmean(squared, axis=0))
-        spread = np.nanstd(squared, axis=0) / np.sqrt(len(squared))
+        spread = np.nanstd(squared, axis=0) / np.sqrt(np.isfinite(squared).sum(axis=0))
         return root, spread / np.where(root > 0, 2 * root, 1.0)
 
     def wrong_sign(self) -> tuple[np.ndarray, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import math
@@ -112,7 +113,8 @@ def format_of(path: str | None, given: str | None) -> str:
 def delivered(text: str, path: str | None) -> str:
     """Write the text to a file, or return it for printing if there is no path.
 
-    A file is replaced as a whole. Links are followed; pipes and devices are written to.
+    A file is replaced as a whole, and keeps its mode. Links are followed; pipes and devices are
+    written to.
 
     Raises
     ------
@@ -125,11 +127,14 @@ def delivered(text: str, path: str | None) -> str:
     if target.exists() and not target.is_file():  # a pipe, a device, or a folder (an error)
         target.write_text(text + "\n", encoding="utf-8", errors=BYTES)
         return ""
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors=BYTES) as file:
             file.write(text + "\n")
-        os.chmod(name, 0o666 & ~_umask())
+        os.chmod(name, mode)
         os.replace(name, target)
     except BaseException:
         os.unlink(name)

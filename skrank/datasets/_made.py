@@ -43,8 +43,8 @@ def make_ranking(
     n_informative : int, default=8
         Number of features that the latent relevance depends on, at least 3.
     max_grade : int, default=4
-        Highest grade. Below 4, higher grades become `max_grade`; above 4, each further grade is
-        half as frequent as the previous grade.
+        Highest grade. Below 4, higher grades become `max_grade`; above 4, the share of documents of
+        at least grade g halves with each further g.
     noise : float, default=0.7
         Standard deviation of the noise in a query of average difficulty, in units of the standard
         deviation of the noiseless latent relevance.

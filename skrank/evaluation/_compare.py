@@ -61,7 +61,7 @@ class Comparison(Tabular):
         Correction for the number of comparisons.
     alpha : float
         Level of significance, and one minus the level of the intervals.
-    baseline : str or None
+    baseline : hashable or None
         System that the others are compared with; None if all systems are compared with all.
     weighted : bool
         True if queries have weights.
@@ -96,15 +96,17 @@ class Comparison(Tabular):
                 Intervals of "max-t" exclude 0 exactly where `significant` is True. Intervals of
                 "holm" are Bonferroni's, because Holm's method has none: they may contain 0 where
                 Holm's method finds a difference. With the randomisation test, intervals are
-                Student's. Intervals are infinite if queries are too few for a p-value below alpha.
+                Student's. Intervals of "resampled-t" are infinite if queries are too few for a
+                p-value below alpha.
             p_t, p_randomisation
                 P-values of the paired t-test and of the randomisation test. With seeds and folds,
                 p_t is the p-value of their own t-test, and p_randomisation is missing.
             p_resampled_t, p_anytime
                 P-values of these tests, if one of them is corrected by Holm's method or not at all.
-            p_max_t (or p_holm), significant
-                P-value of the chosen test corrected over all rows, and True if it is below alpha.
-                Without correction, this column is missing, and the p-value of the test counts.
+            p_max_t or p_holm
+                P-value of the chosen test corrected over all rows; missing without correction.
+            significant
+                True if this p-value, or without correction that of the test, is below alpha.
             effect_size
                 Cohen's d: mean over standard deviation of the differences.
             wins, ties, losses
@@ -264,7 +266,7 @@ def compare(
         means = folds.mean().unstack("metric", sort=False)
         return compare_values(folds, means, {}, own_test=over_folds, **how)
     chosen = unique_metrics(metrics)
-    _pairs(systems, baseline)
+    _pairs(systems, baseline)  # raises for fewer than two systems, or an unknown baseline
     scores = {f"system {name!r}": values for name, values in systems.items()}
     check.check_same_index(
         relevance=relevance, groups=groups, sample_weight=sample_weight, **scores

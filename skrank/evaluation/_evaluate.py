@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_METRICS = ("gap", "ndcg@10", "ap", "err@20")
-_BEYOND = 10  # least expected number of resamples outside an interval
+_BEYOND = 10  # least expected number of resamples beyond both ends of an interval
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,6 +87,7 @@ class Report(Tabular):
         """
         import pandas as pd
 
+        counted = self.per_query.where(self.weights > 0)
         low, high = mean_intervals(
             self.per_query, self.weights, self.metric_of, confidence, interval
         )
@@ -95,8 +96,8 @@ class Report(Tabular):
                 "mean": self.mean,
                 "low": low,
                 "high": high,
-                "std": self.per_query.std(),
-                "queries": self.per_query.notna().sum(),
+                "std": counted.std(),
+                "queries": counted.notna().sum(),
                 "empty": self.empty,
             }
         )
@@ -219,7 +220,7 @@ def measure(
     max_grade: int | None,
     weights: np.ndarray | None,
 ) -> MeasuredQueries:
-    """All metrics of some queries."""
+    """Value of each metric for each of some queries, and its weight in the mean."""
     plans = [one.bind(judgments, max_grade=max_grade) for one in metrics.values()]
     ranking.expect([plan.depth for plan in plans])
     values, mass = np.empty((2, len(plans), len(judgments.queries)))

@@ -1,6 +1,6 @@
 """Tests of pairs of systems for values over seeds, values of folds, and any number of looks.
 
-Each test takes pairs of columns, and one minus the level of each interval.
+Each test takes pairs of columns, and alpha: its intervals have the level 1 - alpha.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _over_seeds(
 
 
 def _variance_of_seeds(values: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:
-    """Variance of the mean over seeds, without and with the part that is due to the queries.
+    """Variance of the mean over seeds, without and with the interaction of seeds and queries.
 
     A seed may suit some queries more than others. The variance over queries contains that
     interaction, so it is subtracted here (Dorfman, Berbaum and Metz 1992, with seeds as readers).
@@ -89,6 +89,8 @@ def fold_scores(results: object) -> pd.DataFrame:
         )
     found = _search_scores(results) if "params" in results else _system_scores(results)
     lengths = {len(scores) for scores in found.values()}
+    if not lengths:
+        raise ValueError("systems has no scores of folds: pass at least two results.")
     if len(lengths) > 1:
         raise ValueError(
             f"the systems have different numbers of folds {sorted(lengths)}: validate all of them "

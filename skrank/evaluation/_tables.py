@@ -30,9 +30,9 @@ class MarkedTable:
     values : DataFrame of shape (n_rows, n_columns)
     caption : str
     greater_is_better : list of bool
-        Of each column, whose best values are bold; empty if none are.
+        True for columns whose largest value is the best, which is bold; empty: no bold values.
     better_than : dict of (int, int) to list of int, or None
-        Of the row and column of a value, the rows whose values it is significantly better than.
+        By row and column of a value, the rows whose value in the column is significantly worse.
     """
 
     values: pd.DataFrame
@@ -43,7 +43,7 @@ class MarkedTable:
     def rows(
         self, digits: int, bold: str, raised: str, escaped: Callable[[str], str]
     ) -> list[list[str]]:
-        """The head and the rows as texts, `bold` and `raised` being formats of marked ones."""
+        """The head and the rows as texts; `bold` and `raised` are %-formats of marks."""
         check.check_count("digits", digits, "the number of decimals", least=0)
         few = len(self.values) <= len(ascii_lowercase)
         names = [*ascii_lowercase] if few else [str(i + 1) for i in range(len(self.values))]

@@ -36,7 +36,7 @@ def metric_from_function(
 
     The metric can be called, and used in `skrank.evaluate`, scorers, eval metrics of boosters,
     early stopping and `GroupedRanker`. It cannot be an objective. The function is called once per
-    query; with ties, once per order of the tied documents.
+    query; with ties, once per distinct list of labels that the orders of tied documents give.
 
     Parameters
     ----------

@@ -108,10 +108,11 @@ class Utility(RelevantSet):
     ----------
     weights : sequence of four floats
         Weights of a, the number of relevant documents that are shown; b, of others that are shown;
-        c, of relevant documents that are not shown; and d, of others that are not shown.
+        c, of relevant documents that are not shown; and d, of others that are not shown. Default:
+        (1, -1, 0, 0).
     n_documents : int, optional
-        Number of documents of the collection, from which d follows. Default: the number of
-        documents of the query, retrieved or judged.
+        Number of documents of the collection, at least that of each query, from which d follows.
+        Default: the number of documents of the query, retrieved or judged.
     rel : float
         Documents with a label of at least `rel` are relevant.
     k, condensed, empty, ties, average
@@ -137,11 +138,11 @@ class Utility(RelevantSet):
 
     def line(self, lists: Lists) -> Line:
         """a, b, c and d are linear in the number of relevant documents shown."""
-        hit, miss, lost, rest = self.weights
+        of_a, of_b, of_c, of_d = self.weights
         size = lists.total if self.n_documents is None else self.n_documents
         others = size - lists.shown - lists.relevant
-        shift = miss * lists.shown + lost * lists.relevant + rest * others
-        return Line(slope=hit - miss - lost + rest, shift=shift)
+        shift = of_b * lists.shown + of_c * lists.relevant + of_d * others
+        return Line(slope=of_a - of_b - of_c + of_d, shift=shift)
 
 
 accuracy_at_k_score = score_function(Accuracy, 0.3333, k=2)

@@ -74,7 +74,10 @@ class ReaderTables(Tables):
 
 
 class ReaderModel(UserModel):
-    """A user model whose weights depend on the gains read; not a dataclass, as T differs."""
+    """A user model whose weights depend on the gains read.
+
+    It is not a dataclass, as subclasses define T with different ranges.
+    """
 
     strict: ClassVar[bool] = True
     kernel: ClassVar[str]  # see `ReaderTables`
@@ -82,7 +85,7 @@ class ReaderModel(UserModel):
     T: float
 
     def reach(self) -> np.ndarray:
-        """Probability of reading each rank if no document satisfies, for nearly ERR."""
+        """Probability of reading each rank if no document satisfies; only nearly ERR uses it."""
         return np.zeros(self.limit)
 
     def tables(self, scale: Scale, k: int | None) -> Tables:
@@ -97,7 +100,7 @@ class ReaderResidual(ReaderModel):
 
     greater_is_better = False
     needs_relevant = False
-    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on insq."
+    untrainable: ClassVar[str | None] = "it measures missing judgments: train on insq."
 
     def tables(self, scale: Scale, k: int | None) -> Tables:
         """The metric with the highest gain of unjudged documents, minus that with gain 0."""

@@ -64,7 +64,7 @@ class Compat(Metric):
     p : float
         Persistence: the weight of depth d is p^(d - 1); in [0, 1).
     normalize : bool
-        Divide by the RBO of the ideal ranking with itself, so that an ideal list has the value 1.
+        Divide by the highest RBO of any list with this D, so that an ideal list has the value 1.
     condensed, empty, ties, average
         See `Metric`; there is no cut-off. Range [0, 1].
 

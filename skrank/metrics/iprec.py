@@ -37,8 +37,8 @@ class InterpolatedPrecision(StrictMetric):
     rounding : {"up", "trec_eval9", "trec_eval10"}
         How recall times R, R being the number of relevant documents, becomes a whole number of
         documents. "up": rounded up. "trec_eval9": rounded down after .9 is added, as in trec_eval
-        up to version 9. "trec_eval10": rounded to the nearest whole number, as in version 10, so
-        that a value may be reported for a recall that was not reached.
+        up to version 9. "trec_eval10": rounded to the nearest whole number, as in version 10. With
+        the last two, a value may be reported for a recall that was not reached.
     condensed, empty, ties, average
         See `Metric`; there is no cut-off. ``ties="average"`` is an error if ties change the value:
         there is no closed form. Range [0, 1].

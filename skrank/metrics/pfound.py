@@ -42,11 +42,11 @@ class PFound(Metric):
     p_rel : {"romip", "yandex", "raw"} or mapping
         p(y). "romip": ``2**(label - 4)`` for labels above 0, which must be at most 4. "yandex": 0,
         .07, .14, .41, .61 for the grades 0..4. "raw": the label itself, as in CatBoost. Or a
-        mapping from labels to probabilities.
+        mapping from labels to probabilities, which do not fall as labels rise.
     p_break : float
         Probability of giving up after each document, in [0, 1].
     k, condensed, empty, ties, average
-        See `Metric`. Range [0, 1]; an ideal list scores less than 1.
+        See `Metric`. Range [0, 1]; an ideal list may score less than 1.
 
     References
     ----------
@@ -73,7 +73,7 @@ class PFound(Metric):
         if self.p_rel == "romip":
             # clipped to avoid overflow; `check_probabilities` refuses labels above 4
             clipped = np.minimum(labels, check.MOST_GRADES)
-            p = np.where(labels > 0, np.exp2(clipped - 3) / 2, 0.0)
+            p = np.where(labels > 0, np.exp2(clipped - 4), 0.0)
         elif self.p_rel == "yandex":
             p = check.look_up("p_rel=yandex", dict(enumerate(YANDEX)), labels)
         elif self.p_rel == "raw":

@@ -37,7 +37,7 @@ class RBP(Metric):
         Binary gains: 1 for labels of at least `rel`, 0 for all others; `gain` and `max_grade` must
         then be left out. Default: the gains that `gain` defines.
     k, condensed, empty, ties, average
-        See `Metric`. Range [0, 1); an ideal list scores less than 1.
+        See `Metric`. Range [0, 1]; an ideal list scores less than 1 unless p is 0.
 
     See Also
     --------
@@ -55,7 +55,7 @@ class RBP(Metric):
     0.625
     """
 
-    value_range = "[0, 1)"
+    value_range = "[0, 1]"
 
     p: float = parameter(0.8, check.check_persistence)
     gain: Gain = parameter("linear", check_gain)

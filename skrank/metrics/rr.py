@@ -35,9 +35,9 @@ class RR(Metric):
     rel : float
         Documents with a label of at least `rel` are relevant.
     ruler : {"trec", "romip"} or sequence of float, optional
-        Values of the ranks 1, 2, ... that replace 1 / rank; they must not increase, and further
-        ranks have the value 0. "trec" (1, .5, .33, .2, .1) and "romip" (1, .9, ..., .1) are from
-        ROMIP 2010.
+        Values of the ranks 1, 2, ... that replace 1 / rank, in [0, 1]; they must not increase, and
+        further ranks have the value 0. "trec" (1, .5, .33, .2, .1) and "romip" (1, .9, ..., .1) are
+        from ROMIP 2010.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
@@ -62,6 +62,7 @@ class RR(Metric):
         elif self.ruler is not None:
             ruler = check.check_numbers("ruler", self.ruler)
             check.check_descending("ruler", ruler)
+            check.check_number("the first value of ruler", ruler[0], 0, 1)
             self._set(ruler=ruler)
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
@@ -72,6 +73,7 @@ class RR(Metric):
         ruler = RULERS[self.ruler] if isinstance(self.ruler, str) else self.ruler
         worth = np.zeros(max(scale.longest, len(ruler)))
         worth[: len(ruler)] = ruler
+        # `discounts` passes the ranks 1, 2, ...
         return CascadeTables(found, discounts(lambda rank: worth[: len(rank)], scale.longest, k))
 
 

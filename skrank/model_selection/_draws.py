@@ -76,7 +76,9 @@ class QueryShuffleSplit(QuerySplitter):
 
 @dataclass(eq=False, repr=False)
 class QueryTimeSeriesSplit(QuerySplitter):
-    """Test parts of whole queries that are later than the queries of the training part.
+    """Test parts of whole queries that are not earlier than the queries of the training part.
+
+    Queries of equal time are in the order of their ids.
 
     Parameters
     ----------

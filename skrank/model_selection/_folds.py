@@ -48,7 +48,8 @@ class FoldSplitter(QuerySplitter):
     def _folds(self, rows: QueryRows) -> Iterator[np.ndarray]:
         """Fold of each query, for each repetition.
 
-        Queries are sorted by stratum and size. Each block of `n_splits` queries has one per fold.
+        Queries are in the order of `query_order`. Each block of `n_splits` queries has one per
+        fold.
         """
         n_queries = len(rows.ids)
         if n_queries < self.n_splits:
@@ -62,7 +63,7 @@ class FoldSplitter(QuerySplitter):
             order = query_order(strata, sizes, rng)
             if rng is None:
                 blocks = np.tile(np.arange(self.n_splits), (n_blocks, 1))
-                blocks[1::2] = blocks[1::2, ::-1]  # no fold gets the largest query of every block
+                blocks[1::2] = blocks[1::2, ::-1]  # no fold gets the last query of every block
             else:
                 blocks = rng.random_sample((n_blocks, self.n_splits)).argsort(axis=1, kind="stable")
             folds = np.empty(n_queries, np.int64)
@@ -84,8 +85,8 @@ class FoldSplitter(QuerySplitter):
 class QueryKFold(FoldSplitter):
     """K folds of whole queries.
 
-    Queries are sorted by `stratify`, then by size, and assigned to the folds in turn. The numbers
-    of queries of two folds differ by at most one.
+    Queries are sorted by `stratify` and size, without `stratify` by their ids, and assigned to the
+    folds in turn. The numbers of queries of two folds differ by at most one.
 
     Parameters
     ----------

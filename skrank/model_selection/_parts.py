@@ -86,7 +86,7 @@ class QueryRows(NamedTuple):
 def query_order(
     strata: np.ndarray | None, sizes: np.ndarray, rng: np.random.RandomState | None
 ) -> np.ndarray:
-    """Queries by stratum and size; equal ones, and all without strata, are shuffled by `rng`."""
+    """Queries by stratum and size, or without strata by number; `rng` first shuffles them."""
     order = np.arange(len(sizes)) if rng is None else rng.permutation(len(sizes))
     return order if strata is None else order[np.lexsort((sizes[order], strata[order]))]
 
@@ -99,7 +99,7 @@ def draw_parts(
     if min(counts) < 1 or sum(counts) > n_queries:
         raise ValueError(
             f"{n_queries} queries cannot be split into parts of {counts[::-1]}: every part needs "
-            "at least one query."
+            "at least one query, and no query can be in two."
         )
     order = query_order(strata, sizes, rng)
     parts = np.full(n_queries, -1)

@@ -1,7 +1,7 @@
 """Plots of rankings, systems and metrics, as scikit-learn's displays.
 
-A display stores its data as attributes, and `plot` draws the data again. Displays with the same
-`ax` share axes. Drawing needs matplotlib: ``pip install skrank[plot]``.
+A display stores its data as attributes, and `plot` draws the data again. Several displays with the
+same `ax` are drawn into one plot. Drawing needs matplotlib: ``pip install skrank[plot]``.
 """
 
 from skrank.plotting.agreement import MetricScatterDisplay as MetricScatterDisplay

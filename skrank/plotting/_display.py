@@ -109,7 +109,7 @@ def name_points(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str]) ->
     written = []
     for point, name in zip(zip(x, y, strict=True), names, strict=True):
         for dx, dy in _OFFSETS:
-            # indexes 0, 1 and -1: the name is aligned so that it extends away from the point
+            # np.sign is 0, 1 or -1: the index of the alignment away from the point
             ha = ("center", "left", "right")[np.sign(dx)]
             va = ("center", "bottom", "top")[np.sign(dy)]
             text = ax.annotate(

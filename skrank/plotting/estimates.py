@@ -160,6 +160,13 @@ class IntervalDisplay(PlainDisplay):
         ax = self._open(ax, len(self.table))
         rows = np.arange(len(self.table))
         value, low, high = (self.table[name].to_numpy() for name in ("value", "low", "high"))
+        ends = np.concatenate([value, low, high])
+        if np.isinf(ends).any():  # such intervals are drawn to the edges of the axes
+            inside = ends[np.isfinite(ends)]
+            margin = 0.05 * np.ptp(inside) or 1.0
+            edges = inside.min() - margin, inside.max() + margin
+            low, high = np.clip(low, *edges), np.clip(high, *edges)
+            ax.set_xlim(*edges)
         contains = np.zeros(len(rows), dtype=bool)
         if self.reference is not None:
             ax.axvline(self.reference, color="black", linewidth=0.8)
@@ -168,10 +175,7 @@ class IntervalDisplay(PlainDisplay):
         def draw(chosen: np.ndarray, colour: str) -> ErrorbarContainer:
             sides = np.stack([value - low, high - value])[:, chosen]
             look = {"fmt": "o", "markersize": 4, "capsize": 2, "color": colour, **style}
-            # a side of infinite length is drawn with length 0: matplotlib cannot draw it
-            return ax.errorbar(
-                value[chosen], rows[chosen], xerr=np.where(np.isfinite(sides), sides, 0), **look
-            )
+            return ax.errorbar(value[chosen], rows[chosen], xerr=np.nan_to_num(sides), **look)
 
         self.bars_ = draw(~contains, "C0")
         self.faint_bars_ = draw(contains, "0.6") if contains.any() else None

@@ -139,7 +139,7 @@ def moments(z: np.ndarray, weights: Weights = None) -> tuple[np.ndarray, np.ndar
     A constant row has exactly this constant as mean, and exactly 0 as standard deviation. A mean
     that is 0 up to rounding is exactly 0.
 
-    With weights, the variance is the mean of the weighted estimate of `variance_shares` and of the
+    With weights, the variance is the mean of the weighted estimate by `variance_factors` and of the
     unweighted variance. The weighted estimate allows for a variance that depends on the weight, but
     is noisy where few queries have most of the weight.
     """
@@ -148,15 +148,15 @@ def moments(z: np.ndarray, weights: Weights = None) -> tuple[np.ndarray, np.ndar
         mean, std = z.mean(axis=1), z.std(axis=1, ddof=1)
     else:
         mean = z @ weights / weights.sum()
-        corrected = (z - mean[:, None]) ** 2 @ variance_shares(weights)
+        corrected = (z - mean[:, None]) ** 2 @ variance_factors(weights)
         std = np.sqrt((corrected + z.var(axis=1, ddof=1)) / 2)
     mean = np.where(constant, z[:, 0], mean)
     mean[np.abs(mean) <= ROUNDING * np.abs(z).max(axis=1)] = 0
     return mean, np.where(constant, 0.0, std)
 
 
-def variance_shares(weights: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
-    r"""Factors f such that ``f @ (z - weighted_mean)**2`` estimates the variance of a difference.
+def variance_factors(weights: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+    r"""Factors f: ``f @ (z - weighted_mean)**2`` estimates the variance of a single difference.
 
     With :math:`h_i = w_i / \sum_j w_j`, the deviation of query i from the weighted mean has the
     variance :math:`\sigma^2 c_i`, with :math:`c_i = 1 - 2 h_i + \sum_j h_j^2`. The factor is
@@ -168,7 +168,8 @@ def variance_shares(weights: np.ndarray, counts: np.ndarray | None = None) -> np
     counts = np.ones_like(weights) if counts is None else counts
     total, square = (counts @ weights)[..., None], (counts @ weights**2)[..., None]
     factor = 1 - 2 * weights / total + square / total**2
-    # In a draw that repeats a single query, factor and deviation are 0: a divisor of 1 avoids NaN.
+    # The factor is 0 if a query has all the weight, and may be 0 for a query that is not drawn,
+    # whose share is 0: a divisor of 1 avoids NaN.
     return counts * weights**2 / square / np.where(factor > ROUNDING, factor, 1.0)
 
 
@@ -184,7 +185,10 @@ def ratio(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
 
 
 def student_t(z: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Mean, standard error of the mean, t and degrees of freedom (n_queries - 1) of each row."""
+    """Mean, standard error of the mean, t and degrees of freedom of each row.
+
+    The degrees of freedom are n_queries - 1, also with weights, which do not remove queries.
+    """
     mean, std = moments(z, weights)
     error = std / np.sqrt(effective_size(z.shape[1], weights))
     return mean, error, ratio(mean, error), z.shape[1] - 1

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from skrank.stats._pairs import ROUNDING, Weights, moments, ratio, variance_shares
+from skrank.stats._pairs import ROUNDING, Weights, moments, ratio, variance_factors
 
 _CELLS = 2**20  # most numbers in a block of resamples x queries: 8 MB, for the processor's cache
 _ROWS = 1024  # most resamples in a block
@@ -105,22 +105,25 @@ def resampled_moments(
 def _squared_error(
     z: np.ndarray, weights: Weights, counts: np.ndarray, mean: np.ndarray
 ) -> np.ndarray:
-    """Squared standard error of the mean of each row in each draw, by `variance_shares`."""
+    """Squared standard error of the mean of each row in each draw, by `variance_factors`."""
     n_queries = counts.shape[1]
     if weights is None:
         square = z**2 @ counts.T / n_queries
         spread, divisor = square - mean**2, n_queries - 1.0
     else:
-        shares = variance_shares(weights, counts).T
-        square = z**2 @ shares
-        spread = square - mean * (2 * (z @ shares) - mean * shares.sum(axis=0))
+        factors = variance_factors(weights, counts).T
+        square = z**2 @ factors
+        spread = square - mean * (2 * (z @ factors) - mean * factors.sum(axis=0))
         divisor = (counts @ weights) ** 2 / (counts @ weights**2)
     spread[spread <= ROUNDING * square] = 0
     return spread / divisor
 
 
 def standard_error(z: np.ndarray, weights: Weights, mean: np.ndarray) -> np.ndarray:
-    """Standard error of the mean of each row, by the formula of `resampled_moments`."""
+    """Standard error of the mean of each row, by the formula of `resampled_moments`.
+
+    With weights, it is by `variance_factors` alone, unlike that of `student_t`.
+    """
     if weights is None:
         return moments(z)[1] / np.sqrt(z.shape[1])
     return np.sqrt(_squared_error(z, weights, np.ones((1, len(weights))), mean[:, None])[:, 0])
@@ -129,7 +132,7 @@ def standard_error(z: np.ndarray, weights: Weights, mean: np.ndarray) -> np.ndar
 def centred_draws(
     z: np.ndarray, weights: Weights, n_resamples: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Student's t of resamples under the hypothesis of no difference.
+    """Student's t of the data, and of resamples under the hypothesis of no difference.
 
     Returns t of each row of `z`; and for each resample of ``z - mean(z)``, the squared t and the
     mean, of shape (n_pairs, n_draws). The squared t of a constant resample is 0 if its mean is 0,

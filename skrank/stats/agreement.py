@@ -17,8 +17,8 @@ def cohen_kappa(x: ArrayLike, y: ArrayLike, *, weights: str | None = None) -> fl
         Labels of the same documents; NaN = not judged. Documents that only one assessor has judged
         are left out.
     weights : {None, "linear", "quadratic"}
-        Cost of a disagreement: 1, or the difference of the labels' ranks among the distinct labels,
-        or the square of this difference. Labels 0, 1, 3 have the ranks 0, 1, 2.
+        Cost of a disagreement. None: 1. "linear": the difference of the labels' ranks among the
+        distinct labels. "quadratic": its square. Labels 0, 1, 3 have the ranks 0, 1, 2.
 
     Returns
     -------
@@ -102,8 +102,9 @@ def krippendorff_alpha(labels: ArrayLike, *, level: str = "nominal") -> float:
     labels : array-like of shape (n_documents, n_assessors)
         NaN = not judged. Documents judged by fewer than two assessors are left out.
     level : {"nominal", "ordinal", "interval", "ratio"}
-        Cost of labels a and b: "nominal": 1 if they differ. "ordinal": the square of the number of
-        labels given that lie between them, labels a and b counting half. "interval":
+        Cost of labels a and b: "nominal": 1 if they differ. "ordinal": the square of ``n_a / 2 +
+        n_b / 2`` plus the n_g of all labels g between a and b, where n_g is how often label g was
+        given. "interval":
         ``(a - b)**2``. "ratio": ``((a - b) / (a + b))**2``. Grades of relevance are "ordinal".
 
     Returns

@@ -41,9 +41,9 @@ class MaxT(PairResult):
     pairs, difference, n_queries, n_dropped
         As in `PairedTest`.
     statistic : ndarray of shape (n_pairs,)
-        The difference over the root of its pooled variance, which is the mean of the variance of
-        the pair and the median variance of all pairs. For one pair, and with ``adjust=False``, the
-        statistic is Student's t.
+        The difference over the root of its pooled variance: the mean of the variance of the mean
+        difference of the pair, and of its median over the pairs that are connected by common
+        systems. For one pair, and with ``adjust=False``, it is Student's t (without weights).
     p_value : ndarray of shape (n_pairs,)
         Adjusted: with probability alpha, any pair of equal true means has a p-value below alpha.
         With ``adjust=False``, this holds for each pair by itself.
@@ -91,8 +91,9 @@ def max_t(
     alpha : float
         Probability of any false positive. The level of the intervals is 1 - alpha.
     n_resamples : int
-        Random changes of signs and random draws, half each. If at most this half are possible
-        (2**(n_queries - 1) changes, n_queries**n_queries draws), all are visited.
+        Half of this number are random changes of signs, half are random draws. Of each kind, all
+        are visited if no more than this half are possible: 2**(n_queries - 1) changes, and
+        n_queries**n_queries draws.
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -150,9 +151,9 @@ def max_t(
     width = len(chosen) if adjust else max(1, _CELLS // n_resamples)
     every = list(chosen.blocks(width))
     for blocks in [every] if adjust else ([block] for block in every):
-        halves = _null_distributions(blocks, families, max(1, n_resamples // 2), seed)
+        both = _null_distributions(blocks, families, max(1, n_resamples // 2), seed)
         for column, members in enumerate([slice(None)] if adjust else blocks[0].pairs):
-            nulls = [half._replace(t=half.t[:, column]) for half in halves]
+            nulls = [null._replace(t=null.t[:, column]) for null in both]
             p_value[members] = _share(nulls, np.abs(t[members]) * EQUAL)
             critical[members] = _critical(nulls, alpha)
     # half the width of the intervals; constant differences have the error 0

@@ -12,7 +12,7 @@ import scipy.stats
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.stats._pairs import ROUNDING, effective_size, moments, ratio, variance_shares
+from skrank.stats._pairs import ROUNDING, effective_size, moments, ratio, variance_factors
 from skrank.stats._resampling import blocks, one_thread
 
 
@@ -50,6 +50,8 @@ class Anova:
         Partial eta squared: the sum of squares of systems over those of systems and residual.
     n_queries, n_dropped : int
         Numbers of queries on which all systems have a value, and of other queries.
+    n_effective : float
+        Effective number of weighted queries, ``sum(w)**2 / sum(w**2)``; else `n_queries`.
     """
 
     systems: AnovaRow
@@ -60,6 +62,7 @@ class Anova:
     effect_size: float
     n_queries: int
     n_dropped: int
+    n_effective: float
 
     @property
     def variances(self) -> dict[str, float]:
@@ -69,9 +72,9 @@ class Anova:
         sum of the three. `queries_needed` takes ``std = sqrt(2 * variances["residual"])``.
         """
         error = self.residual.mean_square
-        n_systems, n_queries = self.systems.freedom + 1, self.queries.freedom + 1
+        n_systems = self.systems.freedom + 1
         return {
-            "systems": max(0.0, (self.systems.mean_square - error) / n_queries),
+            "systems": max(0.0, (self.systems.mean_square - error) / self.n_effective),
             "queries": max(0.0, (self.queries.mean_square - error) / n_systems),
             "residual": error,
         }
@@ -127,7 +130,7 @@ def two_way_anova(
     rest = deviation - by_system
     rest[np.abs(rest) <= negligible] = 0
     unweighted = np.cov(rest, rowvar=False)
-    covariance = (rest.T * variance_shares(w) @ rest + unweighted) / 2
+    covariance = (rest.T * variance_factors(w) @ rest + unweighted) / 2
     of_systems = size * (by_system**2).sum() / (n_systems - 1)
     of_queries = n_systems * moments(by_query[None], w)[1][0] ** 2
     mean_squares = np.array([of_systems, of_queries, np.trace(covariance) / (n_systems - 1)])
@@ -141,7 +144,9 @@ def two_way_anova(
     epsilon = _epsilon(unweighted)
     p_corrected = float(scipy.stats.f.sf(f[0], epsilon * freedoms[0], epsilon * freedoms[2]))
     effect = float(squares[0] / (squares[0] + squares[2])) if squares[[0, 2]].any() else 0.0
-    return Anova(systems, queries, residual, epsilon, p_corrected, effect, n_queries, n_dropped)
+    return Anova(
+        systems, queries, residual, epsilon, p_corrected, effect, n_queries, n_dropped, float(size)
+    )
 
 
 def _flat(means: np.ndarray, negligible: float) -> np.ndarray:
@@ -172,7 +177,8 @@ class TukeyHSD:
         Adjusted: with probability alpha, any pair of equal true means has a p-value below alpha.
     alpha : float
     critical_difference : float
-        A pair is significant at `alpha` if its absolute difference exceeds this value.
+        A pair is significant at `alpha` if its absolute difference exceeds this value; infinite if
+        queries are too few for a p-value below `alpha`.
     n_queries, n_dropped : int
         Numbers of queries on which all systems have a value, and of other queries.
     """
@@ -217,7 +223,7 @@ def tukey_hsd(
     Returns
     -------
     TukeyHSD
-        P-values are ``(1 + b) / (1 + n_resamples)``, as in `randomisation_test`.
+        P-values are ``(1 + b) / (1 + n_resamples)``, as in `randomisation_test`, or exact shares.
 
     See Also
     --------
@@ -257,12 +263,18 @@ def tukey_hsd(
     with one_thread():
         spreads, exact = _spreads(kept, share, n_resamples, seed)
     at_least = len(spreads) - np.searchsorted(spreads, bound, side="left")
+    more = 0 if exact else 1  # the data count as one more resample
+
+    def p_value(n_reached: np.ndarray) -> np.ndarray:
+        return (more + n_reached) / (more + len(spreads))
+
+    above = p_value(np.arange(len(spreads))[::-1]) < alpha  # of a difference above each spread
     return TukeyHSD(
         pairs=np.stack([first, second], axis=1),
         difference=difference,
-        p_value=at_least / len(spreads) if exact else (1 + at_least) / (1 + n_resamples),
+        p_value=p_value(at_least),
         alpha=alpha,
-        critical_difference=float(np.quantile(spreads, 1 - alpha)),
+        critical_difference=float(spreads[above.argmax()]) if above.any() else math.inf,
         n_queries=len(kept),
         n_dropped=n_dropped,
     )
@@ -273,7 +285,8 @@ def _spreads(
 ) -> tuple[np.ndarray, bool]:
     """Ascending ranges of means of permuted scores; and True if all permutations were visited."""
     n_queries, n_systems = scores.shape
-    # One permutation of all queries alike leaves the range unchanged, so the first query is fixed.
+    # The same permutation of the systems on all queries does not change the range: the first query
+    # is not permuted.
     if (n_queries - 1) * math.lgamma(n_systems + 1) <= math.log(n_resamples) + 1e-9:
         orders = np.array(list(itertools.permutations(range(n_systems))))
         means = share[0] * scores[:1]

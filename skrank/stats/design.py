@@ -26,7 +26,7 @@ def paired_t_power(
     difference : float
         True mean difference of two systems.
     std : float
-        Standard deviation over queries of their differences, above 0.
+        Standard deviation, over queries, of the difference of the two systems, above 0.
     n_queries : int or array-like of int
         At least 2.
     alpha : float
@@ -116,8 +116,8 @@ def queries_needed(
         raise ValueError("pass either the difference to find, or the width of an interval.")
     if width is not None:
         width = check.check_number("width", width, 0, math.inf, open_low=True)
-        tail = alpha / math.comb(n_systems, 2)
-        return _least(lambda n: width / std >= _expected_width(n, tail), f"width={width:g}")
+        level = alpha / math.comb(n_systems, 2)
+        return _least(lambda n: width / std >= _expected_width(n, level), f"width={width:g}")
     effect = _effect(difference, std)
     if effect == 0:
         raise ValueError("difference is 0: pass the smallest difference that the test is to find.")
@@ -143,7 +143,10 @@ def _effect(difference: float | None, std: float) -> float:
 
 
 def _power(effect: float, n_queries: np.ndarray | int, n_systems: int, alpha: float) -> np.ndarray:
-    """Least power of the F test for a range of means: all other means lie halfway between."""
+    """Power of the F test if the best and the worst mean differ by `effect` standard deviations.
+
+    All other means lie halfway between, which is the least favourable case.
+    """
     freedom = n_systems - 1, (n_systems - 1) * (n_queries - 1)
     critical = scipy.stats.f.isf(alpha, *freedom)
     noncentrality = n_queries * effect**2

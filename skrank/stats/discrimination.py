@@ -64,9 +64,9 @@ def discriminative_power(
 ) -> DiscriminativePower:
     """Discriminative power and required difference of a metric, by the paired bootstrap.
 
-    All pairs are tested on the same resamples. Let the differences of a pair be shifted to mean 0.
-    The required difference of the pair is the absolute mean of a resample of these differences: of
-    the resample with the ``ceil(alpha * n_resamples)``-th largest absolute t.
+    All pairs are tested on the same B resamples. The differences of a pair are shifted to mean 0
+    and resampled. The required difference of the pair is the absolute mean of the resample whose
+    absolute t is the ``ceil(alpha * B)``-th largest.
 
     Parameters
     ----------

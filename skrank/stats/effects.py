@@ -22,7 +22,7 @@ from skrank.stats._pairs import (
 )
 from skrank.stats._resampling import blocks, one_thread
 
-# |t| / sqrt(freedom), and |t|, above which functions of the noncentral t of scipy are not used
+# scipy's noncentral t is used if |t| is at most _LARGE * sqrt(freedom) and at most _LARGEST
 _LARGE, _LARGEST = 1e3, 3e4
 
 
@@ -145,7 +145,7 @@ def _unbiased(cohen_d: np.ndarray, freedom: np.ndarray) -> np.ndarray:
 
 
 def _noncentrality(t: np.ndarray, freedom: np.ndarray, level: float) -> np.ndarray:
-    """Noncentrality at which a smaller t has the probability `level`; infinite for infinite t.
+    """Noncentrality at which P(T < t) is `level`; infinite for infinite t.
 
     A noncentral t is (normal + noncentrality) / sqrt(chi-square / freedom). If t is large, the
     normal variable is negligible, and the noncentrality is t times a quantile of the denominator.
@@ -310,9 +310,10 @@ def bayesian_comparison(
     rope : float or (float, float)
         Largest difference that does not matter, above 0; or differences below and above 0.
     method : {"t", "signed-rank"}
-        "t": posterior of the mean of normal differences, with a flat prior. "signed-rank":
-        posterior of the pseudo-median (the median of the means of two differences) of any
-        distribution, with a Dirichlet process prior.
+        "t": posterior of the mean of normal differences, with a flat prior. "signed-rank": for any
+        distribution, with a Dirichlet process prior; probabilities are shares of the samples of the
+        posterior in which the mean of two random differences lies most probably above, in or below
+        the region.
     n_samples : int
         Samples of the posterior of "signed-rank", the same for all pairs.
     prior_strength : float

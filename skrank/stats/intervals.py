@@ -220,7 +220,10 @@ def _quantiles_of_t(
 def intervals_by_column(
     values: ArrayLike, weights: ArrayLike | None, confidence: float, interval: Measure
 ) -> Interval:
-    """Intervals of columns; `interval` is called once per group with equal queries and weights."""
+    """Intervals of columns.
+
+    `interval` is called once for each group of columns with the same queries and weights.
+    """
     check.check_same_index(values=values, weights=weights)
     matrix, weight = check.check_values(values, weights)
     bounds = np.empty((3, matrix.shape[1]))
@@ -248,15 +251,16 @@ def bounded_interval(
 ) -> Interval:
     r"""Confidence intervals of means of bounded values, for any number of queries.
 
-    The coverage is at least `confidence` for every distribution within the bounds, also if most
-    values are 0 and all observed values are 0. The upper end is a quantile, over U, of
+    The coverage is at least `confidence` for every distribution within the bounds, even if the
+    sample is all 0 because rare larger values were not drawn. The upper end is the quantile of the
+    level (1 + `confidence`) / 2, over U, of
 
     .. math:: z_{(n+1)} - \sum_{i=1}^n U_{(i)} (z_{(i+1)} - z_{(i)})
 
     where the :math:`z_{(i)}` are the values in ascending order, :math:`z_{(n+1)}` is the upper
-    bound, and the :math:`U_{(i)}` are n ascending uniform random numbers. The lower end is the
-    upper end of the negated values, negated. For values 0 and 1, this is the interval of Clopper
-    and Pearson.
+    bound, and the :math:`U_{(i)}` are n ascending uniform random numbers. The lower end is that of
+    mirrored values: the sum of the bounds minus the upper end for (the sum of the bounds minus z).
+    For values 0 and 1, this is the interval of Clopper and Pearson.
 
     Parameters
     ----------

@@ -47,7 +47,10 @@ class PairedTest(PairResult):
     p_value: np.ndarray
 
     def to_matrix(self) -> np.ndarray:
-        """P-values in a symmetric matrix of systems x systems; NaN for pairs not tested."""
+        """P-values in a symmetric matrix of systems x systems; NaN for pairs not tested.
+
+        Systems after the last system of a pair have no row.
+        """
         n_systems = int(self.pairs.max()) + 1
         matrix = np.full((n_systems, n_systems), np.nan)
         first, second = self.pairs.T
@@ -203,7 +206,7 @@ def sign_test(
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         mean = moments(z, w)[0]
         if w is not None:
-            return mean, (z > 0) @ w, _weighted_sign_test(np.sign(z) * w)
+            return mean, (z > 0) @ w, _random_sign_test(np.sign(z) * w)
         wins, losses = (z > 0).sum(axis=1), (z < 0).sum(axis=1)
         tail = scipy.stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5)
         return mean, wins, np.minimum(2 * tail, 1)
@@ -299,7 +302,8 @@ def paired_bootstrap(
     Returns
     -------
     PairedTest
-        `statistic` is Student's t, and `p_value` is the ASL, which may be 0. A draw of equal
+        `statistic` is Student's t, with weights by HC2 alone, as in the draws; `p_value` is the
+        ASL, which may be 0. A draw of equal
         differences has t 0 if they are 0, and infinite t otherwise.
 
     References
@@ -340,7 +344,7 @@ def _signed_rank_test(z: np.ndarray, weights: Weights, zeros: str) -> tuple[np.n
     sums = [np.maximum(sign * signed, 0).sum(axis=1) for sign in (1, -1)]
     statistic = np.minimum(*sums) + (split * w).sum(axis=1) / 2
     if weights is not None or z.shape[1] <= _MOST_EXACT:
-        return statistic, _weighted_sign_test(signed)
+        return statistic, _random_sign_test(signed)
     # scipy chooses one method, exact or approximate, for all rows of a call: rows with ties are
     # tested in a separate call
     sizes, p_value = np.sort(np.abs(z), axis=1), np.ones(len(z))
@@ -360,7 +364,7 @@ def _ranks(z: np.ndarray, zeros: str) -> tuple[np.ndarray, np.ndarray]:
     return np.where(zero, 0.0, ranks), np.where(zero & (zeros == "zsplit"), ranks, 0.0)
 
 
-def _weighted_sign_test(signed: np.ndarray) -> np.ndarray:
+def _random_sign_test(signed: np.ndarray) -> np.ndarray:
     """P-value of the sum of each row under random signs: exact for few queries, else normal."""
     if signed.shape[1] <= _MOST_EXACT:
         return _flip_shares(signed)

@@ -117,6 +117,7 @@ def tau_ap(
 
 
 def _tau_ap_a(truth: np.ndarray, estimate: np.ndarray) -> float:
+    """AP correlation with ties="a"."""
     above = estimate > estimate[:, None]
     n_above, concordant = above.sum(axis=1), (above & (truth > truth[:, None])).sum(axis=1)
     n_tied = (estimate == estimate[:, None]).sum(axis=1)
@@ -204,7 +205,8 @@ def rank_correlation(
     Notes
     -----
     For tau and tau_b, the p-value is that of `scipy.stats.kendalltau`. For tau_ap, the p-value is
-    twice the smaller tail ``(1 + b) / (1 + n_resamples)`` of random orders of `y`.
+    twice the smaller tail ``(1 + b) / (1 + n_resamples)`` of random orders of `y`, or the exact
+    tail.
 
     Scores per system give an interval over systems, which are regarded as a sample of systems. The
     interval contains every correlation c with ``abs(value - c) <= q * std(c)``, where q is
@@ -213,11 +215,11 @@ def rank_correlation(
     tau_ap). The width is above 0 also if two rankings are equal.
 
     Scores per query give an interval over queries for these systems: percentiles of the
-    correlations of means over queries drawn with replacement. The percentiles are wider than
-    `confidence`, because draws of few queries vary too little (the expanded percentile interval of
-    Hesterberg 2015). Noise in the means lowers correlations, so the upper end is moved to at least
-    the distance of the lower end. If all draws give the same correlation, the interval over systems
-    is returned.
+    correlations of means over queries drawn with replacement. The levels of the percentiles are
+    further out than those of `confidence`, because draws of few queries vary too little (the
+    expanded percentile interval of Hesterberg 2015). Noise in the means lowers correlations, so the
+    upper end is at least ``2 * value - low``. If all draws give the same correlation, the interval
+    over systems is returned.
 
     References
     ----------
@@ -472,13 +474,13 @@ def list_overlap(x: Sequence[Hashable], y: Sequence[Hashable], *, p: float = 0.9
     last = s + n - int(at_n)
     depth = np.arange(1, last + 1)
     weight = (1 - p) / p * p**depth / depth
-    log = (1 - p) / p * -math.log1p(-p)  # sum of the weights of all depths
+    all_weights = (1 - p) / p * -math.log1p(-p)  # of all depths
     extrapolated = (
         weight[:n] @ overlap
         + weight[s:n] @ (at_s * (depth[s:n] - s) / s)
         + ((at_n - at_s) / n + at_s / s) * p**n
     )
-    lower = weight[:n] @ (overlap - at_n) + at_n * log
+    lower = weight[:n] @ (overlap - at_n) + at_n * all_weights
     gained = np.maximum(depth - s, 0) + np.maximum(depth - n, 0)
-    residual = weight @ gained + p**last - at_n * (log - weight.sum())
+    residual = weight @ gained + p**last - at_n * (all_weights - weight.sum())
     return ListOverlap(float(extrapolated), float(lower), max(0.0, float(residual)), p)

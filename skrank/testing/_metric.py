@@ -323,12 +323,13 @@ def check_metric(
     Values: ties against all orders of the tied documents, range, ideal lists, invariance (to the
     order of rows and queries, increasing transforms of scores, storage), weights, queries without
     relevant documents. Training, if the metric can be trained on: swap deltas against swaps,
-    LambdaRank against the double loop over pairs, both boosters. Use: the name, copies, scorers in
-    cross-validation, the eval metrics of LightGBM and XGBoost, if installed.
+    LambdaRank against the double loop over pairs, gradients in both boosters. Use: the name,
+    copies, scorers in cross-validation, the eval metrics of LightGBM and XGBoost, if installed.
 
     Parameters
     ----------
     metric_or_name : str or Metric
+        Its `ties` and `empty` are replaced by their defaults; all their values are tested.
     definition : callable, optional
         A slow implementation, to which values must be equal:
         ``definition(ranked, unretrieved=(), max_grade=3)``. `ranked` are the labels of one list in
@@ -360,6 +361,6 @@ def check_metric(
     >>> "ties count as the mean over their orders" in check_metric("rr", definition)
     True
     """
-    one = metric(metric_or_name)
+    one = replace(metric(metric_or_name), ties="average", empty="skip")
     monotone = check.check_flag("monotone", monotone)
     return run(one, [*PROPERTIES, *USE], Case(one, definition, monotone))

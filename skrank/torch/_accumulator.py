@@ -85,12 +85,12 @@ class MetricAccumulator:
         Parameters
         ----------
         scores, labels, offsets, mask
-            As in a call of `RankingLoss`. But documents with the label NaN stay in the list as not
-            judged, unless they are padding. Without a mask, NaN in padded labels is padding.
+            As in a call of `RankingLoss`, but for the label NaN: in padded labels without a mask it
+            is padding; elsewhere the document is not judged, and stays in the list.
         weights : Tensor of shape (n_queries,), optional
             Weight of each query, at least 0.
         ids : int Tensor of shape (n_queries,), optional
-            Numbers of the queries. A number that comes twice is an error.
+            Numbers of the queries. A number that comes twice in a process is an error.
 
         Raises
         ------
@@ -124,7 +124,7 @@ class MetricAccumulator:
         return values, np.stack([plan.mass(ranking) * weight[filled] for plan in plans])
 
     def compute(self) -> dict[str, float]:
-        """Mean of each metric over all queries; NaN if no query has a relevant document.
+        """Mean of each metric over all queries; NaN if no query counts, see `empty` of the metric.
 
         Returns
         -------

@@ -233,7 +233,7 @@ class QueryDataset(Dataset):
         X, labels = self._narrow(values), self._narrow(graded)
         if self.dtype != torch.float64:
             narrow = labels.double().numpy()
-            lost = (narrow != graded) & (graded == np.rint(graded))  # another grade
+            lost = np.isinf(narrow) | ((narrow != graded) & (graded == np.rint(graded)))
             check_kept(lost, graded, narrow, lambda i: f"label of row {rows[i]}")
             narrow = X.float().numpy()
             lost = np.isinf(narrow) & np.isfinite(values)

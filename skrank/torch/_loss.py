@@ -188,7 +188,7 @@ class RankingLoss(nn.Module):
             total, ranks = weight.sum(), n_ranks(self.process_group) if self.training else 1
             if ranks > 1:
                 total = total_over(total, self.process_group)
-            # Tiny weights are divided by their sum first: its inverse may be infinite.
+            # Tiny weights are divided by their sum first, as one over the sum may be infinite.
             weight = torch.where(total > 0, weight / total * ranks, 0.0)
         weight = weight.to(batch.scores.dtype)
         return weight if batch.readable else weight.masked_fill(batch.bad, torch.nan)

@@ -87,7 +87,7 @@ def _dense(batch: Batch, max_grade: int | None) -> DenseQueries:
 
 
 def lambdarank(objective: LambdaRank, queries: DenseQueries, round_: torch.Tensor) -> Losses:
-    """The loss is half the sum of the absolute gradients of all pairs; see `skrank.LambdaRank`."""
+    """The loss is S / (2 sigmoid), see Notes of `RankingLoss`; for options see `LambdaRank`."""
     order = _ranked(objective, queries, round_)
     scores, labels, valid = (part.gather(1, order) for part in queries[:3])
     queries, sigma = DenseQueries(scores, labels, valid, queries.max_grade), objective.sigmoid
@@ -114,12 +114,13 @@ def lambdarank(objective: LambdaRank, queries: DenseQueries, round_: torch.Tenso
 
 
 def _deltas(metric: QuadraticSum) -> torch.Tensor:
-    """|Change of the sum| if documents a and b swap ranks; 0 unless a has a higher gain than b.
+    """Change of the sum if documents a and b swap ranks; 0 unless a has a higher gain than b.
 
-    Documents are numbered by rank. t[r, x] is the sum of the pairs of document x if x stands at
-    rank r and all others stay. The swap changes the pairs by t[a, b] - t[a, a] + t[b, a] - t[b, b]
-    - w (k[a, a] - k[a, b] + k[b, b] - k[b, a]), where w is the weight of the lower rank, as t pairs
-    each document with itself at its old rank.
+    A change is positive if the sum is higher with a above b, and is else replaced by 0. Documents
+    are numbered by rank. t[r, x] is the sum of the pairs of document x if x stands at rank r and
+    all others stay. The swap changes the pairs by t[a, b] - t[a, a] + t[b, a] - t[b, b] -
+    w (k[a, a] - k[a, b] + k[b, b] - k[b, a]), where w is the weight of the rank further down, as t
+    pairs each document with itself at its old rank.
     """
     gain, u, w, k = metric.gain, metric.u, metric.w, metric.k
     rank = torch.arange(len(u), device=u.device)
@@ -150,7 +151,8 @@ def softrank(objective: SoftRank, queries: DenseQueries, round_: torch.Tensor) -
     """The loss is one minus the smooth value; see `skrank.SoftRank`.
 
     With theta = sqrt(2) sigma, document i stands above j with probability P_ij = Phi((s_i - s_j) /
-    theta). The rank of j has the mean 1/2 + sum_i P_ij and the variance sum_i P_ij P_ji - 1/4.
+    theta). The rank of j has the mean 1/2 + sum_i P_ij and the variance sum_i P_ij P_ji - 1/4,
+    where the sums include i = j, with P_jj = 1/2.
     """
     inverse, gain, _, _, k = queries.bind(objective.metric, objective.metric.ideal_cutoff)
     x, theta = _scaled(objective, queries)

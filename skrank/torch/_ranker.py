@@ -72,8 +72,8 @@ class NeuralRanker(Ranker):
         Subtract the mean of each feature and divide by its standard deviation, both over the
         training rows, in double precision. The network itself is in single precision.
     eval_metric : str, Metric or a sequence of them, optional
-        Metric for early stopping; the first of several. Default: the metric of `objective`, in a
-        mixture the first metric of an objective, else `scoring`.
+        Metrics on the validation queries, of which the first decides when to stop. Default: the
+        metric of `objective` (in a mixture, of the first objective that has one), or `scoring`.
     validation_fraction : float, optional
         Share of the training queries to hold out for early stopping. Default: none, and no early
         stopping unless `fit` gets `X_val`.

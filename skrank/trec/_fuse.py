@@ -236,11 +236,13 @@ def fuse(
         sum times n), "combanz" (the mean), "combmax", "combmin", "combmed" (the median),
         "weighted_sum" (with `weights`), and "linear", whose weights are trained on `qrels`.
     norm : {"auto", "min_max", "max", "sum", "zscore", "rank", "borda", "reciprocal_rank", None}
-        How the scores of each query of each run are normalised: to the range from 0 to 1; divided
-        by the highest; shifted to 0 and divided by the sum; to mean 0 and variance 1; replaced by
-        1 - (r - 1) / n, where n is the number of retrieved documents; by the points of an election;
-        by 1 / (k + r). None: not at all. "auto": "reciprocal_rank" for "linear", otherwise
-        "min_max". Methods by ranks ignore it.
+        How the scores of each query of each run are normalised. "min_max": to the range from 0 to
+        1. "max": divided by the highest. "sum": shifted to 0 and divided by the sum. "zscore": to
+        mean 0 and variance 1. "rank": replaced by 1 - (r - 1) / n, where n is the number of
+        retrieved documents. "borda": by (c - r + 1) / c, where c is the number of candidates;
+        candidates that the run did not retrieve get the mean of the remaining points, and count as
+        retrieved. "reciprocal_rank": by 1 / (k + r). None: not at all. "auto": "reciprocal_rank"
+        for "linear", otherwise "min_max". Methods by ranks ignore it.
     k : float
         Constant of "rrf" and of "reciprocal_rank".
     weights : sequence of float, or dict of str to float
