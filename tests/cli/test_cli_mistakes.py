@@ -23,6 +23,7 @@ def more_files(files):
 # arguments, and the message of an error with status 1: a file cannot be read or measured
 FAILURES = [
     ("evaluate none bm25", "none: No such file or directory"),
+    ("evaluate qrels none --chunksize 2", "none: No such file or directory"),
     ("evaluate qrels qrels", "It looks like a line of qrels: qrels come first, then runs."),
     ("evaluate bm25 qrels", "It looks like a line of run: qrels come first, then runs."),
     ("evaluate qrels first --missing raise", "choose --missing zero or --missing skip"),

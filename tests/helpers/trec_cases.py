@@ -1,4 +1,4 @@
-"""Contents of TREC files: wrong ones with their errors, odd ones that are read, packed ones."""
+"""Contents of TREC files: random, wrong with their errors, odd ones that are read, packed ones."""
 
 import bz2
 import gzip
@@ -7,11 +7,63 @@ import lzma
 import numpy as np
 import pytest
 
+from skrank import trec
+
+
+def collection(seed=0, n_queries=12, n_runs=1):
+    """Qrels and runs as dicts, with ties, labels below 0, and ids that are not ASCII.
+
+    The qrels have queries without a relevant document; runs lack one and have two others.
+    """
+    rng = np.random.default_rng(seed)
+    pool = [f"{'dDé'[i % 3]}{i * 7919 % 1000}{'-x' * (i % 5)}" for i in range(300)]
+    queries = [f"0{q}" for q in range(n_queries + 2)]
+    qrels = {
+        q: {d: int(rng.integers(-1, 4)) for d in rng.choice(pool, 60, replace=False).tolist()}
+        for q in queries[:n_queries]
+    }
+    qrels["03"] = dict.fromkeys(qrels["03"], 0)
+    qrels["04"] = {**dict.fromkeys(qrels["04"], -1), "d0": 0}
+    runs = {}
+    for r in range(n_runs):
+        runs[f"run{r}"] = {
+            q: {
+                d: float(np.round(rng.normal(), r % 3)) / 7
+                for d in rng.choice(pool, rng.integers(1, 200), replace=False).tolist()
+            }
+            for q in rng.permutation(queries).tolist()
+            if q != f"0{5 + r}"
+        }
+    return qrels, runs
+
+
+def rows(nested):
+    """The query, the document and the number of each entry of qrels or a run."""
+    return [(q, d, number) for q, documents in nested.items() for d, number in documents.items()]
+
+
+def qrels_text(qrels):
+    return "".join(f"{q} 0 {d} {label}\n" for q, d, label in rows(qrels))
+
+
+def run_text(run, tag="run", end="\n"):
+    return "".join(f"{q}\tQ0\t{d} 0  {score!r} {tag}{end}" for q, d, score in rows(run))
+
+
+def assert_refused(path, content, message, chunksizes=(None, 1, 100)):
+    """A run with this content raises an error when it is read whole, or in pieces."""
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    for chunksize in chunksizes:
+        with pytest.raises(ValueError, match=message):
+            trec.evaluate({"1": {"a": 1}, "2": {"a": 1}}, path, "ap", chunksize=chunksize)
+
+
 QRELS_ERRORS = {
     "1 0 a 1\n1 0 b\n": r"file, line 2: 3 columns instead of 4 in '1 0 b'",
     "1 0 a 1\n\n1 0 b 1 9\n": r"file, line 3: 5 columns instead of 4 in '1 0 b 1 9'",
     "1 0 a 1 1 0 b\n1\n": r"file, line 1: 7 columns instead of 4",
     "1 0 a\n1 1 0 b 1": r"file, line 1: 3 columns instead of 4",
+    "1 0 a 1\n1 0\nb 1": r"file, line 2: 2 columns instead of 4",
     "1 0 a 1\n1 0 b x1\n": r"file, line 2: label 'x1' is not a finite number",
     "1 0 a 1\n1 0 b 1_0\n": r"file, line 2: label '1_0' is not a finite number",
     "1 0 a 1\n1 0 b nan\n": r"file, line 2: label 'nan' is not a finite number",
@@ -58,14 +110,14 @@ NAMES = ["x" * length for length in (*range(1, 18), 300)] + ["a" * 8 + "b", "a" 
 ENDS = ["", "\n", "\r\n", "\r", "\n\n  \n", "\n\x1a", "\0", "\f\n"]
 
 
-def _lines(rows):
-    return "".join(f"{query} 0 {name} {number}\n" for query, name, number in rows).encode()
+def _lines(entries):
+    return "".join(f"{query} 0 {name} {number}\n" for query, name, number in entries).encode()
 
 
 def _run(qrels):
     """The same documents as lines of a run, with the labels for scores."""
-    rows = (line.split(b" ") for line in qrels.splitlines())
-    return b"".join(b"%b Q0 %b 0 %b t\n" % (row[0], *row[2:]) for row in rows)
+    columns = (line.split(b" ") for line in qrels.splitlines())
+    return b"".join(b"%b Q0 %b 0 %b t\n" % (row[0], *row[2:]) for row in columns)
 
 
 def _noise(n_files=150):

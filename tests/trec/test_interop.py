@@ -6,12 +6,12 @@ refuses are left out of them.
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import skrank
 from skrank import trec
 from skrank.cli import main
+from tests.helpers.trec_cases import rows
 
 QRELS = {
     "1": {"a": 2, "b": 1, "c": 0, "d": -1},
@@ -22,17 +22,9 @@ QRELS = {
 RUN = {"1": {"b": 3.0, "a": 2.0, "x": 1.0}, "2": {"e": 1.0}, "3": {"a": 1.0}}
 
 
-def as_objects():
-    rows = [(q, d, label) for q, docs in QRELS.items() for d, label in docs.items()]
-    scores = [(q, d, score) for q, docs in RUN.items() for d, score in docs.items()]
-    return (
-        trec.Qrels.from_arrays(*zip(*rows, strict=True)),
-        trec.Run.from_arrays(*zip(*scores, strict=True)),
-    )
-
-
 def test_dicts_there_and_back():
-    qrels, run = as_objects()
+    qrels = trec.Qrels.from_arrays(*zip(*rows(QRELS), strict=True))
+    run = trec.Run.from_arrays(*zip(*rows(RUN), strict=True))
     assert qrels.to_dict() == QRELS
     assert run.to_dict() == RUN
     assert all(type(label) is int for docs in qrels.to_dict().values() for label in docs.values())
@@ -64,22 +56,6 @@ def test_metrics_that_look_beyond_a_query(name, message):
     pytest.importorskip("ir_measures")
     with pytest.raises(ValueError, match=message):
         trec.ir_measure(name)
-
-
-def test_ranx_has_dicts():
-    """Stand-ins for Qrels and Run of ranx, which convert to nested dicts."""
-
-    class Peer:
-        def __init__(self, content):
-            self.content = content
-
-        def to_dict(self):
-            return self.content
-
-    Peer.__module__ = "ranx.data_structures.qrels"
-    found = trec.evaluate(Peer(QRELS), Peer(RUN), "ap", missing="skip").per_query
-    expected = trec.evaluate(QRELS, RUN, "ap", missing="skip").per_query
-    np.testing.assert_array_equal(found.to_numpy(), expected.to_numpy())
 
 
 # trec_eval ---------------------------------------------------------------------------------------
@@ -142,17 +118,3 @@ def test_options_of_trec_eval():
     assert value("judged", pool_judged=True) == 3 / 4
     assert value("rr", judged_only=True, pool_judged=True) == 1 / 2
     assert value("P_2", rel=2, depth=3, empty=1) == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"depth": 0}, "depth=0 must be at least 1"),
-        ({"rel": 0}, "rel=0 must be a number"),
-        ({"judged_only": "yes"}, "judged_only='yes' must be True or False"),
-        ({"precision": "half"}, "precision='half' is not a choice"),
-    ],
-)
-def test_options_are_checked(options, message):
-    with pytest.raises(ValueError, match=message):
-        value("rr", **options)

@@ -214,6 +214,7 @@ FLAGS = {
     "symmetric": lambda given: stats.tau_ap([1, 2, 3], [3, 2, 1], symmetric=given),
     "progress": lambda given: active.simulate([0.0, 1], [1, 1], 2, progress=given),
     "pool_judged": lambda given: trec.evaluate(QRELS, RUN, "ap", pool_judged=given),
+    "judged_only": lambda given: trec.evaluate(QRELS, RUN, "ap", judged_only=given),
     "per_query": lambda given: trec.trec_eval_lines(
         trec.evaluate(QRELS, RUN, "trec_eval:map"), per_query=given
     ),
