@@ -42,12 +42,12 @@ def rows(nested):
     return [(q, d, number) for q, documents in nested.items() for d, number in documents.items()]
 
 
-def qrels_text(qrels):
-    return "".join(f"{q} 0 {d} {label}\n" for q, d, label in rows(qrels))
+def qrels_text(entries):
+    return "".join(f"{q} 0 {d} {label}\n" for q, d, label in entries)
 
 
-def run_text(run, tag="run", end="\n"):
-    return "".join(f"{q}\tQ0\t{d} 0  {score!r} {tag}{end}" for q, d, score in rows(run))
+def run_text(entries, tag="run", end="\n"):
+    return "".join(f"{q}\tQ0\t{d} 0  {score!r} {tag}{end}" for q, d, score in entries)
 
 
 def assert_refused(path, content, message, chunksizes=(None, 1, 100)):

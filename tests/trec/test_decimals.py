@@ -34,15 +34,11 @@ def spelled(draw):
 @st.composite
 def near_the_middle(draw):
     """A decimal at, or next to, the middle of two doubles."""
-    low = abs(draw(st.floats(1e-250, 1e250)))
-    middle = middle_of(low, math.nextafter(low, math.inf))
-    return f"{middle:.{draw(st.integers(15, 24))}e}"
-
-
-def middle_of(low, high):
+    low = draw(st.floats(1e-250, 1e250))
     with localcontext() as context:
         context.prec = 60
-        return (Decimal(low) + Decimal(high)) / 2
+        middle = (Decimal(low) + Decimal(math.nextafter(low, math.inf))) / 2
+    return f"{middle:.{draw(st.integers(15, 24))}e}"
 
 
 WORDS = spelled() | near_the_middle() | DOUBLES.map(repr) | DOUBLES.map("{:.17g}".format)

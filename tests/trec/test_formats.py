@@ -29,8 +29,8 @@ def evaluate(qrels, run, **options):
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trec")
-    (folder / "qrels").write_text(qrels_text(QRELS))
-    (folder / "run").write_text(run_text(RUN))
+    (folder / "qrels").write_text(qrels_text(QRELS_ROWS))
+    (folder / "run").write_text(run_text(RUN_ROWS))
     return evaluate(folder / "qrels", folder / "run")
 
 
@@ -181,10 +181,10 @@ def texts(nested, last, **style):
     }
 
 
-RUN_TEXTS = {"": run_text(RUN), ".three": run_text(RUN), **texts(RUN, "score")}
+RUN_TEXTS = {"": run_text(RUN_ROWS), ".three": run_text(RUN_ROWS), **texts(RUN, "score")}
 QRELS_TEXTS = {
-    "": qrels_text(QRELS),
-    ".three": qrels_text(QRELS).replace(" 0 ", "\t").replace("\n", "\n\n"),
+    "": qrels_text(QRELS_ROWS),
+    ".three": qrels_text(QRELS_ROWS).replace(" 0 ", "\t").replace("\n", "\n\n"),
     **texts(QRELS, "relevance", indent=1, ensure_ascii=False),
 }
 
@@ -258,7 +258,7 @@ def test_packages_that_are_not_installed(tmp_path, monkeypatch):
 def test_a_pipe_is_read_once(tmp_path, packing):
     """Such as ``<(zcat run.gz)`` in a shell."""
     os.mkfifo(tmp_path / "run")
-    data = packing(run_text(RUN).encode())
+    data = packing(run_text(RUN_ROWS).encode())
     writer = threading.Thread(target=(tmp_path / "run").write_bytes, args=[data])
     writer.start()
     run = trec.read_run(tmp_path / "run")
@@ -363,7 +363,7 @@ def test_mistakes_in_files(tmp_path, name, text, message):
 
 @pytest.mark.parametrize("packing", PACKED)
 def test_damaged_files(tmp_path, packing):
-    whole = PACKED[packing](run_text(RUN).encode())
+    whole = PACKED[packing](run_text(RUN_ROWS).encode())
     damaged = [whole[:200], whole[:9]]
     if packing == ".gz":
         damaged.append(whole[:-8] + b"12345678")  # a wrong checksum

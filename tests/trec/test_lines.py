@@ -10,7 +10,7 @@ import pytest
 from skrank import trec
 from skrank._kernels import trec as kernels
 from skrank.trec._table import padded
-from tests.helpers.trec_cases import QRELS_ERRORS, RUN_ERRORS, qrels_text, run_text
+from tests.helpers.trec_cases import QRELS_ERRORS, RUN_ERRORS, qrels_text, rows, run_text
 
 
 def run_of(text):
@@ -101,11 +101,11 @@ COMMENTS = "# a word\n#1 of 3\n#\n #1 Q0 a 1 high t\n#1 0 a high\n"
 
 @pytest.mark.parametrize("chunksize", [None, 1, 100])
 def test_queries_whose_ids_begin_as_comments_do(tmp_path, chunksize):
-    (tmp_path / "qrels").write_text(COMMENTS + qrels_text(HASHED))
-    (tmp_path / "three").write_text("# a word\n" + qrels_text(HASHED).replace(" 0 ", " "))
-    lines = run_text(HASHED_RUN, "t").splitlines(keepends=True)
+    (tmp_path / "qrels").write_text(COMMENTS + qrels_text(rows(HASHED)))
+    (tmp_path / "three").write_text("# a word\n" + qrels_text(rows(HASHED)).replace(" 0 ", " "))
+    lines = run_text(rows(HASHED_RUN), "t").splitlines(keepends=True)
     (tmp_path / "run").write_text("".join([*lines[:2], COMMENTS, *lines[2:]]))
-    (tmp_path / "more").write_text(run_text(HASHED_RUN, "t more"))
+    (tmp_path / "more").write_text(run_text(rows(HASHED_RUN), "t more"))
     metrics = ["ap", "ndcg", "num_ret"]
     expected = trec.evaluate(HASHED, {"t": HASHED_RUN}, metrics)
     for judged in ("qrels", "three"):

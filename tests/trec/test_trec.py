@@ -1,7 +1,7 @@
 """Runs and judgments of TREC: order, evaluation, and parity with trec_eval."""
 
 import io
-import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,6 +9,7 @@ import pytest
 
 from skrank import stats, trec
 from tests.helpers.engine import limit_threads
+from tests.helpers.trec_cases import collection, qrels_text, rows, run_text
 
 PARITY = {
     "map": "ap",
@@ -30,43 +31,6 @@ PARITY = {
 }
 
 
-def collection(seed, n_queries=12, n_runs=3):
-    """Qrels as dicts, and runs with ties, unjudged, unretrieved and missing ones."""
-    rng = np.random.default_rng(seed)
-    pool = [f"{'dDé'[i % 3]}{i * 7919 % 1000}{'-x' * (i % 5)}" for i in range(300)]
-    qrels = {
-        f"q{q}": {d: int(rng.integers(-1, 4)) for d in rng.choice(pool, 60, replace=False)}
-        for q in range(n_queries)
-    }
-    qrels["q3"] = dict.fromkeys(qrels["q3"], 0)
-    qrels["q4"] = {**dict.fromkeys(qrels["q4"], -1), "d0": 0}
-    runs = {}
-    for r in range(n_runs):
-        queries = [f"q{q}" for q in range(n_queries + 2) if q != 5 + r]
-        runs[f"run{r}"] = {
-            q: {
-                d: float(np.round(rng.normal(), r))
-                for d in rng.choice(pool, rng.integers(1, 200), replace=False)
-            }
-            for q in queries
-        }
-    return qrels, runs
-
-
-def write_qrels(path, qrels):
-    lines = [f"{q} 0 {d} {label}" for q, docs in qrels.items() for d, label in docs.items()]
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
-def write_run(path, run, tag, rng=None):
-    lines = [f"{q}\tQ0\t{d} 0  {s!r} {tag}" for q, docs in run.items() for d, s in docs.items()]
-    if rng is not None:
-        rng.shuffle(lines)
-    path.write_text("\r\n".join(lines))
-    return path
-
-
 def run_of(text):
     return trec.read_run(io.StringIO(text))
 
@@ -78,19 +42,16 @@ def run_of(text):
 @pytest.mark.parametrize("seed", range(3))
 def test_equals_trec_eval(tmp_path, seed):
     pytrec_eval = pytest.importorskip("pytrec_eval")
-    qrels, runs = collection(seed)
+    qrels, runs = collection(seed, n_runs=3)
+    (tmp_path / "qrels").write_text(qrels_text(rows(qrels)))
     rng = np.random.default_rng(seed)
-    paths = [write_run(tmp_path / name, run, name, rng) for name, run in runs.items()]
+    for name, run in runs.items():
+        (tmp_path / name).write_text(run_text(rng.permutation(np.array(rows(run), object)), name))
     measures = {"map", "map_cut.10", "ndcg", "ndcg_cut.5,20", "P.5,100", "recall.10", "success.5"}
     measures |= {"recip_rank", "Rprec", "bpref", "set_P", "set_recall", "infAP", "iprec_at_recall"}
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, measures)
-    report = trec.evaluate(
-        write_qrels(tmp_path / "qrels", qrels),
-        paths,
-        list(PARITY.values()),
-        missing="skip",
-        empty=0,
-    )
+    files = tmp_path / "qrels", [tmp_path / name for name in runs]
+    report = trec.evaluate(*files, list(PARITY.values()), missing="skip", empty=0)
     for name, run in runs.items():
         theirs = pd.DataFrame(evaluator.evaluate(run)).T[list(PARITY)]
         ours = report.per_query.loc[name].dropna()
@@ -118,8 +79,9 @@ def test_precision_of_ties():
     assert double.scores.tolist() == [1.000000001, 1.0]
     beyond = run_of("1 Q0 a 1 1e300 t\n1 Q0 b 2 1e200 t\n")
     assert beyond.documents.names() == ["b", "a"]
-    with pytest.raises(ValueError, match="precision='half' is not a choice"):
-        trec.read_run(io.StringIO(lines), precision="half")
+    for call in (trec.read_run, partial(trec.evaluate, {"1": {"a": 1}})):
+        with pytest.raises(ValueError, match="precision='half' is not a choice"):
+            call(io.StringIO(lines), precision="half")
 
 
 # evaluation
@@ -176,7 +138,10 @@ def test_missing_queries(qrels, run):
 
 def test_empty_queries(qrels, run):
     def mean(empty):
-        return trec.evaluate(qrels, run, "ap", missing="skip", empty=empty).mean.iloc[0, 0]
+        report = trec.evaluate(qrels, run, ["ap", "ndcg@10"], missing="skip", empty=empty)
+        for table in (report.mean.T, report.intervals().droplevel("run")):
+            assert list(table.index) == ["ap", "ndcg@10"]  # as the caller named them
+        return report.mean.iloc[0, 0]
 
     assert mean(None) == mean("skip") == pytest.approx(1 / 2)
     assert mean(0) == pytest.approx(1 / 3)
@@ -190,11 +155,6 @@ def test_averages_of_metrics(qrels, run):
     names = ["precision(average=micro)", "ap(average=geometric)"]
     report = trec.evaluate(qrels, run, names, missing="skip")
     assert report.mean.loc["bm25"].to_list() == pytest.approx([2 / 4, 1 / 2])
-
-
-def test_max_grade(qrels, run):
-    low, high = (trec.evaluate(qrels, run, "err", missing="skip", max_grade=g) for g in (None, 4))
-    assert high.mean.iloc[0, 0] < low.mean.iloc[0, 0]
 
 
 def test_a_run_without_any_query_of_the_qrels(qrels):
@@ -214,10 +174,9 @@ def test_names_of_runs_are_strings(name):
 
 
 def test_names_of_runs(tmp_path, qrels, run):
-    one, two = (
-        write_run(tmp_path / name, {q: {"a": 1.0} for q in "1234"}, "same") for name in "ab"
-    )
-    other = write_run(tmp_path / "c", {q: {"a": 1.0} for q in "1234"}, "other")
+    for name, tag in (("a", "same"), ("b", "same"), ("c", "other")):
+        (tmp_path / name).write_text(run_text([(q, "a", 1.0) for q in "1234"], tag))
+    one, two, other = (tmp_path / name for name in "abc")
     report = trec.evaluate(qrels, [one, other, two], "ap")
     assert report.mean.index.tolist() == [str(one), "other", str(two)]
     assert report.per_query.index.names == ["run", "qid"]
@@ -233,7 +192,7 @@ def test_names_of_runs(tmp_path, qrels, run):
 @pytest.mark.filterwarnings("ignore:run .* has no documents for")
 def test_intervals_are_those_of_an_evaluation(missing):
     """The bootstrap resamples the queries that count in the mean of each run and metric."""
-    qrels, runs = collection(2)
+    qrels, runs = collection(2, n_runs=3)
     metrics = ["ap", "ndcg(empty=0)", "ap(average=geometric)"]
     report = trec.evaluate(qrels, runs, metrics, missing=missing)
     found = report.intervals(0.9)
@@ -251,39 +210,40 @@ def test_intervals_are_those_of_an_evaluation(missing):
 
 def test_bounded_parts_and_threads_change_nothing(monkeypatch, tmp_path):
     qrels, runs = collection(1, n_runs=7)
-    qrels = write_qrels(tmp_path / "qrels", qrels)
-    paths = [write_run(tmp_path / name, run, name) for name, run in runs.items()]
-    metrics = ["gap", "ndcg@10", "bpref"]
-    reports = [trec.evaluate(qrels, paths, metrics, missing="skip")]
+    for name, run in runs.items():
+        (tmp_path / name).write_text(run_text(rows(run), name))
+
+    def report():
+        files = [tmp_path / name for name in runs]
+        return trec.evaluate(qrels, files, ["gap", "ndcg@10", "bpref"], missing="skip")
+
+    expected = report()
     monkeypatch.setattr("skrank.trec._join._ROWS_AT_ONCE", 3000)
     for n_threads in (1, 4):
         with limit_threads(n_threads):
-            reports.append(trec.evaluate(qrels, paths, metrics, missing="skip"))
-    for report in reports[1:]:
-        pd.testing.assert_frame_equal(report.per_query, reports[0].per_query, check_exact=True)
-        pd.testing.assert_frame_equal(report.to_frame(), reports[0].to_frame(), check_exact=True)
+            found = report()
+        pd.testing.assert_frame_equal(found.per_query, expected.per_query, check_exact=True)
+        pd.testing.assert_frame_equal(found.to_frame(), expected.to_frame(), check_exact=True)
 
 
-def test_one_warning_for_many_runs(tmp_path):
-    qrels, runs = collection(2, n_runs=6)
-    paths = [write_run(tmp_path / name, run, name) for name, run in runs.items()]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        trec.evaluate(write_qrels(tmp_path / "qrels", qrels), paths, "ap")
+def test_one_warning_for_many_runs():
+    with pytest.warns(UserWarning, match="and so on, 6 runs in all") as caught:
+        trec.evaluate(*collection(2, n_runs=6), "ap")
     assert len(caught) == 1
-    assert "and so on, 6 runs in all" in str(caught[0].message)
     assert caught[0].filename == __file__
 
 
 def test_an_error_in_one_file_of_many_names_it(tmp_path, qrels):
-    good = [write_run(tmp_path / str(i), {"1": {"a": 1.0}}, f"t{i}") for i in range(5)]
+    good = [tmp_path / str(i) for i in range(5)]
+    for path in good:
+        path.write_text(f"1 Q0 a 1 1 t{path.name}\n")
     (tmp_path / "bad").write_text("1 Q0 a 1 2\n")
     with pytest.raises(ValueError, match="bad, line 1: 5 columns"):
         trec.evaluate(qrels, [*good, tmp_path / "bad"], "ap", missing="skip")
 
 
 def test_compare():
-    qrels, runs = collection(3)
+    qrels, runs = collection(3, n_runs=3)
     report = trec.evaluate(qrels, runs, ["ap", "ndcg@5"], missing="skip")
     table = report.compare(n_resamples=100).to_frame()
     pairs = [("run0", "run1"), ("run0", "run2"), ("run1", "run2")]
@@ -298,15 +258,3 @@ def test_compare():
     assert against["other"].unique().tolist() == ["run1"]
     with pytest.raises(ValueError, match="at least two"):
         trec.evaluate(qrels, runs["run0"], "ap", missing="skip").compare()
-
-
-@pytest.mark.parametrize("empty", [0, 1, "nan", "skip"])
-def test_a_column_keeps_the_name_that_was_asked_for(empty):
-    queries, documents = ["q", "q", "r"], ["d", "e", "d"]
-    qrels = trec.Qrels.from_arrays(queries, documents, [1, 0, 0])
-    run = trec.Run.from_arrays(queries, documents, [1.0, 2.0, 1.0], name="run")
-    report = trec.evaluate(qrels, run, ["ap", "ndcg@10"], empty=empty)
-    assert list(report.mean.columns) == ["ap", "ndcg@10"]
-    mean = {0: 0.25, 1: 0.75, "nan": np.nan, "skip": 0.5}[empty]
-    np.testing.assert_equal(report.mean["ap"]["run"], mean)
-    assert report.intervals().index.get_level_values("metric").tolist() == ["ap", "ndcg@10"]
