@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+import re
 from unittest.mock import Mock
 
 import numpy as np
@@ -151,13 +152,14 @@ def test_missing_files(tmp_path, layout, missing):
     assert f"{path.parent} has none of {path.name}, {path.name}.gz, {path.name}.xz" in message
 
 
-@pytest.mark.parametrize("fold", [0, 6])
+@pytest.mark.parametrize("fold", [0, 6, "1", [1]])
 def test_no_such_fold(tmp_path, fold):
     write_sets(tmp_path)
-    expected = f"fold={fold} does not exist: the folds are 1, 2, 3, 4, 5"
+    expected = f"fold={fold!r} does not exist: the folds are 1, 2, 3, 4, 5"
     assert expected in refusal(tmp_path, ValueError, fold=fold)
-    with pytest.raises(ValueError, match=expected):
+    with pytest.raises(ValueError, match=re.escape(expected)):
         load_letor(tmp_path).fold(fold)
+    assert "dtype='a': give a type of numbers" in refusal(tmp_path, ValueError, dtype="a")
 
 
 @pytest.mark.parametrize(

@@ -12,32 +12,27 @@ from skrank.testing import check_metric, check_objective
 Y, SCORES, GROUPS = [1, 0, 2, 0], [4.0, 3, 2, 1], ["a", "a", "b", "b"]
 
 
-def by_metric(y=Y, scores=SCORES, **more):
-    return skrank.metric("gap")(y, scores, **({"groups": GROUPS} | more))
+# functions that take labels, scores and query ids
+CALLS = {
+    "metric": skrank.metric("gap"),
+    "function": skrank.metrics.gap_score,
+    "evaluate": skrank.evaluate,
+    "objective": skrank.LambdaRank("gap"),
+    "per_query": skrank.metric("ndcg@2").per_query,
+}
+with_weights = pytest.mark.parametrize("call", list(CALLS)[:-1], indirect=True)
 
 
-def by_per_query(y=Y, scores=SCORES, *, groups=GROUPS):
-    return skrank.metric("ndcg@2").per_query(y, scores, groups=groups)
+@pytest.fixture(params=CALLS)
+def call(request):
+    """A function, with usual arguments in place of those that are not given."""
+
+    def call(y=Y, scores=SCORES, groups=GROUPS, **more):
+        return CALLS[request.param](y, scores, groups=groups, **more)
+
+    return call
 
 
-def by_function(y=Y, scores=SCORES, **more):
-    return skrank.metrics.gap_score(y, scores, **({"groups": GROUPS} | more))
-
-
-def by_evaluate(y=Y, scores=SCORES, **more):
-    return skrank.evaluate(y, scores, **({"groups": GROUPS} | more))
-
-
-def by_objective(y=Y, scores=SCORES, **more):
-    return skrank.LambdaRank("gap")(y, scores, **({"groups": GROUPS} | more))
-
-
-DOORS = [by_metric, by_per_query, by_function, by_evaluate, by_objective]
-every_door = pytest.mark.parametrize("call", DOORS)
-weighing_door = pytest.mark.parametrize("call", [d for d in DOORS if d is not by_per_query])
-
-
-@every_door
 def test_good_input_is_taken(call):
     assert call() is not None
 
@@ -45,10 +40,8 @@ def test_good_input_is_taken(call):
 # groups, scores and labels
 
 ROWS_OF_THE_CALLER = {"groups": ["b", "a", "b", "a"]}  # skrank sorts rows by query
-EMPTY = ([], np.array([]), pd.Series([], dtype=float))
 
 
-@every_door
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -71,10 +64,9 @@ EMPTY = ([], np.array([]), pd.Series([], dtype=float))
         ),
         (ROWS_OF_THE_CALLER | {"scores": [4, np.nan, 2, 1]}, "score of row 1 is nan"),
         (ROWS_OF_THE_CALLER | {"y": [1, 0, -1, 0]}, "label of row 2 is -1"),
-        *(
-            ({"scores": scores}, "scores must be numbers, one per row")
-            for scores in (["x", "y", "z", "w"], [None, {}, 1, 2], "abcd")
-        ),
+        ({"scores": ["x", "y", "z", "w"]}, "scores must be numbers, one per row"),
+        ({"scores": [None, {}, 1, 2]}, "scores must be numbers, one per row"),
+        ({"scores": "abcd"}, "scores must be numbers, one per row"),
         *(
             ({"scores": [1.0] * n}, f"scores has {n} rows and relevance has 4: lengths must be eq")
             for n in (2, 5)
@@ -92,12 +84,13 @@ EMPTY = ([], np.array([]), pd.Series([], dtype=float))
         ),
         ({"y": [1, 0, 2, np.inf]}, "label of row 3 is inf: labels must be finite, or NaN"),
         ({"y": ["good", "bad", "ugly", "bad"]}, "relevance must be numbers, one per row"),
+        ({"y": np.ones((2, 2)), "groups": [1, 2]}, r"relevance has shape \(2, 2\).*groups="),
         *(
             (
                 {"y": empty, "scores": [], "groups": []},
                 "relevance is empty: there is no document to rank",
             )
-            for empty in EMPTY
+            for empty in ([], np.array([]), pd.Series([], dtype=float))
         ),
     ],
 )
@@ -106,17 +99,10 @@ def test_arrays_that_are_refused(call, changes, message):
         call(**changes)
 
 
-@every_door
-def test_a_table_of_labels(call):
-    with pytest.raises(ValueError, match=r"relevance has shape \(2, 2\).*groups="):
-        call(y=np.ones((2, 2)), groups=None if call is not by_evaluate else GROUPS[:2])
-
-
 def test_evaluate_without_groups():
-    with pytest.raises(
-        ValueError, match=r"evaluate needs the query of each row.*with_groups.*groups"
-    ):
-        by_evaluate(groups=None)
+    message = "evaluate needs the query of each row.*with_groups.*groups"
+    with pytest.raises(ValueError, match=message):
+        skrank.evaluate(Y, SCORES)
 
 
 # thresholds, max_grade, cut-offs
@@ -139,19 +125,18 @@ def test_thresholds(thresholds, message):
     with pytest.raises(ValueError, match=message):
         skrank.metric("gap", thresholds=thresholds)
     with pytest.raises(ValueError, match=message):
-        by_function(thresholds=thresholds)
+        skrank.metrics.gap_score(Y, SCORES, groups=GROUPS, thresholds=thresholds)
 
 
 def test_thresholds_that_do_not_cover_the_grades():
-    with pytest.raises(
-        ValueError, match=r"2 thresholds do not cover the grades 1..3: give one per"
-    ):
+    message = "2 thresholds do not cover the grades 1..3: give one per"
+    with pytest.raises(ValueError, match=message):
         skrank.metric("gap", thresholds=[0.5, 0.5], max_grade=3)
     message = (
         r"label 2 \(row 2\) is above max_grade=1 of gap\(thresholds=\[1.0\]\): .*one threshold per"
     )
     with pytest.raises(ValueError, match=message):
-        by_function(thresholds=[1])
+        skrank.metrics.gap_score(Y, SCORES, groups=GROUPS, thresholds=[1])
 
 
 @pytest.mark.parametrize("name", ["gap", "err"])
@@ -160,7 +145,7 @@ def test_labels_above_the_scale(name):
     with pytest.raises(ValueError, match=message):
         skrank.metric(name, max_grade=1)(Y, SCORES, groups=GROUPS)
     with pytest.raises(ValueError, match=message):
-        by_evaluate(metrics=[name], max_grade=1)
+        skrank.evaluate(Y, SCORES, groups=GROUPS, metrics=[name], max_grade=1)
     with pytest.raises(ValueError, match=message):
         skrank.LambdaRank(skrank.metric(name, max_grade=1))(Y, SCORES, groups=GROUPS)
 
@@ -168,7 +153,7 @@ def test_labels_above_the_scale(name):
 # weights
 
 
-@weighing_door
+@with_weights
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
@@ -189,7 +174,7 @@ def test_weights(call, weights, message):
         call(sample_weight=weights)
 
 
-@weighing_door
+@with_weights
 def test_weights_of_scattered_rows(call):
     groups = ["a", "b", "a", "b"]
     call(groups=groups, sample_weight=[1, 2, 1, 2])
@@ -209,6 +194,10 @@ TABLE = np.random.default_rng(0).random((8, 3))
 QRELS = trec.Qrels.from_arrays(["1", "1"], ["a", "b"], [1, 0])
 RUN = trec.Run.from_arrays(["1", "1"], ["a", "b"], [1, 0])
 FLAGS = {
+    "shuffle": lambda given: skrank.QueryKFold(shuffle=given),
+    "save_best": lambda given: pytest.importorskip("skrank.xgboost").early_stopping(
+        "gap", 5, save_best=given
+    ),
     "drop": lambda given: skrank.metrics.aggregate_judgments([[1, 0]], drop=given),
     "adjust": lambda given: stats.max_t(TABLE, adjust=given),
     "symmetric": lambda given: stats.tau_ap([1, 2, 3], [3, 2, 1], symmetric=given),
