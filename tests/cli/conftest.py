@@ -1,9 +1,13 @@
 """Files in the working directory, and calls of the command, for all tests of this folder."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import skrank
 from skrank.cli import main
 
 RUNS = {
@@ -38,3 +42,22 @@ def call(capsys):
         return status, out, err
 
     return call
+
+
+@pytest.fixture(autouse=True)
+def this_package(monkeypatch):
+    """Child processes import the tested package, not an installed one."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(skrank.__file__).parents[1]))
+
+
+@pytest.fixture
+def python():
+    """Run Python in a process of its own, with environment variables, perhaps in a shell."""
+
+    def python(*arguments, before=(), text=True, given=None, **environment):
+        return subprocess.run(
+            [*before, sys.executable, *arguments], env=os.environ | environment, text=text,
+            input=given, capture_output=True, check=False,
+        )  # fmt: skip
+
+    return python

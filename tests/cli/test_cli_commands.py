@@ -181,14 +181,13 @@ def umask():
 
 
 @pytest.mark.parametrize(("call", "frozen"), [("main", False), ("program", True)])
-def test_only_a_process_of_its_own_ends_without_collecting(files, call, frozen):
+def test_only_a_process_of_its_own_ends_without_collecting(files, python, call, frozen):
     code = (
         f"import gc, sys\nfrom skrank.cli import {call}\n"
         f"sys.argv = ['skrank', 'evaluate', 'qrels', 'bm25']\n{call}()\n"
         "print(gc.get_freeze_count() > 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == str(frozen)
+    assert python("-c", code).stdout.splitlines()[-1] == str(frozen)
 
 
 @pytest.mark.parametrize(
@@ -201,14 +200,10 @@ def test_only_a_process_of_its_own_ends_without_collecting(files, call, frozen):
         (["curve", "qrels", "bm25"], ["numba"]),
     ],
 )
-def test_what_is_not_needed_is_not_imported(files, arguments, free):
+def test_what_is_not_needed_is_not_imported(files, python, arguments, free):
     code = (
         "import sys\nfrom skrank.cli import main\n"
         f"try:\n    assert main({arguments}) == 0\nexcept SystemExit:\n    pass\n"
         f"print(sorted(set({free}) & set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {"SKRANK_COMPILE": "0"}, text=True,
-        capture_output=True, check=True,
-    )  # fmt: skip
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert python("-c", code, SKRANK_COMPILE="0").stdout.splitlines()[-1] == "[]"
