@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import threading
-import warnings
 from collections import namedtuple
 
 import numpy as np
@@ -320,10 +319,7 @@ GRADES = {q: {f"d{i}": i % 3 for i in range(9)} for q in "12"}
 @pytest.mark.parametrize("options", [{}, {"chunksize": 5}], ids=str)
 def test_qrels_and_runs_that_are_swapped(tmp_path, options):
     (tmp_path / "grades.json").write_text(json.dumps(GRADES))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        expected = trec.evaluate(GRADES, SCORES, "ap", **options)
-    assert expected.mean.iloc[0, 0] > 0
+    assert trec.evaluate(GRADES, SCORES, "ap", **options).mean.iloc[0, 0] > 0
     swapped = [(SCORES, GRADES)]
     if not options:
         swapped.append((SCORES, {"a": tmp_path / "grades.json"}))

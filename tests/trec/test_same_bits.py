@@ -20,38 +20,24 @@ METRICS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def collection():
-    """Qrels and a run, as dicts; no two documents of a query have equal scores."""
+def test_arrays_and_collections_of_dask():
+    """Of 50 documents of a query, 10 are judged only, and 20 retrieved only; scores differ."""
     rng = np.random.default_rng(0)
-    pool = [f"d{i}" for i in range(80)]
-
-    def some(n, values):
-        return dict(zip(rng.choice(pool, n, replace=False).tolist(), values, strict=True))
-
-    qrels = {f"q{i}": some(30, rng.integers(0, 4, 30).tolist()) for i in range(25)}
-    run = {f"q{i}": some(40, rng.permutation(1000)[:40].tolist()) for i in range(25)}
-    return qrels, run
-
-
-def rows(qrels, run):
-    """The run joined with the qrels: documents without a label, and those not retrieved."""
-    found = []
-    for query, labels in qrels.items():
-        scores = run[query]
-        found += [(query, labels.get(doc, np.nan), score) for doc, score in scores.items()]
-        found += [(query, label, -np.inf) for doc, label in labels.items() if doc not in scores]
-    query, relevance, scores = zip(*found, strict=True)
-    return np.array(relevance, float), np.array(scores, float), np.array(query, object)
-
-
-def test_arrays_and_collections_of_dask(collection):
-    expected = trec.evaluate(*collection, METRICS)
-    relevance, scores, groups = rows(*collection)
-    report = skrank.evaluate(relevance, scores, groups=groups, metrics=METRICS)
-    cuts = np.searchsorted([int(one[1:]) for one in groups], [0, 4, 4, 15, 25])
-    chunks = (tuple(np.diff(cuts).tolist()),)
-    collections = [da.from_array(one, chunks=chunks) for one in (relevance, scores, groups)]
+    relevance = rng.integers(0, 4, (25, 50)).astype(float)
+    scores = rng.permuted(np.tile(np.arange(50.0), (25, 1)), axis=1)
+    qrels = {
+        f"q{q}": {f"d{i}": int(label) for i, label in enumerate(labels[:30])}
+        for q, labels in enumerate(relevance)
+    }
+    run = {
+        f"q{q}": {f"d{i}": score for i, score in enumerate(row[10:].tolist(), start=10)}
+        for q, row in enumerate(scores)
+    }
+    expected = trec.evaluate(qrels, run, METRICS)
+    relevance[:, 30:], scores[:, :10] = np.nan, -np.inf
+    arrays = relevance.ravel(), scores.ravel(), np.repeat(np.array(list(qrels), object), 50)
+    report = skrank.evaluate(*arrays[:2], groups=arrays[2], metrics=METRICS)
+    collections = [da.from_array(one, chunks=((200, 0, 550, 500),)) for one in arrays]
     with dask.config.set(scheduler="synchronous"):
         on_dask = skrank.dask.evaluate(*collections, METRICS)
     first = expected.per_query.loc["run"]

@@ -164,15 +164,6 @@ def test_a_run_without_any_query_of_the_qrels(qrels):
         trec.evaluate(qrels, run, "ap")
 
 
-@pytest.mark.parametrize("name", [7, b"a", ["a"]])
-def test_names_of_runs_are_strings(name):
-    message = "must be a string, the name of the run"
-    with pytest.raises(ValueError, match=message):
-        trec.Run.from_arrays(["1"], ["a"], [0.5], name=name)
-    with pytest.raises(ValueError, match=message):
-        trec.read_run(io.StringIO("1 Q0 a 1 0.5 tag\n"), name=name)
-
-
 def test_names_of_runs(tmp_path, qrels, run):
     for name, tag in (("a", "same"), ("b", "same"), ("c", "other")):
         (tmp_path / name).write_text(run_text([(q, "a", 1.0) for q in "1234"], tag))
