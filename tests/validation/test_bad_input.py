@@ -1,5 +1,7 @@
 """Bad input: every message names the row, query or parameter, and the remedy."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,10 +16,10 @@ Y, SCORES, GROUPS = [1, 0, 2, 0], [4.0, 3, 2, 1], ["a", "a", "b", "b"]
 
 # functions that take labels, scores and query ids
 CALLS = {
-    "metric": skrank.metric("gap"),
-    "function": skrank.metrics.gap_score,
-    "evaluate": skrank.evaluate,
-    "objective": skrank.LambdaRank("gap"),
+    "metric": skrank.metric("ndcg"),
+    "function": skrank.metrics.ndcg_score,
+    "evaluate": partial(skrank.evaluate, metrics="ndcg"),
+    "objective": skrank.LambdaRank("ndcg"),
     "per_query": skrank.metric("ndcg@2").per_query,
 }
 with_weights = pytest.mark.parametrize("call", list(CALLS)[:-1], indirect=True)
@@ -189,6 +191,65 @@ def test_group_sizes():
         lightgbm_adapter.objective("gap")(labels, scores, None, np.array([2, 3]))
     assert lightgbm_adapter.eval_metric("gap")(labels, scores, None, np.array([2, 0, 2]))[1] == 0.75
 
+
+# labels and scores that look swapped
+
+SWAPPED = "relevance and scores look as if they were swapped"
+RNG = np.random.default_rng(0)
+QUERIES = np.repeat(np.arange(10), 6)
+LABELS = RNG.integers(0, 3, 60)
+MARGINS = RNG.normal(size=60)  # some below 0
+CHANCES = RNG.uniform(size=60)
+
+
+def test_errors_say_that_labels_and_scores_look_swapped(call):
+    with pytest.raises(ValueError, match=f"labels must be at least 0.*R{SWAPPED[1:]}"):
+        call(MARGINS, LABELS, QUERIES)
+    unjudged = np.where(LABELS == 2, np.nan, LABELS)
+    with pytest.raises(ValueError, match=f"score of row .* is nan.*{SWAPPED[1:]}"):
+        skrank.evaluate(CHANCES, unjudged, groups=QUERIES)
+    with pytest.raises(ValueError, match=f"stands between two grades.*{SWAPPED[1:]}"):
+        skrank.evaluate(CHANCES, LABELS, groups=QUERIES, metrics="gap")
+
+
+@pytest.mark.parametrize("labels", [CHANCES, skrank.with_groups(CHANCES, QUERIES)])
+@pytest.mark.parametrize("name", ["function", "metric", "evaluate", "per_query"])
+def test_swapped_labels_and_scores_without_an_error_warn(name, labels):
+    with pytest.warns(UserWarning, match=SWAPPED) as found:
+        CALLS[name](labels, LABELS, groups=QUERIES)
+    assert len(found) == 1
+    assert found[0].filename == __file__ or name == "metric"
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores"),
+    [
+        (LABELS, MARGINS),
+        (LABELS, CHANCES),
+        (LABELS / 2, LABELS),  # averaged grades, and a model with few distinct predictions
+        (CHANCES, CHANCES),
+        (CHANCES, MARGINS),
+        (CHANCES, np.zeros(60)),
+        (CHANCES, -LABELS),
+        (CHANCES, 100.0 * LABELS),
+        (CHANCES, RNG.permutation(60)),
+        ([0.5, 1.5, 0, 2], [0, 1, 0, 2]),
+    ],
+    ids=map(str, range(10)),
+)
+def test_plausible_labels_and_scores_do_not_warn(labels, scores):
+    skrank.metric("ndcg")(labels, scores)
+
+
+def test_other_errors_do_not_mention_swapped_arrays():
+    with pytest.raises(ValueError, match="label of row 0 is -1") as found:
+        skrank.metric("ndcg")([-1, 0, 2], [0.3, 0.2, 0.1])
+    assert "swapped" not in str(found.value)
+    with pytest.raises(ValueError, match="lengths must be equal"):
+        skrank.metric("ndcg")(MARGINS[:3] ** 2, LABELS[:4])
+
+
+# flags, and scorers
 
 TABLE = np.random.default_rng(0).random((8, 3))
 QRELS = trec.Qrels.from_arrays(["1", "1"], ["a", "b"], [1, 0])
