@@ -29,7 +29,8 @@ def evaluate(qrels, run, **options):
 def expected(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trec")
     (folder / "qrels").write_text(qrels_text(QRELS_ROWS))
-    (folder / "run").write_text(run_text(RUN_ROWS))
+    scattered = sorted(RUN_ROWS, key=lambda row: row[1])  # rows of a query are not neighbours
+    (folder / "run").write_text(run_text(scattered))
     return evaluate(folder / "qrels", folder / "run")
 
 
