@@ -71,10 +71,7 @@ def test_curve(call, files):
 def test_names_of_other_tools(call, files):
     frame = csv(call, "evaluate", *files, "--names", "trec_eval", "-m", "map", "-m", "P.5,10")
     assert list(frame)[:4] == ["run", "map", "P_5", "P_10"]
-    assert list(csv(call, "evaluate", *files, "--names", "trec_eval"))[1:3] == [
-        "num_q",
-        "num_ret",
-    ]
+    assert list(csv(call, "evaluate", *files, "--names", "trec_eval"))[1:3] == ["num_q", "num_ret"]
     frame = csv(call, "evaluate", *files, "--names", "ir_measures", "-m", "nDCG@10", "-m", "AP")
     assert list(frame)[:3] == ["run", "nDCG@10", "AP"]
 
