@@ -78,6 +78,7 @@ QRELS_ERRORS = {
     "1 0 a \uff11\n": r"file, line 1: label '\uff11' is not a finite number",
     "1 0 a \u0663\n": r"file, line 1: label '\u0663' is not a finite number",
     "1 0 c 1\n1 0 a\u00a0b\n": r"file, line 2: 3 columns instead of 4",
+    "1 0 a 1\n1 0 b 1e308\n": r"file, line 2: label '1e308' is above 1e\+100",
     "#1 0 a nan\n": r"file, line 1: label 'nan' is not a finite number",
     "1 Q0 a 1 2.5 t\n": r"6 columns instead of 4 in .* looks like a line of run: qrels come first",
 }
@@ -110,10 +111,6 @@ NAMES = ["x" * length for length in (*range(1, 18), 300)] + ["a" * 8 + "b", "a" 
 ENDS = ["", "\n", "\r\n", "\r", "\n\n  \n", "\n\x1a", "\0", "\f\n"]
 
 
-def _lines(entries):
-    return "".join(f"{query} 0 {name} {number}\n" for query, name, number in entries).encode()
-
-
 def _run(qrels):
     """The same documents as lines of a run, with the labels for scores."""
     columns = (line.split(b" ") for line in qrels.splitlines())
@@ -130,11 +127,13 @@ def _noise(n_files=150):
 
 def contents():
     """Bytes of files, to be read as judgments and as a run."""
-    plain = _lines((1 + i // 9, name, i % 3) for i, name in enumerate(NAMES))
-    ties = _lines((q, name, i // 8) for q in (1, 2) for i, name in enumerate(reversed(NAMES)))
-    torn = _lines((query, name, 1) for name in NAMES for query in (2, 1))
+    plain = qrels_text((1 + i // 9, name, i % 3) for i, name in enumerate(NAMES)).encode()
+    ties = qrels_text(
+        (q, name, i // 8) for q in (1, 2) for i, name in enumerate(NAMES[::-1])
+    ).encode()
+    torn = qrels_text((query, name, 1) for name in NAMES for query in (2, 1)).encode()
     latin = b"\xe9 0 a 1\n\xe8 0 a 0\n\xe9 0 b\xff 0\n\xe9 0 b\xfe 2\n"
-    numbers = [_lines([(1, "a", 1), (1, "b", number)]) for number in NUMBERS]
+    numbers = [qrels_text([(1, "a", 1), (1, "b", number)]).encode() for number in NUMBERS]
     found = [text.encode() for text in (*QRELS_ERRORS, *RUN_ERRORS)]
     found += [one for good in (plain, ties, torn, latin, *numbers) for one in (good, _run(good))]
     found += [b"  1\t0 a  2" + end.encode() + b"2 0 b 1" + end.encode() for end in ENDS]

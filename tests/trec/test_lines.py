@@ -40,14 +40,6 @@ def test_reads_any_line_ends_and_lengths(end, length):
     np.testing.assert_array_equal(frame["label"], [2.0, np.nan])
 
 
-def test_comments_and_further_columns_are_passed_over():
-    lines = ["1 Q0 a 1 3 t with more", "# four words of comment", " # the same with six words x"]
-    for text in ("\n".join(lines), "\n".join(reversed(lines)), "# six words as in a\n" + lines[0]):
-        run = run_of(text)
-        assert (run.name, run.to_frame().to_numpy().tolist()) == ("t", [["1", "a", 3.0]])
-    assert trec.read_qrels(io.StringIO("# as in one\n1 0 a 1\n#\n")).documents.names() == ["a"]
-
-
 def test_rows_of_a_query_need_not_be_neighbours():
     run = run_of("2 Q0 a 1 1 t\n1 Q0 b 1 3 t\n2 Q0 c 1 5 t\n1 Q0 a 1 4 t\n")
     assert run.to_frame().to_numpy().tolist() == [

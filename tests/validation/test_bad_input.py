@@ -42,6 +42,8 @@ def test_good_input_is_taken(call):
 # groups, scores and labels
 
 ROWS_OF_THE_CALLER = {"groups": ["b", "a", "b", "a"]}  # skrank sorts rows by query
+BELOW_0 = "labels must be at least 0.*NaN .*not judged"
+EMPTY = "relevance is empty: there is no document to rank"
 
 
 @pytest.mark.parametrize(
@@ -52,50 +54,34 @@ ROWS_OF_THE_CALLER = {"groups": ["b", "a", "b", "a"]}  # skrank sorts rows by qu
         ({"groups": [2, 2]}, "look like group sizes: use numpy.repeat"),
         ({"groups": ["a", "a", None, "b"]}, "groups has no query id in row 2"),
         ({"groups": np.ones((4, 4))}, r"groups has shape \(4, 4\): pass one query id per row"),
-        (
-            {"y": skrank.with_groups(Y, ["a", "a", "a", "b"])},
-            r"groups and .*of y disagree: row 2 has query 'b'.*Pass only one",
-        ),
-        *(
-            (
-                {"scores": [4, 3, value, 1]},
-                rf"score of row 2 is {value}: .*finite (number, or -inf|scores)"
-                ".*Repair the model or drop",
-            )
-            for value in (np.nan, np.inf)
-        ),
+        ({"y": skrank.with_groups(Y, ["a", "a", "a", "b"])},
+         r"groups and .*of y disagree: row 2 has query 'b'.*Pass only one"),
+        ({"scores": [4, 3, np.nan, 1]},
+         "score of row 2 is nan: .*finite (number, or -inf|scores).*Repair the model or drop"),
+        ({"scores": [4, 3, np.inf, 1]},
+         "score of row 2 is inf: .*finite (number, or -inf|scores).*Repair the model or drop"),
         (ROWS_OF_THE_CALLER | {"scores": [4, np.nan, 2, 1]}, "score of row 1 is nan"),
         (ROWS_OF_THE_CALLER | {"y": [1, 0, -1, 0]}, "label of row 2 is -1"),
         ({"scores": ["x", "y", "z", "w"]}, "scores must be numbers, one per row"),
         ({"scores": [None, {}, 1, 2]}, "scores must be numbers, one per row"),
         ({"scores": "abcd"}, "scores must be numbers, one per row"),
-        *(
-            ({"scores": [1.0] * n}, f"scores has {n} rows and relevance has 4: lengths must be eq")
-            for n in (2, 5)
-        ),
-        *(
-            ({"scores": np.ones(shape)}, rf"scores has shape \({shape[0]}, .*one value per row")
-            for shape in ((2, 2), (1, 4), (4, 2), (4, 1, 1))
-        ),
-        *(
-            (
-                {"y": [1, 0, 2, value]},
-                rf"label of row 3 is {value:g}: labels must be at least 0.*NaN .*not judged",
-            )
-            for value in (-1, -0.5, -np.inf)
-        ),
+        ({"scores": [1.0] * 2}, "scores has 2 rows and relevance has 4: lengths must be equal"),
+        ({"scores": [1.0] * 5}, "scores has 5 rows and relevance has 4: lengths must be equal"),
+        ({"scores": np.ones((2, 2))}, r"scores has shape \(2, .*one value per row"),
+        ({"scores": np.ones((1, 4))}, r"scores has shape \(1, .*one value per row"),
+        ({"scores": np.ones((4, 2))}, r"scores has shape \(4, .*one value per row"),
+        ({"scores": np.ones((4, 1, 1))}, r"scores has shape \(4, .*one value per row"),
+        ({"y": [1, 0, 2, -1]}, f"label of row 3 is -1: {BELOW_0}"),
+        ({"y": [1, 0, 2, -0.5]}, f"label of row 3 is -0.5: {BELOW_0}"),
+        ({"y": [1, 0, 2, -np.inf]}, f"label of row 3 is -inf: {BELOW_0}"),
         ({"y": [1, 0, 2, np.inf]}, "label of row 3 is inf: labels must be finite, or NaN"),
         ({"y": ["good", "bad", "ugly", "bad"]}, "relevance must be numbers, one per row"),
         ({"y": np.ones((2, 2)), "groups": [1, 2]}, r"relevance has shape \(2, 2\).*groups="),
-        *(
-            (
-                {"y": empty, "scores": [], "groups": []},
-                "relevance is empty: there is no document to rank",
-            )
-            for empty in ([], np.array([]), pd.Series([], dtype=float))
-        ),
+        ({"y": [], "scores": [], "groups": []}, EMPTY),
+        ({"y": np.array([]), "scores": [], "groups": []}, EMPTY),
+        ({"y": pd.Series([], dtype=float), "scores": [], "groups": []}, EMPTY),
     ],
-)
+)  # fmt: skip
 def test_arrays_that_are_refused(call, changes, message):
     with pytest.raises(ValueError, match=message):
         call(**changes)

@@ -40,11 +40,8 @@ def test_labels_whose_sums_overflow_or_vanish_are_refused(name, label):
         skrank.metric(name)([1, label, 0], FAR)
 
 
-def test_labels_of_files_are_named_by_line_or_document(tmp_path):
+def test_labels_of_files_are_named_by_document(tmp_path):
     path = tmp_path / "qrels"
-    path.write_text("q 0 a 1\nq 0 b 1e308\n")
-    with pytest.raises(ValueError, match=r"qrels, line 2: label '1e308' is above 1e\+100"):
-        trec.read_qrels(path)
     path.write_text("q 0 a 1\nq 0 b 4294967296\n")
     run = trec.Run.from_arrays(["q", "q"], ["a", "b"], [2, 1])
     with pytest.raises(ValueError, match=r"document 'b' of query 'q'\) is above 1000"):
