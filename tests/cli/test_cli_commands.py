@@ -117,7 +117,9 @@ def test_output_stands_whole_or_not_at_all(call, files):
     status, out, _ = call("evaluate", *files, "-m", "ap", "--output", "report.txt")
     assert (status, out) == (0, "")
     assert Path("report.txt").read_text().startswith("  run")
-    assert Path("report.txt").stat().st_mode & 0o777 == 0o666 & ~umask()
+    mask = os.umask(0)
+    os.umask(mask)
+    assert Path("report.txt").stat().st_mode & 0o777 == 0o666 & ~mask
     before = Path("report.txt").read_text()
     status, _, err = call("evaluate", "gone", *files[1:], "-o", "report.txt")
     assert (status, err) == (1, "skrank: error: gone: No such file or directory\n")
@@ -169,12 +171,6 @@ def test_output_to_links_and_devices(call, files):
         assert call("evaluate", *files, "-m", "ap", "-o", "pipe")[0] == 0
         assert reader.communicate()[0] == Path("report.txt").read_text()
     assert Path("pipe").is_fifo()
-
-
-def umask():
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 @pytest.mark.parametrize(("call", "frozen"), [("main", False), ("program", True)])

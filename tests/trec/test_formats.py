@@ -285,9 +285,6 @@ def test_a_table_of_several_runs(make):
         trec.read_run(io.StringIO(both.to_csv(index=False)))
 
 
-Pair = namedtuple("Pair", "query_id doc_id")
-
-
 @pytest.mark.parametrize(
     ("qrels", "run", "message"),
     [
@@ -303,7 +300,8 @@ Pair = namedtuple("Pair", "query_id doc_id")
         ({"1": {}}, RUN, "qrels hold no document"),
         ({"1": {"d\ud800": 1}}, RUN, r"document 'd\\ud800' is not text"),
         (QRELS, {"01": {"a": np.nan}}, "score of document 'a' of query '01' is nan"),
-        ([Pair("1", "a")], RUN, "qrels have no label or relevance"),
+        ([namedtuple("Pair", "query_id doc_id")("1", "a")], RUN,
+         "qrels have no label or relevance"),
         (trec.Run.from_arrays(["1"], ["a"], [1.0], name="bm25"), RUN, "qrels is the run 'bm25'"),
         ([("1", "a", 1)], trec.Qrels.from_arrays(["1"], ["a"], [1]), "runs holds judgments"),
     ],

@@ -122,16 +122,13 @@ def test_a_document_beats_others_in_blocks_of_pairs(monkeypatch):
     assert trec.fuse(random_runs(), "condorcet").to_dict() == whole.to_dict()
 
 
-THEIRS = {
-    "rrf": "rrf", "combsum": "sum", "combmnz": "mnz", "combanz": "anz", "combmax": "max",
-    "combmin": "min", "combmed": "med", "isr": "isr", "log_isr": "log_isr", "borda": "bordafuse",
-}  # fmt: skip
+THEIRS = {"borda": "bordafuse", "weighted_sum": "wsum"}
 THEIR_NORMS = {"min_max": "min-max", "zscore": "zmuv"}
 
 
 @pytest.mark.filterwarnings("ignore")  # of numba, at loops of ranx
 @pytest.mark.parametrize("norm", [*NORMS, None])
-@pytest.mark.parametrize("method", [*THEIRS, "weighted_sum"])
+@pytest.mark.parametrize("method", [*BY_SCORES, *BY_RANKS[:-1], "weighted_sum"])
 def test_fusion_is_that_of_ranx(method, norm):
     ranx = pytest.importorskip("ranx")
     runs = random_runs(seed=3)
@@ -141,7 +138,7 @@ def test_fusion_is_that_of_ranx(method, norm):
     theirs = ranx.fuse(
         [ranx.Run(run, name=name) for name, run in runs.items()],
         norm=THEIR_NORMS.get(norm, norm),
-        method=THEIRS.get(method, "wsum"),
+        method=THEIRS.get(method, method.removeprefix("comb")),
         params=weights,
     )
     assert_same(trec.fuse(runs, method, norm=norm, **weights), theirs.to_dict())

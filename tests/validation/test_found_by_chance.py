@@ -1,6 +1,5 @@
 """Regressions: faults that tests with random arguments have found."""
 
-import ir_measures
 import numpy as np
 import pytest
 
@@ -56,14 +55,6 @@ def test_differences_far_beyond_their_error():
     assert stats.bayesian_comparison(scores, 1e300).equivalent == 1
 
 
-def test_a_run_with_a_query_that_nobody_judged():
-    """Regression: it raised an error. ir_measures skips such queries."""
-    measures = [trec.ir_measure("rr"), ir_measures.RR]
-    run = {"q": {"a": 2.0, "b": 1.0}, "other": {"a": 1.0}}
-    found = ir_measures.calc_aggregate(measures, {"q": {"b": 1}}, run)
-    assert [found[one] for one in measures] == [0.5, 0.5]
-
-
 def test_costs_below_the_smallest_normal_float():
     """error / cost overflows; its square root does not."""
     q = active.sampling_distribution(MOMENTS, costs=[5e-324, 1])
@@ -107,7 +98,3 @@ def test_a_seed_of_more_than_64_bits():
 def test_parameters_of_numpy_types():
     assert skrank.metric("ap", rel=np.float32(0.5)).rel == 0.5
     assert skrank.metric("gap", empty=np.int8(1)).empty == 1
-
-
-def test_with_groups_of_empty_arrays():
-    assert len(skrank.with_groups([], [])) == 0

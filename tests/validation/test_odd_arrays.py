@@ -207,6 +207,7 @@ def test_labels_and_ids_that_are_swapped(seed):
         ([np.nan, 1, 0], [0, 0, 1]),
         (np.arange(12), np.zeros(12, int)),
         (pd.Series([1, 0, None], dtype="Int64"), ["a", "a", "b"]),
+        ([], []),
     ],
 )
 def test_labels_and_ids_that_are_not_swapped(relevance, qid):
