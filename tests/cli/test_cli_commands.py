@@ -78,12 +78,8 @@ def test_names_of_other_tools(call, files):
 
 def test_cells_of_a_table():
     nan = float("nan")
-    columns = {
-        "run": ["a\nb", "c,d"],
-        "ap": [nan, 0.25],
-        "documents": [7, 1000],
-        "sure": [True, None],
-    }
+    columns = {"run": ["a\nb", "c,d"], "ap": [nan, 0.25]}
+    columns |= {"documents": [7, 1000], "sure": [True, None]}
     assert TABLES["table"](columns).split("\n") == [
         " run      ap  documents  sure",
         "a\\nb     NaN          7  True",
@@ -95,12 +91,8 @@ def test_cells_of_a_table():
         'b",,7,True',
         '"c,d",0.25,1000,',
     ]
-    assert json.loads(TABLES["json"](columns))[0] == {
-        "run": "a\nb",
-        "ap": None,
-        "documents": 7,
-        "sure": True,
-    }
+    first = {"run": "a\nb", "ap": None, "documents": 7, "sure": True}
+    assert json.loads(TABLES["json"](columns))[0] == first
 
 
 def test_sort(call, files):

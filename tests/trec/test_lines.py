@@ -47,12 +47,8 @@ def test_reads_any_line_ends_and_lengths(end, length):
 
 def test_rows_of_a_query_need_not_be_neighbours():
     run = run_of("2 Q0 a 1 1 t\n1 Q0 b 1 3 t\n2 Q0 c 1 5 t\n1 Q0 a 1 4 t\n")
-    assert run.to_frame().to_numpy().tolist() == [
-        ["2", "c", 5.0],
-        ["2", "a", 1.0],
-        ["1", "a", 4.0],
-        ["1", "b", 3.0],
-    ]
+    expected = [["2", "c", 5.0], ["2", "a", 1.0], ["1", "a", 4.0], ["1", "b", 3.0]]
+    assert run.to_frame().to_numpy().tolist() == expected
 
 
 def test_most_numbers_take_the_short_way():

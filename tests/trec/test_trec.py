@@ -40,61 +40,37 @@ def test_precision_of_ties():
             call(io.StringIO(lines), precision="half")
 
 
-# evaluation
-# ------------------------------------------------------------------------------------------------
+QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1, "b": -1}, "3": {"a": 0}, "4": {"a": 1}}
+RUN = trec.Run.from_arrays(list("112239"), list("cxbaaa"), [2, 1, 2, 1, 1, 1], name="bm25")
 
 
-@pytest.fixture
-def qrels():
-    return trec.Qrels.from_arrays(
-        ["1", "1", "1", "2", "2", "3", "4"],
-        ["a", "b", "c", "a", "b", "a", "a"],
-        [2, 0, 1, 1, -1, 0, 1],
-    )
-
-
-@pytest.fixture
-def run():
-    return trec.Run.from_arrays(
-        ["1", "1", "2", "2", "3", "9"],
-        ["c", "x", "b", "a", "a", "a"],
-        [2, 1, 2, 1, 1, 1],
-        name="bm25",
-    )
-
-
-def test_what_a_run_has(qrels, run):
-    report = trec.evaluate(qrels, run, "ap", missing="skip")
-    assert report.runs.loc["bm25"].to_dict() == {
-        "queries": 3,
-        "missing": 1,
-        "ignored": 1,
-        "documents": 5,
-        "judged": 3 / 5,
-    }
+def test_what_a_run_has():
+    report = trec.evaluate(QRELS, RUN, "ap", missing="skip")
+    facts = {"queries": 3, "missing": 1, "ignored": 1, "documents": 5, "judged": 3 / 5}
+    assert report.runs.loc["bm25"].to_dict() == facts
     assert report.empty.to_dict() == {"ap": 1}
     assert report.to_frame().columns.tolist() == ["ap", *report.runs.columns]
     assert "1 runs, 4 queries, up to 1 of them without a relevant document" in repr(report)
     assert "0.5000" in report._repr_html_()
 
 
-def test_missing_queries(qrels, run):
+def test_missing_queries():
     lacks = r"run 'bm25' has no documents for 1 queries of the qrels \(4\)"
     with pytest.warns(UserWarning, match=lacks + ".*nothing was retrieved"):
-        zero = trec.evaluate(qrels, run, "ap")
+        zero = trec.evaluate(QRELS, RUN, "ap")
     assert zero.per_query["ap"].to_list() == pytest.approx([0.5, 0.5, np.nan, 0], nan_ok=True)
     assert zero.mean.loc["bm25", "ap"] == pytest.approx(1 / 3)
-    skip = trec.evaluate(qrels, run, "ap", missing="skip")
+    skip = trec.evaluate(QRELS, RUN, "ap", missing="skip")
     assert skip.mean.loc["bm25", "ap"] == pytest.approx(1 / 2)
     with pytest.raises(ValueError, match=lacks + ": choose missing='zero' or 'skip'"):
-        trec.evaluate(qrels, run, "ap", missing="raise")
+        trec.evaluate(QRELS, RUN, "ap", missing="raise")
     with pytest.raises(ValueError, match="missing='drop' is not a choice"):
-        trec.evaluate(qrels, run, "ap", missing="drop")
+        trec.evaluate(QRELS, RUN, "ap", missing="drop")
 
 
-def test_empty_queries(qrels, run):
+def test_empty_queries():
     def mean(empty):
-        report = trec.evaluate(qrels, run, ["ap", "ndcg@10"], missing="skip", empty=empty)
+        report = trec.evaluate(QRELS, RUN, ["ap", "ndcg@10"], missing="skip", empty=empty)
         for table in (report.mean.T, report.intervals().droplevel("run")):
             assert list(table.index) == ["ap", "ndcg@10"]  # as the caller named them
         return report.mean.iloc[0, 0]
@@ -107,32 +83,32 @@ def test_empty_queries(qrels, run):
         mean("raise")
 
 
-def test_averages_of_metrics(qrels, run):
+def test_averages_of_metrics():
     names = ["precision(average=micro)", "ap(average=geometric)"]
-    report = trec.evaluate(qrels, run, names, missing="skip")
+    report = trec.evaluate(QRELS, RUN, names, missing="skip")
     assert report.mean.loc["bm25"].to_list() == pytest.approx([2 / 4, 1 / 2])
 
 
-def test_a_run_without_any_query_of_the_qrels(qrels):
+def test_a_run_without_any_query_of_the_qrels():
     run = trec.Run.from_arrays(["MB01"], ["a"], [1], name="odd")
     message = "run 'odd' has no query of the qrels: its first is 'MB01', and that of the qrels '1'"
     with pytest.raises(ValueError, match=message):
-        trec.evaluate(qrels, run, "ap")
+        trec.evaluate(QRELS, run, "ap")
 
 
-def test_names_of_runs(tmp_path, qrels, run):
+def test_names_of_runs(tmp_path):
     for name, tag in (("a", "same"), ("b", "same"), ("c", "other")):
         (tmp_path / name).write_text(run_text([(q, "a", 1.0) for q in "1234"], tag))
     one, two, other = (tmp_path / name for name in "abc")
-    report = trec.evaluate(qrels, [one, other, two], "ap")
+    report = trec.evaluate(QRELS, [one, other, two], "ap")
     assert report.mean.index.tolist() == [str(one), "other", str(two)]
     assert report.per_query.index.names == ["run", "qid"]
-    report = trec.evaluate(qrels, {"x": one, "y": two}, "ap")
+    report = trec.evaluate(QRELS, {"x": one, "y": two}, "ap")
     assert report.mean.index.tolist() == ["x", "y"]
     with pytest.raises(ValueError, match="2 runs are called 'bm25': pass a dict"):
-        trec.evaluate(qrels, [run, run], "ap", missing="skip")
+        trec.evaluate(QRELS, [RUN, RUN], "ap", missing="skip")
     with pytest.raises(ValueError, match="runs is empty"):
-        trec.evaluate(qrels, [], "ap")
+        trec.evaluate(QRELS, [], "ap")
 
 
 @pytest.mark.parametrize("missing", ["zero", "skip"])
@@ -180,13 +156,13 @@ def test_one_warning_for_many_runs():
     assert caught[0].filename == __file__
 
 
-def test_an_error_in_one_file_of_many_names_it(tmp_path, qrels):
+def test_an_error_in_one_file_of_many_names_it(tmp_path):
     good = [tmp_path / str(i) for i in range(5)]
     for path in good:
         path.write_text(f"1 Q0 a 1 1 t{path.name}\n")
     (tmp_path / "bad").write_text("1 Q0 a 1 2\n")
     with pytest.raises(ValueError, match="bad, line 1: 5 columns"):
-        trec.evaluate(qrels, [*good, tmp_path / "bad"], "ap", missing="skip")
+        trec.evaluate(QRELS, [*good, tmp_path / "bad"], "ap", missing="skip")
 
 
 def test_compare():
