@@ -10,18 +10,13 @@ import pytest
 
 from skrank.datasets import LETOR, Fold, _letor, load_letor
 
-WRITERS = {
-    ".txt": lambda path, text: path.write_bytes(text.encode()),
-    ".txt.gz": lambda path, text: path.write_bytes(gzip.compress(text.encode())),
-    ".txt.xz": lambda path, text: path.write_bytes(lzma.compress(text.encode())),
-}
-suffixes = pytest.mark.parametrize("suffix", list(WRITERS))
+PACKED = {".txt": bytes, ".txt.gz": gzip.compress, ".txt.xz": lzma.compress}
 
 
 def write(folder, stem, text, suffix=".txt"):
     path = folder / f"{stem}{suffix}"
     path.parent.mkdir(exist_ok=True)
-    WRITERS[suffix](path, text)
+    path.write_bytes(PACKED[suffix](text.encode()))
     return path
 
 
@@ -41,7 +36,7 @@ def write_folds(folder, suffix=".txt", valid="vali", numbers=range(1, 6)):
             write(folder, f"Fold{n}/{part}", rows_of(query + n), suffix)
 
 
-@suffixes
+@pytest.mark.parametrize("suffix", PACKED)
 def test_sets_rotate_and_are_read_once(tmp_path, suffix, monkeypatch):
     reader = Mock(wraps=_letor.load_svmlight_file)
     monkeypatch.setattr(_letor, "load_svmlight_file", reader)
@@ -62,7 +57,7 @@ def test_sets_rotate_and_are_read_once(tmp_path, suffix, monkeypatch):
     assert reader.call_count == 5
 
 
-@suffixes
+@pytest.mark.parametrize("suffix", PACKED)
 @pytest.mark.parametrize("valid", ["vali", "valid"])
 def test_fold_folders(tmp_path, suffix, valid):
     write_folds(tmp_path, suffix, valid)

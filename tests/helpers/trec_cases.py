@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import lzma
 
 import numpy as np
@@ -48,6 +49,10 @@ def qrels_text(entries):
 
 def run_text(entries, tag="run", end="\n"):
     return "".join(f"{q}\tQ0\t{d} 0  {score!r} {tag}{end}" for q, d, score in entries)
+
+
+def run_of(text):
+    return trec.read_run(io.StringIO(text))
 
 
 def assert_refused(path, content, message, chunksizes=(None, 1, 100)):

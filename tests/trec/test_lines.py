@@ -21,12 +21,9 @@ from tests.helpers.trec_cases import (
     assert_refused,
     qrels_text,
     rows,
+    run_of,
     run_text,
 )
-
-
-def run_of(text):
-    return trec.read_run(io.StringIO(text))
 
 
 def test_a_run_is_called_by_its_tag_or_as_the_caller_says():

@@ -9,11 +9,7 @@ import pytest
 
 from skrank import stats, trec
 from tests.helpers.engine import limit_threads
-from tests.helpers.trec_cases import collection, rows, run_text
-
-
-def run_of(text):
-    return trec.read_run(io.StringIO(text))
+from tests.helpers.trec_cases import collection, rows, run_of, run_text
 
 
 def test_ties_are_ordered_by_name_descending_in_bytes():
