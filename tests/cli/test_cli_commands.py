@@ -53,13 +53,6 @@ def test_compare_is_evaluate_compare(call, files):
     pd.testing.assert_frame_equal(one, other)
 
 
-def test_a_run_called_as_the_column_of_a_curve(call, files):
-    Path("bm25").write_text(Path("bm25").read_text().replace("bm25", "recall"))
-    status, _, err = call("curve", *files)
-    assert status == 1
-    assert "a run is called 'recall'" in err
-
-
 def test_curve(call, files):
     frame = csv(call, "curve", *files)
     assert list(frame) == ["recall", "bm25", "dense"]

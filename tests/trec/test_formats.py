@@ -157,7 +157,6 @@ def test_forms_in_memory(form, expected):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"docid": ["a", None]}, "the id of the document of row 1 is missing"),
         ({"qid": [1.5, 2.5]}, "query ids of the run is of type double: ids are texts or whole"),
         ({"score": ["1", "x"]}, "score must be numbers, and that of row 1 is 'x'"),
         ({"score": [1.0, None]}, "score of document 'b' of query '1' is nan"),

@@ -15,12 +15,7 @@ from skrank.cli import main
 from skrank.metrics import registered
 from tests.helpers.trec_cases import rows
 
-QRELS = {
-    "1": {"a": 2, "b": 1, "c": 0, "d": -1},
-    "2": {"a": 1, "e": 2},
-    "3": {"a": 0},
-    "4": {"b": 1},
-}
+QRELS = {"1": {"a": 2, "b": 1, "d": -1}, "2": {"a": 1, "e": 2}, "3": {"a": 0}, "4": {"b": 1}}
 RUN = {"1": {"b": 3.0, "a": 2.0, "x": 1.0}, "2": {"e": 1.0}, "3": {"a": 1.0}, "9": {"a": 1.0}}
 
 

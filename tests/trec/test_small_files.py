@@ -8,7 +8,7 @@ import pytest
 
 from skrank import trec
 from skrank._kernels import trec as kernels
-from tests.helpers.trec_cases import collection, contents
+from tests.helpers.trec_cases import collection, contents, run_of
 
 
 @pytest.fixture
@@ -81,9 +81,7 @@ def test_columns_are_found_alike(alphabet):
 
 def test_short_names_have_different_slots():
     names = [f"d{i}" for i in range(100)]
-    slots = trec.read_run(
-        io.BytesIO("".join(f"1 Q0 {one} 1 1 t\n" for one in names).encode())
-    ).slots
+    slots = run_of("".join(f"1 Q0 {one} 1 1 t\n" for one in names)).slots
     runs = np.diff(np.flatnonzero(np.append(slots.rows, -1) < 0), prepend=-1) - 1  # of used slots
     assert runs.max() < 30
 

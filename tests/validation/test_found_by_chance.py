@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 import skrank
 from skrank import active, extending, plotting, stats, trec
@@ -9,7 +10,36 @@ from tests.helpers import odd
 
 MASKED = np.ma.array([[1.0, 2.0], [2.0, 1.0]], mask=[[0, 0], [0, 1]])
 MOMENTS = active.label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
+
+
+class Unranked(BaseEstimator):
+    """A model whose predictions are not scores."""
+
+    def predict(self, X):
+        return 0.0
+
+
 REFUSED = {
+    "two billion campaigns": (
+        lambda: active.simulate([0.0, 1.0], [0.5, 0.5], [1], n_campaigns=2**31 - 1),
+        "n_campaigns=2147483647 is beyond 10000000: give fewer",
+    ),
+    "a number as frequencies": (
+        lambda: active.ActiveEvaluator([1], metric="dcg", groups=[1], grades=[0, 1], frequencies=2),
+        "frequencies=2 must map each query to a number",
+    ),
+    "no budget": (
+        lambda: active.simulate([1], [1.0], []),
+        r"budgets=\[\] must be positive numbers, at least one",
+    ),
+    "no values": (lambda: active.simulate([np.nan], [1.0], [1]), "values are NaN for all queries"),
+    "nothing to split": (
+        lambda: skrank.query_train_test_split([[0]] * 2, None, groups=[1, 2]), "array 1 is None"
+    ),
+    "no scores of a model": (
+        lambda: skrank.scorer("ap")(Unranked(), [[1], [2]], [1, 0], groups=[1, 1]),
+        "predict of Unranked returns float, not an array",
+    ),
     "one bound": (lambda: stats.bounded_interval([0.5, 1], bounds=1.0), "bounds=1.0 must be"),
     "products of pairs beyond floats": (
         lambda: extending.PairWorth(np.ones(2), [0, 1e300], [0, 1e300], np.multiply),
