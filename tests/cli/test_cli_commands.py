@@ -113,9 +113,7 @@ def test_output_stands_whole_or_not_at_all(call, files):
     status, _, err = call("evaluate", *files, "-o", "folder")
     assert status == 1
     assert err.endswith("folder: Is a directory\n")
-    assert sorted(path.name for path in Path().iterdir()) == sorted(
-        [*files, "pool", "folder", "report.txt"]
-    )
+    assert {path.name for path in Path().iterdir()} == {*files, "pool", "folder", "report.txt"}
 
 
 def test_text_that_cannot_be_written_leaves_the_old_file(files):

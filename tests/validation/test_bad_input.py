@@ -186,6 +186,7 @@ QUERIES = np.repeat(np.arange(10), 6)
 LABELS = RNG.integers(0, 3, 60)
 MARGINS = RNG.normal(size=60)  # some below 0
 CHANCES = RNG.uniform(size=60)
+SHUFFLED = RNG.permutation(60)
 
 
 def test_errors_say_that_labels_and_scores_look_swapped(call):
@@ -218,7 +219,7 @@ def test_swapped_labels_and_scores_without_an_error_warn(name, labels):
         (CHANCES, np.zeros(60)),
         (CHANCES, -LABELS),
         (CHANCES, 100.0 * LABELS),
-        (CHANCES, RNG.permutation(60)),
+        (CHANCES, SHUFFLED),
         ([0.5, 1.5, 0, 2], [0, 1, 0, 2]),
     ],
     ids=map(str, range(10)),
