@@ -1,9 +1,13 @@
 """Files in the working directory, and calls of the command, for all tests of this folder."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import skrank
 from skrank.cli import main
 
 RUNS = {
@@ -11,7 +15,6 @@ RUNS = {
     "dense": "1 Q0 b 1 2 dense\n1 Q0 a 2 1 dense\n2 Q0 x 1 3 dense\n2 Q0 a 2 1 dense\n"
     "3 Q0 a 1 3 dense\n",
 }
-POOL = "query,item,old,new\n1,1,1,0\n1,2,2,-1\n2,1,2,1\n2,2,4,0\n"
 
 
 @pytest.fixture
@@ -19,7 +22,7 @@ def files(tmp_path, monkeypatch):
     """Names of a qrels file and two runs; a pool of scores stands beside them."""
     monkeypatch.chdir(tmp_path)
     Path("qrels").write_text("1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 a 1\n")
-    Path("pool").write_text(POOL)
+    Path("pool").write_text("query,item,old,new\n1,1,1,0\n1,2,2,-1\n2,1,2,1\n2,2,4,0\n")
     for name, text in RUNS.items():
         Path(name).write_text(text)
     return ["qrels", *RUNS]
@@ -38,3 +41,22 @@ def call(capsys):
         return status, out, err
 
     return call
+
+
+@pytest.fixture(autouse=True)
+def this_package(monkeypatch):
+    """Child processes import the tested package, not an installed one."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(skrank.__file__).parents[1]))
+
+
+@pytest.fixture
+def python():
+    """Run Python in a process of its own, with environment variables, perhaps in a shell."""
+
+    def python(*arguments, before=(), text=True, given=None, **environment):
+        return subprocess.run(
+            [*before, sys.executable, *arguments], env=os.environ | environment, text=text,
+            input=given, capture_output=True, check=False,
+        )  # fmt: skip
+
+    return python

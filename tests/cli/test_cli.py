@@ -2,8 +2,7 @@
 
 import io
 import json
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -11,8 +10,6 @@ import pytest
 
 import skrank
 from skrank import trec
-
-BM25 = "1 Q0 a 1 2 bm25\n1 Q0 x 2 1 bm25\n2 Q0 a 1 1 bm25\n3 Q0 a 1 1 bm25\n"
 
 
 @pytest.fixture
@@ -87,22 +84,16 @@ def test_compare(call, files):
     assert "p_max_t" in call("evaluate", *files, *options)[1]
 
 
-@pytest.mark.parametrize("option", ["--help", "--version"])
-def test_help_and_version(call, option):
-    status, out, _ = call(option)
-    assert status == 0
-    assert ("evaluate" if option == "--help" else skrank.__version__) in out
+def test_version(call):
+    assert call("--version") == (0, f"skrank {skrank.__version__}\n", "")
 
 
-def test_as_a_program(files):
-    def program(*arguments, **options):
-        command = [sys.executable, "-m", "skrank", "evaluate", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False, **options)
-
-    done = program("qrels", "-", "-m", "ap", "--format", "csv", input=BM25)
+def test_as_a_program(files, python):
+    program = partial(python, "-m", "skrank", "evaluate", "qrels")
+    done = program("-", "-m", "ap", "--format", "csv", given=Path("bm25").read_text())
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[1] == "bm25,1.0,3,0,0,4,0.75"
-    failed = program("qrels", "none")
+    failed = program("none")
     assert (failed.returncode, failed.stdout) == (1, "")
     assert failed.stderr == "skrank: error: none: No such file or directory\n"
-    assert program("qrels").returncode == 2
+    assert program().returncode == 2

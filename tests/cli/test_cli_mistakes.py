@@ -15,6 +15,7 @@ PYTHON = re.compile(
 def more_files(files):
     """Files beside those of all tests."""
     Path("halves").write_text(Path("qrels").read_text().replace("a 2", "a 1.5"))
+    Path("odd").write_text(Path("bm25").read_text().replace("bm25", "recall"))
     Path("first").write_text(Path("bm25").read_text().splitlines()[0])
     Path("run.json").write_text('{"1": {"a": 9007199254740993}}')
     Path("text").write_text("hello")
@@ -23,6 +24,7 @@ def more_files(files):
 # arguments, and the message of an error with status 1: a file cannot be read or measured
 FAILURES = [
     ("evaluate none bm25", "none: No such file or directory"),
+    ("evaluate qrels none --chunksize 2", "none: No such file or directory"),
     ("evaluate qrels qrels", "It looks like a line of qrels: qrels come first, then runs."),
     ("evaluate bm25 qrels", "It looks like a line of run: qrels come first, then runs."),
     ("evaluate qrels first --missing raise", "choose --missing zero or --missing skip"),
@@ -45,6 +47,7 @@ FAILURES = [
     ("fuse --method rrf bm25 dense --name bm25", "--name 'bm25' is the name of"),
     ("fuse --method combsum bm25 dense --weights 1,2", "--method='weighted_sum' needs weights"),
     ("fuse --method weighted_sum bm25 dense --weights 1,x", "must be a sequence of numbers"),
+    ("curve qrels odd", "a run is called 'recall'"),
     ("metrics ndgc", "did you mean 'ndcg'"),
     ("active start new.npz pool -m dcg", "such as --max-grade 4, or columns p_0 to p_4"),
     ("active start new.npz pool -m official --max-grade 2", "give the name to skrank evaluate"),

@@ -62,14 +62,14 @@ class Elements(HTMLParser):
             self.texts.append(data)
 
 
-def parsed(path):
+def parsed(text):
     elements = Elements()
-    elements.feed(path.read_text())
+    elements.feed(text)
     return elements
 
 
 def test_it_says_which_run_is_better_and_how_surely(page):
-    text = " ".join("".join(parsed(page).texts).split())
+    text = " ".join("".join(parsed(page.read_text()).texts).split())
     assert re.search(r"ap: b is first with 0\.\d{4}, then .* The difference, 0\.\d{4} with", text)
     assert "is significant (p = " in text
     assert "p_max_t is corrected for all rows, p_t is not." in text
@@ -88,12 +88,14 @@ def test_it_holds_the_values(page, collection):
         for run in report.mean.index:
             values = report.per_query.loc[run][metric].tolist()
             assert data["values"][metric][run] == values
-    shown = [attrs["data-value"] for _, attrs in parsed(page).tags if "data-value" in attrs]
+    shown = [
+        attrs["data-value"] for _, attrs in parsed(page.read_text()).tags if "data-value" in attrs
+    ]
     assert set(map(repr, map(float, report.mean.to_numpy().ravel()))) <= set(shown)
 
 
 def test_it_loads_nothing(page):
-    elements = parsed(page)
+    elements = parsed(page.read_text())
     assert not {"link", "img", "iframe", "object", "embed"} & {tag for tag, _ in elements.tags}
     assert not any({"src", "href"} & set(attrs) for _, attrs in elements.tags)
     assert "default-src 'none'" in page.read_text()
@@ -125,8 +127,7 @@ def test_what_is_said_of_few_runs_and_queries(collection, call, tmp_path):
 def test_a_browser_runs_it_without_an_error_or_a_request(page, tmp_path):
     found = opened(page.as_uri(), tmp_path / "page")
     assert "CONSOLE" not in found.messages
-    dom = Elements()
-    dom.feed(found.document)
+    dom = parsed(found.document)
     bars = [attrs for tag, attrs in dom.tags if tag == "rect"]
     assert len(bars) == 25
     assert "a is better on" in "".join(dom.texts)

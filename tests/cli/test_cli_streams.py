@@ -1,16 +1,13 @@
 """Output of commands: formats by suffix, and streams that are closed, full or not UTF-8."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-import skrank
 from skrank.cli import main
 
-OURS = os.environ | {"PYTHONPATH": str(Path(skrank.__file__).parents[1])}
 FULL = Path("/dev/full")
 
 SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".html": "html",
@@ -73,14 +70,19 @@ def campaigns(files):
     return {name: Path(name).read_bytes() for name in ("c.npz", "asked.npz")}
 
 
-def shell(call, redirection, **options):
-    """A command with its streams redirected by a shell."""
-    command = ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-m", "skrank", *call]
-    return subprocess.run(command, env=OURS | options, capture_output=True, text=True, check=False)
+@pytest.fixture
+def shell(python):
+    """Run a command with its streams redirected by a shell."""
+
+    def shell(call, redirection, **environment):
+        before = ["sh", "-c", f'exec "$@" {redirection}', "sh"]
+        return python("-m", "skrank", *call, before=before, **environment)
+
+    return shell
 
 
 @pytest.mark.parametrize("call", CALLS, ids=" ".join)
-def test_a_closed_standard_output_is_an_error(campaigns, call):
+def test_a_closed_standard_output_is_an_error(campaigns, shell, call):
     closed = shell(call, ">&-")
     assert (closed.returncode, closed.stderr) == (1, "skrank: error: standard output is closed.\n")
     assert not Path("new.npz").exists()
@@ -90,7 +92,7 @@ def test_a_closed_standard_output_is_an_error(campaigns, call):
 @pytest.mark.skipif(not FULL.is_char_device(), reason="there is no /dev/full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("call", CALLS, ids=" ".join)
-def test_a_full_standard_output_is_an_error(campaigns, call, unbuffered):
+def test_a_full_standard_output_is_an_error(campaigns, shell, call, unbuffered):
     full = shell(call, f"> {FULL}", PYTHONUNBUFFERED=unbuffered)
     message = "skrank: error: standard output: No space left on device\n"
     assert (full.returncode, full.stderr) == (1, message)
@@ -99,19 +101,19 @@ def test_a_full_standard_output_is_an_error(campaigns, call, unbuffered):
 @pytest.mark.parametrize("call", CALLS, ids=" ".join)
 def test_a_reader_that_has_seen_enough_is_no_error_to_tell(campaigns, call):
     command = [sys.executable, "-m", "skrank", *call]
-    with subprocess.Popen(command, env=OURS, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
         one.stdout.close()
         assert one.stderr.read() == b""
         assert one.wait() == 1
 
 
-def test_output_to_a_file_needs_no_standard_output(files):
+def test_output_to_a_file_needs_no_standard_output(files, shell):
     assert shell(["evaluate", *files, "-o", "report.csv"], ">&-").returncode == 0
     assert Path("report.csv").read_text().startswith("run,")
 
 
 @pytest.mark.parametrize("redirection", ["2>&-", "2> /dev/full"])
-def test_messages_that_cannot_be_written_change_nothing(files, redirection):
+def test_messages_that_cannot_be_written_change_nothing(files, shell, redirection):
     if "full" in redirection and not FULL.is_char_device():
         pytest.skip("there is no /dev/full")
     Path("bm25").write_text("1 Q0 a 1 2 bm25\n")  # lacks queries, which is a warning
@@ -126,7 +128,7 @@ def test_messages_that_cannot_be_written_change_nothing(files, redirection):
 @pytest.mark.parametrize(
     "call", [["evaluate", "qrels", "-"], ["active", "tell", "c.npz", "-"]], ids=" ".join
 )
-def test_standard_input_that_is_closed(files, call):
+def test_standard_input_that_is_closed(files, shell, call):
     done = shell(call, "<&-")
     message = "skrank: error: standard input is closed: name a file in place of -.\n"
     assert (done.returncode, done.stderr) == (1, message)
@@ -134,29 +136,23 @@ def test_standard_input_that_is_closed(files, call):
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 @pytest.mark.parametrize("form", ["table", "csv", "trec_eval", "html"])
-def test_names_that_a_terminal_does_not_have(files, encoding, form):
+def test_names_that_a_terminal_does_not_have(files, python, encoding, form):
     """Characters that the terminal lacks are escaped there, and not in files."""
     name = "bm\u00e9\u20ac"
     Path("bm25").write_text(Path("bm25").read_text().replace("bm25", name), encoding="utf-8")
     call = ["evaluate", *files[:2], "-m", "ap", "-m", "num_q", "--format", form]
-    done = subprocess.run(
-        [sys.executable, "-m", "skrank", *call], env=OURS | {"PYTHONIOENCODING": encoding},
-        capture_output=True, check=False,
-    )  # fmt: skip
+    done = python("-m", "skrank", *call, text=False, PYTHONIOENCODING=encoding)
     assert (done.returncode, done.stderr) == (0, b"")
     assert name.encode(encoding, "backslashreplace") in done.stdout
     assert main([*call, "-o", "report"]) == 0
     assert name in Path("report").read_text(encoding="utf-8")
 
 
-def test_ids_that_are_not_utf_8_come_out_as_they_went_in(files):
+def test_ids_that_are_not_utf_8_come_out_as_they_went_in(files, python):
     Path("qrels").write_bytes(b"\xe9 0 a 1\n")
     Path("bm25").write_bytes(b"\xe9 Q0 a 1 1 bm25\n")
     call = ["evaluate", "qrels", "bm25", "-m", "ap", "-q", "--format", "csv"]
-    done = subprocess.run(
-        [sys.executable, "-m", "skrank", *call], env=OURS | {"PYTHONIOENCODING": "utf-8"},
-        capture_output=True, check=True,
-    )  # fmt: skip
+    done = python("-m", "skrank", *call, text=False, PYTHONIOENCODING="utf-8")
     assert done.stdout == b"run,qid,ap\nbm25,\xe9,1.0\n"
     assert main([*call, "-o", "report.csv"]) == 0
     assert Path("report.csv").read_bytes() == done.stdout

@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+import re
 from unittest.mock import Mock
 
 import numpy as np
@@ -9,18 +10,13 @@ import pytest
 
 from skrank.datasets import LETOR, Fold, _letor, load_letor
 
-WRITERS = {
-    ".txt": lambda path, text: path.write_bytes(text.encode()),
-    ".txt.gz": lambda path, text: path.write_bytes(gzip.compress(text.encode())),
-    ".txt.xz": lambda path, text: path.write_bytes(lzma.compress(text.encode())),
-}
-suffixes = pytest.mark.parametrize("suffix", list(WRITERS))
+PACKED = {".txt": bytes, ".txt.gz": gzip.compress, ".txt.xz": lzma.compress}
 
 
 def write(folder, stem, text, suffix=".txt"):
     path = folder / f"{stem}{suffix}"
     path.parent.mkdir(exist_ok=True)
-    WRITERS[suffix](path, text)
+    path.write_bytes(PACKED[suffix](text.encode()))
     return path
 
 
@@ -40,7 +36,7 @@ def write_folds(folder, suffix=".txt", valid="vali", numbers=range(1, 6)):
             write(folder, f"Fold{n}/{part}", rows_of(query + n), suffix)
 
 
-@suffixes
+@pytest.mark.parametrize("suffix", PACKED)
 def test_sets_rotate_and_are_read_once(tmp_path, suffix, monkeypatch):
     reader = Mock(wraps=_letor.load_svmlight_file)
     monkeypatch.setattr(_letor, "load_svmlight_file", reader)
@@ -61,7 +57,7 @@ def test_sets_rotate_and_are_read_once(tmp_path, suffix, monkeypatch):
     assert reader.call_count == 5
 
 
-@suffixes
+@pytest.mark.parametrize("suffix", PACKED)
 @pytest.mark.parametrize("valid", ["vali", "valid"])
 def test_fold_folders(tmp_path, suffix, valid):
     write_folds(tmp_path, suffix, valid)
@@ -151,13 +147,14 @@ def test_missing_files(tmp_path, layout, missing):
     assert f"{path.parent} has none of {path.name}, {path.name}.gz, {path.name}.xz" in message
 
 
-@pytest.mark.parametrize("fold", [0, 6])
+@pytest.mark.parametrize("fold", [0, 6, "1", [1]])
 def test_no_such_fold(tmp_path, fold):
     write_sets(tmp_path)
-    expected = f"fold={fold} does not exist: the folds are 1, 2, 3, 4, 5"
+    expected = f"fold={fold!r} does not exist: the folds are 1, 2, 3, 4, 5"
     assert expected in refusal(tmp_path, ValueError, fold=fold)
-    with pytest.raises(ValueError, match=expected):
+    with pytest.raises(ValueError, match=re.escape(expected)):
         load_letor(tmp_path).fold(fold)
+    assert "dtype='a': give a type of numbers" in refusal(tmp_path, ValueError, dtype="a")
 
 
 @pytest.mark.parametrize(

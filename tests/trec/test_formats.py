@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import threading
-import warnings
 from collections import namedtuple
 
 import numpy as np
@@ -14,55 +13,42 @@ import pandas as pd
 import pytest
 
 from skrank import trec
-from tests.helpers.trec_cases import PACKED
+from tests.helpers.trec_cases import PACKED, assert_refused, collection, qrels_text, rows, run_text
 
-METRICS = ["ap", "ndcg(gain=linear)@10", "bpref", "infap", "num_ret", "judged@5"]
-
-
-def collection(seed=0):
-    """Qrels and a run as dicts, with ties, labels below 0, and ids that are not ASCII."""
-    rng = np.random.default_rng(seed)
-    pool = [f"{'dé '[i % 2]}{i:03d}" for i in range(60)]
-    qrels = {
-        f"0{q}": {d: int(rng.integers(-1, 4)) for d in rng.choice(pool, 30, replace=False).tolist()}
-        for q in range(5)
-    }
-    run = {
-        f"0{q}": {d: float(rng.integers(0, 9)) / 7 for d in rng.choice(pool, 20, False).tolist()}
-        for q in reversed(range(5))
-    }
-    return qrels, run
+QRELS, RUNS = collection(n_queries=6)
+RUN = RUNS["run0"]
+QRELS_ROWS, RUN_ROWS = rows(QRELS), rows(RUN)
 
 
-QRELS, RUN = collection()
-QRELS_ROWS = [(q, d, label) for q, docs in QRELS.items() for d, label in docs.items()]
-RUN_ROWS = [(q, d, score) for q, docs in RUN.items() for d, score in docs.items()]
+def evaluate(qrels, run, **options):
+    metrics = ["ap", "ndcg(gain=linear)@10", "bpref", "infap", "num_ret", "judged@5"]
+    return trec.evaluate(qrels, run, metrics, missing="skip", **options)
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trec")
-    (folder / "qrels").write_text(QRELS_TREC)
-    (folder / "run").write_text(RUN_TREC)
-    return trec.evaluate(folder / "qrels", folder / "run", METRICS)
-
-
-QRELS_TREC = "".join(f"{q} 0 {d} {label}\n" for q, d, label in QRELS_ROWS)
-RUN_TREC = "".join(f"{q} Q0 {d} 0 {score!r} run\n" for q, d, score in RUN_ROWS)
+    (folder / "qrels").write_text(qrels_text(QRELS_ROWS))
+    scattered = sorted(RUN_ROWS, key=lambda row: row[1])  # rows of a query are not neighbours
+    (folder / "run").write_text(run_text(scattered))
+    return evaluate(folder / "qrels", folder / "run")
 
 
 def same_bits(report, expected):
-    assert list(report.per_query.index) == list(expected.per_query.index)
-    np.testing.assert_array_equal(report.per_query.to_numpy(), expected.per_query.to_numpy())
-    np.testing.assert_array_equal(report.mean.to_numpy(), expected.mean.to_numpy())
-    pd.testing.assert_frame_equal(report.runs, expected.runs)
+    for name in ("per_query", "mean", "runs"):
+        found, wanted = getattr(report, name), getattr(expected, name)
+        pd.testing.assert_frame_equal(found, wanted, check_exact=True)
 
 
-def frames(make, rename=("qid", "docid", "label", "score")):
-    query, document, label, score = rename
-    first = dict(zip((query, document, label), zip(*QRELS_ROWS, strict=True), strict=True))
-    second = dict(zip((query, document, score), zip(*RUN_ROWS, strict=True), strict=True))
-    return tuple(make({name: list(v) for name, v in one.items()}) for one in (first, second))
+def frames(make, query="qid", document="docid", label="label", score="score"):
+    return tuple(
+        make(pd.DataFrame(content, columns=[query, document, last]).to_dict("list"))
+        for content, last in ((QRELS_ROWS, label), (RUN_ROWS, score))
+    )
+
+
+def table(**columns):
+    return pd.DataFrame(columns)
 
 
 def polars(columns):
@@ -84,15 +70,59 @@ class DataSet:
         return (Qrel(*row, "0") for row in QRELS_ROWS)
 
 
+class Peer:
+    """A stand-in for Qrels and Run of ranx."""
+
+    __module__ = "ranx.data_structures.qrels"
+
+    def __init__(self, content):
+        self.to_dict = lambda: content
+
+
+class Capsule:
+    """A table that has the PyCapsule interface of Arrow, and nothing else."""
+
+    def __init__(self, columns):
+        self._table = arrow(columns)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def changed_ids(table, change):
+    for place, name in enumerate(table.column_names[:2]):
+        table = table.set_column(place, name, change(table[name]))
+    return table
+
+
+def dictionaries(columns):
+    return changed_ids(arrow(columns), lambda column: column.dictionary_encode())
+
+
+def chunks(columns):
+    table = arrow(columns)
+    return type(table).from_batches(table.to_batches(max_chunksize=7))
+
+
+def second_half(columns):
+    """A slice of a table, whose first row is not that of the memory."""
+    table = arrow(columns)
+    return type(table).from_batches(table.to_batches() * 2)[len(table) :]
+
+
 MEMORY = {
     "dicts": lambda: (QRELS, RUN),
-    "named dicts": lambda: (QRELS, {"run": RUN}),
-    "a list of runs": lambda: (QRELS, [RUN]),
     "pandas": lambda: frames(pd.DataFrame),
-    "pyterrier": lambda: frames(pd.DataFrame, ("qid", "docno", "label", "score")),
-    "ir_measures": lambda: frames(pd.DataFrame, ("query_id", "doc_id", "relevance", "score")),
+    "pyterrier": lambda: frames(pd.DataFrame, document="docno"),
+    "ir_measures": lambda: frames(pd.DataFrame, "query_id", "doc_id", "relevance"),
     "polars": lambda: frames(polars),
+    "lazy polars": lambda: frames(lambda columns: polars(columns).lazy()),
     "arrow": lambda: frames(arrow),
+    "arrow capsules": lambda: frames(Capsule),
+    "arrow chunks": lambda: frames(chunks),
+    "arrow dictionaries": lambda: frames(dictionaries),
+    "arrow batches": lambda: frames(lambda columns: arrow(columns).to_batches()[0]),
+    "arrow slices": lambda: frames(second_half),
     "tuples": lambda: (QRELS_ROWS, RUN_ROWS),
     "trec tuples": lambda: (
         [(q, "0", d, label) for q, d, label in QRELS_ROWS],
@@ -107,6 +137,7 @@ MEMORY = {
         iter([{"qid": q, "docid": d, "score": score} for q, d, score in RUN_ROWS]),
     ),
     "ir_datasets": lambda: (DataSet(), RUN),
+    "ranx": lambda: (Peer(QRELS), Peer(RUN)),
     "objects": lambda: (
         trec.Qrels.from_arrays(*zip(*QRELS_ROWS, strict=True)),
         trec.Run.from_arrays(*zip(*RUN_ROWS, strict=True)),
@@ -116,45 +147,16 @@ MEMORY = {
 
 @pytest.mark.parametrize("form", MEMORY)
 def test_forms_in_memory(form, expected):
-    same_bits(trec.evaluate(*MEMORY[form](), METRICS), expected)
-
-
-class Capsule:
-    """A table that has the PyCapsule interface of Arrow, and nothing else."""
-
-    def __init__(self, table):
-        self._table = table
-
-    def __arrow_c_stream__(self, requested_schema=None):
-        return self._table.__arrow_c_stream__(requested_schema)
-
-
-def dictionaries(table):
-    for place, name in enumerate(table.column_names[:2]):
-        table = table.set_column(place, name, table[name].dictionary_encode())
-    return table
-
-
-ARROW = {
-    "capsule": Capsule,
-    "chunks": lambda table: type(table).from_batches(table.to_batches(max_chunksize=7)),
-    "dictionaries": dictionaries,
-    "batch": lambda table: table.to_batches()[0],
-    "slice": lambda table: type(table).from_batches([table.to_batches()[0]] * 2)[len(table) :],
-}
-
-
-@pytest.mark.parametrize("form", ARROW)
-def test_tables_of_arrow(form, expected):
-    qrels, run = (ARROW[form](table) for table in frames(arrow))
-    same_bits(trec.evaluate(qrels, run, METRICS), expected)
-    same_bits(trec.evaluate(qrels, {"run": run}, METRICS), expected)
+    same_bits(evaluate(*MEMORY[form]()), expected)
+    qrels, run = MEMORY[form]()
+    same_bits(evaluate(qrels, {"run": run}), expected)
+    if form in ("dicts", "lazy polars"):
+        same_bits(evaluate(qrels, [run]), expected)
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"docid": ["a", None]}, "the id of the document of row 1 is missing"),
         ({"qid": [1.5, 2.5]}, "query ids of the run is of type double: ids are texts or whole"),
         ({"score": ["1", "x"]}, "score must be numbers, and that of row 1 is 'x'"),
         ({"score": [1.0, None]}, "score of document 'b' of query '1' is nan"),
@@ -167,69 +169,57 @@ def test_mistakes_in_tables_of_arrow(changed, message):
         trec.evaluate({"1": {"a": 1}}, arrow(columns | changed), "ap")
 
 
-def csv(rows, names, mark):
-    return "\n".join(mark.join(map(str, row)) for row in [names, *rows]) + "\n"
+def texts(nested, last, **style):
+    """Qrels or a run in formats other than that of TREC, by suffix."""
+    frame = pd.DataFrame(rows(nested), columns=["query_id", "docno", last])
+    return {
+        ".json": json.dumps(nested, **style),
+        ".jsonl": "".join(json.dumps(row) + "\n" for row in frame.to_dict("records")),
+        ".csv": frame.to_csv(index=False),
+        ".tsv": frame.to_csv(index=False, sep="\t"),
+    }
 
 
-def lines(rows, names):
-    return "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows)
-
-
-def pretty(content):
-    return json.dumps(content, indent=1, ensure_ascii=False)
-
-
-NAMES = {"qrels": ("query_id", "docno", "relevance"), "run": ("query_id", "docno", "score")}
-TEXTS = {
-    "": (QRELS_TREC, RUN_TREC),
-    ".three": ("".join(f"{q}\t{d} {label}\n\n" for q, d, label in QRELS_ROWS), RUN_TREC),
-    ".json": (pretty(QRELS), json.dumps(RUN)),
-    ".jsonl": (lines(QRELS_ROWS, NAMES["qrels"]), lines(RUN_ROWS, NAMES["run"])),
-    ".csv": (csv(QRELS_ROWS, NAMES["qrels"], ","), csv(RUN_ROWS, NAMES["run"], ",")),
-    ".tsv": (csv(QRELS_ROWS, NAMES["qrels"], "\t"), csv(RUN_ROWS, NAMES["run"], "\t")),
+RUN_TEXTS = {"": run_text(RUN_ROWS), ".three": run_text(RUN_ROWS), **texts(RUN, "score")}
+QRELS_TEXTS = {
+    "": qrels_text(QRELS_ROWS),
+    ".three": qrels_text(QRELS_ROWS).replace(" 0 ", "\t").replace("\n", "\n\n"),
+    **texts(QRELS, "relevance", indent=1, ensure_ascii=False),
 }
 
 
 def assert_read(suffix, qrels, run, expected):
     """Files or streams of a format, which the functions give, are read whole and in pieces."""
     for chunksize in (None, 1, 50, 10**6)[: 1 if suffix == ".json" else 4]:
-        report = trec.evaluate(qrels(), {"run": run()}, METRICS, chunksize=chunksize)
-        same_bits(report, expected)
+        same_bits(evaluate(qrels(), {"run": run()}, chunksize=chunksize), expected)
 
 
 @pytest.mark.parametrize("packing", ["", *PACKED])
 @pytest.mark.parametrize("named", [True, False])
-@pytest.mark.parametrize("suffix", TEXTS)
+@pytest.mark.parametrize("suffix", RUN_TEXTS)
 def test_files(tmp_path, suffix, named, packing, expected):
     """The format is recognised by the suffix, or else by the content."""
     paths = [tmp_path / f"{name}{(suffix + packing) * named}" for name in ("qrels", "run")]
     pack = PACKED.get(packing, bytes)
-    for path, text in zip(paths, TEXTS[suffix], strict=True):
-        path.write_bytes(pack(b"\xef\xbb\xbf" * named + text.encode()))
+    for path, of in zip(paths, (QRELS_TEXTS, RUN_TEXTS), strict=True):
+        path.write_bytes(pack(b"\xef\xbb\xbf" * named + of[suffix].encode()))
     assert_read(suffix, lambda: paths[0], lambda: paths[1], expected)
 
 
 @pytest.mark.parametrize("make", [io.StringIO, lambda text: io.BytesIO(text.encode())])
-@pytest.mark.parametrize("suffix", TEXTS)
+@pytest.mark.parametrize("suffix", RUN_TEXTS)
 def test_streams(suffix, make, expected):
-    qrels, run = TEXTS[suffix]
+    qrels, run = QRELS_TEXTS[suffix], RUN_TEXTS[suffix]
     assert_read(suffix, lambda: make(qrels), lambda: make(run), expected)
 
 
-PARQUET = {
-    "text": lambda column: column,
-    "large text": lambda column: column.cast("large_string"),
-    "categories": lambda column: column.dictionary_encode(),
-}
-
-
-@pytest.mark.parametrize("kind", PARQUET)
+@pytest.mark.parametrize("kind", ["string", "large_string", "dictionary"])
 def test_parquet(tmp_path, kind, expected):
     parquet = pytest.importorskip("pyarrow.parquet")
     paths = [tmp_path / "qrels.parquet", tmp_path / "run"]
-    for path, table in zip(paths, frames(arrow), strict=True):
-        for place, name in enumerate(table.column_names[:2]):
-            table = table.set_column(place, name, PARQUET[kind](table[name]))
+    for path, table in zip(paths, frames(dictionaries if kind[0] == "d" else arrow), strict=True):
+        if kind == "large_string":
+            table = changed_ids(table, lambda column: column.cast("large_string"))
         with parquet.ParquetWriter(path, table.schema) as writer:
             for part in (table[:0], table[:70], table[:0], table[70:]):
                 writer.write_table(part, row_group_size=30)
@@ -238,39 +228,28 @@ def test_parquet(tmp_path, kind, expected):
 
 def test_damaged_parquet(tmp_path):
     pytest.importorskip("pyarrow")
-    pd.DataFrame({"qid": ["1", "1"], "docid": ["a", None], "score": [1.0, 2.0]}).to_parquet(
-        tmp_path / "lacks"
-    )
-    (tmp_path / "cut").write_bytes(b"PAR1 and no more")
-    for name, message in (("cut", ""), ("lacks", "the id of the document of row 1 is missing")):
-        for options in ({}, {"chunksize": 2}):
-            with pytest.raises(ValueError, match=f"{name}: .*{message}"):
-                trec.evaluate(QRELS, tmp_path / name, "ap", **options)
+    lacks = table(qid=["1", "1"], docid=["a", None], score=[1.0, 2.0]).to_parquet()
+    message = "lacks: .*the id of the document of row 1 is missing"
+    assert_refused(tmp_path / "lacks", lacks, message)
+    assert_refused(tmp_path / "cut", b"PAR1 and no more", "cut: ")
 
 
 def test_parquet_in_pieces_is_a_plain_file(tmp_path):
     pytest.importorskip("pyarrow")
-    content = io.BytesIO()
-    pd.DataFrame(RUN_ROWS, columns=["qid", "docid", "score"]).to_parquet(content)
-    (tmp_path / "run.gz").write_bytes(gzip.compress(content.getvalue()))
-    for source in (io.BytesIO(content.getvalue()), tmp_path / "run.gz"):
+    content = pd.DataFrame(RUN_ROWS, columns=["qid", "docid", "score"]).to_parquet()
+    (tmp_path / "run.gz").write_bytes(gzip.compress(content))
+    for source in (io.BytesIO(content), tmp_path / "run.gz"):
         with pytest.raises(ValueError, match="in pieces from an uncompressed file on disk only"):
             trec.evaluate(QRELS, source, "ap", chunksize=2)
     assert trec.read_run(tmp_path / "run.gz").to_dict() == RUN
 
 
-@pytest.mark.parametrize("options", [{}, {"chunksize": 2}], ids=str)
-def test_packages_that_are_not_installed(tmp_path, monkeypatch, options):
+def test_packages_that_are_not_installed(tmp_path, monkeypatch):
     for name in ("compression.zstd", "zstandard", "pyarrow"):
         monkeypatch.setitem(sys.modules, name, None)
-    (tmp_path / "run.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(20))
-    (tmp_path / "run").write_bytes(b"PAR1" + bytes(20))
-    for name, message in (
-        ("run.zst", r"run\.zst cannot be decompressed.*install zstandard or"),
-        ("run", r"pip install skrank\[parquet\]"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            trec.evaluate(QRELS, tmp_path / name, "ap", **options)
+    message = r"run\.zst cannot be decompressed.*install zstandard or"
+    assert_refused(tmp_path / "run.zst", b"\x28\xb5\x2f\xfd" + bytes(20), message)
+    assert_refused(tmp_path / "run", b"PAR1" + bytes(20), r"pip install skrank\[parquet\]")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
@@ -278,7 +257,7 @@ def test_packages_that_are_not_installed(tmp_path, monkeypatch, options):
 def test_a_pipe_is_read_once(tmp_path, packing):
     """Such as ``<(zcat run.gz)`` in a shell."""
     os.mkfifo(tmp_path / "run")
-    data = packing(RUN_TREC.encode())
+    data = packing(run_text(RUN_ROWS).encode())
     writer = threading.Thread(target=(tmp_path / "run").write_bytes, args=[data])
     writer.start()
     run = trec.read_run(tmp_path / "run")
@@ -297,9 +276,9 @@ def test_ids_may_be_whole_numbers():
 def test_a_table_of_several_runs(make):
     frame = pd.DataFrame(RUN_ROWS, columns=["qid", "docid", "score"])
     both = pd.concat([frame.assign(run="a"), frame.assign(run="b", score=-frame.score)])
-    report = trec.evaluate(QRELS, make(both), "ap")
+    report = evaluate(QRELS, make(both))
     assert report.mean.index.tolist() == ["a", "b"]
-    alone = trec.evaluate(QRELS, {"b": frame.assign(score=-frame.score)}, "ap")
+    alone = evaluate(QRELS, {"b": frame.assign(score=-frame.score)})
     assert report.mean.loc["b", "ap"] == alone.mean.loc["b", "ap"]
     with pytest.raises(ValueError, match=r"holds 2 runs \(a, b, ...\): select the rows of one"):
         trec.read_run(io.StringIO(both.to_csv(index=False)))
@@ -308,36 +287,24 @@ def test_a_table_of_several_runs(make):
 @pytest.mark.parametrize(
     ("qrels", "run", "message"),
     [
-        (
-            pd.DataFrame({"qid": ["1"], "label": [1]}),
-            RUN,
-            "no column has the documents of .*: rename .*qid",
-        ),
-        (
-            QRELS,
-            pd.DataFrame({"qid": ["1"], "docno": ["a"]}),
-            "no column has the scores of the run",
-        ),
-        (
-            RUN,
-            pd.DataFrame({"qid": ["1"], "docno": ["a"], "label": [1]}),
-            "They look like qrels: qrels come first, then runs",
-        ),
+        (table(qid=["1"], label=[1]), RUN, "no column has the documents of .*: rename .*qid"),
+        (QRELS, table(qid=["1"], docno=["a"]), "no column has the scores of the run"),
+        ({"1": {"a": 0.5}}, table(qid=["1"], docno=["a"], label=[1]),
+         "They look like qrels: qrels come first, then runs"),
         ({"1": {1.5: 1}}, RUN, r"id of the document of row 0 of the qrels is 1.5: ids are texts"),
         ([("1", "a", 1), ("1", "b")], RUN, r"record 1 of the qrels is \('1', 'b'\)"),
-        ([("1", "a", 1), ("1", "a", 0)], RUN, "document 'a' occurs twice in query '1'"),
+        ([("1", "a", 1), ("2", "a", 1), ("1", "a", 0)], RUN,
+         "document 'a' occurs twice in query '1': keep one"),
         ({"1": {"a": "x"}}, RUN, "label must be numbers"),
         ({"1": {}}, RUN, "qrels hold no document"),
+        ({"1": {"d\ud800": 1}}, RUN, r"document 'd\\ud800' is not text"),
         (QRELS, {"01": {"a": np.nan}}, "score of document 'a' of query '01' is nan"),
-        (
-            [namedtuple("Pair", "query_id doc_id")("1", "a")],
-            RUN,
-            "qrels have no label or relevance",
-        ),
+        ([namedtuple("Pair", "query_id doc_id")("1", "a")], RUN,
+         "qrels have no label or relevance"),
         (trec.Run.from_arrays(["1"], ["a"], [1.0], name="bm25"), RUN, "qrels is the run 'bm25'"),
         ([("1", "a", 1)], trec.Qrels.from_arrays(["1"], ["a"], [1]), "runs holds judgments"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_in_memory(qrels, run, message):
     with pytest.raises(ValueError, match=message):
         trec.evaluate(qrels, run, "ap")
@@ -350,10 +317,7 @@ GRADES = {q: {f"d{i}": i % 3 for i in range(9)} for q in "12"}
 @pytest.mark.parametrize("options", [{}, {"chunksize": 5}], ids=str)
 def test_qrels_and_runs_that_are_swapped(tmp_path, options):
     (tmp_path / "grades.json").write_text(json.dumps(GRADES))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        expected = trec.evaluate(GRADES, SCORES, "ap", **options)
-    assert expected.mean.iloc[0, 0] > 0
+    assert trec.evaluate(GRADES, SCORES, "ap", **options).mean.iloc[0, 0] > 0
     swapped = [(SCORES, GRADES)]
     if not options:
         swapped.append((SCORES, {"a": tmp_path / "grades.json"}))
@@ -363,14 +327,6 @@ def test_qrels_and_runs_that_are_swapped(tmp_path, options):
     below = {q: {d: x - 9 for d, x in docs.items()} for q, docs in SCORES.items()}
     with pytest.warns(UserWarning, match="as if they were scores: qrels come first, then runs"):
         trec.evaluate(below, GRADES, "num_ret", **options)
-
-
-def test_lazy_frames_of_polars(expected):
-    pl = pytest.importorskip("polars")
-    qrels, run = (pl.LazyFrame(columns) for columns in frames(dict))
-    same_bits(trec.evaluate(qrels, run, METRICS), expected)
-    same_bits(trec.evaluate(qrels, {"run": run}, METRICS), expected)
-    same_bits(trec.evaluate(qrels, [run], METRICS), expected)
 
 
 @pytest.mark.parametrize(
@@ -400,19 +356,10 @@ def test_mistakes_in_files(tmp_path, name, text, message):
 
 
 @pytest.mark.parametrize("packing", PACKED)
-@pytest.mark.parametrize("options", [{}, {"chunksize": 50}], ids=str)
-def test_damaged_files(tmp_path, packing, options):
-    whole = PACKED[packing](RUN_TREC.encode())
+def test_damaged_files(tmp_path, packing):
+    whole = PACKED[packing](run_text(RUN_ROWS).encode())
     damaged = [whole[:200], whole[:9]]
     if packing == ".gz":
         damaged.append(whole[:-8] + b"12345678")  # a wrong checksum
     for data in damaged:
-        (tmp_path / "run").write_bytes(data)
-        with pytest.raises(ValueError, match=r"run cannot be decompressed: "):
-            trec.evaluate(QRELS, tmp_path / "run", "ap", **options)
-
-
-@pytest.mark.parametrize("options", [{}, {"chunksize": 50}], ids=str)
-def test_a_missing_file(tmp_path, options):
-    with pytest.raises(FileNotFoundError):
-        trec.evaluate(QRELS, tmp_path / "none", "ap", **options)
+        assert_refused(tmp_path / "run", data, "run cannot be decompressed: ")

@@ -1,4 +1,4 @@
-"""To and from trec_eval, ranx, ir_measures, PyTerrier and pytrec_eval.
+"""To and from trec_eval, ir_measures, pytrec_eval, arrays and collections of Dask.
 
 The files in the folder beside were printed by version 10 of trec_eval; the measures that skrank
 refuses are left out of them.
@@ -12,27 +12,16 @@ import pytest
 import skrank
 from skrank import trec
 from skrank.cli import main
+from skrank.metrics import registered
+from tests.helpers.trec_cases import rows
 
-QRELS = {
-    "1": {"a": 2, "b": 1, "c": 0, "d": -1},
-    "2": {"a": 1, "e": 2},
-    "3": {"a": 0},
-    "4": {"b": 1},
-}
-RUN = {"1": {"b": 3.0, "a": 2.0, "x": 1.0}, "2": {"e": 1.0}, "3": {"a": 1.0}}
-
-
-def as_objects():
-    rows = [(q, d, label) for q, docs in QRELS.items() for d, label in docs.items()]
-    scores = [(q, d, score) for q, docs in RUN.items() for d, score in docs.items()]
-    return (
-        trec.Qrels.from_arrays(*zip(*rows, strict=True)),
-        trec.Run.from_arrays(*zip(*scores, strict=True)),
-    )
+QRELS = {"1": {"a": 2, "b": 1, "d": -1}, "2": {"a": 1, "e": 2}, "3": {"a": 0}, "4": {"b": 1}}
+RUN = {"1": {"b": 3.0, "a": 2.0, "x": 1.0}, "2": {"e": 1.0}, "3": {"a": 1.0}, "9": {"a": 1.0}}
 
 
 def test_dicts_there_and_back():
-    qrels, run = as_objects()
+    qrels = trec.Qrels.from_arrays(*zip(*rows(QRELS), strict=True))
+    run = trec.Run.from_arrays(*zip(*rows(RUN), strict=True))
     assert qrels.to_dict() == QRELS
     assert run.to_dict() == RUN
     assert all(type(label) is int for docs in qrels.to_dict().values() for label in docs.values())
@@ -66,20 +55,39 @@ def test_metrics_that_look_beyond_a_query(name, message):
         trec.ir_measure(name)
 
 
-def test_ranx_has_dicts():
-    """Stand-ins for Qrels and Run of ranx, which convert to nested dicts."""
-
-    class Peer:
-        def __init__(self, content):
-            self.content = content
-
-        def to_dict(self):
-            return self.content
-
-    Peer.__module__ = "ranx.data_structures.qrels"
-    found = trec.evaluate(Peer(QRELS), Peer(RUN), "ap", missing="skip").per_query
-    expected = trec.evaluate(QRELS, RUN, "ap", missing="skip").per_query
-    np.testing.assert_array_equal(found.to_numpy(), expected.to_numpy())
+def test_arrays_and_collections_of_dask():
+    """Of 50 documents of a query, 10 are judged only, and 20 retrieved only; scores differ."""
+    dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
+    adapter = pytest.importorskip("skrank.dask")
+    metrics = [
+        "ndcg@10", "ndcg(gain=linear)", "err@20", "recall@5", "judged@5", "0.7*gap+0.3*ndcg@10",
+        "gap(condensed=True)", "+".join(f"ndcg@{k}" for k in range(1, 10)), "trec_eval:11pt_avg",
+        # infap asks whether a document was in the pool, which a missing label does not say
+        *(name for name in registered() if name != "infap"),
+    ]  # fmt: skip
+    rng = np.random.default_rng(0)
+    relevance = rng.integers(0, 4, (25, 50)).astype(float)
+    scores = rng.permuted(np.tile(np.arange(50.0), (25, 1)), axis=1)
+    qrels = {
+        f"q{q}": {f"d{i}": int(label) for i, label in enumerate(labels[:30])}
+        for q, labels in enumerate(relevance)
+    }
+    run = {
+        f"q{q}": {f"d{i}": score for i, score in enumerate(row[10:].tolist(), start=10)}
+        for q, row in enumerate(scores)
+    }
+    expected = trec.evaluate(qrels, run, metrics)
+    relevance[:, 30:], scores[:, :10] = np.nan, -np.inf
+    arrays = relevance.ravel(), scores.ravel(), np.repeat(np.array(list(qrels), object), 50)
+    report = skrank.evaluate(*arrays[:2], groups=arrays[2], metrics=metrics)
+    collections = [da.from_array(one, chunks=((200, 0, 550, 500),)) for one in arrays]
+    with dask.config.set(scheduler="synchronous"):
+        on_dask = adapter.evaluate(*collections, metrics)
+    first = expected.per_query.loc["run"]
+    for found in (report, on_dask):
+        np.testing.assert_array_equal(found.per_query.to_numpy(), first.to_numpy())
+        np.testing.assert_array_equal(found.mean.to_numpy(), expected.mean.loc["run"].to_numpy())
+        assert found.per_query.index.tolist() == first.index.tolist()
 
 
 # trec_eval ---------------------------------------------------------------------------------------
@@ -142,17 +150,3 @@ def test_options_of_trec_eval():
     assert value("judged", pool_judged=True) == 3 / 4
     assert value("rr", judged_only=True, pool_judged=True) == 1 / 2
     assert value("P_2", rel=2, depth=3, empty=1) == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"depth": 0}, "depth=0 must be at least 1"),
-        ({"rel": 0}, "rel=0 must be a number"),
-        ({"judged_only": "yes"}, "judged_only='yes' must be True or False"),
-        ({"precision": "half"}, "precision='half' is not a choice"),
-    ],
-)
-def test_options_are_checked(options, message):
-    with pytest.raises(ValueError, match=message):
-        value("rr", **options)

@@ -1,51 +1,32 @@
 """Runs that are read in pieces: the values have the same bits as those of the whole."""
 
+import cProfile
 import gzip
 import io
-import json
-import sys
+import pstats
 import tracemalloc
 import warnings
+from functools import partial
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from skrank import trec
+from tests.helpers.trec_cases import assert_refused, collection, rows, run_text
 
 METRICS = [
     "ap", "ndcg(gain=linear)@10", "bpref", "rpref", "infap", "err@20", "gap", "num_ret", "judged@5",
     "set_ap", "0.7*gap+0.3*rbp", "ap(average=geometric)", "precision(average=micro)@5", "iap",
     "+".join(f"ndcg@{k}" for k in range(1, 10)),
 ]  # fmt: skip
-
-
-def collection():
-    """Qrels of 40 queries, and rows of a run that lacks some of them and has others, with ties."""
-    rng = np.random.default_rng(0)
-    pool = [f"{'dé '[i % 3]}{i:03d}".replace(" ", "_") for i in range(90)]
-    qrels = {
-        f"{q}": {d: int(rng.integers(-1, 4)) for d in rng.choice(pool, 30, replace=False).tolist()}
-        for q in range(40)
-    }
-    rows = []
-    for q in rng.permutation(45)[:38].tolist():
-        for d in rng.choice(pool, rng.integers(1, 40), replace=False).tolist():
-            rows.append((f"{q}", d, float(rng.integers(0, 9)) / 7))
-    return qrels, rows
-
-
-QRELS, ROWS = collection()
-
-
-def lines(rows=ROWS, end="\n", tag="bm25"):
-    return "".join(f"{q} Q0 {d} 0 {score!r} {tag}{end}" for q, d, score in rows)
+QRELS, RUNS = collection(n_queries=40)
+ROWS = rows(RUNS["run0"])
 
 
 @pytest.fixture
 def run(tmp_path):
     path = tmp_path / "run"
-    path.write_text(lines())
+    path.write_text(run_text(ROWS))
     return path
 
 
@@ -81,7 +62,7 @@ def test_all_options(run, how):
 
 def test_several_runs_of_files_and_memory(run, tmp_path):
     other = tmp_path / "other"
-    other.write_text(lines([(q, d, -score) for q, d, score in ROWS], tag="reverse"))
+    other.write_text(run_text([(q, d, -score) for q, d, score in ROWS], "reverse"))
     frame = pd.DataFrame(ROWS, columns=["qid", "docid", "score"])
     runs = {"a": run, "b": other, "c": frame, "d": trec.read_run(run)}
     assert_same(evaluate(runs, chunksize=50), evaluate(runs))
@@ -89,18 +70,18 @@ def test_several_runs_of_files_and_memory(run, tmp_path):
 
 
 def test_texts_whose_characters_are_several_bytes():
-    rows = [("1", "é" * 50_000 + str(i), -i / 7) for i in range(3)]
-    frame = pd.DataFrame(rows, columns=["qid", "docid", "score"])
-    assert_same(evaluate(io.StringIO(lines(rows)), chunksize=50), evaluate({"bm25": frame}))
+    entries = [("00", "é" * 50_000 + str(i), -i / 7) for i in range(3)]
+    found = evaluate(io.StringIO(run_text(entries)), chunksize=50)
+    assert_same(found, evaluate({"00": {d: score for _, d, score in entries}}))
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        lines(end="\r\n"),
-        lines().rstrip("\n"),
-        "\ufeff# a comment\n\n" + lines(end="\n# another\n\n") + "\n\n",
-        lines(end=" more columns\n"),
+        run_text(ROWS, end="\r\n"),
+        run_text(ROWS).rstrip("\n"),
+        "\ufeff# a comment\n\n" + run_text(ROWS, end="\n# another\n\n") + "\n\n",
+        run_text(ROWS, end=" more columns\n"),
     ],
     ids=["ends of Windows", "no end", "comments", "more columns"],
 )
@@ -113,16 +94,16 @@ def test_odd_lines(run, tmp_path, text):
 
 @pytest.mark.parametrize("behind", [[], [("3", "a", 1.0)]], ids=["last", "inside of a piece"])
 def test_rows_of_a_query_must_be_neighbours(tmp_path, behind):
-    rows = [("1", "a", 3.0), ("1", "b", 2.0), ("2", "a", 1.0), ("2", "b", 0.5), ("1", "c", 1.0)]
-    rows += behind
-    named = pd.DataFrame(rows, columns=["qid", "docid", "score"])
-    (tmp_path / "run").write_text("# torn\n" + lines(rows))
+    entries = [("1", "a", 3.0), ("1", "b", 2.0), ("2", "a", 1.0), ("2", "b", 0.5), ("1", "c", 1.0)]
+    entries += behind
+    named = pd.DataFrame(entries, columns=["qid", "docid", "score"])
+    (tmp_path / "run").write_text("# torn\n" + run_text(entries))
     named.to_csv(tmp_path / "run.csv", index=False)
     named.to_json(tmp_path / "run.jsonl", orient="records", lines=True)
     places = {"run": "line 6", "run.csv": "row 4", "run.jsonl": "row 4"}
-    if pytest.importorskip("pyarrow"):
-        named.to_parquet(tmp_path / "run.parquet")
-        places["run.parquet"] = "row 4"
+    pytest.importorskip("pyarrow")
+    named.to_parquet(tmp_path / "run.parquet")
+    places["run.parquet"] = "row 4"
     qrels = {"1": {"a": 1}, "2": {"b": 1}}
     for judged in (qrels, {"2": {"b": 1}}):  # also of queries that are not judged
         for name, place in places.items():
@@ -141,45 +122,16 @@ def test_rows_of_a_query_must_be_neighbours(tmp_path, behind):
         ("run.json", '{"1": {"a": 1}}', "JSON is one object.*write JSON Lines"),
         ("run.csv", "qid,docid,score,run\n1,a,1,t\n", "of several runs"),
         ("run.jsonl", '{"qid": "1", "docid": "a", "score": 1}\n{}\n', "line 2: no record with"),
-        ("run.gz", gzip.compress(lines().encode(), mtime=0)[:60], "run.gz cannot be decompressed"),
+        # rows are counted from the first of the file
+        ("run.csv", "qid,docid,score\na,x,1\na,y,1\nb,x,1\nb,y,x\n",
+         "score must be numbers, and that of row 3 is 'x'"),
+        ("run.jsonl",
+         '{"qid": 1, "docid": 1, "score": 1}\n{"qid": 2, "docid": 1.5, "score": 1}\n',
+         "id of the document of row 1 of the run is 1.5"),
     ],
-)
+)  # fmt: skip
 def test_mistakes(tmp_path, name, text, message):
-    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    for chunksize in (1, 100):
-        with pytest.raises(ValueError, match=message):
-            trec.evaluate({"1": {"a": 1}, "2": {"a": 1}}, tmp_path / name, chunksize=chunksize)
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ({"score": "x"}, "score must be numbers, and that of row 3 is 'x'"),
-        ({"docid": 1.5}, "id of the document of row 3 of the run is 1.5"),
-    ],
-)
-def test_rows_are_counted_from_the_first_of_the_file(tmp_path, row, message):
-    rows = [{"qid": q, "docid": d, "score": 1} for q in "ab" for d in "xy"]
-    (tmp_path / "run.jsonl").write_text("\n".join(map(json.dumps, [*rows[:3], rows[3] | row])))
-    for chunksize in (1, 100):
-        with pytest.raises(ValueError, match=message):
-            trec.evaluate({"a": {"x": 1}}, tmp_path / "run.jsonl", chunksize=chunksize)
-
-
-def n_calls(call):
-    """The number of calls of functions: unlike time, it is the same on all machines."""
-    n = 0
-
-    def count(_, event, __):
-        nonlocal n
-        n += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return n
+    assert_refused(tmp_path / name, text, message, chunksizes=(1, 100))
 
 
 def line(query, document, score):
@@ -202,18 +154,14 @@ LONG = {
 @pytest.mark.parametrize("kind", LONG)
 def test_each_line_is_looked_at_once(tmp_path, kind, chunksize):
     qrels = {"1": {"d0": 1, "d7": 2}, "2": {"d0": 1}}
-    calls = []
+    calls = []  # unlike time, their number is the same on all machines
     for n in (1000, 2000):
         (tmp_path / "run").write_text(LONG[kind](n))
-        expected = trec.evaluate(qrels, tmp_path / "run", METRICS, missing="skip")
-
-        def pieces():
-            return trec.evaluate(
-                qrels, tmp_path / "run", METRICS, missing="skip", chunksize=chunksize
-            )
-
-        assert_same(pieces(), expected)
-        calls.append(n_calls(pieces))
+        call = partial(trec.evaluate, qrels, tmp_path / "run", METRICS, missing="skip")
+        assert_same(call(chunksize=chunksize), call())
+        profile = cProfile.Profile()
+        profile.runcall(call, chunksize=chunksize)
+        calls.append(pstats.Stats(profile).total_calls)
     assert calls[1] < 2.5 * calls[0]  # 4 times as many if each block looked at all lines again
 
 
@@ -222,35 +170,30 @@ def test_lines_without_rows_take_no_memory(tmp_path):
     row = "{} Q0 {} 1 1 t\n".format
     flood = "\n" * 1_000_000
     text = flood + row(1, "a") + flood + row(1, "b") + row(2, "a") + flood + row(2, "b")
-    (tmp_path / "run.gz").write_bytes(gzip.compress(text.encode()))
+    path = tmp_path / "run.gz"
+    path.write_bytes(gzip.compress(text.encode()))
     tracemalloc.start()
-    report = trec.evaluate({"1": {"b": 1}}, tmp_path / "run.gz", "num_ret", chunksize=1000)
+    report = trec.evaluate({"1": {"b": 1}}, path, "num_ret", chunksize=1000)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert report.mean.iloc[0, 0] == 2
     assert peak < 2**23
-    (tmp_path / "run.gz").write_bytes(gzip.compress((text + row(2, "a")).encode()))
-    for options in ({}, {"chunksize": 1000}):
-        message = "line 3000005: document 'a' occurs twice in query '2', first in line 2000003"
-        with pytest.raises(ValueError, match=message):
-            trec.evaluate({"1": {"b": 1}}, tmp_path / "run.gz", "num_ret", **options)
-    (tmp_path / "run.gz").write_bytes(gzip.compress(flood.encode()))
+    torn = gzip.compress((text + row(2, "a")).encode())
+    message = "line 3000005: document 'a' occurs twice in query '2', first in line 2000003"
+    assert_refused(path, torn, message, chunksizes=(None, 1000))
+    empty = gzip.compress(flood.encode())
     tracemalloc.start()
-    for options in ({}, {"chunksize": 1000}):
-        with pytest.raises(ValueError, match="is empty"):
-            trec.evaluate({"1": {"b": 1}}, tmp_path / "run.gz", "num_ret", **options)
+    assert_refused(path, empty, "is empty", chunksizes=(None, 1000))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 10 * len(flood)
 
 
 def test_what_a_run_lacks(run):
-    with pytest.warns(UserWarning, match=r"run 'bm25' has no documents for \d+ queries"):
+    with pytest.warns(UserWarning, match=r"run 'run' has no documents for \d+ queries"):
         trec.evaluate(QRELS, run, "ap", chunksize=50)
     with pytest.raises(ValueError, match=r"lacks|has no documents.*choose missing"):
         trec.evaluate(QRELS, run, "ap", chunksize=50, missing="raise")
-    with pytest.raises(ValueError, match="chunksize=0 must be at least 1"):
-        trec.evaluate(QRELS, run, "ap", chunksize=0)
 
 
 def test_a_bar_on_standard_error(run, capsys):

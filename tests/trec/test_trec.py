@@ -1,7 +1,7 @@
-"""Runs and judgments of TREC: order, evaluation, and parity with trec_eval."""
+"""Runs and judgments of TREC: order and evaluation."""
 
 import io
-import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,94 +9,7 @@ import pytest
 
 from skrank import stats, trec
 from tests.helpers.engine import limit_threads
-
-PARITY = {
-    "map": "ap",
-    "map_cut_10": "ap@10",
-    "ndcg": "ndcg(gain=linear)",
-    "ndcg_cut_5": "ndcg(gain=linear)@5",
-    "ndcg_cut_20": "ndcg(gain=linear)@20",
-    "P_5": "precision@5",
-    "P_100": "precision@100",
-    "recall_10": "recall@10",
-    "success_5": "success@5",
-    "recip_rank": "rr",
-    "Rprec": "r_precision",
-    "bpref": "bpref",
-    "set_P": "precision",
-    "set_recall": "recall",
-    "infAP": "infap",
-    "iprec_at_recall_0.50": "iprec(recall=0.5)",
-}
-
-
-def collection(seed, n_queries=12, n_runs=3):
-    """Qrels as dicts, and runs with ties, unjudged, unretrieved and missing ones."""
-    rng = np.random.default_rng(seed)
-    pool = [f"{'dDé'[i % 3]}{i * 7919 % 1000}{'-x' * (i % 5)}" for i in range(300)]
-    qrels = {
-        f"q{q}": {d: int(rng.integers(-1, 4)) for d in rng.choice(pool, 60, replace=False)}
-        for q in range(n_queries)
-    }
-    qrels["q3"] = dict.fromkeys(qrels["q3"], 0)
-    qrels["q4"] = {**dict.fromkeys(qrels["q4"], -1), "d0": 0}
-    runs = {}
-    for r in range(n_runs):
-        queries = [f"q{q}" for q in range(n_queries + 2) if q != 5 + r]
-        runs[f"run{r}"] = {
-            q: {
-                d: float(np.round(rng.normal(), r))
-                for d in rng.choice(pool, rng.integers(1, 200), replace=False)
-            }
-            for q in queries
-        }
-    return qrels, runs
-
-
-def write_qrels(path, qrels):
-    lines = [f"{q} 0 {d} {label}" for q, docs in qrels.items() for d, label in docs.items()]
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
-def write_run(path, run, tag, rng=None):
-    lines = [f"{q}\tQ0\t{d} 0  {s!r} {tag}" for q, docs in run.items() for d, s in docs.items()]
-    if rng is not None:
-        rng.shuffle(lines)
-    path.write_text("\r\n".join(lines))
-    return path
-
-
-def run_of(text):
-    return trec.read_run(io.StringIO(text))
-
-
-# parity
-# ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_equals_trec_eval(tmp_path, seed):
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    qrels, runs = collection(seed)
-    rng = np.random.default_rng(seed)
-    paths = [write_run(tmp_path / name, run, name, rng) for name, run in runs.items()]
-    measures = {"map", "map_cut.10", "ndcg", "ndcg_cut.5,20", "P.5,100", "recall.10", "success.5"}
-    measures |= {"recip_rank", "Rprec", "bpref", "set_P", "set_recall", "infAP", "iprec_at_recall"}
-    evaluator = pytrec_eval.RelevanceEvaluator(qrels, measures)
-    report = trec.evaluate(
-        write_qrels(tmp_path / "qrels", qrels),
-        paths,
-        list(PARITY.values()),
-        missing="skip",
-        empty=0,
-    )
-    for name, run in runs.items():
-        theirs = pd.DataFrame(evaluator.evaluate(run)).T[list(PARITY)]
-        ours = report.per_query.loc[name].dropna()
-        assert sorted(ours.index) == sorted(theirs.index)
-        np.testing.assert_allclose(ours.loc[theirs.index], theirs, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(report.mean.loc[name], theirs.mean(), rtol=0, atol=1e-12)
+from tests.helpers.trec_cases import collection, rows, run_of, run_text
 
 
 def test_ties_are_ordered_by_name_descending_in_bytes():
@@ -118,65 +31,45 @@ def test_precision_of_ties():
     assert double.scores.tolist() == [1.000000001, 1.0]
     beyond = run_of("1 Q0 a 1 1e300 t\n1 Q0 b 2 1e200 t\n")
     assert beyond.documents.names() == ["b", "a"]
-    with pytest.raises(ValueError, match="precision='half' is not a choice"):
-        trec.read_run(io.StringIO(lines), precision="half")
+    for call in (trec.read_run, partial(trec.evaluate, {"1": {"a": 1}})):
+        with pytest.raises(ValueError, match="precision='half' is not a choice"):
+            call(io.StringIO(lines), precision="half")
 
 
-# evaluation
-# ------------------------------------------------------------------------------------------------
+QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1, "b": -1}, "3": {"a": 0}, "4": {"a": 1}}
+RUN = trec.Run.from_arrays(list("112239"), list("cxbaaa"), [2, 1, 2, 1, 1, 1], name="bm25")
 
 
-@pytest.fixture
-def qrels():
-    return trec.Qrels.from_arrays(
-        ["1", "1", "1", "2", "2", "3", "4"],
-        ["a", "b", "c", "a", "b", "a", "a"],
-        [2, 0, 1, 1, -1, 0, 1],
-    )
-
-
-@pytest.fixture
-def run():
-    return trec.Run.from_arrays(
-        ["1", "1", "2", "2", "3", "9"],
-        ["c", "x", "b", "a", "a", "a"],
-        [2, 1, 2, 1, 1, 1],
-        name="bm25",
-    )
-
-
-def test_what_a_run_has(qrels, run):
-    report = trec.evaluate(qrels, run, "ap", missing="skip")
-    assert report.runs.loc["bm25"].to_dict() == {
-        "queries": 3,
-        "missing": 1,
-        "ignored": 1,
-        "documents": 5,
-        "judged": 3 / 5,
-    }
+def test_what_a_run_has():
+    report = trec.evaluate(QRELS, RUN, "ap", missing="skip")
+    facts = {"queries": 3, "missing": 1, "ignored": 1, "documents": 5, "judged": 3 / 5}
+    assert report.runs.loc["bm25"].to_dict() == facts
     assert report.empty.to_dict() == {"ap": 1}
     assert report.to_frame().columns.tolist() == ["ap", *report.runs.columns]
     assert "1 runs, 4 queries, up to 1 of them without a relevant document" in repr(report)
     assert "0.5000" in report._repr_html_()
 
 
-def test_missing_queries(qrels, run):
+def test_missing_queries():
     lacks = r"run 'bm25' has no documents for 1 queries of the qrels \(4\)"
     with pytest.warns(UserWarning, match=lacks + ".*nothing was retrieved"):
-        zero = trec.evaluate(qrels, run, "ap")
+        zero = trec.evaluate(QRELS, RUN, "ap")
     assert zero.per_query["ap"].to_list() == pytest.approx([0.5, 0.5, np.nan, 0], nan_ok=True)
     assert zero.mean.loc["bm25", "ap"] == pytest.approx(1 / 3)
-    skip = trec.evaluate(qrels, run, "ap", missing="skip")
+    skip = trec.evaluate(QRELS, RUN, "ap", missing="skip")
     assert skip.mean.loc["bm25", "ap"] == pytest.approx(1 / 2)
     with pytest.raises(ValueError, match=lacks + ": choose missing='zero' or 'skip'"):
-        trec.evaluate(qrels, run, "ap", missing="raise")
+        trec.evaluate(QRELS, RUN, "ap", missing="raise")
     with pytest.raises(ValueError, match="missing='drop' is not a choice"):
-        trec.evaluate(qrels, run, "ap", missing="drop")
+        trec.evaluate(QRELS, RUN, "ap", missing="drop")
 
 
-def test_empty_queries(qrels, run):
+def test_empty_queries():
     def mean(empty):
-        return trec.evaluate(qrels, run, "ap", missing="skip", empty=empty).mean.iloc[0, 0]
+        report = trec.evaluate(QRELS, RUN, ["ap", "ndcg@10"], missing="skip", empty=empty)
+        for table in (report.mean.T, report.intervals().droplevel("run")):
+            assert list(table.index) == ["ap", "ndcg@10"]  # as the caller named them
+        return report.mean.iloc[0, 0]
 
     assert mean(None) == mean("skip") == pytest.approx(1 / 2)
     assert mean(0) == pytest.approx(1 / 3)
@@ -186,54 +79,39 @@ def test_empty_queries(qrels, run):
         mean("raise")
 
 
-def test_averages_of_metrics(qrels, run):
+def test_averages_of_metrics():
     names = ["precision(average=micro)", "ap(average=geometric)"]
-    report = trec.evaluate(qrels, run, names, missing="skip")
+    report = trec.evaluate(QRELS, RUN, names, missing="skip")
     assert report.mean.loc["bm25"].to_list() == pytest.approx([2 / 4, 1 / 2])
 
 
-def test_max_grade(qrels, run):
-    low, high = (trec.evaluate(qrels, run, "err", missing="skip", max_grade=g) for g in (None, 4))
-    assert high.mean.iloc[0, 0] < low.mean.iloc[0, 0]
-
-
-def test_a_run_without_any_query_of_the_qrels(qrels):
+def test_a_run_without_any_query_of_the_qrels():
     run = trec.Run.from_arrays(["MB01"], ["a"], [1], name="odd")
     message = "run 'odd' has no query of the qrels: its first is 'MB01', and that of the qrels '1'"
     with pytest.raises(ValueError, match=message):
-        trec.evaluate(qrels, run, "ap")
+        trec.evaluate(QRELS, run, "ap")
 
 
-@pytest.mark.parametrize("name", [7, b"a", ["a"]])
-def test_names_of_runs_are_strings(name):
-    message = "must be a string, the name of the run"
-    with pytest.raises(ValueError, match=message):
-        trec.Run.from_arrays(["1"], ["a"], [0.5], name=name)
-    with pytest.raises(ValueError, match=message):
-        trec.read_run(io.StringIO("1 Q0 a 1 0.5 tag\n"), name=name)
-
-
-def test_names_of_runs(tmp_path, qrels, run):
-    one, two = (
-        write_run(tmp_path / name, {q: {"a": 1.0} for q in "1234"}, "same") for name in "ab"
-    )
-    other = write_run(tmp_path / "c", {q: {"a": 1.0} for q in "1234"}, "other")
-    report = trec.evaluate(qrels, [one, other, two], "ap")
+def test_names_of_runs(tmp_path):
+    for name, tag in (("a", "same"), ("b", "same"), ("c", "other")):
+        (tmp_path / name).write_text(run_text([(q, "a", 1.0) for q in "1234"], tag))
+    one, two, other = (tmp_path / name for name in "abc")
+    report = trec.evaluate(QRELS, [one, other, two], "ap")
     assert report.mean.index.tolist() == [str(one), "other", str(two)]
     assert report.per_query.index.names == ["run", "qid"]
-    report = trec.evaluate(qrels, {"x": one, "y": two}, "ap")
+    report = trec.evaluate(QRELS, {"x": one, "y": two}, "ap")
     assert report.mean.index.tolist() == ["x", "y"]
     with pytest.raises(ValueError, match="2 runs are called 'bm25': pass a dict"):
-        trec.evaluate(qrels, [run, run], "ap", missing="skip")
+        trec.evaluate(QRELS, [RUN, RUN], "ap", missing="skip")
     with pytest.raises(ValueError, match="runs is empty"):
-        trec.evaluate(qrels, [], "ap")
+        trec.evaluate(QRELS, [], "ap")
 
 
 @pytest.mark.parametrize("missing", ["zero", "skip"])
 @pytest.mark.filterwarnings("ignore:run .* has no documents for")
 def test_intervals_are_those_of_an_evaluation(missing):
     """The bootstrap resamples the queries that count in the mean of each run and metric."""
-    qrels, runs = collection(2)
+    qrels, runs = collection(2, n_runs=3)
     metrics = ["ap", "ndcg(empty=0)", "ap(average=geometric)"]
     report = trec.evaluate(qrels, runs, metrics, missing=missing)
     found = report.intervals(0.9)
@@ -251,39 +129,40 @@ def test_intervals_are_those_of_an_evaluation(missing):
 
 def test_bounded_parts_and_threads_change_nothing(monkeypatch, tmp_path):
     qrels, runs = collection(1, n_runs=7)
-    qrels = write_qrels(tmp_path / "qrels", qrels)
-    paths = [write_run(tmp_path / name, run, name) for name, run in runs.items()]
-    metrics = ["gap", "ndcg@10", "bpref"]
-    reports = [trec.evaluate(qrels, paths, metrics, missing="skip")]
+    for name, run in runs.items():
+        (tmp_path / name).write_text(run_text(rows(run), name))
+
+    def report():
+        files = [tmp_path / name for name in runs]
+        return trec.evaluate(qrels, files, ["gap", "ndcg@10", "bpref"], missing="skip")
+
+    expected = report()
     monkeypatch.setattr("skrank.trec._join._ROWS_AT_ONCE", 3000)
     for n_threads in (1, 4):
         with limit_threads(n_threads):
-            reports.append(trec.evaluate(qrels, paths, metrics, missing="skip"))
-    for report in reports[1:]:
-        pd.testing.assert_frame_equal(report.per_query, reports[0].per_query, check_exact=True)
-        pd.testing.assert_frame_equal(report.to_frame(), reports[0].to_frame(), check_exact=True)
+            found = report()
+        pd.testing.assert_frame_equal(found.per_query, expected.per_query, check_exact=True)
+        pd.testing.assert_frame_equal(found.to_frame(), expected.to_frame(), check_exact=True)
 
 
-def test_one_warning_for_many_runs(tmp_path):
-    qrels, runs = collection(2, n_runs=6)
-    paths = [write_run(tmp_path / name, run, name) for name, run in runs.items()]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        trec.evaluate(write_qrels(tmp_path / "qrels", qrels), paths, "ap")
+def test_one_warning_for_many_runs():
+    with pytest.warns(UserWarning, match="and so on, 6 runs in all") as caught:
+        trec.evaluate(*collection(2, n_runs=6), "ap")
     assert len(caught) == 1
-    assert "and so on, 6 runs in all" in str(caught[0].message)
     assert caught[0].filename == __file__
 
 
-def test_an_error_in_one_file_of_many_names_it(tmp_path, qrels):
-    good = [write_run(tmp_path / str(i), {"1": {"a": 1.0}}, f"t{i}") for i in range(5)]
+def test_an_error_in_one_file_of_many_names_it(tmp_path):
+    good = [tmp_path / str(i) for i in range(5)]
+    for path in good:
+        path.write_text(f"1 Q0 a 1 1 t{path.name}\n")
     (tmp_path / "bad").write_text("1 Q0 a 1 2\n")
     with pytest.raises(ValueError, match="bad, line 1: 5 columns"):
-        trec.evaluate(qrels, [*good, tmp_path / "bad"], "ap", missing="skip")
+        trec.evaluate(QRELS, [*good, tmp_path / "bad"], "ap", missing="skip")
 
 
 def test_compare():
-    qrels, runs = collection(3)
+    qrels, runs = collection(3, n_runs=3)
     report = trec.evaluate(qrels, runs, ["ap", "ndcg@5"], missing="skip")
     table = report.compare(n_resamples=100).to_frame()
     pairs = [("run0", "run1"), ("run0", "run2"), ("run1", "run2")]
@@ -298,15 +177,3 @@ def test_compare():
     assert against["other"].unique().tolist() == ["run1"]
     with pytest.raises(ValueError, match="at least two"):
         trec.evaluate(qrels, runs["run0"], "ap", missing="skip").compare()
-
-
-@pytest.mark.parametrize("empty", [0, 1, "nan", "skip"])
-def test_a_column_keeps_the_name_that_was_asked_for(empty):
-    queries, documents = ["q", "q", "r"], ["d", "e", "d"]
-    qrels = trec.Qrels.from_arrays(queries, documents, [1, 0, 0])
-    run = trec.Run.from_arrays(queries, documents, [1.0, 2.0, 1.0], name="run")
-    report = trec.evaluate(qrels, run, ["ap", "ndcg@10"], empty=empty)
-    assert list(report.mean.columns) == ["ap", "ndcg@10"]
-    mean = {0: 0.25, 1: 0.75, "nan": np.nan, "skip": 0.5}[empty]
-    np.testing.assert_equal(report.mean["ap"]["run"], mean)
-    assert report.intervals().index.get_level_values("metric").tolist() == ["ap", "ndcg@10"]

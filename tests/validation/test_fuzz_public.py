@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 import skrank
 from skrank import metrics
 from tests.helpers import odd
+from tests.helpers import reference as ref
+from tests.helpers.catalogue import CATALOGUE, MIXTURES, STRICT, Lists
 from tests.helpers.public_calls import CALLS, Word, public
 
 # a failure is reported with its arguments, without shrinking, which would take minutes
@@ -149,3 +151,69 @@ def test_parameters_of_metrics(field, value):
 def test_names_of_metrics(text):
     found = odd.outcome(lambda: skrank.metric(text))
     assert isinstance(found, (skrank.Metric, ValueError, TypeError))
+
+
+# metrics of random labels and scores have the literal value, or refuse the arrays
+
+points = st.sampled_from([*CATALOGUE, *MIXTURES])
+
+
+def literal_value(point, labels, scores):
+    """The literal value of each query; None if the definition cannot be computed."""
+    data = Lists(labels, scores, np.zeros(len(labels), int))
+    how = ref.stable if point.name in STRICT else ref.tie_expectation
+    ((values, ranked),) = data.queries()
+    try:
+        return how(point.on_scale(data.max_grade), values, ranked)
+    except (OverflowError, KeyError, ZeroDivisionError):
+        return "undefined"
+
+
+def check_value(found, expected):
+    value = float(found.iloc[0])
+    if expected is None:
+        assert np.isnan(value)
+    else:
+        assert value == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@settings(SETTINGS, max_examples=1500)
+@given(st.data(), points, st.integers(1, 5))
+def test_any_labels_and_scores(data, point, size):
+    """A returned value equals the literal value."""
+    labels = data.draw(odd.arrays(odd.labels, size))
+    scores = data.draw(odd.arrays(odd.scores, size))
+    found = odd.outcome(lambda: point.settled.per_query(labels, scores))
+    if not isinstance(found, Exception):
+        check_value(found, literal_value(point, odd.as_floats(labels), odd.as_floats(scores)))
+
+
+@settings(SETTINGS, max_examples=1500)
+@given(st.data(), points, st.integers(1, 5), st.sampled_from(odd.USUAL), st.sampled_from(odd.USUAL))
+def test_grades_and_finite_scores_are_never_refused(data, point, size, one, other):
+    values = data.draw(st.lists(odd.grades, min_size=size, max_size=size))
+    numbers = data.draw(st.lists(odd.finite_scores, min_size=size, max_size=size))
+    labels, scores = odd.in_container(values, one), odd.in_container(numbers, other)
+    found = odd.outcome(lambda: point.settled.per_query(labels, scores))
+    assert not isinstance(found, Exception), found
+    check_value(found, literal_value(point, np.array(values), np.array(numbers)))
+
+
+@settings(SETTINGS, max_examples=1000)
+@given(st.data(), st.integers(1, 6))
+def test_any_query_ids(data, size):
+    """The rows of a query are those whose ids are equal in Python."""
+    values = data.draw(st.lists(odd.ids, min_size=size, max_size=size))
+    groups = odd.in_container(values, data.draw(odd.containers))
+    labels = np.array(data.draw(st.lists(odd.grades, min_size=size, max_size=size)))
+    scores = np.arange(size, 0.0, -1)
+    found = odd.outcome(lambda: skrank.metric("ap").per_query(labels, scores, groups=groups))
+    if isinstance(found, Exception) or groups is None:
+        return
+    if isinstance(groups, (list, tuple, np.ndarray)) and np.asarray(groups).dtype.kind in "Ofiub":
+        expected = [
+            skrank.metric("ap").per_query(labels[rows], scores[rows]).iloc[0]
+            for query in dict.fromkeys(values)
+            for rows in [[row for row in range(size) if values[row] == query]]
+        ]
+        np.testing.assert_array_equal(found.to_numpy(), expected)

@@ -1,54 +1,51 @@
 """Rows of pandas objects whose indexes hold the same labels in another order are refused."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge
 
 import skrank
-from skrank import GroupedRanker, LinearRanker, metrics, stats, trec
+from skrank import GroupedRanker, LinearRanker, metrics, plotting, stats, trec
 from skrank.datasets import make_ranking
-from skrank.plotting import (
-    ElevenPointDisplay,
-    GradedPrecisionRecallDisplay,
-    MetricScatterDisplay,
-    QueryComparisonDisplay,
-)
 
 LABELS = pd.Series([2.0, 0.0, 1.0, 0.0, 1.0, 0.0], index=list("abcdef"))
 SCORES = pd.Series([6.0, 5.0, 4.0, 3.0, 2.0, 1.0], index=list("abcdef"))
-QID = pd.Series([1, 1, 1, 2, 2, 2], index=list("abcdef"))
+GROUPS = [1, 1, 1, 2, 2, 2]
+QID = pd.Series(GROUPS, index=list("abcdef"))
 OTHER_ORDER = SCORES.iloc[::-1]
 
 CALLS = {
-    "metric": lambda y, s: skrank.metric("gap")(y, s, groups=QID.to_numpy()),
-    "per_query": lambda y, s: skrank.metric("gap").per_query(y, s, groups=QID.to_numpy()),
-    "function": lambda y, s: metrics.gap_score(y, s, groups=QID.to_numpy()),
-    "eleven_point_curve": lambda y, s: metrics.eleven_point_curve(y, s, groups=QID.to_numpy()),
+    "metric": partial(skrank.metric("gap"), groups=GROUPS),
+    "per_query": partial(skrank.metric("gap").per_query, groups=GROUPS),
+    "function": partial(metrics.gap_score, groups=GROUPS),
+    "eleven_point_curve": partial(metrics.eleven_point_curve, groups=GROUPS),
     "graded_curve": metrics.graded_precision_recall_curve,
-    "objective": lambda y, s: skrank.LambdaRank("gap")(y, s, groups=QID.to_numpy()),
-    "Qrels": lambda y, s: trec.Qrels.from_arrays(QID.to_numpy(), y + np.arange(0, 60, 10), s),
-    "Run": lambda y, s: trec.Run.from_arrays(QID.to_numpy(), y + np.arange(0, 60, 10), s),
-    "evaluate": lambda y, s: skrank.evaluate(y, s, groups=QID.to_numpy(), metrics="gap"),
+    "objective": partial(skrank.LambdaRank("gap"), groups=GROUPS),
+    "Qrels": lambda y, s: trec.Qrels.from_arrays(GROUPS, y + np.arange(0, 60, 10), s),
+    "Run": lambda y, s: trec.Run.from_arrays(GROUPS, y + np.arange(0, 60, 10), s),
+    "evaluate": partial(skrank.evaluate, groups=GROUPS, metrics="gap"),
     "compare": lambda y, s: skrank.compare(
-        {"a": s.to_numpy(), "b": s}, y, groups=QID.to_numpy(), metrics="gap"
+        {"a": s.to_numpy(), "b": s}, y, groups=GROUPS, metrics="gap"
     ),
-    "SoftRank.value": lambda y, s: skrank.SoftRank("gap").value(y, s, groups=QID.to_numpy()),
-    "position_bias": lambda y, s: skrank.AdditivePositionBias("ndcg").position_bias(
-        y, s, groups=QID.to_numpy(), rounds=1
+    "SoftRank.value": partial(skrank.SoftRank("gap").value, groups=GROUPS),
+    "position_bias": partial(
+        skrank.AdditivePositionBias("ndcg").position_bias, groups=GROUPS, rounds=1
     ),
     "kendall_tau": stats.kendall_tau,
     "tau_b": stats.tau_b,
     "tau_ap": lambda x, y: stats.tau_ap(x, y, ties="b"),
     "rank_biased_overlap": stats.rank_biased_overlap,
     "bootstrap_interval": lambda x, w: stats.bootstrap_interval(x, weights=w),
-    "MetricScatterDisplay": MetricScatterDisplay,
-    "ElevenPointDisplay": lambda y, s: ElevenPointDisplay.from_predictions(y, s, groups=QID.values),
-    "GradedPrecisionRecallDisplay": lambda y, s: GradedPrecisionRecallDisplay.from_predictions(
-        y, s, groups=QID.values
+    "MetricScatterDisplay": plotting.MetricScatterDisplay,
+    "ElevenPointDisplay": partial(plotting.ElevenPointDisplay.from_predictions, groups=GROUPS),
+    "GradedPrecisionRecallDisplay": partial(
+        plotting.GradedPrecisionRecallDisplay.from_predictions, groups=GROUPS
     ),
-    "QueryComparisonDisplay": lambda y, s: QueryComparisonDisplay.from_predictions(
-        y, s, s, groups=QID.values
+    "QueryComparisonDisplay": lambda y, s: plotting.QueryComparisonDisplay.from_predictions(
+        y, s, s, groups=GROUPS
     ),
 }
 each_call = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
