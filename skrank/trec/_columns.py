@@ -201,7 +201,7 @@ def is_record(row: object, kind: Kind) -> bool:
         names = {str(name).lower() for name in row}
         return not names.isdisjoint(QUERY) and not names.isdisjoint(DOCUMENT)
     if hasattr(row, "query_id") and hasattr(row, "doc_id"):
-        return True
+        return not hasattr(row, "columns")  # a frame has its columns as attributes
     return isinstance(row, (tuple, list)) and len(row) in kind.places_by_length
 
 

@@ -312,14 +312,15 @@ class JoinedRuns:
         queries = self.pool.qrels.queries
         present = np.zeros(len(queries), bool)
         n_documents = n_judged = 0
+        name = None if self.runs.given is None else self.runs.given[number]
         for _, run, joined, piece in readings:
             if not seen:
-                first = run
+                first, name = run, name or run.name
                 fractions = (self.pool.labels % 1).any()
                 if fractions and check.look_swapped(self.pool.qrels.labels, run.scores):
                     warnings.warn(
                         "the qrels have many labels that are not whole numbers, and run "
-                        f"{run.name!r} has few small whole scores, as if they were swapped: qrels "
+                        f"{name!r} has few small whole scores, as if they were swapped: qrels "
                         "come first, then runs.",
                         UserWarning,
                         stacklevel=1,
@@ -339,12 +340,12 @@ class JoinedRuns:
         n_present = len(present) - len(absent)
         if not n_present:
             raise ValueError(
-                f"run {first.name!r} has no query of the qrels: its first is "
+                f"run {name!r} has no query of the qrels: its first is "
                 f"{first.queries.name(0)}, and that of the qrels {queries.name(0)}."
             )
         if len(absent):
             some = ", ".join(queries.ids[absent[:3]]) + ", ..." * (len(absent) > 3)
-            lacks = f"run {first.name!r} has no documents for {len(absent)} queries of the qrels"
+            lacks = f"run {name!r} has no documents for {len(absent)} queries of the qrels"
             if self.missing == "raise":
                 raise ValueError(f"{lacks} ({some}): choose missing='zero' or 'skip'.")
             if self.missing == "zero":

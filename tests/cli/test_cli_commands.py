@@ -105,10 +105,15 @@ def test_output_stands_whole_or_not_at_all(call, files):
     mask = os.umask(0)
     os.umask(mask)
     assert Path("report.txt").stat().st_mode & 0o777 == 0o666 & ~mask
+    Path("report.txt").chmod(0o640)
+    assert call("evaluate", *files, "-m", "ap", "--output", "report.txt")[0] == 0
+    assert Path("report.txt").stat().st_mode & 0o777 == 0o640
     before = Path("report.txt").read_text()
     status, _, err = call("evaluate", "gone", *files[1:], "-o", "report.txt")
     assert (status, err) == (1, "skrank: error: gone: No such file or directory\n")
     assert Path("report.txt").read_text() == before
+    status, _, err = call("evaluate", *files, "-o", "no/report.txt")
+    assert (status, err) == (1, "skrank: error: no/report.txt: No such file or directory\n")
     Path("folder").mkdir()
     status, _, err = call("evaluate", *files, "-o", "folder")
     assert status == 1

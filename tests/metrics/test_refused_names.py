@@ -156,6 +156,7 @@ def test_texts(text, message):
         ("rr", {"ruler": "bbc"}, r"ruler='bbc' .*'trec', 'romip'"),
         ("rr", {"ruler": [1, 2]}, "must not increase"),
         ("rr", {"ruler": [1, -1]}, "at least 0"),
+        ("rr", {"ruler": [2, 1]}, "the first value of ruler=2.0 must be"),
         ("rr", {"ruler": []}, "at least one"),
         ("rr", {"ruler": 5}, "sequence of numbers"),
         ("0.7*gap+0.3*ndcg@10", {"gain": "linear"}, "unknown parameter of gap 'gain'"),

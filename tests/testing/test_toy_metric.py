@@ -53,6 +53,7 @@ def test_it_has_all_properties():
     assert held == check_metric("sqr@2", lambda ranked, unretrieved=(): definition(
         ranked, unretrieved, k=2
     ))  # fmt: skip
+    assert held == check_metric(SquareRank(ties="stable", empty="raise"), definition)
 
 
 def test_a_user_s_metric_works_in_every_tool():

@@ -134,7 +134,7 @@ MEMORY = {
     ),
     "records": lambda: (
         [{"qid": q, "docid": d, "label": label} for q, d, label in QRELS_ROWS],
-        iter([{"qid": q, "docid": d, "score": score} for q, d, score in RUN_ROWS]),
+        iter([{"QID": q, "DocID": d, "Score": score} for q, d, score in RUN_ROWS]),
     ),
     "ir_datasets": lambda: (DataSet(), RUN),
     "ranx": lambda: (Peer(QRELS), Peer(RUN)),
@@ -263,6 +263,20 @@ def test_a_pipe_is_read_once(tmp_path, packing):
     run = trec.read_run(tmp_path / "run")
     writer.join()
     assert run.to_dict() == RUN
+
+
+def test_runs_may_be_a_list_of_frames(expected):
+    """Frames with the columns of ir_measures have the attributes of its records, too."""
+    _, run = frames(pd.DataFrame, "query_id", "doc_id")
+    same_bits(evaluate(QRELS, [run]), expected)
+
+
+def test_errors_and_warnings_have_the_given_name_of_a_run():
+    qrels, runs = {"1": {"a": 1}, "2": {"b": 1}}, {"bm25": {"1": {"a": 1}}}
+    with pytest.warns(UserWarning, match="run 'bm25' has no documents for 1 queries"):
+        trec.evaluate(qrels, runs, "ap")
+    with pytest.raises(ValueError, match="run 'bm25' has no documents for 1 queries"):
+        trec.evaluate(qrels, runs, "ap", missing="raise")
 
 
 def test_ids_may_be_whole_numbers():

@@ -120,7 +120,7 @@ def test_rows_of_a_query_must_be_neighbours(tmp_path, behind):
         ("run", "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n2 Q0 b 2\n", "run, line 3: 4 columns instead of 6"),
         ("run", "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n2 Q0 a 2 1 t\n", "run, line 3: document 'a' occurs"),
         ("run.json", '{"1": {"a": 1}}', "JSON is one object.*write JSON Lines"),
-        ("run.csv", "qid,docid,score,run\n1,a,1,t\n", "of several runs"),
+        ("run.csv", "qid,docid,score,run\n1,a,1,t\n", "has names of runs"),
         ("run.jsonl", '{"qid": "1", "docid": "a", "score": 1}\n{}\n', "line 2: no record with"),
         # rows are counted from the first of the file
         ("run.csv", "qid,docid,score\na,x,1\na,y,1\nb,x,1\nb,y,x\n",
