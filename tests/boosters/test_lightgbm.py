@@ -1,10 +1,10 @@
 """Objectives and eval metrics in LightGBM: parity with LightGBM's own, at all entry points."""
 
-import inspect
-
 import lightgbm as lgb
 import numpy as np
+import optuna
 import pytest
+from optuna_integration.lightgbm import LightGBMTuner
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 
@@ -78,15 +78,12 @@ def test_ranker_with_eval_sets_and_early_stopping(train, valid):
     ranker = lgb.LGBMRanker(
         objective=skrank.lightgbm.objective("gap"), n_estimators=150, learning_rate=0.3, **LGB
     ).fit(
-        train.X,
-        train.y,
-        group=train.sizes,
-        eval_set=[(valid.X, valid.y), (train.X, train.y)],
-        eval_group=[valid.sizes, train.sizes],
+        train.X, train.y, group=train.sizes,
+        eval_set=[(valid.X, valid.y), (train.X, train.y)], eval_group=[valid.sizes, train.sizes],
         eval_sample_weight=[valid.weight, None],
         eval_metric=skrank.lightgbm.eval_metric("gap@10", "ndcg@10"),
         callbacks=[lgb.early_stopping(20, first_metric_only=True, verbose=False)],
-    )
+    )  # fmt: skip
     history = ranker.evals_result_["valid_0"]
     assert list(history) == ["gap@10", "ndcg@10"]
     best = ranker.best_iteration_
@@ -101,13 +98,9 @@ def test_ranker_with_eval_sets_and_early_stopping(train, valid):
 def test_cv_with_folds_of_whole_queries(train):
     params = LGB | {"objective": skrank.lightgbm.objective("gap")}
     result = lgb.cv(
-        params,
-        train.dataset(),
-        8,
-        folds=GroupKFold(3),
+        params, train.dataset(), 8, folds=GroupKFold(3), eval_train_metric=True,
         feval=skrank.lightgbm.eval_metric("gap@10", "err"),
-        eval_train_metric=True,
-    )
+    )  # fmt: skip
     assert len(result["train err-mean"]) == 8
     whole, values = train.dataset(free_raw_data=False).construct(), []
     for rows, others in GroupKFold(3).split(train.X, groups=train.qid):
@@ -134,10 +127,17 @@ def test_eval_metric_refuses_torn_queries(train):
         skrank.lightgbm.eval_metric("gap")(np.zeros(part.num_data()), part)
 
 
-def test_callables_have_four_positional_parameters():
-    for callable_ in (skrank.lightgbm.objective("gap"), skrank.lightgbm.eval_metric("gap")):
-        parameters = inspect.signature(callable_).parameters
-        assert list(parameters) == ["y_true_or_preds", "preds_or_dataset", "weight", "group"]
+def test_the_tuner_of_optuna_minimises(train, valid):
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    params = {"objective": skrank.lightgbm.objective("gap"), "metric": "error@5"}
+    tuner = LightGBMTuner(
+        params | {"verbosity": -1, "num_threads": 1}, train.dataset(), num_boost_round=3,
+        valid_sets=[valid.dataset()], feval=skrank.lightgbm.eval_metric("gap@10", "error@5"),
+        show_progress_bar=False,
+    )  # fmt: skip
+    tuner.tune_feature_fraction(2)
+    assert 0 < tuner.best_score < 1
+    assert tuner.best_score == min(trial.value for trial in tuner.study.trials)
 
 
 # Data, and sampling of LightGBM
@@ -208,11 +208,9 @@ def test_plans_are_built_once_per_array_of_a_ranker(train, valid, monkeypatch):
         skrank.lightgbm, "Judgments", lambda *args: built.append(1) or Judgments(*args)
     )
     lgb.LGBMRanker(objective=skrank.lightgbm.objective("gap"), n_estimators=6, **LGB).fit(
-        train.X,
-        train.y,
-        group=train.sizes,
+        train.X, train.y, group=train.sizes,
         eval_set=[(valid.X, valid.y), (train.X, train.y), (train.X[:], train.y)],
         eval_group=[valid.sizes, train.sizes, train.sizes],
         eval_metric=skrank.lightgbm.eval_metric("gap", "err", max_grade=4),
-    )
+    )  # fmt: skip
     assert len(built) == 4
