@@ -13,7 +13,7 @@ from skrank.objectives.lambdarank import SEED_STEP
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import CATALOGUE, every_objective, lists
 from tests.helpers.engine import judge
-from tests.helpers.lambdarank_cases import STABLE, close, finite, gradient, single
+from tests.helpers.lambdarank_cases import STABLE, close, gradient, single
 
 WORD = 2**64
 
@@ -90,7 +90,7 @@ def point_of(name):
 @every_objective
 def test_neighbours_are_the_literal_pairs(point):
     for seed in (0, 1):
-        data = finite(lists(seed, levels=3, longest=12))
+        data = lists(seed, levels=3, longest=12).retrieved()
         for norm in (True, False):
             options = {"pairs": "adjacent", "norm": norm}
             objective = LambdaRank(point.metric, **options, **STABLE)
@@ -101,7 +101,7 @@ def test_neighbours_are_the_literal_pairs(point):
 @pytest.mark.parametrize("switches", [(True, False), (False, True), (True, True), (False, False)])
 def test_each_normalisation_has_a_switch(name, switches):
     score_norm, sum_norm = switches
-    data = finite(lists(2, levels=5, longest=12))
+    data = lists(2, levels=5, longest=12).retrieved()
     for norm in (True, False):
         options = {"norm": norm, "score_norm": score_norm, "sum_norm": sum_norm}
         objective = LambdaRank(name, **options, **STABLE)
@@ -112,7 +112,7 @@ def test_each_normalisation_has_a_switch(name, switches):
 @pytest.mark.parametrize("pairs", ["all", "adjacent"])
 @pytest.mark.parametrize("norm", [True, False])
 def test_perturbed_gradients_are_means_over_the_drawn_orders(name, pairs, norm):
-    data = finite(lists(3, n_queries=6, longest=9, scattered=False))
+    data = lists(3, n_queries=6, longest=9, scattered=False).retrieved()
     objective = LambdaRank(
         name, perturbations=3, temperature=0.7, pairs=pairs, norm=norm, random_state=5
     )
@@ -127,7 +127,7 @@ def test_perturbed_gradients_are_means_over_the_drawn_orders(name, pairs, norm):
 
 def wide(spread, seed=0):
     """Scores so far apart that exponentials overflow, with ties."""
-    data = finite(lists(seed, n_queries=6, longest=9, scattered=False))
+    data = lists(seed, n_queries=6, longest=9, scattered=False).retrieved()
     data.scores[:] = spread * np.random.default_rng(seed).integers(-3, 4, len(data.scores))
     return data
 

@@ -57,19 +57,32 @@ def test_pairs_are_weighed_literally(metric, options):
     assert bias["clicked"].std() > 0.01
 
 
-def test_without_ratios_it_is_lambdarank():
-    data = Clicks(1, 30, ragged=True)
-    scores = np.random.default_rng(0).normal(size=len(data.y))
-    for options in ({}, {"sigmoid": 3.0}, {"truncation_level": 2, "norm": True}):
-        for metric in ("ndcg", "ndcg@3", "gap", "precision@3"):
-            options = {"norm": False} | options
-            expected = LambdaRank(metric, **options)(data.y, scores, groups=data.qid)
-            found = UnbiasedLambdaRank(metric, **options)(data.y, scores, groups=data.qid)
-            assert_allclose(found, expected, atol=1e-12)
-            found = AdditivePositionBias(LambdaRank(metric, **options))(
-                data.y, scores, groups=data.qid
-            )
-            assert_array_equal(found, expected)
+@pytest.mark.parametrize(
+    ("metric", "options", "n"),
+    [
+        *(
+            (metric, {"norm": False} | options, None)
+            for metric in ("ndcg", "ndcg@3", "gap", "precision@3")
+            for options in ({}, {"sigmoid": 3.0}, {"truncation_level": 2, "norm": True})
+        ),
+        *(
+            ("gap", {"truncation_level": level, "norm": True, **STABLE}, n)
+            for level in (None, 20)
+            for n in (511, 512, 513, 1100)
+        ),
+    ],
+)
+def test_without_ratios_it_is_lambdarank(metric, options, n):
+    """Clicks on short lists, or on one list of n documents, about as long as a tile or longer."""
+    rng, data = np.random.default_rng(0), Clicks(1, 30, ragged=True)
+    labels, scores, groups = data.y, rng.normal(size=len(data.y)), data.qid
+    if n is not None:
+        labels, scores, groups = rng.random(n) < 0.3, rng.normal(size=n).round(2), None
+    lambdarank = LambdaRank(metric, **options)
+    expected = lambdarank(labels, scores, groups=groups)
+    found = UnbiasedLambdaRank(metric, **options)(labels, scores, groups=groups)
+    assert_allclose(found, expected, atol=1e-12 if n is None else 1e-11)
+    assert_array_equal(AdditivePositionBias(lambdarank)(labels, scores, groups=groups), expected)
 
 
 @pytest.mark.parametrize("spread", [0.0, 1e-3, 1.0, 30.0, 200.0, 1e4])
@@ -91,17 +104,6 @@ def test_single_precision_and_scores_of_any_range(spread, norm):
             ratios = bound.position_bias.estimates
             assert_allclose(ratios["clicked"], list(literal.plus.values()), rtol=tolerance)
             assert_allclose(ratios["skipped"], list(literal.minus.values()), rtol=tolerance)
-
-
-def test_queries_longer_than_a_tile():
-    rng = np.random.default_rng(0)
-    for n in (511, 512, 513, 1100):
-        clicks, scores = rng.random(n) < 0.3, rng.normal(size=n).round(2)
-        for level in (None, 20):
-            options = {"truncation_level": level, "norm": True, **STABLE}
-            expected = LambdaRank("gap", **options)(clicks, scores)
-            found = UnbiasedLambdaRank("gap", **options)(clicks, scores)
-            assert_allclose(found, expected, atol=1e-11)
 
 
 # ---------------------------------------------------------------------- parity
@@ -220,23 +222,6 @@ def test_deep_positions_are_one(objective):
     assert list(bias.index) == [1, 2, 3, 4]
     _, clipped = trained(objective, data, positions=np.minimum(data.rank, 4))
     assert_array_equal(bias, clipped)
-
-
-@both
-def test_lightgbm_positions_reach_the_objective(objective):
-    data = Clicks(6, 300)
-    rows = np.arange(3000).reshape(300, 10)[:, ::-1].ravel()
-    called = skrank.lightgbm.objective(objective)
-    train_lightgbm(called, data, 20)
-    in_order = called.position_bias_.iloc[:, 0]
-    assert list(in_order.index) == list(range(1, 11))
-    fields = {"group": data.sizes, "position": data.rank[rows], "params": dict(QUIET)}
-    lgb.train(QUIET | {"objective": called}, lgb.Dataset(data.X[rows], data.y[rows], **fields), 20)
-    given = called.position_bias_.iloc[::-1, 0]
-    assert list(given.index) == list(range(9, -1, -1))  # numbered by first occurrence: 10, 9, ...
-    if given.min() >= 0:
-        in_order, given = np.log(in_order), np.log(given)
-    assert np.corrcoef(in_order, given)[0, 1] > 0.9
 
 
 @both

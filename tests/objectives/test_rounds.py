@@ -64,16 +64,6 @@ def test_a_training_begins_with_scores_that_tie_inside_queries(row):
     assert_array_equal(call(start, data), first)
 
 
-def test_other_scores_go_on():
-    labels, scores = data()
-    call = xgboost.objective(LambdaRank("gap", perturbations=2))
-    rows = DMatrix(np.zeros((len(labels), 1)), labels, group=SIZES)
-    first = call(scores, rows)  # the first round, for any scores
-    assert not np.array_equal(call(scores, rows), first)
-    same = DMatrix(np.zeros((len(labels), 1)), labels, group=SIZES)  # starts at round 0
-    assert_array_equal(call(scores, same), first)
-
-
 def test_a_callable_counts_the_rounds_of_each_training():
     labels, scores = data()
     objective = LambdaRank("gap", perturbations=2)

@@ -144,16 +144,6 @@ def test_small_sigma_gives_the_metric(name, form):
             assert value == pytest.approx(exact, abs=tolerance * max(1, exact))
 
 
-def test_two_documents_by_hand():
-    """The relevant document scores 0.6 less: it ranks first with probability Phi(-0.6 / theta)."""
-    first = ndtr(-0.6 / (math.sqrt(2) * 0.5))
-    labels, scores, options = [1, 0], [0.0, 0.6], {"sigma": 0.5}
-    assert SoftRank("gap", **options).value(labels, scores) == pytest.approx(1 / (2 - first))
-    exact = first + (1 - first) / math.log2(3)
-    found = SoftRank("ndcg", form="distribution", **options).value(labels, scores)
-    assert found == pytest.approx(exact)
-
-
 # ---------------------------------------------------------------------- curvature
 
 
