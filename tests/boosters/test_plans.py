@@ -169,7 +169,7 @@ def test_one_metric_or_several(library, train):
 @pytest.mark.parametrize("make", ["objective", "eval_metric"])
 def test_what_is_refused(library, make, train, monkeypatch):
     make, source = getattr(library.module, make), library.build(train)
-    no_groups = library.build(train, **{"group" if library is LightGBM else "qid": None})
+    no_groups = library.build(train, group=None)
     scores = np.zeros(len(train.y))
     unknown, infinite = scores.copy(), scores.copy()
     unknown[5], infinite[5] = np.nan, np.inf

@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import UnsetMetadataPassedError
@@ -22,6 +21,7 @@ from skrank._engine import ranking
 from skrank.datasets import make_ranking
 from skrank.model_selection import QueryKFold
 from skrank.scoring import get_scorer, get_scorer_names, scorer
+from tests.helpers.rankers import routing
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +37,6 @@ def y(data):
 @pytest.fixture(scope="module")
 def ridge(data):
     return Ridge().fit(data.X, data.relevance)
-
-
-def routing():
-    return sklearn.config_context(enable_metadata_routing=True)
 
 
 class Scores(BaseEstimator):
