@@ -200,35 +200,25 @@ def on_two_workers(data, work):
     return found
 
 
-def test_two_workers_train_and_evaluate_as_one():
-    train = Data(0)
-    train.y[train.qid < 20] = np.minimum(train.y[train.qid < 20], 2)  # not the highest grade
+def test_two_workers_give_the_gradients_and_values_of_one():
+    """The mean of the weights and the highest grade are those of both workers."""
+    data, scores = Data(0), np.random.default_rng(0).normal(size=len(Data(0).y)).astype(np.float32)
+    data.y[data.qid < 20] = np.minimum(data.y[data.qid < 20], 2)
+    objective = skrank.xgboost.objective("err", tie_order="stable")
     metric = skrank.xgboost.eval_metric("err", "gap@10", max_grade=4)
 
-    def work(_, matrix):
-        objective = skrank.xgboost.objective("err")
-        booster, log = XGBoost.train(matrix, objective, 3, [matrix], metric)
-        return log["valid_0"], margins(booster, train)
-
-    (log, scores), (log2, scores2) = on_two_workers(train, work)
-    assert log == log2
-    np.testing.assert_array_equal(scores, scores2)
-    for name in ("err", "gap@10"):
-        expected = train.score(name, scores, weighted=True)
-        assert log[name][-1] == pytest.approx(expected, abs=6e-7)
-
-
-def test_weights_are_scaled_by_the_mean_of_all_workers(train):
-    scores = np.random.default_rng(0).normal(size=len(train.y)).astype(np.float32)
-    objective = skrank.xgboost.objective("gap", tie_order="stable")
-    expected = objective(scores, train.matrix(weighted=True))
-
     def work(rows, matrix):
-        return copy.deepcopy(objective)(scores[rows], matrix)
+        called = copy.deepcopy(objective), copy.deepcopy(metric)
+        return [one(scores[rows], matrix) for one in called]
 
-    parts = on_two_workers(train, work)
-    for found, whole in zip(map(np.concatenate, zip(*parts, strict=True)), expected, strict=True):
-        np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-7)
+    (first, values), (second, others) = on_two_workers(data, work)
+    for parts, whole in zip(
+        zip(first, second, strict=True), objective(scores, data.matrix(weighted=True)), strict=True
+    ):
+        np.testing.assert_allclose(np.concatenate(parts), whole, rtol=1e-5, atol=1e-7)
+    expected = [data.score(name, scores, weighted=True) for name in ("err", "gap@10")]
+    assert [value for _, value in values] == pytest.approx(expected, abs=6e-7)
+    assert others == values
 
 
 def test_a_geometric_mean_is_not_summed_over_workers(train, monkeypatch):
