@@ -285,12 +285,10 @@ ALIKE[-DATA.sizes[-1] :] = ALIKE[0]
         ({"groups": TORN}, "row 1 has query"),
         ({"groups": ALIKE}, "the same id for two queries"),
         ({"metrics": []}, "no metric"),
-        ({"metrics": "gapp"}, "did you mean 'gap'"),
         ({"objective": None}, "the objective is missing"),
         ({"params": {"objective": "rank:ndcg"}}, "two objectives"),
         ({"params": {"objective": "rank:ndcg"}, "objective": None}, "the metric is missing: give"),
         ({"early_stopping_rounds": 0}, "must be at least 1"),
-        ({"per_query": {}}, "must be a QueryLog"),
     ],
 )
 def test_bad_arguments(data, run, options, message):

@@ -6,7 +6,7 @@ import optuna
 import pytest
 from optuna_integration.lightgbm import LightGBMTuner
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import KFold
 
 import skrank
 import skrank.lightgbm
@@ -36,24 +36,6 @@ def test_lambdarank_of_lightgbm_is_reproduced(valid, norm, sigmoid, weight):
     assert expected.std() > 0.1
     found = fit(train, ours, **params).predict(valid.X)
     np.testing.assert_allclose(found, expected, atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize("weight", [False, True])
-def test_ndcg_equals_lightgbms(train, weight):
-    # LightGBM adds 1 per empty query, with any weight: values agree without weights only
-    valid = Data(1, 40, empty=() if weight else (3, 4, 11))
-    if weight:
-        valid.y[np.unique(valid.qid, return_index=True)[1]] = 1
-    log, ks = {}, [1, 3, 10, 100]
-    metrics = (skrank.metric("ndcg", k=k, empty=1, ties="stable") for k in ks)
-    lgb.train(
-        LGB | {"objective": "lambdarank", "metric": "ndcg", "eval_at": ks},
-        train.dataset(), 4, [valid.dataset(weight)],
-        feval=skrank.lightgbm.eval_metric(*metrics), callbacks=[lgb.record_evaluation(log)],
-    )  # fmt: skip
-    for k in ks:
-        ours = log["valid_0"][f"ndcg(empty=1,ties=stable)@{k}"]
-        np.testing.assert_allclose(ours, log["valid_0"][f"ndcg@{k}"], atol=1e-7)
 
 
 # Entry points
@@ -93,24 +75,6 @@ def test_ranker_with_eval_sets_and_early_stopping(train, valid):
     assert valid.score("gap@10", scores, weighted=True) == pytest.approx(max(history["gap@10"]))
     on_train = ranker.evals_result_["training"]["gap@10"][best - 1]
     assert on_train == pytest.approx(train.score("gap@10", ranker.predict(train.X)))
-
-
-def test_cv_with_folds_of_whole_queries(train):
-    params = LGB | {"objective": skrank.lightgbm.objective("gap")}
-    result = lgb.cv(
-        params, train.dataset(), 8, folds=GroupKFold(3), eval_train_metric=True,
-        feval=skrank.lightgbm.eval_metric("gap@10", "err"),
-    )  # fmt: skip
-    assert len(result["train err-mean"]) == 8
-    whole, values = train.dataset(free_raw_data=False).construct(), []
-    for rows, others in GroupKFold(3).split(train.X, groups=train.qid):
-        booster = lgb.Booster(LGB, whole.subset(rows))
-        for _ in range(8):
-            booster.update(fobj=params["objective"])
-        scores = booster.predict(train.X[others])
-        given = {"groups": train.qid[others]}
-        values.append(skrank.metric("gap@10")(train.y[others], scores, **given))
-    assert result["valid gap@10-mean"][-1] == pytest.approx(np.mean(values))
 
 
 @pytest.mark.parametrize("given", [False, True])

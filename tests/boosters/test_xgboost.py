@@ -60,20 +60,6 @@ def test_rank_ndcg_of_xgboost_is_reproduced_up_to_a_constant(
     np.testing.assert_allclose(difference, difference.mean(), atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize(("name", "empty"), [("ndcg@{}-", 0), ("ndcg@{}", 1)])
-def test_ndcg_equals_xgboosts(train, valid, name, empty):
-    ks = (1, 3, 10, 100)
-    metrics = [skrank.metric("ndcg", k=k, empty=empty, ties="stable") for k in ks]
-    _, log = XGBoost.train(
-        train.matrix(), None, 4, [valid.matrix()], skrank.xgboost.eval_metric(*metrics),
-        objective="rank:ndcg", eval_metric=[name.format(k) for k in ks],
-        disable_default_eval_metric=0,
-    )  # fmt: skip
-    for k, metric in zip(ks, metrics, strict=True):
-        found, expected = log["valid_0"][str(metric)], log["valid_0"][name.format(k)]
-        np.testing.assert_allclose(found, expected, atol=1.1e-6)
-
-
 # Early stopping
 
 
@@ -146,16 +132,6 @@ def test_dart_cannot_stop_early(train, valid):
     with pytest.raises(ValueError, match="XGBoost with dart cannot stop early"):
         skrank.xgboost.cv(XGB | {"booster": "dart"}, train.matrix(), **options)
     fit(train.matrix(), skrank.xgboost.objective("gap"), 3, booster="dart")
-
-
-def test_cv_of_xgboost(train):
-    result = xgb.cv(
-        XGB, train.matrix(), 30, nfold=3, obj=skrank.xgboost.objective("gap"),
-        custom_metric=skrank.xgboost.eval_metric("gap@10", "err", max_grade=4),
-        callbacks=[skrank.xgboost.early_stopping("gap@10", 5, data_name="test")],
-    )  # fmt: skip
-    found = result["test-gap@10-mean"].to_numpy()
-    assert np.argmax(found) == len(found) - 1 > 0
 
 
 # Weights and queries
