@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import lightgbm
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from xgboost import DMatrix
 
 import skrank
 import skrank.lightgbm
@@ -219,7 +217,8 @@ def test_a_training_begins_with_scores_that_tie_inside_queries(row):
     sizes = np.full(500, 20)
     labels = np.arange(10_000) % 3
     call = skrank.xgboost.objective(LambdaRank("gap", perturbations=2))
-    data = DMatrix(np.zeros((10_000, 1)), labels, group=sizes)
+    xgboost = pytest.importorskip("xgboost")
+    data = xgboost.DMatrix(np.zeros((10_000, 1)), labels, group=sizes)
     start = np.repeat(np.arange(500.0), 20)
     first = call(start, data)
     assert_array_equal(call(start, data), first)
@@ -233,6 +232,7 @@ def test_a_training_begins_with_scores_that_tie_inside_queries(row):
 def test_a_callable_counts_the_rounds_of_each_training():
     labels, scores = labels_and_scores()
     objective = LambdaRank("gap", perturbations=2)
+    lightgbm = pytest.importorskip("lightgbm")
     rows = lightgbm.Dataset(
         np.zeros((len(labels), 1)), labels, group=np.full(40, 15), params={"verbose": -1}
     ).construct()

@@ -134,6 +134,10 @@ def test_groups_from_every_source_give_the_same_score(data, y, ridge):
     named = Ridge().fit(frame, data.relevance)
     assert scorer("gap")(named, frame, data.relevance) == expected
     assert scorer("gap").bind(data.qid)(ridge, data.X, data.relevance) == expected
+    rows = np.random.default_rng(0).permutation(len(y))
+    assert scorer("gap")(ridge, data.X[rows], y.iloc[rows]) == pytest.approx(expected)
+    shuffled = data.X[rows], data.relevance[rows]
+    assert scorer("gap")(ridge, *shuffled, groups=data.qid[rows]) == pytest.approx(expected)
 
 
 def test_groups_that_are_missing_or_wrong_raise(data, y, ridge):
