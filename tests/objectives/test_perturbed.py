@@ -14,7 +14,7 @@ from skrank._kernels import ranking
 from skrank.objectives.base import seed_of_round
 from skrank.objectives.lambdarank import SEED_STEP
 from tests.helpers import reference as ref
-from tests.helpers.catalogue import CATALOGUE, every_objective, lists
+from tests.helpers.catalogue import Point, every_objective, lists
 from tests.helpers.engine import judge
 from tests.helpers.lambdarank_cases import STABLE, close, gradient, single
 
@@ -92,10 +92,6 @@ def step(bound, scores):
     return out
 
 
-def point_of(name):
-    return next(point for point in CATALOGUE if point.text == name)
-
-
 @every_objective
 def test_neighbours_are_the_literal_pairs(point):
     for seed in (0, 1):
@@ -114,7 +110,7 @@ def test_each_normalisation_has_a_switch(name, switches):
     for norm in (True, False):
         options = {"norm": norm, "score_norm": score_norm, "sum_norm": sum_norm}
         objective = LambdaRank(name, **options, **STABLE)
-        close(gradient(name, data, **options), expected(point_of(name), data, objective))
+        close(gradient(name, data, **options), expected(Point(name), data, objective))
 
 
 @pytest.mark.parametrize("name", ["gap", "ndcg@3", "err"])
@@ -130,7 +126,7 @@ def test_perturbed_gradients_are_means_over_the_drawn_orders(name, pairs, norm):
     for _ in range(2):
         seed = seed_of_round(objective.random_state, bound.round)
         found = step(bound, data.scores)
-        close(found, expected(point_of(name), data, objective, seed=seed))
+        close(found, expected(Point(name), data, objective, seed=seed))
 
 
 def wide(spread, seed=0):
@@ -149,7 +145,7 @@ def test_perturbed_scores_of_any_range(name, pairs, spread):
     bound = objective.bind(judge(data.relevance, data.groups))
     seed = seed_of_round(objective.random_state, bound.round)
     found = step(bound, data.scores)
-    close(found, expected(point_of(name), data, objective, seed=seed), 1e-9)
+    close(found, expected(Point(name), data, objective, seed=seed), 1e-9)
     for part in single(objective, data):
         assert np.isfinite(part).all()
 
