@@ -292,12 +292,13 @@ def test_bad_arguments(data, run, options, message):
 
 
 def test_parameters_of_the_boosters_that_cv_replaces(data):
-    with pytest.raises(ValueError, match="params has metric='ndcg': give metrics= to"):
-        run_lightgbm(data, {"metric": "ndcg"}, objective="gap")
-    with pytest.raises(ValueError, match="params has eval_metric='ndcg': give metrics= to"):
-        run_xgboost(data, {"eval_metric": "ndcg"}, objective="gap")
-    with pytest.raises(ValueError, match=r"early_stopping_round=5: give early_stopping_rounds="):
-        run_lightgbm(data, {"early_stopping_round": 5}, objective="gap")
+    for run, params, message in (
+        (run_lightgbm, {"metric": "ndcg"}, "params has metric='ndcg': give metrics= to"),
+        (run_xgboost, {"eval_metric": "ndcg"}, "params has eval_metric='ndcg': give metrics= to"),
+        (run_lightgbm, {"early_stopping_round": 5}, "round=5: give early_stopping_rounds="),
+    ):
+        with pytest.raises(ValueError, match=message):
+            run(data, params, objective="gap")
     found = run_lightgbm(data, {"objective": skrank.lightgbm.objective("err")}, folds=2)
     assert list(found) == ["valid err-mean", "valid err-stdv"]
 

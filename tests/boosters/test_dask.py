@@ -40,6 +40,13 @@ pytestmark = QUIET
 
 
 @pytest.fixture(scope="module")
+def client():
+    with start() as cluster, distributed.Client(cluster) as client:
+        client.wait_for_workers(2, timeout=PATIENCE)
+        yield client
+
+
+@pytest.fixture(scope="module")
 def train():
     return Data(0)
 

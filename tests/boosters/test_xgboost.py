@@ -158,40 +158,27 @@ def test_one_query_is_no_missing_query():
 # Several workers
 
 
-def on_two_workers(data, work):
-    """Results of ``work(rows, matrix)`` on the rows of each worker."""
-    tracker = RabitTracker(host_ip="127.0.0.1", n_workers=2)
-    tracker.start()
-
-    def run(first):
-        with xgb.collective.CommunicatorContext(**tracker.worker_args()):
-            rows = (data.qid < 20) == first
-            weight = data.query_weight[:20] if first else data.query_weight[20:]
-            given = {"qid": data.qid[rows], "weight": weight, "nthread": 1}
-            return work(rows, xgb.DMatrix(data.X[rows], data.y[rows], **given))
-
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(run, [True, False]))
-    tracker.wait_for()
-    return found
-
-
 def test_two_workers_give_the_gradients_and_values_of_one():
     """The mean of the weights and the highest grade are those of both workers."""
     data, scores = Data(0), np.random.default_rng(0).normal(size=len(Data(0).y)).astype(np.float32)
     data.y[data.qid < 20] = np.minimum(data.y[data.qid < 20], 2)
     objective = skrank.xgboost.objective("err", tie_order="stable")
     metric = skrank.xgboost.eval_metric("err", "gap@10", max_grade=4)
+    tracker = RabitTracker(host_ip="127.0.0.1", n_workers=2)
+    tracker.start()
 
-    def work(rows, matrix):
-        called = copy.deepcopy(objective), copy.deepcopy(metric)
-        return [one(scores[rows], matrix) for one in called]
+    def work(rows):
+        with xgb.collective.CommunicatorContext(**tracker.worker_args()):
+            part = data.part(rows).matrix(weighted=True)
+            return [copy.deepcopy(one)(scores[rows], part) for one in (objective, metric)]
 
-    (first, values), (second, others) = on_two_workers(data, work)
-    for parts, whole in zip(
-        zip(first, second, strict=True), objective(scores, data.matrix(weighted=True)), strict=True
-    ):
-        np.testing.assert_allclose(np.concatenate(parts), whole, rtol=1e-5, atol=1e-7)
+    with ThreadPoolExecutor(2) as pool:
+        halves = np.flatnonzero(data.qid < 20), np.flatnonzero(data.qid >= 20)
+        (first, values), (second, others) = pool.map(work, halves)
+    tracker.wait_for()
+    found = [np.concatenate(parts) for parts in zip(first, second, strict=True)]
+    whole = objective(scores, data.matrix(weighted=True))
+    np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-7)
     expected = [data.score(name, scores, weighted=True) for name in ("err", "gap@10")]
     assert [value for _, value in values] == pytest.approx(expected, abs=6e-7)
     assert others == values
