@@ -102,17 +102,17 @@ def test_cuts_in_worker_processes_warn(data, y):
 
 def test_the_warning_names_queries_and_numbers_of_rows():
     """A single row is a cut query, too. Ids may be of mixed types."""
-    ids = np.array(["a", 2.5, "c", 1], dtype=object)
+    ids = np.array([1, "b", 2.5, "d"], dtype=object)
     y = skrank.with_groups(np.tile([0, 1, 2], 4), np.repeat(ids, 3))
     X = np.random.default_rng(0).normal(size=(12, 2))
     grouped, mask = skrank.GroupedRanker(Ridge(), max_queries=4), np.arange(12) < 4
-    first = "^1 of 2 .* scored, first query 2.5, of which there are 2 of 3 rows"
+    first = "^1 of 2 .* scored, first query 'b', of which there are 2 of 3 rows"
     for model, train, test, message in (
         (Ridge(), [*range(4), 9, 10, 11], [4, 5, 9, 10, 11], first),
-        (Ridge(), range(6), range(6, 11), "^1 of 2 .* query 1, .* 2 of 3 rows"),
-        (Ridge(), range(6), range(6, 10), "scored.*query 1, .* there are 1 of 3"),
-        (grouped, range(4), range(6, 12), "to fit.*query 2.5, .* there are 1 of 3"),
-        (Ridge(), mask, ~mask, "^1 of 3 .* first query 2.5"),
+        (Ridge(), range(6), range(6, 11), "^1 of 2 .* query 'd', .* 2 of 3 rows"),
+        (Ridge(), range(6), range(6, 10), "scored.*query 'd', .* there are 1 of 3"),
+        (grouped, range(4), range(6, 12), "to fit.*query 'b', .* there are 1 of 3"),
+        (Ridge(), mask, ~mask, "^1 of 3 .* first query 'b'"),
     ):
         with pytest.warns(skrank.CutQueryWarning, match=message):
             cross_validate(model, X, y, cv=[(train, test)], scoring=GAP)
