@@ -1,5 +1,6 @@
 """Partitions of whole queries on Dask, and training on them."""
 
+import itertools
 import os
 import signal
 import sys
@@ -36,6 +37,13 @@ from tests.helpers.dask_runs import (
 )
 
 pytestmark = QUIET
+
+
+@pytest.fixture(scope="module")
+def client():
+    with start() as cluster, distributed.Client(cluster) as client:
+        client.wait_for_workers(2, timeout=PATIENCE)
+        yield client
 
 
 @pytest.fixture(scope="module")
@@ -213,39 +221,6 @@ def train_alone(train, valid, rounds=8, **own):
     return xgb.train(params, matrices[0], rounds, evals=evals, **own), log
 
 
-class RoundsOfWorker(xgb.callback.TrainingCallback):
-    """Stores on each worker the number of trained rounds, and the log."""
-
-    def after_iteration(self, model, epoch, evals_log):
-        distributed.get_worker().seen = epoch, {name: dict(log) for name, log in evals_log.items()}
-        return False
-
-
-def test_xgboost_is_as_on_one_machine(client, train, valid):
-    dtrain, dvalid = (
-        matrix(client, partition_queries(one.X, one.y, one.qid)) for one in (train, valid)
-    )
-    stop = skrank.xgboost.early_stopping("gap@10", 5)
-    evals = [(dtrain, "train"), (dvalid, "valid")]
-    found = train_dask(client, dtrain, evals, 60, callbacks=[RoundsOfWorker(), stop])
-    stop = skrank.xgboost.early_stopping("gap@10", 5)
-    alone, log = train_alone(train, valid, 60, callbacks=[stop])
-    booster, history = found["booster"], found["history"]
-    assert alone.best_iteration + 6 == alone.num_boosted_rounds() < 60
-    assert booster.best_iteration == alone.best_iteration
-    data = xgb.DMatrix(valid.X)
-    np.testing.assert_allclose(booster.predict(data), alone.predict(data), atol=1e-4)
-    for name in ("train", "valid"):
-        for metric in ("gap@10", "err"):
-            np.testing.assert_allclose(history[name][metric], log[name][metric], atol=1e-6)
-    scores = booster.predict(data, iteration_range=(0, booster.num_boosted_rounds()))
-    assert history["valid"]["gap@10"][-1] == pytest.approx(valid.score("gap@10", scores), abs=6e-7)
-    seen = list(client.run(lambda dask_worker: dask_worker.seen).values())
-    assert len(seen) == 2
-    assert seen[0] == seen[1]
-    assert seen[0][0] + 1 == booster.num_boosted_rounds()
-
-
 def test_workers_without_a_part_of_the_data(client, train, valid):
     whole, single = (
         matrix(client, partition_queries(one.X, one.y, one.qid, n_partitions=count))
@@ -257,8 +232,9 @@ def test_workers_without_a_part_of_the_data(client, train, valid):
     ):
         found = train_dask(client, dtrain, [(dtrain, "train"), (dvalid, "valid")], 4)
         alone, log = train_alone(data, other, 4)
-        for name in ("train", "valid"):
-            np.testing.assert_allclose(found["history"][name]["err"], log[name]["err"], atol=1e-6)
+        history = found["history"]
+        for name, metric in itertools.product(("train", "valid"), METRICS):
+            np.testing.assert_allclose(history[name][metric], log[name][metric], atol=1e-6)
         scores = found["booster"].predict(xgb.DMatrix(other.X))
         np.testing.assert_allclose(scores, alone.predict(xgb.DMatrix(other.X)), atol=1e-4)
 
@@ -278,32 +254,6 @@ def test_a_log_per_query_is_refused(client, train):
     metric = skrank.xgboost.eval_metric("gap", per_query=skrank.xgboost.QueryLog())
     with pytest.raises(ValueError, match="queries of one worker only"):
         train_dask(client, dtrain, [(dtrain, "train")], 2, custom_metric=metric)
-
-
-# LightGBM ---------------------------------------------------------------------------------------
-
-
-def fit_dask(client, parts, params=None, **options):
-    """A Booster without the parameters of the network."""
-    objective = skrank.lightgbm.objective(GAP, tie_order="stable")
-    model = lgb.DaskLGBMRanker(client=client, objective=objective, **LGB | (params or {}))
-    options = {"group": parts.group, "sample_weight": parts.weight} | options
-    within(lambda: model.fit(parts.X, parts.y, **options))
-    return lgb.Booster(model_str=model.booster_.model_to_string())
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_lightgbm_is_as_on_one_machine(client, train, valid, weighted):
-    weight = train.weight if weighted else None
-    parts = partition_queries(train.X, train.y, train.qid, sample_weight=weight)
-    found = fit_dask(client, parts).predict(valid.X)
-    params = {name: value for name, value in LGB.items() if name != "time_out"}
-    alone = lgb.LGBMRanker(
-        objective=skrank.lightgbm.objective(GAP, tie_order="stable"), n_jobs=1, **params
-    ).fit(train.X, train.y, group=train.sizes, sample_weight=weight)
-    # features of few values have equal bins on all workers, and small trees equal splits
-    np.testing.assert_allclose(found, alone.predict(valid.X), atol=1e-6)
-    assert found.std() > 0.1
 
 
 # A worker dies ----------------------------------------------------------------------------------
@@ -350,12 +300,13 @@ def test_a_killed_worker_is_an_error_and_no_other_model(train, booster):
         parts = partition_queries(train.X, train.y, train.qid)
         kill_one_in_training(client)
         if booster == "lightgbm":
-            options = {"params": {"n_estimators": 2000}, "callbacks": [slowly]}
-            fit = partial(fit_dask, client, parts, **options)
+            options = LGB | {"objective": skrank.lightgbm.objective(GAP), "n_estimators": 2000}
+            fit = lgb.DaskLGBMRanker(client=client, **options).fit
+            call = partial(fit, parts.X, parts.y, group=parts.group, callbacks=[slowly])
         else:
             dtrain = matrix(client, parts)
             evals = [(dtrain, "train")]
-            fit = partial(train_dask, client, dtrain, evals, 2000, callbacks=[Slowly()])
+            call = partial(train_dask, client, dtrain, evals, 2000, callbacks=[Slowly()])
         with pytest.raises(Exception, match=r"\S") as caught:  # of Dask or of the booster
-            fit()
+            within(call)
         assert not isinstance(caught.value, AssertionError)  # it did not hang

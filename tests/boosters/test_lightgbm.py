@@ -1,12 +1,12 @@
 """Objectives and eval metrics in LightGBM: parity with LightGBM's own, at all entry points."""
 
-import inspect
-
 import lightgbm as lgb
 import numpy as np
+import optuna
 import pytest
+from optuna_integration.lightgbm import LightGBMTuner
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import KFold
 
 import skrank
 import skrank.lightgbm
@@ -38,24 +38,6 @@ def test_lambdarank_of_lightgbm_is_reproduced(valid, norm, sigmoid, weight):
     np.testing.assert_allclose(found, expected, atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("weight", [False, True])
-def test_ndcg_equals_lightgbms(train, weight):
-    # LightGBM adds 1 per empty query, with any weight: values agree without weights only
-    valid = Data(1, 40, empty=() if weight else (3, 4, 11))
-    if weight:
-        valid.y[np.unique(valid.qid, return_index=True)[1]] = 1
-    log, ks = {}, [1, 3, 10, 100]
-    metrics = (skrank.metric("ndcg", k=k, empty=1, ties="stable") for k in ks)
-    lgb.train(
-        LGB | {"objective": "lambdarank", "metric": "ndcg", "eval_at": ks},
-        train.dataset(), 4, [valid.dataset(weight)],
-        feval=skrank.lightgbm.eval_metric(*metrics), callbacks=[lgb.record_evaluation(log)],
-    )  # fmt: skip
-    for k in ks:
-        ours = log["valid_0"][f"ndcg(empty=1,ties=stable)@{k}"]
-        np.testing.assert_allclose(ours, log["valid_0"][f"ndcg@{k}"], atol=1e-7)
-
-
 # Entry points
 
 
@@ -78,15 +60,12 @@ def test_ranker_with_eval_sets_and_early_stopping(train, valid):
     ranker = lgb.LGBMRanker(
         objective=skrank.lightgbm.objective("gap"), n_estimators=150, learning_rate=0.3, **LGB
     ).fit(
-        train.X,
-        train.y,
-        group=train.sizes,
-        eval_set=[(valid.X, valid.y), (train.X, train.y)],
-        eval_group=[valid.sizes, train.sizes],
+        train.X, train.y, group=train.sizes,
+        eval_set=[(valid.X, valid.y), (train.X, train.y)], eval_group=[valid.sizes, train.sizes],
         eval_sample_weight=[valid.weight, None],
         eval_metric=skrank.lightgbm.eval_metric("gap@10", "ndcg@10"),
         callbacks=[lgb.early_stopping(20, first_metric_only=True, verbose=False)],
-    )
+    )  # fmt: skip
     history = ranker.evals_result_["valid_0"]
     assert list(history) == ["gap@10", "ndcg@10"]
     best = ranker.best_iteration_
@@ -96,28 +75,6 @@ def test_ranker_with_eval_sets_and_early_stopping(train, valid):
     assert valid.score("gap@10", scores, weighted=True) == pytest.approx(max(history["gap@10"]))
     on_train = ranker.evals_result_["training"]["gap@10"][best - 1]
     assert on_train == pytest.approx(train.score("gap@10", ranker.predict(train.X)))
-
-
-def test_cv_with_folds_of_whole_queries(train):
-    params = LGB | {"objective": skrank.lightgbm.objective("gap")}
-    result = lgb.cv(
-        params,
-        train.dataset(),
-        8,
-        folds=GroupKFold(3),
-        feval=skrank.lightgbm.eval_metric("gap@10", "err"),
-        eval_train_metric=True,
-    )
-    assert len(result["train err-mean"]) == 8
-    whole, values = train.dataset(free_raw_data=False).construct(), []
-    for rows, others in GroupKFold(3).split(train.X, groups=train.qid):
-        booster = lgb.Booster(LGB, whole.subset(rows))
-        for _ in range(8):
-            booster.update(fobj=params["objective"])
-        scores = booster.predict(train.X[others])
-        given = {"groups": train.qid[others]}
-        values.append(skrank.metric("gap@10")(train.y[others], scores, **given))
-    assert result["valid gap@10-mean"][-1] == pytest.approx(np.mean(values))
 
 
 @pytest.mark.parametrize("given", [False, True])
@@ -134,10 +91,17 @@ def test_eval_metric_refuses_torn_queries(train):
         skrank.lightgbm.eval_metric("gap")(np.zeros(part.num_data()), part)
 
 
-def test_callables_have_four_positional_parameters():
-    for callable_ in (skrank.lightgbm.objective("gap"), skrank.lightgbm.eval_metric("gap")):
-        parameters = inspect.signature(callable_).parameters
-        assert list(parameters) == ["y_true_or_preds", "preds_or_dataset", "weight", "group"]
+def test_the_tuner_of_optuna_minimises(train, valid):
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    params = {"objective": skrank.lightgbm.objective("gap"), "metric": "error@5"}
+    tuner = LightGBMTuner(
+        params | {"verbosity": -1, "num_threads": 1}, train.dataset(), num_boost_round=3,
+        valid_sets=[valid.dataset()], feval=skrank.lightgbm.eval_metric("gap@10", "error@5"),
+        show_progress_bar=False,
+    )  # fmt: skip
+    tuner.tune_feature_fraction(2)
+    assert 0 < tuner.best_score < 1
+    assert tuner.best_score == min(trial.value for trial in tuner.study.trials)
 
 
 # Data, and sampling of LightGBM
@@ -208,11 +172,9 @@ def test_plans_are_built_once_per_array_of_a_ranker(train, valid, monkeypatch):
         skrank.lightgbm, "Judgments", lambda *args: built.append(1) or Judgments(*args)
     )
     lgb.LGBMRanker(objective=skrank.lightgbm.objective("gap"), n_estimators=6, **LGB).fit(
-        train.X,
-        train.y,
-        group=train.sizes,
+        train.X, train.y, group=train.sizes,
         eval_set=[(valid.X, valid.y), (train.X, train.y), (train.X[:], train.y)],
         eval_group=[valid.sizes, train.sizes, train.sizes],
         eval_metric=skrank.lightgbm.eval_metric("gap", "err", max_grade=4),
-    )
+    )  # fmt: skip
     assert len(built) == 4

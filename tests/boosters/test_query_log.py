@@ -11,7 +11,7 @@ import xgboost as xgb
 import skrank
 import skrank.lightgbm
 import skrank.xgboost
-from tests.helpers.boosters import LGB, Data, LightGBM, XGBoost
+from tests.helpers.boosters import LGB, LightGBM, XGBoost
 
 METRICS = ("gap@5", "err")
 
@@ -97,12 +97,3 @@ def test_what_was_not_evaluated_is_refused(train, valid):
         log.frame("gap")
     with pytest.raises(ValueError, match="must be a QueryLog"):
         skrank.lightgbm.eval_metric("gap", per_query=[])
-
-
-def test_a_log_of_one_worker_is_refused(monkeypatch):
-    monkeypatch.setattr(xgb.collective, "get_world_size", lambda: 2)
-    monkeypatch.setattr(xgb.collective, "allreduce", lambda values, op: values)
-    metric = skrank.xgboost.eval_metric("gap", per_query=skrank.xgboost.QueryLog())
-    valid = Data(1, 15)
-    with pytest.raises(ValueError, match="queries of one worker only"):
-        metric(np.zeros(len(valid.y)), valid.matrix())

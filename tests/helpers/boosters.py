@@ -1,5 +1,7 @@
 """Data and trainings for LightGBM and XGBoost: ragged queries, some without a relevant document."""
 
+import copy
+
 import lightgbm as lgb
 import numpy as np
 import xgboost as xgb
@@ -34,8 +36,17 @@ class Data:
         return lgb.Dataset(self.X, params=dict(LGB), **fields)
 
     def matrix(self, weighted=False, kind=xgb.DMatrix, **fields):
-        fields = {"label": self.y, "qid": self.qid} | fields
+        fields = {"label": self.y, "group": self.sizes} | fields
         return kind(self.X, **({"weight": self.query_weight} if weighted else {}) | fields)
+
+    def part(self, rows):
+        """The data of whole queries, in the order of `rows`; not of a part."""
+        other = copy.copy(self)
+        queries = list(dict.fromkeys(self.qid[rows].tolist()))
+        other.sizes, other.query_weight = self.sizes[queries], self.query_weight[queries]
+        for name in ("X", "y", "qid", "weight"):
+            setattr(other, name, getattr(self, name)[rows])
+        return other
 
     def score(self, name, scores, weighted=False):
         weight = self.weight if weighted else None

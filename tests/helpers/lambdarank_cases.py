@@ -20,19 +20,6 @@ OPTIONS = [
 ]
 
 
-# scores of n documents
-RANGES = {
-    "tiny": lambda rng, n: rng.integers(-9, 9, n) * 1e-30,
-    "tied": lambda rng, n: np.zeros(n),
-    "moderate": lambda rng, n: rng.normal(size=n) * 30,
-    "beyond single": lambda rng, n: rng.integers(-100, 100, n) * 1.0,
-    "just safe": lambda rng, n: np.r_[0, 1399.5, rng.random(n - 2) * 1399],
-    "just unsafe": lambda rng, n: np.r_[0, 1400.5, rng.random(n - 2) * 1400],
-    "clusters": lambda rng, n: np.where(rng.random(n) < 0.5, 0, 5000) + rng.integers(0, 9, n),
-    "huge": lambda rng, n: rng.integers(-1000, 1000, n) * 1e3,
-}
-
-
 def literal(point, data, *, norm=True, sigmoid=1.0, truncation_level=None):
     """Gradient and curvature of each row by the double loop."""
     grad, hess = np.zeros(len(data.groups)), np.zeros(len(data.groups))
@@ -65,14 +52,6 @@ def single(objective, data, dtype=np.float32, weights=None):
     grad, hess = np.full((2, len(data.groups)), np.nan, dtype)
     objective.bind(judgments, weights).gradient(data.scores, grad, hess)
     return grad, hess
-
-
-def finite(data):
-    """The same lists with every document retrieved."""
-    rng = np.random.default_rng(len(data.scores))
-    low = ~np.isfinite(data.scores)
-    scores = np.where(low, rng.normal(size=len(low)) - 3, data.scores)
-    return Lists(data.relevance, scores, data.groups)
 
 
 def many(n_queries=300, longest=400, seed=0):

@@ -91,6 +91,8 @@ def test_missing_or_wrong_groups_raise_before_the_first_split(cv, data):
         cv.split(data.X, data.relevance)
     with pytest.raises(ValueError, match="entries for"):
         cv.split(data.X, data.relevance, groups=data.qid[1:])
+    with pytest.raises(ValueError, match="entries for"):
+        list(cv.split(data.X, data.relevance[1:], groups=data.qid))
     y = skrank.with_groups(data.relevance, data.qid)
     with pytest.raises(ValueError, match="disagree"):
         cv.split(data.X, y, groups=data.qid + 1)
@@ -197,11 +199,6 @@ def test_ids_of_any_type(data):
 def test_bad_arguments_raise(splitter, arguments, message, data):
     with pytest.raises(ValueError, match=message):
         list(splitter(**arguments).split(data.X, groups=data.qid))
-
-
-def test_labels_of_a_wrong_length_raise(data):
-    with pytest.raises(ValueError, match="4 entries for 3 rows"):
-        list(QueryKFold(stratify="max_grade").split(data.X[:4], [1, 0, 2], groups=[1, 1, 2, 2]))
 
 
 # other splits -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import xgboost
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, ParameterGrid, RandomizedSearchCV
+from sklearn.model_selection import ParameterGrid, RandomizedSearchCV
 
 import skrank
 from skrank import GroupedRanker, LinearRanker, search_space
@@ -61,12 +61,6 @@ def test_random_search_and_optuna_train_what_they_draw(ranker):
     drawn = space.suggest(trial)
     assert set(drawn) == set(space.ranges)
     clone(ranker).set_params(**drawn).fit(DATA.X, Y)
-
-
-def test_grid_search():
-    space = search_space(LinearRanker())
-    found = GridSearchCV(LinearRanker(), space, **SEARCH).fit(DATA.X, Y)
-    assert found.best_params_["alpha"] in space["alpha"]
 
 
 def test_draws_cover_the_whole_range():

@@ -19,9 +19,8 @@ from skrank import (
 from skrank.objectives import Objective, ObjectiveMixture, as_objective
 from tests.helpers.engine import judge, limit_threads
 from tests.helpers.mixture_cases import TEXT, gap, ndcg
-from tests.helpers.position_bias_cases import BOTH
-from tests.helpers.softrank_cases import FORMS
 
+BOTH = [UnbiasedLambdaRank("ndcg"), AdditivePositionBias("ndcg")]  # about positions
 THREADED = [
     LambdaRank("gap"),
     LambdaRank("gap", tie_order="stable"),
@@ -31,7 +30,8 @@ THREADED = [
     LambdaRank("gap", perturbations=2),
     LambdaRank("gap", perturbations=2, pairs="adjacent"),
     LambdaLoss("ndcg@10"),
-    *(SoftRank(name, form=form) for name, form in FORMS),
+    *(SoftRank(name) for name in ("gap", "ap", "ndcg")),
+    SoftRank("ndcg@4", form="distribution"),
     *BOTH,
 ]
 

@@ -17,6 +17,7 @@ from skrank import (
     UnbiasedLambdaRank,
 )
 from tests.helpers import reference as ref
+from tests.helpers.catalogue import Point
 from tests.helpers.engine import judge
 
 LABELS = np.array([0.0, 2, 1, 0, 3])
@@ -29,7 +30,6 @@ PAIRS = [
     LambdaRank("gap", norm=False, pairs="adjacent"), LambdaLoss("ndcg"), UnbiasedLambdaRank("gap"),
 ]  # fmt: skip
 every_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
-every_class = pytest.mark.parametrize("objective", [LambdaRank, LambdaLoss, SoftRank])
 
 
 def bound_to(objective, labels, weight=None, max_grade=None):
@@ -102,11 +102,7 @@ def test_softrank_of_many_documents_next_to_outliers():
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["ndcg", "gap"])
 def test_lambdarank_is_the_double_loop(name, scores, norm, sigmoid, dtype):
-    """With and without `score_norm`, for any `sigmoid`."""
-    numerator, scale = (
-        (ref.dcg_sum, {}) if name == "ndcg" else (ref.gap_numerator, {"max_grade": 3})
-    )
-    metric, normalizer = ref.objective(numerator, LABELS.tolist(), **scale)
+    metric, normalizer = Point(name).objective(LABELS.tolist(), None)
     expected = np.array(
         ref.lambdas(
             metric, list(map(float, scores)), LABELS.tolist(), normalizer=normalizer,
@@ -167,11 +163,25 @@ def test_relative_sigma_at_scores_of_any_size(metric, size):
 FEW = np.array([0.1, 0.2, 0.3, 0.4])
 
 
-@pytest.mark.parametrize("label", [126, 127, 128, 200, 900])
-@every_class
-def test_gains_beyond_single_precision(objective, label):
+@pytest.mark.parametrize(
+    ("objective", "labels", "max_grade"),
+    [
+        *(
+            (made("ndcg"), [0, label, 1, label - 1], None)
+            for made in (LambdaRank, LambdaLoss, SoftRank)
+            for label in (126, 127, 128, 200, 900)
+        ),
+        *(
+            (LambdaRank("nerr", pairs=pairs, tie_order="stable"), [0, 5, 1, 3], top)
+            for pairs in ("all", "adjacent")
+            for top in (5, 100, 200, 900)
+        ),
+    ],
+    ids=str,
+)
+def test_gains_and_chances_beyond_single_precision(objective, labels, max_grade):
     single, exact = (
-        gradient(objective("ndcg"), FEW, dtype, [0, label, 1, label - 1])
+        gradient(objective, FEW, dtype, labels, max_grade=max_grade)
         for dtype in (np.float32, np.float64)
     )
     assert single[0].any()
@@ -210,19 +220,7 @@ def test_calls_refuse_gradients_beyond_double_precision():
         LambdaRank("dcg", sigmoid=1e6, norm=False)([0, 990, 0], [0, 0, 0], sample_weight=[1e15] * 3)
 
 
-@pytest.mark.parametrize("pairs", ["all", "adjacent"])
-@pytest.mark.parametrize("top", [5, 100, 200, 900])
-def test_chances_of_low_grades_on_a_high_scale(pairs, top):
-    objective = LambdaRank("nerr", pairs=pairs, tie_order="stable")
-    single, exact = (
-        gradient(objective, FEW, dtype, [0, 5, 1, 3], max_grade=top)
-        for dtype in (np.float32, np.float64)
-    )
-    assert single[0].any()
-    assert_allclose(single, exact, rtol=1e-4, atol=1e-6)
-
-
-@every_class
+@pytest.mark.parametrize("objective", [LambdaRank, LambdaLoss, SoftRank])
 def test_linear_gains_without_end_are_refused(objective):
     chosen = objective("ndcg(gain=linear)")
     for labels, shown in (

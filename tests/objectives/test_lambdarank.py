@@ -10,14 +10,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import skrank
 from skrank import LambdaRank
-from tests.helpers.catalogue import CATALOGUE, Lists, every_objective, lists
+from tests.helpers.catalogue import Lists, Point, every_objective, lists
 from tests.helpers.engine import judge
 from tests.helpers.lambdarank_cases import (
     OPTIONS,
-    RANGES,
     STABLE,
     close,
-    finite,
     gradient,
     literal,
     many,
@@ -31,17 +29,8 @@ from tests.helpers.lambdarank_cases import (
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_lambdas_are_the_literal_double_loop(point, options):
     for seed, how in enumerate(({}, {"levels": 3}, {"scattered": False, "longest": 12})):
-        data = finite(lists(seed, **how))
+        data = lists(seed, **how).retrieved()
         close(gradient(point.metric, data, **options), literal(point, data, **options))
-
-
-def test_queries_without_anything_to_gain_have_no_gradient():
-    groups = np.repeat(["none", "all", "one", "unjudged"], [3, 3, 1, 2])
-    relevance = [0, 0, 0, 2, 2, 2, 3, np.nan, np.nan]
-    for name in ("gap", "ndcg", "ap", "err", "rr", "precision@2"):
-        grad, hess = LambdaRank(name)(relevance, np.arange(9.0), groups=groups)
-        assert not grad.any()
-        assert not hess.any()
 
 
 # ---------------------------------------------------------------------- precision
@@ -51,7 +40,7 @@ def test_queries_without_anything_to_gain_have_no_gradient():
 def test_single_precision_is_close(point):
     rng = np.random.default_rng(10)
     for spread in (1e-3, 1.0, 20.0):
-        data = finite(lists(10, n_queries=30, longest=40, scattered=False, special=False))
+        data = lists(10, n_queries=30, longest=40, scattered=False, special=False).retrieved()
         data.scores[:] = rng.normal(size=len(data.scores)) * spread
         objective = LambdaRank(point.metric, **STABLE)
         double = objective(data.relevance, data.scores, groups=data.groups)
@@ -63,7 +52,16 @@ def test_single_precision_is_close(point):
                 assert np.abs(one[rows] - two[rows]).max() <= limit
 
 
-SPREADS = RANGES | {
+# scores of n documents
+SPREADS = {
+    "tiny": lambda rng, n: rng.integers(-9, 9, n) * 1e-30,
+    "tied": lambda rng, n: np.zeros(n),
+    "moderate": lambda rng, n: rng.normal(size=n) * 30,
+    "beyond single": lambda rng, n: rng.integers(-100, 100, n) * 1.0,
+    "just safe": lambda rng, n: np.r_[0, 1399.5, rng.random(n - 2) * 1399],
+    "just unsafe": lambda rng, n: np.r_[0, 1400.5, rng.random(n - 2) * 1400],
+    "clusters": lambda rng, n: np.where(rng.random(n) < 0.5, 0, 5000) + rng.integers(0, 9, n),
+    "huge": lambda rng, n: rng.integers(-1000, 1000, n) * 1e3,
     "subnormal": lambda rng, n: rng.integers(-9, 9, n) * 1e-310,
     "one outlier": lambda rng, n: np.r_[1e6, rng.normal(size=n - 1)],
     "one low": lambda rng, n: np.r_[-1e6, rng.normal(size=n - 1)],
@@ -77,11 +75,10 @@ SPREADS = RANGES | {
 def test_scores_of_any_range(spread, name, norm):
     rng = np.random.default_rng(12)
     n = 14
-    point = next(point for point in CATALOGUE if point.text == name)
     labels = rng.choice([0, 0, 1, 2, 3], n).astype(float)
     labels[1] = 3
     data = Lists(labels, SPREADS[spread](rng, n), np.full(n, "q", object))
-    expected = literal(point, data, norm=norm)
+    expected = literal(Point(name), data, norm=norm)
     close(gradient(name, data, norm=norm), expected, 1e-8 if "one" in spread else 1e-10)
     found = single(LambdaRank(name, norm=norm, **STABLE), data)
     for part, wanted in zip(found, expected, strict=True):
@@ -153,23 +150,14 @@ def long_query(n, shares, seed=0, max_grade=None):
 
 
 def test_arrays_agree_with_the_double_loop():
-    for point in CATALOGUE:
-        if point.text in ("gap", "ndcg@3", "err", "ap", "rr"):
-            data = long_query(25, [0.5, 0.2, 0.2, 0.1])
-            for options in OPTIONS:
-                close(by_arrays(point.metric, data, **options), literal(point, data, **options))
+    data = long_query(25, [0.5, 0.2, 0.2, 0.1])
+    for point in map(Point, ("gap", "ndcg@3", "err", "ap", "rr")):
+        for options in OPTIONS:
+            close(by_arrays(point.metric, data, **options), literal(point, data, **options))
 
 
-LONG = [
-    {},
-    {"norm": False},
-    {"truncation_level": 30},
-    {"truncation_level": 511},
-    {"truncation_level": 512},
-    {"truncation_level": 513},
-    {"truncation_level": 700},
-]
-
+LEVELS = (30, 511, 512, 513, 700)
+LONG = [{}, {"norm": False}, *({"truncation_level": level} for level in LEVELS)]
 GRADES = [0.4, 0.35, 0.2, 0.05]
 USERS = [0.5, 0.3, 0.15, 0.05]  # with a high max_grade they rarely stop: all ranks count
 
@@ -203,39 +191,27 @@ def test_lengths_around_a_tile(name, n):
 # ---------------------------------------------------------------------- rounds
 
 
-def rounds(objective, data, n_rounds=6, dtype=np.float32):
-    """Gradients of rounds whose scores change slightly, completely, or tie."""
-    rng = np.random.default_rng(14)
-    judgments = judge(data.relevance, data.groups)
-    bound = objective.bind(judgments)
-    scores = np.zeros(len(data.groups))
-    for i in range(n_rounds):
-        grad, hess = np.empty((2, len(scores)), dtype)
-        bound.gradient(scores, grad, hess)
-        yield scores, grad, hess
-        step = 100 if i == n_rounds // 2 else 0.1
-        scores = (scores + step * rng.normal(size=len(scores))).round(1)
-
-
 @pytest.mark.parametrize("name", ["gap", "ndcg@10", "err"])
 def test_a_warm_start_changes_nothing(name):
-    data = many(40)
-    objective = LambdaRank(name, **STABLE)
-    for scores, grad, hess in rounds(objective, data, 10):
-        cold = single(objective, Lists(data.relevance, scores, data.groups))
-        assert_array_equal(grad, cold[0])
-        assert_array_equal(hess, cold[1])
+    """The scores of a round differ slightly, completely, or tie."""
+    rng, data = np.random.default_rng(14), many(40)
+    objective, scores = LambdaRank(name, **STABLE), np.zeros(len(data.groups))
+    bound = objective.bind(judge(data.relevance, data.groups))
+    for step in [0.1] * 5 + [100] + [0.1] * 4:
+        warm = np.empty((2, len(scores)), np.float32)
+        bound.gradient(scores, *warm)
+        assert_array_equal(warm, single(objective, data.with_scores(scores)))
+        scores = (scores + step * rng.normal(size=len(scores))).round(1)
 
 
 def test_random_ties_are_seeded_and_drawn_anew_each_round():
     data = many(40)
-    flat = Lists(data.relevance, np.zeros(len(data.groups)), data.groups)
 
     def orders(seed):
-        bound = LambdaRank("gap", random_state=seed).bind(judge(flat.relevance, flat.groups))
+        bound = LambdaRank("gap", random_state=seed).bind(judge(data.relevance, data.groups))
         found = []
         for _ in range(3):
-            bound.gradient(flat.scores, *np.empty((2, len(flat.scores)), np.float32))
+            bound.gradient(0 * data.scores, *np.empty((2, len(data.scores)), np.float32))
             found.append(bound.order.copy())
         return found
 

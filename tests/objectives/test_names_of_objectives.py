@@ -2,11 +2,14 @@
 
 import re
 from dataclasses import dataclass, fields, replace
+from functools import partial
+from importlib.util import find_spec
 
 import lightgbm
 import numpy as np
 import pytest
 import xgboost
+from sklearn.base import clone
 
 import skrank
 import skrank.lightgbm
@@ -16,33 +19,35 @@ from skrank.datasets import make_ranking
 
 DATA = make_ranking(10, random_state=0)
 Y = skrank.with_groups(DATA.relevance, DATA.qid)
-
-
-def neural(objective):
-    pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
-    skrank.torch.NeuralRanker(objective=objective, epochs=1).fit(DATA.X, Y)
-
-
-def loss(objective):
-    pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
-    skrank.torch.RankingLoss(objective)
-
-
+RANKERS = {
+    "lightgbm": GroupedRanker(lightgbm.LGBMRanker(n_estimators=3, verbosity=-1)),
+    "xgboost": GroupedRanker(xgboost.XGBRanker(n_estimators=3)),
+    "linear": LinearRanker(validation_fraction=0.3, random_state=0),
+}
 DOORS = {
-    "lightgbm": lambda one: GroupedRanker(lightgbm.LGBMRanker(), objective=one).fit(DATA.X, Y),
-    "xgboost": lambda one: GroupedRanker(xgboost.XGBRanker(), objective=one).fit(DATA.X, Y),
-    "linear": lambda one: LinearRanker(one).fit(DATA.X, Y),
     "skrank.lightgbm": skrank.lightgbm.objective,
     "skrank.xgboost": skrank.xgboost.objective,
     "as_objective": objectives.as_objective,
     "mixture": lambda one: objectives.ObjectiveMixture([(1.0, one)]),
     "positions": skrank.AdditivePositionBias,
-    "loss": loss,
-    "neural": neural,
 }
+if find_spec("torch"):
+    RANKERS["neural"] = skrank.torch.NeuralRanker(epochs=2, random_state=0)
+    DOORS["loss"] = skrank.torch.RankingLoss
+
+
+def train(objective, name):
+    return clone(RANKERS[name]).set_params(objective=objective).fit(DATA.X, Y)
+
+
+DOORS |= {name: partial(train, name=name) for name in RANKERS}
 every_door = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 
 TEXTS = {
+    "gap": skrank.LambdaRank("gap"),
+    "0.7*gap+0.3*ndcg@10": skrank.LambdaRank("0.7*gap+0.3*ndcg@10"),
+    "trec_eval:map": skrank.LambdaRank("ap(empty=0)"),
+    "lightgbm:lambdarank@5": skrank.LambdaRank("lightgbm:ndcg@5"),
     "softmax": skrank.Softmax(),
     "Softmax()": skrank.Softmax(),
     "softmax(gain=linear)": skrank.Softmax(gain="linear"),
@@ -96,22 +101,9 @@ def test_texts_of_all_objectives_read_back(name):
 
 
 @pytest.mark.parametrize(
-    ("text", "metric"),
-    [("gap", "gap"), ("0.7*gap+0.3*ndcg@10", "0.7*gap+0.3*ndcg@10"),
-     ("trec_eval:map", "ap(empty=0)"), ("lightgbm:lambdarank@5", "lightgbm:ndcg@5")],
-)  # fmt: skip
-def test_a_text_of_metrics_alone_is_lambdarank_on_it(text, metric):
-    assert objectives.as_objective(text) == skrank.LambdaRank(metric)
-    assert objectives.as_objective(text, sigmoid=2) == skrank.LambdaRank(metric, sigmoid=2)
-
-
-@pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "lambdarank",
-            "'lambdarank' is not an objective: its metric is missing, write lambdarank:ndcg",
-        ),
+        ("lambdarank", "'lambdarank' is not .*: its metric is missing, write lambdarank:ndcg"),
         ("softrank(sigma=2)", "its metric is missing, write softrank:ndcg"),
         ("softmax:gap", "softmax has no metric, write softmax"),
         ("softmax(gian=linear)", "unknown option of Softmax 'gian': did you mean 'gain'"),
@@ -130,66 +122,40 @@ def test_mistakes_in_texts(text, message):
 
 
 @pytest.mark.parametrize("text", ["softmax", "softrank:ndcg", "0.9*gap+0.1*squared_error"])
-@pytest.mark.parametrize("ranker", ["lightgbm", "xgboost", "linear", "neural"])
-def test_rankers_train_on_texts(text, ranker):
-    if ranker == "neural":
-        pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
-    made = {
-        "lightgbm": lambda: GroupedRanker(lightgbm.LGBMRanker(n_estimators=3, verbosity=-1)),
-        "xgboost": lambda: GroupedRanker(xgboost.XGBRanker(n_estimators=3)),
-        "linear": lambda: LinearRanker(validation_fraction=0.3, random_state=0),
-        "neural": lambda: skrank.torch.NeuralRanker(epochs=2, random_state=0),
-    }[ranker]
-    by_text, by_object = (
-        made().set_params(objective=one).fit(DATA.X, Y).predict(DATA.X)
-        for one in (text, objectives.as_objective(text))
-    )
-    np.testing.assert_array_equal(by_text, by_object)
+@pytest.mark.parametrize("name", RANKERS)
+def test_rankers_train_on_texts(text, name):
+    found = [train(one, name).predict(DATA.X) for one in (text, objectives.as_objective(text))]
+    np.testing.assert_array_equal(*found)
 
 
-@every_door
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("lambdamart", "write 'lambdarank:ndcg'."),
-        ("LambdaMART", "write 'lambdarank:ndcg'."),
-        ("listnet", "write 'softmax'."),
-        ("QueryRMSE", "write 'squared_error(centered=True)'."),
-        ("0.9*gap+0.1*listnet", "'listnet': write 'softmax'."),
-        ("gpa", "did you mean 'gap'?"),
-        ("softmx", "did you mean 'softmax'?"),
-        ("xyzzy", "Name a metric to train on"),
-    ],
+ALL = ".*such as 'gap' or 'ndcg@10', or an objective.*" + ", ".join(
+    sorted(objectives.Objective.named)
 )
-def test_what_names_neither_is_told_with_all_objectives(door, name, hint):
-    with pytest.raises(ValueError, match=r"^unknown objective '") as told:
-        door(name)
-    message = str(told.value)
-    assert hint in message
-    assert "such as 'gap' or 'ndcg@10', or an objective" in message
-    assert all(one in message for one in objectives.Objective.named)
-
-
-@every_door
-@pytest.mark.parametrize("value", [skrank.Softmax, 3, max], ids=repr)
-def test_what_is_neither(door, value):
-    with pytest.raises(ValueError, match=r"is neither a metric nor an Objective") as told:
-        door(value)
-    assert ("write Softmax(...)" in str(told.value)) == (value is skrank.Softmax)
 
 
 @every_door
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("given", "message"),
     [
+        ("lambdamart", rf"^unknown objective '.*write 'lambdarank:ndcg'\.{ALL}"),
+        ("LambdaMART", rf"^unknown objective '.*write 'lambdarank:ndcg'\.{ALL}"),
+        ("listnet", rf"^unknown objective '.*write 'softmax'\.{ALL}"),
+        ("QueryRMSE", rf"^unknown objective '.*write 'squared_error\(centered=True\)'\.{ALL}"),
+        ("0.9*gap+0.1*listnet", rf"^unknown objective 'listnet': write 'softmax'\.{ALL}"),
+        ("gpa", rf"^unknown objective '.*did you mean 'gap'\?{ALL}"),
+        ("softmx", rf"^unknown objective '.*did you mean 'softmax'\?{ALL}"),
+        ("xyzzy", rf"^unknown objective '.*Name a metric to train on{ALL}"),
+        (skrank.Softmax, r"is neither a metric nor an Objective: write Softmax\(\.\.\.\)"),
+        (3, r"^3 is neither a metric nor an Objective\. Name"),
+        (max, r"^<built-in .*> is neither a metric nor an Objective\. Name"),
         ("gap(foo=3)", "unknown parameter of gap 'foo'"),
         ("gap@@3", "unknown metric 'gap@@3': write name"),
         ("nDCG@10", "Write one of these"),
     ],
 )
-def test_what_is_wrong_with_the_name_of_a_metric_is_told_as_ever(door, name, message):
+def test_errors_are_the_same_at_every_door(door, given, message):
     with pytest.raises(ValueError, match=message):
-        door(name)
+        door(given)
 
 
 def test_all_objectives_have_names():

@@ -1,19 +1,22 @@
-"""LambdaRank with perturbed orders, with adjacent pairs, and with single normalisations."""
+"""LambdaRank with perturbed orders, drawn anew each round, adjacent pairs, and normalisations."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
+import skrank
+import skrank.lightgbm
+import skrank.xgboost
 from skrank import LambdaLoss, LambdaRank, UnbiasedLambdaRank
 from skrank._kernels import ranking
 from skrank.objectives.base import seed_of_round
 from skrank.objectives.lambdarank import SEED_STEP
 from tests.helpers import reference as ref
-from tests.helpers.catalogue import CATALOGUE, every_objective, lists
+from tests.helpers.catalogue import Point, every_objective, lists
 from tests.helpers.engine import judge
-from tests.helpers.lambdarank_cases import STABLE, close, finite, gradient, single
+from tests.helpers.lambdarank_cases import STABLE, close, gradient, single
 
 WORD = 2**64
 
@@ -83,14 +86,16 @@ def expected(point, data, objective, *, seed=None):
     return grad, hess
 
 
-def point_of(name):
-    return next(point for point in CATALOGUE if point.text == name)
+def step(bound, scores):
+    out = np.empty((2, len(scores)))
+    bound.gradient(scores, *out)
+    return out
 
 
 @every_objective
 def test_neighbours_are_the_literal_pairs(point):
     for seed in (0, 1):
-        data = finite(lists(seed, levels=3, longest=12))
+        data = lists(seed, levels=3, longest=12).retrieved()
         for norm in (True, False):
             options = {"pairs": "adjacent", "norm": norm}
             objective = LambdaRank(point.metric, **options, **STABLE)
@@ -101,18 +106,18 @@ def test_neighbours_are_the_literal_pairs(point):
 @pytest.mark.parametrize("switches", [(True, False), (False, True), (True, True), (False, False)])
 def test_each_normalisation_has_a_switch(name, switches):
     score_norm, sum_norm = switches
-    data = finite(lists(2, levels=5, longest=12))
+    data = lists(2, levels=5, longest=12).retrieved()
     for norm in (True, False):
         options = {"norm": norm, "score_norm": score_norm, "sum_norm": sum_norm}
         objective = LambdaRank(name, **options, **STABLE)
-        close(gradient(name, data, **options), expected(point_of(name), data, objective))
+        close(gradient(name, data, **options), expected(Point(name), data, objective))
 
 
 @pytest.mark.parametrize("name", ["gap", "ndcg@3", "err"])
 @pytest.mark.parametrize("pairs", ["all", "adjacent"])
 @pytest.mark.parametrize("norm", [True, False])
 def test_perturbed_gradients_are_means_over_the_drawn_orders(name, pairs, norm):
-    data = finite(lists(3, n_queries=6, longest=9, scattered=False))
+    data = lists(3, n_queries=6, longest=9, scattered=False).retrieved()
     objective = LambdaRank(
         name, perturbations=3, temperature=0.7, pairs=pairs, norm=norm, random_state=5
     )
@@ -120,14 +125,13 @@ def test_perturbed_gradients_are_means_over_the_drawn_orders(name, pairs, norm):
     bound = objective.bind(judgments)
     for _ in range(2):
         seed = seed_of_round(objective.random_state, bound.round)
-        grad, hess = np.empty((2, len(data.scores)))
-        bound.gradient(data.scores, grad, hess)
-        close((grad, hess), expected(point_of(name), data, objective, seed=seed))
+        found = step(bound, data.scores)
+        close(found, expected(Point(name), data, objective, seed=seed))
 
 
 def wide(spread, seed=0):
     """Scores so far apart that exponentials overflow, with ties."""
-    data = finite(lists(seed, n_queries=6, longest=9, scattered=False))
+    data = lists(seed, n_queries=6, longest=9, scattered=False).retrieved()
     data.scores[:] = spread * np.random.default_rng(seed).integers(-3, 4, len(data.scores))
     return data
 
@@ -140,9 +144,8 @@ def test_perturbed_scores_of_any_range(name, pairs, spread):
     objective = LambdaRank(name, perturbations=2, temperature=spread, pairs=pairs)
     bound = objective.bind(judge(data.relevance, data.groups))
     seed = seed_of_round(objective.random_state, bound.round)
-    grad, hess = np.empty((2, len(data.scores)))
-    bound.gradient(data.scores, grad, hess)
-    close((grad, hess), expected(point_of(name), data, objective, seed=seed), 1e-9)
+    found = step(bound, data.scores)
+    close(found, expected(Point(name), data, objective, seed=seed), 1e-9)
     for part in single(objective, data):
         assert np.isfinite(part).all()
 
@@ -170,3 +173,89 @@ def test_noise_has_the_distribution_that_it_claims():
     shares = weights / weights.sum()
     error = np.sqrt(shares * (1 - shares) / n)
     assert (np.abs(np.bincount(first) / n - shares) < 5 * error).all()
+
+
+# ---------------------------------------------------------------------- rounds
+
+
+GROUPS = np.repeat(np.arange(40), 15)
+
+
+def labels_and_scores():
+    rng = np.random.default_rng(0)
+    return rng.integers(0, 4, len(GROUPS)) * 1.0, rng.normal(size=len(GROUPS))
+
+
+@pytest.mark.parametrize("form", [LambdaRank, UnbiasedLambdaRank])
+def test_a_last_place_of_one_score_changes_as_little(form):
+    """Regression: it changed perturbed gradients by a third."""
+    labels, scores = labels_and_scores()
+    objective = form("ndcg", perturbations=4, norm=False)
+    moved = scores.copy()
+    moved[7] = np.nextafter(moved[7], np.inf)
+    first, second = (step(objective.bind(judge(labels, GROUPS)), s) for s in (scores, moved))
+    assert_allclose(second, first, rtol=0, atol=1e-12)
+
+
+def test_rounds_differ_and_a_setting_repeats_them():
+    labels, scores = labels_and_scores()
+    bound = LambdaRank("gap", perturbations=2).bind(judge(labels, GROUPS))
+    first, second = step(bound, scores), step(bound, scores)
+    assert not np.array_equal(first, second)
+    bound.round = 0
+    assert_array_equal(step(bound, scores), first)
+    other = LambdaRank("gap", perturbations=2, random_state=1).bind(judge(labels, GROUPS))
+    assert not np.array_equal(step(other, scores), first)
+
+
+@pytest.mark.parametrize("row", [1, 999, 1001, 5003, 9999])
+def test_a_training_begins_with_scores_that_tie_inside_queries(row):
+    sizes = np.full(500, 20)
+    labels = np.arange(10_000) % 3
+    call = skrank.xgboost.objective(LambdaRank("gap", perturbations=2))
+    xgboost = pytest.importorskip("xgboost")
+    data = xgboost.DMatrix(np.zeros((10_000, 1)), labels, group=sizes)
+    start = np.repeat(np.arange(500.0), 20)
+    first = call(start, data)
+    assert_array_equal(call(start, data), first)
+    moved = start.copy()
+    moved[row] = np.nextafter(moved[row], np.inf)
+    second = call(moved, data)
+    assert not np.array_equal(call(moved, data), second)  # the third round draws other orders
+    assert_array_equal(call(start, data), first)
+
+
+def test_a_callable_counts_the_rounds_of_each_training():
+    labels, scores = labels_and_scores()
+    objective = LambdaRank("gap", perturbations=2)
+    lightgbm = pytest.importorskip("lightgbm")
+    rows = lightgbm.Dataset(
+        np.zeros((len(labels), 1)), labels, group=np.full(40, 15), params={"verbose": -1}
+    ).construct()
+    bound = objective.bind(judge(labels, GROUPS))
+    start = np.zeros(len(scores))
+    expected = []
+    for one in (start, scores, scores):
+        out = np.empty((2, len(scores)), np.float32)
+        bound.gradient(one, *out)
+        expected.append(out)
+    call = skrank.lightgbm.objective(objective)
+    for _ in range(2):  # the second training restarts
+        found = [np.array(call(one, rows)) for one in (start, scores, scores)]
+        assert_array_equal(found, expected)
+
+
+def test_an_interrupted_round_leaves_nothing_behind(monkeypatch):
+    def interrupt(first, last, indptr, tied, seed, n_before, order):
+        order[:] = 0
+        raise KeyboardInterrupt
+
+    labels, scores = labels_and_scores()
+    bound = LambdaRank("gap").bind(judge(labels, GROUPS))
+    first = step(bound, scores)
+    with monkeypatch.context() as patch:
+        patch.setattr("skrank._kernels.ranking.shuffle_ties", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            step(bound, scores)
+    bound.round = 0
+    assert_array_equal(step(bound, scores), first)

@@ -6,7 +6,6 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from numpy.testing import assert_array_equal
 from sklearn.ensemble import BaggingRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
@@ -20,7 +19,6 @@ from sklearn.model_selection import (
     StratifiedGroupKFold,
     cross_val_predict,
     cross_validate,
-    learning_curve,
     train_test_split,
 )
 from sklearn.pipeline import make_pipeline
@@ -28,11 +26,11 @@ from sklearn.preprocessing import StandardScaler
 
 import skrank
 from skrank.datasets import make_ranking
+from tests.helpers.rankers import SKLEARN, routing
 
 CUT = "queries are cut in the rows that are"
 FITTED, SCORED = f"{CUT} given to fit", f"{CUT} scored"
 TORN = KFold(3, shuffle=True, random_state=0)
-SKLEARN = tuple(map(int, sklearn.__version__.split(".")[:2]))
 WHOLE = [
     skrank.QueryKFold(3),
     skrank.QueryKFold(3, drop_unjudged_test=True),
@@ -57,10 +55,6 @@ def y(data):
 def ranker(**parameters):
     booster = lightgbm.LGBMRanker(n_estimators=2, num_leaves=4, verbosity=-1, n_jobs=1)
     return skrank.GroupedRanker(booster, **parameters)
-
-
-def routing():
-    return sklearn.config_context(enable_metadata_routing=True)
 
 
 MODELS = {
@@ -100,21 +94,6 @@ def test_halving_over_rows(tool, data, y):
         search.fit(data.X, y)
 
 
-@pytest.mark.parametrize("shuffle", [False, True])
-def test_learning_curves_over_rows(shuffle, data, y):
-    with pytest.warns(skrank.CutQueryWarning, match=rf"{CUT} .*, first query \d+, of which"):
-        learning_curve(
-            ranker(), data.X, y, cv=skrank.QueryKFold(3), scoring=GAP, train_sizes=[0.51],
-            shuffle=shuffle, random_state=0,
-        )  # fmt: skip
-
-
-def test_cross_val_predict_on_folds_of_rows(data, y):
-    """There is no scorer; the splitter warns."""
-    with pytest.warns(skrank.CutQueryWarning, match=CUT):
-        cross_val_predict(ranker(), data.X, y, cv=TORN)
-
-
 @pytest.mark.skipif(SKLEARN < (1, 7), reason="filters of warnings do not reach the workers")
 def test_cuts_in_worker_processes_warn(data, y):
     with pytest.raises(skrank.CutQueryWarning, match=CUT):  # a warning here is an error
@@ -122,14 +101,15 @@ def test_cuts_in_worker_processes_warn(data, y):
 
 
 def test_the_warning_names_queries_and_numbers_of_rows():
-    """A single row is a cut query, too."""
-    y = skrank.with_groups(np.tile([0, 1, 2], 4), np.repeat(["a", "b", "c", "d"], 3))
+    """A single row is a cut query, too. Ids may be of mixed types."""
+    ids = np.array([1, "b", 2.5, "d"], dtype=object)
+    y = skrank.with_groups(np.tile([0, 1, 2], 4), np.repeat(ids, 3))
     X = np.random.default_rng(0).normal(size=(12, 2))
     grouped, mask = skrank.GroupedRanker(Ridge(), max_queries=4), np.arange(12) < 4
     first = "^1 of 2 .* scored, first query 'b', of which there are 2 of 3 rows"
     for model, train, test, message in (
         (Ridge(), [*range(4), 9, 10, 11], [4, 5, 9, 10, 11], first),
-        (Ridge(), range(6), range(6, 11), "^1 of 2 .* 'd'.* 2 of 3 rows"),
+        (Ridge(), range(6), range(6, 11), "^1 of 2 .* query 'd', .* 2 of 3 rows"),
         (Ridge(), range(6), range(6, 10), "scored.*query 'd', .* there are 1 of 3"),
         (grouped, range(4), range(6, 12), "to fit.*query 'b', .* there are 1 of 3"),
         (Ridge(), mask, ~mask, "^1 of 3 .* first query 'b'"),
@@ -203,15 +183,6 @@ def test_unjudged_documents_that_a_ranker_drops_do_not_warn(data):
     relevance = np.where(np.arange(len(data.qid)) % 3, data.relevance, np.nan)
     y = skrank.with_groups(relevance, data.qid)
     ranker(unjudged="drop").fit(data.X, y, X_val=data.X, y_val=y)
-
-
-def test_ids_of_mixed_types():
-    ids = [1, "b", 2.5]
-    y = skrank.with_groups([0, 1, 2, 0] * 3, pd.Index(ids, dtype=object).repeat(4))
-    X = np.arange(12.0).reshape(-1, 1) % 5
-    cross_validate(Ridge(), X, y, cv=[(range(8), range(8, 12))], scoring=GAP)
-    with pytest.warns(skrank.CutQueryWarning, match=f"first query {ids[1]!r}"):
-        cross_validate(Ridge(), X, y, cv=[(range(6), range(6, 12))], scoring=GAP)
 
 
 def test_other_collections_with_the_same_query_ids_do_not_warn(data, y):

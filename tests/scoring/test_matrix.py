@@ -26,7 +26,7 @@ import skrank
 from docs.scikit_learn_recipes import BACKENDS, BARE, CONTAINERS, ESTIMATORS, IMPORTS, MODES, SETUP
 from docs.scikit_learn_tools import TOOLS
 from tests.helpers import by_hand
-from tests.helpers.by_hand import CV, DATA, QID, RELEVANCE, X, fold_scores
+from tests.helpers.by_hand import CV, DATA, QID, RELEVANCE, X
 
 LGBM = lightgbm.LGBMRanker(
     n_estimators=3, num_leaves=4, min_child_samples=2, verbosity=-1, n_jobs=1
@@ -258,25 +258,3 @@ def test_every_backend_gives_the_numbers_of_a_loop_by_hand(backend, mode, run):
         names["cluster"] = {"processes": False, "n_workers": 1, "dashboard_address": ":0"}
     space = run(BACKENDS[backend][mode].code, mode, "lightgbm", **names)
     check(TOOL["GridSearchCV"], "lightgbm", space)
-
-
-# the order of the rows ----------------------------------------------------------------------------
-
-
-SHUFFLED = np.random.default_rng(0).permutation(len(X))
-INTERLEAVED = np.argsort(np.concatenate([np.arange(n) for n in np.bincount(QID)]), kind="stable")
-
-
-def in_order(rows):
-    return with_y({"X": X[rows], "relevance": RELEVANCE[rows], "qid": QID[rows]})
-
-
-@every_mode
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_the_order_of_the_rows_does_not_change_scores(name, mode, run):
-    """Rows of a query keep their order, which orders ties in trees."""
-    linear = name in ("ridge", "grouped ridge", "logistic", "linear")
-    data = in_order(SHUFFLED if linear else INTERLEAVED)
-    space = run(getattr(TOOL["cross_validate"], mode).code, mode, name, **data)
-    found = space["scores"]["test_score"]
-    assert found == pytest.approx(fold_scores(MODELS[name][0]), abs=1e-6)

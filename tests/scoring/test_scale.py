@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 import skrank
 from skrank import GroupedRanker, scorer
 from skrank.datasets import make_ranking
+from tests.helpers.rankers import routing
 
 DEPENDENT = {  # with the highest grade of the data written out
     "err": "err(max_grade=4)",
@@ -81,15 +82,6 @@ def test_direct_calls_on_a_part_use_the_highest_grade_of_the_collection(data, y)
     assert expected in compared.means.to_numpy()
 
 
-def test_the_highest_grade_of_arrays_is_their_own(data):
-    """An array does not store that it is a part of a collection."""
-    low = data.qid > 0
-    given = data.relevance[low], data.X[low, 0]
-    direct = skrank.metric("err")(*given, groups=data.qid[low])
-    assert direct == skrank.metric("err", max_grade=3)(*given, groups=data.qid[low])
-    assert skrank.evaluate(*given, groups=data.qid[low], metrics=["err"]).mean["err"] == direct
-
-
 def test_changed_labels_are_not_part_of_the_collection(data, y):
     """They keep the index and the attrs."""
     model = Ridge().fit(data.X, y)
@@ -136,8 +128,7 @@ def test_without_a_highest_grade_a_metric_that_needs_it_raises(name, data):
     arguments = model, data.X[low], data.relevance[low]
     with pytest.raises(ValueError, match=r"depends on the highest grade.*Give max_grade="):
         scorer(name)(*arguments, groups=data.qid[low])
-    routing = sklearn.config_context(enable_metadata_routing=True)
-    with routing, pytest.raises(ValueError, match=r"Give max_grade="):
+    with routing(), pytest.raises(ValueError, match=r"Give max_grade="):
         scorer(name).to_sklearn()(*arguments, groups=data.qid[low])
     given = scorer(name, max_grade=4)(*arguments, groups=data.qid[low])
     direct = skrank.metric(DEPENDENT[name])

@@ -1,12 +1,12 @@
 """Scorers return values of metrics, with groups from every source."""
 
 import pickle
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -22,6 +22,7 @@ from skrank._engine import ranking
 from skrank.datasets import make_ranking
 from skrank.model_selection import QueryKFold
 from skrank.scoring import get_scorer, get_scorer_names, scorer
+from tests.helpers.rankers import First, routing
 
 
 @pytest.fixture(scope="module")
@@ -39,25 +40,6 @@ def ridge(data):
     return Ridge().fit(data.X, data.relevance)
 
 
-def routing():
-    return sklearn.config_context(enable_metadata_routing=True)
-
-
-class Scores(BaseEstimator):
-    """Predicts the first column, and counts its calls."""
-
-    def __init__(self, max_grade=None):
-        self.max_grade_ = max_grade
-        self.calls = 0
-
-    def fit(self, X, y):
-        return self
-
-    def predict(self, X):
-        self.calls += 1
-        return np.asarray(X)[:, 0]
-
-
 # values -------------------------------------------------------------------------------------------
 
 
@@ -69,15 +51,13 @@ def test_one_metric_is_the_metric_function(name, data, y, ridge):
 
 
 def test_several_metrics_use_one_prediction_and_one_sort(data, y, monkeypatch):
-    sorts = []
-    rank_scores = ranking.rank_scores
-    monkeypatch.setattr(
-        ranking, "rank_scores", lambda *a, **k: (sorts.append(1), rank_scores(*a, **k))[1]
-    )
-    model = Scores()
+    sort = Mock(wraps=ranking.rank_scores)
+    monkeypatch.setattr(ranking, "rank_scores", sort)
+    model = First()
+    model.predict = Mock(wraps=model.predict)
     found = scorer("gap", "ndcg@10", "err@20")(model, data.X, y)
     assert list(found) == ["gap", "ndcg@10", "err@20"]
-    assert model.calls == len(sorts) == 1
+    assert model.predict.call_count == sort.call_count == 1
     assert found["ndcg@10"] == scorer("ndcg@10")(model, data.X, y)
 
 
@@ -104,12 +84,15 @@ def test_sample_weight_weighs_queries(data, y, ridge):
 
 def test_labels_above_the_scale_are_refused():
     X, relevance, qid = np.array([[3.0], [2.0], [1.0]]), [0, 3, 1], [1, 1, 1]
+    model = First()
+    model.max_grade_ = 1
     with pytest.raises(ValueError, match=r"label 3 \(row 1\) is above max_grade=1.*as max_grade"):
-        scorer("err")(Scores(max_grade=1), X, relevance, groups=qid)
-    value = scorer("err(max_grade=5)")(Scores(max_grade=4), X, relevance, groups=qid)
+        scorer("err")(model, X, relevance, groups=qid)
+    model.max_grade_ = 4
+    value = scorer("err(max_grade=5)")(model, X, relevance, groups=qid)
     assert value == metrics.err_score(relevance, [3, 2, 1], max_grade=5)
     with pytest.raises(ValueError, match="above max_grade=2"):
-        scorer("gap", max_grade=2)(Scores(), X, relevance, groups=qid)
+        scorer("gap", max_grade=2)(First(), X, relevance, groups=qid)
 
 
 # classifiers --------------------------------------------------------------------------------------
@@ -151,6 +134,10 @@ def test_groups_from_every_source_give_the_same_score(data, y, ridge):
     named = Ridge().fit(frame, data.relevance)
     assert scorer("gap")(named, frame, data.relevance) == expected
     assert scorer("gap").bind(data.qid)(ridge, data.X, data.relevance) == expected
+    rows = np.random.default_rng(0).permutation(len(y))
+    assert scorer("gap")(ridge, data.X[rows], y.iloc[rows]) == pytest.approx(expected)
+    shuffled = data.X[rows], data.relevance[rows]
+    assert scorer("gap")(ridge, *shuffled, groups=data.qid[rows]) == pytest.approx(expected)
 
 
 def test_groups_that_are_missing_or_wrong_raise(data, y, ridge):
