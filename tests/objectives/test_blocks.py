@@ -141,6 +141,16 @@ def test_an_interrupted_round_is_repeated_by_all_blocks(small):
     assert_array_equal(rounds(parts, DATA.scores), rounds(fresh, DATA.scores))
 
 
+def test_an_interrupted_round_is_repeated_by_all_parts_of_a_mixture(monkeypatch):
+    mixture = 0.5 * LambdaRank("gap", **PERTURBED) + 0.5 * LambdaRank("ndcg", **PERTURBED)
+    parts, fresh = (mixture.bind(JUDGMENTS) for _ in range(2))
+    with monkeypatch.context() as patch:
+        patch.setattr(parts.bounds[1], "gradient", None)  # the second part raises an error
+        with pytest.raises(TypeError):
+            rounds(parts, DATA.scores)
+    assert_array_equal(rounds(parts, DATA.scores), rounds(fresh, DATA.scores))
+
+
 def test_objectives_that_may_depend_on_all_queries_are_bound_whole(small):
     class Own(skrank.Objective):
         def bind(self, judgments, weights=None, *, max_grade=None):
