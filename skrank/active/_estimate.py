@@ -112,8 +112,8 @@ class Estimate:
     def caution(self) -> str | None:
         """Why there is no estimate, its interval is infinite, or its coverage uncertain; else None.
 
-        There is no estimate if no drawn query counts. The interval is infinite if, besides, a
-        single draw counts, or all values are equal. Its coverage is
+        There is no estimate if no drawn query counts. The interval is infinite if no or one draw
+        counts, or if all values are equal. Its coverage is
         uncertain if fewer than 20 distinct queries count, or if their labels cost less than those
         of 30 queries of average cost. With `anytime`, the only caution is that no query counts.
         """
@@ -214,15 +214,16 @@ def estimate(
 
     The sums run over the k draws whose query counts, with the value :math:`L_j` and the weight
     :math:`w_j` of each draw. The interval is computed by the bootstrap of Student's t, which
-    resamples the draws; each end is the mean for which the observed estimate is the 2.5 % or 97.5 %
-    quantile (test inversion). For fewer than five draws, whose resamples hardly differ, Student's t
-    interval is returned.
+    resamples the draws; each end is the mean for which the observed estimate is the quantile of the
+    level (1 - `confidence`) / 2 or (1 + `confidence`) / 2 (test inversion). For fewer than five
+    draws, whose resamples hardly differ, Student's t interval is returned.
 
     Parameters
     ----------
     losses : array-like of shape (n_draws,), or Series by query
-        Value of each drawn query, or difference of the values of two rankers. NaN: the query does
-        not count (it has no relevant document). With `metric`, the labels instead, one per row.
+        Value of each drawn query (in the paper, its loss), or difference of the values of two
+        rankers. NaN: the query does not count (it has no relevant document). With `metric`, the
+        labels instead, one per row.
     weights : array-like of shape (n_draws,), or Series by query, optional
         p / q of each draw, up to a factor, in the order of `losses`; with `metric`, an array is in
         the order in which queries first occur in the labels. A Series has one entry per draw and

@@ -33,7 +33,7 @@ _N_RESAMPLES = 999
 _OUTERMOST = 10  # quantiles with fewer resamples beyond them are extrapolated
 _FEWEST = 5  # draws; with fewer, Student's t is used, because resamples hardly differ
 _MOST = 100  # draws that are resampled individually; more draws are grouped
-_FURTHER = 1.2 ** np.arange(12)  # ratios for the truth 0 (1.2**0) and truths of opposite sign
+_FURTHER = 1.2 ** np.arange(12)  # factors of the ratio for the truth 0; those above 1: beyond 0
 _LEVELS = np.arange(1, _N_RESAMPLES + 1) / (_N_RESAMPLES + 1)
 _LEAST = float(_LEVELS[_OUTERMOST - 1])
 
@@ -81,16 +81,16 @@ class _Resamples:
         """The fixed point r of ``r = quantile(r, level)``: the ratio at an end of the interval."""
         side = 1.0 if level > 0.5 else -1.0
 
-        def excess(ratio: float) -> float:
+        def ahead(ratio: float) -> float:
             return side * self.quantile(side * ratio, level) - ratio
 
-        at_zero = excess(0.0)
+        at_zero = ahead(0.0)
         if at_zero <= 0:  # the end must not lie on the other side of the estimate
             return 0.0
         far = 1.5 * at_zero
-        while excess(far) > 0:
+        while ahead(far) > 0:
             far *= 2
-        return side * float(brentq(excess, 0.0, far, xtol=1e-8))
+        return side * float(brentq(ahead, 0.0, far, xtol=1e-8))
 
     def quantile(self, ratio: float, level: float) -> float:
         """Quantile of the ratios if `ratio` is observed; tails are extrapolated by Student's t."""
@@ -144,7 +144,7 @@ def _excess(u: np.ndarray) -> np.ndarray:
 
 
 def _grouped(terms: np.ndarray) -> np.ndarray:
-    """Sums over 100 groups if there are more draws; the skewness of the total stays the same."""
+    """Sums over 100 groups if there are more draws; on average, the skewness of the total stays."""
     if len(terms) <= _MOST:
         return terms
     return np.bincount(np.arange(len(terms)) % _MOST, weights=terms)

@@ -62,7 +62,7 @@ class Mean:
     Attributes
     ----------
     value : float
-        NaN if no drawn query counts.
+        NaN if no query counts, drawn or known.
     standard_error : float
         NaN if fewer than two draws count.
     n_counted : int
@@ -70,7 +70,7 @@ class Mean:
     effective_sample_size : float
         Number of equally weighted draws with the same variance (Kish).
     variance : float
-        Variance of the estimate from a single draw with probabilities p.
+        Variance of the value of a query that is drawn with p from those that count.
     pull, share : ndarray of shape (n_pulling,)
         As in the docstring of the module, for draws of a share above 0. Empty if the error is
         unknown: fewer than two draws count, or all values are equal.
@@ -140,7 +140,8 @@ class WithoutReplacement:
         self._p, self._chance = p, q / np.maximum(1 - (np.cumsum(q) - q), q)
         self.part = _lure_parts(len(p), n_pool)
         later = np.cumsum(self.part[::-1])[::-1] - self.part
-        self.weight = p * (self.part / self._chance + later)  # N / n times equation 8 of the paper
+        # N / n times equation 8 of Farquhar et al. (2021)
+        self.weight = p * (self.part / self._chance + later)
 
     def of(self, known: float, summands: np.ndarray) -> np.ndarray:
         """As in `WithReplacement`; queries drawn before are added to the known queries."""
@@ -257,7 +258,7 @@ def _mean(
     if k < 2:
         return found
     found = replace(found, standard_error=math.sqrt(k / degrees * float(pull @ pull)))
-    if leverage is not None:  # HC2: the variance of a residual is 1 - leverage times that of errors
+    if leverage is not None:  # HC2: var(residual) = (1 - leverage) * var(error)
         pull = pull / np.sqrt(np.maximum(1 - leverage, 1e-9))
         pull = pull - share * pull.sum()
     if np.abs(pull).max() <= _ALIKE * abs(value):

@@ -186,7 +186,8 @@ def _whole_text(stream: io.BufferedReader) -> np.ndarray:
     """The content as bytes (uint8), followed by newlines up to a whole number of 8-byte words.
 
     Kernels read words. A plain file is not copied, which saves a fifth of the time of reading it.
-    Newlines in place of a byte order mark, or of a file that shrinks, are blank lines.
+    If fewer bytes are read than the file has (without its byte order mark, or if it shrinks
+    meanwhile), newlines follow, which are blank lines.
     """
     if not isinstance(stream.raw, io.FileIO):
         return padded(stream.read())
@@ -290,8 +291,8 @@ def pieces_of(source: Source, chunksize: int) -> Iterator[Piece]:
 class _LineBlock:
     """Consecutive lines of the file of a run; `number` is that of the first, from 1.
 
-    The length, and places in it, count bytes, as they count rows for `Columns`.
-    Blocks may be empty.
+    Its length and the places in it are in bytes; those of `Columns` are in rows. A block may be
+    empty.
     """
 
     number: int
