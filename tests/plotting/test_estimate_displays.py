@@ -1,4 +1,4 @@
-"""Displays of intervals and posteriors show the values of their results."""
+"""Displays of intervals, posteriors and two systems show the values of their results."""
 
 import itertools
 
@@ -7,8 +7,11 @@ import pandas as pd
 import pytest
 import scipy.integrate
 
+import skrank
 from skrank import stats
-from skrank.plotting import IntervalDisplay, PosteriorDisplay
+from skrank.evaluation import compare
+from skrank.metrics import gap_score
+from skrank.plotting import IntervalDisplay, PosteriorDisplay, QueryComparisonDisplay
 from tests.helpers.plotting_cases import row_names, texts
 
 
@@ -55,15 +58,6 @@ class TestIntervals:
         shown = IntervalDisplay(table, reference=0).plot()
         assert np.isfinite(shown.ax_.get_xlim()).all()
 
-    def test_errors(self, report):
-        with pytest.raises(ValueError, match="unknown metric 'ap'"):
-            IntervalDisplay.from_report(report, "ap")
-        with pytest.raises(ValueError, match=r"0 rows and lacks \['high'\]"):
-            IntervalDisplay(pd.DataFrame({"value": [], "low": []}))
-        table = pd.DataFrame({"value": [1], "low": [0], "high": [2]})
-        with pytest.raises(ValueError, match="reference='zero' must be a number"):
-            IntervalDisplay(table, reference="zero")
-
 
 class TestPosterior:
     @pytest.fixture
@@ -89,13 +83,68 @@ class TestPosterior:
         assert texts(shown.ax_)[2] == f"better: {found.better[2]:.3f}"
         assert shown.ax_.get_title() == "0 against 3"
 
-    def test_errors(self, found):
-        with pytest.raises(ValueError, match="pair=6 is not one of the 6"):
-            PosteriorDisplay(found).plot(pair=6)
-        with pytest.raises(ValueError, match="names has 2 entries for 4"):
-            PosteriorDisplay(found, names=["a", "b"])
-        with pytest.raises(ValueError, match="names=1j must be a sequence with a name"):
-            PosteriorDisplay(found, names=1j)
-        same = stats.bayesian_comparison(np.ones((3, 2)), 0.1)
-        with pytest.raises(ValueError, match="no density"):
-            PosteriorDisplay(same).plot(pair=0)
+
+class TestQueryComparison:
+    @pytest.fixture
+    def systems(self, data):
+        relevance, scores, qid = data
+        return relevance, scores, np.where(qid % 3, scores, -scores.clip(-9)), qid
+
+    @pytest.mark.parametrize("metric", ["gap", "ndcg@10", "ap(condensed=True)"])
+    def test_is_the_comparison(self, systems, metric):
+        relevance, a, b, qid = systems
+        shown = QueryComparisonDisplay.from_predictions(relevance, a, b, groups=qid, metric=metric)
+        row = compare({"a": a, "b": b}, relevance, groups=qid, metrics=metric, n_resamples=10)
+        row = row.to_frame().iloc[0]
+        assert (shown.wins, shown.ties, shown.losses) == (row.wins, row.ties, row.losses)
+        assert len(shown.difference) == row.queries
+        assert shown.n_empty > 0
+        assert shown.difference.mean() == pytest.approx(row.difference)
+        title = shown.ax_.get_title()
+        assert title.startswith(f"{metric}: a against b\n")
+        assert f"{row.wins} wins, {row.ties} ties, {row.losses} losses" in title
+        assert texts(shown.ax_)[-1] == f"mean difference = {row.difference:+.3f}"
+
+    def test_bars_are_sorted(self):
+        values = [0.5, 0.2, 0.9, np.nan], [0.3, 0.2, 1.0, np.nan]
+        shown = QueryComparisonDisplay(*values, names=("new", "old")).plot()
+        above, below = (bars.get_paths()[0].get_extents() for bars in shown.bars_)
+        assert (above.y0, above.y1) == pytest.approx((0, 0.2))
+        assert (below.y0, below.y1) == pytest.approx((-0.1, 0))
+        assert [tick.get_text() for tick in shown.ax_.get_xticklabels()] == ["0", "1", "2"]
+        assert texts(shown.ax_) == ["new better", "old better", "mean difference = +0.033"]
+        assert shown.scatter_ is None
+        assert "not defined on 1 more" in shown.ax_.get_xlabel()
+
+    def test_lower_is_better(self):
+        shown = QueryComparisonDisplay([0.2, 0.1], [0.4, 0.1], metric="error@5").plot()
+        assert (shown.wins, shown.ties, shown.losses) == (1, 1, 0)
+        assert texts(shown.ax_)[:2] == ["b better", "a better"]  # above the line, below it
+
+    def test_scatter(self, systems):
+        relevance, a, b, qid = systems
+        shown = QueryComparisonDisplay.from_predictions(
+            relevance, a, b, groups=qid, metric="dcg", names=("new", "old"), kind="scatter", s=5
+        )
+        points = shown.scatter_.get_offsets()
+        metric = skrank.metric("dcg")
+        new, old = (metric.per_query(relevance, scores, groups=qid) for scores in (a, b))
+        np.testing.assert_allclose(points, np.column_stack([old, new])[new.notna()])
+        assert shown.bars_ is None
+        assert shown.ax_.get_xlabel() == "dcg of old"
+        assert shown.ax_.get_ylabel() == "dcg of new"
+        assert shown.ax_.get_xlim() == shown.ax_.get_ylim()
+        assert points.max() <= shown.ax_.get_xlim()[1]
+
+    def test_many_queries_are_not_named(self):
+        rng = np.random.default_rng(0)
+        shown = QueryComparisonDisplay(rng.random(20_000), rng.random(20_000)).plot()
+        assert len(shown.ax_.get_xticks()) < 20
+        assert len(shown.ax_.collections) == 2
+
+    def test_max_grade(self):
+        shown = QueryComparisonDisplay.from_predictions(
+            [2, 1, 0], [3, 2, 1], [1, 2, 3], groups=[1, 1, 1], max_grade=4
+        )
+        expected = gap_score([2, 1, 0], [1, 2, 3], max_grade=4)
+        assert shown.values_b.to_list() == pytest.approx([expected])

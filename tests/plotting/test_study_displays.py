@@ -190,12 +190,6 @@ class TestInformativeness:
         again = shown.plot(rel=[2], metrics=["ap"])
         assert list(again.lines_) == [("gap", 2.0), ("ap", 2.0)]
         assert f"{len(study.lists)} lists" in again.ax_.get_ylabel()
-        for how, message in (
-            ({"metrics": ["nap"]}, "unknown metric 'nap'"),
-            ({"rel": [3]}, "rel=3 is not in the study"),
-        ):
-            with pytest.raises(ValueError, match=message):
-                shown.plot(**how)
 
     def test_triangle_of_three_grades(self, triangle):
         shown = InformativenessDisplay(triangle).plot()
@@ -227,60 +221,3 @@ class TestInformativeness:
         assert shown.scatter_ is None
         assert shown.lines_["gap", 1].get_xdata().tolist() == list(range(1, 11))
         np.testing.assert_array_equal(shown.thresholds[0], [0, 0, 0, 1])
-
-
-MATRIX = np.random.default_rng(0).random((9, 3))
-
-
-@pytest.mark.parametrize(
-    ("draw", "message"),
-    [
-        (lambda r, s: ASLCurveDisplay.from_report(r, ["gap@5"]), "unknown metric 'gap@5'"),
-        (lambda r, s: ASLCurveDisplay({}), "powers is empty"),
-        (
-            lambda r, s: ASLCurveDisplay(
-                {a: stats.discriminative_power(MATRIX, alpha=a) for a in (0.01, 0.05)}
-            ),
-            "different alpha",
-        ),
-        (lambda r, s: RobustnessDisplay(s).plot(column="queries"), "column='queries'"),
-        (lambda r, s: RobustnessDisplay(s).plot(metrics=["ap"]), "unknown metric 'ap'"),
-        (lambda r, s: RobustnessDisplay(s).plot(metrics=[]), "no metric is chosen: .* 'gap'"),
-        (lambda r, s: TauMatrixDisplay.from_report(r, method="tau"), "method='tau'"),
-        (lambda r, s: TauMatrixDisplay.from_report(r, ["ap"]), "unknown metric 'ap'"),
-        (lambda r, s: TauMatrixDisplay(r.mean[:1]), "means has 1 system"),
-        (lambda r, s: MetricScatterDisplay.from_report(r, "gap", "ap"), "unknown metric 'ap'"),
-        (
-            lambda r, s: MetricScatterDisplay.from_report(r, "gap", "ndcg@10", run="run9"),
-            "unknown run 'run9'",
-        ),
-        (lambda r, s: MetricScatterDisplay([1, 2], [1, 2, 3]), r"shape \(2,\) and y \(3,\)"),
-        (lambda r, s: MetricScatterDisplay([1, np.nan], [1, 2]), "1 of 2 systems have a value"),
-        (
-            lambda r, s: InformativenessDisplay(
-                informativeness.study(*collection(n_runs=1), ["gap", "ndcg"], min_retrieved=1)
-            ),
-            "a line takes at least 2",
-        ),
-    ],
-)
-def test_errors(report, study, draw, message):
-    with pytest.raises(ValueError, match=message):
-        draw(report, study)
-
-
-@pytest.mark.parametrize(
-    "display",
-    [
-        TauMatrixDisplay(pd.DataFrame({"a": [1, 2], "b": [2, 1]})),
-        MetricScatterDisplay([1, 2], [2, 1]),
-        ASLCurveDisplay({"x": stats.discriminative_power(np.eye(5)[:, :3])}),
-    ],
-    ids=lambda one: type(one).__name__,
-)
-def test_plots_again_on_given_axes(display):
-    first = display.plot()
-    assert first is display
-    ax = first.figure_.add_subplot(111)
-    assert display.plot(ax).ax_ is ax
-    assert display.figure_ is ax.figure
