@@ -10,9 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import stats
 from tests.helpers.engine import query_counts
-from tests.helpers.system_scores import differences, scores, weights
+from tests.helpers.system_scores import SCORES, differences, literal_t, scores, weights
 
-SCORES = np.array([[0.5, 0.4, 0.1], [0.7, 0.4, 0.2], [0.6, 0.5, 0.1], [0.9, 0.6, 0.4]])
 close = {"rtol": 1e-10, "atol": 0}
 
 
@@ -62,13 +61,6 @@ class TestMaxT:
             shares = [np.mean(np.array(null) >= t * (1 - 1e-9)) for null in nulls]
             assert p == pytest.approx(np.sqrt((1 - part) * shares[0] ** 2 + part * shares[1] ** 2))
 
-    def test_random_resamples_come_near_all_resamples(self):
-        x = scores(5, 4, seed=3, rise=0.2)
-        every = stats.max_t(x, n_resamples=2 * 5**5)
-        some = stats.max_t(x, n_resamples=2 * 5**5 - 2)
-        assert_allclose(some.p_value, every.p_value, atol=0.03)
-        assert not np.array_equal(some.p_value, every.p_value)
-
     @pytest.mark.parametrize("n_queries", [2, 3, 5, 8])
     def test_few_queries_give_no_small_p_value(self, n_queries):
         """One of the 2**(n - 1) changes of signs is the data, also if the difference is clear."""
@@ -98,15 +90,17 @@ class TestMaxT:
             ]
         assert found[0] / 300 < min(0.065, found[1] / 300)
 
-    def test_keeps_its_level_at_unequal_spread_where_tukey_does_not(self):
+    @pytest.mark.parametrize("spread", [1.0, 5.0])
+    def test_keeps_its_level_also_at_unequal_spread_where_tukey_does_not(self, spread):
         random = np.random.default_rng(0)
         any_found = {stats.max_t: 0, stats.tukey_hsd: 0}
         for _ in range(400):
-            x = random.normal(size=(20, 5)) * [1, 1, 1, 1, 5.0]
+            x = random.normal(size=(20, 5)) * [1, 1, 1, 1, spread]
             for test in any_found:
                 any_found[test] += test(x, n_resamples=300).p_value.min() < 0.05
-        assert 0.02 <= any_found[stats.max_t] / 400 < 0.075
-        assert any_found[stats.tukey_hsd] / 400 > 0.075
+        assert min(any_found.values()) / 400 > 0.02
+        assert any_found[stats.max_t] / 400 < 0.075
+        assert (any_found[stats.tukey_hsd] / 400 > 0.075) == (spread > 1)
 
     def test_power_under_uneven_weights_is_near_that_of_the_randomisation_test(self):
         random, found = np.random.default_rng(1), np.zeros(2)
@@ -185,14 +179,6 @@ class TestMaxT:
         assert_array_equal(backwards.p_value[::-1], found.p_value)
 
 
-@pytest.mark.parametrize(("test", "least"), [(stats.tukey_hsd, 1 / 1000), (stats.max_t, 1 / 500)])
-def test_the_data_count_as_a_resample(test, least):
-    """One system is better on all 30 queries: no random resample reaches its t, and p is not 0."""
-    found = test(scores(30, 3, rise=0.2) + np.array([0, 0, 100]), n_resamples=999)
-    assert_allclose(found.p_value[1:], least)  # max_t draws 499 resamples of each kind
-    assert found.p_value[0] > 1 / 1000
-
-
 class TestTukey:
     def test_all_permutations(self):
         x = scores(4, 3)
@@ -205,28 +191,11 @@ class TestTukey:
         expected = [np.mean(np.array(spreads) >= abs(d) - 1e-12) for d in found.difference]
         assert_allclose(found.p_value, expected)
 
-    def test_random_permutations_come_near(self):
-        x = scores(5, 3)
-        exact = stats.tukey_hsd(x, n_resamples=1296).p_value
-        some = stats.tukey_hsd(x, n_resamples=1295).p_value
-        assert_allclose(some, exact, atol=0.05)
-        assert_array_equal(exact, stats.tukey_hsd(x, n_resamples=5000, random_state=1).p_value)
-        assert not np.array_equal(some, exact)
-
     def test_two_systems_are_the_sign_flip_test(self):
         matrix = scores(12, 2)
         exact = stats.randomisation_test(matrix).p_value
         assert 0.01 < exact[0] < 0.99
         assert_allclose(stats.tukey_hsd(matrix, n_resamples=20_000).p_value, exact, atol=0.012)
-
-    def test_keeps_the_probability_of_any_false_positive(self):
-        random = np.random.default_rng(0)
-        samples = (random.normal(size=(15, 5)) for _ in range(400))
-        found = [
-            stats.tukey_hsd(x, n_resamples=300, random_state=i).p_value.min()
-            for i, x in enumerate(samples)
-        ]
-        assert 0.02 < np.mean(np.array(found) < 0.05) < 0.085
 
     def test_critical_difference(self):
         found = stats.tukey_hsd(scores(30, 8), alpha=0.1)
@@ -292,13 +261,7 @@ def test_queries_without_all_systems_are_left_out(test):
 def literal_required(z, draws, rank):
     """The mean of the resample of shifted differences with the `rank`-th largest absolute t."""
     resamples = [(z - z.mean())[draw] for draw in draws]
-    errors = [x.std(ddof=1) / math.sqrt(len(x)) if np.ptp(x) else 0 for x in resamples]
-    with np.errstate(divide="ignore"):
-        found = [
-            (abs(np.divide(x.mean(), e)), abs(x.mean()))
-            for x, e in zip(resamples, errors, strict=True)
-        ]
-    return sorted(found, reverse=True)[rank - 1][1]
+    return sorted((abs(literal_t(x)), abs(x.mean())) for x in resamples)[-rank][1]
 
 
 class TestDiscriminativePower:
@@ -333,23 +296,10 @@ class TestDiscriminativePower:
         effects = stats.paired_effects(matrix)
         assert_allclose(found.required, (effects.high - effects.low) / 2, rtol=0.2)
 
-    def test_missing_queries(self):
-        matrix, kept = without_queries(scores(40), 3)
-        found, alone = stats.discriminative_power(matrix), stats.discriminative_power(kept)
-        missing = (found.pairs == 0).any(axis=1)
-        assert_array_equal(found.n_dropped, missing.astype(int))
-        assert_allclose(found.required[missing], alone.required[missing])
-        assert_allclose(found.asl[missing], alone.asl[missing])
-
     def test_repr(self):
         text = repr(stats.discriminative_power(scores()))
         assert text.startswith("DiscriminativePower(alpha=0.05, power=0.")
         assert "6 pairs" in text
-
-    @pytest.mark.parametrize("alpha", [0, 1, 5, "a", np.nan])
-    def test_alpha(self, alpha):
-        with pytest.raises(ValueError, match="alpha="):
-            stats.discriminative_power(scores(), alpha=alpha)
 
 
 class TestAdjusted:
