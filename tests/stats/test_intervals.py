@@ -14,14 +14,12 @@ def values(n_queries=40, n_columns=3, seed=0):
 
 
 class TestBootstrapInterval:
-    @pytest.mark.parametrize(
-        ("method", "scipy_name"), [("percentile", "percentile"), ("bca", "BCa")]
-    )
-    def test_against_scipy(self, method, scipy_name):
-        x = values(25, 1)[:, 0]
-        found = stats.bootstrap_interval(x, method=method, n_resamples=20_000, confidence=0.9)
+    @pytest.mark.parametrize("method", ["percentile", "BCa"])
+    def test_against_scipy(self, method):
+        x, how = values(25, 1)[:, 0], {"n_resamples": 20_000}
+        found = stats.bootstrap_interval(x, method=method.lower(), confidence=0.9, **how)
         expected = scipy.stats.bootstrap(
-            (x,), np.mean, method=method, n_resamples=20_000, confidence_level=0.9, rng=0
+            (x,), np.mean, method=method, confidence_level=0.9, rng=0, **how
         ).confidence_interval
         width = expected.high - expected.low
         assert_allclose([found.low, found.high], expected, atol=0.02 * width)
@@ -60,17 +58,6 @@ class TestBootstrapInterval:
         low, high = np.quantile(t, [tail, 1 - tail])
         assert_allclose([found.low, found.high], [x.mean() - high * error, x.mean() - low * error])
         assert found.high - found.mean > 2 * (found.mean - found.low)  # longer at the long tail
-
-    @pytest.mark.parametrize(
-        ("draw", "n_queries", "how", "mean"),
-        [("normal", 15, (), 0), ("exponential", 15, (), 1), ("beta", 10, (0.4, 2), 1 / 6)],
-    )
-    def test_bootstrap_t_covers(self, draw, n_queries, how, mean):
-        """Metrics of the first ranks have values such as beta's; t intervals cover .90 there."""
-        x = getattr(np.random.default_rng(0), draw)(*how, size=(n_queries, 1500))
-        found = stats.bootstrap_interval(x, method="bootstrap-t")
-        held = np.mean((found.low <= mean) & (mean <= found.high))
-        assert held == pytest.approx(0.95, abs=0.02)
 
     @pytest.mark.parametrize(
         ("n_queries", "w"), [(4, None), (12, np.append(np.full(11, 0.01), 1.0))]

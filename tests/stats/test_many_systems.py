@@ -61,14 +61,6 @@ class TestMaxT:
             shares = [np.mean(np.array(null) >= t * (1 - 1e-9)) for null in nulls]
             assert p == pytest.approx(np.sqrt((1 - part) * shares[0] ** 2 + part * shares[1] ** 2))
 
-    @pytest.mark.parametrize("n_queries", [2, 3, 5, 8])
-    def test_few_queries_give_no_small_p_value(self, n_queries):
-        """One of the 2**(n - 1) changes of signs is the data, also if the difference is clear."""
-        clear = np.column_stack([np.arange(n_queries) + 100.0, np.arange(n_queries)])
-        noisy = clear + np.random.default_rng(0).normal(size=clear.shape)
-        for x in (clear, noisy):
-            assert stats.max_t(x).p_value >= 2.0**-n_queries
-
     def test_pairs_without_common_systems_do_not_share_variances(self):
         """The columns are systems under two metrics, and each metric has its own scale."""
         one, other = scores(12, 3), scores(12, 3, seed=1)
@@ -76,19 +68,6 @@ class TestMaxT:
         together = stats.max_t(np.hstack([one, 1000 * other]), pairs=pairs)
         alone = [stats.max_t(x).statistic for x in (one, other)]
         assert_allclose(together.statistic, np.concatenate(alone))
-
-    @pytest.mark.parametrize("n_queries", [10, 25])
-    def test_keeps_its_level_where_differences_are_skewed(self, n_queries):
-        """For comparison, Holm's correction of t-tests rejects in up to 12 % of these samples."""
-        random, found = np.random.default_rng(0), np.zeros(2)
-        for seed in range(300):
-            x = random.exponential(size=(n_queries, 5)) - 1
-            x[:, 0] = 0.1 * random.normal(size=n_queries)
-            found += [
-                stats.max_t(x, n_resamples=400, random_state=seed).p_value.min() < 0.05,
-                stats.holm(stats.paired_t(x).p_value).min() < 0.05,
-            ]
-        assert found[0] / 300 < min(0.065, found[1] / 300)
 
     @pytest.mark.parametrize("spread", [1.0, 5.0])
     def test_keeps_its_level_also_at_unequal_spread_where_tukey_does_not(self, spread):
@@ -102,18 +81,6 @@ class TestMaxT:
         assert any_found[stats.max_t] / 400 < 0.075
         assert (any_found[stats.tukey_hsd] / 400 > 0.075) == (spread > 1)
 
-    def test_power_under_uneven_weights_is_near_that_of_the_randomisation_test(self):
-        random, found = np.random.default_rng(1), np.zeros(2)
-        for seed in range(200):
-            w = random.lognormal(0, 1, 25)
-            x = np.column_stack([random.normal(size=25) + 0.75, np.zeros(25)])
-            how = {"weights": w, "n_resamples": 400, "random_state": seed}
-            found += [
-                test(x, **how).p_value[0] < 0.05 for test in (stats.max_t, stats.randomisation_test)
-            ]
-        assert found[1] / 200 > 0.6
-        assert found[0] / 200 > found[1] / 200 - 0.1
-
     def test_intervals_exclude_zero_where_significant(self):
         for alpha in (0.01, 0.05, 0.3):
             found = stats.max_t(scores(20, 12, rise=0.2), alpha=alpha, n_resamples=999)
@@ -121,16 +88,9 @@ class TestMaxT:
             assert 0 < significant.sum() < len(significant)
             assert_array_equal((found.low > 0) | (found.high < 0), significant)
             assert_array_equal(np.abs(found.statistic) > found.critical_t, significant)
-
-    def test_intervals_hold_together(self):
-        random, held = np.random.default_rng(1), 0
-        truth = np.array([0, 0, 0.5, 2])
-        for _ in range(300):
-            x = truth + random.normal(size=(15, 4)) * [1, 2, 1, 4]
-            found = stats.max_t(x, n_resamples=300)
-            true = truth[found.pairs[:, 0]] - truth[found.pairs[:, 1]]
-            held += ((found.low <= true) & (true <= found.high)).all()
-        assert 0.92 < held / 300 < 0.985
+            half = found.critical_t * found.difference / found.statistic
+            assert_allclose(found.low, found.difference - half)
+            assert_allclose(found.high, found.difference + half)
 
     @pytest.mark.parametrize("adjust", [True, False])
     @pytest.mark.parametrize(("n_queries", "significant"), [(2, False), (4, False), (6, True)])
@@ -190,12 +150,6 @@ class TestTukey:
         assert len(spreads) == 216
         expected = [np.mean(np.array(spreads) >= abs(d) - 1e-12) for d in found.difference]
         assert_allclose(found.p_value, expected)
-
-    def test_two_systems_are_the_sign_flip_test(self):
-        matrix = scores(12, 2)
-        exact = stats.randomisation_test(matrix).p_value
-        assert 0.01 < exact[0] < 0.99
-        assert_allclose(stats.tukey_hsd(matrix, n_resamples=20_000).p_value, exact, atol=0.012)
 
     def test_critical_difference(self):
         found = stats.tukey_hsd(scores(30, 8), alpha=0.1)
@@ -288,13 +242,6 @@ class TestDiscriminativePower:
         found = stats.discriminative_power(matrix, n_resamples=5**5, alpha=0.1)
         draws = list(map(list, itertools.product(range(5), repeat=5)))
         assert_allclose(found.required, literal_required(*differences(matrix), draws, 313))
-
-    @pytest.mark.parametrize("n_queries", [40, 200])
-    def test_required_difference_is_near_half_an_interval(self, n_queries):
-        matrix = scores(n_queries, 4)
-        found = stats.discriminative_power(matrix, n_resamples=5000)
-        effects = stats.paired_effects(matrix)
-        assert_allclose(found.required, (effects.high - effects.low) / 2, rtol=0.2)
 
     def test_repr(self):
         text = repr(stats.discriminative_power(scores()))

@@ -33,6 +33,10 @@ class TestValues:
         expected = [literal_t(z, w, hc2=0.5) for z in differences(x)]
         assert_allclose(found.statistic, expected, rtol=1e-12)
         assert_allclose(found.p_value, 2 * scipy.stats.t.sf(np.abs(expected), 19), rtol=1e-12)
+        interval = stats.t_interval(np.transpose(differences(x)), weights=w)
+        half = scipy.stats.t.isf(0.025, 19) * found.difference / expected
+        assert_allclose(interval.low, found.difference - half, rtol=1e-12)
+        assert_allclose(interval.high, found.difference + half, rtol=1e-12)
 
     @pytest.mark.parametrize("zeros", ["wilcox", "pratt", "zsplit"])
     @pytest.mark.parametrize("n_queries", [8, 20, 60])
@@ -122,33 +126,12 @@ def test_the_data_count_as_a_resample(test, least):
     assert found.p_value[0] > 0.001
 
 
-@pytest.mark.parametrize(
-    ("test", "how", "low", "high"),
-    [
-        (stats.paired_bootstrap, {}, 0.035, 0.08),
-        *((test, {"weights": np.random.default_rng(0).lognormal(0, 0.7, 25)}, 0.038, 0.062)
-          for test in (stats.paired_t, stats.sign_test, stats.wilcoxon)),
-    ],
-)  # fmt: skip
-def test_five_percent_of_p_values_are_below_the_level_if_systems_are_equal(test, how, low, high):
+@pytest.mark.parametrize("test", [stats.sign_test, stats.wilcoxon])
+def test_five_percent_of_p_values_are_below_the_level_under_uneven_weights(test):
+    w = np.random.default_rng(0).lognormal(0, 0.7, 25)
     matrix = np.random.default_rng(0).normal(size=(25, 4000))
-    found = test(matrix, pairs=np.arange(4000).reshape(-1, 2), **how)
-    assert low < np.mean(found.p_value < 0.05) < high
-
-
-@pytest.mark.parametrize("sigma", [0.5, 1.0, 1.5])
-@pytest.mark.parametrize("n_queries", [10, 50])
-def test_levels_and_coverage_under_uneven_weights(sigma, n_queries):
-    random = np.random.default_rng(0)
-    found = []
-    for _ in range(150):
-        w = np.exp(sigma * random.normal(size=n_queries))
-        x = random.normal(size=(n_queries, 40))
-        p = stats.paired_t(x, pairs=np.arange(40).reshape(-1, 2), weights=w).p_value
-        interval = stats.t_interval(x[:, :20], weights=w)
-        held = (interval.low <= 0) & (interval.high >= 0)
-        found.append((np.mean(p < 0.05), 1 - held.mean()))
-    assert ((np.mean(found, axis=0) > 0.03) & (np.mean(found, axis=0) < 0.07)).all()
+    found = test(matrix, pairs=np.arange(4000).reshape(-1, 2), weights=w)
+    assert 0.038 < np.mean(found.p_value < 0.05) < 0.062
 
 
 class TestConstantDifferences:
