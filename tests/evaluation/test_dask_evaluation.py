@@ -203,38 +203,29 @@ def test_what_is_refused():
 
 @pytest.fixture(scope="module")
 def scored():
+    """Features, labels and queries: arrays, and Dask arrays with an empty chunk."""
     rng = np.random.default_rng(0)
     sizes = rng.integers(1, 20, 40)
     X = rng.normal(size=(sizes.sum(), 3))
     y = np.clip(np.round(X[:, 0] + rng.normal(size=len(X))), 0, 3)
+    rows = X, y, np.repeat(np.arange(40), sizes)
     cuts = np.cumsum(sizes)[[9, 9, 30]]
     chunks = tuple(np.diff([0, *cuts, len(X)]).tolist())
-    return X, y, np.repeat(np.arange(40), sizes), chunks
-
-
-def on_dask(scored):
-    X, y, qid, chunks = scored
-    return (
-        da.from_array(X, chunks=(chunks, -1)),
-        da.from_array(y, chunks=(chunks,)),
-        da.from_array(qid, chunks=(chunks,)),
-    )
+    return rows, [da.from_array(one, chunks=(chunks, -1)[: one.ndim]) for one in rows]
 
 
 @pytest.mark.parametrize("model", [Ridge(), LogisticRegression()])
 @pytest.mark.parametrize("metrics", [("gap@10",), ("ndcg@10", "neg_error", "ap")])
 def test_scores_of_models_of_arrays(scored, model, metrics):
-    X, y, qid, _ = scored
+    (X, y, qid), (X_dask, y_dask, q_dask) = scored
     model.fit(X, y)
-    X_dask, y_dask, q_dask = on_dask(scored)
     found = skrank.dask.scorer(*metrics)(model, X_dask, y_dask, groups=q_dask)
     assert found == skrank.scorer(*metrics)(model, X, y, groups=qid)
 
 
 def test_the_scale_of_a_scorer(scored):
-    X, y, qid, _ = scored
+    (X, y, qid), (X_dask, y_dask, q_dask) = scored
     ridge, classifier = Ridge().fit(X, y), LogisticRegression().fit(X, y)
-    X_dask, y_dask, q_dask = on_dask(scored)
     with pytest.raises(ValueError, match="err depends on the highest grade"):
         skrank.dask.scorer("err")(ridge, X_dask, y_dask, groups=q_dask)
     for one, how in ((ridge, {"max_grade": 4}), (classifier, {})):

