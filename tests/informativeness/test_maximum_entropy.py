@@ -156,28 +156,3 @@ def test_reach_is_that_of_all_orders():
 def test_metrics_of_other_families_are_refused(name):
     with pytest.raises(TypeError, match="not a sum over documents and pairs of documents"):
         maximum_entropy(name, 0.5, [2, 1], 6)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"value": np.nan}, "value=nan must be a number"),
-        ({"value": "high"}, "value='high' must be a number"),
-        ({"n_ranks": 0}, "n_ranks=0 must be at least 1"),
-        ({"n_ranks": 2}, r"3 documents for 2 ranks: count the documents of the list .* relevant="),
-        ({"retrieved": [2, -1]}, "retrieved=.* whole numbers"),
-        ({"retrieved": []}, "retrieved=.* at least one number"),
-        ({"retrieved": 3}, "retrieved=3 must be a sequence"),
-        ({"value": 0.9, "relevant": [4, 3]}, r"between 0.131667 and 0.4"),
-        ({"relevant": [2]}, "relevant has 1 grades and retrieved has 2"),
-        ({"relevant": [1, 1]}, "relevant has 1 documents of grade 1 and retrieved has 2"),
-        ({"retrieved": [0, 0]}, "no relevant document"),
-        ({"metric": "gpa"}, "unknown metric 'gpa'"),
-        ({"metric": "set_ap"}, "set_ap does not depend on the order of the list"),
-        ({"metric": "gap(thresholds=[1])"}, "label 2"),
-    ],
-)
-def test_bad_input(arguments, message):
-    given = {"metric": "gap", "value": 0.5, "retrieved": [2, 1], "n_ranks": 6} | arguments
-    with pytest.raises(ValueError, match=message):
-        maximum_entropy(**given)
