@@ -14,12 +14,11 @@ def values(n_queries=40, n_columns=3, seed=0):
 
 
 class TestBootstrapInterval:
-    @pytest.mark.parametrize("method", ["percentile", "BCa"])
-    def test_against_scipy(self, method):
+    def test_bca_against_scipy(self):
         x, how = values(25, 1)[:, 0], {"n_resamples": 20_000}
-        found = stats.bootstrap_interval(x, method=method.lower(), confidence=0.9, **how)
+        found = stats.bootstrap_interval(x, method="bca", confidence=0.9, **how)
         expected = scipy.stats.bootstrap(
-            (x,), np.mean, method=method, confidence_level=0.9, rng=0, **how
+            (x,), np.mean, method="BCa", confidence_level=0.9, rng=0, **how
         ).confidence_interval
         width = expected.high - expected.low
         assert_allclose([found.low, found.high], expected, atol=0.02 * width)
@@ -73,12 +72,6 @@ class TestBootstrapInterval:
             stats.bootstrap_interval(values(), confidence=0.999)
         assert caught[0].filename == __file__
         stats.bootstrap_interval(values(), confidence=0.999, n_resamples=2000)
-
-    def test_t_against_scipy(self):
-        x = values(9, 1)[:, 0]
-        found = stats.t_interval(x, confidence=0.9)
-        expected = scipy.stats.ttest_1samp(x, 0).confidence_interval(0.9)
-        assert_allclose([found.low, found.high], expected, rtol=1e-10)
 
     @pytest.mark.parametrize("method", ["percentile", "bca", "bootstrap-t"])
     def test_columns_are_independent(self, method):
@@ -146,12 +139,10 @@ class TestBoundedInterval:
         assert (found.low[1], found.high[1]) == (alone.low, alone.high)
         assert found.n_dropped.tolist() == [0, 4, 0]
 
-    def test_two_queries_suffice_and_a_single_query_is_refused(self):
+    def test_two_queries_suffice(self):
         found = stats.bounded_interval([0.5, 0.5])
         assert 0 < found.low < 0.2
         assert 0.8 < found.high < 1
-        with pytest.raises(ValueError, match="at least 2"):
-            stats.bounded_interval([0.5])
 
 
 class TestPower:

