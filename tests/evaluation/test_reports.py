@@ -79,10 +79,6 @@ class TestValues:
         assert_array_equal(found["gap"], given["gap(max_grade=5)"])
         assert_array_equal(found["gap(max_grade=3)"], given["gap"])
 
-    def test_groups_on_the_index(self, data):
-        found = skrank.evaluate(skrank.with_groups(data.relevance, data.groups), data.scores)
-        pd.testing.assert_frame_equal(found.per_query, report(data).per_query)
-
     @pytest.mark.parametrize(
         ("how", "message"),
         [
