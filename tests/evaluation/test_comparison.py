@@ -100,28 +100,26 @@ def test_baseline(data):
 
 
 class TestCorrections:
-    def test_the_default_is_the_test_by_resampling(self, data):
-        found = compared(data)
+    @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
+    def test_the_default_is_the_test_by_resampling(self, data, alpha):
+        graded = {i: 0.1 * i * data.relevance + one for i, one in enumerate(data.noise[:5])}
+        found = compared(data, graded, metrics="gap", alpha=alpha)
         assert (found.test, found.correction) == ("resampled-t", "max-t")
-        expected = stats.max_t(found.per_query["gap"], n_resamples=500)
-        alone = compared(data, metrics="gap").to_frame()
-        assert_array_equal(alone["p_max_t"], expected.p_value)
-        assert_array_equal(alone[["low", "high"]].T, [expected.low, expected.high])
+        table, expected = (
+            found.to_frame(),
+            stats.max_t(found.per_query, alpha=alpha, n_resamples=500),
+        )
+        assert_array_equal(table["p_max_t"], expected.p_value)
+        assert_array_equal(table[["low", "high"]].T, [expected.low, expected.high])
+        assert_array_equal(table["significant"], expected.p_value < alpha)
+        assert 0 < table["significant"].sum() < len(table)
+        assert "p_holm" not in table
+        assert f"intervals hold together at {100 * (1 - alpha):g} %" in repr(found)
+
+    def test_other_tests_are_corrected_by_holm(self, data):
         assert compared(data, test="t").correction == "holm"
         table = compared(data, test="randomisation").to_frame()
         assert_array_equal(table["p_holm"], stats.holm(table["p_randomisation"]))
-
-    @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
-    def test_intervals_of_max_t_agree_with_its_p_values(self, data, alpha):
-        graded = {i: 0.1 * i * data.relevance + one for i, one in enumerate(data.noise[:5])}
-        found = compared(data, graded, correction="max-t", alpha=alpha)
-        table = found.to_frame()
-        assert "p_holm" not in table
-        significant = table["significant"].to_numpy()
-        assert 0 < significant.sum() < len(table)
-        assert_array_equal(significant, table["p_max_t"] < alpha)
-        assert_array_equal(excludes_zero(table), significant)
-        assert f"intervals hold together at {100 * (1 - alpha):g} %" in repr(found)
 
     @pytest.mark.parametrize("correction", ["holm", "none"])
     def test_resampling_without_max_t(self, data, correction):

@@ -154,6 +154,7 @@ def chunked(values, chunks=2):
 def test_what_is_refused():
     y, s, q = np.array([1.0, 0, 0, 2]), np.array([4.0, 3, 2, 1]), np.array([7, 7, 8, 8])
     evaluate, no_empty = skrank.dask.evaluate, skrank.metric("gap", empty="raise")
+    labels, queries = chunked(y), chunked(q)
 
     def call(relevance=y, scores=s, groups=q, metrics="gap"):
         return evaluate(chunked(relevance), chunked(scores), chunked(groups), metrics)
@@ -165,15 +166,15 @@ def test_what_is_refused():
         (lambda: call(groups=[7, 7, 8, np.nan]), "partition 1: .* has no query id in row 1"),
         (lambda: call(metrics=["ap", "map"]), "given twice"),
         (lambda: call([1, 0, 0, 0], metrics=no_empty), "partition 1: query 8 has no relevant doc"),
-        (lambda: evaluate(chunked(y), s, chunked(q)), "scores must be a Dask coll"),
+        (lambda: evaluate(labels, s, queries), "scores must be a Dask coll"),
         (lambda: evaluate(y, s, q), "relevance must be a Dask collection.$"),
-        (lambda: evaluate(chunked(y), chunked(s)), "needs the query of each row"),
+        (lambda: evaluate(labels, chunked(s)), "needs the query of each row"),
         (
-            lambda: evaluate(chunked(y), chunked(s, 4), chunked(q)),
+            lambda: evaluate(labels, chunked(s, 4), queries),
             r"relevance, scores and groups have \[2, 1, 2\] partitions",
         ),
         (
-            lambda: evaluate(chunked(y), chunked(s, ((1, 3),)), chunked(q)),
+            lambda: evaluate(labels, chunked(s, ((1, 3),)), queries),
             r"partition [01]: scores has [13] rows and relevance has 2",
         ),
         (lambda: evaluate(*[chunked([])] * 3), "relevance is empty"),

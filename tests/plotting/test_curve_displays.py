@@ -32,23 +32,23 @@ class Model(BaseEstimator):
 
 @pytest.mark.parametrize("display", [GradedPrecisionRecallDisplay, ElevenPointDisplay])
 class TestCurves:
-    def test_attributes_and_ranges(self, display, data):
-        shown = display.from_predictions(*data[:2], groups=data[2], name="bm25", color="red")
-        assert shown.figure_ is shown.ax_.figure
-        assert shown.line_ in shown.ax_.lines
+    def test_attributes_ranges_and_shared_axes(self, display, data):
+        relevance, scores, qid = data
+        shown = display.from_predictions(relevance, scores, groups=qid, name="bm25", color="red")
+        ax = shown.ax_
+        assert shown.figure_ is ax.figure
+        assert shown.line_ in ax.lines
         assert shown.line_.get_color() == "red"
-        for low, high in (shown.ax_.get_xlim(), shown.ax_.get_ylim()):
+        for low, high in (ax.get_xlim(), ax.get_ylim()):
             assert (low, high) == pytest.approx((0, 1), abs=0.02)
-        assert shown.ax_.get_xlabel()
-        assert shown.ax_.get_ylabel()
-        assert texts(shown.ax_)[0].startswith("bm25 (")
-
-    def test_several_share_axes(self, display, data):
-        first = display.from_predictions(*data[:2], groups=data[2])
-        second = display.from_predictions(*data[:2], groups=data[2], ax=first.ax_)
-        assert first.line_.get_color() != second.line_.get_color()
-        assert len(texts(first.ax_)) == 2
-        assert texts(second.plot(name="other").ax_)[0].startswith("other (")
+        assert ax.get_xlabel()
+        assert ax.get_ylabel()
+        other = display.from_predictions(relevance, scores, groups=qid, ax=ax)
+        assert other.plot(ax, name="other").line_.get_color() not in (
+            "red",
+            ax.lines[1].get_color(),
+        )
+        assert [text.split(" (")[0] for text in texts(ax)[::2]] == ["bm25", "other"]
 
     def test_queries_are_counted(self, display, data):
         relevance, scores, qid = data

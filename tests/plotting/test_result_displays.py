@@ -168,11 +168,6 @@ def errors(study, shown, level):
     return study.mean.loc[names, level]
 
 
-@pytest.fixture(scope="module")
-def triangle():
-    return informative(3, 3)
-
-
 class TestInformativeness:
     def test_lines_of_two_grades(self):
         study = informative(2, 4)
@@ -188,8 +183,9 @@ class TestInformativeness:
         assert list(again.lines_) == [("gap", 2.0), ("ap", 2.0)]
         assert f"{len(study.lists)} lists" in again.ax_.get_ylabel()
 
-    def test_triangle_of_three_grades(self, triangle):
-        shown = InformativenessDisplay(triangle).plot()
+    def test_triangle_of_three_grades(self):
+        study = informative(3, 3)
+        shown = InformativenessDisplay(study).plot()
         places = shown.scatter_.get_offsets()
         assert len(places) == 10
         # as the corners are: left, right, top, for thresholds (1,0,0), (0,1,0), (0,0,1)
@@ -197,20 +193,18 @@ class TestInformativeness:
         np.testing.assert_allclose(at[1, 0, 0], (0, 0))
         np.testing.assert_allclose(at[0, 1, 0], (1, 0))
         np.testing.assert_allclose(at[0, 0, 1], (0.5, np.sqrt(0.75)))
-        error = errors(triangle, shown, [1.0, 2.0, 3.0]).mean(axis=1)
+        error = errors(study, shown, [1.0, 2.0, 3.0]).mean(axis=1)
         np.testing.assert_allclose(shown.scatter_.get_array(), error)
         legend = texts(shown.ax_)
         assert legend[0].startswith(f"least: {error.min():.4f} at ")
-        assert legend[1] == f"ndcg: {triangle.mean.loc['ndcg'].mean():.4f}"
+        assert legend[1] == f"ndcg: {study.mean.loc['ndcg'].mean():.4f}"
         names = [text.get_text() for text in shown.ax_.texts]
         assert names == ["g_1 = 1", "g_2 = 1", "g_3 = 1"]
         shown.figure_.draw_without_rendering()
         boxes = [text.get_window_extent() for text in shown.ax_.texts]
         assert not overlapping([*boxes, shown.ax_.get_legend().get_window_extent()])
-
-    def test_triangle_of_one_label(self, triangle):
-        shown = InformativenessDisplay(triangle).plot(rel=[2], metrics=[])
-        np.testing.assert_allclose(shown.scatter_.get_array(), errors(triangle, shown, 2.0))
+        shown.plot(rel=[2], metrics=[])
+        np.testing.assert_allclose(shown.scatter_.get_array(), errors(study, shown, 2.0))
         assert shown.ax_.get_title() == "lowest relevant label 2"
 
     def test_four_grades_number_the_metrics(self):

@@ -38,12 +38,10 @@ class TestMaxT:
         w = np.ones(5) if w is None else np.array(w)
         z = np.array(differences(x))
         shifted = z - z.mean(axis=1, keepdims=True)
+        draws = map(list, itertools.product(range(5), repeat=5))
         nulls = [
             [literal_max_t(z * signs, w).max() for signs in itertools.product([1, -1], repeat=5)],
-            [
-                literal_max_t(shifted[:, list(draw)], w).max()
-                for draw in itertools.product(range(5), repeat=5)
-            ],
+            [literal_max_t(shifted[:, draw], w).max() for draw in draws],
         ]
         assert_allclose(np.abs(found.statistic), literal_max_t(z, w))
         part = w.sum() ** 2 / (w**2).sum() / 5 / 2
@@ -237,11 +235,9 @@ class TestAdjusted:
     P = np.array([[0.01, 0.04, 0.03], [0.005, 0.5, 0.01]])
 
     def test_holm_literally(self):
-        flat, least = self.P.ravel(), 0.0
-        expected = np.empty(6)
-        for rank, i in enumerate(np.argsort(flat, kind="stable")):
-            least = max(least, (6 - rank) * flat[i])
-            expected[i] = min(1, least)
+        flat = self.P.ravel()
+        steps = np.maximum.accumulate(np.sort(flat) * np.arange(6, 0, -1))
+        expected = np.minimum(steps, 1)[scipy.stats.rankdata(flat, "ordinal") - 1]
         assert_allclose(stats.holm(self.P), expected.reshape(2, 3))
 
     def test_benjamini_hochberg_literally(self):
