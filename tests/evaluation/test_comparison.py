@@ -42,9 +42,7 @@ def excludes_zero(table):
     return ((table["low"] > 0) | (table["high"] < 0)).to_numpy()
 
 
-@pytest.mark.parametrize(
-    "weight", [None, np.random.default_rng(0).integers(0, 4, 40).astype(float)]
-)
+@pytest.mark.parametrize("weight", [None, np.random.default_rng(0).integers(0, 4, 40) * 1.0])
 def test_values_are_those_of_evaluate_and_statistics_those_of_stats(data, weight):
     of_rows = None if weight is None else weight[data.qid]
     found = compared(data, test="t", sample_weight=of_rows, random_state=3)
@@ -150,10 +148,8 @@ def test_groups_on_the_index_and_rows_in_any_order(data):
 
 
 def test_text_and_html(data):
-    found = compared(
-        data, metrics=[*METRICS, "gap(empty=0)"], test="t", sample_weight=1 + data.qid % 2,
-        random_state=7,
-    )  # fmt: skip
+    how = {"metrics": [*METRICS, "gap(empty=0)"], "sample_weight": 1 + data.qid % 2}
+    found = compared(data, test="t", random_state=7, **how)
     text, html = repr(found), found._repr_html_()
     n_significant = found.to_frame()["significant"].sum()
     for part in (
@@ -287,10 +283,8 @@ class TestFolds:
         assert list(found.means.index) == ["alpha=1", "alpha=500", "alpha=5000"]
         assert_allclose(found.means["score"], search.cv_results_["mean_test_score"])
         assert_array_equal(found.to_frame()["other"], ["alpha=1"] * 2)
-        scores = {
-            f"alpha={alpha}": [search.cv_results_[f"split{k}_test_score"][i] for k in range(5)]
-            for i, alpha in enumerate([1, 500, 5000])
-        }
+        splits = [search.cv_results_[f"split{k}_test_score"] for k in range(5)]
+        scores = dict(zip(found.means.index, np.transpose(splits), strict=True))
         again = compare(scores, baseline="alpha=1")
         assert_allclose(again.to_frame()["p_holm"], found.to_frame()["p_holm"])
 

@@ -107,10 +107,9 @@ class TestValues:
         def compare(relevance, scores, **how):
             return skrank.compare({"x": scores, "y": scores[::-1]}, relevance, **how)
 
+        message = "each of the 3 queries has one document"
         for call in (skrank.evaluate, compare):
-            with pytest.warns(
-                UserWarning, match="each of the 3 queries has one document"
-            ) as caught:
+            with pytest.warns(UserWarning, match=message) as caught:
                 call([1, 1, 2], [3.0, 2.0, 1.0], groups=["a", "b", "c"], metrics="ndcg")
             assert caught[0].filename == __file__
         assert skrank.evaluate([1], [1.0], groups=["a"], metrics="ndcg").mean["ndcg"] == 1
@@ -272,11 +271,8 @@ def test_reports_of_one_ranking_and_of_runs():
     assert head == ["metric", "mean", "low", "high", "queries"]
     assert [row[0] for row in rows] == ["gap", "ap"]
     assert (rows[0][1], rows[0][-1]) == (f"{found.mean['gap']:.2f}", "48")
-    qrels = {"q1": {"d1": 2, "d2": 0, "d3": 1}, "q2": {"d1": 1, "d4": 0}}
-    runs = {
-        "bm25": {"q1": {"d2": 0.9, "d1": 0.8, "d3": 0.7}, "q2": {"d4": 0.7, "d1": 0.6}},
-        "dense": {"q1": {"d1": 0.9, "d2": 0.5, "d3": 0.7}, "q2": {"d4": 0.2, "d1": 0.6}},
-    }
+    qrels = {"q1": {"d1": 2, "d2": 0, "d3": 1}}
+    runs = {"bm25": {"q1": {"d2": 9, "d1": 8, "d3": 7}}, "dense": {"q1": {"d1": 9, "d3": 7}}}
     found = trec.evaluate(qrels, runs, ["gap", "trec_eval:map"])
     head, *rows = cells(found.to_markdown())
     assert head == ["run", "gap", r"trec\_eval:map"]

@@ -1,9 +1,15 @@
-"""Scores of systems on queries, their differences, weights of queries, and a literal t."""
+"""Tests of pairs, scores of systems on queries, weights of queries, and a literal t."""
 
 import itertools
 
 import numpy as np
 
+from skrank import stats
+
+PAIRED = [
+    stats.paired_t, stats.wilcoxon, stats.sign_test, stats.randomisation_test,
+    stats.paired_bootstrap, stats.max_t,
+]  # fmt: skip
 SCORES = np.array([[0.5, 0.4, 0.1], [0.7, 0.4, 0.2], [0.6, 0.5, 0.1], [0.9, 0.6, 0.4]])
 
 

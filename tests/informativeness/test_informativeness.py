@@ -241,15 +241,12 @@ def test_tables_of_a_study():
     assert "converge" not in text
 
 
-def test_study_leaves_out_lists_with_few_documents():
+def test_lists_with_few_documents_and_missing_queries_do_not_count():
     qrels, runs, *_ = made(n_docs=12)
     found = study(qrels, runs, ["gap"], min_retrieved=3)
     assert 0 < found.n_left_out < 24
     assert found.n_left_out + len(found.lists) == 24
     assert found.lists.groupby(["run", "qid"]).ngroups == len(found.lists)
-
-
-def test_missing_queries_of_a_run_do_not_count():
     qrels, runs, *_ = made()
     short = runs[0].to_frame().query("qid in ['0', '1']")
     part = trec.Run.from_arrays(short.qid, short.docid, short.score, name="short")

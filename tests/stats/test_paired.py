@@ -9,12 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import stats
 from tests.helpers.engine import query_counts
-from tests.helpers.system_scores import differences, literal_t, scores, weights
+from tests.helpers.system_scores import PAIRED, differences, literal_t, scores, weights
 
-PAIRED = [
-    stats.paired_t, stats.wilcoxon, stats.sign_test, stats.randomisation_test,
-    stats.paired_bootstrap, stats.max_t,
-]  # fmt: skip
 each_test = pytest.mark.parametrize("test", [*PAIRED, stats.tukey_hsd])
 
 
@@ -189,9 +185,9 @@ class TestPairs:
             assert_array_equal(drawn, test(matrix, random_state=make(5)).p_value)
         assert test(matrix, random_state=None).p_value.shape == first.shape
 
-    @pytest.mark.parametrize("test", [*PAIRED[:-1], stats.discriminative_power])
+    @pytest.mark.parametrize("test", [*PAIRED, stats.discriminative_power])
     def test_queries_without_a_value_are_left_out_of_the_pair(self, test):
-        measured = "required" if test is stats.discriminative_power else "p_value"
+        other = {stats.discriminative_power: "required", stats.max_t: "n_queries"}
         matrix = scores(40)
         matrix[:3, 0] = np.nan
         matrix[[2, 5], 1] = np.nan
@@ -201,5 +197,5 @@ class TestPairs:
         for i, columns in enumerate(found.pairs):
             pair = matrix[:, columns]
             alone = test(pair[~np.isnan(pair).any(axis=1)])
-            for name in ("difference", measured):
+            for name in ("difference", other.get(test, "p_value")):
                 assert_allclose(getattr(found, name)[i], getattr(alone, name)[0])

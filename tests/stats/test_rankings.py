@@ -276,9 +276,7 @@ class TestRankCorrelation:
         assert (two.value, two.low, two.high) == (1, -1, 1)
 
 
-@pytest.mark.parametrize(
-    "measure", [stats.kendall_tau, stats.tau_b, stats.tau_ap, stats.rank_biased_overlap]
-)
+@pytest.mark.parametrize("measure", ["kendall_tau", "tau_b", "tau_ap", "rank_biased_overlap"])
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
@@ -291,4 +289,4 @@ class TestRankCorrelation:
 )
 def test_wrong_rankings(measure, x, y, message):
     with pytest.raises(ValueError, match=message):
-        measure(x, y)
+        getattr(stats, measure)(x, y)
