@@ -88,9 +88,9 @@ class TestBayes:
 
     def test_signed_rank_literally(self):
         x = np.random.default_rng(0).random((7, 2))
-        found = stats.bayesian_comparison(x, 0.05, method="signed-rank", n_samples=200)
+        found = stats.bayesian_comparison(x, (-0.05, 0.1), method="signed-rank", n_samples=200)
         z, won = np.append(x[:, 0] - x[:, 1], 0), np.zeros(3)
-        side = np.digitize(np.add.outer(z, z) / 2, [-0.05, 0.05])
+        side = np.digitize(np.add.outer(z, z) / 2, [-0.05, 0.1])
         for chance in np.random.default_rng(0).dirichlet([*np.ones(7), 0.5], 200):
             shares = [np.outer(chance, chance)[side == one].sum() for one in range(3)]
             won[np.argmax(shares)] += 1

@@ -102,6 +102,13 @@ class TestMaxT:
                 assert_allclose(getattr(found, name)[i], getattr(alone, name)[0])
             assert_allclose(found.critical_t[i], alone.critical_t)
 
+    def test_pairs_may_miss_queries(self):
+        x = scores(30, 5, rise=0.2)[:, [1, 2, 0, 3, 4]]
+        x[3, 0] = x[8, 1] = np.nan
+        found, alone = stats.max_t(x), stats.max_t(x, adjust=False)
+        assert found.n_dropped.max() == 2
+        assert (found.p_value >= alone.p_value - 0.01).all()
+
     def test_the_largest_t_is_taken_over_all_blocks_of_pairs(self):
         x = scores(12, 40)
         found = stats.max_t(x, n_resamples=200)
