@@ -117,18 +117,16 @@ class TestValues:
 
 # Intervals ----------------------------------------------------------------------------------------
 
-RANKING = make_ranking(n_queries=30, random_state=2)
-WEIGHTS = np.random.default_rng(0).integers(0, 3, 30).astype(float)
+DATA = make_ranking(50, random_state=0)
+WEIGHTS = np.random.default_rng(0).integers(0, 3, 50).astype(float)
 BOUNDS = ["mean", "low", "high"]
 METRICS = ["gap", "gap(empty=0)", "ap(average=geometric)", "precision(average=micro)@5"]
 
 
 def ranked(metrics=METRICS, weights=None):
-    of_rows = None if weights is None else weights[RANKING.qid]
-    return skrank.evaluate(
-        RANKING.relevance, RANKING.X[:, 0], groups=RANKING.qid, metrics=metrics,
-        sample_weight=of_rows,
-    )  # fmt: skip
+    of_rows = None if weights is None else weights[DATA.qid]
+    how = {"groups": DATA.qid, "metrics": metrics, "sample_weight": of_rows}
+    return skrank.evaluate(DATA.relevance, DATA.X[:, 5], **how)
 
 
 class TestIntervals:
@@ -181,7 +179,6 @@ class TestIntervals:
 
 # Texts, tables and plots --------------------------------------------------------------------------
 
-DATA = make_ranking(50, random_state=0)
 SYSTEMS = {"new_x": DATA.X[:, 5], "other": DATA.X[:, 1], "old": DATA.X[:, 0]}
 
 
@@ -266,7 +263,7 @@ def test_many_systems_have_numbers():
 
 
 def test_reports_of_one_ranking_and_of_runs():
-    found = skrank.evaluate(DATA.relevance, DATA.X[:, 5], groups=DATA.qid, metrics=["gap", "ap"])
+    found = ranked(["gap", "ap"])
     head, *rows = cells(found.to_markdown(2))
     assert head == ["metric", "mean", "low", "high", "queries"]
     assert [row[0] for row in rows] == ["gap", "ap"]
@@ -292,7 +289,7 @@ def test_plots_are_those_of_the_displays():
     found = compared(["gap", "ap"])
     assert list(found.plot().table["value"]) == sorted(found.to_frame()["difference"][:3])
     assert found.plot("ap", color="C3").ax_.get_xlabel() == "difference of ap"
-    one = skrank.evaluate(DATA.relevance, DATA.X[:, 5], groups=DATA.qid, metrics=["gap", "ap"])
+    one = ranked(["gap", "ap"])
     shown = one.plot(ax=plt.figure().gca()).table["value"].sort_index()
     pd.testing.assert_series_equal(shown, one.mean.sort_index(), check_names=False)
     assert list(one.plot("ap").table["value"]) == [one.mean["ap"]]

@@ -72,14 +72,11 @@ QUADRATIC = [
 
 
 def literal_error(p, grades, rel):
-    cumulated = np.concatenate(([0], np.cumsum(p[:, rel:].sum(axis=1))))
-    squares, hits = [], 0
-    for rank, grade in enumerate(grades, start=1):
-        if grade >= rel:
-            hits += 1
-            inferred_rank = np.interp(hits - 1e-9, cumulated, np.arange(len(cumulated)))
-            squares.append((hits / rank - hits / inferred_rank) ** 2)
-    return np.sqrt(np.mean(squares))
+    cumulated = np.append(0, np.cumsum(p[:, rel:].sum(axis=1)))
+    ranks = np.flatnonzero(grades >= rel) + 1
+    hits = np.arange(1, len(ranks) + 1)
+    inferred_ranks = np.interp(hits - 1e-9, cumulated, np.arange(len(cumulated)))
+    return np.sqrt(np.mean((hits / ranks - hits / inferred_ranks) ** 2))
 
 
 class TestDistribution:

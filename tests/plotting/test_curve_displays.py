@@ -174,13 +174,12 @@ class TestGradedPrecisionRecall:
         shown.plot(label="mine")
         assert texts(shown.ax_) == ["mine"]
 
-    def test_gap_is_the_mean_over_ties(self, data):
+    def test_ties_are_in_the_value_and_in_the_curve(self, data):
         relevance, scores, qid = data
-        scores = np.round(scores)
-        shown = graded(relevance, scores, groups=qid)
-        assert shown.gap == gap_score(relevance, scores, groups=qid)
-        worst = graded(relevance, scores, groups=qid, ties="worst")
-        assert worst.gap == gap_score(relevance, scores, groups=qid, ties="worst") < shown.gap
+        given = relevance, np.round(scores)
+        shown, worst = (graded(*given, groups=qid, ties=ties) for ties in ("average", "worst"))
+        assert shown.gap == gap_score(*given, groups=qid)
+        assert worst.gap == gap_score(*given, groups=qid, ties="worst") < shown.gap
         assert worst.precision.mean() < shown.precision.mean()
 
     @pytest.mark.parametrize("parameters", [{}, {"max_grade": 5}, {"thresholds": [0.5, 0.5]}])

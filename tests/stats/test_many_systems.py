@@ -224,11 +224,6 @@ class TestDiscriminativePower:
         draws = list(map(list, itertools.product(range(5), repeat=5)))
         assert_allclose(found.required, literal_required(*differences(matrix), draws, 313))
 
-    def test_repr(self):
-        text = repr(stats.discriminative_power(scores()))
-        assert text.startswith("DiscriminativePower(alpha=0.05, power=0.")
-        assert "6 pairs" in text
-
 
 class TestAdjusted:
     P = np.array([[0.01, 0.04, 0.03], [0.005, 0.5, 0.01]])

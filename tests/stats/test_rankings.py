@@ -225,26 +225,25 @@ class TestRankCorrelation:
     def test_scores_per_query_give_an_interval_over_queries(self, method):
         random = np.random.default_rng(1)
         truth = np.linspace(0, 1, 12)
-        x, y = truth + random.normal(size=(2, 40, 12))
-        found = stats.rank_correlation(x, y, method=method)
-        means = x.mean(axis=0), y.mean(axis=0)
-        one = stats.rank_correlation(*means, method=method)
+        both = truth + random.normal(size=(2, 40, 12))
+        found = stats.rank_correlation(*both, method=method)
+        one = stats.rank_correlation(*both.mean(axis=1), method=method)
         assert (found.value, found.p_value) == (one.value, one.p_value)
         assert (found.n_queries, one.n_queries) == (40, None)
         measure = {"tau": stats.kendall_tau, "tau_b": stats.tau_b}.get(
             method, lambda a, b: stats.tau_ap(a, b, ties="b")
         )
         draws = random.integers(40, size=(1000, 40))
-        literal = [measure(x[draw].mean(axis=0), y[draw].mean(axis=0)) for draw in draws]
+        literal = [measure(*both[:, draw].mean(axis=1)) for draw in draws]
         low, high = np.quantile(literal, [0.025, 0.975])
         assert found.low == pytest.approx(low, abs=0.04)
         assert found.high == pytest.approx(max(high, 2 * found.value - low), abs=0.04)
-        x[3, 5] = np.nan
-        less = stats.rank_correlation(x, y, method=method)
-        kept = stats.rank_correlation(*np.delete([x, y], 3, axis=1), method=method)
+        both[0, 3, 5] = np.nan
+        less = stats.rank_correlation(*both, method=method)
+        kept = stats.rank_correlation(*np.delete(both, 3, axis=1), method=method)
         assert (less.low, less.high, less.n_queries) == (kept.low, kept.high, 39)
         with pytest.raises(ValueError, match=r"x has shape \(40, 12\) and y \(40, 11\)"):
-            stats.rank_correlation(x, y[:, 1:], method=method)
+            stats.rank_correlation(both[0], both[1, :, 1:], method=method)
 
     def test_full_agreement_is_not_certain(self):
         x = np.arange(10.0)
