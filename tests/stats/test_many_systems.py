@@ -90,7 +90,10 @@ class TestMaxT:
         assert (found.p_value[0] < 0.05) == significant
         assert (found.low[0] > 0) == significant
         assert found.high[0] == (found.difference[0] if significant else np.inf)
-        assert (found.critical_t < np.inf) == significant
+
+    def test_intervals_are_infinite_if_no_p_value_can_be_below_alpha(self):
+        found = stats.max_t(scores(), n_resamples=10)
+        assert found.critical_t == found.high.min() == -found.low.max() == np.inf
 
     def test_without_adjustment_each_pair_is_tested_as_the_only_pair(self):
         x = scores(12, rise=0.2)
