@@ -27,7 +27,8 @@ def data():
     y = made.relevance
     made.noise = noise
     made.systems = {"good": y + noise[0], "bad": noise[1], "fair": 0.5 * y + noise[2]}
-    made.seeds = {"new": (0.6 * y + noise[:4]).T, "old": (0.3 * y + noise[4:7]).T, "one": noise[7]}
+    trained = np.outer([0.2, 0.4, 0.8, 1.0], y)  # seeds of different quality
+    made.seeds = {"new": (trained + noise[:4]).T, "old": (0.3 * y + noise[4:7]).T, "one": noise[7]}
     made.n_counted = 40 - skrank.evaluate(y, noise[1], groups=made.qid).empty["gap"]
     assert made.n_counted < 40
     return made
@@ -45,7 +46,7 @@ def excludes_zero(table):
 @pytest.mark.parametrize("weight", [None, np.random.default_rng(0).integers(0, 4, 40) * 1.0])
 def test_values_are_those_of_evaluate_and_statistics_those_of_stats(data, weight):
     of_rows = None if weight is None else weight[data.qid]
-    found = compared(data, test="t", sample_weight=of_rows, random_state=3)
+    found = compared(data, test="t", sample_weight=of_rows)
     assert isinstance(found, Comparison)
     how = {"groups": data.qid, "metrics": METRICS, "sample_weight": of_rows}
     for name, scores in data.systems.items():
@@ -62,7 +63,7 @@ def test_values_are_those_of_evaluate_and_statistics_those_of_stats(data, weight
         values = found.per_query[name]
         how = {"weights": weight}
         effects = stats.paired_effects(values, confidence=1 - 0.05 / 6, **how)  # six comparisons
-        flips = stats.randomisation_test(values, n_resamples=500, random_state=3, **how)
+        flips = stats.randomisation_test(values, n_resamples=500, **how)
         for column in ("difference", "low", "high", "ties"):
             assert_allclose(rows[column], getattr(effects, column), rtol=1e-12)
         assert_allclose(rows["effect_size"], effects.cohen_d, rtol=1e-12)
@@ -147,6 +148,16 @@ def test_groups_on_the_index_and_rows_in_any_order(data):
     pd.testing.assert_frame_equal(found.per_query.sort_index(), expected)
 
 
+@pytest.mark.parametrize("p", ["p_randomisation", "p_max_t"])
+def test_seed(data, p):
+    near = {"a": data.systems["bad"], "b": data.X[:, 0]}
+    first, again, other = (
+        compared(data, near, random_state=seed).to_frame()[p] for seed in (0, 0, 1)
+    )
+    assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
 def test_text_and_html(data):
     how = {"metrics": [*METRICS, "gap(empty=0)"], "sample_weight": 1 + data.qid % 2}
     found = compared(data, test="t", random_state=7, **how)
@@ -228,6 +239,7 @@ class TestSeeds:
             rest = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
             variance += max(0, total - (rest**2).sum() / ((n - 1) * (r - 1)) / n / r)
             squares += total**2 / (r - 1)
+        assert variance > z.var(ddof=1) / n
         freedom = variance**2 / squares
         row = found.to_frame().set_index(["system", "other"]).loc[("new", "old")]
         assert row["difference"] == pytest.approx(z.mean())

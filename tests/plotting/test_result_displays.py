@@ -11,7 +11,7 @@ import skrank
 from skrank import informativeness, stats
 from skrank.evaluation import compare
 from skrank.incompleteness import robustness
-from skrank.metrics import gap_score
+from skrank.metrics import err_score
 from skrank.plotting import (
     ASLCurveDisplay,
     InformativenessDisplay,
@@ -343,5 +343,5 @@ class TestQueryComparison:
     def test_max_grade(self):
         labels, a, b = [2, 1, 0], [3, 2, 1], [1, 2, 3]
         how = {"groups": [1, 1, 1], "max_grade": 4}
-        shown = QueryComparisonDisplay.from_predictions(labels, a, b, **how)
-        assert shown.values_b.to_list() == pytest.approx([gap_score(labels, b, max_grade=4)])
+        shown = QueryComparisonDisplay.from_predictions(labels, a, b, metric="err", **how)
+        assert shown.values_b.to_list() == pytest.approx([err_score(labels, b, max_grade=4)])
