@@ -29,32 +29,36 @@ MATRIX = np.random.default_rng(0).random((9, 3))
 POWERS = {alpha: stats.discriminative_power(MATRIX, alpha=alpha) for alpha in (0.01, 0.05)}
 FOUND, SAME = (stats.bayesian_comparison(x, 0.1) for x in (MATRIX, np.ones((3, 2))))
 TABLE = pd.DataFrame({"value": [1], "low": [0], "high": [2]})
-QRELS, RUNS = collection()
-ROBUST = robustness(QRELS, RUNS[:3], "gap", [100, 50], n_resamples=10)
-TWO_METRICS = ["gap(thresholds=[0,1])", "gap(thresholds=[1,0])"]
-STUDY, ONE_METRIC = (
-    informativeness.study(QRELS, RUNS[:1], metrics, min_retrieved=1)
-    for metrics in (TWO_METRICS, ["gap", "ndcg"])
-)
+
+
+def robust():
+    study = robustness(*collection(n_runs=3), "gap", [100, 50], n_resamples=10)
+    return RobustnessDisplay(study)
+
+
+def informative(*thresholds):
+    metrics = [*(f"gap(thresholds={one})" for one in thresholds), "ndcg"]
+    study = informativeness.study(*collection(n_runs=1), metrics, min_retrieved=1)
+    return InformativenessDisplay(study)
 
 
 @pytest.mark.parametrize(
-    "display",
+    "make",
     [
-        ASLCurveDisplay({"x": POWERS[0.05]}),
-        ElevenPointDisplay(np.ones(11)),
-        GradedPrecisionRecallDisplay(np.arange(2), np.ones(2)),
-        InformativenessDisplay(STUDY),
-        IntervalDisplay(TABLE),
-        MetricScatterDisplay([1, 2], [2, 1]),
-        PosteriorDisplay(FOUND),
-        QueryComparisonDisplay([0.1, 0.2], [0.2, 0.1]),
-        RobustnessDisplay(ROBUST),
-        TauMatrixDisplay(pd.DataFrame({"a": [1, 2], "b": [2, 1]})),
+        lambda: ASLCurveDisplay({"x": POWERS[0.05]}),
+        lambda: ElevenPointDisplay(np.ones(11)),
+        lambda: GradedPrecisionRecallDisplay(np.arange(2), np.ones(2)),
+        lambda: informative([0, 1], [1, 0]),
+        lambda: IntervalDisplay(TABLE),
+        lambda: MetricScatterDisplay([1, 2], [2, 1]),
+        lambda: PosteriorDisplay(FOUND),
+        lambda: QueryComparisonDisplay([0.1, 0.2], [0.2, 0.1]),
+        lambda: robust(),
+        lambda: TauMatrixDisplay(pd.DataFrame({"a": [1, 2], "b": [2, 1]})),
     ],
-    ids=lambda one: type(one).__name__,
 )
-def test_plots_again_on_new_and_on_given_axes(display):
+def test_plots_again_on_new_and_on_given_axes(make):
+    display = make()
     ax = display.plot().ax_
     assert display.plot() is display
     assert display.ax_ is not ax
@@ -91,9 +95,9 @@ def compared(scores_b=(1, 2, 3, 4), groups=QID, **how):
         (lambda r: ASLCurveDisplay.from_report(r, ["gap@5"]), "unknown metric 'gap@5'"),
         (lambda r: ASLCurveDisplay({}), "powers is empty"),
         (lambda r: ASLCurveDisplay(POWERS), "different alpha"),
-        (lambda r: RobustnessDisplay(ROBUST).plot(column="queries"), "column='queries'"),
-        (lambda r: RobustnessDisplay(ROBUST).plot(metrics=["ap"]), "unknown metric 'ap'"),
-        (lambda r: RobustnessDisplay(ROBUST).plot(metrics=[]), "no metric is chosen: .* 'gap'"),
+        (lambda r: robust().plot(column="queries"), "column='queries'"),
+        (lambda r: robust().plot(metrics=["ap"]), "unknown metric 'ap'"),
+        (lambda r: robust().plot(metrics=[]), "no metric is chosen: .* 'gap'"),
         (lambda r: TauMatrixDisplay.from_report(r, method="tau"), "method='tau'"),
         (lambda r: TauMatrixDisplay.from_report(r, ["ap"]), "unknown metric 'ap'"),
         (lambda r: TauMatrixDisplay(r.mean[:1]), "means has 1 system"),
@@ -101,9 +105,9 @@ def compared(scores_b=(1, 2, 3, 4), groups=QID, **how):
         (lambda r: MetricScatterDisplay.from_report(r, "gap", "gap", run="r9"), "unknown run 'r9'"),
         (lambda r: MetricScatterDisplay([1, 2], [1, 2, 3]), r"shape \(2,\) and y \(3,\)"),
         (lambda r: MetricScatterDisplay([1, np.nan], [1, 2]), "1 of 2 systems have a value"),
-        (lambda r: InformativenessDisplay(STUDY).plot(metrics=["nap"]), "unknown metric 'nap'"),
-        (lambda r: InformativenessDisplay(STUDY).plot(rel=[3]), "rel=3 is not in the study"),
-        (lambda r: InformativenessDisplay(ONE_METRIC), "a line takes at least 2"),
+        (lambda r: informative([0, 1], [1, 0]).plot(metrics=["nap"]), "unknown metric 'nap'"),
+        (lambda r: informative([0, 1], [1, 0]).plot(rel=[3]), "rel=3 is not in the study"),
+        (lambda r: informative([0, 1]), "a line takes at least 2"),
         (lambda r: IntervalDisplay.from_report(r, "ap"), "unknown metric 'ap'"),
         (lambda r: IntervalDisplay(TABLE[:0][["value"]]), r"0 rows and lacks \['high', 'low'\]"),
         (lambda r: IntervalDisplay(TABLE, reference="zero"), "reference='zero' must be a number"),
