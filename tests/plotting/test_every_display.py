@@ -113,6 +113,7 @@ def compared(scores_b=(1, 2, 3, 4), groups=QID, **how):
         (lambda r: IntervalDisplay(TABLE, reference="zero"), "reference='zero' must be a number"),
         (lambda r: PosteriorDisplay(FOUND).plot(pair=3), "pair=3 is not one of the 3"),
         (lambda r: PosteriorDisplay(FOUND, names=["a", "b"]), "names has 2 entries for 3"),
+        (lambda r: PosteriorDisplay(FOUND, names=3), "names=3 must be a sequence with a name"),
         (lambda r: PosteriorDisplay(SAME).plot(pair=0), "no density"),
         (lambda r: compared(groups=None), "QueryComparisonDisplay needs the query of each row"),
         (lambda r: compared(scores_b=[1, 2, 3]), "system 'b': scores has 3 rows"),
