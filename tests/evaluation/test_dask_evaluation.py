@@ -1,7 +1,6 @@
 """Evaluation on Dask: the report of arrays, bit for bit."""
 
 import sys
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -26,21 +25,16 @@ def one_thread():
         yield
 
 
-def by_query(data, seed):
-    """The rows of each query in one stretch or another: partitions may begin there."""
-    order = np.random.default_rng(seed).permutation(len(data.ids))
-    place = dict(zip(data.ids, order.tolist(), strict=True))
-    return data.reordered(np.argsort([place[one] for one in data.groups], kind="stable"))
-
-
-def cut(data, seed, n_parts=4):
-    """Rows of partitions of whole queries, in which they are mixed; one is empty."""
-    rng = np.random.default_rng(seed)
-    ends = np.flatnonzero(data.groups[1:] != data.groups[:-1]) + 1
+def partitioned(seed, n_parts=4, **how):
+    """Lists, in partitions of whole queries in which rows are mixed, and the sizes; one is 0."""
+    data, rng = lists(seed, **how), np.random.default_rng(seed)
+    place = dict(zip(data.ids, rng.permutation(len(data.ids)).tolist(), strict=True))
+    rows = np.argsort([place[one] for one in data.groups], kind="stable")
+    queries = data.groups[rows]
+    ends = np.flatnonzero(queries[1:] != queries[:-1]) + 1
     cuts = np.sort(rng.choice(ends, n_parts - 1, replace=False))
-    cuts = [0, *cuts, cuts[-1], len(data.groups)]
-    rows = [rng.permutation(np.arange(*pair)) for pair in pairwise(cuts)]
-    return np.concatenate(rows), (tuple(map(len, rows)),)
+    parts = [rng.permutation(part) for part in np.split(rows, [*cuts, cuts[-1]])]
+    return data.reordered(np.concatenate(parts)), (tuple(map(len, parts)),)
 
 
 def assert_same(found, expected):
@@ -64,38 +58,34 @@ def both(data, chunks, metrics, **how):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_all_metrics_are_the_same_bits(seed):
-    data = by_query(lists(seed, n_queries=60, longest=30, levels=12), seed)
-    rows, chunks = cut(data, seed)
+    data, chunks = partitioned(seed, n_queries=60, longest=30, levels=12)
     points = [*CATALOGUE, *MIXTURES] if seed else CATALOGUE
     metrics = {str(point.settled): point.settled for point in points}
-    assert_same(*both(data.reordered(rows), chunks, list(metrics.values())))
+    assert_same(*both(data, chunks, list(metrics.values())))
 
 
 @pytest.mark.parametrize("levels", [5, 40, 200])
 def test_labels_that_other_partitions_do_not_have(levels):
     """Codes of labels differ by partition, and so may the sums that are made of them."""
-    data = by_query(lists(1, n_queries=60, longest=30, special=False), 1)
+    data, chunks = partitioned(1, n_queries=60, longest=30, special=False)
     rng = np.random.default_rng(levels)
     data.relevance[:] = rng.choice(rng.random(levels) * 3, len(data.relevance))
     data.relevance[:60] = 0
     metrics = ["ndcg(gain=linear)", "dcg(gain=linear)@7", "rpref", "rbp(gain=linear)", "p@3"]
     metrics += ["gap(labels=interp,max_grade=3)"] * (levels < 50)
-    rows, chunks = cut(data, levels)
-    assert_same(*both(data.reordered(rows), chunks, metrics))
+    assert_same(*both(data, chunks, metrics))
 
 
 @pytest.mark.parametrize("chunked_weights", ["random", "one partition without"])
 def test_weights(chunked_weights):
-    data = by_query(lists(2, n_queries=30), 2)
-    rows, chunks = cut(data, 2)
-    data = data.reordered(rows)
+    data, chunks = partitioned(2, n_queries=30)
     weights = np.random.default_rng(0).choice([0.5, 1.0, 2.0], len(data.ids))
     of_rows = weights[pd.factorize(data.groups)[0]]
     if chunked_weights != "random":
         of_rows[: chunks[0][0]] = 0
     assert_same(*both(data, chunks, METRICS, sample_weight=of_rows))
     with pytest.raises(ValueError, match="all weights are 0"):
-        both(data, chunks, METRICS, sample_weight=np.zeros(len(rows)))
+        both(data, chunks, METRICS, sample_weight=np.zeros(len(data.groups)))
 
 
 def test_the_scale_is_that_of_all_partitions_or_given():
@@ -117,7 +107,7 @@ def frame_of(data):
 
 
 def test_series_and_frames_with_groups_on_the_index():
-    data = by_query(lists(3, n_queries=30), 3)
+    data, _ = partitioned(3, n_queries=30)
     expected = skrank.evaluate(data.relevance, data.scores, groups=data.groups, metrics=METRICS)
     frame = frame_of(data)
     parts = [part for _, part in frame.groupby(pd.factorize(frame.qid)[0] // 10)]
@@ -136,7 +126,7 @@ def test_series_and_frames_with_groups_on_the_index():
 
 
 def test_a_frame_is_shuffled_by_query():
-    frame = frame_of(by_query(lists(4, n_queries=30), 4)).sample(frac=1, random_state=0)
+    frame = frame_of(lists(4, n_queries=30)).sample(frac=1, random_state=0)
     torn = dd.from_pandas(frame.reset_index(drop=True), npartitions=3)
     with pytest.raises(ValueError, match=r"query '.*' lies in partitions 0 and 1.*frame.shuffle"):
         skrank.dask.evaluate(torn["y"], torn["s"], torn["qid"])
@@ -157,14 +147,17 @@ def test_without_dask(monkeypatch):
         skrank.dask.evaluate(one, one, one)
 
 
+def chunked(values, chunks=2):
+    return da.from_array(np.asarray(values), chunks=chunks)
+
+
 def test_what_is_refused():
     y, s, q = np.array([1.0, 0, 0, 2]), np.array([4.0, 3, 2, 1]), np.array([7, 7, 8, 8])
+    evaluate, no_empty = skrank.dask.evaluate, skrank.metric("gap", empty="raise")
+    labels, queries = chunked(y), chunked(q)
 
-    def chunked(values, chunks=2):
-        return da.from_array(np.asarray(values), chunks=chunks)
-
-    def call(relevance=y, scores=s, groups=q, **how):
-        return skrank.dask.evaluate(chunked(relevance), chunked(scores), chunked(groups), **how)
+    def call(relevance=y, scores=s, groups=q, metrics="gap"):
+        return evaluate(chunked(relevance), chunked(scores), chunked(groups), metrics)
 
     cases = [
         (lambda: call(groups=[7, 8, 8, 8]), "query 8 lies in partitions 0 and 1"),
@@ -172,22 +165,19 @@ def test_what_is_refused():
         (lambda: call(scores=[1, 0, 2, np.nan]), "partition 1: score of row 1 is nan"),
         (lambda: call(groups=[7, 7, 8, np.nan]), "partition 1: .* has no query id in row 1"),
         (lambda: call(metrics=["ap", "map"]), "given twice"),
+        (lambda: call([1, 0, 0, 0], metrics=no_empty), "partition 1: query 8 has no relevant doc"),
+        (lambda: evaluate(labels, s, queries), "scores must be a Dask coll"),
+        (lambda: evaluate(y, s, q), "relevance must be a Dask collection.$"),
+        (lambda: evaluate(labels, chunked(s)), "needs the query of each row"),
         (
-            lambda: call(metrics=skrank.metric("gap", empty="raise"), relevance=[1, 0, 0, 0]),
-            "partition 1: query 8 has no relevant document",
-        ),
-        (lambda: skrank.dask.evaluate(chunked(y), s, chunked(q)), "scores must be a Dask coll"),
-        (lambda: skrank.dask.evaluate(y, s, q), "relevance must be a Dask collection.$"),
-        (lambda: skrank.dask.evaluate(chunked(y), chunked(s)), "needs the query of each row"),
-        (
-            lambda: skrank.dask.evaluate(chunked(y), chunked(s, 4), chunked(q)),
+            lambda: evaluate(labels, chunked(s, 4), queries),
             r"relevance, scores and groups have \[2, 1, 2\] partitions",
         ),
         (
-            lambda: skrank.dask.evaluate(chunked(y), chunked(s, ((1, 3),)), chunked(q)),
+            lambda: evaluate(labels, chunked(s, ((1, 3),)), queries),
             r"partition [01]: scores has [13] rows and relevance has 2",
         ),
-        (lambda: skrank.dask.evaluate(*[chunked([])] * 3), "relevance is empty"),
+        (lambda: evaluate(*[chunked([])] * 3), "relevance is empty"),
     ]
     for act, message in cases:
         with pytest.raises(ValueError, match=message):
@@ -203,38 +193,29 @@ def test_what_is_refused():
 
 @pytest.fixture(scope="module")
 def scored():
+    """Features, labels and queries: arrays, and Dask arrays with an empty chunk."""
     rng = np.random.default_rng(0)
     sizes = rng.integers(1, 20, 40)
     X = rng.normal(size=(sizes.sum(), 3))
     y = np.clip(np.round(X[:, 0] + rng.normal(size=len(X))), 0, 3)
+    rows = X, y, np.repeat(np.arange(40), sizes)
     cuts = np.cumsum(sizes)[[9, 9, 30]]
     chunks = tuple(np.diff([0, *cuts, len(X)]).tolist())
-    return X, y, np.repeat(np.arange(40), sizes), chunks
-
-
-def on_dask(scored):
-    X, y, qid, chunks = scored
-    return (
-        da.from_array(X, chunks=(chunks, -1)),
-        da.from_array(y, chunks=(chunks,)),
-        da.from_array(qid, chunks=(chunks,)),
-    )
+    return rows, [da.from_array(one, chunks=(chunks, -1)[: one.ndim]) for one in rows]
 
 
 @pytest.mark.parametrize("model", [Ridge(), LogisticRegression()])
 @pytest.mark.parametrize("metrics", [("gap@10",), ("ndcg@10", "neg_error", "ap")])
 def test_scores_of_models_of_arrays(scored, model, metrics):
-    X, y, qid, _ = scored
+    (X, y, qid), (X_dask, y_dask, q_dask) = scored
     model.fit(X, y)
-    X_dask, y_dask, q_dask = on_dask(scored)
     found = skrank.dask.scorer(*metrics)(model, X_dask, y_dask, groups=q_dask)
     assert found == skrank.scorer(*metrics)(model, X, y, groups=qid)
 
 
 def test_the_scale_of_a_scorer(scored):
-    X, y, qid, _ = scored
+    (X, y, qid), (X_dask, y_dask, q_dask) = scored
     ridge, classifier = Ridge().fit(X, y), LogisticRegression().fit(X, y)
-    X_dask, y_dask, q_dask = on_dask(scored)
     with pytest.raises(ValueError, match="err depends on the highest grade"):
         skrank.dask.scorer("err")(ridge, X_dask, y_dask, groups=q_dask)
     for one, how in ((ridge, {"max_grade": 4}), (classifier, {})):

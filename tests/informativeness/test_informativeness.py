@@ -1,11 +1,16 @@
-"""Informativeness of metrics: precision-recall curves, the study, thresholds, and clicks."""
+"""Informativeness of metrics: distributions, curves, the study, thresholds, and clicks."""
+
+from functools import partial
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
 
 import skrank
 from skrank import trec
+from skrank.extending import QuadraticTables
 from skrank.informativeness import (
     maximum_entropy,
     select_thresholds,
@@ -13,55 +18,157 @@ from skrank.informativeness import (
     threshold_grid,
     thresholds_from_clicks,
 )
+from tests.helpers.catalogue import CATALOGUE
+from tests.helpers.engine import judge
 from tests.helpers.informativeness_cases import made, random_list
 
-# curves
+
+def entropy(p):
+    p = np.maximum(p, 1e-300)
+    return -np.sum(p * np.log(p))
+
+
+def expected_gap(p, g, relevant):
+    """Expected GAP by its definition: P(relevant at threshold j) = P(grade >= j)."""
+    total = 0.0
+    for j, share in enumerate(g, start=1):
+        at_least = p[:, j:].sum(axis=1)
+        for n in range(len(p)):
+            total += share * at_least[n] / (n + 1) * (1 + at_least[:n].sum())
+    return total / (np.cumsum(g) @ relevant)
+
+
+def slsqp(g, value, retrieved, n_ranks, seed):
+    """The solution of the same problem by scipy's SLSQP."""
+    counts = np.array([n_ranks - sum(retrieved), *retrieved])
+    chances = np.random.default_rng(seed).dirichlet(np.ones(len(counts)), n_ranks)
+
+    def violations(z):
+        p = z.reshape(chances.shape)
+        beyond = expected_gap(p, g, retrieved) - value
+        return [*(p.sum(axis=1) - 1), *(p.sum(axis=0) - counts)[1:], beyond]
+
+    found = minimize(
+        lambda z: -entropy(z),
+        (0.7 * counts / n_ranks + 0.3 * chances).ravel(),
+        jac=lambda z: 1 + np.log(np.maximum(z, 1e-300)),
+        bounds=[(1e-12, 1)] * chances.size,
+        constraints={"type": "eq", "fun": violations},
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-15},
+    )
+    return found.x.reshape(chances.shape), found.success
+
+
+QUADRATIC = [
+    point.settled
+    for point in CATALOGUE
+    if isinstance(point.settled.bind(judge([3.0, 2, 1, 0]), max_grade=3).tables, QuadraticTables)
+    and point.settled.names[0] not in ("judged", "mixture")
+    and not point.settled.names[0].endswith("_residual")
+    and str(point.settled) != "set_ap"  # does not depend on the order of documents
+    and not point.settled.condensed
+]
 
 
 def literal_error(p, grades, rel):
-    cumulated = np.concatenate(([0], np.cumsum(p[:, rel:].sum(axis=1))))
-    squares, hits = [], 0
-    for rank, grade in enumerate(grades, start=1):
-        if grade >= rel:
-            hits += 1
-            inferred_rank = np.interp(hits - 1e-9, cumulated, np.arange(len(cumulated)))
-            squares.append((hits / rank - hits / inferred_rank) ** 2)
-    return np.sqrt(np.mean(squares))
+    cumulated = np.append(0, np.cumsum(p[:, rel:].sum(axis=1)))
+    ranks = np.flatnonzero(grades >= rel) + 1
+    hits = np.arange(1, len(ranks) + 1)
+    inferred_ranks = np.interp(hits - 1e-9, cumulated, np.arange(len(cumulated)))
+    return np.sqrt(np.mean((hits / ranks - hits / inferred_ranks) ** 2))
 
 
-@pytest.mark.parametrize("rel", [1, 2, 3])
-def test_error_equals_its_literal_definition(rel):
-    grades = random_list(3)
-    value = skrank.metric("gap")(grades, -np.arange(60.0))
-    found = maximum_entropy("gap", value, np.bincount(grades)[1:], 60)
-    expected = literal_error(found.probabilities, grades, rel)
-    assert found.error(grades, rel) == pytest.approx(expected, abs=1e-6)
+class TestDistribution:
+    @pytest.mark.parametrize(
+        ("value", "retrieved", "n_ranks", "g"),
+        [
+            (0.8, [2, 1], 6, (0.5, 0.5)),
+            (0.45, [2, 1], 6, (0.5, 0.5)),  # below the value of the uniform distribution
+            (0.6, [3, 2], 12, (0.9, 0.1)),
+            (0.95, [2, 3], 10, (0.1, 0.9)),
+            (0.5, [1, 2, 2], 12, (0.2, 0.5, 0.3)),
+            (0.7, [4], 15, (1.0,)),
+            (0.75, [2, 2], 8, (0.4, 0.6)),
+        ],
+    )
+    def test_gap_equals_a_general_solver(self, value, retrieved, n_ranks, g):
+        found = maximum_entropy(skrank.metric("gap", thresholds=g), value, retrieved, n_ranks)
+        assert found.converged
+        solutions = (slsqp(g, value, retrieved, n_ranks, seed) for seed in range(2))
+        other = next(p for p, success in solutions if success and entropy(p) > found.entropy - 1e-6)
+        assert entropy(other) == pytest.approx(found.entropy, abs=1e-6)
+        np.testing.assert_allclose(found.probabilities, other, atol=1e-6)
 
+    @pytest.mark.parametrize("metric", QUADRATIC, ids=str)
+    def test_the_result_satisfies_constraints_and_stationarity(self, metric):
+        """Every metric that is a sum over documents and pairs."""
+        grades = random_list(0)
+        scores = -np.arange(60.0)
+        metric = metric.on_scale(3)
+        value = metric(grades, scores)
+        retrieved = np.bincount(grades, minlength=4)[1:]
+        found = maximum_entropy(metric, value, retrieved, 60)
+        assert found.converged
+        assert found.expected == pytest.approx(value, rel=1e-4)
+        assert str(metric) in repr(found)
+        assert "NOT CONVERGED" not in repr(found)
+        np.testing.assert_allclose(found.probabilities.sum(axis=1), 1, atol=1e-9)
+        np.testing.assert_allclose(found.probabilities.sum(axis=0), found.retrieved, atol=1e-7)
+        assert found.probabilities.min() >= 0
+        # a list is a distribution of entropy 0 with this mean
+        assert 0 <= found.entropy <= entropy(np.tile(found.retrieved / 60, (60, 1))) + 1e-9
 
-def test_curve_has_the_recall_of_the_whole_query():
-    found = maximum_entropy("gap", 0.3, [2, 2], 10, relevant=[4, 8])
-    assert found.precision_recall()[0][-1] == pytest.approx(4 / 12)
-    assert found.precision_recall(rel=2)[0][-1] == pytest.approx(2 / 8)
-    missing = maximum_entropy("gap", 0.3, [2, 0], 6, relevant=[2, 1])
-    with pytest.raises(ValueError, match="the list has no document of grade 2 or higher"):
-        missing.error([1, 1, 0, 0, 0, 0], rel=2)
+    @pytest.mark.parametrize("n_ranks", [1, 2, 5, 30, 300])
+    @pytest.mark.parametrize("noise", [0.01, 1.0, 5.0, -3.0])
+    def test_convergence_from_the_worst_list_to_the_best(self, n_ranks, noise):
+        for seed in range(8):
+            grades = random_list(seed, n_ranks, 3, noise)
+            if not grades.any():
+                continue
+            g = np.random.default_rng(seed).dirichlet([0.5, 0.5])
+            metric = skrank.metric("gap", thresholds=g / g.sum())
+            value = metric(grades, -np.arange(float(n_ranks)))
+            found = maximum_entropy(metric, value, np.bincount(grades, minlength=3)[1:], n_ranks)
+            assert found.converged
+            assert abs(found.expected - value) < 1.1e-5
 
+    def test_metrics_without_information_give_the_uniform_distribution(self):
+        found = maximum_entropy("recall", 1.0, [2, 1], 6)
+        np.testing.assert_allclose(found.probabilities, np.tile([0.5, 1 / 3, 1 / 6], (6, 1)))
+        everything = maximum_entropy("ap", 1.0, [3], 3)
+        np.testing.assert_allclose(everything.probabilities, np.tile([0, 1], (3, 1)))
 
-@pytest.mark.parametrize(
-    ("grades", "rel", "message"),
-    [
-        ([2, 2, 1, 0, 0, 0], 1, "grades are not those of the distribution"),
-        ([2, 1, 1, 0, 0, 0.5], 1, "grades are not those of the distribution"),
-        ([2, 1, 1, 0, 0, 0], 3, "no document of grade rel=3 or higher"),
-        ([2, 1, 1, 0, 0, 0], 0, "rel=0"),
-    ],
-)
-def test_curves_of_other_lists_are_refused(grades, rel, message):
-    with pytest.raises(ValueError, match=message):
-        maximum_entropy("gap", 0.6, [2, 1], 6).error(grades, rel)
+    def test_reach_is_that_of_all_orders(self):
+        grades = [2, 1, 1, 0, 0]
+        for name in ("gap", "ndcg", "q", "precision@2", "ap", "rbp"):
+            metric = skrank.metric(name)
+            orders = {metric(list(order), [5, 4, 3, 2, 1]) for order in set(permutations(grades))}
+            for end in (min(orders), max(orders)):
+                assert maximum_entropy(metric, end, [2, 1], 5).converged
+            for beyond in (min(orders) - 1e-6, max(orders) + 1e-6):
+                with pytest.raises(ValueError, match=r"is not possible: .* between"):
+                    maximum_entropy(metric, beyond, [2, 1], 5)
 
+    @pytest.mark.parametrize("name", ["err", "rr", "bpref", "infap", "iprec", "0.5*gap+0.5*ndcg"])
+    def test_metrics_of_other_families_are_refused(self, name):
+        with pytest.raises(TypeError, match="not a sum over documents and pairs of documents"):
+            maximum_entropy(name, 0.5, [2, 1], 6)
+        with pytest.raises(TypeError, match="not a sum over documents"):
+            study(*made()[:2], [name])
 
-# the study
+    @pytest.mark.parametrize("rel", [1, 2, 3])
+    def test_error_equals_its_literal_definition(self, rel):
+        grades = random_list(3)
+        value = skrank.metric("gap")(grades, -np.arange(60.0))
+        found = maximum_entropy("gap", value, np.bincount(grades)[1:], 60)
+        expected = literal_error(found.probabilities, grades, rel)
+        assert found.error(grades, rel) == pytest.approx(expected, abs=1e-6)
+
+    def test_curve_has_the_recall_of_the_whole_query(self):
+        found = maximum_entropy("gap", 0.3, [2, 2], 10, relevant=[4, 8])
+        assert found.precision_recall()[0][-1] == pytest.approx(4 / 12)
+        assert found.precision_recall(rel=2)[0][-1] == pytest.approx(2 / 8)
 
 
 def ranked_labels(qrels, run):
@@ -72,213 +179,222 @@ def ranked_labels(qrels, run):
     return {qid: part.label.to_numpy() for qid, part in frame.groupby("qid")}
 
 
-@pytest.mark.parametrize("condensed", [False, True])
-@pytest.mark.parametrize("depth", [None, 30])
-def test_study_is_the_single_problem_on_each_list(condensed, depth):
-    qrels, runs, *_ = made(n_queries=4)
-    names = ["gap(thresholds=[0.3,0.7])", "ndcg", "q", "precision@10"]
-    found = study(qrels, runs, names, depth=depth, condensed=condensed, min_retrieved=3)
-    assert found.converged.all()
-    assert len(found.lists) == 8
-    everything = {run.name: ranked_labels(qrels, run) for run in runs}
-    all_labels = qrels.to_frame().groupby("qid")["label"]
-    totals = {q: [int((part == g).sum()) for g in (1, 2)] for q, part in all_labels}
-    for i, (run, qid, ranks) in enumerate(found.lists.itertuples(index=False)):
-        labels = everything[run][qid]
-        labels = labels[~np.isnan(labels)] if condensed else np.nan_to_num(labels)
-        labels = labels[:depth]
-        assert len(labels) == ranks
-        retrieved = [int((labels == g).sum()) for g in (1, 2)]
-        for m, name in enumerate(names):
-            one = maximum_entropy(name, found.values[i, m], retrieved, ranks, relevant=totals[qid])
-            for t, rel in enumerate((1, 2)):
-                assert found.errors[i, m, t] == pytest.approx(one.error(labels, rel), abs=1e-6)
+class TestStudy:
+    @pytest.mark.parametrize("condensed", [False, True])
+    @pytest.mark.parametrize("depth", [None, 30])
+    def test_study_is_the_single_problem_on_each_list(self, condensed, depth):
+        qrels, runs, *_ = made(n_queries=4)
+        names = ["gap(thresholds=[0.3,0.7])", "ndcg", "q", "precision@10"]
+        found = study(qrels, runs, names, depth=depth, condensed=condensed, min_retrieved=3)
+        assert found.converged.all()
+        assert len(found.lists) == 8
+        everything = {run.name: ranked_labels(qrels, run) for run in runs}
+        all_labels = qrels.to_frame().groupby("qid")["label"]
+        totals = {q: [int((part == g).sum()) for g in (1, 2)] for q, part in all_labels}
+        for i, (run, qid, ranks) in enumerate(found.lists.itertuples(index=False)):
+            labels = everything[run][qid]
+            labels = labels[~np.isnan(labels)] if condensed else np.nan_to_num(labels)
+            labels = labels[:depth]
+            assert len(labels) == ranks
+            retrieved = [int((labels == g).sum()) for g in (1, 2)]
+            for m, name in enumerate(names):
+                one = maximum_entropy(
+                    name, found.values[i, m], retrieved, ranks, relevant=totals[qid]
+                )
+                for t, rel in enumerate((1, 2)):
+                    assert found.errors[i, m, t] == pytest.approx(one.error(labels, rel), abs=1e-6)
+
+    def test_tables_of_a_study(self):
+        qrels, runs, *_ = made()
+        lines = []
+        found = study(qrels, runs, ["gap", "ndcg"], progress=lines.append)
+        assert lines == ["2 of 2 runs: gap, 24 lists", "2 of 2 runs: ndcg, 24 lists"]
+        frame = found.to_frame()
+        assert frame.shape == (24, 4)
+        pd.testing.assert_series_equal(
+            frame.mean(), found.mean.stack(), check_names=False, check_index_type=False
+        )
+        assert found.by("qid").shape == (12, 4)
+        assert list(found.by("run").index) == ["0.5", "1.5"]
+        differences = found.differences("gap", n_resamples=200)
+        assert (differences.loc["gap"] == 0).all(axis=None)
+        one = differences.loc["ndcg"]
+        np.testing.assert_allclose(one.difference, found.mean.loc["ndcg"] - found.mean.loc["gap"])
+        assert ((one.low <= one.difference) & (one.difference <= one.high)).all()
+        text = repr(found)
+        assert "24 lists of 2 runs and 12 queries, depth 1000; 0 left out" in text
+        assert "converge" not in text
+
+    def test_lists_with_few_documents_and_missing_queries_do_not_count(self):
+        qrels, runs, *_ = made(n_docs=12)
+        found = study(qrels, runs, ["gap"], min_retrieved=3)
+        assert 0 < found.n_left_out < 24
+        assert found.n_left_out + len(found.lists) == 24
+        assert found.lists.groupby(["run", "qid"]).ngroups == len(found.lists)
+        qrels, runs, *_ = made()
+        short = runs[0].to_frame().query("qid in ['0', '1']")
+        part = trec.Run.from_arrays(short.qid, short.docid, short.score, name="short")
+        found = study(qrels, {"a": runs[1], "b": part}, ["gap"])
+        assert found.lists.run.tolist() == ["a"] * 12 + ["b"] * 2
+        assert found.n_left_out == 0
+
+    def test_a_metric_without_information_has_the_error_of_no_metric(self):
+        """LETOR's rule makes the nDCG of short lists 0."""
+        qrels, runs, *_ = made(n_docs=40)
+        found = study(qrels, runs, ["ndcg(discount=letor)@100", "gap", "ndcg", "recall"])
+        assert (found.values[:, 0] == 0).all()
+        np.testing.assert_allclose(found.errors[:, 0], found.uninformed)
+        np.testing.assert_allclose(found.errors[:, 3], found.uninformed)
+        assert (found.mean.loc[["gap", "ndcg"]] < found.uninformed.mean(axis=0)).all(axis=None)
 
 
-def test_tables_of_a_study():
-    qrels, runs, *_ = made()
-    lines = []
-    found = study(qrels, runs, ["gap", "ndcg"], progress=lines.append)
-    assert lines == ["2 of 2 runs: gap, 24 lists", "2 of 2 runs: ndcg, 24 lists"]
-    frame = found.to_frame()
-    assert frame.shape == (24, 4)
-    pd.testing.assert_series_equal(
-        frame.mean(), found.mean.stack(), check_names=False, check_index_type=False
-    )
-    assert found.by("qid").shape == (12, 4)
-    assert list(found.by("run").index) == ["0.5", "1.5"]
-    differences = found.differences("gap", n_resamples=200)
-    assert (differences.loc["gap"] == 0).all(axis=None)
-    one = differences.loc["ndcg"]
-    np.testing.assert_allclose(one.difference, found.mean.loc["ndcg"] - found.mean.loc["gap"])
-    assert ((one.low <= one.difference) & (one.difference <= one.high)).all()
-    with pytest.raises(ValueError, match="unknown metric of the study 'gpa': did you mean 'gap'"):
-        found.differences("gpa")
-    with pytest.raises(ValueError, match="what='document'"):
-        found.by("document")
-    text = repr(found)
-    assert "24 lists of 2 runs and 12 queries, depth 1000; 0 left out" in text
-    assert "converge" not in text
+class TestThresholds:
+    def test_grid_of_thresholds(self):
+        assert threshold_grid(2, 2) == [(0.0, 1.0), (0.5, 0.5), (1.0, 0.0)]
+        assert threshold_grid(1, 5) == [(1.0,)]
+        grid = threshold_grid(3)
+        assert len(grid) == len(set(grid)) == 66
+        np.testing.assert_allclose(np.sum(grid, axis=1), 1)
+        assert np.min(grid) == 0
+
+    def test_selection_among_candidates_by_the_mean_of_the_curves(self):
+        qrels, runs, *_ = made()
+        candidates = [[0.1, 0.9], (0.5, 0.5), np.array([0.9, 0.1])]
+        choice = select_thresholds(qrels, runs, candidates)
+        found = study(qrels, runs, [skrank.metric("gap", thresholds=g) for g in candidates])
+        criterion = found.mean.mean(axis=1).to_numpy()
+        np.testing.assert_allclose(choice.table["criterion"], criterion)
+        assert choice.thresholds == tuple(candidates[int(np.argmin(criterion))])
+        assert choice.metric == skrank.metric("gap", thresholds=choice.thresholds)
+
+    def test_cross_validated_error_literally(self):
+        qrels, runs, *_ = made(n_queries=8)
+        choice = select_thresholds(qrels, runs, n_steps=4)
+        criterion = choice.study.errors.mean(axis=2)
+        queries = choice.study.lists["qid"].to_numpy()
+        held_out = np.empty(len(queries))
+        for query in np.unique(queries):
+            out = queries == query
+            chosen = criterion[~out].mean(axis=0).argmin()
+            held_out[out] = criterion[out, chosen]
+        assert choice.cross_validated == pytest.approx(held_out.mean())
+        assert f"cross-validated over queries {choice.cross_validated:.4f}" in repr(choice)
+
+    def test_a_choice_is_compared_with_balanced_thresholds(self):
+        """For a single relevant label, the best GAP has most of its weight on this label."""
+        qrels, runs, *_ = made(n_queries=60, unjudged=0)
+        top, low = (select_thresholds(qrels, runs, rel=[rel], n_steps=4) for rel in (2, 1))
+        assert top.thresholds[1] >= 0.75
+        assert low.thresholds[0] >= 0.75
+        assert (top.balanced, top.better_than_balanced) == ((0.5, 0.5), True)
+        assert ": better than balanced thresholds (0.5, 0.5)" in repr(top)
+        assert list(top.table.columns) == [2.0, "criterion"]
+        assert (
+            top.table["criterion"].min() <= top.cross_validated < top.table["criterion"][(0.5, 0.5)]
+        )
+        balanced = select_thresholds(qrels, runs, [(0.5, 0.5)])
+        assert "not better than balanced thresholds (0.5, 0.5)" in repr(balanced)
+        one_query = select_thresholds(*made(n_queries=1, unjudged=0)[:2], n_steps=2)
+        assert np.isnan(one_query.cross_validated)
+        assert not one_query.better_than_balanced
 
 
-def test_study_leaves_out_lists_with_few_documents():
-    qrels, runs, *_ = made(n_docs=12)
-    found = study(qrels, runs, ["gap"], min_retrieved=3)
-    assert 0 < found.n_left_out < 24
-    assert found.n_left_out + len(found.lists) == 24
-    assert found.lists.groupby(["run", "qid"]).ngroups == len(found.lists)
-    with pytest.raises(ValueError, match="no list has 50 documents of each label above 0"):
-        study(qrels, runs, ["gap"], min_retrieved=50)
+class TestClicks:
+    def test_shares_of_clicks_by_hand(self):
+        grades = [0, 1, 1, 2, 3]
+        clicks = [9, 2, 3, 10, 5]  # clicks on grade 0 do not count
+        assert thresholds_from_clicks(grades, clicks) == (0.25, 0.5, 0.25)
+        assert thresholds_from_clicks(grades, clicks, max_grade=4) == (0.25, 0.5, 0.25, 0.0)
+        assert thresholds_from_clicks([1, 2, 2], [True, False, True]) == (0.5, 0.5)
+
+    def test_rises_of_click_rates_by_hand(self):
+        grades, clicks, shown = [0, 1, 1, 2], [10, 30, 30, 50], [100, 100, 100, 100]
+        found = thresholds_from_clicks(grades, clicks, shown=shown, method="rate")
+        np.testing.assert_allclose(found, [0.2 / 0.4, 0.2 / 0.4])
+        falling = thresholds_from_clicks(
+            [0, 1, 2, 3], [0, 40, 20, 60], shown=[100] * 4, method="rate"
+        )
+        np.testing.assert_allclose(falling, [0.3 / 0.6, 0, 0.3 / 0.6])  # rates .3, .3, .6
 
 
-def test_missing_queries_of_a_run_do_not_count():
-    qrels, runs, *_ = made()
-    short = runs[0].to_frame().query("qid in ['0', '1']")
-    part = trec.Run.from_arrays(short.qid, short.docid, short.score, name="short")
-    found = study(qrels, {"a": runs[1], "b": part}, ["gap"])
-    assert found.lists.run.tolist() == ["a"] * 12 + ["b"] * 2
-    assert found.n_left_out == 0
+QRELS, RUNS, _, QID = made()
+TWO_OF_SIX = [1, 1, 0, 0, 0, 0]
+EMPTY = trec.Qrels.from_arrays(["0", "0"], ["0", "1"], [0, 0])
+GRADED = trec.Qrels.from_arrays(["0"] * 60, range(60), np.arange(60))
+HALVES = trec.Qrels.from_arrays(QID, np.tile(np.arange(50), 12), np.full(600, 0.5))
 
 
-def test_a_metric_without_information_has_the_error_of_no_metric():
-    """LETOR's rule makes the nDCG of short lists 0."""
-    qrels, runs, *_ = made(n_docs=40)
-    found = study(qrels, runs, ["ndcg(discount=letor)@100", "gap", "ndcg", "recall"])
-    assert (found.values[:, 0] == 0).all()
-    np.testing.assert_allclose(found.errors[:, 0], found.uninformed)
-    np.testing.assert_allclose(found.errors[:, 3], found.uninformed)
-    assert (found.mean.loc[["gap", "ndcg"]] < found.uninformed.mean(axis=0)).all(axis=None)
+def solved(**changes):
+    given = {"metric": "gap", "value": 0.5, "retrieved": [2, 1], "n_ranks": 6}
+    return maximum_entropy(**given | changes)
 
 
-def test_bad_input_of_a_study():
-    qrels, runs, *_ = made()
-    empty = trec.Qrels.from_arrays(["0", "0"], ["0", "1"], [0, 0])
-    graded = trec.Qrels.from_arrays(["0"] * 60, range(60), np.arange(60))
-    for changes, message in [
-        ({"depth": 0}, "depth=0 must be at least 1"),
-        ({"min_retrieved": 0}, "min_retrieved=0 must be at least 1"),
-        ({"condensed": "no"}, "condensed='no'"),
-        ({"rel": [3]}, "rel=3 is above all labels"),
-        ({"rel": [0]}, "rel=0"),
-        ({"metrics": []}, "metrics is empty"),
-        ({"metrics": ["gap", "gap"]}, "given twice"),
-        ({"metrics": ["gap(condensed=True)"]}, "pass condensed=True to the study"),
-        ({"metrics": ["judged"]}, "distinguishes unjudged documents"),
-        ({"metrics": "err"}, "not a sum over documents"),
-        ({"qrels": empty}, "no label above 0"),
-        ({"qrels": graded}, r"59 labels above 0 .*: pass some of them as rel="),
-    ]:
-        arguments = {"qrels": qrels, "runs": runs, "metrics": ["gap"]} | changes
-        with pytest.raises((ValueError, TypeError), match=message):
-            study(**arguments)
+def studied(metrics="gap", **changes):
+    return study(**{"qrels": QRELS, "runs": RUNS, "metrics": metrics} | changes)
 
 
-# thresholds
-
-
-def test_grid_of_thresholds():
-    assert threshold_grid(2, 2) == [(0.0, 1.0), (0.5, 0.5), (1.0, 0.0)]
-    assert threshold_grid(1, 5) == [(1.0,)]
-    grid = threshold_grid(3)
-    assert len(grid) == len(set(grid)) == 66
-    np.testing.assert_allclose(np.sum(grid, axis=1), 1)
-    assert np.min(grid) == 0
-    with pytest.raises(ValueError, match="92378 candidates"):
-        threshold_grid(10, 10)
-
-
-def test_selection_among_candidates_by_the_mean_of_the_curves():
-    qrels, runs, *_ = made()
-    candidates = [[0.1, 0.9], (0.5, 0.5), np.array([0.9, 0.1])]
-    choice = select_thresholds(qrels, runs, candidates)
-    found = study(qrels, runs, [skrank.metric("gap", thresholds=g) for g in candidates])
-    criterion = found.mean.mean(axis=1).to_numpy()
-    np.testing.assert_allclose(choice.table["criterion"], criterion)
-    assert choice.thresholds == tuple(candidates[int(np.argmin(criterion))])
-    assert choice.metric == skrank.metric("gap", thresholds=choice.thresholds)
-
-
-def test_cross_validated_error_literally():
-    qrels, runs, *_ = made(n_queries=8)
-    choice = select_thresholds(qrels, runs, n_steps=4)
-    criterion = choice.study.errors.mean(axis=2)
-    queries = choice.study.lists["qid"].to_numpy()
-    held_out = np.empty(len(queries))
-    for query in np.unique(queries):
-        out = queries == query
-        chosen = criterion[~out].mean(axis=0).argmin()
-        held_out[out] = criterion[out, chosen]
-    assert choice.cross_validated == pytest.approx(held_out.mean())
-    assert f"cross-validated over queries {choice.cross_validated:.4f}" in repr(choice)
-
-
-def test_a_choice_is_compared_with_balanced_thresholds():
-    """For a single relevant label, the best GAP has most of its weight on this label."""
-    qrels, runs, *_ = made(n_queries=60, unjudged=0)
-    top, low = (select_thresholds(qrels, runs, rel=[rel], n_steps=4) for rel in (2, 1))
-    assert top.thresholds[1] >= 0.75
-    assert low.thresholds[0] >= 0.75
-    assert (top.balanced, top.better_than_balanced) == ((0.5, 0.5), True)
-    assert ": better than balanced thresholds (0.5, 0.5)" in repr(top)
-    assert list(top.table.columns) == [2.0, "criterion"]
-    assert top.table["criterion"].min() <= top.cross_validated < top.table["criterion"][(0.5, 0.5)]
-    balanced = select_thresholds(qrels, runs, [(0.5, 0.5)])
-    assert "not better than balanced thresholds (0.5, 0.5)" in repr(balanced)
-    one_query = select_thresholds(*made(n_queries=1, unjudged=0)[:2], n_steps=2)
-    assert np.isnan(one_query.cross_validated)
-    assert not one_query.better_than_balanced
-
-
-def test_bad_input_of_the_selection():
-    qrels, runs, _, qid = made()
-    halves = trec.Qrels.from_arrays(qid, np.tile(np.arange(50), 12), np.full(600, 0.5))
-    for judgments, candidates, message in [
-        (qrels, [[0.5, 1.0]], r"thresholds sum to 1\.5"),
-        (qrels, [[1.0]], "do not cover the grades"),
-        (qrels, [], "metrics is empty"),
-        (halves, None, "labels of the qrels must be whole numbers"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            select_thresholds(judgments, runs, candidates)
-
-
-# clicks
-
-
-def test_shares_of_clicks_by_hand():
-    grades = [0, 1, 1, 2, 3]
-    clicks = [9, 2, 3, 10, 5]  # clicks on grade 0 do not count
-    assert thresholds_from_clicks(grades, clicks) == (0.25, 0.5, 0.25)
-    assert thresholds_from_clicks(grades, clicks, max_grade=4) == (0.25, 0.5, 0.25, 0.0)
-    assert thresholds_from_clicks([1, 2, 2], [True, False, True]) == (0.5, 0.5)
-
-
-def test_rises_of_click_rates_by_hand():
-    grades, clicks, shown = [0, 1, 1, 2], [10, 30, 30, 50], [100, 100, 100, 100]
-    found = thresholds_from_clicks(grades, clicks, shown=shown, method="rate")
-    np.testing.assert_allclose(found, [0.2 / 0.4, 0.2 / 0.4])
-    falling = thresholds_from_clicks([0, 1, 2, 3], [0, 40, 20, 60], shown=[100] * 4, method="rate")
-    np.testing.assert_allclose(falling, [0.3 / 0.6, 0, 0.3 / 0.6])  # rates .3, .3, .6
+clicked = thresholds_from_clicks
+by_rate = partial(thresholds_from_clicks, method="rate")
 
 
 @pytest.mark.parametrize(
-    ("grades", "clicks", "options", "message"),
+    ("call", "message"),
     [
-        ([1, 2], [1], {}, "clicks has 1 rows and grades has 2"),
-        ([1, 1.5], [1, 1], {}, "grades of row 1 is 1.5"),
-        ([1, -1], [1, 1], {}, "grades of row 1 is -1"),
-        ([1, 2], [1, -1], {}, "clicks of row 1 is -1"),
-        ([0, 0], [1, 1], {}, "all grades are 0"),
-        ([0, 1], [1, 0], {}, "no document above grade 0 was clicked"),
-        ([1, 3], [1, 1], {"max_grade": 2}, "grade 3 of row 1 is above max_grade=2"),
-        ([1, 2], [1, 2], {"shown": [1, 1]}, "row 1 has 2 clicks and was shown 1 times"),
-        ([0, 1], [0, 2], {"method": "rate"}, "pass the number of views, shown="),
-        ([0, 2], [0, 1], {"method": "rate"}, "no document of grade 1 was shown"),
-        ([0, 1], [1, 0], {"method": "rate"}, "does not rise"),
-        ([1, 2], [1, 1], {"method": "rates"}, "method='rates'"),
-        ([1, 10**9], [1, 1], {}, "bin the labels"),
+        (lambda: solved(value=np.nan), "value=nan must be a number"),
+        (lambda: solved(n_ranks=0), "n_ranks=0 must be at least 1"),
+        (lambda: solved(n_ranks=2), r"3 documents for 2 ranks: count .* of the list .* relevant="),
+        (lambda: solved(retrieved=[2, -1]), "retrieved=.* whole numbers"),
+        (lambda: solved(retrieved=[]), "retrieved=.* at least one number"),
+        (lambda: solved(retrieved=3), "retrieved=3 must be a sequence"),
+        (lambda: solved(value=0.9, relevant=[4, 3]), r"between 0.131667 and 0.4"),
+        (lambda: solved(relevant=[2]), "relevant has 1 grades and retrieved has 2"),
+        (lambda: solved(relevant=[1, 1]), "relevant has 1 documents of grade 1 and retrieved has"),
+        (lambda: solved(retrieved=[0, 0]), "no relevant document"),
+        (lambda: solved(metric="gpa"), "unknown metric 'gpa'"),
+        (lambda: solved(metric="set_ap"), "set_ap does not depend on the order of the list"),
+        (lambda: solved(metric="gap(thresholds=[1])"), "label 2"),
+        (lambda: solved().error([2, 2, 1, 0, 0, 0]), "grades are not those of the distribution"),
+        (lambda: solved().error([2, 1, 1, 0, 0, 0.5]), "grades are not those of the distribution"),
+        (lambda: solved().error([2, 1, 1, 0, 0, 0], 3), "no document of grade rel=3 or higher"),
+        (lambda: solved().error([2, 1, 1, 0, 0, 0], 0), "rel=0"),
+        (
+            lambda: solved(value=0.3, retrieved=[2, 0], relevant=[2, 1]).error(TWO_OF_SIX, 2),
+            "the list has no document of grade 2 or higher",
+        ),
+        (lambda: studied(depth=0), "depth=0 must be at least 1"),
+        (lambda: studied(min_retrieved=0), "min_retrieved=0 must be at least 1"),
+        (lambda: studied(min_retrieved=50), "no list has 50 documents of each label above 0"),
+        (lambda: studied(condensed="no"), "condensed='no'"),
+        (lambda: studied(rel=[3]), "rel=3 is above all labels"),
+        (lambda: studied(rel=[0]), "rel=0"),
+        (lambda: studied([]), "metrics is empty"),
+        (lambda: studied(["gap", "gap"]), "given twice"),
+        (lambda: studied("gap(condensed=True)"), "pass condensed=True to the study"),
+        (lambda: studied("judged"), "distinguishes unjudged documents"),
+        (lambda: studied(qrels=EMPTY), "no label above 0"),
+        (lambda: studied(qrels=GRADED), r"59 labels above 0 .*: pass some of them as rel="),
+        (lambda: studied().differences("gpa"), "metric of the study 'gpa': did you mean 'gap'"),
+        (lambda: studied().by("document"), "what='document'"),
+        (lambda: threshold_grid(10, 10), "92378 candidates"),
+        (lambda: select_thresholds(QRELS, RUNS, [[0.5, 1.0]]), r"thresholds sum to 1\.5"),
+        (lambda: select_thresholds(QRELS, RUNS, [[1.0]]), "do not cover the grades"),
+        (lambda: select_thresholds(QRELS, RUNS, []), "metrics is empty"),
+        (lambda: select_thresholds(HALVES, RUNS), "labels of the qrels must be whole numbers"),
+        (lambda: clicked([1, 2], [1]), "clicks has 1 rows and grades has 2"),
+        (lambda: clicked([1, 1.5], [1, 1]), "grades of row 1 is 1.5"),
+        (lambda: clicked([1, -1], [1, 1]), "grades of row 1 is -1"),
+        (lambda: clicked([1, 2], [1, -1]), "clicks of row 1 is -1"),
+        (lambda: clicked([0, 0], [1, 1]), "all grades are 0"),
+        (lambda: clicked([0, 1], [1, 0]), "no document above grade 0 was clicked"),
+        (lambda: clicked([1, 3], [1, 1], max_grade=2), "grade 3 of row 1 is above max_grade=2"),
+        (lambda: clicked([1, 2], [1, 2], shown=[1, 1]), "row 1 has 2 clicks and was shown 1 times"),
+        (lambda: clicked([1, 2], [1, 1], method="rates"), "method='rates'"),
+        (lambda: clicked([1, 10**9], [1, 1]), "bin the labels"),
+        (lambda: by_rate([0, 1], [0, 2]), "pass the number of views, shown="),
+        (lambda: by_rate([0, 2], [0, 1]), "no document of grade 1 was shown"),
+        (lambda: by_rate([0, 1], [1, 0]), "does not rise"),
     ],
 )
-def test_bad_clicks(grades, clicks, options, message):
+def test_wrong_input(call, message):
     with pytest.raises(ValueError, match=message):
-        thresholds_from_clicks(grades, clicks, **options)
+        call()

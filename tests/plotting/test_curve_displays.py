@@ -3,22 +3,16 @@
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
 import skrank
 from skrank.datasets import make_ranking
 from skrank.metrics import eleven_point_curve, gap_score, graded_precision_recall_curve
-from skrank.plotting import (
-    ElevenPointDisplay,
-    GradedPrecisionRecallDisplay,
-)
+from skrank.plotting import ElevenPointDisplay, GradedPrecisionRecallDisplay
 from skrank.scoring import scorer
 from tests.helpers.plotting_cases import texts
 
 graded = GradedPrecisionRecallDisplay.from_predictions
-CURVES = [GradedPrecisionRecallDisplay, ElevenPointDisplay]
-every_curve = pytest.mark.parametrize("display", CURVES)
 
 
 def area_of_steps(line):
@@ -36,30 +30,22 @@ class Model(BaseEstimator):
         return X[:, 0]
 
 
-@every_curve
+@pytest.mark.parametrize("display", [GradedPrecisionRecallDisplay, ElevenPointDisplay])
 class TestCurves:
-    def test_attributes_and_ranges(self, display, data):
-        shown = display.from_predictions(*data[:2], groups=data[2], name="bm25", color="red")
-        assert shown.figure_ is shown.ax_.figure
-        assert shown.line_ in shown.ax_.lines
-        assert shown.line_.get_color() == "red"
-        for low, high in (shown.ax_.get_xlim(), shown.ax_.get_ylim()):
-            assert (low, high) == pytest.approx((0, 1), abs=0.02)
-        assert shown.ax_.get_xlabel()
-        assert shown.ax_.get_ylabel()
-        assert texts(shown.ax_)[0].startswith("bm25 (")
-
-    def test_several_share_axes(self, display, data):
+    def test_attributes_ranges_and_shared_axes(self, display, data):
         relevance, scores, qid = data
-        first = display.from_predictions(relevance, scores, groups=qid, name="one")
-        second = display.from_predictions(relevance, -scores.clip(-9), groups=qid, ax=first.ax_)
-        assert first.ax_ is second.ax_
-        assert first.line_.get_color() != second.line_.get_color()
-        assert len(texts(first.ax_)) == 2
-        again = second.plot(name="other")
-        assert again is second
-        assert second.ax_ is not first.ax_
-        assert texts(second.ax_)[0].startswith("other (")
+        shown = display.from_predictions(relevance, scores, groups=qid, name="bm25", color="red")
+        ax = shown.ax_
+        assert shown.figure_ is ax.figure
+        assert shown.line_ in ax.lines
+        assert shown.line_.get_color() == "red"
+        for low, high in (ax.get_xlim(), ax.get_ylim()):
+            assert (low, high) == pytest.approx((0, 1), abs=0.02)
+        assert ax.get_xlabel()
+        assert ax.get_ylabel()
+        display.from_predictions(relevance, scores, groups=qid, ax=ax).plot(ax, name="other")
+        assert len({line.get_color() for line in ax.lines}) == 3
+        assert [text.split(" (")[0] for text in texts(ax)[::2]] == ["bm25", "other"]
 
     def test_queries_are_counted(self, display, data):
         relevance, scores, qid = data
@@ -71,27 +57,19 @@ class TestCurves:
         assert f"mean of {shown.n_queries} queries" in text
         assert f"{shown.n_empty} without relevant documents skipped" in text
 
-    def test_groups_on_the_index(self, display, data):
-        relevance, scores, qid = data
-        shown = display.from_predictions(skrank.with_groups(relevance, qid), scores)
-        explicit = display.from_predictions(relevance, scores, groups=qid)
-        assert np.array_equal(shown.precision, explicit.precision)
-
-    def test_from_estimator(self, display, data):
+    def test_from_estimator_and_groups_on_the_index(self, display, data):
         relevance, _, qid = data
         y = np.nan_to_num(relevance)
         X = np.random.default_rng(1).normal(size=(len(y), 3)) + y[:, None]
         model = LinearRegression().fit(X, y)
-        expected = display.from_predictions(y, model.predict(X), groups=qid)
-        for shown in (
-            display.from_estimator(model, X, y, groups=qid),
-            display.from_estimator(model, X, skrank.with_groups(y, qid)),
+        indexed = skrank.with_groups(y, qid)
+        expected = display.from_predictions(indexed, model.predict(X))
+        for shown, name in (
+            (display.from_estimator(model, X, y, groups=qid), "LinearRegression"),
+            (display.from_estimator(model, X, indexed, name="linear"), "linear"),
         ):
             assert np.array_equal(shown.precision, expected.precision)
-            assert texts(shown.ax_)[0].startswith("LinearRegression (")
-        ax = shown.ax_
-        assert display.from_estimator(model, X, y, groups=qid, name="linear", ax=ax).ax_ is ax
-        assert texts(ax)[1].startswith("linear (")
+            assert texts(shown.ax_)[0].startswith(f"{name} (")
 
     def test_a_constant_score_does_not_depend_on_the_order_of_rows(self, display):
         qid = np.repeat(np.arange(200), 10)
@@ -107,32 +85,6 @@ class TestCurves:
         assert np.all(shown["average"].precision < 0.7)
         again = display.from_predictions(relevance, constant, groups=qid)
         assert np.array_equal(again.precision, shown["average"].precision)
-
-    @pytest.mark.parametrize(
-        ("draw", "message"),
-        [
-            (
-                lambda one, y, s, q: one.from_predictions(y, s),
-                "Display needs the query of each row",
-            ),
-            (lambda one, y, s, q: one.from_predictions(y, s[:3], groups=q), "scores has 3 rows"),
-            (lambda one, y, s, q: one.from_predictions(y, s, groups=q[:3]), "groups has 3 entries"),
-            (lambda one, y, s, q: one.from_predictions(0 * q, s, groups=q), "no query has a rel"),
-            (lambda one, y, s, q: one.from_predictions(y, s, groups=q, ties="random"), "ties="),
-            (lambda one, y, s, q: one.from_predictions(y, 0 * s, groups=q), "score of row"),
-            (
-                lambda one, y, s, q: one.from_estimator(Model(), s[:, None], y),
-                "from_estimator needs the query of each row",
-            ),
-        ],
-    )
-    def test_errors(self, display, data, draw, message):
-        with pytest.raises(ValueError, match=message), np.errstate(invalid="ignore"):
-            draw(display, *data)
-
-    def test_a_model_that_is_not_fitted(self, display):
-        with pytest.raises(NotFittedError):
-            display.from_estimator(LinearRegression(), np.eye(3), [0, 1, 2], groups=[1, 1, 1])
 
 
 def literal_mean(relevance, scores, qid, levels, **parameters):
@@ -151,41 +103,31 @@ def literal_mean(relevance, scores, qid, levels, **parameters):
 
 
 class TestGradedPrecisionRecall:
-    @pytest.mark.parametrize("thresholds", [None, [0.7, 0.1, 0.1, 0.1], [0, 0, 1, 0]])
+    @pytest.mark.parametrize(
+        "grading",
+        [
+            {},
+            {"thresholds": [0.7, 0.1, 0.1, 0.1]},
+            {"thresholds": [0, 0, 1, 0]},
+            {"labels": "interp"},
+        ],
+    )
+    @pytest.mark.parametrize("condensed", [False, True])
     @pytest.mark.parametrize("n_levels", [2, 11, 101])
-    def test_mean_equals_the_definition(self, data, thresholds, n_levels):
+    def test_mean_equals_the_definition(self, data, grading, condensed, n_levels):
         relevance, scores, qid = data
-        parameters = {"thresholds": thresholds, "max_grade": 4}
-        shown = graded(relevance, scores, groups=qid, n_levels=n_levels, **parameters)
+        if "labels" in grading:
+            relevance = 0.77 * relevance  # between grades
+        grading = {"max_grade": 4, **grading}
+        how = {"groups": qid, "condensed": condensed, **grading}
+        shown = graded(relevance, scores, n_levels=n_levels, **how)
+        kept = ~np.isnan(relevance) | (not condensed)
         levels = np.linspace(0, 1, n_levels)
-        expected = literal_mean(relevance, scores, qid, levels, **parameters)
+        expected = literal_mean(relevance[kept], scores[kept], qid[kept], levels, **grading)
         np.testing.assert_allclose(shown.recall, levels)
         np.testing.assert_allclose(shown.precision, expected, atol=1e-12)
-        assert shown.gap == gap_score(relevance, scores, groups=qid, **parameters)
+        assert shown.gap == gap_score(relevance, scores, **how)
         assert shown.line_.get_label() == f"GAP = {shown.gap:.3f}"
-
-    def test_labels_between_grades(self, data):
-        relevance, scores, qid = data
-        relevance = relevance * 0.77
-        parameters = {"max_grade": 4, "labels": "interp"}
-        shown = graded(relevance, scores, groups=qid, **parameters)
-        expected = literal_mean(relevance, scores, qid, shown.recall, **parameters)
-        np.testing.assert_allclose(shown.precision, expected, atol=1e-12)
-
-    def test_condensed(self, data):
-        relevance, scores, qid = data
-        judged = ~np.isnan(relevance)
-        shown = graded(relevance, scores, groups=qid, condensed=True)
-        expected = graded(relevance[judged], scores[judged], groups=qid[judged])
-        np.testing.assert_allclose(shown.precision, expected.precision, atol=1e-12)
-        assert shown.gap == pytest.approx(expected.gap, abs=1e-12)
-
-    def test_binary_is_the_eleven_point_curve(self, data):
-        relevance, scores, qid = data
-        relevance = np.where(np.isnan(relevance), np.nan, relevance > 0)
-        shown = graded(relevance, scores, groups=qid, n_levels=11)
-        expected = eleven_point_curve(relevance, scores, groups=qid)
-        np.testing.assert_allclose(shown.precision, expected, atol=1e-12)
 
     def test_last_level_is_not_lost_to_rounding(self):
         """The floating-point sum of ten gains of 0.1 is below 1."""
@@ -232,13 +174,12 @@ class TestGradedPrecisionRecall:
         shown.plot(label="mine")
         assert texts(shown.ax_) == ["mine"]
 
-    def test_gap_is_the_mean_over_ties(self, data):
+    def test_ties_are_in_the_value_and_in_the_curve(self, data):
         relevance, scores, qid = data
-        scores = np.round(scores)
-        shown = graded(relevance, scores, groups=qid)
-        assert shown.gap == gap_score(relevance, scores, groups=qid)
-        worst = graded(relevance, scores, groups=qid, ties="worst")
-        assert worst.gap == gap_score(relevance, scores, groups=qid, ties="worst") < shown.gap
+        given = relevance, np.round(scores)
+        shown, worst = (graded(*given, groups=qid, ties=ties) for ties in ("average", "worst"))
+        assert shown.gap == gap_score(*given, groups=qid)
+        assert worst.gap == gap_score(*given, groups=qid, ties="worst") < shown.gap
         assert worst.precision.mean() < shown.precision.mean()
 
     @pytest.mark.parametrize("parameters", [{}, {"max_grade": 5}, {"thresholds": [0.5, 0.5]}])
@@ -250,19 +191,13 @@ class TestGradedPrecisionRecall:
 
 
 class TestElevenPoint:
-    def test_worked_example_of_trec(self):
-        relevance = [1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]
-        shown = ElevenPointDisplay.from_predictions(relevance, range(20, 0, -1), groups=[1] * 20)
-        expected = [1] * 6 + [0.75] * 2 + [4 / 15] * 3
-        recall, precision = shown.line_.get_data()
-        np.testing.assert_allclose(recall, np.arange(11) / 10)
-        np.testing.assert_allclose(precision, expected)
-        assert texts(shown.ax_) == [f"11-pt AP = {np.mean(expected):.3f}"]
-
     @pytest.mark.parametrize("parameters", [{}, {"rel": 2}, {"condensed": True}])
     def test_is_the_curve(self, data, parameters):
         relevance, scores, qid = data
         shown = ElevenPointDisplay.from_predictions(relevance, scores, groups=qid, **parameters)
         expected = eleven_point_curve(relevance, scores, groups=qid, **parameters)
-        np.testing.assert_allclose(shown.precision, expected, atol=1e-12)
+        recall, precision = shown.line_.get_data()
+        np.testing.assert_allclose(recall, np.arange(11) / 10)
+        np.testing.assert_allclose(precision, expected, atol=1e-12)
+        assert texts(shown.ax_) == [f"11-pt AP = {expected.mean():.3f}"]
         assert shown.average_precision == pytest.approx(expected.mean())

@@ -10,18 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import stats
 from tests.helpers.engine import query_counts
-from tests.helpers.system_scores import differences, scores, weights
+from tests.helpers.system_scores import SCORES, differences, literal_t, scores, weights
 
-SCORES = np.array([[0.5, 0.4, 0.1], [0.7, 0.4, 0.2], [0.6, 0.5, 0.1], [0.9, 0.6, 0.4]])
 close = {"rtol": 1e-10, "atol": 0}
-
-
-def without_queries(matrix, *queries):
-    """The scores with a missing value on each of these queries, and without these queries."""
-    missing = matrix.copy()
-    for system, query in enumerate(queries):
-        missing[query, system] = np.nan
-    return missing, np.delete(matrix, queries, axis=0)
 
 
 def literal_max_t(zs, w):
@@ -30,14 +21,12 @@ def literal_max_t(zs, w):
     Weights do not affect the variance of the differences.
     """
     h = w / w.sum()
-    means = np.array([h @ z for z in zs])
-    variances = np.array([np.var(z, ddof=1) * (h**2).sum() for z in zs])
+    means = np.array(zs) @ h
+    variances = np.var(zs, axis=1, ddof=1) * (h**2).sum()
     pooled = (variances + np.median(variances)) / 2
-    squares = np.zeros(len(means))
-    moved = np.abs(means) > 1e-12
     with np.errstate(divide="ignore"):
-        squares[moved] = means[moved] ** 2 / np.where(pooled < 1e-24, 0, pooled)[moved]
-    return np.sqrt(squares)
+        t = np.abs(means) / np.sqrt(np.where(pooled < 1e-24, 0, pooled))
+    return np.where(np.abs(means) > 1e-12, t, 0)
 
 
 class TestMaxT:
@@ -49,33 +38,16 @@ class TestMaxT:
         w = np.ones(5) if w is None else np.array(w)
         z = np.array(differences(x))
         shifted = z - z.mean(axis=1, keepdims=True)
+        draws = map(list, itertools.product(range(5), repeat=5))
         nulls = [
             [literal_max_t(z * signs, w).max() for signs in itertools.product([1, -1], repeat=5)],
-            [
-                literal_max_t(shifted[:, list(draw)], w).max()
-                for draw in itertools.product(range(5), repeat=5)
-            ],
+            [literal_max_t(shifted[:, draw], w).max() for draw in draws],
         ]
         assert_allclose(np.abs(found.statistic), literal_max_t(z, w))
         part = w.sum() ** 2 / (w**2).sum() / 5 / 2
         for t, p in zip(literal_max_t(z, w), found.p_value, strict=True):
             shares = [np.mean(np.array(null) >= t * (1 - 1e-9)) for null in nulls]
             assert p == pytest.approx(np.sqrt((1 - part) * shares[0] ** 2 + part * shares[1] ** 2))
-
-    def test_random_resamples_come_near_all_resamples(self):
-        x = scores(5, 4, seed=3, rise=0.2)
-        every = stats.max_t(x, n_resamples=2 * 5**5)
-        some = stats.max_t(x, n_resamples=2 * 5**5 - 2)
-        assert_allclose(some.p_value, every.p_value, atol=0.03)
-        assert not np.array_equal(some.p_value, every.p_value)
-
-    @pytest.mark.parametrize("n_queries", [2, 3, 5, 8])
-    def test_few_queries_give_no_small_p_value(self, n_queries):
-        """One of the 2**(n - 1) changes of signs is the data, also if the difference is clear."""
-        clear = np.column_stack([np.arange(n_queries) + 100.0, np.arange(n_queries)])
-        noisy = clear + np.random.default_rng(0).normal(size=clear.shape)
-        for x in (clear, noisy):
-            assert stats.max_t(x).p_value >= 2.0**-n_queries
 
     def test_pairs_without_common_systems_do_not_share_variances(self):
         """The columns are systems under two metrics, and each metric has its own scale."""
@@ -85,40 +57,17 @@ class TestMaxT:
         alone = [stats.max_t(x).statistic for x in (one, other)]
         assert_allclose(together.statistic, np.concatenate(alone))
 
-    @pytest.mark.parametrize("n_queries", [10, 25])
-    def test_keeps_its_level_where_differences_are_skewed(self, n_queries):
-        """For comparison, Holm's correction of t-tests rejects in up to 12 % of these samples."""
-        random, found = np.random.default_rng(0), np.zeros(2)
-        for seed in range(300):
-            x = random.exponential(size=(n_queries, 5)) - 1
-            x[:, 0] = 0.1 * random.normal(size=n_queries)
-            found += [
-                stats.max_t(x, n_resamples=400, random_state=seed).p_value.min() < 0.05,
-                stats.holm(stats.paired_t(x).p_value).min() < 0.05,
-            ]
-        assert found[0] / 300 < min(0.065, found[1] / 300)
-
-    def test_keeps_its_level_at_unequal_spread_where_tukey_does_not(self):
+    @pytest.mark.parametrize("spread", [1.0, 5.0])
+    def test_keeps_its_level_also_at_unequal_spread_where_tukey_does_not(self, spread):
         random = np.random.default_rng(0)
         any_found = {stats.max_t: 0, stats.tukey_hsd: 0}
         for _ in range(400):
-            x = random.normal(size=(20, 5)) * [1, 1, 1, 1, 5.0]
+            x = random.normal(size=(20, 5)) * [1, 1, 1, 1, spread]
             for test in any_found:
                 any_found[test] += test(x, n_resamples=300).p_value.min() < 0.05
-        assert 0.02 <= any_found[stats.max_t] / 400 < 0.075
-        assert any_found[stats.tukey_hsd] / 400 > 0.075
-
-    def test_power_under_uneven_weights_is_near_that_of_the_randomisation_test(self):
-        random, found = np.random.default_rng(1), np.zeros(2)
-        for seed in range(200):
-            w = random.lognormal(0, 1, 25)
-            x = np.column_stack([random.normal(size=25) + 0.75, np.zeros(25)])
-            how = {"weights": w, "n_resamples": 400, "random_state": seed}
-            found += [
-                test(x, **how).p_value[0] < 0.05 for test in (stats.max_t, stats.randomisation_test)
-            ]
-        assert found[1] / 200 > 0.6
-        assert found[0] / 200 > found[1] / 200 - 0.1
+        assert min(any_found.values()) / 400 > 0.02
+        assert any_found[stats.max_t] / 400 < 0.075
+        assert (any_found[stats.tukey_hsd] / 400 > 0.075) == (spread > 1)
 
     def test_intervals_exclude_zero_where_significant(self):
         for alpha in (0.01, 0.05, 0.3):
@@ -127,16 +76,9 @@ class TestMaxT:
             assert 0 < significant.sum() < len(significant)
             assert_array_equal((found.low > 0) | (found.high < 0), significant)
             assert_array_equal(np.abs(found.statistic) > found.critical_t, significant)
-
-    def test_intervals_hold_together(self):
-        random, held = np.random.default_rng(1), 0
-        truth = np.array([0, 0, 0.5, 2])
-        for _ in range(300):
-            x = truth + random.normal(size=(15, 4)) * [1, 2, 1, 4]
-            found = stats.max_t(x, n_resamples=300)
-            true = truth[found.pairs[:, 0]] - truth[found.pairs[:, 1]]
-            held += ((found.low <= true) & (true <= found.high)).all()
-        assert 0.92 < held / 300 < 0.985
+            half = found.critical_t * found.difference / found.statistic
+            assert_allclose(found.low, found.difference - half)
+            assert_allclose(found.high, found.difference + half)
 
     @pytest.mark.parametrize("adjust", [True, False])
     @pytest.mark.parametrize(("n_queries", "significant"), [(2, False), (4, False), (6, True)])
@@ -150,10 +92,8 @@ class TestMaxT:
         assert found.high[0] == (found.difference[0] if significant else np.inf)
 
     def test_intervals_are_infinite_if_no_p_value_can_be_below_alpha(self):
-        """Two queries have 2 changes of signs, so every p-value is at least 1/4."""
-        found = stats.max_t([[0.5, 0.4], [0.7, 0.4]])
-        assert (found.low, found.high, found.critical_t) == (-np.inf, np.inf, np.inf)
-        assert stats.max_t(scores(), n_resamples=10).critical_t == np.inf
+        found = stats.max_t(scores(), n_resamples=10)
+        assert found.critical_t == found.high.min() == -found.low.max() == np.inf
 
     def test_without_adjustment_each_pair_is_tested_as_the_only_pair(self):
         x = scores(12, rise=0.2)
@@ -166,14 +106,11 @@ class TestMaxT:
             assert_allclose(found.critical_t[i], alone.critical_t)
 
     def test_pairs_may_miss_queries(self):
-        x, kept = without_queries(scores(30, 5, rise=0.2)[:, [1, 2, 0, 3, 4]], 3, 8)
-        found, t = stats.max_t(x), stats.paired_t(x)
+        x = scores(30, 5, rise=0.2)[:, [1, 2, 0, 3, 4]]
+        x[3, 0] = x[8, 1] = np.nan
+        found, alone = stats.max_t(x), stats.max_t(x, adjust=False)
         assert found.n_dropped.max() == 2
-        assert_array_equal(found.difference, t.difference)
-        assert (found.p_value >= t.p_value - 0.01).all()
-        alone, again = stats.max_t(x, pairs=[(0, 1)]), stats.max_t(kept, pairs=[(0, 1)])
-        assert_allclose([alone.statistic, again.statistic], t.statistic[0])
-        assert_allclose(alone.p_value, again.p_value, atol=0.03)
+        assert (found.p_value >= alone.p_value - 0.01).all()
 
     def test_the_largest_t_is_taken_over_all_blocks_of_pairs(self):
         x = scores(12, 40)
@@ -183,14 +120,6 @@ class TestMaxT:
         backwards = stats.max_t(x, n_resamples=200, pairs=found.pairs[::-1])
         assert backwards.critical_t == found.critical_t
         assert_array_equal(backwards.p_value[::-1], found.p_value)
-
-
-@pytest.mark.parametrize(("test", "least"), [(stats.tukey_hsd, 1 / 1000), (stats.max_t, 1 / 500)])
-def test_the_data_count_as_a_resample(test, least):
-    """One system is better on all 30 queries: no random resample reaches its t, and p is not 0."""
-    found = test(scores(30, 3, rise=0.2) + np.array([0, 0, 100]), n_resamples=999)
-    assert_allclose(found.p_value[1:], least)  # max_t draws 499 resamples of each kind
-    assert found.p_value[0] > 1 / 1000
 
 
 class TestTukey:
@@ -204,29 +133,6 @@ class TestTukey:
         assert len(spreads) == 216
         expected = [np.mean(np.array(spreads) >= abs(d) - 1e-12) for d in found.difference]
         assert_allclose(found.p_value, expected)
-
-    def test_random_permutations_come_near(self):
-        x = scores(5, 3)
-        exact = stats.tukey_hsd(x, n_resamples=1296).p_value
-        some = stats.tukey_hsd(x, n_resamples=1295).p_value
-        assert_allclose(some, exact, atol=0.05)
-        assert_array_equal(exact, stats.tukey_hsd(x, n_resamples=5000, random_state=1).p_value)
-        assert not np.array_equal(some, exact)
-
-    def test_two_systems_are_the_sign_flip_test(self):
-        matrix = scores(12, 2)
-        exact = stats.randomisation_test(matrix).p_value
-        assert 0.01 < exact[0] < 0.99
-        assert_allclose(stats.tukey_hsd(matrix, n_resamples=20_000).p_value, exact, atol=0.012)
-
-    def test_keeps_the_probability_of_any_false_positive(self):
-        random = np.random.default_rng(0)
-        samples = (random.normal(size=(15, 5)) for _ in range(400))
-        found = [
-            stats.tukey_hsd(x, n_resamples=300, random_state=i).p_value.min()
-            for i, x in enumerate(samples)
-        ]
-        assert 0.02 < np.mean(np.array(found) < 0.05) < 0.085
 
     def test_critical_difference(self):
         found = stats.tukey_hsd(scores(30, 8), alpha=0.1)
@@ -250,14 +156,9 @@ class TestAnova:
         assert_allclose(found.p_corrected, 0.0019088955697315337, **close)
         assert_allclose(found.effect_size, 0.9479166666666666, **close)
         assert (found.n_queries, found.n_dropped) == (4, 0)
-
-    def test_variances_add_up(self):
-        random = np.random.default_rng(0)
-        x = random.normal(size=(400, 1)) * 2 + random.normal(size=30) * 3
-        found = stats.two_way_anova(x + random.normal(size=(400, 30))).variances
-        assert found["queries"] == pytest.approx(4, rel=0.2)
-        assert found["systems"] == pytest.approx(9, rel=0.5)
-        assert found["residual"] == pytest.approx(1, rel=0.03)
+        error = 0.025 / 6
+        variances = {"systems": (0.2275 - error) / 4, "queries": (0.05 - error) / 3}
+        assert found.variances == pytest.approx(variances | {"residual": error}, rel=1e-10)
 
     def test_two_systems_have_the_square_of_the_weighted_t(self):
         x, w = scores(20, 2), weights()
@@ -275,8 +176,9 @@ class TestAnova:
 
 @pytest.mark.parametrize("test", [stats.tukey_hsd, stats.two_way_anova])
 def test_queries_without_all_systems_are_left_out(test):
-    matrix, kept = without_queries(scores(), 2, 4)
-    found, alone = test(matrix), test(kept)
+    matrix = scores()
+    matrix[2, 0] = matrix[4, 1] = np.nan
+    found, alone = test(matrix), test(np.delete(matrix, [2, 4], axis=0))
     p, expected = (getattr(one, "systems", one).p_value for one in (found, alone))
     assert_array_equal(p, expected)
     assert (found.n_queries, found.n_dropped) == (28, 2)
@@ -292,13 +194,7 @@ def test_queries_without_all_systems_are_left_out(test):
 def literal_required(z, draws, rank):
     """The mean of the resample of shifted differences with the `rank`-th largest absolute t."""
     resamples = [(z - z.mean())[draw] for draw in draws]
-    errors = [x.std(ddof=1) / math.sqrt(len(x)) if np.ptp(x) else 0 for x in resamples]
-    with np.errstate(divide="ignore"):
-        found = [
-            (abs(np.divide(x.mean(), e)), abs(x.mean()))
-            for x, e in zip(resamples, errors, strict=True)
-        ]
-    return sorted(found, reverse=True)[rank - 1][1]
+    return sorted((abs(literal_t(x)), abs(x.mean())) for x in resamples)[-rank][1]
 
 
 class TestDiscriminativePower:
@@ -326,41 +222,14 @@ class TestDiscriminativePower:
         draws = list(map(list, itertools.product(range(5), repeat=5)))
         assert_allclose(found.required, literal_required(*differences(matrix), draws, 313))
 
-    @pytest.mark.parametrize("n_queries", [40, 200])
-    def test_required_difference_is_near_half_an_interval(self, n_queries):
-        matrix = scores(n_queries, 4)
-        found = stats.discriminative_power(matrix, n_resamples=5000)
-        effects = stats.paired_effects(matrix)
-        assert_allclose(found.required, (effects.high - effects.low) / 2, rtol=0.2)
-
-    def test_missing_queries(self):
-        matrix, kept = without_queries(scores(40), 3)
-        found, alone = stats.discriminative_power(matrix), stats.discriminative_power(kept)
-        missing = (found.pairs == 0).any(axis=1)
-        assert_array_equal(found.n_dropped, missing.astype(int))
-        assert_allclose(found.required[missing], alone.required[missing])
-        assert_allclose(found.asl[missing], alone.asl[missing])
-
-    def test_repr(self):
-        text = repr(stats.discriminative_power(scores()))
-        assert text.startswith("DiscriminativePower(alpha=0.05, power=0.")
-        assert "6 pairs" in text
-
-    @pytest.mark.parametrize("alpha", [0, 1, 5, "a", np.nan])
-    def test_alpha(self, alpha):
-        with pytest.raises(ValueError, match="alpha="):
-            stats.discriminative_power(scores(), alpha=alpha)
-
 
 class TestAdjusted:
     P = np.array([[0.01, 0.04, 0.03], [0.005, 0.5, 0.01]])
 
     def test_holm_literally(self):
-        flat, least = self.P.ravel(), 0.0
-        expected = np.empty(6)
-        for rank, i in enumerate(np.argsort(flat, kind="stable")):
-            least = max(least, (6 - rank) * flat[i])
-            expected[i] = min(1, least)
+        flat = self.P.ravel()
+        steps = np.maximum.accumulate(np.sort(flat) * np.arange(6, 0, -1))
+        expected = np.minimum(steps, 1)[scipy.stats.rankdata(flat, "ordinal") - 1]
         assert_allclose(stats.holm(self.P), expected.reshape(2, 3))
 
     def test_benjamini_hochberg_literally(self):

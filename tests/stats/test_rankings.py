@@ -34,28 +34,27 @@ def orders(scores):
 
 
 def literal_tau_ap(truth, estimate):
-    order = np.argsort(-estimate)
-    total = sum(
-        sum(truth[order[j]] > truth[order[i]] for j in range(i)) / i for i in range(1, len(order))
-    )
-    return 2 * total / (len(order) - 1) - 1
+    ranked = truth[np.argsort(-estimate)]
+    return 2 * np.mean([np.mean(ranked[:i] > ranked[i]) for i in range(1, len(ranked))]) - 1
+
+
+def literal_overlap(x, y, p, depth):
+    """Rank-biased overlap of two lists up to a depth."""
+    shares = [len({*x[:d]} & {*y[:d]}) / d for d in range(1, depth + 1)]
+    return sum((1 - p) * p**d * share for d, share in enumerate(shares))
 
 
 def literal_rbo(x, y, p):
-    n = len(x)
-    first, second = np.argsort(-x), np.argsort(-y)
-    share = [len(set(first[:d]) & set(second[:d])) / d for d in range(1, n + 1)]
-    return sum((1 - p) * p**d * share[d] for d in range(n)) + p**n
+    return literal_overlap(np.argsort(-x), np.argsort(-y), p, len(x)) + p ** len(x)
 
 
-class TestPublished:
-    def test_ircor(self):
-        assert stats.kendall_tau(X, Y) == pytest.approx(0.7777778, abs=5e-8)
-        assert stats.tau_ap(X, Y) == pytest.approx(0.7491182, abs=5e-8)
-        assert stats.tau_ap(X, Y_TIES) == pytest.approx(0.6074515, abs=5e-8)
-        assert stats.kendall_tau(X, Y_TIES) == pytest.approx(0.7111111, abs=5e-8)
-        assert stats.tau_b(X_TIES, Y_TIES) == pytest.approx(0.75)
-        assert stats.tau_ap(X_TIES, Y_TIES, ties="b") == pytest.approx(0.6269841, abs=5e-8)
+def test_values_of_ircor():
+    assert stats.kendall_tau(X, Y) == pytest.approx(0.7777778, abs=5e-8)
+    assert stats.tau_ap(X, Y) == pytest.approx(0.7491182, abs=5e-8)
+    assert stats.tau_ap(X, Y_TIES) == pytest.approx(0.6074515, abs=5e-8)
+    assert stats.kendall_tau(X, Y_TIES) == pytest.approx(0.7111111, abs=5e-8)
+    assert stats.tau_b(X_TIES, Y_TIES) == pytest.approx(0.75)
+    assert stats.tau_ap(X_TIES, Y_TIES, ties="b") == pytest.approx(0.6269841, abs=5e-8)
 
 
 class TestKendall:
@@ -63,8 +62,8 @@ class TestKendall:
     def test_against_scipy(self, levels):
         x, y = rankings(0, 30, levels)
         assert_allclose(stats.tau_b(x, y), scipy.stats.kendalltau(x, y).statistic)
-        pairs = list(itertools.combinations(range(30), 2))
-        signs = [np.sign(x[i] - x[j]) * np.sign(y[i] - y[j]) for i, j in pairs]
+        pairs = itertools.combinations(range(30), 2)
+        signs = [np.sign((x[i] - x[j]) * (y[i] - y[j])) for i, j in pairs]
         assert_allclose(stats.kendall_tau(x, y), np.mean(signs))
 
     def test_of_one_group_of_ties(self):
@@ -73,22 +72,16 @@ class TestKendall:
         assert np.isnan(stats.tau_ap([1, 1, 1], [1, 2, 3], ties="b"))
 
 
-class TestTauAP:
-    @pytest.mark.parametrize("seed", range(5))
-    def test_without_ties(self, seed):
-        x, y = rankings(seed, 9)
-        expected = literal_tau_ap(x, y)
-        back = literal_tau_ap(y, x)
-        assert_allclose(stats.tau_ap(x, y), expected)
-        assert_allclose(stats.tau_ap(x, y, symmetric=True), (expected + back) / 2)
-        assert_allclose(stats.tau_ap(x, y, ties="b"), (expected + back) / 2)
-
-    @pytest.mark.parametrize("seed", range(5))
-    def test_a_is_the_mean_over_orders(self, seed):
-        x = rankings(seed, 7)[0]
-        y = rankings(seed, 7, levels=3)[1]
-        expected = np.mean([literal_tau_ap(x, order) for order in orders(y)])
-        assert_allclose(stats.tau_ap(x, y), expected, atol=1e-12)
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("levels", [None, 3])
+def test_tau_ap_is_the_mean_over_orders_of_ties(seed, levels):
+    x, y = rankings(seed, 7)[0], rankings(seed, 7, levels)[1]
+    forward = np.mean([literal_tau_ap(x, order) for order in orders(y)])
+    assert_allclose(stats.tau_ap(x, y), forward, atol=1e-12)
+    if levels is None:
+        both = (forward + literal_tau_ap(y, x)) / 2
+        assert_allclose(stats.tau_ap(x, y, symmetric=True), both)
+        assert_allclose(stats.tau_ap(x, y, ties="b"), both)
 
 
 class TestRankBiasedOverlap:
@@ -118,16 +111,6 @@ class TestRankBiasedOverlap:
             assert_allclose(stats.rank_biased_overlap(x, x, ties=ties), 1)
 
 
-def overlap_to(depth, x, y, p):
-    """Rank-biased overlap up to a depth, as a sum over depths."""
-    total, seen_x, seen_y = 0.0, set(), set()
-    for d in range(1, depth + 1):
-        seen_x.update(x[d - 1 : d])
-        seen_y.update(y[d - 1 : d])
-        total += (1 - p) * p ** (d - 1) * len(seen_x & seen_y) / d
-    return total
-
-
 def continued(x, y, depth):
     """Each list, followed by the missing items of the other list and then by common new items."""
     x, y = ([*a, *(item for item in b if item not in a)] for a, b in ((x, y), (y, x)))
@@ -142,8 +125,8 @@ class TestListOverlap:
         random = np.random.default_rng(seed)
         x, y = (random.permutation(12)[: random.integers(1, 9)].tolist() for _ in range(2))
         found = stats.list_overlap(x, y, p=p)
-        assert_allclose(found.lower, overlap_to(400, x, y, p), atol=1e-12)
-        greatest = overlap_to(400, *continued(x, y, 400), p)
+        assert_allclose(found.lower, literal_overlap(x, y, p, 400), atol=1e-12)
+        greatest = literal_overlap(*continued(x, y, 400), p, 400)
         assert_allclose(found.lower + found.residual, greatest, atol=1e-12)
         assert found.lower - 1e-12 <= found.extrapolated <= greatest + 1e-12
         swapped = stats.list_overlap(y, x, p=p)
@@ -152,25 +135,17 @@ class TestListOverlap:
     def test_extrapolation_of_lists_of_one_length(self):
         """The agreement at the last rank continues: equation 30 of Webber et al. (2010)."""
         x, y, p = list("abcdefg"), list("bdacxyz"), 0.8
-        agreement = [len(set(x[:d]) & set(y[:d])) / d for d in range(1, 8)]
-        observed = sum((1 - p) * p**d * share for d, share in enumerate(agreement))
         found = stats.list_overlap(x, y, p=p)
-        assert_allclose(found.extrapolated, observed + agreement[-1] * p**7)
+        assert_allclose(found.extrapolated, literal_overlap(x, y, p, 7) + 4 / 7 * p**7)
 
     def test_extrapolation_of_uneven_lists(self):
         """The expected value is of the Python package rbo 0.1.3."""
         found = stats.list_overlap(["a", "b", "c", "d"], ["b", "a", "e"])
         assert_allclose(found.extrapolated, 0.63, rtol=1e-12)
 
-    def test_complete_rankings_have_the_value_of_rank_biased_overlap(self):
-        x, y = rankings(0, 200)
-        found = stats.list_overlap(np.argsort(-x).tolist(), np.argsort(-y).tolist(), p=0.8)
-        assert_allclose(found.extrapolated, stats.rank_biased_overlap(x, y, p=0.8))
-        assert found.residual == pytest.approx(0, abs=1e-12)
-
 
 class TestAssessors:
-    # Krippendorff (2011), section C: 12 units, 4 observers
+    # Krippendorff (2011), section C: 12 units, 4 observers; he prints three digits of each value
     PUBLISHED = np.array(
         [
             [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
@@ -181,18 +156,19 @@ class TestAssessors:
     ).T
 
     @pytest.mark.parametrize(
-        ("level", "published", "expected"),
+        ("level", "expected"),
         [
-            ("nominal", 0.743, 0.743421052631579),
-            ("ordinal", 0.815, 0.8153875037548814),
-            ("interval", 0.849, 0.8491071428571428),
-            ("ratio", 0.797, 0.7974027747116121),
+            ("nominal", 0.743421052631579),
+            ("ordinal", 0.8153875037548814),
+            ("interval", 0.8491071428571428),
+            ("ratio", 0.7974027747116121),
         ],
     )
-    def test_krippendorff(self, level, published, expected):
-        found = stats.krippendorff_alpha(self.PUBLISHED, level=level)
-        assert found == pytest.approx(published, abs=5e-4)
-        assert_allclose(found, expected, rtol=1e-10, atol=0)
+    def test_krippendorff(self, level, expected):
+        for labels in (self.PUBLISHED, self.PUBLISHED[::-1, ::-1]):
+            found = stats.krippendorff_alpha(labels, level=level)
+            assert_allclose(found, expected, rtol=1e-10, atol=0)
+        assert stats.krippendorff_alpha([[0, 0, 0], [1, 1, 1], [2, 2, 2]], level=level) == 1
 
     def test_cohen(self):
         x, y = [0, 0, 1, 1, 2, 2], [0, 1, 1, 1, 2, 1]
@@ -204,29 +180,17 @@ class TestAssessors:
         labels = [[0, 0, 1], [1, 1, 1], [2, 2, 2], [0, 0, 0], [0, 1, 2], [2, 2, 1]]
         assert_allclose(stats.fleiss_kappa(labels), 0.4166666666666666, rtol=1e-10, atol=0)
 
-    def test_no_variation(self):
+    def test_no_variation_and_whole_agreement(self):
         assert np.isnan(stats.cohen_kappa([1, 1], [1, 1]))
         assert np.isnan(stats.fleiss_kappa([[1, 1], [1, 1]]))
         assert np.isnan(stats.krippendorff_alpha([[1, 1], [1, 1]]))
-
-    def test_whole_agreement_and_order_of_assessors(self):
-        labels = np.array([[0, 0, 0], [1, 1, 1], [2, 2, 2]])
-        for level in ("nominal", "ordinal", "interval", "ratio"):
-            assert stats.krippendorff_alpha(labels, level=level) == 1
-            found = stats.krippendorff_alpha(self.PUBLISHED, level=level)
-            swapped = stats.krippendorff_alpha(self.PUBLISHED[::-1, ::-1], level=level)
-            assert_allclose(found, swapped, rtol=1e-10, atol=0)
-        assert stats.fleiss_kappa(labels) == stats.cohen_kappa(labels[:, 0], labels[:, 1]) == 1
+        assert stats.fleiss_kappa([[0, 0], [1, 1]]) == stats.cohen_kappa([0, 1], [0, 1]) == 1
 
 
 class TestRankCorrelation:
     @pytest.mark.parametrize("levels", [None, 5])
     def test_scipy(self, levels):
-        random = np.random.default_rng(0)
-        x = random.normal(size=15)
-        y = x + random.normal(size=15)
-        if levels:
-            x, y = x.round(), y.round()
+        x, y = rankings(0, 15, levels)
         expected = scipy.stats.kendalltau(x, y)
         found = stats.rank_correlation(x, y)
         assert_allclose([found.value, found.p_value], expected, rtol=1e-10, atol=0)
@@ -245,16 +209,15 @@ class TestRankCorrelation:
             away = abs(found.value - tau) / np.sqrt(variance)
             assert away == pytest.approx(scipy.stats.t.ppf(0.95, 8), abs=0.02)
 
-    @pytest.mark.parametrize("method", ["tau_b", "tau_ap"])
     @pytest.mark.parametrize("tau", [0.6, 0.95, 0.99])
-    def test_intervals_hold_the_truth(self, method, tau):
+    def test_intervals_of_tau_ap_hold_the_truth(self, tau):
         random = np.random.default_rng(0)
         samples = []
         for _ in range(200):
             x, noise = random.normal(size=(2, 10))
             y = np.sin(np.pi * tau / 2) * x + np.cos(np.pi * tau / 2) * noise
-            samples.append(stats.rank_correlation(x, y, method=method, n_resamples=10))
-        truth = tau if method == "tau_b" else np.mean([one.value for one in samples])
+            samples.append(stats.rank_correlation(x, y, method="tau_ap", n_resamples=10))
+        truth = np.mean([one.value for one in samples])
         assert np.mean([one.low <= truth <= one.high for one in samples]) >= 0.93
         assert all(one.high - one.low > 0.05 for one in samples)
 
@@ -262,28 +225,25 @@ class TestRankCorrelation:
     def test_scores_per_query_give_an_interval_over_queries(self, method):
         random = np.random.default_rng(1)
         truth = np.linspace(0, 1, 12)
-        x, y = truth + random.normal(size=(2, 40, 12))
-        found = stats.rank_correlation(x, y, method=method)
-        means = x.mean(axis=0), y.mean(axis=0)
-        one = stats.rank_correlation(*means, method=method)
+        both = truth + random.normal(size=(2, 40, 12))
+        found = stats.rank_correlation(*both, method=method)
+        one = stats.rank_correlation(*both.mean(axis=1), method=method)
         assert (found.value, found.p_value) == (one.value, one.p_value)
         assert (found.n_queries, one.n_queries) == (40, None)
         measure = {"tau": stats.kendall_tau, "tau_b": stats.tau_b}.get(
             method, lambda a, b: stats.tau_ap(a, b, ties="b")
         )
         draws = random.integers(40, size=(1000, 40))
-        literal = [measure(x[draw].mean(axis=0), y[draw].mean(axis=0)) for draw in draws]
+        literal = [measure(*both[:, draw].mean(axis=1)) for draw in draws]
         low, high = np.quantile(literal, [0.025, 0.975])
         assert found.low == pytest.approx(low, abs=0.04)
         assert found.high == pytest.approx(max(high, 2 * found.value - low), abs=0.04)
-        x[3, 5] = np.nan
-        less = stats.rank_correlation(x, y, method=method)
-        kept = stats.rank_correlation(
-            np.delete(x, 3, axis=0), np.delete(y, 3, axis=0), method=method
-        )
+        both[0, 3, 5] = np.nan
+        less = stats.rank_correlation(*both, method=method)
+        kept = stats.rank_correlation(*np.delete(both, 3, axis=1), method=method)
         assert (less.low, less.high, less.n_queries) == (kept.low, kept.high, 39)
         with pytest.raises(ValueError, match=r"x has shape \(40, 12\) and y \(40, 11\)"):
-            stats.rank_correlation(x, y[:, 1:], method=method)
+            stats.rank_correlation(both[0], both[1, :, 1:], method=method)
 
     def test_full_agreement_is_not_certain(self):
         x = np.arange(10.0)
@@ -302,12 +262,9 @@ class TestRankCorrelation:
         assert found.value == pytest.approx(stats.tau_ap(x, y, symmetric=True))
         every = [stats.tau_ap(x, np.array(o), ties="b") for o in itertools.permutations(y)]
         assert found.p_value == 2 * np.mean(np.array(every) >= found.value - 1e-12)
-        p = [
-            stats.rank_correlation(
-                *random.normal(size=(2, 8)), method="tau_ap", n_resamples=99
-            ).p_value
-            for _ in range(100)
-        ]
+        how = {"method": "tau_ap", "n_resamples": 99}
+        samples = random.normal(size=(100, 2, 8))
+        p = [stats.rank_correlation(x, y, **how).p_value for x, y in samples]
         assert 0.35 < np.mean(p) < 0.65
         assert min(p) >= 2 / 100
 
@@ -318,9 +275,7 @@ class TestRankCorrelation:
         assert (two.value, two.low, two.high) == (1, -1, 1)
 
 
-@pytest.mark.parametrize(
-    "measure", [stats.kendall_tau, stats.tau_b, stats.tau_ap, stats.rank_biased_overlap]
-)
+@pytest.mark.parametrize("measure", ["kendall_tau", "tau_b", "tau_ap", "rank_biased_overlap"])
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
@@ -333,32 +288,4 @@ class TestRankCorrelation:
 )
 def test_wrong_rankings(measure, x, y, message):
     with pytest.raises(ValueError, match=message):
-        measure(x, y)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: stats.tau_ap(X, Y, ties="c"), "ties='c' is not a choice"),
-        (lambda: stats.tau_ap([1, 1, 2], [1, 2, 3]), r'truth has ties.*ties="b"'),
-        (lambda: stats.tau_ap([1, 2, 3], [1, 1, 2], symmetric=True), "estimate has ties"),
-        (lambda: stats.rank_correlation([1, 2], [1, 2], method="rho"), "method='rho'"),
-        (lambda: stats.fleiss_kappa([[1, NAN], [0, 1]]), "assessor 1 .* document 0.*krippendorff"),
-        (lambda: stats.fleiss_kappa([[1], [2]]), "two assessors"),
-        (lambda: stats.krippendorff_alpha([[1, NAN], [NAN, 1]]), "no document that two"),
-        (lambda: stats.krippendorff_alpha([[1, -1]], level="ratio"), "label -1 is negative"),
-        (lambda: stats.cohen_kappa([1, 2], [1]), "x labels 2 documents and y 1"),
-        (lambda: stats.cohen_kappa([1, NAN], [NAN, 1]), "no document that both"),
-        (lambda: stats.cohen_kappa([1, 2], [1, 2], weights="cubic"), "weights='cubic'"),
-        (lambda: stats.rank_biased_overlap(X, Y, ties="c"), "ties='c' is not a choice"),
-        (lambda: stats.rank_biased_overlap(X, Y, p=1), "p=1 must be"),
-        (lambda: stats.list_overlap([1, 2, 1], ["a"]), "x holds 1 twice"),
-        *(
-            (lambda x=x: stats.list_overlap(x, ["a"]), "x must be a list")
-            for x in ([], "abc", 1, {"a", "b"}, [["a"]])
-        ),
-    ],
-)
-def test_wrong_parameters(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+        getattr(stats, measure)(x, y)

@@ -1,20 +1,28 @@
-"""Displays of studies of metrics show the values of their results."""
+"""Displays of intervals, posteriors, two systems and studies show the values of results."""
+
+import itertools
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.integrate
 
 import skrank
 from skrank import informativeness, stats
+from skrank.evaluation import compare
 from skrank.incompleteness import robustness
+from skrank.metrics import err_score
 from skrank.plotting import (
     ASLCurveDisplay,
     InformativenessDisplay,
+    IntervalDisplay,
     MetricScatterDisplay,
+    PosteriorDisplay,
+    QueryComparisonDisplay,
     RobustnessDisplay,
     TauMatrixDisplay,
 )
-from tests.helpers.plotting_cases import collection, overlapping, texts
+from tests.helpers.plotting_cases import collection, overlapping, row_names, texts
 
 METRICS = ["gap", "gap(condensed=True)", "ndcg@10", "error@5"]
 
@@ -70,10 +78,8 @@ class TestRobustness:
     def test_choice_and_axes(self, study):
         shown = RobustnessDisplay(study)
         ax = shown.plot(metrics=["gap"], color="red").ax_
-        assert list(shown.lines_) == ["gap"]
-        assert shown.lines_["gap"].get_color() == "red"
-        assert shown.plot(ax, metrics=["ndcg@10"]).ax_ is ax
-        assert texts(ax) == ["gap", "ndcg@10"]
+        assert {name: line.get_color() for name, line in shown.lines_.items()} == {"gap": "red"}
+        assert texts(shown.plot(ax, metrics=["ndcg@10"]).ax_) == ["gap", "ndcg@10"]
 
     def test_band_of_repeats(self, study):
         shown = RobustnessDisplay(study).plot(metrics=["gap"], column="mean")
@@ -90,11 +96,10 @@ class TestTauMatrix:
     @pytest.mark.parametrize("method", ["tau_b", "tau_ap"])
     def test_is_the_correlation(self, report, method):
         shown = TauMatrixDisplay.from_report(report, method=method)
-        for a in METRICS:
-            for b in METRICS:
-                x, y = (report.mean[m] * (-1 if m == "error@5" else 1) for m in (a, b))
-                expected = stats.tau_b(x, y) if method == "tau_b" else stats.tau_ap(x, y, ties="b")
-                assert shown.matrix.loc[a, b] == pytest.approx(expected)
+        for a, b in itertools.product(METRICS, repeat=2):
+            x, y = (report.mean[m] * (-1 if m == "error@5" else 1) for m in (a, b))
+            expected = stats.tau_b(x, y) if method == "tau_b" else stats.tau_ap(x, y, ties="b")
+            assert shown.matrix.loc[a, b] == pytest.approx(expected)
         np.testing.assert_array_equal(shown.image_.get_array(), shown.matrix)
         assert [text.get_text() for text in shown.ax_.get_xticklabels()] == METRICS
         cells = [text.get_text() for text in shown.ax_.texts]
@@ -149,18 +154,11 @@ class TestMetricScatter:
         assert MetricScatterDisplay(many, many).plot(show_names=True).texts_
 
 
-def thresholds(n_grades, n_steps):
-    """The GAP metrics whose thresholds are multiples of ``1 / n_steps``."""
-    grid = np.indices((n_steps + 1,) * n_grades).reshape(n_grades, -1).T
-    grid = grid[grid.sum(axis=1) == n_steps] / n_steps
-    return [
-        skrank.metrics.GAP(thresholds=tuple(g)) for g in np.random.default_rng(0).permutation(grid)
-    ]
-
-
 def informative(n_grades, n_steps):
+    """A study of GAP with thresholds that are multiples of ``1 / n_steps``."""
     qrels, runs = collection(n_grades)
-    metrics = [*thresholds(n_grades, n_steps), "ndcg", "ap"]
+    grid = np.random.default_rng(0).permutation(informativeness.threshold_grid(n_grades, n_steps))
+    metrics = [*(skrank.metrics.GAP(thresholds=tuple(g)) for g in grid), "ndcg", "ap"]
     return informativeness.study(qrels, runs[:2], metrics, min_retrieved=1)
 
 
@@ -170,17 +168,11 @@ def errors(study, shown, level):
     return study.mean.loc[names, level]
 
 
-@pytest.fixture(scope="module")
-def triangle():
-    return informative(3, 3)
-
-
 class TestInformativeness:
     def test_lines_of_two_grades(self):
         study = informative(2, 4)
-        shown = InformativenessDisplay(study)
+        shown = InformativenessDisplay(study).plot()
         np.testing.assert_allclose(shown.thresholds[:, 0], [0, 0.25, 0.5, 0.75, 1])
-        assert shown.plot() is shown
         for level in (1.0, 2.0):
             line = shown.lines_["gap", level]
             np.testing.assert_allclose(line.get_xdata(), shown.thresholds[:, 0])
@@ -190,15 +182,10 @@ class TestInformativeness:
         again = shown.plot(rel=[2], metrics=["ap"])
         assert list(again.lines_) == [("gap", 2.0), ("ap", 2.0)]
         assert f"{len(study.lists)} lists" in again.ax_.get_ylabel()
-        for how, message in (
-            ({"metrics": ["nap"]}, "unknown metric 'nap'"),
-            ({"rel": [3]}, "rel=3 is not in the study"),
-        ):
-            with pytest.raises(ValueError, match=message):
-                shown.plot(**how)
 
-    def test_triangle_of_three_grades(self, triangle):
-        shown = InformativenessDisplay(triangle).plot()
+    def test_triangle_of_three_grades(self):
+        study = informative(3, 3)
+        shown = InformativenessDisplay(study).plot()
         places = shown.scatter_.get_offsets()
         assert len(places) == 10
         # as the corners are: left, right, top, for thresholds (1,0,0), (0,1,0), (0,0,1)
@@ -206,20 +193,18 @@ class TestInformativeness:
         np.testing.assert_allclose(at[1, 0, 0], (0, 0))
         np.testing.assert_allclose(at[0, 1, 0], (1, 0))
         np.testing.assert_allclose(at[0, 0, 1], (0.5, np.sqrt(0.75)))
-        error = errors(triangle, shown, [1.0, 2.0, 3.0]).mean(axis=1)
+        error = errors(study, shown, [1.0, 2.0, 3.0]).mean(axis=1)
         np.testing.assert_allclose(shown.scatter_.get_array(), error)
         legend = texts(shown.ax_)
         assert legend[0].startswith(f"least: {error.min():.4f} at ")
-        assert legend[1] == f"ndcg: {triangle.mean.loc['ndcg'].mean():.4f}"
+        assert legend[1] == f"ndcg: {study.mean.loc['ndcg'].mean():.4f}"
         names = [text.get_text() for text in shown.ax_.texts]
         assert names == ["g_1 = 1", "g_2 = 1", "g_3 = 1"]
         shown.figure_.draw_without_rendering()
         boxes = [text.get_window_extent() for text in shown.ax_.texts]
         assert not overlapping([*boxes, shown.ax_.get_legend().get_window_extent()])
-
-    def test_triangle_of_one_label(self, triangle):
-        shown = InformativenessDisplay(triangle).plot(rel=[2], metrics=[])
-        np.testing.assert_allclose(shown.scatter_.get_array(), errors(triangle, shown, 2.0))
+        shown.plot(rel=[2], metrics=[])
+        np.testing.assert_allclose(shown.scatter_.get_array(), errors(study, shown, 2.0))
         assert shown.ax_.get_title() == "lowest relevant label 2"
 
     def test_four_grades_number_the_metrics(self):
@@ -229,58 +214,134 @@ class TestInformativeness:
         np.testing.assert_array_equal(shown.thresholds[0], [0, 0, 0, 1])
 
 
-MATRIX = np.random.default_rng(0).random((9, 3))
+def bars_of(container):
+    (lines,) = container[2]
+    return np.array([segment[:, 0] for segment in lines.get_segments()])
 
 
-@pytest.mark.parametrize(
-    ("draw", "message"),
-    [
-        (lambda r, s: ASLCurveDisplay.from_report(r, ["gap@5"]), "unknown metric 'gap@5'"),
-        (lambda r, s: ASLCurveDisplay({}), "powers is empty"),
-        (
-            lambda r, s: ASLCurveDisplay(
-                {a: stats.discriminative_power(MATRIX, alpha=a) for a in (0.01, 0.05)}
-            ),
-            "different alpha",
-        ),
-        (lambda r, s: RobustnessDisplay(s).plot(column="queries"), "column='queries'"),
-        (lambda r, s: RobustnessDisplay(s).plot(metrics=["ap"]), "unknown metric 'ap'"),
-        (lambda r, s: RobustnessDisplay(s).plot(metrics=[]), "no metric is chosen: .* 'gap'"),
-        (lambda r, s: TauMatrixDisplay.from_report(r, method="tau"), "method='tau'"),
-        (lambda r, s: TauMatrixDisplay.from_report(r, ["ap"]), "unknown metric 'ap'"),
-        (lambda r, s: TauMatrixDisplay(r.mean[:1]), "means has 1 system"),
-        (lambda r, s: MetricScatterDisplay.from_report(r, "gap", "ap"), "unknown metric 'ap'"),
-        (
-            lambda r, s: MetricScatterDisplay.from_report(r, "gap", "ndcg@10", run="run9"),
-            "unknown run 'run9'",
-        ),
-        (lambda r, s: MetricScatterDisplay([1, 2], [1, 2, 3]), r"shape \(2,\) and y \(3,\)"),
-        (lambda r, s: MetricScatterDisplay([1, np.nan], [1, 2]), "1 of 2 systems have a value"),
-        (
-            lambda r, s: InformativenessDisplay(
-                informativeness.study(*collection(n_runs=1), ["gap", "ndcg"], min_retrieved=1)
-            ),
-            "a line takes at least 2",
-        ),
-    ],
-)
-def test_errors(report, study, draw, message):
-    with pytest.raises(ValueError, match=message):
-        draw(report, study)
+class TestIntervals:
+    def test_report(self, report):
+        shown = IntervalDisplay.from_report(report, "gap", interval="t")
+        expected = report.intervals(interval="t").xs("gap", level="metric").sort_values("mean")
+        assert row_names(shown) == list(expected.index)
+        np.testing.assert_allclose(bars_of(shown.bars_), expected[["low", "high"]])
+        assert shown.faint_bars_ is None
+        assert shown.ax_.get_xlabel() == "mean gap"
+        assert shown.ax_.get_title() == "each interval holds by itself at 95 %"
+
+    @pytest.mark.parametrize("correction", ["holm", "max-t", "none"])
+    def test_comparison(self, report, correction):
+        found = report.compare(correction=correction, alpha=0.2)
+        shown = IntervalDisplay.from_comparison(found, "ndcg@10")
+        table = found.to_frame().query("metric == 'ndcg@10'").sort_values("difference")
+        assert len(row_names(shown)) == 15
+        assert row_names(shown)[0] == f"{table['system'].iloc[0]} \u2212 {table['other'].iloc[0]}"
+        holds = (table["low"] <= 0) & (table["high"] >= 0)
+        assert 0 < holds.sum() < 15
+        for bars, rows in ((shown.bars_, ~holds), (shown.faint_bars_, holds)):
+            np.testing.assert_allclose(bars_of(bars), table.loc[rows, ["low", "high"]])
+        each = "each by itself" if correction == "none" else "all together"
+        assert shown.ax_.get_title() == f"intervals hold {each} at 80 %"
+
+    def test_figures_grow_with_the_number_of_systems(self):
+        n = 120
+        table = pd.DataFrame({"value": range(n), "low": range(n), "high": range(1, n + 1)})
+        shown = IntervalDisplay(table).plot()
+        shown.figure_.draw_without_rendering()
+        boxes = [label.get_window_extent() for label in shown.ax_.get_yticklabels()]
+        assert all(lower.y1 <= upper.y0 for lower, upper in itertools.pairwise(boxes))
+
+    def test_open_intervals(self):
+        found = stats.max_t([[0.5, 0.4], [0.7, 0.4]])
+        table = pd.DataFrame({"value": found.difference, "low": found.low, "high": found.high})
+        shown = IntervalDisplay(table, reference=0).plot()
+        assert np.isfinite(shown.ax_.get_xlim()).all()
 
 
-@pytest.mark.parametrize(
-    "display",
-    [
-        TauMatrixDisplay(pd.DataFrame({"a": [1, 2], "b": [2, 1]})),
-        MetricScatterDisplay([1, 2], [2, 1]),
-        ASLCurveDisplay({"x": stats.discriminative_power(np.eye(5)[:, :3])}),
-    ],
-    ids=lambda one: type(one).__name__,
-)
-def test_plots_again_on_given_axes(display):
-    first = display.plot()
-    assert first is display
-    ax = first.figure_.add_subplot(111)
-    assert display.plot(ax).ax_ is ax
-    assert display.figure_ is ax.figure
+class TestPosterior:
+    @pytest.fixture
+    def found(self):
+        scores = np.random.default_rng(0).random((30, 4)) + np.array([0.2, 0.1, 0, 0])
+        return stats.bayesian_comparison(scores, 0.05)
+
+    def test_bars_are_the_probabilities(self, found):
+        shown = PosteriorDisplay(found, names=list("abcd")).plot()
+        patches = np.array([patch.get_width() for patch in shown.ax_.patches]).reshape(3, 6)
+        np.testing.assert_allclose(patches, [found.worse, found.equivalent, found.better])
+        ends = [patch.get_x() + patch.get_width() for patch in shown.ax_.patches[-6:]]
+        np.testing.assert_allclose(ends, 1)
+        assert row_names(shown)[-1] == "a against b"
+        heights = [patch.get_y() for patch in shown.ax_.patches[:6]]
+        assert heights == sorted(heights, reverse=True)  # the first pair on top
+
+    def test_density(self, found):
+        shown = PosteriorDisplay(found).plot(pair=2)
+        x, density = shown.ax_.lines[0].get_data()
+        assert scipy.integrate.trapezoid(density, x) == pytest.approx(1, abs=0.01)
+        assert x[density.argmax()] == pytest.approx(found.difference[2], abs=0.01)
+        assert texts(shown.ax_)[2] == f"better: {found.better[2]:.3f}"
+        assert shown.ax_.get_title() == "0 against 3"
+
+
+class TestQueryComparison:
+    @pytest.fixture
+    def systems(self, data):
+        relevance, scores, qid = data
+        return relevance, scores, np.where(qid % 3, scores, -scores.clip(-9)), qid
+
+    @pytest.mark.parametrize("metric", ["gap", "ndcg@10", "ap(condensed=True)"])
+    def test_is_the_comparison(self, systems, metric):
+        relevance, a, b, qid = systems
+        shown = QueryComparisonDisplay.from_predictions(relevance, a, b, groups=qid, metric=metric)
+        row = compare({"a": a, "b": b}, relevance, groups=qid, metrics=metric, n_resamples=10)
+        row = row.to_frame().iloc[0]
+        assert (shown.wins, shown.ties, shown.losses) == (row.wins, row.ties, row.losses)
+        assert len(shown.difference) == row.queries
+        assert shown.n_empty > 0
+        assert shown.difference.mean() == pytest.approx(row.difference)
+        title = shown.ax_.get_title()
+        assert title.startswith(f"{metric}: a against b\n")
+        assert f"{row.wins} wins, {row.ties} ties, {row.losses} losses" in title
+        assert texts(shown.ax_)[-1] == f"mean difference = {row.difference:+.3f}"
+
+    def test_bars_are_sorted(self):
+        values = [0.5, 0.2, 0.9, np.nan], [0.3, 0.2, 1.0, np.nan]
+        shown = QueryComparisonDisplay(*values, names=("new", "old")).plot()
+        above, below = (bars.get_paths()[0].get_extents() for bars in shown.bars_)
+        assert (above.y0, above.y1) == pytest.approx((0, 0.2))
+        assert (below.y0, below.y1) == pytest.approx((-0.1, 0))
+        assert [tick.get_text() for tick in shown.ax_.get_xticklabels()] == ["0", "1", "2"]
+        assert texts(shown.ax_) == ["new better", "old better", "mean difference = +0.033"]
+        assert shown.scatter_ is None
+        assert "not defined on 1 more" in shown.ax_.get_xlabel()
+
+    def test_lower_is_better(self):
+        shown = QueryComparisonDisplay([0.2, 0.1], [0.4, 0.1], metric="error@5").plot()
+        assert (shown.wins, shown.ties, shown.losses) == (1, 1, 0)
+        assert texts(shown.ax_)[:2] == ["b better", "a better"]  # above the line, below it
+
+    def test_scatter(self, systems):
+        relevance, a, b, qid = systems
+        shown = QueryComparisonDisplay.from_predictions(
+            relevance, a, b, groups=qid, metric="dcg", names=("new", "old"), kind="scatter", s=5
+        )
+        points = shown.scatter_.get_offsets()
+        metric = skrank.metric("dcg")
+        new, old = (metric.per_query(relevance, scores, groups=qid) for scores in (a, b))
+        np.testing.assert_allclose(points, np.column_stack([old, new])[new.notna()])
+        assert shown.bars_ is None
+        assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == ("dcg of old", "dcg of new")
+        assert shown.ax_.get_xlim() == shown.ax_.get_ylim()
+        assert points.max() <= shown.ax_.get_xlim()[1]
+
+    def test_many_queries_are_not_named(self):
+        rng = np.random.default_rng(0)
+        shown = QueryComparisonDisplay(rng.random(20_000), rng.random(20_000)).plot()
+        assert len(shown.ax_.get_xticks()) < 20
+        assert len(shown.ax_.collections) == 2
+
+    def test_max_grade(self):
+        labels, a, b = [2, 1, 0], [3, 2, 1], [1, 2, 3]
+        how = {"groups": [1, 1, 1], "max_grade": 4}
+        shown = QueryComparisonDisplay.from_predictions(labels, a, b, metric="err", **how)
+        assert shown.values_b.to_list() == pytest.approx([err_score(labels, b, max_grade=4)])

@@ -1,0 +1,215 @@
+"""What all statistics have in common: weights of queries, wrong input, and any input."""
+
+import warnings
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skrank import stats
+from tests.helpers.system_scores import PAIRED, SCORES, scores, weights
+
+RESAMPLED = [*PAIRED[3:], stats.tukey_hsd]
+
+
+def field(name, statistic, *args, **options):
+    return lambda x, **how: getattr(statistic(x, *args, **options, **how), name)
+
+
+TESTS = {
+    **{test.__name__: field("p_value", test) for test in PAIRED[:3]},
+    **{test.__name__: field("p_value", test, n_resamples=60) for test in RESAMPLED},
+    "equivalence_test": field("p_value", stats.equivalence_test, 0.05),
+    "two_way_anova": field("systems", stats.two_way_anova),
+}
+OTHERS = {
+    "effects": field("low", stats.paired_effects),
+    "effect_sizes": field("g_low", stats.paired_effects),
+    "discriminative_power": field("required", stats.discriminative_power, n_resamples=60),
+    "bayesian_t": field("better", stats.bayesian_comparison, 0.01),
+    "bayesian_signed_rank": field(
+        "better", stats.bayesian_comparison, 0.01, method="signed-rank", n_samples=200
+    ),
+    "t_interval": field("low", stats.t_interval),
+    "bootstrap_t": field("low", stats.bootstrap_interval, method="bootstrap-t", n_resamples=60),
+}
+WEIGHTED = TESTS | OTHERS
+WITHOUT_WEIGHTS = {
+    "bounded_interval": field("low", stats.bounded_interval, bounds=(-1, 1), n_resamples=60),
+    "fleiss_kappa": stats.fleiss_kappa,
+    "krippendorff_alpha": lambda x: stats.krippendorff_alpha(x, level="ordinal"),
+}
+# Methods that change with weights: from exact to approximate, or to other random numbers.
+OTHER_METHODS = {"wilcoxon", "sign_test", "bayesian_signed_rank"}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+class TestWeights:
+    def test_equal_weights_change_nothing(self, name):
+        x = scores(20, 3)
+        assert_array_equal(WEIGHTED[name](x, weights=np.full(20, 3.0)), WEIGHTED[name](x))
+
+    @pytest.mark.parametrize("n_queries", [5, 20])
+    def test_nearly_equal_weights_give_nearly_equal_results(self, name, n_queries):
+        if name not in OTHER_METHODS:
+            x, nearly = scores(n_queries, 3), np.append(np.ones(n_queries - 1), 1 + 1e-13)
+            assert_allclose(WEIGHTED[name](x, weights=nearly), WEIGHTED[name](x), rtol=1e-9)
+
+    def test_a_weight_of_zero_leaves_a_query_out(self, name):
+        x, w = scores(12, 3), weights(12)
+        w[[2, 7]] = 0
+        found, kept = WEIGHTED[name](x, weights=w), w > 0
+        assert_allclose(found, WEIGHTED[name](x[kept], weights=w[kept]), rtol=1e-12)
+
+    def test_the_scale_of_weights_does_not_matter(self, name):
+        x, w = scores(20, 3), weights()
+        found = WEIGHTED[name](x, weights=w / 7)
+        assert_allclose(found, WEIGHTED[name](x, weights=w), rtol=1e-12)
+
+    @pytest.mark.parametrize(
+        ("w", "message"),
+        [
+            ([1.0, 2.0], r"weights has shape \(2,\)"),
+            (np.full(20, -1.0), "eights? of query 0"),
+            (np.append(np.ones(19), np.nan), "eights? of query 19"),
+            (["a"] * 20, "must be numbers"),
+            (pd.Series(weights()).iloc[::-1], "same labels in another order"),
+        ],
+    )
+    def test_wrong_weights(self, name, w, message):
+        with pytest.raises(ValueError, match=message):
+            WEIGHTED[name](pd.DataFrame(scores(20, 3)), weights=w)
+
+
+NAN = np.nan
+NO_VALUES = np.array([[0.1, 0.2, NAN], [0.2, NAN, 0.3], [0.3, 0.4, 0.5]])
+
+
+@pytest.mark.parametrize("test", PAIRED)
+@pytest.mark.parametrize(
+    ("matrix", "how", "message"),
+    [
+        ([1.0, 2.0], {}, r"shape \(2,\).*numpy.column_stack"),
+        (np.zeros((2, 1)), {}, r"1 system \(column\).*at least 2"),
+        (np.zeros((1, 2)), {}, r"1 query \(row\).*at least 2"),
+        ([[0.0, np.inf], [0.0, 1.0]], {}, r"system 1 on query 0 is inf"),
+        ([[1, 1e200], [1, 2]], {}, r"system 1 on query 0 is 1e\+200.*divide all scores"),
+        ([["a", "b"], ["c", "d"]], {}, "must be numbers"),
+        (NO_VALUES, {"nan": "raise"}, r"system 2 on query 0 is nan.*nan=\"drop\""),
+        (NO_VALUES, {}, r"systems 1 and 2 both have a value on 1 query"),
+        (NO_VALUES, {"nan": "ignore"}, r"nan='ignore' is not a choice"),
+        (scores(), {"pairs": 4}, r"outside 0\.\.3"),
+        (scores(), {"pairs": [(0, -1)]}, r"outside 0\.\.3"),
+        (scores(), {"pairs": "first"}, "number of one column"),
+        (scores(), {"pairs": [0, 1]}, r"shape \(n_pairs, 2\)"),
+        (scores(), {"pairs": np.empty((0, 2), int)}, "at least one pair"),
+        # weights that are negligible beside other weights count as 0
+        ([[1, 2], [2, 3], [4, 1]], {"weights": [1e300, 1, 1]}, "comparison needs at least 2"),
+    ],
+)
+def test_wrong_scores_and_pairs(test, matrix, how, message):
+    with pytest.raises(ValueError, match=message):
+        test(matrix, **how)
+
+
+@pytest.mark.parametrize("test", [*RESAMPLED, stats.discriminative_power, stats.bootstrap_interval])
+def test_wrong_draws(test):
+    with pytest.raises(ValueError, match="n_resamples=0 must be at least 1"):
+        test(SCORES, n_resamples=0)
+    with pytest.raises(ValueError, match="random_state=-1 is not a seed"):
+        test(SCORES, random_state=-1)
+
+
+X, Y = [1, 2, 3], [1, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        *(
+            (lambda margin=margin: stats.equivalence_test(SCORES, margin), "margin=")
+            for margin in (0, -1, (0.1, 0.2), (0.1, -0.1), (-1, 0, 1), "a", NAN)
+        ),
+        (lambda: stats.bayesian_comparison(SCORES, 0), "rope=0"),
+        (lambda: stats.bayesian_comparison(SCORES, 0.1, method="sign"), "method='sign'"),
+        *(
+            (lambda alpha=alpha: stats.discriminative_power(SCORES, alpha=alpha), "alpha=")
+            for alpha in (0, 1, 5, "a", NAN)
+        ),
+        (lambda: stats.bootstrap_interval([0.1]), r"column 0 of values has 1 query\(s\)"),
+        (lambda: stats.bootstrap_interval([0.1, np.inf]), "values of query 1 are not usable"),
+        (lambda: stats.bootstrap_interval([1e200, 1.0]), "at most 1e"),
+        (lambda: stats.bootstrap_interval([0.1, 0.2], weights=[1, 0]), "1 query"),
+        (lambda: stats.bootstrap_interval(np.zeros((2, 2, 2))), r"values has shape \(2, 2, 2\)"),
+        (lambda: stats.bootstrap_interval([0.1, 0.2], confidence=95), "confidence=95"),
+        (lambda: stats.bootstrap_interval([0.1, 0.2], confidence=1), "confidence=1 must be below"),
+        (lambda: stats.bootstrap_interval([0.1, 0.2], method="t"), "method='t' is not a choice"),
+        (lambda: stats.bounded_interval([0.5]), "at least 2"),
+        (lambda: stats.bounded_interval([0.1, 1.2]), "the value of row 1 lies outside"),
+        (lambda: stats.bounded_interval([-0.1, 0.2]), "the value of row 0 lies outside"),
+        (lambda: stats.bounded_interval([1, 2], bounds=(1, 0)), "must be the least and the larg"),
+        (lambda: stats.bounded_interval([1, 2], bounds=(0, np.inf)), "bounds"),
+        (lambda: stats.queries_needed(0, 1), "difference is 0"),
+        (lambda: stats.queries_needed(1e-9, 1), "more than 1000000000 queries"),
+        (lambda: stats.queries_needed(1, 0), "std=0"),
+        (lambda: stats.queries_needed(std=1), "either the difference .* or the width"),
+        (lambda: stats.queries_needed(1, 1, width=1), "either the difference"),
+        (lambda: stats.queries_needed(width=0), "width=0"),
+        (lambda: stats.queries_needed(width=1e-9), "width=1e-09 needs more than"),
+        (lambda: stats.queries_needed(1, 1, n_systems=1), "n_systems=1"),
+        (lambda: stats.queries_needed(NAN, 1), "difference=nan"),
+        (lambda: stats.queries_needed(1, 1, power=1), "power=1 must be below 1"),
+        (lambda: stats.paired_t_power(1, 1, 1), "n_queries=1 must be integers"),
+        (lambda: stats.paired_t_power(1, 1, 2.5), "n_queries=2.5 must be integers"),
+        (lambda: stats.tau_ap(X, Y, ties="c"), "ties='c' is not a choice"),
+        (lambda: stats.tau_ap([1, 1, 2], [1, 2, 3]), r'truth has ties.*ties="b"'),
+        (lambda: stats.tau_ap([1, 2, 3], [1, 1, 2], symmetric=True), "estimate has ties"),
+        (lambda: stats.rank_correlation([1, 2], [1, 2], method="rho"), "method='rho'"),
+        (lambda: stats.fleiss_kappa([[1, NAN], [0, 1]]), "assessor 1 .* document 0.*krippendorff"),
+        (lambda: stats.fleiss_kappa([[1], [2]]), "two assessors"),
+        (lambda: stats.krippendorff_alpha([[1, NAN], [NAN, 1]]), "no document that two"),
+        (lambda: stats.krippendorff_alpha([[1, -1]], level="ratio"), "label -1 is negative"),
+        (lambda: stats.cohen_kappa([1, 2], [1]), "x labels 2 documents and y 1"),
+        (lambda: stats.cohen_kappa([1, NAN], [NAN, 1]), "no document that both"),
+        (lambda: stats.cohen_kappa([1, 2], [1, 2], weights="cubic"), "weights='cubic'"),
+        (lambda: stats.rank_biased_overlap(X, Y, ties="c"), "ties='c' is not a choice"),
+        (lambda: stats.rank_biased_overlap(X, Y, p=1), "p=1 must be"),
+        (lambda: stats.list_overlap([1, 2, 1], ["a"]), "x holds 1 twice"),
+        *(
+            (lambda x=x: stats.list_overlap(x, ["a"]), "x must be a list")
+            for x in ([], "abc", 1, {"a", "b"}, [["a"]])
+        ),
+    ],
+)
+def test_wrong_parameters(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+VALUES = st.floats(0, 1) | st.sampled_from(
+    [0.0, 0.1, 0.5, 1.0, -1.0, NAN, np.inf, 1e308, 1e49, 5e-324, 1e-200]
+)
+MATRICES = arrays(
+    np.float64, st.tuples(st.integers(0, 7), st.integers(0, 4)), elements=VALUES, fill=st.nothing()
+)
+SIZES = st.sampled_from([0.0, 1.0, 2.0, 0.3, 1e-300, 1e300])
+
+
+@pytest.mark.parametrize("name", WEIGHTED | WITHOUT_WEIGHTS)
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_any_input_gives_a_result_or_an_error_without_a_warning(name, data):
+    x, how = data.draw(MATRICES), {}
+    if name in WEIGHTED:
+        how["weights"] = data.draw(st.none() | arrays(np.float64, len(x), elements=SIZES))
+    with warnings.catch_warnings(), suppress(ValueError):
+        warnings.simplefilter("error")
+        found = (WEIGHTED | WITHOUT_WEIGHTS)[name](x, **how)
+        if name in TESTS:
+            p = np.asarray(getattr(found, "p_value", found))
+            assert ((p >= 0) & (p <= 1)).all()
