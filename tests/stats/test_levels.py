@@ -1,0 +1,130 @@
+"""Levels and power of tests, and coverage of intervals, in simulations."""
+
+import numpy as np
+import pytest
+
+from skrank import stats
+
+
+def share(significant, n_samples):
+    """Share of the samples, each with its number as seed, in which something is significant."""
+    return np.mean([significant(seed) for seed in range(n_samples)], axis=0)
+
+
+@pytest.mark.parametrize("n_queries", [10, 25])
+def test_max_t_keeps_its_level_where_differences_are_skewed(n_queries):
+    """For comparison, Holm's correction of t-tests rejects in up to 12 % of these samples."""
+    random = np.random.default_rng(0)
+
+    def both(seed):
+        x = random.exponential(size=(n_queries, 5)) - 1
+        x[:, 0] = 0.1 * random.normal(size=n_queries)
+        largest = stats.max_t(x, n_resamples=400, random_state=seed).p_value.min()
+        return largest < 0.05, stats.holm(stats.paired_t(x).p_value).min() < 0.05
+
+    found = share(both, 300)
+    assert found[0] < min(0.065, found[1])
+
+
+def test_max_t_keeps_its_level_at_unequal_spread_where_tukey_does_not():
+    random = np.random.default_rng(0)
+
+    def both(seed):
+        x = random.normal(size=(20, 5)) * [1, 1, 1, 1, 5.0]
+        tests = stats.max_t, stats.tukey_hsd
+        return [test(x, n_resamples=300).p_value.min() < 0.05 for test in tests]
+
+    largest, tukey = share(both, 400)
+    assert 0.02 <= largest < 0.075 < tukey
+
+
+def test_tukey_keeps_the_probability_of_any_false_positive():
+    random = np.random.default_rng(0)
+
+    def found(seed):
+        x = random.normal(size=(15, 5))
+        return stats.tukey_hsd(x, n_resamples=300, random_state=seed).p_value.min() < 0.05
+
+    assert 0.02 < share(found, 400) < 0.085
+
+
+def test_intervals_of_max_t_hold_together():
+    random, truth = np.random.default_rng(1), np.array([0, 0, 0.5, 2])
+
+    def held(seed):
+        x = truth + random.normal(size=(15, 4)) * [1, 2, 1, 4]
+        found = stats.max_t(x, n_resamples=300)
+        true = truth[found.pairs[:, 0]] - truth[found.pairs[:, 1]]
+        return ((found.low <= true) & (true <= found.high)).all()
+
+    assert 0.92 < share(held, 300) < 0.985
+
+
+def test_power_under_uneven_weights_is_near_that_of_the_randomisation_test():
+    random = np.random.default_rng(1)
+
+    def both(seed):
+        w = random.lognormal(0, 1, 25)
+        x = np.column_stack([random.normal(size=25) + 0.75, np.zeros(25)])
+        how = {"weights": w, "n_resamples": 400, "random_state": seed}
+        tests = stats.max_t, stats.randomisation_test
+        return [test(x, **how).p_value[0] < 0.05 for test in tests]
+
+    largest, flips = share(both, 200)
+    assert flips > 0.6
+    assert largest > flips - 0.1
+
+
+@pytest.mark.parametrize(
+    ("test", "how", "low", "high"),
+    [
+        (stats.paired_bootstrap, {}, 0.035, 0.08),
+        *((test, {"weights": np.random.default_rng(0).lognormal(0, 0.7, 25)}, 0.038, 0.062)
+          for test in (stats.paired_t, stats.sign_test, stats.wilcoxon)),
+    ],
+)  # fmt: skip
+def test_five_percent_of_p_values_are_below_the_level_if_systems_are_equal(test, how, low, high):
+    matrix = np.random.default_rng(0).normal(size=(25, 4000))
+    found = test(matrix, pairs=np.arange(4000).reshape(-1, 2), **how)
+    assert low < np.mean(found.p_value < 0.05) < high
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 1.5])
+@pytest.mark.parametrize("n_queries", [10, 50])
+def test_levels_and_coverage_under_uneven_weights(sigma, n_queries):
+    random = np.random.default_rng(0)
+
+    def both(seed):
+        w = np.exp(sigma * random.normal(size=n_queries))
+        x = random.normal(size=(n_queries, 40))
+        p = stats.paired_t(x, pairs=np.arange(40).reshape(-1, 2), weights=w).p_value
+        interval = stats.t_interval(x[:, :20], weights=w)
+        held = (interval.low <= 0) & (interval.high >= 0)
+        return np.mean(p < 0.05), 1 - held.mean()
+
+    found = share(both, 150)
+    assert ((found > 0.03) & (found < 0.07)).all()
+
+
+def test_hedges_g_is_unbiased():
+    z = np.random.default_rng(0).normal(0.7, 1, size=(6, 2000))
+    x = np.concatenate([z, np.zeros((6, 1))], axis=1)
+    found = stats.paired_effects(x, pairs=2000)
+    assert found.hedges_g.mean() == pytest.approx(0.7, abs=0.035)
+    assert found.cohen_d.mean() > 0.8
+    held = (found.g_low <= 0.7) & (found.g_high >= 0.7)
+    assert held.mean() == pytest.approx(0.95, abs=0.015)
+
+
+@pytest.mark.parametrize("method", ["tau_b", "tau_ap"])
+@pytest.mark.parametrize("tau", [0.6, 0.95, 0.99])
+def test_intervals_of_rank_correlations_hold_the_truth(method, tau):
+    random = np.random.default_rng(0)
+    samples = []
+    for _ in range(200):
+        x, noise = random.normal(size=(2, 10))
+        y = np.sin(np.pi * tau / 2) * x + np.cos(np.pi * tau / 2) * noise
+        samples.append(stats.rank_correlation(x, y, method=method, n_resamples=10))
+    truth = tau if method == "tau_b" else np.mean([one.value for one in samples])
+    assert np.mean([one.low <= truth <= one.high for one in samples]) >= 0.93
+    assert all(one.high - one.low > 0.05 for one in samples)
