@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
 
@@ -30,7 +29,7 @@ def one_thread():
 
 def ranker(**more):
     """A small network that trains on GAP."""
-    return NeuralRanker("gap", **(SMALL | more))
+    return NeuralRanker(**{"objective": "gap"} | SMALL | more)
 
 
 class Failing(torch.nn.Linear):
@@ -68,10 +67,8 @@ def same_scores(one, other):
 def test_training_learns_and_is_reproducible():
     first = ranker(epochs=15).fit(DATA.X, Y)
     assert first.score(DATA.X, Y) > 0.7
-    same_scores(clone(first).fit(DATA.X, Y), first)
     other = ranker(epochs=15, random_state=1).fit(DATA.X, Y)
     assert not np.array_equal(first.predict(DATA.X), other.predict(DATA.X))
-    same_scores(pickle.loads(pickle.dumps(first)), first)
     assert first.n_epochs_ == first.best_epoch_ == 15
     assert first.evals_result_ == {}
     assert first.max_grade_ == 4
@@ -109,7 +106,7 @@ def test_early_stopping_restores_the_best_epoch():
 
 
 def test_early_stopping_follows_metrics_that_are_better_when_lower():
-    found = ranker(epochs=8, eval_metric="error@3").set_params(objective=skrank.Softmax())
+    found = ranker(epochs=8, eval_metric="error@3", objective=skrank.Softmax())
     found.fit(DATA.X[PART], Y[PART], **VALID)
     values = found.evals_result_["validation"]["error@3"]
     assert found.best_epoch_ == int(np.argmin(values)) + 1
@@ -307,7 +304,7 @@ def test_labels_between_grades_are_not_rounded():
     """0.7 rounds down in single precision, below the threshold ``rel=0.7``."""
     y = skrank.with_groups(np.where(DATA.relevance > 0, 0.7, 0.0), DATA.qid)
     names = "ap(rel=0.7)", "ap(rel=0.5)"
-    same_scores(*(ranker(epochs=2).set_params(objective=one).fit(DATA.X, y) for one in names))
+    same_scores(*(ranker(epochs=2, objective=one).fit(DATA.X, y) for one in names))
 
 
 def test_a_saved_network_standardizes_as_before():
@@ -347,23 +344,17 @@ def test_networks():
     assert made.fit(DATA.X, Y).predict(DATA.X).shape == (len(Y),)
 
 
-def test_a_search_over_queries():
-    grid = {"hidden": [(4,), (8, 4)], "objective": ["gap", skrank.SoftRank("ndcg")]}
-    options = {"scoring": skrank.scorer("ndcg@5"), "cv": skrank.QueryKFold(3)}
-    search = GridSearchCV(ranker(validation_fraction=0.2, epochs=3), grid, **options)
-    found, again = (search.fit(DATA.X, Y).cv_results_["mean_test_score"] for _ in range(2))
-    assert found.tolist() == again.tolist()
-    assert (found > 0.3).all()
-
-
 def test_constant_features_are_left_out():
     X, moved = (np.column_stack([DATA.X, np.full(len(Y), value)]) for value in (0.1, 1e6))
     found = ranker(epochs=2).fit(X, Y)
     np.testing.assert_allclose(found.predict(moved), found.predict(X), atol=1e-6)
 
 
+LATE = Y.set_axis(np.arange(len(Y)))[::-1]  # the rows in another order
+
+
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("changes", "message"),
     [
         ({"objective": "gpa"}, "did you mean 'gap'"),
         ({"hidden": (0,)}, "each of hidden=0 must be at least 1"),
@@ -386,23 +377,11 @@ def test_constant_features_are_left_out():
         ({"scoring": "dcgn"}, "scoring: unknown metric 'dcgn'"),
         ({"device": "gpu"}, "device='gpu' cannot be used: "),
         ({"random_state": "a"}, "random_state='a' is not a seed"),
-    ],
-)
-def test_bad_options_are_refused(options, message):
-    found = NeuralRanker(**(SMALL | options))
-    with pytest.raises(ValueError, match=message):
-        found.fit(DATA.X, Y)
-
-
-LATE = Y.set_axis(np.arange(len(Y)))[::-1]  # the rows in another order
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+        # data
         ({"y": DATA.relevance}, r"NeuralRanker\.fit needs the query of each row"),
         ({"X_val": DATA.X}, "X_val and y_val belong together"),
         ({"groups_val": DATA.qid}, "groups_val is the query of each row of X_val"),
+        (VALID | {"validation_fraction": 0.2}, "X_val and validation_fraction are both given"),
         ({"y": Y[:3]}, "Found input variables with inconsistent"),
         ({"X_val": DATA.X, "y_val": Y[:3]}, "Found input variables with inconsistent"),
         ({"X_val": DATA.X[:, :3], "y_val": Y}, "X: X has 3 features"),
@@ -412,14 +391,12 @@ LATE = Y.set_axis(np.arange(len(Y)))[::-1]  # the rows in another order
         ({"X": pd.DataFrame(DATA.X), "y": LATE, "groups": DATA.qid}, "indexes of X and y hold the"),
     ],
 )
-def test_bad_data_are_refused(arguments, message):
+def test_bad_options_and_data_are_refused(changes, message):
+    names = set(changes) & set(NeuralRanker().get_params())
+    found = ranker(**{name: changes[name] for name in names})
+    data = {name: value for name, value in changes.items() if name not in names}
     with pytest.raises(ValueError, match=message):
-        ranker().fit(**({"X": DATA.X, "y": Y} | arguments))
-
-
-def test_validation_has_one_source():
-    with pytest.raises(ValueError, match="X_val and validation_fraction are both given"):
-        ranker(validation_fraction=0.2).fit(DATA.X, Y, X_val=DATA.X, y_val=Y)
+        found.fit(**{"X": DATA.X, "y": Y} | data)
 
 
 @pytest.mark.parametrize(("limit", "threads"), [(100, {1}), (6, {2})])
