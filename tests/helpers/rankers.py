@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sklearn
 import xgboost
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import Ridge
@@ -16,17 +16,19 @@ from sklearn.preprocessing import StandardScaler
 
 import skrank
 from skrank import GroupedRanker, QueryKFold, scorer
+from skrank.datasets import make_ranking
 
+DATA = make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
 CV = QueryKFold(3, stratify="n_relevant")
 
 
-def lgbm(**parameters):
+def lgbm(cls=lightgbm.LGBMRanker, **parameters):
     defaults = {"n_estimators": 25, "num_leaves": 7, "verbosity": -1, "n_jobs": 1}
-    return lightgbm.LGBMRanker(**defaults | parameters)
+    return cls(**defaults | parameters)
 
 
-def xgb(**parameters):
-    return xgboost.XGBRanker(**{"n_estimators": 25, "max_depth": 3, "n_jobs": 1} | parameters)
+def xgb(cls=xgboost.XGBRanker, **parameters):
+    return cls(**{"n_estimators": 25, "max_depth": 3, "n_jobs": 1} | parameters)
 
 
 def cat(cls=catboost.CatBoostRanker, **parameters):
@@ -70,6 +72,14 @@ STOPPING_HISTS = [hist()] if HIST_VALIDATES else []
 if not HIST_VALIDATES:
     RANKERS["hist-gap"] = GroupedRanker(hist(), max_queries=60, random_state=0)
 every_ranker = pytest.mark.parametrize("ranker", RANKERS.values(), ids=RANKERS)
+
+
+def fit_with(ranker, X, y, changes):
+    """Fit a clone, with changes of parameters of the ranker and of arguments of `fit`."""
+    names = ranker.get_params(deep=False).keys() & changes
+    changed = clone(ranker).set_params(**{name: changes[name] for name in names})
+    arguments = {name: value for name, value in changes.items() if name not in names}
+    return changed.fit(**{"X": X, "y": y} | arguments)
 
 
 def routing():

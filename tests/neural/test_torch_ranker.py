@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 import skrank  # noqa: E402
 from skrank.datasets import make_ranking  # noqa: E402
 from skrank.torch import NeuralRanker  # noqa: E402
+from tests.helpers.rankers import fit_with  # noqa: E402
 
 DATA = make_ranking(n_queries=30, n_docs=(5, 20), n_features=6, n_informative=4, random_state=0)
 Y = skrank.with_groups(DATA.relevance, DATA.qid)
@@ -392,11 +393,8 @@ LATE = Y.set_axis(np.arange(len(Y)))[::-1]  # the rows in another order
     ],
 )
 def test_bad_options_and_data_are_refused(changes, message):
-    names = set(changes) & set(NeuralRanker().get_params())
-    found = ranker(**{name: changes[name] for name in names})
-    data = {name: value for name, value in changes.items() if name not in names}
     with pytest.raises(ValueError, match=message):
-        found.fit(**{"X": DATA.X, "y": Y} | data)
+        fit_with(ranker(), DATA.X, Y, changes)
 
 
 @pytest.mark.parametrize(("limit", "threads"), [(100, {1}), (6, {2})])

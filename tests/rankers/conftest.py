@@ -3,12 +3,12 @@
 import pytest
 
 import skrank
-from skrank.datasets import make_ranking
+from tests.helpers.rankers import DATA
 
 
 @pytest.fixture(scope="module")
 def data():
-    return make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
+    return DATA
 
 
 @pytest.fixture(scope="module")

@@ -18,10 +18,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
 from skrank.active.models import GradeClassifier, OrderedLogit
-from skrank.datasets import make_ranking
-from tests.helpers.rankers import CV, cat, hist, lgbm, search, xgb
+from tests.helpers.rankers import CV, DATA, cat, hist, lgbm, search, xgb
 
-DATA = make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
 QID = DATA.qid
 STOP = {
     "validation_fraction": 0.25, "early_stopping_rounds": 3, "random_state": 0,

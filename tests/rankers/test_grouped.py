@@ -24,7 +24,7 @@ import skrank.lightgbm
 import skrank.xgboost
 from skrank import GroupedRanker, QueryKFold, scorer
 from skrank.metrics import gap_score
-from tests.helpers.rankers import RANKERS, STOP, cat, hist, lgbm, routing, xgb
+from tests.helpers.rankers import DATA, RANKERS, STOP, cat, fit_with, hist, lgbm, routing, xgb
 
 each_booster = pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])
 
@@ -268,12 +268,6 @@ def test_feature_weights_of_xgboost(data, y):
     assert np.flatnonzero(model.feature_importances_).tolist() == [2]
 
 
-@pytest.mark.parametrize("name", ["eval_set", "eval_qid", "sample_weight_eval_set"])
-def test_validation_arguments_of_the_booster_raise_with_the_remedy(name, data, y):
-    with pytest.raises(ValueError, match=f"overwrite {name}= of fit: .*X_val, y_val"):
-        GroupedRanker(lgbm(), objective="gap").fit(data.X, y, **{name: [(data.X, y)]})
-
-
 # an estimator of scikit-learn ---------------------------------------------------------------------
 
 
@@ -322,8 +316,14 @@ def test_a_classifier_of_strings_has_no_highest_grade():
 # errors -------------------------------------------------------------------------------------------
 
 
+ONES, START, SETS = np.ones(len(DATA.qid)), DATA.X[:, 0], [(DATA.X, DATA.relevance)]
+NO_WEIGHTS = "KNeighborsRegressor takes no sample_weight: fit"
+TWO_STARTS = "base_margin= of fit and init of GroupedRanker are both given"
+FOREST = "random forest of LightGBM averages trees, and"
+
+
 @pytest.mark.parametrize(
-    ("estimator", "parameters", "message"),
+    ("estimator", "changes", "message"),
     [
         (Ridge(), {"objective": "gap"}, "Ridge cannot train on objective='gap'"),
         (cat(), {"objective": "gap"}, "CatBoost calls objectives on blocks of rows"),
@@ -347,17 +347,30 @@ def test_a_classifier_of_strings_has_no_highest_grade():
             {"eval_metric": "ndcg@10", "validation_fraction": 0.25},
             "objective of the estimator is a function: give its name",
         ),
+        (make_pipeline(StandardScaler(), lgbm()), {}, "put the GroupedRanker into the pipeline"),
+        # arguments of fit
+        (KNeighborsRegressor(), {"sample_weight": ONES}, NO_WEIGHTS),
+        (make_pipeline(KNeighborsRegressor()), {"sample_weight": ONES}, NO_WEIGHTS),
+        *(
+            (lgbm(), {"objective": "gap", name: SETS}, f"overwrite {name}= of fit: .*X_val, y_val")
+            for name in ("eval_set", "eval_qid", "sample_weight_eval_set")
+        ),
+        # starts
+        (hist(), {"init": "linear"}, "BoostingRegressor cannot start from"),
+        (Ridge(), {"init": "linear"}, "Ridge cannot start from"),
+        (lgbm(lightgbm.LGBMClassifier), {"init": "linear"}, "LGBMClassifier cannot start from"),
+        (lgbm(), {"init": "line"}, "init='line' is not a choice"),
+        (lgbm(), {"init": Ridge}, r"init=<class .*Ridge'> is not an estimator: give an"),
+        (lgbm(), {"init": "linear", "init_scale": 0}, "init_scale=0 must be"),
+        (lgbm(boosting_type="rf"), {"init": Ridge()}, FOREST),
+        (lgbm(boosting="random_forest"), {"init": Ridge()}, FOREST),
+        (xgb(), {"init": "linear", "base_margin": START}, TWO_STARTS),
     ],
     ids=str,
 )
-def test_unsupported_combinations_raise(estimator, parameters, message, data, y):
-    with pytest.raises(ValueError, match=message):
-        GroupedRanker(estimator, **parameters).fit(data.X, y)
-
-
-def test_a_pipeline_with_a_ranker_raises(data, y):
-    with pytest.raises(TypeError, match="put the GroupedRanker into the pipeline"):
-        GroupedRanker(make_pipeline(StandardScaler(), lgbm())).fit(data.X, y)
+def test_unsupported_combinations_raise(estimator, changes, message, data, y):
+    with pytest.raises((ValueError, TypeError), match=message):
+        fit_with(GroupedRanker(estimator), data.X, y, changes)
 
 
 @pytest.mark.parametrize(
@@ -376,14 +389,6 @@ def test_bad_weights_of_rows_raise(estimator, weight, message):
     weights = np.zeros(40) if weight is None else np.where(np.arange(40) == 7, weight, 1.0)
     with pytest.raises(ValueError, match=message):
         GroupedRanker(estimator).fit(rows, np.arange(40) % 3, sample_weight=weights)
-
-
-@pytest.mark.parametrize(
-    "estimator", [KNeighborsRegressor(), make_pipeline(StandardScaler(), KNeighborsRegressor())]
-)
-def test_sample_weight_raises_if_the_estimator_has_no_weights(estimator, data, y):
-    with pytest.raises(ValueError, match="KNeighborsRegressor takes no sample_weight: fit"):
-        GroupedRanker(estimator).fit(data.X, y, sample_weight=np.ones(len(y)))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """GroupedRanker(init=...): boosting that starts from the scores of another ranker."""
 
 from collections.abc import Callable
+from functools import partial
 
 import catboost
 import lightgbm
@@ -9,12 +10,12 @@ import pytest
 import xgboost
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 
 import skrank
 from skrank import GroupedRanker, LinearRanker
 from skrank.datasets import make_ranking
+from tests.helpers import rankers
 from tests.helpers.rankers import First
 
 DATA = make_ranking(60, n_docs=(5, 20), n_features=6, n_informative=4, random_state=0)
@@ -22,34 +23,24 @@ X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
 Y = skrank.with_groups(LABELS, QID)
 COUNTS, POSITIVE, SHARES = LABELS + 0.0, LABELS + 0.5, LABELS / 4
 BINARY = (LABELS > 1).astype(float)
+KNOWN = np.column_stack([X, LABELS + 0.01 * X[:, 0]])  # the last feature predicts the labels
 HALF = First(0.5)
 START = HALF.predict(X)
 STOP = {"validation_fraction": 0.3, "eval_metric": "ndcg@5", "random_state": 0}
 NDCG = skrank.metric("ndcg@5")
 
 
-def xgb(cls=xgboost.XGBRegressor, **parameters):
-    return cls(**{"n_estimators": 10, "max_depth": 3, "n_jobs": 1} | parameters)
-
-
-def lgbm(cls=lightgbm.LGBMRegressor, **parameters):
-    defaults = {"n_estimators": 10, "num_leaves": 7, "verbosity": -1, "n_jobs": 1}
-    return cls(**defaults | parameters)
-
-
-def cat(cls=catboost.CatBoostRegressor, **parameters):
-    quiet = {"verbose": False, "allow_writing_files": False, "thread_count": 1}
-    return cls(**{"iterations": 10, "depth": 3} | quiet | parameters)
-
-
-LGBM = lgbm(lightgbm.LGBMRanker, n_estimators=20, num_leaves=4)
-XGB = xgb(xgboost.XGBRanker, n_estimators=20, max_depth=2)
+lgbm = partial(rankers.lgbm, lightgbm.LGBMRegressor, n_estimators=10)
+xgb = partial(rankers.xgb, xgboost.XGBRegressor, n_estimators=10)
+cat = partial(rankers.cat, catboost.CatBoostRegressor, iterations=10, depth=3)
+LGBM = rankers.lgbm(n_estimators=20, num_leaves=4)
+XGB = rankers.xgb(n_estimators=20, max_depth=2)
 RANKERS = {
     "lightgbm gap": (LGBM, {"objective": "gap"}),
     "lightgbm": (LGBM, {}),
     "xgboost gap": (XGB, {"objective": "gap"}),
     "xgboost": (XGB, {}),
-    "catboost": (cat(catboost.CatBoostRanker, iterations=20, depth=2), {}),
+    "catboost": (rankers.cat(depth=2), {}),
 }
 # with the inverse link of the objective
 REGRESSORS = {
@@ -95,11 +86,10 @@ def test_predictions_are_the_sum_of_start_and_rounds(estimator, options):
 @every_ranker
 def test_rounds_correct_the_errors_of_the_start(estimator, options):
     """Rounds after a good start change scores less than rounds after scores of 0."""
-    known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
 
     def spread(init, scale):
-        model = GroupedRanker(estimator, init=init, init_scale=scale, **options).fit(known, Y)
-        return np.std(inside(model.estimator_.predict(known)))
+        model = GroupedRanker(estimator, init=init, init_scale=scale, **options).fit(KNOWN, Y)
+        return np.std(inside(model.estimator_.predict(KNOWN)))
 
     assert spread(First(column=6), 30.0) < 0.7 * spread(None, 1.0)
 
@@ -173,12 +163,11 @@ def test_values_per_round_are_those_of_predictions_and_the_start_is_round_0(
 @pytest.mark.parametrize("scale", [0.1, 1.0])
 def test_the_start_is_the_best_round_of_a_metric_where_lower_is_better(estimator, options, scale):
     """If the start scores are the labels, no round is better; if reversed, the start is worst."""
-    known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
     stop = STOP | {"eval_metric": "error@5"}
     for factor in (1.0, -1.0):
         init = First(factor, column=6)
         ranker = GroupedRanker(estimator, init=init, init_scale=scale, **options, **stop)
-        model = ranker.fit(known, Y)
+        model = ranker.fit(KNOWN, Y)
         values = model.evals_result_["validation"]["error@5"]
         assert model.best_iteration_ == int(np.argmin(values))
         assert (model.best_iteration_ == 0) == (factor > 0)
@@ -359,31 +348,3 @@ def test_start_scores_that_are_not_finite_raise(value, scale, estimator):
     table[3, 0] = value
     with pytest.raises(ValueError, match=f"init=First scores 1 rows as {value}, and boosting"):
         GroupedRanker(estimator, init=HALF, init_scale=scale).fit(table, COUNTS)
-
-
-# what is refused ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("estimator", "init", "options", "message"),
-    [
-        (HistGradientBoostingRegressor(), "linear", {}, "BoostingRegressor cannot start from"),
-        (Ridge(), "linear", {}, "Ridge cannot start from"),
-        (lightgbm.LGBMClassifier(verbosity=-1), "linear", {}, "LGBMClassifier cannot start from"),
-        (LGBM, "line", {}, "init='line' is not a choice"),
-        (LGBM, Ridge, {}, r"init=<class .*Ridge'> is not an estimator: give an"),
-        (LGBM, "linear", {"init_scale": 0}, "init_scale=0 must be"),
-        (lgbm(boosting_type="rf"), Ridge(), {}, "random forest of LightGBM averages trees, and"),
-        (lgbm(boosting="random_forest"), Ridge(), {}, "random forest of LightGBM averages"),
-    ],
-    ids=str,
-)
-def test_unsupported_starts_raise(estimator, init, options, message):
-    with pytest.raises(ValueError, match=message):
-        fit(estimator, init, **options)
-
-
-def test_two_starts_raise():
-    message = "base_margin= of fit and init of GroupedRanker are both given"
-    with pytest.raises(ValueError, match=message):
-        GroupedRanker(XGB, objective="gap", init="linear").fit(X, Y, base_margin=START)
