@@ -16,6 +16,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
 import skrank.dask  # noqa: E402
+from tests.helpers.rankers import fit_with  # noqa: E402
 
 DATA = make_ranking(60, n_docs=(5, 25), n_features=6, n_informative=4, random_state=0)
 LABELS, QID = DATA.relevance, DATA.qid
@@ -141,13 +142,10 @@ def test_names_of_columns_are_stored_and_checked():
     spread = LinearRanker().fit(on_dask(FRAME), on_dask(pd.Series(LABELS)), on_dask(pd.Series(QID)))
     assert spread.feature_names_in_.tolist() == FRAME.columns.tolist()
     assert spread.predict(on_dask(FRAME)).compute().index.equals(FRAME.index)
+    with pytest.raises(ValueError, match="feature names should match"):
+        spread.predict(on_dask(FRAME[list("ab")]))
     value = skrank.dask.scorer("gap")(spread, on_dask(FRAME), on_dask(LABELS), groups=on_dask(QID))
     assert value == skrank.scorer("gap")(spread, FRAME, LABELS, groups=QID)
-
-
-def fit_cut(**changes):
-    given = {"X": DATA.X, "y": LABELS, "groups": QID} | changes
-    return LinearRanker().fit(**{name: on_dask(one) for name, one in given.items()})
 
 
 @pytest.mark.parametrize(
@@ -161,34 +159,17 @@ def fit_cut(**changes):
         ({"sample_weight": np.arange(len(QID))}, "sample_weight varies inside query"),
         ({"sample_weight": np.zeros(len(QID))}, "all weights are 0"),
         ({"groups": np.arange(len(QID))}, "is a query of its own"),
-    ],
-    ids=["cut", "negative", "unjudged", "irrelevant", "infinite", "varies", "weightless", "single"],
-)
-def test_bad_collections(changes, message):
-    with pytest.raises(ValueError, match=message):
-        fit_cut(**changes)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
+        ({"groups": None}, r"LinearRanker\.fit needs groups="),
+        ({"y": LABELS.tolist()}, "y must be a Dask collection, as X is"),
+        # parameters that need all rows
         ({"max_queries": 3}, "max_queries is for data in memory"),
         ({"unjudged": "drop"}, "unjudged is for data in memory"),
         ({"alphas": [1e-3, 1e-2]}, "give other collections to fit as X_val"),
         ({"features": StandardScaler()}, "is fitted on one machine"),
     ],
-    ids=lambda one: next(iter(one)) if isinstance(one, dict) else "",
 )
-def test_parameters_that_need_all_rows(parameters, message):
+def test_bad_collections_and_parameters(changes, message):
+    given = {"groups": QID} | changes
+    arrays = {name: on_dask(one) for name, one in given.items() if isinstance(one, np.ndarray)}
     with pytest.raises(ValueError, match=message):
-        LinearRanker(**parameters).fit(*(on_dask(one) for one in (DATA.X, LABELS, QID)))
-
-
-def test_missing_arguments_raise():
-    X, y, qid = (on_dask(one) for one in (DATA.X, LABELS, QID))
-    with pytest.raises(ValueError, match=r"LinearRanker\.fit needs groups="):
-        LinearRanker().fit(X, y)
-    with pytest.raises(ValueError, match="y must be a Dask collection, as X is"):
-        LinearRanker().fit(X, LABELS, qid)
-    with pytest.raises(ValueError, match="X has 2 features"):
-        LinearRanker().fit(X, y, qid).predict(X[:, :2])
+        fit_with(LinearRanker(), on_dask(DATA.X), on_dask(LABELS), given | arrays)

@@ -14,7 +14,7 @@ import xgboost
 from scipy.sparse import coo_matrix, csr_array
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
+from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -23,8 +23,7 @@ import skrank
 import skrank.lightgbm
 import skrank.xgboost
 from skrank import GroupedRanker, QueryKFold, scorer
-from skrank.metrics import gap_score
-from tests.helpers.rankers import DATA, RANKERS, STOP, cat, fit_with, hist, lgbm, routing, xgb
+from tests.helpers.rankers import DATA, RANKERS, STOP, cat, fit_with, hist, lgbm, xgb
 
 each_booster = pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])
 
@@ -70,24 +69,6 @@ def test_the_fitted_xgboost_ranker_is_complete(data, y, tmp_path):
     loaded.load_model(tmp_path / "model.json")
     assert loaded.predict(frame).tolist() == model.predict(frame).tolist()
     assert clone(inner).get_params() == clone(xgb()).get_params()
-
-
-@pytest.mark.parametrize(
-    "ranker",
-    [GroupedRanker(one) for one in (lgbm(), xgb(), cat(), Ridge(), hist(), make_pipeline(Ridge()))]
-    + [RANKERS[name] for name in ("lightgbm-gap", "xgboost-gap", "hist-gap", "catboost")],
-    ids=str,
-)
-def test_weights_are_sorted_with_the_rows(ranker, data, y):
-    weight = np.where(data.qid < 20, 5.0, 1.0)
-    plain, weighted = clone(ranker).fit(data.X, y), clone(ranker)
-    weighted.fit(data.X, y, sample_weight=weight)
-    assert not np.allclose(plain.predict(data.X), weighted.predict(data.X))
-    rows = np.random.default_rng(0).permutation(len(y))
-    again = clone(ranker).fit(data.X[rows], y.iloc[rows], sample_weight=weight[rows])
-    assert gap_score(y, again.predict(data.X)) == pytest.approx(
-        gap_score(y, weighted.predict(data.X)), abs=0.1
-    )
 
 
 @pytest.mark.parametrize("validation", [False, True])
@@ -279,18 +260,6 @@ def test_metadata_requests():
     assert sklearn.utils.get_tags(ranker).input_tags.sparse
     assert sklearn.utils.get_tags(GroupedRanker(cat())).input_tags.allow_nan
     assert not sklearn.utils.get_tags(GroupedRanker(Ridge())).input_tags.allow_nan
-
-
-def test_groups_may_be_routed_under_another_name(data):
-    with routing():
-        tool = GridSearchCV(
-            GroupedRanker(lgbm()).set_fit_request(groups="session"),
-            {},
-            scoring=scorer("gap").set_score_request(groups="session"),
-            cv=QueryKFold(3),
-        )
-        tool.fit(data.X, data.relevance, groups=data.qid // 2, session=data.qid)
-    assert tool.best_score_ > 0.5
 
 
 def test_tools_that_read_private_attributes_of_scorers_raise_with_the_remedy(data, y):
