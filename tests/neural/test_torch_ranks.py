@@ -1,37 +1,28 @@
 """Two processes compute the gradients and the metrics of one process."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
+from datetime import timedelta
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
 
-if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
+from torch import distributed  # noqa: E402
+from torch.nn.parallel import DistributedDataParallel  # noqa: E402
+
+from skrank.torch import (  # noqa: E402
+    MetricAccumulator,
+    QueryBatchSampler,
+    QueryDataset,
+    RankingLoss,
+)
+
+if not distributed.is_available() or not distributed.is_gloo_available():
     pytest.skip("torch has no gloo here", allow_module_level=True)
 
-ROOT = Path(__file__).resolve().parents[2]
 
-WORK = """
-import sys
-import numpy as np
-import torch
-from torch import distributed
-from torch.nn.parallel import DistributedDataParallel
-
-from skrank.torch import MetricAccumulator, QueryBatchSampler, QueryDataset, RankingLoss
-
-rank, world_size, place, out = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
-torch.set_num_threads(1)
-if world_size > 1:
-    distributed.init_process_group(
-        "gloo", init_method=f"file://{place}", rank=rank, world_size=world_size
-    )
-
-
-def train(n_queries, objective, path):
+def train(n_queries, objective, path, world_size):
+    """Gradient, means, loss and number of stored batches of a linear network after one epoch."""
     rng = np.random.default_rng(0)
     sizes = rng.integers(2, 9, n_queries)
     qid = np.repeat(np.arange(n_queries), sizes)
@@ -56,33 +47,26 @@ def train(n_queries, objective, path):
     return model.weight.grad, found.compute(), value.item(), len(found._values)
 
 
-torch.save([train(12, "gap", "kernels"), train(1, "ndcg", "native")], f"{out}{rank}")
-if world_size > 1:
-    distributed.destroy_process_group()
-"""
-
-
-def run(world_size, folder):
-    """Results of each process."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    place, out = folder / f"store{world_size}", folder / f"out{world_size}-"
-    calls = [
-        subprocess.Popen(
-            [sys.executable, "-c", WORK, str(rank), str(world_size), place, out],
-            env=environment, stderr=subprocess.PIPE, text=True,
+def work(rank, world_size, folder):
+    """Save the results of one process of several."""
+    torch.set_num_threads(1)
+    if world_size > 1:
+        distributed.init_process_group(
+            "gloo", f"file://{folder}/store", timedelta(minutes=2), world_size, rank
         )
-        for rank in range(world_size)
-    ]  # fmt: skip
-    for call in calls:
-        _, error = call.communicate(timeout=120)
-        assert call.returncode == 0, error
-    return [torch.load(f"{out}{rank}", weights_only=False) for rank in range(world_size)]
+    results = [train(12, "gap", "kernels", world_size), train(1, "ndcg", "native", world_size)]
+    torch.save(results, folder / f"{world_size}-{rank}")
+    if world_size > 1:
+        distributed.destroy_process_group()
 
 
 def test_two_processes_compute_the_results_of_one(tmp_path):
     """With one query in all, one of two processes has no query, and does not hang."""
-    (alone,) = run(1, tmp_path)
-    both = run(2, tmp_path)
+    for world_size in (1, 2):
+        torch.multiprocessing.spawn(work, (world_size, tmp_path), nprocs=world_size)
+    alone, *both = (
+        torch.load(tmp_path / name, weights_only=False) for name in ("1-0", "2-0", "2-1")
+    )
     for case, (grad, means, value, _) in enumerate(alone):
         for slopes, found, total, _ in (cases[case] for cases in both):
             torch.testing.assert_close(slopes, grad, rtol=1e-10, atol=1e-12)

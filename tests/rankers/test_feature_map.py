@@ -225,9 +225,10 @@ def test_missing_categories_are_a_level(missing, n_levels):
 
 
 def test_only_categories():
-    model = fit(pd.DataFrame({"site": pd.Categorical(SITES)}))
+    table = pd.DataFrame({"site": pd.Categorical(SITES)})
+    model = fit(table)
     assert model.coef_.shape == (4,)
-    assert model.score(pd.DataFrame({"site": pd.Categorical(SITES)}), Y) > 0.6
+    assert model.score(table, Y) > 0.6
 
 
 def test_one_query_has_no_other_queries():
@@ -334,48 +335,46 @@ def test_categories_that_are_named_only_to_the_booster():
 
 # refusals -----------------------------------------------------------------------------------------
 
+SITE = frame(site=pd.Categorical(SITES))
+INFINITE = SITE.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))
+
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("table", "parameters", "message"),
     [
-        ({"features": "logs"}, "features='logs' is not a choice"),
-        ({"features": 3}, "features=3 must be .* or a transformer"),
-        ({"categorical_features": ["town"]}, "X has no column 'town'. Give names"),
-        ({"categorical_features": [7]}, "X has no column 7. .* numbers from 0 to 2"),
-        ({"categorical_features": [-1]}, "X has no column -1"),
-        ({"categorical_features": [True]}, "has 1 entries, and X has 3 columns"),
+        (SITE, {"features": "logs"}, "features='logs' is not a choice"),
+        (SITE, {"features": 3}, "features=3 must be .* or a transformer"),
+        (SITE, {"categorical_features": ["town"]}, "X has no column 'town'. Give names"),
+        (SITE, {"categorical_features": [7]}, "X has no column 7. .* numbers from 0 to 2"),
+        (SITE, {"categorical_features": [-1]}, "X has no column -1"),
+        (SITE, {"categorical_features": [True]}, "has 1 entries, and X has 3 columns"),
         (
+            SITE,
             {"features": StandardScaler(), "categorical_features": ["site"]},
             "transformer of all columns",
         ),
+        (frame(site=SITES), {}, r"column 'site' of X must be numbers.* Make it a category"),
+        (INFINITE, {}, "row 4 of X is infinite in column 'count': replace"),
+        (csr_matrix(np.where(X > 1e3, np.inf, X)), {}, "infinite in column 0"),
     ],
 )
-def test_bad_parameters(parameters, message):
+def test_bad_parameters_and_columns(table, parameters, message):
     with pytest.raises(ValueError, match=message):
-        fit(frame(site=pd.Categorical(SITES)), **parameters)
+        fit(table, **parameters)
 
 
-def test_bad_columns():
-    with pytest.raises(
-        ValueError, match=r"column 'site' of X must be numbers.* Make it a category"
-    ):
-        fit(frame(site=SITES))
-    table = frame(site=pd.Categorical(SITES))
-    model, boosted = fit(table), GroupedRanker(LGBM, init="linear")
-    infinite = table.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))
-    for call in (model.predict, fit, lambda rows: boosted.fit(rows, Y)):
+def test_infinite_features_of_a_fitted_ranker_and_of_boosters_raise():
+    boosted = GroupedRanker(LGBM, init="linear")
+    for call in (fit(SITE).predict, lambda rows: boosted.fit(rows, Y)):
         with pytest.raises(ValueError, match="row 4 of X is infinite in column 'count': replace"):
-            call(infinite)
-    with pytest.raises(ValueError, match="infinite in column 0"):
-        fit(csr_matrix(np.where(X > 1e3, np.inf, X)))
+            call(INFINITE)
 
 
 @pytest.mark.parametrize(
     "columns", [["count", "normal", "town"], ["normal", "count", "site"], ["count", "normal"]]
 )
 def test_columns_that_differ_from_training_raise(columns):
-    table = frame(site=pd.Categorical(SITES))
-    model, other = fit(table), table.assign(town=table["site"])[columns]
+    model, other = fit(SITE), SITE.assign(town=SITE["site"])[columns]
     for call in (model.predict, model.feature_map_.transform):
         with pytest.raises(ValueError, match="feature names should match"):
             call(other)
