@@ -34,31 +34,22 @@ def ranker(**more):
 
 
 class Failing(torch.nn.Linear):
-    """A linear network that raises an error in training after some batches."""
+    """A linear network whose training raises the errors of a test, one item for each batch."""
 
-    error = None
-    batches = 0
+    errors = iter(())
 
     def __init__(self, n_features):
         super().__init__(n_features, 1)
 
     def forward(self, X):
-        if self.training and Failing.error is not None:
-            if Failing.batches == 0:
-                raise Failing.error
-            Failing.batches -= 1
+        if self.training and (error := next(self.errors, None)):
+            raise error
         return super().forward(X)
 
 
-@pytest.fixture
-def fail(monkeypatch):
-    """A function that makes trainings of `Failing` fail with an error after some batches."""
-
-    def fail(error, batches=0):
-        monkeypatch.setattr(Failing, "error", error)
-        monkeypatch.setattr(Failing, "batches", batches)
-
-    return fail
+def fail(monkeypatch, error, batches):
+    """Let the training of `Failing` raise an error after some batches."""
+    monkeypatch.setattr(Failing, "errors", iter([*[None] * batches, error]))
 
 
 def same_scores(one, other):
@@ -216,7 +207,7 @@ def test_other_parameters_may_change_in_a_warm_start():
 
 
 @pytest.mark.parametrize("warm", [False, True])
-def test_a_fit_that_is_refused_changes_nothing(warm, fail):
+def test_a_fit_that_is_refused_changes_nothing(warm, monkeypatch):
     names = pd.DataFrame(DATA.X, columns=list("abcdef"))
     found = ranker(epochs=2, warm_start=warm, module=Failing).fit(names, Y)
     before = found.predict(names)
@@ -233,25 +224,23 @@ def test_a_fit_that_is_refused_changes_nothing(warm, fail):
     with pytest.raises(ValueError, match="weight of query 3 is -1"):
         found.fit(X, Y + 1, sample_weight=weights)
     unchanged()
-    fail(ValueError("not in the second epoch"), batches=3)
+    fail(monkeypatch, ValueError("not in the second epoch"), batches=3)
     with pytest.raises(ValueError, match="not in the second epoch"):
         found.fit(X, Y + 1)
     unchanged()
-    fail(None)
     again = ranker(epochs=4 if warm else 2, module=Failing).fit(names, Y).predict(names)
     np.testing.assert_array_equal(found.fit(names, Y).predict(names), again)
 
 
 @pytest.mark.parametrize("done", [2, 0])
-def test_a_warm_start_continues_an_interrupted_training(done, fail):
+def test_a_warm_start_continues_an_interrupted_training(done, monkeypatch):
     """Ctrl-C in the second batch of the third epoch, and of the first one."""
     found = ranker(warm_start=True, module=Failing)
-    fail(KeyboardInterrupt, batches=2 * done + 1)
+    fail(monkeypatch, KeyboardInterrupt, batches=2 * done + 1)
     with pytest.raises(KeyboardInterrupt):
         found.fit(DATA.X, Y)
     assert found.n_epochs_ == found.best_epoch_ == done
     assert found.predict(DATA.X).shape == (len(Y),)
-    fail(None)
     whole = ranker(module=Failing).fit(DATA.X, Y)
     same_scores(found.set_params(epochs=6 - done).fit(DATA.X, Y), whole)
 

@@ -286,6 +286,8 @@ def test_a_classifier_of_strings_has_no_highest_grade():
 
 
 ONES, START, SETS = np.ones(len(DATA.qid)), DATA.X[:, 0], [(DATA.X, DATA.relevance)]
+CLICKS, GAP = {"objective": skrank.AdditivePositionBias("ndcg")}, {"objective": "gap"}
+NO_POSITIONS = r"position= is for objectives that learn about positions"
 NO_WEIGHTS = "KNeighborsRegressor takes no sample_weight: fit"
 TWO_STARTS = "base_margin= of fit and init of GroupedRanker are both given"
 FOREST = "random forest of LightGBM averages trees, and"
@@ -294,9 +296,9 @@ FOREST = "random forest of LightGBM averages trees, and"
 @pytest.mark.parametrize(
     ("estimator", "changes", "message"),
     [
-        (Ridge(), {"objective": "gap"}, "Ridge cannot train on objective='gap'"),
-        (cat(), {"objective": "gap"}, "CatBoost calls objectives on blocks of rows"),
-        (lightgbm.LGBMRegressor(), {"objective": "gap"}, "LGBMRanker and XGBRanker can"),
+        (Ridge(), GAP, "Ridge cannot train on objective='gap'"),
+        (cat(), GAP, "CatBoost calls objectives on blocks of rows"),
+        (lightgbm.LGBMRegressor(), GAP, "LGBMRanker and XGBRanker can"),
         (Ridge(), {"eval_metric": "gap"}, "cannot follow eval_metric"),
         (cat(catboost.CatBoostClassifier), {"eval_metric": "gap"}, "cannot follow eval_metric"),
         (Ridge(), {"validation_fraction": 0.2}, "does not train in rounds"),
@@ -324,6 +326,10 @@ FOREST = "random forest of LightGBM averages trees, and"
             (lgbm(), {"objective": "gap", name: SETS}, f"overwrite {name}= of fit: .*X_val, y_val")
             for name in ("eval_set", "eval_qid", "sample_weight_eval_set")
         ),
+        (lgbm(), CLICKS | {"position": ONES + 0.5}, r"position of row 0 is 1\.5"),
+        (xgb(), CLICKS | {"position": ONES[1:]}, f"positions has {len(ONES) - 1} rows"),
+        *((one, {"position": ONES}, NO_POSITIONS) for one in (Ridge(), lgbm(), xgb())),
+        *((one, {"position": ONES} | GAP, NO_POSITIONS) for one in (lgbm(), xgb())),
         # starts
         (hist(), {"init": "linear"}, "BoostingRegressor cannot start from"),
         (Ridge(), {"init": "linear"}, "Ridge cannot start from"),

@@ -1,13 +1,10 @@
 """GroupedRanker with objectives that learn about positions; positions are sorted with rows."""
 
-import warnings
-
 import lightgbm
 import numpy as np
 import pytest
 import sklearn
 import xgboost
-from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -103,8 +100,7 @@ def test_positions_are_routed():
     model, cv = ranker("lightgbm", OBJECTIVES[0]), skrank.QueryKFold(3)
     piped = make_pipeline(StandardScaler(with_mean=False, with_std=False), model)
     scoring = skrank.scorer("ndcg@5")
-    with sklearn.config_context(enable_metadata_routing=True), warnings.catch_warnings():
-        warnings.simplefilter("error")  # no warning that row order is used
+    with sklearn.config_context(enable_metadata_routing=True):
         params = {"groups": QID, "position": RANK}
         routed = cross_validate(piped, X, CLICKS, cv=cv, scoring=scoring, params=params)
         grid = {"estimator__num_leaves": [31]}  # the default
@@ -115,27 +111,3 @@ def test_positions_are_routed():
         by_hand.append(scoring(model, X[test], CLICKS[test], groups=QID[test]))
     assert routed["test_score"].tolist() == pytest.approx(by_hand)
     assert search.best_score_ == pytest.approx(np.mean(by_hand))
-
-
-# what is refused ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("objective", [None, "gap"])
-@pytest.mark.parametrize("estimator", [*ESTIMATORS.values(), Ridge()], ids=[*ESTIMATORS, "ridge"])
-def test_positions_without_an_objective_that_learns_about_them_are_refused(estimator, objective):
-    plain = GroupedRanker(estimator, objective=None if isinstance(estimator, Ridge) else objective)
-    with pytest.raises(ValueError, match=r"position= is for objectives that learn about positions"):
-        plain.fit(X, CLICKS, QID, position=RANK)
-
-
-@pytest.mark.parametrize(
-    ("position", "message"),
-    [
-        (np.where(np.arange(len(RANK)) == 3, 1.5, RANK), r"position of row 3 is 1\.5"),
-        (RANK[:-1], "positions has 959 rows"),
-    ],
-    ids=["fraction", "length"],
-)
-def test_positions_must_be_whole_numbers_one_per_row(position, message):
-    with pytest.raises(ValueError, match=message):
-        ranker("lightgbm", OBJECTIVES[0]).fit(X, CLICKS, QID, position=position)
