@@ -98,9 +98,6 @@ def test_certainty_so_far_is_that_of_the_interval():
         assert (low > 0 or high < 0) == decided
 
 
-# bounds
-
-
 def lists(metric, scores, groups, n_grades):
     """A GradedMetric, and the pool of documents that need labels."""
     found = random_labels(metric, scores, groups, "uniform", None, range(n_grades), 0, who="it")
@@ -149,9 +146,6 @@ def test_equal_lists_have_bounds_of_0():
     low, high = difference_bounds(graded, pool, 0, 1)
     assert not low.any()
     assert not high.any()
-
-
-# campaigns
 
 
 @pytest.mark.parametrize("estimator", ["importance", "assisted", "lure"])

@@ -136,9 +136,6 @@ def test_the_passive_cost_of_uniform_draws_is_their_cost():
     assert np.mean(costs) == pytest.approx(30 * COSTS.mean(), rel=0.05)
 
 
-# the label model
-
-
 def test_a_compared_ranker_as_label_model_causes_a_warning():
     near = np.argsort(np.argsort(SCORES["new"])) / len(data.qid)
     own = np.column_stack([1 - near, near])

@@ -174,9 +174,6 @@ def test_no_decision_from_an_unknown_error_or_where_no_query_counts():
     assert (found.better, found.leader, found.confidence) == (None, None, 0.0)
 
 
-# simulated campaigns
-
-
 @pytest.mark.filterwarnings("ignore::skrank.active.BudgetWarning")
 def test_simulation_runs_campaigns_as_the_evaluator_does():
     metric = skrank.metric("dcg", empty=0)
@@ -276,9 +273,6 @@ def test_repeated_draws_of_a_query_do_not_lift_a_caution(random):
     assert estimate(random.random(30)).caution is None
 
 
-# queries that are known
-
-
 def test_known_queries_are_a_stratum_of_their_own(random):
     loss, p = random.random(40), np.full(40, 1 / 40)
     known = Known(share=0.5, mass=0.5, total=float(loss[:20].sum() / 40))
@@ -291,9 +285,6 @@ def test_known_queries_are_a_stratum_of_their_own(random):
     for estimator in ONCE:
         once = drawn_once(loss, draws, p, q, estimator=estimator, known=known)
         assert once.value == pytest.approx(found.value)
-
-
-# correction by the label model
 
 
 def test_a_perfect_label_model_leaves_no_error(random):
@@ -337,16 +328,10 @@ def test_estimators_without_replacement_cover_and_err_less(estimator, random):
     assert 0.93 < other.covered()[0] < 0.975
 
 
-# coverage
-
-
 @pytest.mark.parametrize("factor", [2.0**-1000, 2.0**-3, 2.0**900, 2.0**1020])
 def test_a_factor_of_all_weights_changes_nothing(factor, random):
     losses, weights = random.random(30), 0.5 + random.random(30)
     assert estimate(losses, factor * weights) == estimate(losses, weights)
-
-
-# decisions
 
 
 @pytest.mark.parametrize("n_rankers", [2, 3, 5])
@@ -402,9 +387,6 @@ def test_intervals_with_a_quarter_counted_cover(n_draws, random):
     assert 0.93 < runs.covered()[0] < 0.97
     unknown = np.mean(runs.n_counted < 2)
     assert runs.told()[0] == pytest.approx(1 - unknown, abs=2e-3)  # or one query was drawn twice
-
-
-# invalid input
 
 
 @pytest.mark.parametrize("mixing", [0.05, 1.0])

@@ -213,9 +213,6 @@ def test_extreme_scores_have_finite_gradients():
             assert grad.isfinite().all(), (objective, path)
 
 
-# what is refused
-# ------------------------------------------------------------------------------------------------
-
 FLAT, NAN = {"scores": [1.0, 2, 3], "labels": [1.0, 0, 2], "offsets": [0, 3]}, float("nan")
 PADDED = {"scores": [[1.0, 2], [3, 4]], "labels": [[1.0, 0], [0, 1]]}
 

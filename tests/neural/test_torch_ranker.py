@@ -245,10 +245,6 @@ def test_a_warm_start_continues_an_interrupted_training(done, monkeypatch):
     same_scores(found.set_params(epochs=6 - done).fit(DATA.X, Y), whole)
 
 
-# features of any size
-# ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
 def test_features_are_standardized_in_double_precision(kind):
     X = np.round(DATA.X * 2**10) / 2**10  # exact in all that follows

@@ -203,9 +203,6 @@ def test_partitions_of_a_dask_frame():
             call(frame)
 
 
-# refusals -----------------------------------------------------------------------------------------
-
-
 OTHER = np.where(np.arange(len(QID)) == 5, 99, QID)
 INFINITE = X.copy()
 INFINITE[7, 2] = -np.inf
@@ -258,9 +255,6 @@ def test_missing_integers_are_nan():
     found = QueryFeatures("share").fit(missing).transform(missing)
     assert np.isnan(found[0, [0, 4]]).all()
     assert np.isfinite(found[1:]).all()
-
-
-# scikit-learn's own checks ------------------------------------------------------------------------
 
 
 class OneQuery(QueryFeatures):

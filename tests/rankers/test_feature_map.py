@@ -295,8 +295,6 @@ def test_a_warm_start_transfers_weights_by_feature_name():
     assert model.score(table, Y) == pytest.approx(fit(table).score(table, Y), abs=0.02)
 
 
-# what boosters take -------------------------------------------------------------------------------
-
 LGBM = lightgbm.LGBMRanker(n_estimators=5, num_leaves=4, verbosity=-1, n_jobs=1)
 XGB = xgboost.XGBRanker(n_estimators=5, max_depth=2, n_jobs=1, enable_categorical=True)
 CAT = catboost.CatBoostRanker(

@@ -165,12 +165,6 @@ def test_newton_steps_never_lower_the_metric(metric):
 # what weights depend on ---------------------------------------------------------------------------
 
 
-def test_the_order_of_rows_does_not_matter():
-    rows = np.random.default_rng(0).permutation(len(X))
-    again = fit(X[rows], LABELS[rows], QID[rows])
-    assert_allclose(again.coef_, fit().coef_, rtol=1e-3, atol=1e-4)
-
-
 def test_positive():
     table = np.column_stack([X, -X])
     model = fit(table, positive=True)
@@ -184,9 +178,6 @@ def test_a_higher_alpha_gives_smaller_weights():
     sizes = [np.abs(fit(alpha=alpha).coef_).sum() for alpha in (1e-4, 1e-2, 1.0, 100.0)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < 0.1 * sizes[0]
-
-
-# iterations ---------------------------------------------------------------------------------------
 
 
 def test_too_few_iterations_warn():

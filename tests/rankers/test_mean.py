@@ -135,9 +135,6 @@ def test_each_ranker_treats_unjudged_documents_by_its_parameter():
         RankerMean([linear()]).fit(X, unjudged)
 
 
-# names and parameters -----------------------------------------------------------------------------
-
-
 def test_rankers_are_named_as_in_a_pipeline():
     members = [boosted(0), boosted(1), ("mine", linear()), Ridge()]
     names = ["groupedranker-1", "groupedranker-2", "mine", "ridge"]
@@ -162,9 +159,6 @@ def test_parameters_of_rankers_are_set_and_rankers_replaced():
     assert mean.estimators[0][1].alpha == 0.5
     with pytest.raises(ValueError, match="Invalid parameter 'b'"):
         mean.set_params(b=1)
-
-
-# tools --------------------------------------------------------------------------------------------
 
 
 def test_pipelines_and_searches_around_and_inside():

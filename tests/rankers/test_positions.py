@@ -93,9 +93,6 @@ def test_unlabelled_documents_may_be_dropped_where_positions_are_given():
     assert model.predict(X).tolist() == again.predict(X).tolist()
 
 
-# like groups --------------------------------------------------------------------------------------
-
-
 def test_positions_are_routed():
     model, cv = ranker("lightgbm", OBJECTIVES[0]), skrank.QueryKFold(3)
     piped = make_pipeline(StandardScaler(with_mean=False, with_std=False), model)

@@ -235,9 +235,6 @@ def test_values_are_recorded_without_early_stopping(estimator, data, y):
     assert len(model.evals_result_["validation"]["gap"]) == model.best_iteration_ == 25
 
 
-# defaults -----------------------------------------------------------------------------------------
-
-
 def test_the_usual_number_of_rounds_is_50(data, y):
     usual = GroupedRanker(lgbm(n_estimators=200), validation_fraction=0.25, random_state=0)
     assert clone(usual).get_params()["early_stopping_rounds"] == "auto"

@@ -62,8 +62,8 @@ every_regressor = pytest.mark.parametrize(
 )
 
 
-def fit(estimator, init, **options):
-    return GroupedRanker(estimator, init=init, **options).fit(X, Y)
+def fit(estimator, init, X=X, y=Y, **options):
+    return GroupedRanker(estimator, init=init, **options).fit(X, y)
 
 
 def inside(scores):
@@ -88,7 +88,7 @@ def test_rounds_correct_the_errors_of_the_start(estimator, options):
     """Rounds after a good start change scores less than rounds after scores of 0."""
 
     def spread(init, scale):
-        model = GroupedRanker(estimator, init=init, init_scale=scale, **options).fit(KNOWN, Y)
+        model = fit(estimator, init, KNOWN, init_scale=scale, **options)
         return np.std(inside(model.estimator_.predict(KNOWN)))
 
     assert spread(First(column=6), 30.0) < 0.7 * spread(None, 1.0)
@@ -99,10 +99,7 @@ def test_a_constant_start_does_not_change_the_model(estimator, options, link):
     """For a ranker, a start that is constant inside queries."""
     column = QID if link is np.positive else 0 * QID
     table = np.column_stack([X, column])
-    alone, model = (
-        GroupedRanker(estimator, init=init, **options).fit(table, Y)
-        for init in (None, First(column=6))
-    )
+    alone, model = (fit(estimator, init, table, **options) for init in (None, First(column=6)))
     assert model.init_factor_ == 0
     assert_allclose(model.predict(table), alone.predict(table), rtol=1e-6)
 
@@ -165,9 +162,7 @@ def test_the_start_is_the_best_round_of_a_metric_where_lower_is_better(estimator
     """If the start scores are the labels, no round is better; if reversed, the start is worst."""
     stop = STOP | {"eval_metric": "error@5"}
     for factor in (1.0, -1.0):
-        init = First(factor, column=6)
-        ranker = GroupedRanker(estimator, init=init, init_scale=scale, **options, **stop)
-        model = ranker.fit(KNOWN, Y)
+        model = fit(estimator, First(factor, column=6), KNOWN, init_scale=scale, **options, **stop)
         values = model.evals_result_["validation"]["error@5"]
         assert model.best_iteration_ == int(np.argmin(values))
         assert (model.best_iteration_ == 0) == (factor > 0)
@@ -176,12 +171,10 @@ def test_the_start_is_the_best_round_of_a_metric_where_lower_is_better(estimator
 @every
 @pytest.mark.parametrize("refit", [False, True])
 def test_predictions_are_the_start_if_no_round_is_better(estimator, options, link, refit):
-    known = np.column_stack([X, LABELS])
-    init = First(0.5, column=6)
-    model = GroupedRanker(estimator, init=init, refit=refit, **options, **STOP).fit(known, Y)
+    model = fit(estimator, First(0.5, column=6), KNOWN, refit=refit, **options, **STOP)
     assert model.best_iteration_ == 0
     assert model.evals_result_["validation"]["ndcg@5"][0] == 1
-    assert_allclose(model.predict(known), link(model.init_factor_ * LABELS / 2))
+    assert_allclose(model.predict(KNOWN), link(model.init_factor_ * KNOWN[:, 6] / 2))
     if "CatBoost" not in repr(estimator):  # CatBoost would compute its metric on the rows again
         assert len(model.feature_importances_) == 7
 
@@ -280,10 +273,11 @@ def test_every_objective_of_xgboost_is_known():
 @pytest.mark.filterwarnings("ignore:Found .* in params")
 def test_an_objective_that_is_given_by_an_alias():
     """LightGBM has aliases for its parameters, and their values."""
-    expected = GroupedRanker(lgbm(objective="poisson"), init=HALF).fit(X, COUNTS).predict(X)
-    for parameters in ({"application": "poisson"}, {"loss": "poisson"}):
-        model = GroupedRanker(lgbm(**parameters), init=HALF).fit(X, COUNTS)
-        assert_array_equal(model.predict(X), expected)
+    expected, *found = (
+        fit(lgbm(**{name: "poisson"}), HALF, y=COUNTS).predict(X)
+        for name in ("objective", "application", "loss")
+    )
+    assert_array_equal(found, [expected] * 2)
 
 
 def test_an_objective_of_the_user_has_no_link():
@@ -294,7 +288,7 @@ def test_an_objective_of_the_user_has_no_link():
         (xgb(objective=squares), {"output_margin": True}),
         (lgbm(objective=squares), {"raw_score": True}),
     ):
-        model = GroupedRanker(estimator, init=HALF, init_scale=None).fit(X, COUNTS)
+        model = fit(estimator, HALF, y=COUNTS, init_scale=None)
         rounds = model.estimator_.predict(X, **margins)
         assert_allclose(model.predict(X), START + rounds, rtol=1e-6)
 
@@ -308,8 +302,8 @@ def test_an_unknown_link_raises():
 
     estimator = Clipped(n_estimators=3, n_jobs=1)
     with pytest.raises(ValueError, match="init cannot start Clipped: skrank does not"):
-        GroupedRanker(estimator, init=HALF).fit(X, COUNTS)
-    GroupedRanker(estimator).fit(X, COUNTS)
+        fit(estimator, HALF, y=COUNTS)
+    fit(estimator, None, y=COUNTS)
 
 
 # what a start may be ------------------------------------------------------------------------------
@@ -327,17 +321,17 @@ def test_a_regressor_may_start_from_a_ranker(estimator, init):
         model.predict(X), clone(model).fit(X[rows], LABELS[rows], groups=QID[rows]).predict(X)
     )
     with pytest.raises(ValueError, match="group"):
-        GroupedRanker(estimator, init=init).fit(X, LABELS)
+        fit(estimator, init, y=LABELS)
     with pytest.raises(ValueError, match="label"):
-        GroupedRanker(estimator, init=init).fit(X, skrank.with_groups(LABELS - 1.0, QID))
+        fit(estimator, init, y=skrank.with_groups(LABELS - 1.0, QID))
 
 
 def test_start_scores_of_any_magnitude():
-    plain = GroupedRanker(lgbm(), init=HALF).fit(X, COUNTS).predict(X)
-    ranker = GroupedRanker(lgbm(), init=First(0.5, column=6))
+    plain = fit(lgbm(), HALF, y=COUNTS).predict(X)
     for factor in (2.0**-600, 2.0**600, 2.0**1000):
         table = np.column_stack([X, X[:, 0] * factor])
-        assert_allclose(ranker.fit(table, COUNTS).predict(table), plain, rtol=1e-6)
+        model = fit(lgbm(), First(0.5, column=6), table, COUNTS)
+        assert_allclose(model.predict(table), plain, rtol=1e-6)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -347,4 +341,4 @@ def test_start_scores_that_are_not_finite_raise(value, scale, estimator):
     table = X.copy()
     table[3, 0] = value
     with pytest.raises(ValueError, match=f"init=First scores 1 rows as {value}, and boosting"):
-        GroupedRanker(estimator, init=HALF, init_scale=scale).fit(table, COUNTS)
+        fit(estimator, HALF, table, COUNTS, init_scale=scale)
