@@ -56,11 +56,7 @@ def test_scores_may_be_far_apart(spread, norm):
 
 @pytest.mark.parametrize(
     "objective",
-    [
-        skrank.SoftRank("gap"),
-        skrank.SoftRank("ndcg"),
-        skrank.LambdaRank("gap", tie_order="stable"),
-    ],
+    [skrank.SoftRank("gap"), skrank.SoftRank("ndcg"), skrank.LambdaRank("gap", tie_order="stable")],
     ids=named,
 )
 @pytest.mark.parametrize("scale", [0.0, 1e-44, 1e-30, 1e-21, 1e-6])

@@ -124,8 +124,7 @@ def test_alphas_are_chosen_on_validation_collections():
     assert spread.alpha_ == alone.alpha_
     np.testing.assert_allclose(spread.coef_, alone.coef_, rtol=1e-6)
     np.testing.assert_allclose(
-        spread.evals_result_["validation"]["ndcg@5"],
-        alone.evals_result_["validation"]["ndcg@5"],
+        spread.evals_result_["validation"]["ndcg@5"], alone.evals_result_["validation"]["ndcg@5"]
     )
 
 

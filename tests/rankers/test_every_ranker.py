@@ -40,10 +40,7 @@ RANKERS = {
     "hist": (GroupedRanker(hist(max_iter=5), max_queries=60, random_state=0), RATES),
     "link": (
         GroupedRanker(
-            lightgbm.LGBMRegressor(
-                objective="poisson", n_estimators=8, num_leaves=7, n_jobs=1, verbosity=-1
-            ),
-            init=LINEAR,
+            lgbm(lightgbm.LGBMRegressor, objective="poisson", n_estimators=8), init=LINEAR
         ),
         {"init_scale": [0.5, 4.0]},
     ),

@@ -2,13 +2,10 @@
 
 import pickle
 
-import catboost
-import lightgbm
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import xgboost
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -18,6 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardSc
 import skrank
 from skrank import GroupedRanker, LinearRanker
 from skrank.datasets import make_ranking
+from tests.helpers.rankers import cat, lgbm, xgb
 
 DATA = make_ranking(50, n_docs=(8, 20), n_features=6, n_informative=4, random_state=0)
 LABELS, QID = DATA.relevance, DATA.qid
@@ -295,11 +293,8 @@ def test_a_warm_start_transfers_weights_by_feature_name():
     assert model.score(table, Y) == pytest.approx(fit(table).score(table, Y), abs=0.02)
 
 
-LGBM = lightgbm.LGBMRanker(n_estimators=5, num_leaves=4, verbosity=-1, n_jobs=1)
-XGB = xgboost.XGBRanker(n_estimators=5, max_depth=2, n_jobs=1, enable_categorical=True)
-CAT = catboost.CatBoostRanker(
-    iterations=5, depth=2, verbose=False, allow_writing_files=False, thread_count=1
-)
+LGBM = lgbm(n_estimators=5, num_leaves=4)
+XGB = xgb(n_estimators=5, max_depth=2, enable_categorical=True)
 
 
 @pytest.mark.parametrize("estimator", [LGBM, XGB], ids=["lightgbm", "xgboost"])
@@ -317,14 +312,12 @@ def test_boosting_from_linear_accepts_nan_and_categories(estimator, options):
 
 def test_categories_that_are_named_only_to_the_booster():
     table = np.column_stack([X[:, :2], CODES])
-    typed = xgboost.XGBRanker(
-        n_estimators=5, n_jobs=1, feature_types=["q", "q", "c"], enable_categorical=True
-    )
+    typed = xgb(n_estimators=5, feature_types=["q", "q", "c"], enable_categorical=True)
     text = frame(site=SITES)
     for estimator, rows, arguments in (
         (LGBM, table, {"categorical_feature": [2]}),
         (typed, table, {}),
-        (CAT, text, {"cat_features": ["site"]}),
+        (cat(iterations=5, depth=2), text, {"cat_features": ["site"]}),
     ):
         model = GroupedRanker(estimator, init="linear").fit(rows, Y, **arguments)
         assert len(model.init_.coef_) == 6

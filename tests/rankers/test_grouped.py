@@ -1,7 +1,6 @@
 """GroupedRanker: training, queries, containers of features, arguments of `fit`, and errors."""
 
 import sys
-import warnings
 
 import catboost
 import lightgbm
@@ -54,7 +53,7 @@ def test_early_stopping_on_a_metric_does_not_change_the_trees_of_xgboost(data, y
     assert ours.get_dump() == own.get_dump()
 
 
-def test_the_fitted_xgboost_ranker_is_complete(data, y, tmp_path):
+def test_the_fitted_xgboost_ranker_is_complete(data, y):
     frame = pd.DataFrame(data.X, columns=data.feature_names)
     model = clone(RANKERS["xgboost-gap"]).fit(frame, y)
     inner = model.estimator_
@@ -64,10 +63,6 @@ def test_the_fitted_xgboost_ranker_is_complete(data, y, tmp_path):
     assert inner.evals_result()["validation_0"] == model.evals_result_["validation"]
     contributions = inner.get_booster().predict(xgboost.DMatrix(frame), pred_contribs=True)
     assert contributions.shape == (len(y), 9)
-    inner.save_model(tmp_path / "model.json")
-    loaded = xgboost.XGBRanker()
-    loaded.load_model(tmp_path / "model.json")
-    assert loaded.predict(frame).tolist() == model.predict(frame).tolist()
     assert clone(inner).get_params() == clone(xgb()).get_params()
 
 
@@ -180,12 +175,12 @@ def test_frames_of_polars_are_read_without_pyarrow(make, data, y, monkeypatch):
 
 def test_a_query_column_is_reported(data, y):
     frame = pd.DataFrame(data.X, columns=data.feature_names).assign(qid=data.qid)
-    with pytest.warns(UserWarning, match="is a feature of the model"):
+    message = "is a feature of the model"
+    with pytest.warns(UserWarning, match=message):
         GroupedRanker(lgbm()).fit(frame, y)
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
+    taken = pytest.warns(UserWarning, match="taken from the column")
+    with pytest.warns(UserWarning, match=message), taken:
         GroupedRanker(lgbm()).fit(frame, data.relevance)
-    assert any("taken from the column" in str(one.message) for one in seen)
 
 
 class Silent(FunctionTransformer):
@@ -254,8 +249,6 @@ def test_feature_weights_of_xgboost(data, y):
 
 def test_metadata_requests():
     ranker = GroupedRanker(lgbm())
-    assert ranker.get_metadata_routing().fit.requests["groups"] is True
-    assert ranker.get_metadata_routing().score.requests["groups"] is True
     assert "qid" not in ranker.get_metadata_routing().fit.requests
     assert sklearn.utils.get_tags(ranker).input_tags.sparse
     assert sklearn.utils.get_tags(GroupedRanker(cat())).input_tags.allow_nan

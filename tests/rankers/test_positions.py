@@ -1,16 +1,15 @@
 """GroupedRanker with objectives that learn about positions; positions are sorted with rows."""
 
-import lightgbm
 import numpy as np
 import pytest
 import sklearn
-import xgboost
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skrank
 from skrank import AdditivePositionBias, GroupedRanker, UnbiasedLambdaRank
+from tests.helpers.rankers import lgbm, xgb
 
 N, LONG = 120, 8
 RNG = np.random.default_rng(0)
@@ -19,22 +18,16 @@ X = RNG.normal(size=(N * LONG, 3))
 CLICKS = (RNG.random(N * LONG) < 1 / (1 + np.exp(1 - X[:, 0])) / RANK).astype(int)
 SHUFFLED = np.argsort(RNG.random(N * LONG))
 
-OBJECTIVES = [AdditivePositionBias("ndcg"), UnbiasedLambdaRank("ndcg")]
+OBJECTIVES = [  # the order of ties depends on the order of rows; without ties, the model does not
+    AdditivePositionBias(skrank.LambdaRank("ndcg", tie_order="stable")),
+    UnbiasedLambdaRank("ndcg", tie_order="stable"),
+]
 each_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda x: type(x).__name__)
-ESTIMATORS = {
-    "lightgbm": lightgbm.LGBMRanker(n_estimators=10, n_jobs=1, verbosity=-1),
-    "xgboost": xgboost.XGBRanker(n_estimators=10, n_jobs=1, max_depth=3),
-}
+ESTIMATORS = {"lightgbm": lgbm(n_estimators=10), "xgboost": xgb(n_estimators=10)}
 each_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 
 
-def ranker(name, objective, **parameters):
-    # the order of ties depends on the order of rows; without ties, the model does not
-    stable = {"tie_order": "stable"}
-    if isinstance(objective, AdditivePositionBias):
-        objective = AdditivePositionBias(skrank.LambdaRank("ndcg", **stable))
-    else:
-        objective = UnbiasedLambdaRank("ndcg", **stable)
+def ranker(name="lightgbm", objective=OBJECTIVES[0], **parameters):
     return GroupedRanker(ESTIMATORS[name], objective=objective, **parameters)
 
 
@@ -73,10 +66,8 @@ def test_positions_are_sorted_with_shuffled_rows(name, objective, monkeypatch):
 @each_estimator
 def test_positions_follow_validation_rows_and_max_queries(name):
     y = skrank.with_groups(CLICKS, QID)
-    stopping = ranker(
-        name, OBJECTIVES[0], eval_metric="ndcg@5", validation_fraction=0.25, max_queries=80,
-        random_state=0, refit=True,
-    )  # fmt: skip
+    options = {"validation_fraction": 0.25, "max_queries": 80, "random_state": 0, "refit": True}
+    stopping = ranker(name, eval_metric="ndcg@5", **options)
     model = stopping.fit(X[SHUFFLED], y.iloc[SHUFFLED], position=RANK[SHUFFLED])
     assert np.ptp(model.predict(X)) > 0
 
@@ -84,23 +75,21 @@ def test_positions_follow_validation_rows_and_max_queries(name):
 def test_unlabelled_documents_may_be_dropped_where_positions_are_given():
     clicks = CLICKS.astype(float)
     clicks[13] = np.nan
-    dropping = ranker("lightgbm", OBJECTIVES[0], unjudged="drop")
+    dropping = ranker(unjudged="drop")
     model = dropping.fit(X, skrank.with_groups(clicks, QID), position=RANK)
     kept = np.arange(len(clicks)) != 13
-    again = ranker("lightgbm", OBJECTIVES[0]).fit(
-        X[kept], skrank.with_groups(CLICKS[kept], QID[kept]), position=RANK[kept]
-    )
+    again = ranker().fit(X[kept], CLICKS[kept], QID[kept], position=RANK[kept])
     assert model.predict(X).tolist() == again.predict(X).tolist()
 
 
 def test_positions_are_routed():
-    model, cv = ranker("lightgbm", OBJECTIVES[0]), skrank.QueryKFold(3)
+    model, cv = ranker(), skrank.QueryKFold(3)
     piped = make_pipeline(StandardScaler(with_mean=False, with_std=False), model)
     scoring = skrank.scorer("ndcg@5")
     with sklearn.config_context(enable_metadata_routing=True):
         params = {"groups": QID, "position": RANK}
         routed = cross_validate(piped, X, CLICKS, cv=cv, scoring=scoring, params=params)
-        grid = {"estimator__num_leaves": [31]}  # the default
+        grid = {"estimator__num_leaves": [7]}  # as before
         search = GridSearchCV(model, grid, cv=cv, scoring=scoring).fit(X, CLICKS, **params)
     by_hand = []
     for train, test in cv.split(X, CLICKS, QID):
