@@ -171,10 +171,11 @@ def test_the_start_is_the_best_round_of_a_metric_where_lower_is_better(estimator
 @every
 @pytest.mark.parametrize("refit", [False, True])
 def test_predictions_are_the_start_if_no_round_is_better(estimator, options, link, refit):
-    model = fit(estimator, First(0.5, column=6), KNOWN, refit=refit, **options, **STOP)
+    known = np.column_stack([X, LABELS])
+    model = fit(estimator, First(0.5, column=6), known, refit=refit, **options, **STOP)
     assert model.best_iteration_ == 0
     assert model.evals_result_["validation"]["ndcg@5"][0] == 1
-    assert_allclose(model.predict(KNOWN), link(model.init_factor_ * KNOWN[:, 6] / 2))
+    assert_allclose(model.predict(known), link(model.init_factor_ * LABELS / 2))
     if "CatBoost" not in repr(estimator):  # CatBoost would compute its metric on the rows again
         assert len(model.feature_importances_) == 7
 
