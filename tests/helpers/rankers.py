@@ -18,7 +18,8 @@ import skrank
 from skrank import GroupedRanker, QueryKFold, scorer
 from skrank.datasets import make_ranking
 
-DATA = make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
+data = make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
+y = skrank.with_groups(data.relevance, data.qid)
 CV = QueryKFold(3, stratify="n_relevant")
 
 

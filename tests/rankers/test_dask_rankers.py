@@ -27,6 +27,7 @@ from tests.helpers.dask_runs import (
     start,
     within,
 )
+from tests.helpers.rankers import fit_with
 
 pytestmark = QUIET
 GAP = skrank.LambdaRank("gap@10", tie_order="stable")  # each worker would draw other orders
@@ -37,14 +38,7 @@ LIGHT["n_estimators"] = 5
 XGB = {"max_depth": 3, "n_estimators": 40, "n_jobs": 1}
 
 
-@pytest.fixture(scope="module")
-def train():
-    return Data(0)
-
-
-@pytest.fixture(scope="module")
-def valid():
-    return Data(1, 30)
+train, valid = Data(0), Data(1, 30)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +107,7 @@ def check_equal(found, alone, data):
 @pytest.mark.parametrize("objective", [GAP, ERR])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("lazy", [False, True])
-def test_lightgbm_equals_training_on_one_machine(client, train, valid, objective, weighted, lazy):
+def test_lightgbm_equals_training_on_one_machine(client, objective, weighted, lazy):
     """Also on ERR, which needs the highest grade of all workers."""
     found, alone = both("lightgbm", train, lazy=lazy, weighted=weighted, objective=objective)
     check_equal(found, alone, valid)
@@ -138,7 +132,7 @@ HELD_OUT = {"validation_fraction": 0.3, "random_state": 0}
     ],
     ids=str,
 )
-def test_collections_stop_in_the_same_round_as_on_one_machine(client, train, valid, how):
+def test_collections_stop_in_the_same_round_as_on_one_machine(client, how):
     found, alone = both(train=train, valid=valid, **STOP | how)
     check_equal(found, alone, valid)
     assert found.best_iteration_ < 40
@@ -156,13 +150,13 @@ def test_collections_stop_in_the_same_round_as_on_one_machine(client, train, val
     ],
     ids=str,
 )
-def test_queries_of_arrays_are_held_out_as_on_one_machine(client, train, valid, how):
+def test_queries_of_arrays_are_held_out_as_on_one_machine(client, how):
     found, alone = both(train=train, lazy=False, **STOP | HELD_OUT | how)
     check_equal(found, alone, valid)
     assert found.best_iteration_ < 40
 
 
-def test_frames_with_nan_categories_and_an_empty_partition(client, train):
+def test_frames_with_nan_categories_and_an_empty_partition(client):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(train.X, columns=list("abcd"))
     frame = frame.mask(rng.random(frame.shape) < 0.1)
@@ -184,7 +178,7 @@ def test_frames_with_nan_categories_and_an_empty_partition(client, train):
     np.testing.assert_allclose(ranker.init_.coef_, alone.coef_, rtol=1e-6)
 
 
-def test_a_search_clones_rankers_with_a_client(client, train):
+def test_a_search_clones_rankers_with_a_client(client):
     """The client is an attribute that cannot be copied."""
     ranker = GroupedRanker(lgb.DaskLGBMRanker(client=client, **LIGHT, time_out=2), objective=GAP)
     assert clone(ranker).estimator.client is client
@@ -200,14 +194,15 @@ def test_a_search_clones_rankers_with_a_client(client, train):
 
 LIGHTGBM, XGBOOST = lgb.DaskLGBMRanker(**LIGHT), dxgb.DaskXGBRanker(**XGB)
 CLICKS = skrank.AdditivePositionBias("gap")
+ROWS = np.ones(len(train.y))
 SHARE = {"validation_fraction": 0.2}
 UNSUPPORTED = [
     (lgb.DaskLGBMRanker(metric="ndcg"), {"objective": None} | SHARE, "metric of DaskLGBMRanker is"),
     (lgb.DaskLGBMRanker(boosting_type="dart"), SHARE | {"early_stopping_rounds": None}, "dart"),
     (LIGHTGBM, {"init": LIGHTGBM}, "init=DaskLGBMRanker trains on Dask"),
-    (LIGHTGBM, {"init": "linear", "init_score": 0}, "init_score= of fit and init"),
-    (LIGHTGBM, {"objective": CLICKS, "position": 0}, "cannot learn about positions"),
-    (XGBOOST, {"sample_weight": 3}, "takes no weights of queries on Dask"),
+    (LIGHTGBM, {"init": "linear", "init_score": ROWS}, "init_score= of fit and init"),
+    (LIGHTGBM, {"objective": CLICKS, "position": ROWS}, "cannot learn about positions"),
+    (XGBOOST, {"sample_weight": ROWS}, "takes no weights of queries on Dask"),
     (lgb.DaskLGBMRegressor(), {"objective": None}, "trains on single rows of Dask collections"),
     (dxgb.DaskXGBClassifier(), {"objective": None}, "trains on single rows of Dask collections"),
 ]
@@ -226,16 +221,8 @@ OF_COLLECTIONS = [
     [(*one, False) for one in UNSUPPORTED] + [(*one, True) for one in OF_COLLECTIONS],
     ids=lambda one: one if isinstance(one, str) else "",
 )
-def test_unsupported_arguments_raise(client, train, estimator, how, message, lazy):
-    """Numbers in `how` are values of an argument of `fit` with an entry per row."""
+def test_unsupported_arguments_raise(client, estimator, how, message, lazy):
     X, y, qid, _ = arguments(train, lazy)
-    parameters, given = {"objective": "gap"}, {"groups": qid}
-    for name, value in how.items():
-        if name in ("init_score", "position", "sample_weight"):
-            given[name] = np.full(len(train.y), value)
-        elif name == "groups":
-            given = {}
-        else:
-            parameters[name] = value
+    ranker = GroupedRanker(estimator, objective="gap")
     with pytest.raises((ValueError, TypeError), match=message):
-        within(lambda: GroupedRanker(estimator, **parameters).fit(X, y, **given))
+        within(lambda: fit_with(ranker, X, y, {"groups": qid} | how))

@@ -19,9 +19,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
 from skrank.active.models import GradeClassifier, OrderedLogit
-from tests.helpers.rankers import CV, DATA, cat, hist, lgbm, search, xgb
+from tests.helpers.rankers import CV, cat, data, hist, lgbm, search, xgb, y
 
-QID = DATA.qid
+QID = data.qid
 STOP = {
     "validation_fraction": 0.25, "early_stopping_rounds": 3, "random_state": 0,
     "eval_metric": "gap@10",
@@ -58,7 +58,7 @@ every_exact = pytest.mark.parametrize("ranker", [RANKERS[name][0] for name in EX
 
 
 @every_exact
-def test_groups_from_every_source_give_one_model(ranker, data, y):
+def test_groups_from_every_source_give_one_model(ranker):
     frame = pd.DataFrame(data.X, index=pd.Index(data.qid, name="qid")).add_prefix("f")
     model = clone(ranker)
     expected = model.fit(data.X, y).predict(data.X)
@@ -72,7 +72,7 @@ def test_groups_from_every_source_give_one_model(ranker, data, y):
 
 
 @every_exact
-def test_rows_and_weights_of_queries_may_be_interleaved(ranker, data, y):
+def test_rows_and_weights_of_queries_may_be_interleaved(ranker):
     """Rows of a query keep their order, which orders ties, but are not contiguous."""
     rng = np.random.default_rng(0)
     place = np.concatenate([np.sort(rng.random(size)) for size in np.bincount(data.qid)])
@@ -88,7 +88,7 @@ def test_rows_and_weights_of_queries_may_be_interleaved(ranker, data, y):
 
 
 @pytest.mark.parametrize(("ranker", "grid"), RANKERS.values(), ids=RANKERS)
-def test_searches_and_cross_validation_in_both_modes(ranker, grid, data, y):
+def test_searches_and_cross_validation_in_both_modes(ranker, grid):
     found, routed = (search(ranker, grid, data, mode) for mode in ("carried", "routed"))
     means = found.cv_results_["mean_test_score"]
     assert routed.cv_results_["mean_test_score"].tolist() == means.tolist()
@@ -99,7 +99,7 @@ def test_searches_and_cross_validation_in_both_modes(ranker, grid, data, y):
 
 
 @every
-def test_clones_and_pickles(ranker, data, y):
+def test_clones_and_pickles(ranker):
     ranker = clone(ranker)
     before, X = repr(ranker), data.X.copy()
     model = clone(ranker).fit(X, y)
@@ -111,7 +111,7 @@ def test_clones_and_pickles(ranker, data, y):
 
 @every
 @pytest.mark.parametrize("metric", ["err@5", "error@5", skrank.metric("gap")], ids=str)
-def test_score_is_the_metric_scoring_not_the_objective(ranker, metric, data, y):
+def test_score_is_the_metric_scoring_not_the_objective(ranker, metric):
     model = clone(ranker).set_params(scoring=metric).fit(data.X, y)
     assert model.score(data.X, y) == skrank.scorer(metric)(model, data.X, y)
 
@@ -126,7 +126,7 @@ def test_score_is_the_metric_scoring_not_the_objective(ranker, metric, data, y):
     ],
     ids=str,
 )
-def test_query_weight_2_equals_two_copies_of_the_query(ranker, data):
+def test_query_weight_2_equals_two_copies_of_the_query(ranker):
     counts = np.random.default_rng(0).integers(0, 3, 80)[data.qid]
     rows = np.repeat(np.arange(len(counts)), counts)
     copy = np.concatenate([np.arange(count) for count in counts])
@@ -138,7 +138,7 @@ def test_query_weight_2_equals_two_copies_of_the_query(ranker, data):
 
 @pytest.mark.parametrize("name", ["grouped", "linear", "hist", "link"])
 @pytest.mark.parametrize("unjudged", ["drop", "zero"])
-def test_unjudged_documents(name, unjudged, data):
+def test_unjudged_documents(name, unjudged):
     ranker = RANKERS[name][0]
     labels = np.where(np.arange(len(data.qid)) % 7, data.relevance, np.nan)
     with pytest.raises(ValueError, match=r'row 0 was not judged.*unjudged="drop"'):
@@ -161,24 +161,24 @@ def test_unjudged_documents(name, unjudged, data):
         ({"groups": np.zeros(3)}, "entries for"),
         ({"groups": np.bincount(QID)}, "look like group sizes"),
         ({"groups": "qid"}, r"groups='qid' is a single name.*groups=frame\['qid'\]"),
-        ({"groups": QID + 1, "y": skrank.with_groups(DATA.relevance, QID)}, "disagree"),
+        ({"groups": QID + 1, "y": skrank.with_groups(data.relevance, QID)}, "disagree"),
         ({"qid": np.zeros(3)}, "two names"),
         ({"y": None}, "requires y to be passed, but the target y is None"),
-        ({"y": np.where(QID == 3, np.inf, DATA.relevance)}, "inf"),
+        ({"y": np.where(QID == 3, np.inf, data.relevance)}, "inf"),
         ({"y": np.full(len(QID), np.nan)}, "was not judged"),
         ({"sample_weight": np.arange(1e4)}, "sample_weight"),
         ({"X_val": np.zeros((3, 8))}, "X_val and y_val belong together"),
     ],
     ids=lambda one: "" if isinstance(one, str) else "-".join(one),
 )
-def test_arguments_that_are_refused(ranker, change, message, data):
+def test_arguments_that_are_refused(ranker, change, message):
     arguments = {"y": data.relevance, "groups": data.qid} | change
     with pytest.raises(ValueError, match=message):
         clone(ranker).fit(data.X, **arguments)
 
 
 @pytest.mark.parametrize("ranker", [GroupedRanker(lgbm()), LINEAR], ids=["grouped", "linear"])
-def test_queries_that_leave_nothing_to_train_on_are_refused(ranker, data):
+def test_queries_that_leave_nothing_to_train_on_are_refused(ranker):
     few = data.X[:5], data.relevance[:5]
     with pytest.raises(ValueError, match="each of the 5 rows is a query of its own"):
         clone(ranker).fit(*few, np.arange(5))
@@ -190,7 +190,7 @@ def test_queries_that_leave_nothing_to_train_on_are_refused(ranker, data):
 
 
 @every
-def test_weights_that_vary_and_other_columns_are_refused(ranker, data, y):
+def test_weights_that_vary_and_other_columns_are_refused(ranker):
     if ranker not in REGRESSORS:
         with pytest.raises(ValueError, match="varies inside query"):
             clone(ranker).fit(data.X, y, sample_weight=np.arange(len(y)) + 1.0)
@@ -205,19 +205,19 @@ def test_weights_that_vary_and_other_columns_are_refused(ranker, data, y):
 # errors change nothing ----------------------------------------------------------------------------
 
 
-OLD = pd.DataFrame(DATA.X[:, :5], columns=list("abcde"))
-NEW = pd.DataFrame(DATA.X, columns=list("uvwxyzkl"))
+OLD = pd.DataFrame(data.X[:, :5], columns=list("abcde"))
+NEW = pd.DataFrame(data.X, columns=list("uvwxyzkl"))
 FAILURES = {
     "weights": {"sample_weight": -np.arange(len(QID)) - 1.0},
-    "labels": {"y": np.where(QID, DATA.relevance, np.nan)},
-    "length": {"y": DATA.relevance[1:], "groups": QID[1:]},
-    "validation": {"X_val": OLD, "y_val": DATA.relevance, "groups_val": QID},
+    "labels": {"y": np.where(QID, data.relevance, np.nan)},
+    "length": {"y": data.relevance[1:], "groups": QID[1:]},
+    "validation": {"X_val": OLD, "y_val": data.relevance, "groups_val": QID},
 }
 
 
 @every
 def test_a_failed_fit_changes_nothing(ranker):
-    model, labels = clone(ranker), {"y": DATA.relevance, "groups": QID}
+    model, labels = clone(ranker), {"y": data.relevance, "groups": QID}
     before = dict(vars(model))
     for failure in FAILURES.values():
         with pytest.raises(ValueError):  # noqa: PT011 - whatever it says
@@ -234,7 +234,7 @@ def test_a_failed_fit_changes_nothing(ranker):
     assert_array_equal(model.predict(OLD), scores)
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(NEW)
-    model.fit(DATA.X, **labels)
+    model.fit(data.X, **labels)
     assert model.n_features_in_ == 8
     assert not hasattr(model, "feature_names_in_")
 
@@ -249,13 +249,13 @@ class Interrupted(Ridge):
 
 
 WARM = LinearRanker(warm_start=True)
-IRRELEVANT = {"y": 0 * DATA.relevance}
+IRRELEVANT = {"y": 0 * data.relevance}
 GRADES = GradeClassifier(LogisticRegression(max_iter=1000))
 LATE_FAILURES = {
     "no relevant document": (WARM, {"X": OLD} | IRRELEVANT, "no training query has a relevant doc"),
     "other columns": (WARM, {}, "X has 8 features, and the last fit had 5"),
     "interrupt": (GroupedRanker(Interrupted()), {}, "^$"),
-    "grades": (GRADES, {"y": DATA.relevance + 0.5}, "Unknown label type"),
+    "grades": (GRADES, {"y": data.relevance + 0.5}, "Unknown label type"),
     "logit": (OrderedLogit(), IRRELEVANT, "needs at least 2 classes"),
 }
 
@@ -263,11 +263,11 @@ LATE_FAILURES = {
 @pytest.mark.parametrize(("model", "change", "message"), LATE_FAILURES.values(), ids=LATE_FAILURES)
 def test_errors_after_the_start_of_training_change_nothing(model, change, message):
     groups = {"groups": QID} if hasattr(model, "rank") else {}
-    model = clone(model).fit(OLD, DATA.relevance, **groups)
+    model = clone(model).fit(OLD, data.relevance, **groups)
     predict = getattr(model, "predict_proba", model.predict)
     before, scores = dict(vars(model)), predict(OLD)
     with pytest.raises((ValueError, KeyboardInterrupt), match=message):
-        model.fit(**{"X": NEW, "y": DATA.relevance} | groups | change)
+        model.fit(**{"X": NEW, "y": data.relevance} | groups | change)
     assert all(vars(model)[name] is before[name] for name in before)
     assert_array_equal(predict(OLD), scores)
 
@@ -276,11 +276,11 @@ def test_failed_fits_on_dask_collections_change_nothing():
     dask_array = pytest.importorskip("dask.array")
     pytest.importorskip("distributed")
 
-    model = GroupedRanker(lgbm()).fit(OLD, DATA.relevance, QID)
+    model = GroupedRanker(lgbm()).fit(OLD, data.relevance, QID)
     scores = model.predict(OLD)
     model.set_params(estimator=lightgbm.DaskLGBMRanker())
     with pytest.raises(ValueError):  # noqa: PT011 - no client, whatever distributed says
-        model.fit(*(dask_array.from_array(one) for one in (DATA.X, DATA.relevance, QID)))
+        model.fit(*(dask_array.from_array(one) for one in (data.X, data.relevance, QID)))
     assert model.n_features_in_ == 5
     assert_array_equal(model.predict(OLD), scores)
 
@@ -305,25 +305,17 @@ def one_query(cls):
             tags.estimator_type = tags.regressor_tags = None  # whose checks have labels below 0
             return tags
 
+    OneQuery.__qualname__ = f"One{cls.__name__}"  # under which the checks pickle it
     return OneQuery
 
 
-class OneGrouped(one_query(GroupedRanker)):
-    """Defined at module level, since the checks pickle estimators."""
-
-
-class OneLinear(one_query(LinearRanker)):
-    """As above."""
-
-
-class OneMean(one_query(RankerMean)):
-    """As above."""
-
-
+OneGroupedRanker, OneLinearRanker, OneRankerMean = map(
+    one_query, (GroupedRanker, LinearRanker, RankerMean)
+)
 NO_GROUPS = "a ranking cannot be scored without groups"
 EXPECTED = {
     GroupedRanker: {"check_fit_score_takes_y": NO_GROUPS, "check_pipeline_consistency": NO_GROUPS},
-    OneMean: {"check_complex_data": "an error in words of skrank"},
+    OneRankerMean: {"check_complex_data": "an error in words of skrank"},
 }
 
 
@@ -331,11 +323,11 @@ EXPECTED = {
     [
         GroupedRanker(Ridge()),
         GroupedRanker(hist(max_iter=3)),
-        OneGrouped(lgbm(n_estimators=3, min_child_samples=2)),
-        OneGrouped(xgb(n_estimators=3)),
-        OneLinear(max_iter=1000),
-        OneLinear("err@5", max_iter=1000),
-        OneMean([Ridge(), Ridge(alpha=10)]),
+        OneGroupedRanker(lgbm(n_estimators=3, min_child_samples=2)),
+        OneGroupedRanker(xgb(n_estimators=3)),
+        OneLinearRanker(max_iter=1000),
+        OneLinearRanker("err@5", max_iter=1000),
+        OneRankerMean([Ridge(), Ridge(alpha=10)]),
     ],
     expected_failed_checks=lambda estimator: EXPECTED.get(type(estimator), {}),
 )

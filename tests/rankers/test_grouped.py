@@ -22,7 +22,7 @@ import skrank
 import skrank.lightgbm
 import skrank.xgboost
 from skrank import GroupedRanker, QueryKFold, scorer
-from tests.helpers.rankers import DATA, RANKERS, STOP, cat, fit_with, hist, lgbm, xgb
+from tests.helpers.rankers import RANKERS, STOP, cat, data, fit_with, hist, lgbm, xgb, y
 
 each_booster = pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])
 
@@ -39,13 +39,13 @@ each_booster = pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xg
     ],
     ids=["lightgbm", "xgboost", "gap"],
 )
-def test_training_equals_a_direct_call_of_the_booster(estimator, objective, same, data, y):
+def test_training_equals_a_direct_call_of_the_booster(estimator, objective, same):
     model = GroupedRanker(estimator, objective=objective).fit(data.X, y)
     by_hand = same.fit(data.X, data.relevance, group=np.bincount(data.qid))
     assert model.predict(data.X).tolist() == by_hand.predict(data.X).tolist()
 
 
-def test_early_stopping_on_a_metric_does_not_change_the_trees_of_xgboost(data, y):
+def test_early_stopping_on_a_metric_does_not_change_the_trees_of_xgboost():
     """Trees of `xgboost.train` equal those of `XGBRanker.fit`."""
     model = GroupedRanker(xgb(), eval_metric="gap", **STOP).set_params(early_stopping_rounds=None)
     plain = GroupedRanker(xgb(eval_metric="ndcg"), **STOP).set_params(early_stopping_rounds=None)
@@ -53,7 +53,7 @@ def test_early_stopping_on_a_metric_does_not_change_the_trees_of_xgboost(data, y
     assert ours.get_dump() == own.get_dump()
 
 
-def test_the_fitted_xgboost_ranker_is_complete(data, y):
+def test_the_fitted_xgboost_ranker_is_complete():
     frame = pd.DataFrame(data.X, columns=data.feature_names)
     model = clone(RANKERS["xgboost-gap"]).fit(frame, y)
     inner = model.estimator_
@@ -67,7 +67,7 @@ def test_the_fitted_xgboost_ranker_is_complete(data, y):
 
 
 @pytest.mark.parametrize("validation", [False, True])
-def test_max_grade_is_the_highest_of_all_labels(validation, data):
+def test_max_grade_is_the_highest_of_all_labels(validation):
     """Of training queries, held-out queries, and the rows of X_val."""
     high = data.qid < 20 if validation else data.qid == 0
     relevance = np.where(high, data.relevance, np.minimum(data.relevance, 2))
@@ -89,7 +89,7 @@ def test_max_grade_is_the_highest_of_all_labels(validation, data):
     assert scorer("err")(model, X, labels, groups=groups) == by_hand
 
 
-def test_a_grouped_classifier_is_trained_on_grades_and_has_predict_proba(data, y):
+def test_a_grouped_classifier_is_trained_on_grades_and_has_predict_proba():
     ranker = GroupedRanker(LogisticRegression(max_iter=2000))
     assert is_classifier(ranker)
     model = ranker.fit(data.X, y)
@@ -103,7 +103,7 @@ def test_a_grouped_classifier_is_trained_on_grades_and_has_predict_proba(data, y
     assert not hasattr(regressor.fit(data.X, y), "classes_")
 
 
-def test_other_rankers_get_the_queries(data, y):
+def test_other_rankers_get_the_queries():
     class Other(BaseEstimator):
         def fit(self, X, y, qid):
             assert np.all(np.diff(qid) >= 0)
@@ -119,7 +119,7 @@ def test_other_rankers_get_the_queries(data, y):
         GroupedRanker(Other()).fit(data.X, data.relevance)
 
 
-def test_max_queries_draws_at_random(data, y):
+def test_max_queries_draws_at_random():
     """The first queries of a file may not be a random sample."""
 
     class Seen(Ridge):
@@ -143,7 +143,7 @@ def test_max_queries_draws_at_random(data, y):
 
 
 @each_booster
-def test_sparse_and_missing_values(make, data, y):
+def test_sparse_and_missing_values(make):
     X = np.where(np.abs(data.X) < 0.5, 0.0, data.X)
     for sparse in (csr_array(X), coo_matrix(X)):
         model = GroupedRanker(make(), objective="gap", eval_metric="gap", **STOP).fit(sparse, y)
@@ -153,7 +153,7 @@ def test_sparse_and_missing_values(make, data, y):
 
 
 @each_booster
-def test_frames_of_polars_are_read_without_pyarrow(make, data, y, monkeypatch):
+def test_frames_of_polars_are_read_without_pyarrow(make, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     kinds = np.array(["a", "b", "c"])[data.qid % 3]
     levels = ["c", "a", "b", "d"]
@@ -173,7 +173,7 @@ def test_frames_of_polars_are_read_without_pyarrow(make, data, y, monkeypatch):
         ranker.fit(frame.with_columns(kind=frame["kind"].cast(pl.Categorical)), y)
 
 
-def test_a_query_column_is_reported(data, y):
+def test_a_query_column_is_reported():
     frame = pd.DataFrame(data.X, columns=data.feature_names).assign(qid=data.qid)
     message = "is a feature of the model"
     with pytest.warns(UserWarning, match=message):
@@ -190,7 +190,7 @@ class Silent(FunctionTransformer):
         raise ValueError("they have no names")
 
 
-def test_a_step_without_feature_names_causes_no_false_warning(data, y, recwarn):
+def test_a_step_without_feature_names_causes_no_false_warning(recwarn):
     frame = pd.DataFrame(data.X, columns=[f"x{i}" for i in range(8)]).assign(qid=data.qid)
     model = make_pipeline(Silent(lambda X: np.asarray(X)[:, :8]), lgbm()).fit(
         frame, data.relevance, lgbmranker__group=np.bincount(data.qid)
@@ -207,7 +207,7 @@ MARGIN = {lgbm: "init_score", xgb: "base_margin"}
 
 @each_booster
 @pytest.mark.parametrize("objective", [None, "ndcg"])
-def test_start_scores_are_sorted_with_the_rows(make, objective, data, y):
+def test_start_scores_are_sorted_with_the_rows(make, objective):
     objective = objective and skrank.LambdaRank(objective, tie_order="stable")
     ranker = GroupedRanker(make(), objective=objective)
     start = data.X[:, 0]
@@ -224,7 +224,7 @@ def test_start_scores_are_sorted_with_the_rows(make, objective, data, y):
 
 @each_booster
 @pytest.mark.parametrize("objective", [None, "gap"])
-def test_held_out_rows_use_their_start_scores(make, objective, data, y):
+def test_held_out_rows_use_their_start_scores(make, objective):
     """The start scores are the labels, so that the first value of the metric is about 1."""
     stopping = GroupedRanker(
         make(learning_rate=1e-9), objective=objective, eval_metric="gap", **STOP
@@ -237,7 +237,7 @@ def test_held_out_rows_use_their_start_scores(make, objective, data, y):
         stopping.set_params(validation_fraction=None).fit(data.X, y, X_val=data.X, y_val=y, **start)
 
 
-def test_feature_weights_of_xgboost(data, y):
+def test_feature_weights_of_xgboost():
     weights = (np.arange(8) == 2).astype(float)
     ranker = GroupedRanker(xgb(colsample_bynode=0.1), objective="gap")
     model = ranker.fit(data.X, y, feature_weights=weights)
@@ -255,7 +255,7 @@ def test_metadata_requests():
     assert not sklearn.utils.get_tags(GroupedRanker(Ridge())).input_tags.allow_nan
 
 
-def test_tools_that_read_private_attributes_of_scorers_raise_with_the_remedy(data, y):
+def test_tools_that_read_private_attributes_of_scorers_raise_with_the_remedy():
     binary = (y > 1).astype(int)
     tuned = TunedThresholdClassifierCV(
         LogisticRegression(max_iter=2000), scoring=scorer("gap"), cv=QueryKFold(2)
@@ -278,7 +278,7 @@ def test_a_classifier_of_strings_has_no_highest_grade():
 # errors -------------------------------------------------------------------------------------------
 
 
-ONES, START, SETS = np.ones(len(DATA.qid)), DATA.X[:, 0], [(DATA.X, DATA.relevance)]
+ONES, START, SETS = np.ones(len(data.qid)), data.X[:, 0], [(data.X, data.relevance)]
 CLICKS, GAP = {"objective": skrank.AdditivePositionBias("ndcg")}, {"objective": "gap"}
 NO_POSITIONS = r"position= is for objectives that learn about positions"
 NO_WEIGHTS = "KNeighborsRegressor takes no sample_weight: fit"
@@ -336,7 +336,7 @@ FOREST = "random forest of LightGBM averages trees, and"
     ],
     ids=str,
 )
-def test_unsupported_combinations_raise(estimator, changes, message, data, y):
+def test_unsupported_combinations_raise(estimator, changes, message):
     with pytest.raises((ValueError, TypeError), match=message):
         fit_with(GroupedRanker(estimator), data.X, y, changes)
 
@@ -362,7 +362,7 @@ def test_bad_weights_of_rows_raise(estimator, weight, message):
 @pytest.mark.parametrize(
     ("name", "metric"), [("lambdarank", "ndcg"), ("rank:ndcg", "ndcg"), ("rank:map", "ap")]
 )
-def test_an_objective_of_the_booster_is_recognised(name, metric, data, y):
+def test_an_objective_of_the_booster_is_recognised(name, metric):
     hint = f"objective='{name}' is an objective of the booster.*such as objective='{metric}'"
     for call in (
         lambda: GroupedRanker(lgbm(), objective=name).fit(data.X, y),

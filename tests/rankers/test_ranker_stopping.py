@@ -17,7 +17,18 @@ import skrank
 from skrank import GroupedRanker
 from skrank.metrics import gap_score
 from skrank.scoring import scorer
-from tests.helpers.rankers import RANKERS, STOP, STOPPING_HISTS, cat, hist, lgbm, routing, xgb
+from tests.helpers.rankers import (
+    RANKERS,
+    STOP,
+    STOPPING_HISTS,
+    cat,
+    data,
+    hist,
+    lgbm,
+    routing,
+    xgb,
+    y,
+)
 
 CAT = cat(iterations=40, depth=3, learning_rate=0.4)
 LGBM_REGRESSOR = lgbm(lightgbm.LGBMRegressor)
@@ -25,7 +36,7 @@ each_booster = pytest.mark.parametrize("estimator", [lgbm(), xgb()], ids=["light
 
 
 @pytest.fixture(scope="module")
-def parts(data):
+def parts():
     """Training rows, and arguments for validation rows; the latter are shuffled."""
     test = np.random.default_rng(0).permutation(np.flatnonzero(data.qid >= 60))
     names = ("X_val", "y_val", "groups_val")
@@ -52,9 +63,7 @@ def parts(data):
     ids=str,
 )
 @pytest.mark.parametrize("metrics", [("gap@10", "error@5"), ("error@5", "gap@10")])
-def test_training_stops_on_the_first_metric_in_its_direction(
-    estimator, objective, metrics, data, y
-):
+def test_training_stops_on_the_first_metric_in_its_direction(estimator, objective, metrics):
     model = GroupedRanker(estimator, objective=objective, eval_metric=metrics, **STOP)
     log = model.fit(data.X, y).evals_result_["validation"]
     assert list(log) == list(metrics)
@@ -64,7 +73,7 @@ def test_training_stops_on_the_first_metric_in_its_direction(
     assert n_rounds == model.best_iteration_ + 5 or n_rounds == 25
 
 
-def test_whole_queries_are_held_out_whatever_the_order_of_rows(data, y, monkeypatch):
+def test_whole_queries_are_held_out_whatever_the_order_of_rows(monkeypatch):
     fit = lightgbm.LGBMRanker.fit
     trained = []
 
@@ -108,7 +117,7 @@ def test_logged_values_equal_the_metric(estimator, parts):
 
 
 @pytest.mark.parametrize("estimator", [*STOPPING_HISTS, CAT], ids=str)
-def test_training_rows_with_equal_labels_are_not_used_for_validation(estimator, data, y):
+def test_training_rows_with_equal_labels_are_not_used_for_validation(estimator):
     X_val = data.X + np.random.default_rng(0).normal(size=data.X.shape)
     stopping = GroupedRanker(estimator, eval_metric="gap@10", early_stopping_rounds=4)
     ranker = stopping.fit(data.X, y, X_val=X_val, y_val=y)
@@ -124,7 +133,7 @@ def test_training_rows_with_equal_labels_are_not_used_for_validation(estimator, 
     [(lgbm(), "init_score"), (xgb(), "base_margin"), (cat(), "baseline")],
     ids=["lightgbm", "xgboost", "catboost"],
 )
-def test_weights_of_held_out_queries_weigh_the_metric(estimator, start, data, y):
+def test_weights_of_held_out_queries_weigh_the_metric(estimator, start):
     """Rounds hardly change the start scores, since their steps are tiny."""
     tiny = clone(estimator).set_params(learning_rate=1e-5)
     weight = np.where(data.qid % 2 == 0, 1.0, 3.0)
@@ -149,7 +158,7 @@ def test_validation_labels_of_a_regressor_may_be_negative(parts):
         model.set_params(eval_metric="gap").fit(X, labels, **validation | below)
 
 
-def test_external_validation_needs_its_groups(parts, data, y):
+def test_external_validation_needs_its_groups(parts):
     (X, *labels), validation = parts
     test = data.qid >= 60
     ranker = GroupedRanker(lgbm(), eval_metric="gap")
@@ -194,7 +203,7 @@ def test_validation_without_a_relevant_document_raises(estimator, parts):
         ({"eval_metric": "gap", "early_stopping_rounds": 7}, "eval_metric and early_stopping_rou"),
     ],
 )
-def test_early_stopping_without_validation_warns(parameters, names, data, y):
+def test_early_stopping_without_validation_warns(parameters, names):
     stopping = GroupedRanker(lgbm(), **parameters)
     with pytest.warns(UserWarning, match=f"^{names}.* without validation rows: all rounds") as told:
         model = stopping.fit(data.X, y)
@@ -203,7 +212,7 @@ def test_early_stopping_without_validation_warns(parameters, names, data, y):
 
 
 @pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat(), hist()], ids=str)
-def test_all_rounds_are_trained_without_early_stopping(estimator, data, y):
+def test_all_rounds_are_trained_without_early_stopping(estimator):
     plain = GroupedRanker(estimator).fit(data.X, y)
     assert plain.best_iteration_ == (20 if "Cat" in repr(estimator) else 25)
     assert plain.evals_result_ == {}
@@ -214,7 +223,7 @@ def test_all_rounds_are_trained_without_early_stopping(estimator, data, y):
     [lgbm(), lgbm(boosting_type="dart"), xgb(booster="dart")],
     ids=["lightgbm", "dart of lightgbm", "dart of xgboost"],
 )
-def test_values_are_recorded_without_early_stopping(estimator, data, y):
+def test_values_are_recorded_without_early_stopping(estimator):
     ranker = GroupedRanker(estimator, objective="gap", **STOP)
     if "dart" in repr(estimator):
         with pytest.raises(ValueError, match="Ranker with dart cannot stop early"):
@@ -223,7 +232,7 @@ def test_values_are_recorded_without_early_stopping(estimator, data, y):
     assert len(model.evals_result_["validation"]["gap"]) == model.best_iteration_ == 25
 
 
-def test_the_usual_number_of_rounds_is_50(data, y):
+def test_the_usual_number_of_rounds_is_50():
     usual = GroupedRanker(lgbm(n_estimators=200), validation_fraction=0.25, random_state=0)
     assert clone(usual).get_params()["early_stopping_rounds"] == "auto"
     values = usual.fit(data.X, y).evals_result_["validation"]["ndcg@10"]
@@ -245,7 +254,7 @@ def test_the_usual_number_of_rounds_is_50(data, y):
     ],
     ids=str,
 )
-def test_the_default_metric_of_early_stopping(estimator, objective, name, data, y):
+def test_the_default_metric_of_early_stopping(estimator, objective, name):
     """That of the objective, else that of the estimator, else nDCG@10."""
     ranker = GroupedRanker(estimator, objective=objective, **STOP).fit(data.X, y)
     log = ranker.evals_result_["validation"]
@@ -259,7 +268,7 @@ def test_the_default_metric_of_early_stopping(estimator, objective, name, data, 
 
 
 @pytest.mark.parametrize("name", ["lightgbm-gap", "xgboost-gap", "catboost", "hist-gap"])
-def test_refit_uses_all_queries_for_the_best_number_of_rounds(name, data, y):
+def test_refit_uses_all_queries_for_the_best_number_of_rounds(name):
     stopped = clone(RANKERS[name]).fit(data.X, y)
     refitted = clone(RANKERS[name]).set_params(refit=True).fit(data.X, y)
     assert refitted.evals_result_ == stopped.evals_result_
@@ -277,7 +286,7 @@ def test_refit_uses_all_queries_for_the_best_number_of_rounds(name, data, y):
 @pytest.mark.parametrize("objective", [None, "gap"])
 @pytest.mark.parametrize("metric", [None, "gap@10"])
 def test_a_booster_saved_after_early_stopping_predicts_with_its_best_rounds(
-    estimator, objective, metric, data, y, tmp_path
+    estimator, objective, metric, tmp_path
 ):
     frame = pd.DataFrame(data.X, columns=data.feature_names)
     frame = frame.assign(kind=pd.Categorical(np.array(["a", "b"])[data.qid % 2]))
@@ -304,7 +313,7 @@ def test_a_booster_saved_after_early_stopping_predicts_with_its_best_rounds(
     assert found.tolist() == ranker.predict(frame).tolist()
 
 
-def test_fitted_rankers_of_catboost_store_no_rows_and_can_be_pickled(parts, data):
+def test_fitted_rankers_of_catboost_store_no_rows_and_can_be_pickled(parts):
     train, validation = parts
     ranker = GroupedRanker(CAT, eval_metric="gap@10", early_stopping_rounds=4)
     model = ranker.fit(*train, **validation)
