@@ -32,17 +32,10 @@ from tests.helpers.rankers import (
 
 CAT = cat(iterations=40, depth=3, learning_rate=0.4)
 LGBM_REGRESSOR = lgbm(lightgbm.LGBMRegressor)
+TRAIN = [one[data.qid < 60] for one in (data.X, data.relevance, data.qid)]
+ROWS = np.random.default_rng(0).permutation(np.flatnonzero(data.qid >= 60))
+VALIDATION = {"X_val": data.X[ROWS], "y_val": data.relevance[ROWS], "groups_val": data.qid[ROWS]}
 each_booster = pytest.mark.parametrize("estimator", [lgbm(), xgb()], ids=["lightgbm", "xgboost"])
-
-
-@pytest.fixture(scope="module")
-def parts():
-    """Training rows, and arguments for validation rows; the latter are shuffled."""
-    test = np.random.default_rng(0).permutation(np.flatnonzero(data.qid >= 60))
-    names = ("X_val", "y_val", "groups_val")
-    columns = (data.X, data.relevance, data.qid)
-    train = tuple(one[data.qid < 60] for one in columns)
-    return train, {name: one[test] for name, one in zip(names, columns, strict=True)}
 
 
 # when training stops ------------------------------------------------------------------------------
@@ -105,11 +98,10 @@ def test_whole_queries_are_held_out_whatever_the_order_of_rows(monkeypatch):
     ],
     ids=str,
 )  # fmt: skip
-def test_logged_values_equal_the_metric(estimator, parts):
-    train, validation = parts
+def test_logged_values_equal_the_metric(estimator):
     ranker = GroupedRanker(estimator, eval_metric=["err@5", "gap"], early_stopping_rounds=10)
-    log = ranker.fit(*train, **validation).evals_result_["validation"]
-    X, labels, groups = validation.values()
+    log = ranker.fit(*TRAIN, **VALIDATION).evals_result_["validation"]
+    X, labels, groups = VALIDATION.values()
     expected = scorer("err@5", "gap")(ranker, X, labels, groups=groups)
     error = 1e-12 if type(estimator).__module__.startswith("catboost") else 1e-5
     for name in ("err@5", "gap"):
@@ -146,49 +138,47 @@ def test_weights_of_held_out_queries_weigh_the_metric(estimator, start):
     assert abs(values[0] - values[1]) > 2e-3
 
 
-def test_validation_labels_of_a_regressor_may_be_negative(parts):
-    (X, labels, _), validation = parts
-    below = validation | {"y_val": validation["y_val"] - 2.0}
+def test_validation_labels_of_a_regressor_may_be_negative():
+    X, labels, _ = TRAIN
+    below = VALIDATION | {"y_val": VALIDATION["y_val"] - 2.0}
     del below["groups_val"]
     model = GroupedRanker(LGBM_REGRESSOR, early_stopping_rounds=None).fit(X, labels - 2.0, **below)
     (values,) = model.evals_result_["validation"].values()
     errors = model.predict(below["X_val"]) - below["y_val"]
     assert values[-1] == pytest.approx(np.mean(errors**2))
     with pytest.raises(ValueError, match="labels must be at least 0"):
-        model.set_params(eval_metric="gap").fit(X, labels, **validation | below)
+        model.set_params(eval_metric="gap").fit(X, labels, **VALIDATION | below)
 
 
-def test_external_validation_needs_its_groups(parts):
-    (X, *labels), validation = parts
+def test_external_validation_needs_its_groups():
     test = data.qid >= 60
     ranker = GroupedRanker(lgbm(), eval_metric="gap")
     given = {"X_val": data.X[test], "y_val": data.relevance[test]}
     with pytest.raises(ValueError, match="groups_val"):
-        ranker.fit(X, *labels, **given)
-    logged = ranker.fit(X, *labels, **given, groups_val=data.qid[test]).evals_result_
-    assert ranker.fit(X, *labels, **given | {"y_val": y[test]}).evals_result_ == logged
+        ranker.fit(*TRAIN, **given)
+    logged = ranker.fit(*TRAIN, **given, groups_val=data.qid[test]).evals_result_
+    assert ranker.fit(*TRAIN, **given | {"y_val": y[test]}).evals_result_ == logged
     with pytest.raises(ValueError, match="has 7 features, but GroupedRanker is expecting 8"):
-        ranker.fit(X, *labels, **validation | {"X_val": validation["X_val"][:, 1:]})
+        ranker.fit(*TRAIN, **VALIDATION | {"X_val": VALIDATION["X_val"][:, 1:]})
     with pytest.raises(ValueError, match="set one of the two"):
-        clone(ranker).set_params(validation_fraction=0.2).fit(X, *labels, **validation)
+        clone(ranker).set_params(validation_fraction=0.2).fit(*TRAIN, **VALIDATION)
 
 
-def test_external_validation_is_routed_through_a_pipeline(parts):
-    (X, labels, groups), validation = parts
+def test_external_validation_is_routed_through_a_pipeline():
+    X, labels, groups = TRAIN
     ranker = GroupedRanker(lgbm(n_estimators=200), objective="gap", early_stopping_rounds=5)
     with routing():
         ranker.set_fit_request(X_val=True, y_val=True, groups_val=True)
         pipe = Pipeline([("scale", StandardScaler()), ("rank", ranker)], transform_input=["X_val"])
-        pipe.fit(X, labels, groups=groups, **validation)
+        pipe.fit(X, labels, groups=groups, **VALIDATION)
     assert pipe["rank"].best_iteration_ < 200
 
 
 @pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat(), *STOPPING_HISTS], ids=str)
-def test_validation_without_a_relevant_document_raises(estimator, parts):
-    train, validation = parts
+def test_validation_without_a_relevant_document_raises(estimator):
     with pytest.raises(ValueError, match="no validation query has a relevant document"):
         GroupedRanker(estimator, eval_metric="gap").fit(
-            *train, **validation | {"y_val": 0 * validation["y_val"]}
+            *TRAIN, **VALIDATION | {"y_val": 0 * VALIDATION["y_val"]}
         )
 
 
@@ -313,10 +303,9 @@ def test_a_booster_saved_after_early_stopping_predicts_with_its_best_rounds(
     assert found.tolist() == ranker.predict(frame).tolist()
 
 
-def test_fitted_rankers_of_catboost_store_no_rows_and_can_be_pickled(parts):
-    train, validation = parts
+def test_fitted_rankers_of_catboost_store_no_rows_and_can_be_pickled():
     ranker = GroupedRanker(CAT, eval_metric="gap@10", early_stopping_rounds=4)
-    model = ranker.fit(*train, **validation)
+    model = ranker.fit(*TRAIN, **VALIDATION)
     log = model.estimator_.get_evals_result()
     assert log["validation"]["gap@10"] == model.evals_result_["validation"]["gap@10"]
     assert set(log["learn"]["gap@10"]) == {-1.0}  # not measured
