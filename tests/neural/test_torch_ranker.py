@@ -20,14 +20,6 @@ Y = skrank.with_groups(DATA.relevance, DATA.qid)
 SMALL = {"hidden": (6,), "epochs": 6, "learning_rate": 0.02, "random_state": 0}
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def ranker(**more):
     """A small network that trains on GAP."""
     return NeuralRanker(**{"objective": "gap"} | SMALL | more)
@@ -388,10 +380,11 @@ def test_small_networks_are_trained_with_one_thread(limit, threads, monkeypatch)
     monkeypatch.setattr("skrank.torch._training._SMALL", limit)
     module, found = torch.nn.Linear(6, 1), set()
     module.register_forward_hook(lambda *_: found.add(torch.get_num_threads()))
+    before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
         ranker(module=lambda n_features: module).fit(DATA.X, Y)
         assert torch.get_num_threads() == 2
     finally:
-        torch.set_num_threads(1)
+        torch.set_num_threads(before)
     assert found == threads
