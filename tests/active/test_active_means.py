@@ -354,29 +354,6 @@ def test_a_winner_among_equals_is_named_at_most_as_often_as_allowed(n_rankers):
     assert named / 800 < 0.073  # three standard errors above 0.05
 
 
-@pytest.mark.parametrize("beliefs", ["uniform", "noisy"])
-@pytest.mark.parametrize("task", ["evaluate", "compare"])
-def test_the_default_is_not_behind_uniform_draws_without_replacement(task, beliefs, random):
-    data = make_ranking(300, n_docs=(5, 40), random_state=1)
-    costs = np.bincount(data.qid).astype(float)
-    scores = [data.X[:, :4].sum(axis=1), data.X[:, 1:6].sum(axis=1)]
-    guess = random.dirichlet(np.ones(5), len(data.qid))
-    model = {"uniform": "uniform", "noisy": 0.3 * np.eye(5)[data.relevance] + 0.7 * guess}[beliefs]
-    moments = label_moments(
-        "dcg", scores[0], data.qid, other=scores[1] if task == "compare" else None,
-        label_model=model, grades=range(5),
-    )  # fmt: skip
-    metric = skrank.metric("dcg", empty=0)
-    values = [metric.per_query(data.relevance, s, groups=data.qid).to_numpy() for s in scores]
-    loss = values[0] - values[1] if task == "compare" else values[0]
-    q = sampling_distribution(moments, costs=costs)
-    budgets = costs.mean() * np.array([10, 20, 60])
-    options = {"costs": costs, "n_campaigns": 3000}
-    active = simulate(loss, q, budgets, moments=moments, **options).error()[0]
-    uniform = simulate(loss, np.ones(300), budgets, estimator="lure", **options).error()[0]
-    assert (active < 1.04 * uniform).all()
-
-
 @pytest.mark.parametrize("n_draws", [5, 10, 20])
 def test_intervals_with_a_quarter_counted_cover(n_draws, random):
     """Student's intervals with the number of all draws as n cover .34, .58 and .81."""

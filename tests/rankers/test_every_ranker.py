@@ -8,18 +8,19 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import cross_validate
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
 from skrank.active.models import GradeClassifier, OrderedLogit
-from tests.helpers.rankers import CV, cat, data, hist, lgbm, search, xgb, y
+from tests.helpers.rankers import cat, data, hist, lgbm, xgb, y
 
 QID = data.qid
 STOP = {
@@ -89,12 +90,15 @@ def test_rows_and_weights_of_queries_may_be_interleaved(ranker):
 
 @pytest.mark.parametrize(("ranker", "grid"), RANKERS.values(), ids=RANKERS)
 def test_searches_and_cross_validation_in_both_modes(ranker, grid):
-    found, routed = (search(ranker, grid, data, mode) for mode in ("carried", "routed"))
+    gap, cv = skrank.scorer("gap"), skrank.QueryKFold(3, stratify="n_relevant")
+    found, routed = (GridSearchCV(ranker, grid, scoring=gap, cv=cv) for _ in range(2))
+    found.fit(data.X, y)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed.fit(data.X, data.relevance, groups=data.qid)
     means = found.cv_results_["mean_test_score"]
     assert routed.cv_results_["mean_test_score"].tolist() == means.tolist()
     assert len(set(means)) == len(means)
-    gap = skrank.scorer("gap")
-    scores = cross_validate(found.best_estimator_, data.X, y, cv=CV, scoring=gap)
+    scores = cross_validate(found.best_estimator_, data.X, y, cv=cv, scoring=gap)
     assert scores["test_score"].mean() == pytest.approx(found.best_score_)
 
 

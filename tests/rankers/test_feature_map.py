@@ -359,11 +359,9 @@ def test_infinite_features_of_a_fitted_ranker_and_of_boosters_raise():
             call(INFINITE)
 
 
-@pytest.mark.parametrize(
-    "columns", [["count", "normal", "town"], ["normal", "count", "site"], ["count", "normal"]]
-)
-def test_columns_that_differ_from_training_raise(columns):
-    model, other = fit(SITE), SITE.assign(town=SITE["site"])[columns]
-    for call in (model.predict, model.feature_map_.transform):
-        with pytest.raises(ValueError, match="feature names should match"):
-            call(other)
+def test_columns_that_differ_from_training_raise():
+    model, more = fit(SITE), SITE.assign(town=SITE["site"])
+    for columns in (["count", "normal", "town"], ["normal", "count", "site"], ["count", "normal"]):
+        for call in (model.predict, model.feature_map_.transform):
+            with pytest.raises(ValueError, match="feature names should match"):
+                call(more[columns])

@@ -99,7 +99,7 @@ def test_the_gradient_equals_finite_differences_of_the_loss(objective, sparse, m
     assert_allclose(slopes, (ahead - behind) / (2 * step), atol=1e-8)
 
 
-def test_the_loss_equals_the_documented_formula(monkeypatch):
+def test_the_loss_equals_the_documented_formula():
     """Mean of 1 - (smooth metric), plus alpha times the sum of squares of scaled weights."""
     model = fit(sigma=0.7, alpha=0.01, tol=1e-12)
     training = training_on("gap")
