@@ -43,10 +43,9 @@ def test_asking_again_gives_the_same_queries_until_they_are_labelled():
     assert [r.query for r in campaign.ask(2)] == [three[0].query, three[2].query]
 
 
-EVALUATED = ["dcg", "dcg@3", "ap", "ap(empty=0)", "gap", "ndcg@5", "q", "rbp(p=0.5)"]
-
-
-@pytest.mark.parametrize("name", EVALUATED)
+@pytest.mark.parametrize(
+    "name", ["dcg", "dcg@3", "ap", "ap(empty=0)", "gap", "ndcg@5", "q", "rbp(p=0.5)"]
+)
 def test_the_value_of_a_pool_that_is_labelled_is_exact(name):
     """Metrics that are not normalised (DCG, RBP) count queries without a relevant document."""
     campaign = evaluator(metric=name, n_label_draws=20)
@@ -187,23 +186,18 @@ def test_pairs_are_named_and_must_exist():
 def test_queries_where_any_two_rankers_differ_are_drawn():
     """The first two rankers are equal, so q depends on the third ranker."""
     twice = {"a": SCORES["old"], "b": SCORES["old"] + 0.0, "c": SCORES["new"]}
-    pair = comparator(scores={"a": SCORES["old"], "c": SCORES["new"]}, center=0.0)
-    np.testing.assert_allclose(
-        comparator(scores=twice, center=0.0).sampling.probability, pair.sampling.probability
-    )
+    pair = {"a": SCORES["old"], "c": SCORES["new"]}
+    q, expected = (comparator(scores=one, center=0.0).sampling.probability for one in (twice, pair))
+    np.testing.assert_allclose(q, expected)
     assert 0 < comparator(scores=THREE).predicted_cost_ratio < 1
 
 
 # labels that exist
 
 
-def known_labels(queries):
-    return np.where(np.isin(data.qid, queries), data.relevance, np.nan)
-
-
 @pytest.mark.parametrize("estimator", ["importance", "assisted", "lure"])
 def test_known_labels_are_not_asked_and_are_in_the_estimate(estimator):
-    labels = known_labels(np.arange(20))
+    labels = np.where(data.qid < 20, data.relevance, np.nan)
     campaign = evaluator(metric="ndcg", labels=labels, n_label_draws=30)
     assert (campaign.sampling.probability[:20] == 0).all()
     assert (campaign.sampling.cost[:20] == 0).all()
@@ -236,9 +230,7 @@ def test_a_campaign_starts_from_the_labels_of_another(tmp_path):
     run(first)
     labels = first.labels
     labels[::7] = data.relevance[::7]
-    second = ActiveEvaluator(
-        SCORES["new"], data.qid, metric="err", grades=range(5), labels=labels, random_state=1
-    )
+    second = evaluator(scores=SCORES["new"], metric="err", labels=labels, random_state=1)
     told = [query for query in range(60) if not np.isnan(first.labels[data.qid == query]).any()]
     assert not second.sampling.probability[told].any()
     answer(second, second.ask(5))

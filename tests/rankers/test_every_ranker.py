@@ -289,9 +289,6 @@ def test_failed_fits_on_dask_collections_change_nothing():
     assert_array_equal(model.predict(OLD), scores)
 
 
-# the checks of scikit-learn -----------------------------------------------------------------------
-
-
 def one_query(cls):
     """A subclass that puts all rows into one query: scikit-learn's checks pass no groups."""
 

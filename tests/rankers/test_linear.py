@@ -162,9 +162,6 @@ def test_newton_steps_never_lower_the_metric(metric):
     assert found[1] >= found[0]
 
 
-# what weights depend on ---------------------------------------------------------------------------
-
-
 def test_positive():
     table = np.column_stack([X, -X])
     model = fit(table, positive=True)
@@ -388,9 +385,6 @@ def test_squared_errors_of_labels_in_any_unit(power, centered):
         fit(X, LABELS / 4 * factor, objective=objective, tol=1e-10) for factor in (1, 2.0**power)
     )
     assert_allclose(again.coef_ / 2.0**power, once.coef_, rtol=0.01, atol=1e-5)
-
-
-# errors -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

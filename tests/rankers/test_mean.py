@@ -12,7 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
 from skrank.datasets import make_ranking
-from tests.helpers.rankers import lgbm
+from tests.helpers.rankers import First, lgbm
 
 DATA = make_ranking(40, n_docs=(5, 15), n_features=6, n_informative=4, random_state=0)
 X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
@@ -178,16 +178,6 @@ def test_means_of_means():
     assert mean.get_params()["rankermean__groupedranker-1__init"] is None
 
 
-class Infinite(Ridge):
-    """A ranker whose scores are infinite."""
-
-    def predict(self, X):
-        return np.full(len(X), np.inf)
-
-
-# what it refuses ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("mean", "message"),
     [
@@ -205,7 +195,7 @@ class Infinite(Ridge):
         (RankerMean([linear()], weights="validation"), "no ranker was trained on: set"),
         (RankerMean([linear()], validation_fraction=1.0), "validation_fraction"),
         (RankerMean([linear()], scoring="gab"), "gab"),
-        (RankerMean([linear(), Infinite()]), "scores row 0 as inf"),
+        (RankerMean([linear(), First(np.inf)]), "scores row 0 as -?inf"),
     ],
 )
 def test_bad_parameters_raise(mean, message):
