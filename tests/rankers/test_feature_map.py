@@ -164,19 +164,15 @@ def frame(**columns):
     return pd.DataFrame({"count": X[:, 0], "normal": X[:, 1], **columns})
 
 
+SITE = frame(site=pd.Categorical(SITES))
 CATEGORIES = {
-    "pandas": (frame(site=pd.Categorical(SITES)), None),
+    "pandas": (SITE, None),
     "text": (frame(site=SITES), ["site"]),
     "number": (frame(site=CODES), [2]),
     "mask": (frame(site=SITES), [False, False, True]),
     "array": (np.column_stack([X[:, :2], CODES]), [2]),
     "sparse": (csr_matrix(np.column_stack([X[:, :2], CODES])), [2]),
-    "polars": (
-        pl.DataFrame({"count": X[:, 0], "normal": X[:, 1], "site": SITES}).with_columns(
-            pl.col("site").cast(pl.Enum(list("abcd")))
-        ),
-        None,
-    ),
+    "polars": (pl.from_pandas(frame(site=SITES)).cast({"site": pl.Enum(list("abcd"))}), None),
 }  # fmt: skip
 
 
@@ -188,14 +184,12 @@ def test_each_of_few_levels_has_a_weight(kind):
     assert model.coef_[2] < model.coef_[3] < model.coef_[4]
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.predict(table), model.predict(table))
-    expected = fit(CATEGORIES["pandas"][0]).predict(CATEGORIES["pandas"][0])
-    assert_allclose(model.predict(table), expected, rtol=1e-3, atol=1e-3)
+    assert_allclose(model.predict(table), fit(SITE).predict(SITE), rtol=1e-3, atol=1e-3)
 
 
 def test_many_levels_become_mean_grades_of_other_queries():
-    noise = pd.Categorical(
-        np.random.default_rng(2).integers(0, 300, len(X))
-    )  # each level has a few rows, which do not predict grades
+    # each level of noise has a few rows, which do not predict grades
+    noise = pd.Categorical(np.random.default_rng(2).integers(0, 300, len(X)))
     told = pd.Categorical(np.random.default_rng(3).integers(0, 8, len(X)) + 8 * LABELS)
     for table, column in ((frame(noise=noise, told=told), 3), (frame(noise=noise), 1)):
         model = fit(table)
@@ -272,7 +266,7 @@ def test_a_transformer_of_categories_whose_output_has_nan():
 
 
 def test_feature_names_and_the_table_in_repr():
-    model = fit(frame(site=pd.Categorical(SITES)))
+    model = fit(SITE)
     assert model.feature_names_in_.tolist() == ["count", "normal", "site"]
     names = ["count", "normal", "site_a", "site_b", "site_c", "site_d"]
     assert model.feature_map_.get_feature_names_out().tolist() == names
@@ -284,11 +278,10 @@ def test_feature_names_and_the_table_in_repr():
 
 
 def test_a_warm_start_transfers_weights_by_feature_name():
-    table = frame(site=pd.Categorical(SITES))
-    model = LinearRanker(warm_start=True, max_iter=1000).fit(table.assign(site=X[:, 2]), Y)
-    model.fit(table, Y)
+    model = LinearRanker(warm_start=True, max_iter=1000).fit(SITE.assign(site=X[:, 2]), Y)
+    model.fit(SITE, Y)
     assert len(model.coef_) == 6
-    assert model.score(table, Y) == pytest.approx(fit(table).score(table, Y), abs=0.02)
+    assert model.score(SITE, Y) == pytest.approx(fit(SITE).score(SITE, Y), abs=0.02)
 
 
 LGBM = lgbm(n_estimators=5, num_leaves=4)
@@ -324,7 +317,6 @@ def test_categories_that_are_named_only_to_the_booster():
 
 # refusals -----------------------------------------------------------------------------------------
 
-SITE = frame(site=pd.Categorical(SITES))
 INFINITE = SITE.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))
 
 
