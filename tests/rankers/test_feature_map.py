@@ -164,7 +164,7 @@ def frame(**columns):
     return pd.DataFrame({"count": X[:, 0], "normal": X[:, 1], **columns})
 
 
-SITE = frame(site=pd.Categorical(SITES))
+SITE, LEVELS = frame(site=pd.Categorical(SITES)), pl.Enum(list("abcd"))
 CATEGORIES = {
     "pandas": (SITE, None),
     "text": (frame(site=SITES), ["site"]),
@@ -172,7 +172,7 @@ CATEGORIES = {
     "mask": (frame(site=SITES), [False, False, True]),
     "array": (np.column_stack([X[:, :2], CODES]), [2]),
     "sparse": (csr_matrix(np.column_stack([X[:, :2], CODES])), [2]),
-    "polars": (pl.from_pandas(frame(site=SITES)).cast({"site": pl.Enum(list("abcd"))}), None),
+    "polars": (pl.DataFrame(frame(site=SITES).to_dict("list")).cast({"site": LEVELS}), None),
 }  # fmt: skip
 
 
