@@ -240,9 +240,6 @@ def test_a_campaign_starts_from_the_labels_of_another(tmp_path):
     np.testing.assert_array_equal(again.labels, second.labels)
 
 
-# small budgets
-
-
 def test_a_budget_below_typical_costs_warns_before_labels_are_bought():
     with pytest.warns(BudgetWarning, match=r"budget=12 is small: a draw costs .* on average"):
         evaluator(budget=12)

@@ -258,10 +258,7 @@ def test_missing_integers_are_nan():
 
 
 class OneQuery(QueryFeatures):
-    """Takes each row for a query of its own: scikit-learn's checks know no groups.
-
-    A check compares the transformation of all rows with those of some rows.
-    """
+    """Each row is a query: scikit-learn's checks compare all rows with some, without groups."""
 
     def transform(self, X, groups=None):
         rows = (X if sparse.issparse(X) else np.asarray(X)).shape[0]

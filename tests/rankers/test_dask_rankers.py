@@ -142,7 +142,6 @@ def test_lightgbm_equals_training_on_one_machine(client, objective, weighted, la
 
 STOP = {"objective": GAP, "eval_metric": ["gap@10", "err"], "early_stopping_rounds": 3}
 FAST = {"n_estimators": 40, "learning_rate": 0.5}
-HELD_OUT = {"validation_fraction": 0.3, "random_state": 0}
 
 
 @pytest.mark.parametrize(
@@ -176,7 +175,8 @@ def test_collections_stop_in_the_same_round_as_on_one_machine(client, how):
     ids=str,
 )
 def test_queries_of_arrays_are_held_out_as_on_one_machine(client, how):
-    found, alone = both(train=train, lazy=False, **STOP | HELD_OUT | how)
+    held_out = {"validation_fraction": 0.3, "random_state": 0}
+    found, alone = both(train=train, lazy=False, **STOP | held_out | how)
     check_equal(found, alone, valid)
     assert found.best_iteration_ < 40
 

@@ -244,9 +244,6 @@ def test_feature_weights_of_xgboost():
     assert np.flatnonzero(model.feature_importances_).tolist() == [2]
 
 
-# an estimator of scikit-learn ---------------------------------------------------------------------
-
-
 def test_metadata_requests():
     ranker = GroupedRanker(lgbm())
     assert "qid" not in ranker.get_metadata_routing().fit.requests

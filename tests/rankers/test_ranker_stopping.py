@@ -1,7 +1,7 @@
 """Early stopping of GroupedRanker, on whole queries."""
 
-import functools
 import pickle
+from unittest import mock
 
 import catboost
 import lightgbm
@@ -56,21 +56,17 @@ def test_training_stops_on_the_first_metric_in_its_direction(estimator, objectiv
     assert n_rounds == model.best_iteration_ + 5 or n_rounds == 25
 
 
-def test_whole_queries_are_held_out_whatever_the_order_of_rows(monkeypatch):
+def test_whole_queries_are_held_out_whatever_the_order_of_rows():
     fit = lightgbm.LGBMRanker.fit
-    trained = []
-
-    @functools.wraps(fit)
-    def noting(self, X, *arguments, **parameters):
-        trained.append({row.tobytes() for row in np.ascontiguousarray(X)})
-        return fit(self, X, *arguments, **parameters)
-
-    monkeypatch.setattr(lightgbm.LGBMRanker, "fit", noting)
 
     def held_out(rows=slice(None), seed=0):
         ranker = clone(RANKERS["lightgbm-gap"]).set_params(random_state=seed)
-        ranker.fit(data.X[rows], y.iloc[rows])
-        used = np.array([row.tobytes() in trained[-1] for row in data.X])
+        with mock.patch.object(
+            lightgbm.LGBMRanker, "fit", autospec=True, side_effect=fit
+        ) as called:
+            ranker.fit(data.X[rows], y.iloc[rows])
+        trained = {row.tobytes() for row in np.ascontiguousarray(called.call_args.args[1])}
+        used = np.array([row.tobytes() in trained for row in data.X])
         assert not set(data.qid[used]) & set(data.qid[~used])
         return set(data.qid[~used].tolist())
 
@@ -170,9 +166,6 @@ def test_validation_without_a_relevant_document_raises(estimator):
         GroupedRanker(estimator, eval_metric="gap").fit(
             *TRAIN, **VALIDATION | {"y_val": 0 * VALIDATION["y_val"]}
         )
-
-
-# without stopping ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

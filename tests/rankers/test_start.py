@@ -27,7 +27,6 @@ KNOWN = np.column_stack([X, LABELS + 0.01 * X[:, 0]])  # the last feature predic
 HALF = First(0.5)
 START = HALF.predict(X)
 STOP = {"validation_fraction": 0.3, "eval_metric": "ndcg@5", "random_state": 0}
-NDCG = skrank.metric("ndcg@5")
 
 
 lgbm = partial(rankers.lgbm, lightgbm.LGBMRegressor, n_estimators=10)
@@ -134,9 +133,6 @@ def test_linear_is_a_linear_ranker_on_the_metric_of_the_objective():
     assert fit(LGBM, "linear", objective=skrank.Softmax()).init_.objective == "gap"
 
 
-# early stopping -----------------------------------------------------------------------------------
-
-
 @every
 def test_values_per_round_are_those_of_predictions_and_the_start_is_round_0(
     estimator, options, link
@@ -149,7 +145,7 @@ def test_values_per_round_are_those_of_predictions_and_the_start_is_round_0(
     values = model.evals_result_["validation"]["ndcg@5"]
     assert model.best_iteration_ == int(np.argmax(values))
     start, served = (
-        NDCG(LABELS[held_out], scores, groups=QID[held_out])
+        skrank.metric("ndcg@5")(LABELS[held_out], scores, groups=QID[held_out])
         for scores in (X[held_out, 0], model.predict(X[held_out]))
     )
     assert values[0] == pytest.approx(start)
@@ -305,9 +301,6 @@ def test_an_unknown_link_raises():
     with pytest.raises(ValueError, match="init cannot start Clipped: skrank does not"):
         fit(estimator, HALF, y=COUNTS)
     fit(estimator, None, y=COUNTS)
-
-
-# what a start may be ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("init", ["linear", skrank.LinearRanker(), GroupedRanker(Ridge())], ids=str)
