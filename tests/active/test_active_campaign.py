@@ -17,8 +17,6 @@ from skrank.active import (
 from skrank.plotting import CampaignDisplay
 from tests.helpers.campaigns import COSTS, SCORES, answer, both, comparator, data, evaluator, run
 
-# asking
-
 
 @both
 def test_the_budget_is_never_exceeded_and_ends_at_the_draw_that_does_not_fit(make):
@@ -150,8 +148,6 @@ def test_a_compared_ranker_as_label_model_causes_a_warning():
     comparator(scores={"full": SCORES["new"], "part": removed}, label_model=own, grades=None)
 
 
-# more than two rankers
-
 THREE = SCORES | {"truth": data.relevance + 0.0}
 
 
@@ -190,9 +186,6 @@ def test_queries_where_any_two_rankers_differ_are_drawn():
     q, expected = (comparator(scores=one, center=0.0).sampling.probability for one in (twice, pair))
     np.testing.assert_allclose(q, expected)
     assert 0 < comparator(scores=THREE).predicted_cost_ratio < 1
-
-
-# labels that exist
 
 
 @pytest.mark.parametrize("estimator", ["importance", "assisted", "lure"])

@@ -29,10 +29,14 @@ def of_resample(losses, w):
 
 @pytest.mark.parametrize("n", [5, 12, 40])
 @pytest.mark.parametrize("side", [0, 1])
-def test_ends_are_quantiles_under_their_own_candidate(n, side, random):
+def test_estimates_and_ends_equal_their_definitions(n, side, random):
     losses, w = draws(random, n)
     mean, error = of_resample(losses, w)
-    end = estimate(losses, w).interval[side]
+    estimated = estimate(losses, w)
+    assert (estimated.value, estimated.standard_error) == pytest.approx((mean, error))
+    assert estimated.effective_sample_size == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    assert (estimated.n_draws, estimated.n_counted, estimated.n_queries) == (n, n, n)
+    end = estimated.interval[side]
     moved = losses + (end - mean) * w.sum() / n / w
     assert np.average(moved, weights=w) == pytest.approx(end)
     least = min(0.5, n**0.5 / 16) * of_resample(moved, w)[1]

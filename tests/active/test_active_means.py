@@ -110,18 +110,6 @@ def test_repeated_queries_are_free():
 # the estimator
 
 
-def test_estimate_is_the_formula():
-    random = np.random.default_rng(3)
-    loss, w = random.random(20), random.random(20) + 0.1
-    found = estimate(loss, w, confidence=0.9)
-    mean = np.average(loss, weights=w)
-    error = np.sqrt(20 / 19 * np.sum(w**2 * (loss - mean) ** 2)) / w.sum()
-    assert found.value == pytest.approx(mean)
-    assert found.standard_error == pytest.approx(error)
-    assert found.effective_sample_size == pytest.approx(w.sum() ** 2 / (w**2).sum())
-    assert (found.n_draws, found.n_counted, found.n_queries) == (20, 20, 20)
-
-
 def test_series_are_matched_by_query_and_repeats_count_again():
     weights = pd.Series([1.0, 3.0, 1.0], index=["b", "a", "b"])
     losses = pd.Series([0.4, 0.2, 9.0], index=["a", "b", "never drawn"])

@@ -17,12 +17,12 @@ from tests.helpers.rankers import fit_with  # noqa: E402
 
 DATA = make_ranking(n_queries=30, n_docs=(5, 20), n_features=6, n_informative=4, random_state=0)
 Y = skrank.with_groups(DATA.relevance, DATA.qid)
-SMALL = {"hidden": (6,), "epochs": 6, "learning_rate": 0.02, "random_state": 0}
 
 
 def ranker(**more):
     """A small network that trains on GAP."""
-    return NeuralRanker(**{"objective": "gap"} | SMALL | more)
+    small = {"hidden": (6,), "epochs": 6, "learning_rate": 0.02, "random_state": 0}
+    return NeuralRanker(**{"objective": "gap"} | small | more)
 
 
 class Failing(torch.nn.Linear):
@@ -320,9 +320,6 @@ def test_constant_features_are_left_out():
     np.testing.assert_allclose(found.predict(moved), found.predict(X), atol=1e-6)
 
 
-LATE = Y.set_axis(np.arange(len(Y)))[::-1]  # the rows in another order
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -358,7 +355,10 @@ LATE = Y.set_axis(np.arange(len(Y)))[::-1]  # the rows in another order
         ({"sample_weight": np.where(DATA.qid == 3, np.nan, 1)}, "weight of query 3 is nan"),
         ({"sample_weight": np.where(DATA.qid == 3, 1e16, 1)}, r"query 3 is 1e\+16: .* than 1e\+15"),
         ({"X": np.where(DATA.X > 2, np.nan, DATA.X)}, "contains NaN"),
-        ({"X": pd.DataFrame(DATA.X), "y": LATE, "groups": DATA.qid}, "indexes of X and y hold the"),
+        (
+            {"X": pd.DataFrame(DATA.X), "y": pd.Series(DATA.relevance)[::-1], "groups": DATA.qid},
+            "indexes of X and y hold the",
+        ),
     ],
 )
 def test_bad_options_and_data_are_refused(changes, message):

@@ -206,9 +206,6 @@ def test_weights_that_vary_and_other_columns_are_refused(ranker):
         clone(ranker).fit(data.X, y).predict(data.X[:, 1:])
 
 
-# errors change nothing ----------------------------------------------------------------------------
-
-
 OLD = pd.DataFrame(data.X[:, :5], columns=list("abcde"))
 NEW = pd.DataFrame(data.X, columns=list("uvwxyzkl"))
 FAILURES = {

@@ -315,8 +315,6 @@ def test_categories_that_are_named_only_to_the_booster():
         assert np.isfinite(model.predict(rows)).all()
 
 
-# refusals -----------------------------------------------------------------------------------------
-
 INFINITE = SITE.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))
 
 

@@ -25,7 +25,6 @@ LGBM_REGRESSOR = lgbm(lightgbm.LGBMRegressor)
 TRAIN = [one[data.qid < 60] for one in (data.X, data.relevance, data.qid)]
 ROWS = np.random.default_rng(0).permutation(np.flatnonzero(data.qid >= 60))
 VALIDATION = {"X_val": data.X[ROWS], "y_val": data.relevance[ROWS], "groups_val": data.qid[ROWS]}
-each_booster = pytest.mark.parametrize("estimator", [lgbm(), xgb()], ids=["lightgbm", "xgboost"])
 
 
 # when training stops ------------------------------------------------------------------------------
@@ -255,7 +254,7 @@ def test_refit_uses_all_queries_for_the_best_number_of_rounds(name):
     assert refitted.predict(data.X) == pytest.approx(expected)
 
 
-@each_booster
+@pytest.mark.parametrize("estimator", [lgbm(), xgb()], ids=["lightgbm", "xgboost"])
 @pytest.mark.parametrize("objective", [None, "gap"])
 @pytest.mark.parametrize("metric", [None, "gap@10"])
 def test_a_booster_saved_after_early_stopping_predicts_with_its_best_rounds(
