@@ -110,12 +110,14 @@ def test_repeated_queries_are_free():
 # the estimator
 
 
-def test_series_are_matched_by_query_and_repeats_count_again():
+def test_series_are_matched_by_query_and_repeats_count_again(random):
     weights = pd.Series([1.0, 3.0, 1.0], index=["b", "a", "b"])
     losses = pd.Series([0.4, 0.2, 9.0], index=["a", "b", "never drawn"])
     found = estimate(losses, weights)
     assert found.value == pytest.approx((2 * 0.2 + 3 * 0.4) / 5)
     assert (found.n_draws, found.n_queries) == (3, 2)
+    twice = pd.Series(1.0, index=[*range(29), 0])
+    assert "only 29 queries count" in estimate(pd.Series(random.random(29)), twice).caution
     with pytest.raises(ValueError, match="query 'a' was drawn and has no value"):
         estimate(losses.drop("a"), weights)
     with pytest.raises(ValueError, match="several values for query 'a'"):
@@ -253,12 +255,6 @@ def test_estimates_without_an_error_or_of_few_draws_have_a_caution(losses, cauti
     assert (found.interval == (-np.inf, np.inf)) == ("only" not in caution)
     assert np.isnan(found.standard_error) == (found.n_counted < 2)
     assert np.isnan(found.value) == (found.n_counted == 0)
-
-
-def test_repeated_draws_of_a_query_do_not_lift_a_caution(random):
-    twice = pd.Series(1.0, index=[*range(29), 0])
-    assert "only 29 queries count" in estimate(pd.Series(random.random(29)), twice).caution
-    assert estimate(random.random(30)).caution is None
 
 
 def test_known_queries_are_a_stratum_of_their_own(random):

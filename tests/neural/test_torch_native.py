@@ -89,10 +89,6 @@ def test_nothing_is_read_from_a_device(objective):
         assert grad.shape == batch[0].shape
 
 
-# compiled
-# ------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def in_graph(monkeypatch):
     """Losses on the host stay in the graph of torch.compile, as on a device."""

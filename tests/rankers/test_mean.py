@@ -36,9 +36,6 @@ def spread(scores, groups):
     return np.sqrt(((scores - scores.groupby(groups).transform("mean")) ** 2).mean())
 
 
-# the definition -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("weights", [None, [3, 1]])
 def test_scores_are_the_weighted_mean_of_standardised_scores(weights):
     mean = RankerMean([linear(), Ridge()], weights=weights).fit(X, Y)

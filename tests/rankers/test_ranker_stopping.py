@@ -27,9 +27,6 @@ ROWS = np.random.default_rng(0).permutation(np.flatnonzero(data.qid >= 60))
 VALIDATION = {"X_val": data.X[ROWS], "y_val": data.relevance[ROWS], "groups_val": data.qid[ROWS]}
 
 
-# when training stops ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("estimator", "objective"),
     [
@@ -234,9 +231,6 @@ def test_the_default_metric_of_early_stopping(estimator, objective, name):
     best = np.argmin if name == "rmse" else np.argmax
     assert ranker.best_iteration_ == best(values) + 1
     assert len(values) <= ranker.best_iteration_ + 5
-
-
-# the fitted ranker --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["lightgbm-gap", "xgboost-gap", "catboost", "hist-gap"])
