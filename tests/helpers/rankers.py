@@ -1,32 +1,28 @@
-"""Rankers that tests share, and the tools that try them."""
+"""Data and rankers that tests share."""
 
 import catboost
 import lightgbm
 import numpy as np
-import pytest
 import sklearn
 import xgboost
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import skrank
-from skrank import GroupedRanker, QueryKFold, scorer
+from skrank import GroupedRanker
+from skrank.datasets import make_ranking
 
-CV = QueryKFold(3, stratify="n_relevant")
+data = make_ranking(n_queries=80, n_docs=(5, 25), n_features=8, random_state=0)
+y = skrank.with_groups(data.relevance, data.qid)
 
 
-def lgbm(**parameters):
+def lgbm(cls=lightgbm.LGBMRanker, **parameters):
     defaults = {"n_estimators": 25, "num_leaves": 7, "verbosity": -1, "n_jobs": 1}
-    return lightgbm.LGBMRanker(**defaults | parameters)
+    return cls(**defaults | parameters)
 
 
-def xgb(**parameters):
-    return xgboost.XGBRanker(**{"n_estimators": 25, "max_depth": 3, "n_jobs": 1} | parameters)
+def xgb(cls=xgboost.XGBRanker, **parameters):
+    return cls(**{"n_estimators": 25, "max_depth": 3, "n_jobs": 1} | parameters)
 
 
 def cat(cls=catboost.CatBoostRanker, **parameters):
@@ -57,29 +53,19 @@ STOP = {"validation_fraction": 0.25, "early_stopping_rounds": 5, "random_state":
 SKLEARN = tuple(map(int, sklearn.__version__.split(".")[:2]))
 HIST_VALIDATES = SKLEARN >= (1, 7)  # it takes X_val from then on
 RANKERS = {
-    "lightgbm": GroupedRanker(lgbm()),
     "lightgbm-gap": GroupedRanker(lgbm(), objective="gap", eval_metric="gap@10", **STOP),
-    "xgboost": GroupedRanker(xgb()),
     "xgboost-gap": GroupedRanker(xgb(), objective="gap", eval_metric="gap@10", **STOP),
     "catboost": GroupedRanker(cat(), **STOP),
     "hist-gap": GroupedRanker(hist(), eval_metric="gap@10", **STOP),
-    "ridge": GroupedRanker(Ridge()),
-    "pipeline": make_pipeline(StandardScaler(), GroupedRanker(lgbm(), objective="ndcg")),
 }
 STOPPING_HISTS = [hist()] if HIST_VALIDATES else []
 if not HIST_VALIDATES:
     RANKERS["hist-gap"] = GroupedRanker(hist(), max_queries=60, random_state=0)
-every_ranker = pytest.mark.parametrize("ranker", RANKERS.values(), ids=RANKERS)
 
 
-def routing():
-    return sklearn.config_context(enable_metadata_routing=True)
-
-
-def search(ranker, grid, data, mode, **parameters):
-    """A fitted search with groups on `y` ("carried"), or routed."""
-    tool = GridSearchCV(ranker, grid, **{"scoring": scorer("gap"), "cv": CV} | parameters)
-    if mode == "carried":
-        return tool.fit(data.X, skrank.with_groups(data.relevance, data.qid))
-    with routing():
-        return tool.fit(data.X, data.relevance, groups=data.qid)
+def fit_with(ranker, X, y, changes):
+    """Fit a clone, with changes of parameters of the ranker and of arguments of `fit`."""
+    names = ranker.get_params(deep=False).keys() & changes
+    changed = clone(ranker).set_params(**{name: changes[name] for name in names})
+    arguments = {name: value for name, value in changes.items() if name not in names}
+    return changed.fit(**{"X": X, "y": y} | arguments)

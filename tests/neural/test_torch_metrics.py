@@ -1,12 +1,22 @@
-"""MetricAccumulator: metrics of batches are those of all queries together."""
+"""Metrics of batches, and losses and metrics of two processes, are those of all queries."""
+
+from datetime import timedelta
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
 
+from torch import distributed  # noqa: E402
+from torch.nn.parallel import DistributedDataParallel  # noqa: E402
+
 import skrank  # noqa: E402
-from skrank.torch import MetricAccumulator, QueryBatchSampler, QueryDataset  # noqa: E402
+from skrank.torch import (  # noqa: E402
+    MetricAccumulator,
+    QueryBatchSampler,
+    QueryDataset,
+    RankingLoss,
+)
 
 METRICS = [
     "gap", "ndcg@10", "err@20", "ap(average=geometric)", "precision(average=micro)@5", "bpref",
@@ -14,18 +24,15 @@ METRICS = [
 ]  # fmt: skip
 
 
-def rows(seed=0):
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 12, 20)
-    labels = rng.choice([0, 1, 2, 3, np.nan], size=sizes.sum(), p=[0.5, 0.2, 0.1, 0.1, 0.1])
-    labels[: sizes[0]] = 0
-    return rng.integers(0, 9, sizes.sum()) / 8, labels, np.repeat(np.arange(20), sizes)
-
-
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_equal_to_evaluate(padded, weighted):
-    scores, labels, qid = rows()
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 12, 20)
+    qid = np.repeat(np.arange(20), sizes)
+    labels = rng.choice([0, 1, 2, 3, np.nan], size=len(qid), p=[0.5, 0.2, 0.1, 0.1, 0.1])
+    labels[qid == 0] = 0
+    scores = rng.integers(0, 9, len(qid)) / 8
     per_row = np.linspace(0.5, 2, 20)[qid] if weighted else None
     report = skrank.evaluate(
         labels, scores, groups=qid, metrics=METRICS, max_grade=4, sample_weight=per_row
@@ -74,25 +81,18 @@ def test_a_batch_that_is_refused_changes_nothing():
         (good, {"ids": torch.tensor([7, 7])}, "query 7 comes twice"),
         (good, {"ids": torch.tensor([7])}, "give one whole number per query"),
         (good, {"ids": torch.tensor([7.0, 8.0])}, "give one whole number per query"),
-        (good, {"ids": ids, "weights": torch.tensor([1.0, -1])}, "weight of query 1 .* is -1"),
+        *(
+            (good, {"weights": [3.0, one]}, f"weight of query 1 of the batch is {one:g}")
+            for one in (-1.0, nan, float("inf"))
+        ),
     ]
     for batch, more, message in refused:
         with pytest.raises(ValueError, match=message):
             found.update(*batch, **more)
-    found.update(*good, ids=ids)
+    found.update(*good, ids=ids, weights=[1e300, 1e300])
     alone = MetricAccumulator("err", max_grade=2)
     alone.update(*good)
     assert found.compute() == alone.compute()
-
-
-def test_bad_weights_are_refused():
-    found = MetricAccumulator("gap")
-    batch = torch.tensor([2.0, 1]), torch.tensor([0, 1]), torch.tensor([0, 1, 2])
-    for weight in (-1.0, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match=f"weight of query 1 of the batch is {weight:g}"):
-            found.update(*batch, weights=[3.0, weight])
-    found.update(*batch, weights=[0, 1e300])
-    assert found.compute() == {"gap": 1.0}
 
 
 def test_labels_and_scores_keep_their_precision():
@@ -113,3 +113,61 @@ def test_bad_options_are_refused():
 def test_metrics_without_a_query_are_nan():
     with pytest.warns(RuntimeWarning, match="gap is NaN"):
         assert np.isnan(MetricAccumulator("gap").compute()["gap"])
+
+
+def train(n_queries, objective, path, world_size):
+    """Gradient, means, loss and number of stored batches of a linear network after one epoch."""
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(2, 9, n_queries)
+    qid = np.repeat(np.arange(n_queries), sizes)
+    X, y = rng.normal(size=(len(qid), 4)), rng.integers(0, 3, len(qid))
+    data = QueryDataset(X, y, qid, dtype=torch.float64)
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 1, dtype=torch.float64)
+    net = DistributedDataParallel(model) if world_size > 1 else model
+    loss, found = RankingLoss(objective, path=path), MetricAccumulator("gap", "ndcg@5")
+    # all queries in one batch of one process, or in one batch of each
+    share = sizes.sum() if world_size == 1 else -(-sizes.sum() // world_size) + 8
+    value = torch.zeros((), dtype=torch.float64)
+    for numbers in QueryBatchSampler(data, max_documents=int(share), shuffle=False):
+        batch = data.__getitems__(numbers)
+        scores = net(batch.X).squeeze(1)
+        some = loss(scores, batch.labels, batch.offsets)
+        some.backward()
+        value += some.detach() / world_size
+        found.update(scores, batch.labels, batch.offsets, ids=batch.ids)
+    if world_size > 1:
+        distributed.all_reduce(value)
+    return model.weight.grad, found.compute(), value.item(), len(found._values)
+
+
+def work(rank, world_size, folder):
+    """Save the results of one process of several."""
+    torch.set_num_threads(1)
+    if world_size > 1:
+        distributed.init_process_group(
+            "gloo", f"file://{folder}/store", timedelta(minutes=2), world_size, rank
+        )
+    results = [train(12, "gap", "kernels", world_size), train(1, "ndcg", "native", world_size)]
+    torch.save(results, folder / f"{world_size}-{rank}")
+    if world_size > 1:
+        distributed.destroy_process_group()
+
+
+@pytest.mark.skipif(
+    not (distributed.is_available() and distributed.is_gloo_available()), reason="no gloo"
+)
+def test_two_processes_compute_the_results_of_one(tmp_path):
+    """With one query in all, one of two processes has no query, and does not hang."""
+    for world_size in (1, 2):
+        torch.multiprocessing.spawn(work, (world_size, tmp_path), nprocs=world_size)
+    alone, *both = (
+        torch.load(tmp_path / name, weights_only=False) for name in ("1-0", "2-0", "2-1")
+    )
+    for case, (grad, means, value, _) in enumerate(alone):
+        for slopes, found, total, _ in (cases[case] for cases in both):
+            torch.testing.assert_close(slopes, grad, rtol=1e-10, atol=1e-12)
+            assert found == pytest.approx(means, rel=1e-12)
+            assert total == pytest.approx(value, rel=1e-10)
+    assert [cases[0][3] for cases in both] == [1, 1]
+    assert sorted(cases[1][3] for cases in both) == [0, 1]

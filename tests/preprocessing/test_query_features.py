@@ -116,14 +116,11 @@ def test_the_column_of_queries_is_not_a_feature(library):
     np.testing.assert_array_equal(found.to_numpy(), QueryFeatures().fit(X).transform(X, QID))
 
 
-def test_single_precision_stays():
-    found = QueryFeatures(KINDS).fit(X).transform(X.astype(np.float32), QID)
+def test_single_precision_and_extreme_values():
+    features = QueryFeatures(KINDS).fit(X)
+    found = features.transform(X.astype(np.float32), QID)
     assert found.dtype == np.float32
-    exact = QueryFeatures(KINDS).fit(X).transform(X, QID)
-    np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-5)
-
-
-def test_extreme_values_stay_finite():
+    np.testing.assert_allclose(found, features.transform(X, QID), rtol=1e-4, atol=1e-5)
     values = np.array([[1e308], [-1e308], [5e-324], [0.0]])
     found = QueryFeatures(KINDS).fit(values).transform(values, np.zeros(4))
     assert np.isfinite(found).all()
@@ -206,33 +203,27 @@ def test_partitions_of_a_dask_frame():
             call(frame)
 
 
-# refusals -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"kinds": "ranks"}, "each of kinds='ranks' is not a choice: use one of 'rank', 'zscore'"),
-        ({"kinds": []}, "must name at least one kind"),
-        ({"kinds": ["rank", "rank"]}, "no kind twice"),
-        ({"kinds": None}, "kinds=None must be"),
-        ({"kinds": [1]}, "each of kinds=1"),
-        ({"keep_original": "no"}, "keep_original='no' must be True or False"),
-    ],
-)
-def test_bad_parameters(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        QueryFeatures(**parameters).fit(X)
-
-
 OTHER = np.where(np.arange(len(QID)) == 5, 99, QID)
 INFINITE = X.copy()
 INFINITE[7, 2] = -np.inf
 
 
+def refit(**parameters):
+    return lambda features: clone(features).set_params(**parameters).fit(X)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (
+            refit(kinds="ranks"),
+            "each of kinds='ranks' is not a choice: use one of 'rank', 'zscore'",
+        ),
+        (refit(kinds=[]), "must name at least one kind"),
+        (refit(kinds=["rank", "rank"]), "no kind twice"),
+        (refit(kinds=None), "kinds=None must be"),
+        (refit(kinds=[1]), "each of kinds=1"),
+        (refit(keep_original="no"), "keep_original='no' must be True or False"),
         (lambda one: one.transform(X), r"QueryFeatures\.transform needs the query of each row"),
         (lambda one: one.transform(X, [1, 2, 3]), "groups has 3 entries for"),
         (lambda one: one.transform(X[:, :3], QID), "3 features"),
@@ -250,7 +241,7 @@ INFINITE[7, 2] = -np.inf
         (lambda one: one.fit(FRAME.reset_index()[["qid"]]), "X has no column besides the queries"),
     ],
 )
-def test_bad_data(call, message):
+def test_bad_parameters_and_data(call, message):
     features = QueryFeatures("share").fit(X)
     with pytest.raises(ValueError, match=message):
         call(features)
@@ -266,14 +257,8 @@ def test_missing_integers_are_nan():
     assert np.isfinite(found[1:]).all()
 
 
-# scikit-learn's own checks ------------------------------------------------------------------------
-
-
 class OneQuery(QueryFeatures):
-    """Takes each row for a query of its own: scikit-learn's checks know no groups.
-
-    A check compares the transformation of all rows with those of some rows.
-    """
+    """Each row is a query: scikit-learn's checks compare all rows with some, without groups."""
 
     def transform(self, X, groups=None):
         rows = (X if sparse.issparse(X) else np.asarray(X)).shape[0]

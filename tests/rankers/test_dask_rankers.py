@@ -1,33 +1,40 @@
-"""GroupedRanker with DaskLGBMRanker and DaskXGBRanker equals training on one machine."""
+"""Rankers on Dask collections equal those of one machine; errors."""
 
 import pickle
 from dataclasses import replace
+from functools import partial
 
+import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost as xgb
+from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
 
 import skrank
-from skrank import GroupedRanker
+import skrank.dask
+from skrank import GroupedRanker, LinearRanker
+from skrank.datasets import make_ranking
+from tests.helpers.dask_runs import (
+    LGB,
+    PATIENCE,
+    QUIET,
+    Data,
+    da,
+    dask,
+    dd,
+    distributed,
+    dxgb,
+    start,
+    within,
+)
+from tests.helpers.rankers import fit_with
 
-distributed = pytest.importorskip("distributed")
-da = pytest.importorskip("dask.array")
-dd = pytest.importorskip("dask.dataframe")
-
-import lightgbm as lgb  # noqa: E402
-import xgboost as xgb  # noqa: E402
-import xgboost.dask as dxgb  # noqa: E402
-
-import skrank.dask  # noqa: E402
-from tests.helpers.dask_runs import LGB, PATIENCE, Data, start, within  # noqa: E402
-
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:Parameter (n_jobs|num_threads) will be ignored:UserWarning"),
-    pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated"),
-]
+pytestmark = QUIET
 GAP = skrank.LambdaRank("gap@10", tie_order="stable")  # each worker would draw other orders
 ERR = replace(GAP, metric=skrank.metric("err"))
 # each worker of LightGBM estimates numbers of rows from hessians, so that later trees differ
@@ -36,33 +43,50 @@ LIGHT["n_estimators"] = 5
 XGB = {"max_depth": 3, "n_estimators": 40, "n_jobs": 1}
 
 
-@pytest.fixture(scope="module")
-def train():
-    return Data(0)
+train, valid = Data(0), Data(1, 30)
+
+# data of LinearRanker
+
+DATA = make_ranking(60, n_docs=(5, 25), n_features=6, n_informative=4, random_state=0)
+LABELS, QID = DATA.relevance, DATA.qid
+RNG = np.random.default_rng(0)
+WEIGHT = RNG.choice([0.0, 0.5, 2.0], 60)[QID]
+GAPS = np.where(RNG.random(DATA.X.shape) < 0.1, np.nan, DATA.X)
+GAPS[LABELS > 0, 5] = np.nan  # NaN correlates with the grade
+HEAVY = DATA.X * [1, 1e5, 1, 1, 1, 1]
+HEAVY[:, 0] = np.sinh(4 * HEAVY[:, 0])
+FRAME = pd.DataFrame(GAPS, columns=list("abcdef")).assign(
+    few=pd.Categorical(RNG.choice(["x", "y", "z"], len(QID))),
+    many=pd.Categorical(RNG.integers(0, 30, len(QID))),
+)
+CUT = int(np.searchsorted(QID, 20)), int(np.searchsorted(QID, 50))
 
 
-@pytest.fixture(scope="module")
-def valid():
-    return Data(1, 30)
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def client():
     with start() as cluster, distributed.Client(cluster) as client:
         client.wait_for_workers(2, timeout=PATIENCE)
         yield client
 
 
-def on_dask(data, first=10):
-    """Arrays of two partitions of whole queries: X, labels, queries and weights."""
-    cut = int(data.sizes[:first].sum())
-    chunks = (cut, len(data.y) - cut)
-    X = da.from_array(data.X, chunks=(chunks, -1))
-    return X, *(da.from_array(one, chunks=(chunks,)) for one in (data.y, data.qid, data.weight))
+def on_dask(values, cuts=CUT):
+    """A collection of three partitions, of whole queries by default."""
+    parts = [values[first:last] for first, last in zip((0, *cuts), (*cuts, None), strict=True)]
+    if issparse(values):
+        meta = csr_matrix((0, values.shape[1]))
+        lazy = [da.from_delayed(dask.delayed(part), part.shape, meta=meta) for part in parts]
+        return da.concatenate(lazy)
+    if hasattr(values, "iloc"):
+        return dd.concat([dd.from_pandas(part, npartitions=1, sort=False) for part in parts])
+    chunks = (tuple(map(len, parts)), *((size,) for size in values.shape[1:]))
+    return da.from_array(values, chunks=chunks)
 
 
 def arguments(data, lazy):
-    return on_dask(data) if lazy else (data.X, data.y, data.qid, data.weight)
+    """X, labels, queries and weights, as collections of two partitions if `lazy`."""
+    rows = data.X, data.y, data.qid, data.weight
+    cut = int(data.sizes[:10].sum())
+    return tuple(on_dask(one, (cut,)) for one in rows) if lazy else rows
 
 
 def both(library, train, valid=None, *, lazy=True, weighted=False, trees=None, **how):
@@ -81,16 +105,12 @@ def both(library, train, valid=None, *, lazy=True, weighted=False, trees=None, *
             names = ("X_val", "y_val", "groups_val")
             options |= zip(names, arguments(valid, on_cluster and lazy), strict=False)
         ranker = GroupedRanker(estimator, **how)
-        within(
-            lambda ranker=ranker, X=X, y=y, qid=qid, options=options: ranker.fit(
-                X, y, qid, **options
-            )
-        )
+        within(partial(ranker.fit, X, y, qid, **options))
         fitted.append(ranker)
     return fitted
 
 
-def check_equal(found, alone, data, tolerance):
+def check_equal(found, alone, data):
     """Equal rounds, starts, values and scores; the fitted ranker needs no cluster."""
     assert found.best_iteration_ == alone.best_iteration_
     assert found.max_grade_ == alone.max_grade_
@@ -100,28 +120,28 @@ def check_equal(found, alone, data, tolerance):
     for name in log:
         np.testing.assert_allclose(log[name], expected[name], atol=1e-5)
     scores = found.predict(data.X)
-    np.testing.assert_allclose(scores, alone.predict(data.X), atol=tolerance)
+    np.testing.assert_allclose(scores, alone.predict(data.X), atol=1e-6)
     assert type(found.estimator_) in (lgb.LGBMRanker, xgb.XGBRanker)
     again = pickle.loads(pickle.dumps(found))
     np.testing.assert_array_equal(again.predict(data.X), scores)
-    lazy = found.predict(on_dask(data)[0])
+    lazy = found.predict(on_dask(data.X, (50,)))
+    assert lazy.dtype == lazy.compute().dtype == np.float64
     np.testing.assert_array_equal(lazy.compute(), scores)
 
 
 @pytest.mark.parametrize("objective", [GAP, ERR])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("lazy", [False, True])
-def test_lightgbm_equals_training_on_one_machine(client, train, valid, objective, weighted, lazy):
+def test_lightgbm_equals_training_on_one_machine(client, objective, weighted, lazy):
     """Also on ERR, which needs the highest grade of all workers."""
     found, alone = both("lightgbm", train, lazy=lazy, weighted=weighted, objective=objective)
-    check_equal(found, alone, valid, 1e-6)
+    check_equal(found, alone, valid)
     assert found.best_iteration_ == 5
     assert found.max_grade_ == 4
 
 
 STOP = {"objective": GAP, "eval_metric": ["gap@10", "err"], "early_stopping_rounds": 3}
 FAST = {"n_estimators": 40, "learning_rate": 0.5}
-HELD_OUT = {"validation_fraction": 0.3, "random_state": 0}
 
 
 @pytest.mark.parametrize(
@@ -136,11 +156,11 @@ HELD_OUT = {"validation_fraction": 0.3, "random_state": 0}
     ],
     ids=str,
 )
-def test_collections_stop_in_the_same_round_as_on_one_machine(client, train, valid, how):
+def test_collections_stop_in_the_same_round_as_on_one_machine(client, how):
     found, alone = both(train=train, valid=valid, **STOP | how)
-    check_equal(found, alone, valid, 1e-4)
+    check_equal(found, alone, valid)
     assert found.best_iteration_ < 40
-    X, y, qid, _ = on_dask(valid)
+    X, y, qid, _ = arguments(valid, lazy=True)
     measured = skrank.dask.scorer("gap@10", "err")(found, X, y, groups=qid)
     assert measured == skrank.scorer("gap@10", "err")(found, valid.X, valid.y, groups=valid.qid)
 
@@ -150,17 +170,18 @@ def test_collections_stop_in_the_same_round_as_on_one_machine(client, train, val
     [
         {"library": "lightgbm", "trees": FAST, "weighted": True, "objective": ERR, "refit": True},
         {"library": "xgboost"},
-        {"library": "xgboost", "init": skrank.LinearRanker("ndcg"), "refit": True},
+        {"library": "xgboost", "init": LinearRanker("ndcg"), "refit": True},
     ],
     ids=str,
 )
-def test_queries_of_arrays_are_held_out_as_on_one_machine(client, train, valid, how):
-    found, alone = both(train=train, lazy=False, **STOP | HELD_OUT | how)
-    check_equal(found, alone, valid, 1e-4)
+def test_queries_of_arrays_are_held_out_as_on_one_machine(client, how):
+    held_out = {"validation_fraction": 0.3, "random_state": 0}
+    found, alone = both(train=train, lazy=False, **STOP | held_out | how)
+    check_equal(found, alone, valid)
     assert found.best_iteration_ < 40
 
 
-def test_frames_with_nan_categories_and_an_empty_partition(client, train):
+def test_frames_with_nan_categories_and_an_empty_partition(client):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(train.X, columns=list("abcd"))
     frame = frame.mask(rng.random(frame.shape) < 0.1)
@@ -178,11 +199,11 @@ def test_frames_with_nan_categories_and_an_empty_partition(client, train):
         scores = ranker.predict(X).compute()
         np.testing.assert_array_equal(scores, ranker.predict(frame))
         assert scores.index.equals(frame.index)
-    alone = skrank.LinearRanker("gap@10").fit(frame, train.y, train.qid)
+    alone = LinearRanker("gap@10").fit(frame, train.y, train.qid)
     np.testing.assert_allclose(ranker.init_.coef_, alone.coef_, rtol=1e-6)
 
 
-def test_a_search_clones_rankers_with_a_client(client, train):
+def test_a_search_clones_rankers_with_a_client(client):
     """The client is an attribute that cannot be copied."""
     ranker = GroupedRanker(lgb.DaskLGBMRanker(client=client, **LIGHT, time_out=2), objective=GAP)
     assert clone(ranker).estimator.client is client
@@ -198,14 +219,15 @@ def test_a_search_clones_rankers_with_a_client(client, train):
 
 LIGHTGBM, XGBOOST = lgb.DaskLGBMRanker(**LIGHT), dxgb.DaskXGBRanker(**XGB)
 CLICKS = skrank.AdditivePositionBias("gap")
+ROWS = np.ones(len(train.y))
 SHARE = {"validation_fraction": 0.2}
 UNSUPPORTED = [
     (lgb.DaskLGBMRanker(metric="ndcg"), {"objective": None} | SHARE, "metric of DaskLGBMRanker is"),
     (lgb.DaskLGBMRanker(boosting_type="dart"), SHARE | {"early_stopping_rounds": None}, "dart"),
     (LIGHTGBM, {"init": LIGHTGBM}, "init=DaskLGBMRanker trains on Dask"),
-    (LIGHTGBM, {"init": "linear", "init_score": 0}, "init_score= of fit and init"),
-    (LIGHTGBM, {"objective": CLICKS, "position": 0}, "cannot learn about positions"),
-    (XGBOOST, {"sample_weight": 3}, "takes no weights of queries on Dask"),
+    (LIGHTGBM, {"init": "linear", "init_score": ROWS}, "init_score= of fit and init"),
+    (LIGHTGBM, {"objective": CLICKS, "position": ROWS}, "cannot learn about positions"),
+    (XGBOOST, {"sample_weight": ROWS}, "takes no weights of queries on Dask"),
     (lgb.DaskLGBMRegressor(), {"objective": None}, "trains on single rows of Dask collections"),
     (dxgb.DaskXGBClassifier(), {"objective": None}, "trains on single rows of Dask collections"),
 ]
@@ -224,29 +246,131 @@ OF_COLLECTIONS = [
     [(*one, False) for one in UNSUPPORTED] + [(*one, True) for one in OF_COLLECTIONS],
     ids=lambda one: one if isinstance(one, str) else "",
 )
-def test_unsupported_arguments_raise(client, train, estimator, how, message, lazy):
-    """Numbers in `how` are values of an argument of `fit` with an entry per row."""
+def test_unsupported_arguments_raise(client, estimator, how, message, lazy):
     X, y, qid, _ = arguments(train, lazy)
-    parameters, given = {"objective": "gap"}, {"groups": qid}
-    for name, value in how.items():
-        if name in ("init_score", "position", "sample_weight"):
-            given[name] = np.full(len(train.y), value)
-        elif name == "groups":
-            given = {}
-        else:
-            parameters[name] = value
+    ranker = GroupedRanker(estimator, objective="gap")
     with pytest.raises((ValueError, TypeError), match=message):
-        within(lambda: GroupedRanker(estimator, **parameters).fit(X, y, **given))
+        within(lambda: fit_with(ranker, X, y, {"groups": qid} | how))
 
 
-@pytest.mark.parametrize("init", [None, "linear"])
-@pytest.mark.parametrize("estimator", [xgb.XGBRanker(**XGB), lgb.LGBMRanker(**LIGHT)], ids=repr)
-def test_scores_on_dask_equal_those_in_memory(estimator, init, train):
-    """Scores are equal to the last bit, and float64 as in the metadata."""
-    model = GroupedRanker(estimator, init=init).fit(train.X, train.y, train.qid)
-    table = np.asarray(train.X)
-    scores = model.predict(table)
-    lazy = model.predict(da.from_array(table, chunks=(37, -1)))
-    found = lazy.compute(scheduler="synchronous")
-    assert lazy.dtype == found.dtype == np.float64
-    np.testing.assert_array_equal(found, scores)
+# LinearRanker -------------------------------------------------------------------------------------
+
+
+def both_linear(X=DATA.X, y=LABELS, qid=QID, sample_weight=None, **parameters):
+    """Rankers that are trained on one machine, and on Dask."""
+    alone = LinearRanker(**parameters).fit(X, y, qid, sample_weight=sample_weight)
+    weight = None if sample_weight is None else on_dask(sample_weight)
+    spread = LinearRanker(**parameters)
+    spread.fit(on_dask(X), on_dask(y), on_dask(qid), sample_weight=weight)
+    return alone, spread
+
+
+@pytest.mark.parametrize(
+    ("X", "objective", "weight"),
+    [
+        (GAPS, "gap", WEIGHT),
+        (GAPS.astype(np.float32), "err@5", None),
+        (HEAVY, "0.5*ap+0.5*ndcg@10", None),
+        (FRAME, "softmax", None),
+        (FRAME, "gap", WEIGHT),
+        (csr_matrix(np.where(DATA.X > 0, DATA.X, 0)), "gap", None),
+    ],
+    ids=["gaps", "single", "heavy", "frame", "weighted frame", "sparse"],
+)
+def test_weights_equal_those_of_one_machine(X, objective, weight):
+    alone, spread = both_linear(X, objective=objective, sample_weight=weight)
+    np.testing.assert_allclose(spread.coef_, alone.coef_, rtol=1e-6)
+    pd.testing.assert_frame_equal(spread.feature_map_.table, alone.feature_map_.table)
+    lazy = spread.predict(on_dask(X))
+    assert dask.is_dask_collection(lazy)
+    np.testing.assert_allclose(lazy.compute(), alone.predict(X), rtol=1e-6, atol=1e-9)
+    assert isinstance(spread.predict(X), np.ndarray)
+    for name in ("n_iter_", "alpha_", "max_grade_", "n_features_in_"):
+        assert getattr(spread, name) == getattr(alone, name)
+
+
+@pytest.mark.filterwarnings("ignore:LinearRanker did not converge")
+def test_samples_of_rows_equal_those_of_one_machine():
+    """Maps of columns are chosen from at most 8192 rows, here from every third row."""
+    times = 40
+    rng = np.random.default_rng(1)
+    X = np.tile(HEAVY, (times, 1)) * rng.lognormal(size=(times * len(QID), 1))
+    y = np.tile(LABELS, times)
+    qid = np.tile(QID, times) + np.repeat(60 * np.arange(times), len(QID))
+    cuts = np.searchsorted(qid, [700, 1501])
+    alone = LinearRanker(max_iter=5).fit(X, y, qid)
+    spread = LinearRanker(max_iter=5).fit(*(on_dask(one, tuple(cuts)) for one in (X, y, qid)))
+    np.testing.assert_array_equal(spread.feature_map_.center_, alone.feature_map_.center_)
+    np.testing.assert_allclose(spread.coef_, alone.coef_, rtol=1e-6)
+
+
+def test_rows_of_a_query_need_not_be_contiguous():
+    rng = np.random.default_rng(2)
+    order = np.concatenate([rng.permutation(CUT[0]), CUT[0] + rng.permutation(len(QID) - CUT[0])])
+    given = [one[order] for one in (GAPS, LABELS, QID)]
+    spread = LinearRanker().fit(*(on_dask(one, (CUT[0], CUT[0])) for one in given))  # one is empty
+    np.testing.assert_allclose(spread.coef_, LinearRanker().fit(*given).coef_, rtol=1e-6)
+
+
+def test_alphas_are_chosen_on_validation_collections():
+    train = QID < 50
+    how = {"alphas": [1e-4, 1e-2, 1.0], "eval_metric": "ndcg@5"}
+    last = [one[~train] for one in (GAPS, LABELS, QID)]
+    first = [one[train] for one in (GAPS, LABELS, QID)]
+    names = ("X_val", "y_val", "groups_val")
+    alone = LinearRanker(**how).fit(*first, **dict(zip(names, last, strict=True)))
+    lazy = [on_dask(one, (int(np.searchsorted(last[2], 55)),)) for one in last]
+    spread = LinearRanker(**how).fit(
+        *(on_dask(one, CUT[:1]) for one in first), **dict(zip(names, lazy, strict=True))
+    )
+    assert spread.alpha_ == alone.alpha_
+    np.testing.assert_allclose(spread.coef_, alone.coef_, rtol=1e-6)
+    np.testing.assert_allclose(
+        spread.evals_result_["validation"]["ndcg@5"], alone.evals_result_["validation"]["ndcg@5"]
+    )
+
+
+@pytest.mark.filterwarnings("ignore:LinearRanker did not converge")
+def test_warm_start_and_positive():
+    alone, spread = both_linear(GAPS, positive=True, max_iter=3, warm_start=True, tol=0)
+    np.testing.assert_allclose(spread.coef_, alone.coef_, rtol=1e-6)
+    alone.fit(GAPS, LABELS, QID)
+    spread.fit(on_dask(GAPS), on_dask(LABELS), on_dask(QID))
+    np.testing.assert_allclose(spread.coef_, alone.coef_, rtol=1e-6)
+
+
+def test_names_of_columns_are_stored_and_checked():
+    spread = LinearRanker().fit(on_dask(FRAME), on_dask(pd.Series(LABELS)), on_dask(pd.Series(QID)))
+    assert spread.feature_names_in_.tolist() == FRAME.columns.tolist()
+    assert spread.predict(on_dask(FRAME)).compute().index.equals(FRAME.index)
+    with pytest.raises(ValueError, match="feature names should match"):
+        spread.predict(on_dask(FRAME[list("ab")]))
+    value = skrank.dask.scorer("gap")(spread, on_dask(FRAME), on_dask(LABELS), groups=on_dask(QID))
+    assert value == skrank.scorer("gap")(spread, FRAME, LABELS, groups=QID)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"groups": np.roll(QID, 3)}, "query 19 lies in partitions 0 and 1: keep queries whole"),
+        ({"y": np.where(np.arange(len(QID)) == CUT[0], -1, LABELS)}, "partition 1: .*row 0"),
+        ({"y": np.where(np.arange(len(QID)) == CUT[1], np.nan, LABELS)}, "partition 2: .*row 0"),
+        ({"y": np.zeros(len(QID))}, "no training query has a relevant document"),
+        ({"X": np.where(DATA.X[CUT[1], 2] == DATA.X, np.inf, DATA.X)}, "infinite in column 2"),
+        ({"sample_weight": np.arange(len(QID))}, "sample_weight varies inside query"),
+        ({"sample_weight": np.zeros(len(QID))}, "all weights are 0"),
+        ({"groups": np.arange(len(QID))}, "is a query of its own"),
+        ({"groups": None}, r"LinearRanker\.fit needs groups="),
+        ({"y": LABELS.tolist()}, "y must be a Dask collection, as X is"),
+        # parameters that need all rows
+        ({"max_queries": 3}, "max_queries is for data in memory"),
+        ({"unjudged": "drop"}, "unjudged is for data in memory"),
+        ({"alphas": [1e-3, 1e-2]}, "give other collections to fit as X_val"),
+        ({"features": StandardScaler()}, "is fitted on one machine"),
+    ],
+)
+def test_bad_collections_and_parameters(changes, message):
+    given = {"groups": QID} | changes
+    arrays = {name: on_dask(one) for name, one in given.items() if isinstance(one, np.ndarray)}
+    with pytest.raises(ValueError, match=message):
+        fit_with(LinearRanker(), on_dask(DATA.X), on_dask(LABELS), given | arrays)

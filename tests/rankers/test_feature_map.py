@@ -2,22 +2,24 @@
 
 import pickle
 
-import catboost
-import lightgbm
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import xgboost
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix, issparse
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import make_column_transformer
-from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    QuantileTransformer,
+    StandardScaler,
+)
 
 import skrank
 from skrank import GroupedRanker, LinearRanker
 from skrank.datasets import make_ranking
+from tests.helpers.rankers import cat, lgbm, xgb
 
 DATA = make_ranking(50, n_docs=(8, 20), n_features=6, n_informative=4, random_state=0)
 LABELS, QID = DATA.relevance, DATA.qid
@@ -162,19 +164,15 @@ def frame(**columns):
     return pd.DataFrame({"count": X[:, 0], "normal": X[:, 1], **columns})
 
 
+SITE, LEVELS = frame(site=pd.Categorical(SITES)), pl.Enum(list("abcd"))
 CATEGORIES = {
-    "pandas": (frame(site=pd.Categorical(SITES)), None),
+    "pandas": (SITE, None),
     "text": (frame(site=SITES), ["site"]),
     "number": (frame(site=CODES), [2]),
     "mask": (frame(site=SITES), [False, False, True]),
     "array": (np.column_stack([X[:, :2], CODES]), [2]),
     "sparse": (csr_matrix(np.column_stack([X[:, :2], CODES])), [2]),
-    "polars": (
-        pl.DataFrame({"count": X[:, 0], "normal": X[:, 1], "site": SITES}).with_columns(
-            pl.col("site").cast(pl.Enum(list("abcd")))
-        ),
-        None,
-    ),
+    "polars": (pl.DataFrame(frame(site=SITES).to_dict("list")).cast({"site": LEVELS}), None),
 }  # fmt: skip
 
 
@@ -186,14 +184,12 @@ def test_each_of_few_levels_has_a_weight(kind):
     assert model.coef_[2] < model.coef_[3] < model.coef_[4]
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.predict(table), model.predict(table))
-    expected = fit(CATEGORIES["pandas"][0]).predict(CATEGORIES["pandas"][0])
-    assert_allclose(model.predict(table), expected, rtol=1e-3, atol=1e-3)
+    assert_allclose(model.predict(table), fit(SITE).predict(SITE), rtol=1e-3, atol=1e-3)
 
 
 def test_many_levels_become_mean_grades_of_other_queries():
-    noise = pd.Categorical(
-        np.random.default_rng(2).integers(0, 300, len(X))
-    )  # each level has a few rows, which do not predict grades
+    # each level of noise has a few rows, which do not predict grades
+    noise = pd.Categorical(np.random.default_rng(2).integers(0, 300, len(X)))
     told = pd.Categorical(np.random.default_rng(3).integers(0, 8, len(X)) + 8 * LABELS)
     for table, column in ((frame(noise=noise, told=told), 3), (frame(noise=noise), 1)):
         model = fit(table)
@@ -225,9 +221,10 @@ def test_missing_categories_are_a_level(missing, n_levels):
 
 
 def test_only_categories():
-    model = fit(pd.DataFrame({"site": pd.Categorical(SITES)}))
+    table = pd.DataFrame({"site": pd.Categorical(SITES)})
+    model = fit(table)
     assert model.coef_.shape == (4,)
-    assert model.score(pd.DataFrame({"site": pd.Categorical(SITES)}), Y) > 0.6
+    assert model.score(table, Y) > 0.6
 
 
 def test_one_query_has_no_other_queries():
@@ -250,14 +247,8 @@ def test_a_transformer_of_all_columns():
 
 
 def test_a_transformer_without_names():
-    class Doubled(BaseEstimator, TransformerMixin):
-        def fit(self, X, y):
-            return self
-
-        def transform(self, X):
-            return np.column_stack([X, X])
-
-    model = fit(X, features=Doubled())
+    doubled = FunctionTransformer(lambda X: np.column_stack([X, X]))
+    model = fit(X, features=doubled)
     assert model.feature_map_.get_feature_names_out().tolist() == [f"x{n}" for n in range(6)]
     assert maps(model) == ["as it is"] * 6
 
@@ -275,7 +266,7 @@ def test_a_transformer_of_categories_whose_output_has_nan():
 
 
 def test_feature_names_and_the_table_in_repr():
-    model = fit(frame(site=pd.Categorical(SITES)))
+    model = fit(SITE)
     assert model.feature_names_in_.tolist() == ["count", "normal", "site"]
     names = ["count", "normal", "site_a", "site_b", "site_c", "site_d"]
     assert model.feature_map_.get_feature_names_out().tolist() == names
@@ -287,20 +278,14 @@ def test_feature_names_and_the_table_in_repr():
 
 
 def test_a_warm_start_transfers_weights_by_feature_name():
-    table = frame(site=pd.Categorical(SITES))
-    model = LinearRanker(warm_start=True, max_iter=1000).fit(table.assign(site=X[:, 2]), Y)
-    model.fit(table, Y)
+    model = LinearRanker(warm_start=True, max_iter=1000).fit(SITE.assign(site=X[:, 2]), Y)
+    model.fit(SITE, Y)
     assert len(model.coef_) == 6
-    assert model.score(table, Y) == pytest.approx(fit(table).score(table, Y), abs=0.02)
+    assert model.score(SITE, Y) == pytest.approx(fit(SITE).score(SITE, Y), abs=0.02)
 
 
-# what boosters take -------------------------------------------------------------------------------
-
-LGBM = lightgbm.LGBMRanker(n_estimators=5, num_leaves=4, verbosity=-1, n_jobs=1)
-XGB = xgboost.XGBRanker(n_estimators=5, max_depth=2, n_jobs=1, enable_categorical=True)
-CAT = catboost.CatBoostRanker(
-    iterations=5, depth=2, verbose=False, allow_writing_files=False, thread_count=1
-)
+LGBM = lgbm(n_estimators=5, num_leaves=4)
+XGB = xgb(n_estimators=5, max_depth=2, enable_categorical=True)
 
 
 @pytest.mark.parametrize("estimator", [LGBM, XGB], ids=["lightgbm", "xgboost"])
@@ -318,64 +303,55 @@ def test_boosting_from_linear_accepts_nan_and_categories(estimator, options):
 
 def test_categories_that_are_named_only_to_the_booster():
     table = np.column_stack([X[:, :2], CODES])
-    typed = xgboost.XGBRanker(
-        n_estimators=5, n_jobs=1, feature_types=["q", "q", "c"], enable_categorical=True
-    )
+    typed = xgb(n_estimators=5, feature_types=["q", "q", "c"], enable_categorical=True)
     text = frame(site=SITES)
     for estimator, rows, arguments in (
         (LGBM, table, {"categorical_feature": [2]}),
         (typed, table, {}),
-        (CAT, text, {"cat_features": ["site"]}),
+        (cat(iterations=5, depth=2), text, {"cat_features": ["site"]}),
     ):
         model = GroupedRanker(estimator, init="linear").fit(rows, Y, **arguments)
         assert len(model.init_.coef_) == 6
         assert np.isfinite(model.predict(rows)).all()
 
 
-# refusals -----------------------------------------------------------------------------------------
+INFINITE = SITE.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("table", "parameters", "message"),
     [
-        ({"features": "logs"}, "features='logs' is not a choice"),
-        ({"features": 3}, "features=3 must be .* or a transformer"),
-        ({"categorical_features": ["town"]}, "X has no column 'town'. Give names"),
-        ({"categorical_features": [7]}, "X has no column 7. .* numbers from 0 to 2"),
-        ({"categorical_features": [-1]}, "X has no column -1"),
-        ({"categorical_features": [True]}, "has 1 entries, and X has 3 columns"),
+        (SITE, {"features": "logs"}, "features='logs' is not a choice"),
+        (SITE, {"features": 3}, "features=3 must be .* or a transformer"),
+        (SITE, {"categorical_features": ["town"]}, "X has no column 'town'. Give names"),
+        (SITE, {"categorical_features": [7]}, "X has no column 7. .* numbers from 0 to 2"),
+        (SITE, {"categorical_features": [-1]}, "X has no column -1"),
+        (SITE, {"categorical_features": [True]}, "has 1 entries, and X has 3 columns"),
         (
+            SITE,
             {"features": StandardScaler(), "categorical_features": ["site"]},
             "transformer of all columns",
         ),
+        (frame(site=SITES), {}, r"column 'site' of X must be numbers.* Make it a category"),
+        (INFINITE, {}, "row 4 of X is infinite in column 'count': replace"),
+        (csr_matrix(np.where(X > 1e3, np.inf, X)), {}, "infinite in column 0"),
     ],
 )
-def test_bad_parameters(parameters, message):
+def test_bad_parameters_and_columns(table, parameters, message):
     with pytest.raises(ValueError, match=message):
-        fit(frame(site=pd.Categorical(SITES)), **parameters)
+        fit(table, **parameters)
 
 
-def test_bad_columns():
-    with pytest.raises(
-        ValueError, match=r"column 'site' of X must be numbers.* Make it a category"
-    ):
-        fit(frame(site=SITES))
-    table = frame(site=pd.Categorical(SITES))
-    model, boosted = fit(table), GroupedRanker(LGBM, init="linear")
-    infinite = table.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))
-    for call in (model.predict, fit, lambda rows: boosted.fit(rows, Y)):
+def test_infinite_features_of_a_fitted_ranker_and_of_boosters_raise():
+    boosted = GroupedRanker(LGBM, init="linear")
+    for call in (fit(SITE).predict, lambda rows: boosted.fit(rows, Y)):
         with pytest.raises(ValueError, match="row 4 of X is infinite in column 'count': replace"):
-            call(infinite)
-    with pytest.raises(ValueError, match="infinite in column 0"):
-        fit(csr_matrix(np.where(X > 1e3, np.inf, X)))
+            call(INFINITE)
 
 
-@pytest.mark.parametrize(
-    "columns", [["count", "normal", "town"], ["normal", "count", "site"], ["count", "normal"]]
-)
-def test_columns_that_differ_from_training_raise(columns):
-    table = frame(site=pd.Categorical(SITES))
-    model, other = fit(table), table.assign(town=table["site"])[columns]
-    for call in (model.predict, model.feature_map_.transform):
-        with pytest.raises(ValueError, match="feature names should match"):
-            call(other)
+def test_columns_that_differ_from_training_raise():
+    model, more = fit(SITE), SITE.assign(town=SITE["site"])
+    for columns in (["count", "normal", "town"], ["normal", "count", "site"], ["count", "normal"]):
+        for call in (model.predict, model.feature_map_.transform):
+            with pytest.raises(ValueError, match="feature names should match"):
+                call(more[columns])

@@ -1,7 +1,6 @@
-"""GroupedRanker: training, queries, containers of features, arguments of `fit`, and errors."""
+"""GroupedRanker: training, containers of features, arguments of `fit`, positions, and errors."""
 
 import sys
-import warnings
 
 import catboost
 import lightgbm
@@ -14,7 +13,7 @@ import xgboost
 from scipy.sparse import coo_matrix, csr_array
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV, cross_validate
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -22,9 +21,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import skrank
 import skrank.lightgbm
 import skrank.xgboost
-from skrank import GroupedRanker, QueryKFold, scorer
-from skrank.metrics import gap_score
-from tests.helpers.rankers import RANKERS, STOP, cat, hist, lgbm, routing, xgb
+from skrank import AdditivePositionBias, GroupedRanker, QueryKFold, UnbiasedLambdaRank, scorer
+from tests.helpers.rankers import RANKERS, STOP, cat, data, fit_with, hist, lgbm, xgb, y
 
 each_booster = pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])
 
@@ -41,13 +39,13 @@ each_booster = pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xg
     ],
     ids=["lightgbm", "xgboost", "gap"],
 )
-def test_training_equals_a_direct_call_of_the_booster(estimator, objective, same, data, y):
+def test_training_equals_a_direct_call_of_the_booster(estimator, objective, same):
     model = GroupedRanker(estimator, objective=objective).fit(data.X, y)
     by_hand = same.fit(data.X, data.relevance, group=np.bincount(data.qid))
     assert model.predict(data.X).tolist() == by_hand.predict(data.X).tolist()
 
 
-def test_early_stopping_on_a_metric_does_not_change_the_trees_of_xgboost(data, y):
+def test_early_stopping_on_a_metric_does_not_change_the_trees_of_xgboost():
     """Trees of `xgboost.train` equal those of `XGBRanker.fit`."""
     model = GroupedRanker(xgb(), eval_metric="gap", **STOP).set_params(early_stopping_rounds=None)
     plain = GroupedRanker(xgb(eval_metric="ndcg"), **STOP).set_params(early_stopping_rounds=None)
@@ -55,7 +53,7 @@ def test_early_stopping_on_a_metric_does_not_change_the_trees_of_xgboost(data, y
     assert ours.get_dump() == own.get_dump()
 
 
-def test_the_fitted_xgboost_ranker_is_complete(data, y, tmp_path):
+def test_the_fitted_xgboost_ranker_is_complete():
     frame = pd.DataFrame(data.X, columns=data.feature_names)
     model = clone(RANKERS["xgboost-gap"]).fit(frame, y)
     inner = model.estimator_
@@ -65,33 +63,11 @@ def test_the_fitted_xgboost_ranker_is_complete(data, y, tmp_path):
     assert inner.evals_result()["validation_0"] == model.evals_result_["validation"]
     contributions = inner.get_booster().predict(xgboost.DMatrix(frame), pred_contribs=True)
     assert contributions.shape == (len(y), 9)
-    inner.save_model(tmp_path / "model.json")
-    loaded = xgboost.XGBRanker()
-    loaded.load_model(tmp_path / "model.json")
-    assert loaded.predict(frame).tolist() == model.predict(frame).tolist()
     assert clone(inner).get_params() == clone(xgb()).get_params()
 
 
-@pytest.mark.parametrize(
-    "ranker",
-    [GroupedRanker(one) for one in (lgbm(), xgb(), cat(), Ridge(), hist(), make_pipeline(Ridge()))]
-    + [RANKERS[name] for name in ("lightgbm-gap", "xgboost-gap", "hist-gap", "catboost")],
-    ids=str,
-)
-def test_weights_are_sorted_with_the_rows(ranker, data, y):
-    weight = np.where(data.qid < 20, 5.0, 1.0)
-    plain, weighted = clone(ranker).fit(data.X, y), clone(ranker)
-    weighted.fit(data.X, y, sample_weight=weight)
-    assert not np.allclose(plain.predict(data.X), weighted.predict(data.X))
-    rows = np.random.default_rng(0).permutation(len(y))
-    again = clone(ranker).fit(data.X[rows], y.iloc[rows], sample_weight=weight[rows])
-    assert gap_score(y, again.predict(data.X)) == pytest.approx(
-        gap_score(y, weighted.predict(data.X)), abs=0.1
-    )
-
-
 @pytest.mark.parametrize("validation", [False, True])
-def test_max_grade_is_the_highest_of_all_labels(validation, data):
+def test_max_grade_is_the_highest_of_all_labels(validation):
     """Of training queries, held-out queries, and the rows of X_val."""
     high = data.qid < 20 if validation else data.qid == 0
     relevance = np.where(high, data.relevance, np.minimum(data.relevance, 2))
@@ -113,7 +89,7 @@ def test_max_grade_is_the_highest_of_all_labels(validation, data):
     assert scorer("err")(model, X, labels, groups=groups) == by_hand
 
 
-def test_a_grouped_classifier_is_trained_on_grades_and_has_predict_proba(data, y):
+def test_a_grouped_classifier_is_trained_on_grades_and_has_predict_proba():
     ranker = GroupedRanker(LogisticRegression(max_iter=2000))
     assert is_classifier(ranker)
     model = ranker.fit(data.X, y)
@@ -127,7 +103,7 @@ def test_a_grouped_classifier_is_trained_on_grades_and_has_predict_proba(data, y
     assert not hasattr(regressor.fit(data.X, y), "classes_")
 
 
-def test_other_rankers_get_the_queries(data, y):
+def test_other_rankers_get_the_queries():
     class Other(BaseEstimator):
         def fit(self, X, y, qid):
             assert np.all(np.diff(qid) >= 0)
@@ -143,7 +119,7 @@ def test_other_rankers_get_the_queries(data, y):
         GroupedRanker(Other()).fit(data.X, data.relevance)
 
 
-def test_max_queries_draws_at_random(data, y):
+def test_max_queries_draws_at_random():
     """The first queries of a file may not be a random sample."""
 
     class Seen(Ridge):
@@ -167,7 +143,7 @@ def test_max_queries_draws_at_random(data, y):
 
 
 @each_booster
-def test_sparse_and_missing_values(make, data, y):
+def test_sparse_and_missing_values(make):
     X = np.where(np.abs(data.X) < 0.5, 0.0, data.X)
     for sparse in (csr_array(X), coo_matrix(X)):
         model = GroupedRanker(make(), objective="gap", eval_metric="gap", **STOP).fit(sparse, y)
@@ -177,7 +153,7 @@ def test_sparse_and_missing_values(make, data, y):
 
 
 @each_booster
-def test_frames_of_polars_are_read_without_pyarrow(make, data, y, monkeypatch):
+def test_frames_of_polars_are_read_without_pyarrow(make, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     kinds = np.array(["a", "b", "c"])[data.qid % 3]
     levels = ["c", "a", "b", "d"]
@@ -197,14 +173,14 @@ def test_frames_of_polars_are_read_without_pyarrow(make, data, y, monkeypatch):
         ranker.fit(frame.with_columns(kind=frame["kind"].cast(pl.Categorical)), y)
 
 
-def test_a_query_column_is_reported(data, y):
+def test_a_query_column_is_reported():
     frame = pd.DataFrame(data.X, columns=data.feature_names).assign(qid=data.qid)
-    with pytest.warns(UserWarning, match="is a feature of the model"):
+    message = "is a feature of the model"
+    with pytest.warns(UserWarning, match=message):
         GroupedRanker(lgbm()).fit(frame, y)
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
+    taken = pytest.warns(UserWarning, match="taken from the column")
+    with pytest.warns(UserWarning, match=message), taken:
         GroupedRanker(lgbm()).fit(frame, data.relevance)
-    assert any("taken from the column" in str(one.message) for one in seen)
 
 
 class Silent(FunctionTransformer):
@@ -214,13 +190,12 @@ class Silent(FunctionTransformer):
         raise ValueError("they have no names")
 
 
-def test_a_step_without_feature_names_causes_no_false_warning(data, y, recwarn):
+def test_a_step_without_feature_names_causes_no_false_warning():
     frame = pd.DataFrame(data.X, columns=[f"x{i}" for i in range(8)]).assign(qid=data.qid)
     model = make_pipeline(Silent(lambda X: np.asarray(X)[:, :8]), lgbm()).fit(
         frame, data.relevance, lgbmranker__group=np.bincount(data.qid)
     )
     assert 0 < skrank.scorer("ndcg")(model, frame, y) < 1
-    assert not [one for one in recwarn if "is a feature of the model" in str(one.message)]
 
 
 # parameters of the estimator's own fit ------------------------------------------------------------
@@ -231,7 +206,7 @@ MARGIN = {lgbm: "init_score", xgb: "base_margin"}
 
 @each_booster
 @pytest.mark.parametrize("objective", [None, "ndcg"])
-def test_start_scores_are_sorted_with_the_rows(make, objective, data, y):
+def test_start_scores_are_sorted_with_the_rows(make, objective):
     objective = objective and skrank.LambdaRank(objective, tie_order="stable")
     ranker = GroupedRanker(make(), objective=objective)
     start = data.X[:, 0]
@@ -248,7 +223,7 @@ def test_start_scores_are_sorted_with_the_rows(make, objective, data, y):
 
 @each_booster
 @pytest.mark.parametrize("objective", [None, "gap"])
-def test_held_out_rows_use_their_start_scores(make, objective, data, y):
+def test_held_out_rows_use_their_start_scores(make, objective):
     """The start scores are the labels, so that the first value of the metric is about 1."""
     stopping = GroupedRanker(
         make(learning_rate=1e-9), objective=objective, eval_metric="gap", **STOP
@@ -261,45 +236,22 @@ def test_held_out_rows_use_their_start_scores(make, objective, data, y):
         stopping.set_params(validation_fraction=None).fit(data.X, y, X_val=data.X, y_val=y, **start)
 
 
-def test_feature_weights_of_xgboost(data, y):
+def test_feature_weights_of_xgboost():
     weights = (np.arange(8) == 2).astype(float)
     ranker = GroupedRanker(xgb(colsample_bynode=0.1), objective="gap")
     model = ranker.fit(data.X, y, feature_weights=weights)
     assert np.flatnonzero(model.feature_importances_).tolist() == [2]
 
 
-@pytest.mark.parametrize("name", ["eval_set", "eval_qid", "sample_weight_eval_set"])
-def test_validation_arguments_of_the_booster_raise_with_the_remedy(name, data, y):
-    with pytest.raises(ValueError, match=f"overwrite {name}= of fit: .*X_val, y_val"):
-        GroupedRanker(lgbm(), objective="gap").fit(data.X, y, **{name: [(data.X, y)]})
-
-
-# an estimator of scikit-learn ---------------------------------------------------------------------
-
-
 def test_metadata_requests():
     ranker = GroupedRanker(lgbm())
-    assert ranker.get_metadata_routing().fit.requests["groups"] is True
-    assert ranker.get_metadata_routing().score.requests["groups"] is True
     assert "qid" not in ranker.get_metadata_routing().fit.requests
     assert sklearn.utils.get_tags(ranker).input_tags.sparse
     assert sklearn.utils.get_tags(GroupedRanker(cat())).input_tags.allow_nan
     assert not sklearn.utils.get_tags(GroupedRanker(Ridge())).input_tags.allow_nan
 
 
-def test_groups_may_be_routed_under_another_name(data):
-    with routing():
-        tool = GridSearchCV(
-            GroupedRanker(lgbm()).set_fit_request(groups="session"),
-            {},
-            scoring=scorer("gap").set_score_request(groups="session"),
-            cv=QueryKFold(3),
-        )
-        tool.fit(data.X, data.relevance, groups=data.qid // 2, session=data.qid)
-    assert tool.best_score_ > 0.5
-
-
-def test_tools_that_read_private_attributes_of_scorers_raise_with_the_remedy(data, y):
+def test_tools_that_read_private_attributes_of_scorers_raise_with_the_remedy():
     binary = (y > 1).astype(int)
     tuned = TunedThresholdClassifierCV(
         LogisticRegression(max_iter=2000), scoring=scorer("gap"), cv=QueryKFold(2)
@@ -319,15 +271,110 @@ def test_a_classifier_of_strings_has_no_highest_grade():
     assert scorer("err")(grades, X, **labels) == scorer("err", max_grade=3)(grades, X, **labels)
 
 
+# positions ----------------------------------------------------------------------------------------
+
+N, LONG = 120, 8
+RNG = np.random.default_rng(0)
+QID, RANK = np.repeat(np.arange(N), LONG), np.tile(np.arange(1, LONG + 1), N)
+X = RNG.normal(size=(N * LONG, 3))
+CLICKS = (RNG.random(N * LONG) < 1 / (1 + np.exp(1 - X[:, 0])) / RANK).astype(int)
+SHUFFLED, ROWS = np.argsort(RNG.random(N * LONG)), (X, CLICKS, QID)
+
+OBJECTIVES = [  # the order of ties depends on the order of rows; without ties, the model does not
+    AdditivePositionBias(skrank.LambdaRank("ndcg", tie_order="stable")),
+    UnbiasedLambdaRank("ndcg", tie_order="stable"),
+]
+each_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda x: type(x).__name__)
+ESTIMATORS = {"lightgbm": lgbm(n_estimators=10), "xgboost": xgb(n_estimators=10)}
+each_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+
+
+def ranker(name="lightgbm", objective=OBJECTIVES[0], **parameters):
+    return GroupedRanker(ESTIMATORS[name], objective=objective, **parameters)
+
+
+@each_objective
+@each_estimator
+def test_positions_in_row_order_equal_the_default(name, objective):
+    given = ranker(name, objective).fit(*ROWS, position=RANK)
+    with pytest.warns(UserWarning, match="no position= .* order inside .* This is wrong if"):
+        by_order = ranker(name, objective).fit(*ROWS)
+    assert given.predict(X).tolist() == by_order.predict(X).tolist()
+    if name == "lightgbm":
+        assert given.estimator_.objective.positions is None  # it stores no rows
+
+
+@each_objective
+@each_estimator
+def test_positions_are_sorted_with_shuffled_rows(name, objective, monkeypatch):
+    """Each document has the position that was given for its row."""
+    seen = []
+    bind = type(objective).bind
+
+    def noting(self, judgments, weights=None, *, max_grade=None, positions=None):
+        seen.append((judgments.codes.copy(), np.asarray(positions)))
+        return bind(self, judgments, weights, max_grade=max_grade, positions=positions)
+
+    monkeypatch.setattr(type(objective), "bind", noting)
+    ranker(name, objective).fit(*(one[SHUFFLED] for one in ROWS), position=RANK[SHUFFLED])
+    labels, positions = seen[0]
+    kept = np.argsort(QID[SHUFFLED], kind="stable")
+    assert positions.tolist() == RANK[SHUFFLED][kept].tolist()
+    assert labels.tolist() == CLICKS[SHUFFLED][kept].tolist()
+
+
+@each_estimator
+def test_positions_follow_validation_rows_and_max_queries(name):
+    options = {"validation_fraction": 0.25, "max_queries": 80, "random_state": 0, "refit": True}
+    stopping = ranker(name, eval_metric="ndcg@5", **options)
+    model = stopping.fit(*(one[SHUFFLED] for one in ROWS), position=RANK[SHUFFLED])
+    assert np.ptp(model.predict(X)) > 0
+
+
+def test_unlabelled_documents_may_be_dropped_where_positions_are_given():
+    clicks = CLICKS.astype(float)
+    clicks[13] = np.nan
+    dropping = ranker(unjudged="drop")
+    model = dropping.fit(X, skrank.with_groups(clicks, QID), position=RANK)
+    kept = np.arange(len(clicks)) != 13
+    again = ranker().fit(X[kept], CLICKS[kept], QID[kept], position=RANK[kept])
+    assert model.predict(X).tolist() == again.predict(X).tolist()
+
+
+def test_positions_are_routed():
+    model, cv = ranker(), skrank.QueryKFold(3)
+    piped = make_pipeline(StandardScaler(with_mean=False, with_std=False), model)
+    scoring = skrank.scorer("ndcg@5")
+    with sklearn.config_context(enable_metadata_routing=True):
+        params = {"groups": QID, "position": RANK}
+        routed = cross_validate(piped, X, CLICKS, cv=cv, scoring=scoring, params=params)
+        grid = {"estimator__num_leaves": [7]}  # as before
+        search = GridSearchCV(model, grid, cv=cv, scoring=scoring).fit(X, CLICKS, **params)
+    by_hand = []
+    for train, test in cv.split(X, CLICKS, QID):
+        model.fit(X[train], CLICKS[train], QID[train], position=RANK[train])
+        by_hand.append(scoring(model, X[test], CLICKS[test], groups=QID[test]))
+    assert routed["test_score"].tolist() == pytest.approx(by_hand)
+    assert search.best_score_ == pytest.approx(np.mean(by_hand))
+
+
 # errors -------------------------------------------------------------------------------------------
 
 
+ONES, START, SETS = np.ones(len(data.qid)), data.X[:, 0], [(data.X, data.relevance)]
+BIASED, GAP = {"objective": AdditivePositionBias("ndcg")}, {"objective": "gap"}
+NO_POSITIONS = r"position= is for objectives that learn about positions"
+NO_WEIGHTS = "KNeighborsRegressor takes no sample_weight: fit"
+TWO_STARTS = "base_margin= of fit and init of GroupedRanker are both given"
+FOREST = "random forest of LightGBM averages trees, and"
+
+
 @pytest.mark.parametrize(
-    ("estimator", "parameters", "message"),
+    ("estimator", "changes", "message"),
     [
-        (Ridge(), {"objective": "gap"}, "Ridge cannot train on objective='gap'"),
-        (cat(), {"objective": "gap"}, "CatBoost calls objectives on blocks of rows"),
-        (lightgbm.LGBMRegressor(), {"objective": "gap"}, "LGBMRanker and XGBRanker can"),
+        (Ridge(), GAP, "Ridge cannot train on objective='gap'"),
+        (cat(), GAP, "CatBoost calls objectives on blocks of rows"),
+        (lightgbm.LGBMRegressor(), GAP, "LGBMRanker and XGBRanker can"),
         (Ridge(), {"eval_metric": "gap"}, "cannot follow eval_metric"),
         (cat(catboost.CatBoostClassifier), {"eval_metric": "gap"}, "cannot follow eval_metric"),
         (Ridge(), {"validation_fraction": 0.2}, "does not train in rounds"),
@@ -347,17 +394,34 @@ def test_a_classifier_of_strings_has_no_highest_grade():
             {"eval_metric": "ndcg@10", "validation_fraction": 0.25},
             "objective of the estimator is a function: give its name",
         ),
+        (make_pipeline(StandardScaler(), lgbm()), {}, "put the GroupedRanker into the pipeline"),
+        # arguments of fit
+        (KNeighborsRegressor(), {"sample_weight": ONES}, NO_WEIGHTS),
+        (make_pipeline(KNeighborsRegressor()), {"sample_weight": ONES}, NO_WEIGHTS),
+        *(
+            (lgbm(), {"objective": "gap", name: SETS}, f"overwrite {name}= of fit: .*X_val, y_val")
+            for name in ("eval_set", "eval_qid", "sample_weight_eval_set")
+        ),
+        (lgbm(), BIASED | {"position": ONES + 0.5}, r"position of row 0 is 1\.5"),
+        (xgb(), BIASED | {"position": ONES[1:]}, f"positions has {len(ONES) - 1} rows"),
+        *((one, {"position": ONES}, NO_POSITIONS) for one in (Ridge(), lgbm(), xgb())),
+        *((one, {"position": ONES} | GAP, NO_POSITIONS) for one in (lgbm(), xgb())),
+        # starts
+        (hist(), {"init": "linear"}, "BoostingRegressor cannot start from"),
+        (Ridge(), {"init": "linear"}, "Ridge cannot start from"),
+        (lgbm(lightgbm.LGBMClassifier), {"init": "linear"}, "LGBMClassifier cannot start from"),
+        (lgbm(), {"init": "line"}, "init='line' is not a choice"),
+        (lgbm(), {"init": Ridge}, r"init=<class .*Ridge'> is not an estimator: give an"),
+        (lgbm(), {"init": "linear", "init_scale": 0}, "init_scale=0 must be"),
+        (lgbm(boosting_type="rf"), {"init": Ridge()}, FOREST),
+        (lgbm(boosting="random_forest"), {"init": Ridge()}, FOREST),
+        (xgb(), {"init": "linear", "base_margin": START}, TWO_STARTS),
     ],
     ids=str,
 )
-def test_unsupported_combinations_raise(estimator, parameters, message, data, y):
-    with pytest.raises(ValueError, match=message):
-        GroupedRanker(estimator, **parameters).fit(data.X, y)
-
-
-def test_a_pipeline_with_a_ranker_raises(data, y):
-    with pytest.raises(TypeError, match="put the GroupedRanker into the pipeline"):
-        GroupedRanker(make_pipeline(StandardScaler(), lgbm())).fit(data.X, y)
+def test_unsupported_combinations_raise(estimator, changes, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        fit_with(GroupedRanker(estimator), data.X, y, changes)
 
 
 @pytest.mark.parametrize(
@@ -379,17 +443,9 @@ def test_bad_weights_of_rows_raise(estimator, weight, message):
 
 
 @pytest.mark.parametrize(
-    "estimator", [KNeighborsRegressor(), make_pipeline(StandardScaler(), KNeighborsRegressor())]
-)
-def test_sample_weight_raises_if_the_estimator_has_no_weights(estimator, data, y):
-    with pytest.raises(ValueError, match="KNeighborsRegressor takes no sample_weight: fit"):
-        GroupedRanker(estimator).fit(data.X, y, sample_weight=np.ones(len(y)))
-
-
-@pytest.mark.parametrize(
     ("name", "metric"), [("lambdarank", "ndcg"), ("rank:ndcg", "ndcg"), ("rank:map", "ap")]
 )
-def test_an_objective_of_the_booster_is_recognised(name, metric, data, y):
+def test_an_objective_of_the_booster_is_recognised(name, metric):
     hint = f"objective='{name}' is an objective of the booster.*such as objective='{metric}'"
     for call in (
         lambda: GroupedRanker(lgbm(), objective=name).fit(data.X, y),

@@ -70,9 +70,6 @@ def test_bad_arguments(arguments, message):
         skrank.rank(**{"scores": [0.3, 0.1]} | arguments)
 
 
-# rankers ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "ranker",
     [

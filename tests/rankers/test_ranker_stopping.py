@@ -1,14 +1,14 @@
 """Early stopping of GroupedRanker, on whole queries."""
 
-import functools
 import pickle
-import warnings
+from unittest import mock
 
 import catboost
 import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 import xgboost
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -18,33 +18,13 @@ import skrank
 from skrank import GroupedRanker
 from skrank.metrics import gap_score
 from skrank.scoring import scorer
-from tests.helpers.rankers import (
-    RANKERS,
-    STOP,
-    STOPPING_HISTS,
-    cat,
-    hist,
-    lgbm,
-    routing,
-    xgb,
-)
+from tests.helpers.rankers import RANKERS, STOP, STOPPING_HISTS, cat, data, hist, lgbm, xgb, y
 
 CAT = cat(iterations=40, depth=3, learning_rate=0.4)
-LGBM_REGRESSOR = lightgbm.LGBMRegressor(n_estimators=25, verbosity=-1)
-each_booster = pytest.mark.parametrize("estimator", [lgbm(), xgb()], ids=["lightgbm", "xgboost"])
-
-
-@pytest.fixture(scope="module")
-def parts(data):
-    """Training rows, and arguments for validation rows; the latter are shuffled."""
-    test = np.random.default_rng(0).permutation(np.flatnonzero(data.qid >= 60))
-    names = ("X_val", "y_val", "groups_val")
-    columns = (data.X, data.relevance, data.qid)
-    train = tuple(one[data.qid < 60] for one in columns)
-    return train, {name: one[test] for name, one in zip(names, columns, strict=True)}
-
-
-# when training stops ------------------------------------------------------------------------------
+LGBM_REGRESSOR = lgbm(lightgbm.LGBMRegressor)
+TRAIN = [one[data.qid < 60] for one in (data.X, data.relevance, data.qid)]
+ROWS = np.random.default_rng(0).permutation(np.flatnonzero(data.qid >= 60))
+VALIDATION = {"X_val": data.X[ROWS], "y_val": data.relevance[ROWS], "groups_val": data.qid[ROWS]}
 
 
 @pytest.mark.parametrize(
@@ -62,9 +42,7 @@ def parts(data):
     ids=str,
 )
 @pytest.mark.parametrize("metrics", [("gap@10", "error@5"), ("error@5", "gap@10")])
-def test_training_stops_on_the_first_metric_in_its_direction(
-    estimator, objective, metrics, data, y
-):
+def test_training_stops_on_the_first_metric_in_its_direction(estimator, objective, metrics):
     model = GroupedRanker(estimator, objective=objective, eval_metric=metrics, **STOP)
     log = model.fit(data.X, y).evals_result_["validation"]
     assert list(log) == list(metrics)
@@ -74,21 +52,17 @@ def test_training_stops_on_the_first_metric_in_its_direction(
     assert n_rounds == model.best_iteration_ + 5 or n_rounds == 25
 
 
-def test_whole_queries_are_held_out_whatever_the_order_of_rows(data, y, monkeypatch):
+def test_whole_queries_are_held_out_whatever_the_order_of_rows():
     fit = lightgbm.LGBMRanker.fit
-    trained = []
-
-    @functools.wraps(fit)
-    def noting(self, X, *arguments, **parameters):
-        trained.append({row.tobytes() for row in np.ascontiguousarray(X)})
-        return fit(self, X, *arguments, **parameters)
-
-    monkeypatch.setattr(lightgbm.LGBMRanker, "fit", noting)
 
     def held_out(rows=slice(None), seed=0):
         ranker = clone(RANKERS["lightgbm-gap"]).set_params(random_state=seed)
-        ranker.fit(data.X[rows], y.iloc[rows])
-        used = np.array([row.tobytes() in trained[-1] for row in data.X])
+        with mock.patch.object(
+            lightgbm.LGBMRanker, "fit", autospec=True, side_effect=fit
+        ) as called:
+            ranker.fit(data.X[rows], y.iloc[rows])
+        trained = {row.tobytes() for row in np.ascontiguousarray(called.call_args.args[1])}
+        used = np.array([row.tobytes() in trained for row in data.X])
         assert not set(data.qid[used]) & set(data.qid[~used])
         return set(data.qid[~used].tolist())
 
@@ -106,11 +80,10 @@ def test_whole_queries_are_held_out_whatever_the_order_of_rows(data, y, monkeypa
     ],
     ids=str,
 )  # fmt: skip
-def test_logged_values_equal_the_metric(estimator, parts):
-    train, validation = parts
+def test_logged_values_equal_the_metric(estimator):
     ranker = GroupedRanker(estimator, eval_metric=["err@5", "gap"], early_stopping_rounds=10)
-    log = ranker.fit(*train, **validation).evals_result_["validation"]
-    X, labels, groups = validation.values()
+    log = ranker.fit(*TRAIN, **VALIDATION).evals_result_["validation"]
+    X, labels, groups = VALIDATION.values()
     expected = scorer("err@5", "gap")(ranker, X, labels, groups=groups)
     error = 1e-12 if type(estimator).__module__.startswith("catboost") else 1e-5
     for name in ("err@5", "gap"):
@@ -118,7 +91,7 @@ def test_logged_values_equal_the_metric(estimator, parts):
 
 
 @pytest.mark.parametrize("estimator", [*STOPPING_HISTS, CAT], ids=str)
-def test_training_rows_with_equal_labels_are_not_used_for_validation(estimator, data, y):
+def test_training_rows_with_equal_labels_are_not_used_for_validation(estimator):
     X_val = data.X + np.random.default_rng(0).normal(size=data.X.shape)
     stopping = GroupedRanker(estimator, eval_metric="gap@10", early_stopping_rounds=4)
     ranker = stopping.fit(data.X, y, X_val=X_val, y_val=y)
@@ -134,7 +107,7 @@ def test_training_rows_with_equal_labels_are_not_used_for_validation(estimator, 
     [(lgbm(), "init_score"), (xgb(), "base_margin"), (cat(), "baseline")],
     ids=["lightgbm", "xgboost", "catboost"],
 )
-def test_weights_of_held_out_queries_weigh_the_metric(estimator, start, data, y):
+def test_weights_of_held_out_queries_weigh_the_metric(estimator, start):
     """Rounds hardly change the start scores, since their steps are tiny."""
     tiny = clone(estimator).set_params(learning_rate=1e-5)
     weight = np.where(data.qid % 2 == 0, 1.0, 3.0)
@@ -147,53 +120,48 @@ def test_weights_of_held_out_queries_weigh_the_metric(estimator, start, data, y)
     assert abs(values[0] - values[1]) > 2e-3
 
 
-def test_validation_labels_of_a_regressor_may_be_negative(parts):
-    (X, labels, _), validation = parts
-    below = validation | {"y_val": validation["y_val"] - 2.0}
+def test_validation_labels_of_a_regressor_may_be_negative():
+    X, labels, _ = TRAIN
+    below = VALIDATION | {"y_val": VALIDATION["y_val"] - 2.0}
     del below["groups_val"]
     model = GroupedRanker(LGBM_REGRESSOR, early_stopping_rounds=None).fit(X, labels - 2.0, **below)
     (values,) = model.evals_result_["validation"].values()
     errors = model.predict(below["X_val"]) - below["y_val"]
     assert values[-1] == pytest.approx(np.mean(errors**2))
     with pytest.raises(ValueError, match="labels must be at least 0"):
-        model.set_params(eval_metric="gap").fit(X, labels, **validation | below)
+        model.set_params(eval_metric="gap").fit(X, labels, **VALIDATION | below)
 
 
-def test_external_validation_needs_its_groups(parts, data, y):
-    (X, *labels), validation = parts
+def test_external_validation_needs_its_groups():
     test = data.qid >= 60
     ranker = GroupedRanker(lgbm(), eval_metric="gap")
     given = {"X_val": data.X[test], "y_val": data.relevance[test]}
     with pytest.raises(ValueError, match="groups_val"):
-        ranker.fit(X, *labels, **given)
-    logged = ranker.fit(X, *labels, **given, groups_val=data.qid[test]).evals_result_
-    assert ranker.fit(X, *labels, **given | {"y_val": y[test]}).evals_result_ == logged
+        ranker.fit(*TRAIN, **given)
+    logged = ranker.fit(*TRAIN, **given, groups_val=data.qid[test]).evals_result_
+    assert ranker.fit(*TRAIN, **given | {"y_val": y[test]}).evals_result_ == logged
     with pytest.raises(ValueError, match="has 7 features, but GroupedRanker is expecting 8"):
-        ranker.fit(X, *labels, **validation | {"X_val": validation["X_val"][:, 1:]})
+        ranker.fit(*TRAIN, **VALIDATION | {"X_val": VALIDATION["X_val"][:, 1:]})
     with pytest.raises(ValueError, match="set one of the two"):
-        clone(ranker).set_params(validation_fraction=0.2).fit(X, *labels, **validation)
+        clone(ranker).set_params(validation_fraction=0.2).fit(*TRAIN, **VALIDATION)
 
 
-def test_external_validation_is_routed_through_a_pipeline(parts):
-    (X, labels, groups), validation = parts
+def test_external_validation_is_routed_through_a_pipeline():
+    X, labels, groups = TRAIN
     ranker = GroupedRanker(lgbm(n_estimators=200), objective="gap", early_stopping_rounds=5)
-    with routing():
+    with sklearn.config_context(enable_metadata_routing=True):
         ranker.set_fit_request(X_val=True, y_val=True, groups_val=True)
         pipe = Pipeline([("scale", StandardScaler()), ("rank", ranker)], transform_input=["X_val"])
-        pipe.fit(X, labels, groups=groups, **validation)
+        pipe.fit(X, labels, groups=groups, **VALIDATION)
     assert pipe["rank"].best_iteration_ < 200
 
 
 @pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat(), *STOPPING_HISTS], ids=str)
-def test_validation_without_a_relevant_document_raises(estimator, parts):
-    train, validation = parts
+def test_validation_without_a_relevant_document_raises(estimator):
     with pytest.raises(ValueError, match="no validation query has a relevant document"):
         GroupedRanker(estimator, eval_metric="gap").fit(
-            *train, **validation | {"y_val": 0 * validation["y_val"]}
+            *TRAIN, **VALIDATION | {"y_val": 0 * VALIDATION["y_val"]}
         )
-
-
-# without stopping ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -204,7 +172,7 @@ def test_validation_without_a_relevant_document_raises(estimator, parts):
         ({"eval_metric": "gap", "early_stopping_rounds": 7}, "eval_metric and early_stopping_rou"),
     ],
 )
-def test_early_stopping_without_validation_warns(parameters, names, data, y):
+def test_early_stopping_without_validation_warns(parameters, names):
     stopping = GroupedRanker(lgbm(), **parameters)
     with pytest.warns(UserWarning, match=f"^{names}.* without validation rows: all rounds") as told:
         model = stopping.fit(data.X, y)
@@ -213,10 +181,8 @@ def test_early_stopping_without_validation_warns(parameters, names, data, y):
 
 
 @pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat(), hist()], ids=str)
-def test_all_rounds_are_trained_without_early_stopping(estimator, data, y):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        plain = GroupedRanker(estimator).fit(data.X, y)
+def test_all_rounds_are_trained_without_early_stopping(estimator):
+    plain = GroupedRanker(estimator).fit(data.X, y)
     assert plain.best_iteration_ == (20 if "Cat" in repr(estimator) else 25)
     assert plain.evals_result_ == {}
 
@@ -226,7 +192,7 @@ def test_all_rounds_are_trained_without_early_stopping(estimator, data, y):
     [lgbm(), lgbm(boosting_type="dart"), xgb(booster="dart")],
     ids=["lightgbm", "dart of lightgbm", "dart of xgboost"],
 )
-def test_values_are_recorded_without_early_stopping(estimator, data, y):
+def test_values_are_recorded_without_early_stopping(estimator):
     ranker = GroupedRanker(estimator, objective="gap", **STOP)
     if "dart" in repr(estimator):
         with pytest.raises(ValueError, match="Ranker with dart cannot stop early"):
@@ -235,10 +201,7 @@ def test_values_are_recorded_without_early_stopping(estimator, data, y):
     assert len(model.evals_result_["validation"]["gap"]) == model.best_iteration_ == 25
 
 
-# defaults -----------------------------------------------------------------------------------------
-
-
-def test_the_usual_number_of_rounds_is_50(data, y):
+def test_the_usual_number_of_rounds_is_50():
     usual = GroupedRanker(lgbm(n_estimators=200), validation_fraction=0.25, random_state=0)
     assert clone(usual).get_params()["early_stopping_rounds"] == "auto"
     values = usual.fit(data.X, y).evals_result_["validation"]["ndcg@10"]
@@ -260,7 +223,7 @@ def test_the_usual_number_of_rounds_is_50(data, y):
     ],
     ids=str,
 )
-def test_the_default_metric_of_early_stopping(estimator, objective, name, data, y):
+def test_the_default_metric_of_early_stopping(estimator, objective, name):
     """That of the objective, else that of the estimator, else nDCG@10."""
     ranker = GroupedRanker(estimator, objective=objective, **STOP).fit(data.X, y)
     log = ranker.evals_result_["validation"]
@@ -270,11 +233,8 @@ def test_the_default_metric_of_early_stopping(estimator, objective, name, data, 
     assert len(values) <= ranker.best_iteration_ + 5
 
 
-# the fitted ranker --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["lightgbm-gap", "xgboost-gap", "catboost", "hist-gap"])
-def test_refit_uses_all_queries_for_the_best_number_of_rounds(name, data, y):
+def test_refit_uses_all_queries_for_the_best_number_of_rounds(name):
     stopped = clone(RANKERS[name]).fit(data.X, y)
     refitted = clone(RANKERS[name]).set_params(refit=True).fit(data.X, y)
     assert refitted.evals_result_ == stopped.evals_result_
@@ -288,11 +248,11 @@ def test_refit_uses_all_queries_for_the_best_number_of_rounds(name, data, y):
     assert refitted.predict(data.X) == pytest.approx(expected)
 
 
-@each_booster
+@pytest.mark.parametrize("estimator", [lgbm(), xgb()], ids=["lightgbm", "xgboost"])
 @pytest.mark.parametrize("objective", [None, "gap"])
 @pytest.mark.parametrize("metric", [None, "gap@10"])
 def test_a_booster_saved_after_early_stopping_predicts_with_its_best_rounds(
-    estimator, objective, metric, data, y, tmp_path
+    estimator, objective, metric, tmp_path
 ):
     frame = pd.DataFrame(data.X, columns=data.feature_names)
     frame = frame.assign(kind=pd.Categorical(np.array(["a", "b"])[data.qid % 2]))
@@ -319,10 +279,9 @@ def test_a_booster_saved_after_early_stopping_predicts_with_its_best_rounds(
     assert found.tolist() == ranker.predict(frame).tolist()
 
 
-def test_fitted_rankers_of_catboost_store_no_rows_and_can_be_pickled(parts, data):
-    train, validation = parts
+def test_fitted_rankers_of_catboost_store_no_rows_and_can_be_pickled():
     ranker = GroupedRanker(CAT, eval_metric="gap@10", early_stopping_rounds=4)
-    model = ranker.fit(*train, **validation)
+    model = ranker.fit(*TRAIN, **VALIDATION)
     log = model.estimator_.get_evals_result()
     assert log["validation"]["gap@10"] == model.evals_result_["validation"]["gap@10"]
     assert set(log["learn"]["gap@10"]) == {-1.0}  # not measured

@@ -1,6 +1,7 @@
 """GroupedRanker(init=...): boosting that starts from the scores of another ranker."""
 
 from collections.abc import Callable
+from functools import partial
 
 import catboost
 import lightgbm
@@ -9,12 +10,12 @@ import pytest
 import xgboost
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 
 import skrank
 from skrank import GroupedRanker, LinearRanker
 from skrank.datasets import make_ranking
+from tests.helpers import rankers
 from tests.helpers.rankers import First
 
 DATA = make_ranking(60, n_docs=(5, 20), n_features=6, n_informative=4, random_state=0)
@@ -22,34 +23,23 @@ X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
 Y = skrank.with_groups(LABELS, QID)
 COUNTS, POSITIVE, SHARES = LABELS + 0.0, LABELS + 0.5, LABELS / 4
 BINARY = (LABELS > 1).astype(float)
+KNOWN = np.column_stack([X, LABELS + 0.01 * X[:, 0]])  # the last feature predicts the labels
 HALF = First(0.5)
 START = HALF.predict(X)
 STOP = {"validation_fraction": 0.3, "eval_metric": "ndcg@5", "random_state": 0}
-NDCG = skrank.metric("ndcg@5")
 
 
-def xgb(cls=xgboost.XGBRegressor, **parameters):
-    return cls(**{"n_estimators": 10, "max_depth": 3, "n_jobs": 1} | parameters)
-
-
-def lgbm(cls=lightgbm.LGBMRegressor, **parameters):
-    defaults = {"n_estimators": 10, "num_leaves": 7, "verbosity": -1, "n_jobs": 1}
-    return cls(**defaults | parameters)
-
-
-def cat(cls=catboost.CatBoostRegressor, **parameters):
-    quiet = {"verbose": False, "allow_writing_files": False, "thread_count": 1}
-    return cls(**{"iterations": 10, "depth": 3} | quiet | parameters)
-
-
-LGBM = lgbm(lightgbm.LGBMRanker, n_estimators=20, num_leaves=4)
-XGB = xgb(xgboost.XGBRanker, n_estimators=20, max_depth=2)
+lgbm = partial(rankers.lgbm, lightgbm.LGBMRegressor, n_estimators=10)
+xgb = partial(rankers.xgb, xgboost.XGBRegressor, n_estimators=10)
+cat = partial(rankers.cat, catboost.CatBoostRegressor, iterations=10, depth=3)
+LGBM = rankers.lgbm(n_estimators=20, num_leaves=4)
+XGB = rankers.xgb(n_estimators=20, max_depth=2)
 RANKERS = {
     "lightgbm gap": (LGBM, {"objective": "gap"}),
     "lightgbm": (LGBM, {}),
     "xgboost gap": (XGB, {"objective": "gap"}),
     "xgboost": (XGB, {}),
-    "catboost": (cat(catboost.CatBoostRanker, iterations=20, depth=2), {}),
+    "catboost": (rankers.cat(depth=2), {}),
 }
 # with the inverse link of the objective
 REGRESSORS = {
@@ -71,8 +61,8 @@ every_regressor = pytest.mark.parametrize(
 )
 
 
-def fit(estimator, init, **options):
-    return GroupedRanker(estimator, init=init, **options).fit(X, Y)
+def fit(estimator, init, X=X, y=Y, **options):
+    return GroupedRanker(estimator, init=init, **options).fit(X, y)
 
 
 def inside(scores):
@@ -95,11 +85,10 @@ def test_predictions_are_the_sum_of_start_and_rounds(estimator, options):
 @every_ranker
 def test_rounds_correct_the_errors_of_the_start(estimator, options):
     """Rounds after a good start change scores less than rounds after scores of 0."""
-    known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
 
     def spread(init, scale):
-        model = GroupedRanker(estimator, init=init, init_scale=scale, **options).fit(known, Y)
-        return np.std(inside(model.estimator_.predict(known)))
+        model = fit(estimator, init, KNOWN, init_scale=scale, **options)
+        return np.std(inside(model.estimator_.predict(KNOWN)))
 
     assert spread(First(column=6), 30.0) < 0.7 * spread(None, 1.0)
 
@@ -109,10 +98,7 @@ def test_a_constant_start_does_not_change_the_model(estimator, options, link):
     """For a ranker, a start that is constant inside queries."""
     column = QID if link is np.positive else 0 * QID
     table = np.column_stack([X, column])
-    alone, model = (
-        GroupedRanker(estimator, init=init, **options).fit(table, Y)
-        for init in (None, First(column=6))
-    )
+    alone, model = (fit(estimator, init, table, **options) for init in (None, First(column=6)))
     assert model.init_factor_ == 0
     assert_allclose(model.predict(table), alone.predict(table), rtol=1e-6)
 
@@ -147,9 +133,6 @@ def test_linear_is_a_linear_ranker_on_the_metric_of_the_objective():
     assert fit(LGBM, "linear", objective=skrank.Softmax()).init_.objective == "gap"
 
 
-# early stopping -----------------------------------------------------------------------------------
-
-
 @every
 def test_values_per_round_are_those_of_predictions_and_the_start_is_round_0(
     estimator, options, link
@@ -162,7 +145,7 @@ def test_values_per_round_are_those_of_predictions_and_the_start_is_round_0(
     values = model.evals_result_["validation"]["ndcg@5"]
     assert model.best_iteration_ == int(np.argmax(values))
     start, served = (
-        NDCG(LABELS[held_out], scores, groups=QID[held_out])
+        skrank.metric("ndcg@5")(LABELS[held_out], scores, groups=QID[held_out])
         for scores in (X[held_out, 0], model.predict(X[held_out]))
     )
     assert values[0] == pytest.approx(start)
@@ -173,12 +156,9 @@ def test_values_per_round_are_those_of_predictions_and_the_start_is_round_0(
 @pytest.mark.parametrize("scale", [0.1, 1.0])
 def test_the_start_is_the_best_round_of_a_metric_where_lower_is_better(estimator, options, scale):
     """If the start scores are the labels, no round is better; if reversed, the start is worst."""
-    known = np.column_stack([X, LABELS + 0.01 * X[:, 0]])
     stop = STOP | {"eval_metric": "error@5"}
     for factor in (1.0, -1.0):
-        init = First(factor, column=6)
-        ranker = GroupedRanker(estimator, init=init, init_scale=scale, **options, **stop)
-        model = ranker.fit(known, Y)
+        model = fit(estimator, First(factor, column=6), KNOWN, init_scale=scale, **options, **stop)
         values = model.evals_result_["validation"]["error@5"]
         assert model.best_iteration_ == int(np.argmin(values))
         assert (model.best_iteration_ == 0) == (factor > 0)
@@ -188,8 +168,7 @@ def test_the_start_is_the_best_round_of_a_metric_where_lower_is_better(estimator
 @pytest.mark.parametrize("refit", [False, True])
 def test_predictions_are_the_start_if_no_round_is_better(estimator, options, link, refit):
     known = np.column_stack([X, LABELS])
-    init = First(0.5, column=6)
-    model = GroupedRanker(estimator, init=init, refit=refit, **options, **STOP).fit(known, Y)
+    model = fit(estimator, First(0.5, column=6), known, refit=refit, **options, **STOP)
     assert model.best_iteration_ == 0
     assert model.evals_result_["validation"]["ndcg@5"][0] == 1
     assert_allclose(model.predict(known), link(model.init_factor_ * LABELS / 2))
@@ -291,10 +270,11 @@ def test_every_objective_of_xgboost_is_known():
 @pytest.mark.filterwarnings("ignore:Found .* in params")
 def test_an_objective_that_is_given_by_an_alias():
     """LightGBM has aliases for its parameters, and their values."""
-    expected = GroupedRanker(lgbm(objective="poisson"), init=HALF).fit(X, COUNTS).predict(X)
-    for parameters in ({"application": "poisson"}, {"loss": "poisson"}):
-        model = GroupedRanker(lgbm(**parameters), init=HALF).fit(X, COUNTS)
-        assert_array_equal(model.predict(X), expected)
+    expected, *found = (
+        fit(lgbm(**{name: "poisson"}), HALF, y=COUNTS).predict(X)
+        for name in ("objective", "application", "loss")
+    )
+    assert_array_equal(found, [expected] * 2)
 
 
 def test_an_objective_of_the_user_has_no_link():
@@ -305,7 +285,7 @@ def test_an_objective_of_the_user_has_no_link():
         (xgb(objective=squares), {"output_margin": True}),
         (lgbm(objective=squares), {"raw_score": True}),
     ):
-        model = GroupedRanker(estimator, init=HALF, init_scale=None).fit(X, COUNTS)
+        model = fit(estimator, HALF, y=COUNTS, init_scale=None)
         rounds = model.estimator_.predict(X, **margins)
         assert_allclose(model.predict(X), START + rounds, rtol=1e-6)
 
@@ -319,11 +299,8 @@ def test_an_unknown_link_raises():
 
     estimator = Clipped(n_estimators=3, n_jobs=1)
     with pytest.raises(ValueError, match="init cannot start Clipped: skrank does not"):
-        GroupedRanker(estimator, init=HALF).fit(X, COUNTS)
-    GroupedRanker(estimator).fit(X, COUNTS)
-
-
-# what a start may be ------------------------------------------------------------------------------
+        fit(estimator, HALF, y=COUNTS)
+    fit(estimator, None, y=COUNTS)
 
 
 @pytest.mark.parametrize("init", ["linear", skrank.LinearRanker(), GroupedRanker(Ridge())], ids=str)
@@ -338,17 +315,17 @@ def test_a_regressor_may_start_from_a_ranker(estimator, init):
         model.predict(X), clone(model).fit(X[rows], LABELS[rows], groups=QID[rows]).predict(X)
     )
     with pytest.raises(ValueError, match="group"):
-        GroupedRanker(estimator, init=init).fit(X, LABELS)
+        fit(estimator, init, y=LABELS)
     with pytest.raises(ValueError, match="label"):
-        GroupedRanker(estimator, init=init).fit(X, skrank.with_groups(LABELS - 1.0, QID))
+        fit(estimator, init, y=skrank.with_groups(LABELS - 1.0, QID))
 
 
 def test_start_scores_of_any_magnitude():
-    plain = GroupedRanker(lgbm(), init=HALF).fit(X, COUNTS).predict(X)
-    ranker = GroupedRanker(lgbm(), init=First(0.5, column=6))
+    plain = fit(lgbm(), HALF, y=COUNTS).predict(X)
     for factor in (2.0**-600, 2.0**600, 2.0**1000):
         table = np.column_stack([X, X[:, 0] * factor])
-        assert_allclose(ranker.fit(table, COUNTS).predict(table), plain, rtol=1e-6)
+        model = fit(lgbm(), First(0.5, column=6), table, COUNTS)
+        assert_allclose(model.predict(table), plain, rtol=1e-6)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -358,32 +335,4 @@ def test_start_scores_that_are_not_finite_raise(value, scale, estimator):
     table = X.copy()
     table[3, 0] = value
     with pytest.raises(ValueError, match=f"init=First scores 1 rows as {value}, and boosting"):
-        GroupedRanker(estimator, init=HALF, init_scale=scale).fit(table, COUNTS)
-
-
-# what is refused ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("estimator", "init", "options", "message"),
-    [
-        (HistGradientBoostingRegressor(), "linear", {}, "BoostingRegressor cannot start from"),
-        (Ridge(), "linear", {}, "Ridge cannot start from"),
-        (lightgbm.LGBMClassifier(verbosity=-1), "linear", {}, "LGBMClassifier cannot start from"),
-        (LGBM, "line", {}, "init='line' is not a choice"),
-        (LGBM, Ridge, {}, r"init=<class .*Ridge'> is not an estimator: give an"),
-        (LGBM, "linear", {"init_scale": 0}, "init_scale=0 must be"),
-        (lgbm(boosting_type="rf"), Ridge(), {}, "random forest of LightGBM averages trees, and"),
-        (lgbm(boosting="random_forest"), Ridge(), {}, "random forest of LightGBM averages"),
-    ],
-    ids=str,
-)
-def test_unsupported_starts_raise(estimator, init, options, message):
-    with pytest.raises(ValueError, match=message):
-        fit(estimator, init, **options)
-
-
-def test_two_starts_raise():
-    message = "base_margin= of fit and init of GroupedRanker are both given"
-    with pytest.raises(ValueError, match=message):
-        GroupedRanker(XGB, objective="gap", init="linear").fit(X, Y, base_margin=START)
+        fit(estimator, HALF, table, COUNTS, init_scale=scale)
