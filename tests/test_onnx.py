@@ -98,6 +98,11 @@ def test_where_no_round_is_better_the_start_is_saved_alone(path):
     np.testing.assert_allclose(served(fitted, X, path), fitted.predict(X), rtol=1e-9)
 
 
+def test_a_booster_without_trees_scores_its_base_score(path):
+    fitted = GroupedRanker(xgboost.XGBRanker(n_estimators=0, base_score=0.25)).fit(X, Y)
+    assert set(served(fitted, X, path)) == set(fitted.predict(X)) == {0.25}
+
+
 CATEGORY = pd.DataFrame(X).add_prefix("f").assign(f0=pd.Categorical(LABELS.astype(int)))
 QUIET = {"n_estimators": 5, "verbosity": -1, "n_jobs": 1}
 

@@ -159,9 +159,8 @@ class GradientCallable:
         self.max_grade = max_grade
         self.positions: np.ndarray | None = None  # for boosters that pass no positions
         self._bound: PerDataSet[tuple[BoundObjective, np.ndarray]] = PerDataSet()
-        self._absent: PerDataSet[int] = (
-            PerDataSet()
-        )  # highest grades, of data sets without rows here
+        # the highest grades of data sets of which this worker has no rows
+        self._absent: PerDataSet[int] = PerDataSet()
         self._lock = threading.Lock()  # a bound objective has workspace for one call at a time
         _callables.add(self)
         self._learned: dict[str, PositionBias] = {}  # entry "bias"; shared with deep copies
@@ -260,9 +259,8 @@ class MetricCallable:
         self.per_query = check.check_query_log(per_query, QueryLog)
         self.max_grade = max_grade
         self._plans: PerDataSet[EvalPlan] = PerDataSet()
-        self._absent: PerDataSet[int] = (
-            PerDataSet()
-        )  # highest grades, of data sets without rows here
+        # the highest grades of data sets of which this worker has no rows
+        self._absent: PerDataSet[int] = PerDataSet()
 
     def __reduce__(self) -> Reduced:
         return type(self), (self.metrics, self.per_query, self.max_grade)

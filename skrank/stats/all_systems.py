@@ -259,22 +259,23 @@ def tukey_hsd(
     first, second = np.triu_indices(kept.shape[1], 1)
     mean = share @ kept
     difference = mean[first] - mean[second]
-    bound = np.abs(difference) - ROUNDING * np.abs(kept).max(initial=0)
+    rounding = ROUNDING * np.abs(kept).max(initial=0)
     with one_thread():
         spreads, exact = _spreads(kept, share, n_resamples, seed)
-    at_least = len(spreads) - np.searchsorted(spreads, bound, side="left")
+    at_least = len(spreads) - np.searchsorted(spreads, np.abs(difference) - rounding, side="left")
     more = 0 if exact else 1  # the data count as one more resample
 
     def p_value(n_reached: np.ndarray) -> np.ndarray:
         return (more + n_reached) / (more + len(spreads))
 
     above = p_value(np.arange(len(spreads))[::-1]) < alpha  # of a difference above each spread
+    critical = spreads[above.argmax()] + rounding if above.any() else math.inf
     return TukeyHSD(
         pairs=np.stack([first, second], axis=1),
         difference=difference,
         p_value=p_value(at_least),
         alpha=alpha,
-        critical_difference=float(spreads[above.argmax()]) if above.any() else math.inf,
+        critical_difference=float(critical),
         n_queries=len(kept),
         n_dropped=n_dropped,
     )

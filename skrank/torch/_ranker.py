@@ -235,7 +235,8 @@ class NeuralRanker(Ranker):
         """
         if X_val is None and groups_val is not None:
             raise ValueError("groups_val is the query of each row of X_val: give X_val and y_val.")
-        self._fit(LabelledRows(X, y, groups, sample_weight, qid), X_val, y_val, groups_val)
+        rows = LabelledRows(X, y, self._given_groups(y, groups, qid), sample_weight)
+        self._fit(rows, X_val, y_val, groups_val)
         if self._interrupted:  # raised here, so that the completed epochs are not lost
             raise KeyboardInterrupt
         return self

@@ -311,6 +311,7 @@ DOCS = {"relevance": [1, 0, 1], "groups": ["p", "q", "q"], "metrics": "gap"}
     [
         ({"good": [1.0]}, DOCS, "at least two names"),
         ({"good": [0.1, 0.2]}, {}, "at least two names"),
+        ({}, {}, "no scores of folds: pass at least two results"),
         ([[1.0], [2.0]], DOCS, "must be a mapping"),
         ([[1.0], [2.0]], {}, "without relevance, pass a fitted search"),
         (TWO | {"more": [0.1, 0.2]}, {}, "different numbers of folds"),

@@ -73,6 +73,14 @@ class TestValues:
         for name in DEFAULT_METRICS:
             assert weighted.mean[name] == skrank.metric(name)(data.relevance, data.scores, **how)
 
+    def test_queries_of_weight_0_do_not_count(self, data):
+        weights = [float(query != data.ids[0]) for query in data.groups]
+        found = report(data, sample_weight=weights)
+        counted = found.per_query.iloc[1:]
+        table = found.to_frame()
+        assert_array_equal(table["queries"], counted.count())
+        assert_allclose(table["std"], counted.std(), rtol=1e-12)
+
     def test_max_grade_is_for_metrics_that_do_not_fix_it(self, data):
         found = report(data, metrics=["gap", "gap(max_grade=3)"], max_grade=5).per_query
         given = report(data, metrics=["gap(max_grade=5)", "gap"]).per_query

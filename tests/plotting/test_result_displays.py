@@ -255,7 +255,9 @@ class TestIntervals:
         found = stats.max_t([[0.5, 0.4], [0.7, 0.4]])
         table = pd.DataFrame({"value": found.difference, "low": found.low, "high": found.high})
         shown = IntervalDisplay(table, reference=0).plot()
-        assert np.isfinite(shown.ax_.get_xlim()).all()
+        (left, right), (drawn,) = shown.ax_.get_xlim(), bars_of(shown.faint_bars_)
+        assert np.isfinite([left, right]).all()
+        assert drawn[0] <= left < found.difference[0] < right <= drawn[1]
 
 
 class TestPosterior:

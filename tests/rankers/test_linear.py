@@ -183,6 +183,9 @@ def test_too_few_iterations_warn():
         fit(max_iter=2, sigma=1)
     assert caught[0].filename == __file__
     assert fit().n_iter_ < 200
+    with pytest.warns(ConvergenceWarning) as caught:
+        LinearRanker("err@5", max_iter=1, tol=0, sigma=1).fit(X, LABELS, QID)
+    assert "max_iter=1 iterations at alpha=0.001, Newton steps" in str(caught[-1].message)
 
 
 def test_warm_start():
@@ -225,7 +228,7 @@ def test_held_out_queries_are_not_trained_on_while_alphas_are_compared(monkeypat
     path = LinearTraining.path
 
     def noting(self, alphas, weights):
-        seen.extend(self.rows.collect(lambda rows: rows.weights))
+        seen.extend(self.rows.collect(lambda rows: rows.query_weights))
         return path(self, alphas, weights)
 
     monkeypatch.setattr(LinearTraining, "path", noting)

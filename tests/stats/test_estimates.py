@@ -126,11 +126,12 @@ def values(n_queries=40, n_columns=3, seed=0):
 
 
 class TestBootstrapInterval:
-    def test_bca_against_scipy(self):
+    @pytest.mark.parametrize("method", ["percentile", "BCa"])
+    def test_against_scipy(self, method):
         x, how = values(25, 1)[:, 0], {"n_resamples": 20_000}
-        found = stats.bootstrap_interval(x, method="bca", confidence=0.9, **how)
+        found = stats.bootstrap_interval(x, method=method.lower(), confidence=0.9, **how)
         expected = scipy.stats.bootstrap(
-            (x,), np.mean, method="BCa", confidence_level=0.9, rng=0, **how
+            (x,), np.mean, method=method, confidence_level=0.9, rng=0, **how
         ).confidence_interval
         width = expected.high - expected.low
         assert_allclose([found.low, found.high], expected, atol=0.02 * width)
@@ -200,6 +201,13 @@ class TestBootstrapInterval:
         assert found.n_dropped.tolist() == [0, 1, 1]
         found = stats.bootstrap_interval(np.full(7, 0.1), method=method)
         assert (found.mean, found.low, found.high) == (0.1, 0.1, 0.1)
+
+
+def test_t_interval_against_scipy():
+    x = values(9, 1)[:, 0]
+    found = stats.t_interval(x, confidence=0.9)
+    expected = scipy.stats.ttest_1samp(x, 0).confidence_interval(0.9)
+    assert_allclose([found.low, found.high], expected, **close)
 
 
 class TestBoundedInterval:

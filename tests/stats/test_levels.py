@@ -26,26 +26,19 @@ def test_max_t_keeps_its_level_where_differences_are_skewed(n_queries):
     assert found[0] < min(0.065, found[1])
 
 
-def test_max_t_keeps_its_level_at_unequal_spread_where_tukey_does_not():
+@pytest.mark.parametrize("spread", [1.0, 5.0])
+def test_max_t_keeps_its_level_also_at_unequal_spread_where_tukey_does_not(spread):
     random = np.random.default_rng(0)
 
     def both(seed):
-        x = random.normal(size=(20, 5)) * [1, 1, 1, 1, 5.0]
+        x = random.normal(size=(20, 5)) * [1, 1, 1, 1, spread]
         tests = stats.max_t, stats.tukey_hsd
         return [test(x, n_resamples=300).p_value.min() < 0.05 for test in tests]
 
     largest, tukey = share(both, 400)
-    assert 0.02 <= largest < 0.075 < tukey
-
-
-def test_tukey_keeps_the_probability_of_any_false_positive():
-    random = np.random.default_rng(0)
-
-    def found(seed):
-        x = random.normal(size=(15, 5))
-        return stats.tukey_hsd(x, n_resamples=300, random_state=seed).p_value.min() < 0.05
-
-    assert 0.02 < share(found, 400) < 0.085
+    assert 0.02 < largest < 0.075
+    assert (tukey > 0.075) == (spread > 1)
+    assert tukey > 0.02
 
 
 def test_intervals_of_max_t_hold_together():
@@ -104,6 +97,18 @@ def test_levels_and_coverage_under_uneven_weights(sigma, n_queries):
 
     found = share(both, 150)
     assert ((found > 0.03) & (found < 0.07)).all()
+
+
+@pytest.mark.parametrize(
+    ("draw", "n_queries", "how", "mean"),
+    [("normal", 15, (), 0), ("exponential", 15, (), 1), ("beta", 10, (0.4, 2), 1 / 6)],
+)
+def test_bootstrap_t_covers(draw, n_queries, how, mean):
+    """Metrics of the first ranks have values such as beta's; t intervals cover .90 there."""
+    x = getattr(np.random.default_rng(0), draw)(*how, size=(n_queries, 1500))
+    found = stats.bootstrap_interval(x, method="bootstrap-t")
+    held = np.mean((found.low <= mean) & (mean <= found.high))
+    assert held == pytest.approx(0.95, abs=0.02)
 
 
 def test_hedges_g_is_unbiased():

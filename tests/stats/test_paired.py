@@ -115,14 +115,6 @@ def test_the_data_count_as_a_resample(test, least):
     assert found.p_value[0] > 0.001
 
 
-@pytest.mark.parametrize("test", [stats.sign_test, stats.wilcoxon])
-def test_five_percent_of_p_values_are_below_the_level_under_uneven_weights(test):
-    w = np.random.default_rng(0).lognormal(0, 0.7, 25)
-    matrix = np.random.default_rng(0).normal(size=(25, 4000))
-    found = test(matrix, pairs=np.arange(4000).reshape(-1, 2), weights=w)
-    assert 0.038 < np.mean(found.p_value < 0.05) < 0.062
-
-
 class TestConstantDifferences:
     def test_all_the_same_up_to_rounding(self):
         one = scores(n_systems=1)

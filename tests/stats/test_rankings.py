@@ -209,18 +209,6 @@ class TestRankCorrelation:
             away = abs(found.value - tau) / np.sqrt(variance)
             assert away == pytest.approx(scipy.stats.t.ppf(0.95, 8), abs=0.02)
 
-    @pytest.mark.parametrize("tau", [0.6, 0.95, 0.99])
-    def test_intervals_of_tau_ap_hold_the_truth(self, tau):
-        random = np.random.default_rng(0)
-        samples = []
-        for _ in range(200):
-            x, noise = random.normal(size=(2, 10))
-            y = np.sin(np.pi * tau / 2) * x + np.cos(np.pi * tau / 2) * noise
-            samples.append(stats.rank_correlation(x, y, method="tau_ap", n_resamples=10))
-        truth = np.mean([one.value for one in samples])
-        assert np.mean([one.low <= truth <= one.high for one in samples]) >= 0.93
-        assert all(one.high - one.low > 0.05 for one in samples)
-
     @pytest.mark.parametrize("method", ["tau", "tau_b", "tau_ap"])
     def test_scores_per_query_give_an_interval_over_queries(self, method):
         random = np.random.default_rng(1)
