@@ -63,6 +63,10 @@ if not HIST_VALIDATES:
     RANKERS["hist-gap"] = GroupedRanker(hist(), max_queries=60, random_state=0)
 
 
+def routing():
+    return sklearn.config_context(enable_metadata_routing=True)
+
+
 def fit_with(ranker, X, y, changes):
     """Fit a clone, with changes of parameters of the ranker and of arguments of `fit`."""
     names = ranker.get_params(deep=False).keys() & changes

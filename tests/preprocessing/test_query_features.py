@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -17,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import skrank
 from skrank import LinearRanker, QueryFeatures
 from skrank.datasets import make_ranking
+from tests.helpers.rankers import routing
 
 KINDS = ["rank", "zscore", "share", "difference"]
 DATA = make_ranking(30, n_docs=(4, 15), n_features=4, n_informative=3, random_state=0)
@@ -166,7 +166,7 @@ def test_pipelines_with_metadata_routing():
     scaled = StandardScaler().fit_transform(X)
     by_hand = QueryFeatures("rank").fit(scaled).transform(scaled, QID)
     expected = LinearRanker("gap").fit(by_hand, Y).predict(by_hand)
-    with sklearn.config_context(enable_metadata_routing=True):
+    with routing():
         fitted = clone(model).fit(X, LABELS, groups=QID)
         np.testing.assert_allclose(fitted.predict(X, groups=QID), expected)
         alone = make_pipeline(StandardScaler(), QueryFeatures("rank"))
@@ -186,7 +186,7 @@ def test_column_transformers():
     plain = FRAME.reset_index()
     np.testing.assert_allclose(columns.fit(plain).transform(plain), expected)
     assert columns.get_feature_names_out().tolist() == ["ranks__a_rank", "ranks__b_rank", "kept__c"]
-    with sklearn.config_context(enable_metadata_routing=True):
+    with routing():
         routed = ColumnTransformer([("ranks", some, [0, 1]), ("kept", "passthrough", [2])])
         np.testing.assert_allclose(routed.fit_transform(X, groups=QID), expected)
 

@@ -8,7 +8,6 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -20,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
 from skrank.active.models import GradeClassifier, OrderedLogit
-from tests.helpers.rankers import cat, data, hist, lgbm, xgb, y
+from tests.helpers.rankers import cat, data, hist, lgbm, routing, xgb, y
 
 QID = data.qid
 STOP = {
@@ -94,7 +93,7 @@ def test_searches_and_cross_validation_in_both_modes(ranker, grid):
     gap, cv = skrank.scorer("gap"), skrank.QueryKFold(3, stratify="n_relevant")
     found, routed = (GridSearchCV(ranker, grid, scoring=gap, cv=cv) for _ in range(2))
     found.fit(data.X, y)
-    with sklearn.config_context(enable_metadata_routing=True):
+    with routing():
         routed.fit(data.X, data.relevance, groups=data.qid)
     means = found.cv_results_["mean_test_score"]
     assert routed.cv_results_["mean_test_score"].tolist() == means.tolist()

@@ -22,7 +22,18 @@ import skrank
 import skrank.lightgbm
 import skrank.xgboost
 from skrank import AdditivePositionBias, GroupedRanker, QueryKFold, UnbiasedLambdaRank, scorer
-from tests.helpers.rankers import RANKERS, STOP, cat, data, fit_with, hist, lgbm, xgb, y
+from tests.helpers.rankers import (
+    RANKERS,
+    STOP,
+    cat,
+    data,
+    fit_with,
+    hist,
+    lgbm,
+    routing,
+    xgb,
+    y,
+)  # fmt: skip
 
 each_booster = pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])
 
@@ -345,7 +356,7 @@ def test_positions_are_routed():
     model, cv = ranker(), skrank.QueryKFold(3)
     piped = make_pipeline(StandardScaler(with_mean=False, with_std=False), model)
     scoring = skrank.scorer("ndcg@5")
-    with sklearn.config_context(enable_metadata_routing=True):
+    with routing():
         params = {"groups": QID, "position": RANK}
         routed = cross_validate(piped, X, CLICKS, cv=cv, scoring=scoring, params=params)
         grid = {"estimator__num_leaves": [7]}  # as before

@@ -8,7 +8,6 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 import xgboost
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -18,7 +17,18 @@ import skrank
 from skrank import GroupedRanker
 from skrank.metrics import gap_score
 from skrank.scoring import scorer
-from tests.helpers.rankers import RANKERS, STOP, STOPPING_HISTS, cat, data, hist, lgbm, xgb, y
+from tests.helpers.rankers import (
+    RANKERS,
+    STOP,
+    STOPPING_HISTS,
+    cat,
+    data,
+    hist,
+    lgbm,
+    routing,
+    xgb,
+    y,
+)  # fmt: skip
 
 CAT = cat(iterations=40, depth=3, learning_rate=0.4)
 LGBM_REGRESSOR = lgbm(lightgbm.LGBMRegressor)
@@ -149,7 +159,7 @@ def test_external_validation_needs_its_groups():
 def test_external_validation_is_routed_through_a_pipeline():
     X, labels, groups = TRAIN
     ranker = GroupedRanker(lgbm(n_estimators=200), objective="gap", early_stopping_rounds=5)
-    with sklearn.config_context(enable_metadata_routing=True):
+    with routing():
         ranker.set_fit_request(X_val=True, y_val=True, groups_val=True)
         pipe = Pipeline([("scale", StandardScaler()), ("rank", ranker)], transform_input=["X_val"])
         pipe.fit(X, labels, groups=groups, **VALIDATION)

@@ -84,7 +84,7 @@ def test_direct_calls_on_a_part_use_the_highest_grade_of_the_collection(data, y)
 
 def test_the_highest_label_of_the_collection_is_named_where_it_is_too_high():
     labels = skrank.with_groups([1, 0, 2000, 1], [1, 1, 2, 2])
-    with pytest.raises(ValueError, match="^2000, the highest label of all, is above 1000"):
+    with pytest.raises(ValueError, match=r"^2000, the highest label of all, is above 1000"):
         skrank.metric("gap")(labels.iloc[:2], [1.0, 2.0])
 
 
