@@ -124,6 +124,31 @@ def test_campaigns_without_a_caution_cover(estimator, most):
     assert ((covers > 0.93) & (covers < most)).all()
 
 
+@pytest.fixture(scope="module")
+def rising():
+    """Queries whose value increases with the cost, and a q that prefers cheap queries."""
+    random = np.random.default_rng(8)
+    costs = np.exp(random.standard_normal(600))
+    values = np.log(costs) + 0.5 * random.standard_normal(600)
+    q = 1 / np.sqrt(costs)
+    return values, q / q.sum(), costs
+
+
+def test_campaigns_that_drew_cheap_queries_have_a_caution(rising):
+    """With a budget of 20 average draws, intervals of campaigns of 30 queries cover .43."""
+    values, q, costs = rising
+    budgets = np.array([20, 34]) * (q @ costs)
+    runs = simulate(values, q, budgets, costs=costs, n_campaigns=1500)
+    low, high = np.moveaxis(runs.intervals(), 2, 0)
+    holds = (low <= runs.truth) & (runs.truth <= high)
+    many, told = runs.n_distinct[:, 0] >= 30, ~runs.cautious()
+    assert many.mean() > 0.02
+    assert holds[many, 0].mean() < 0.6
+    assert not told[:, 0].any()
+    assert told[:, 1].mean() > 0.9
+    assert 0.93 < holds[told[:, 1], 1].mean() < 0.97
+
+
 # cautions
 
 N = 80

@@ -1,6 +1,6 @@
 """The sampling distribution, means of drawn queries, and simulated campaigns."""
 
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pandas as pd
@@ -211,6 +211,23 @@ def test_lure_is_that_of_the_paper(n_draws, random):
     assert found.value == pytest.approx(np.mean(v * 9 * p[order] * loss[order]), rel=1e-12)
 
 
+def chances(q):
+    """Probability of each draw among the queries not yet drawn, by its definition."""
+    return np.array([q[m] / (1 - q[:m].sum()) for m in range(len(q))])
+
+
+@pytest.mark.parametrize("n_draws", [1, 2, 3, 5])
+def test_lure_is_exactly_unbiased(n_draws, random):
+    """The expectation over all orders of five queries, with unequal probabilities and p."""
+    q, p = random.dirichlet(np.ones(5)), random.dirichlet(np.ones(5))
+    loss = random.random(5)
+    total = sum(
+        np.prod(chances(q[list(order)])) * drawn_once(loss, order, p, q, all_count=True).value
+        for order in permutations(range(5), n_draws)
+    )
+    assert total == pytest.approx(p @ loss, rel=1e-12)
+
+
 def test_lure_is_normalised_where_queries_may_not_count(random):
     loss, q = random.random(9), random.dirichlet(np.ones(9))
     order, uniform = random.permutation(9)[:5], np.full(9, 1 / 9)
@@ -336,6 +353,29 @@ def test_a_winner_among_equals_is_named_at_most_as_often_as_allowed(n_rankers):
             assert found.confidence >= 0.95 - 1e-12
             assert found.candidates == (found.better,)
     assert named / 800 < 0.073  # three standard errors above 0.05
+
+
+@pytest.mark.parametrize("beliefs", ["uniform", "noisy"])
+@pytest.mark.parametrize("task", ["evaluate", "compare"])
+def test_the_default_is_not_behind_uniform_draws_without_replacement(task, beliefs, random):
+    data = make_ranking(300, n_docs=(5, 40), random_state=1)
+    costs = np.bincount(data.qid).astype(float)
+    scores = [data.X[:, :4].sum(axis=1), data.X[:, 1:6].sum(axis=1)]
+    guess = random.dirichlet(np.ones(5), len(data.qid))
+    model = {"uniform": "uniform", "noisy": 0.3 * np.eye(5)[data.relevance] + 0.7 * guess}[beliefs]
+    moments = label_moments(
+        "dcg", scores[0], data.qid, other=scores[1] if task == "compare" else None,
+        label_model=model, grades=range(5),
+    )  # fmt: skip
+    metric = skrank.metric("dcg", empty=0)
+    values = [metric.per_query(data.relevance, s, groups=data.qid).to_numpy() for s in scores]
+    loss = values[0] - values[1] if task == "compare" else values[0]
+    q = sampling_distribution(moments, costs=costs)
+    budgets = costs.mean() * np.array([10, 20, 60])
+    options = {"costs": costs, "n_campaigns": 3000}
+    active = simulate(loss, q, budgets, moments=moments, **options).error()[0]
+    uniform = simulate(loss, np.ones(300), budgets, estimator="lure", **options).error()[0]
+    assert (active < 1.04 * uniform).all()
 
 
 @pytest.mark.parametrize("n_draws", [5, 10, 20])
