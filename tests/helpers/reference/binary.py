@@ -295,12 +295,6 @@ def iprec(ranked, recall, *, unretrieved=(), rel=1, rounding=None):
     return best
 
 
-def eleven_points(ranked, *, unretrieved=(), rel=1):
-    """The 11-point curve of TREC: interpolated precision at the recalls 0, 0.1, ..., 1."""
-    levels = [Fraction(i, 10) for i in range(11)]
-    return [iprec(ranked, level, unretrieved=unretrieved, rel=rel) for level in levels]
-
-
 def infap(ranked, *, unretrieved=(), rel=1, unjudged="pooled", epsilon=1e-5):
     """Inferred AP (Yilmaz, Aslam 2006) with trec_eval's smoothing of 1e-5.
 
