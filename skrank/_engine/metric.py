@@ -76,16 +76,7 @@ class Metric(Definition):
         -------
         float
         """
-        check.check_same_index(
-            relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
-        )
-        with check.labels_first(relevance, scores):
-            judgments = judge(relevance, groups)
-            plan = self.bind(judgments)
-            weights = check.query_weights(sample_weight, judgments.queries)
-            ranking = Ranking(judgments, scores)
-        ranking.warn_if_swapped(stacklevel=3)  # the line that calls a function such as `gap_score`
-        return plan.mean(ranking, plan.values(ranking), weights)
+        return value_of(self, relevance, scores, groups, sample_weight)
 
     def per_query(
         self, relevance: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | None = None
@@ -130,6 +121,26 @@ class Metric(Definition):
             return self
         changes: Options = {"max_grade": max_grade}  # a field of each metric that needs a scale
         return dataclasses.replace(self, **changes)
+
+
+def value_of(
+    measure: Metric,
+    relevance: ArrayLike,
+    scores: ArrayLike,
+    groups: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> float:
+    """`Metric.__call__`, and the score functions: warnings name the line that calls one."""
+    check.check_same_index(
+        relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
+    )
+    with check.labels_first(relevance, scores):
+        judgments = judge(relevance, groups)
+        plan = measure.bind(judgments)
+        weights = check.query_weights(sample_weight, judgments.queries)
+        ranking = Ranking(judgments, scores)
+    ranking.warn_if_swapped(stacklevel=3)
+    return plan.mean(ranking, plan.values(ranking), weights)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

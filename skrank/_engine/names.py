@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine import peer_names
-from skrank._engine.metric import Metric, Mixture, known_text, metric, registry
+from skrank._engine.metric import Metric, Mixture, known_text, metric, registry, value_of
 from skrank._engine.peer_tables import NICKNAMES
 
 _M = TypeVar("_M", bound=type[Metric])
@@ -282,7 +282,7 @@ def score_function(cls: type[Metric], value: float, **options: object) -> Callab
                     f"{cls.function}() has no parameter {parameter!r}: it has "
                     f"{', '.join(signature.parameters)}."
                 )
-        return cls(**given)(relevance, scores, groups=groups, sample_weight=sample_weight)
+        return value_of(cls(**given), relevance, scores, groups, sample_weight)
 
     score.__name__ = score.__qualname__ = cls.function
     score.__module__ = cls.__module__

@@ -327,7 +327,7 @@ class Plan:
         """Mean of `values`, with the weights `mass` times `weights`."""
         mass = self.mass(ranking)
         mass = mass if weights is None else mass * weights
-        # 5: the line that calls a score function, which calls Metric.__call__, which calls this
+        # 5: the line that calls a metric, which calls `value_of`, which calls this
         return average(self.metric, values, mass, stacklevel=5)
 
 

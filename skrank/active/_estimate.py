@@ -113,15 +113,13 @@ class Estimate:
         """Why there is no estimate, its interval is infinite, or its coverage uncertain; else None.
 
         There is no estimate if no drawn query counts. The interval is infinite if no or one draw
-        counts, or if all values are equal. Its coverage is
-        uncertain if fewer than 20 distinct queries count, or if their labels cost less than those
-        of 30 queries of average cost. With `anytime`, the only caution is that no query counts.
+        counts, or if all values are equal. Its coverage is uncertain if fewer than 20 distinct
+        queries count, or if their labels cost less than those of 30 queries of average cost. With
+        `anytime`, or if the whole pool is labelled, the only caution is that no query counts.
         """
-        if self.complete:
-            return None
         if self.n_counted == 0:
             return "no drawn query has a relevant document"
-        if self.anytime:
+        if self.complete or self.anytime:
             return None
         if self.n_counted == 1:
             return "a single draw counts, so the error is unknown"

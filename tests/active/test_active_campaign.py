@@ -61,6 +61,18 @@ def test_the_value_of_a_pool_that_is_labelled_is_exact(name):
     assert (campaign.cost < len(data.qid)) == name.startswith("dcg@")
 
 
+def test_a_pool_without_a_relevant_document_has_no_estimate():
+    campaign = ActiveEvaluator(
+        np.tile([2.0, 1.0], 5), np.repeat(range(5), 2), metric="ap", grades=[0, 1]
+    )
+    for request in campaign.ask(5):
+        campaign.tell(request, np.zeros(2))
+    found = campaign.estimate()
+    assert found.complete
+    assert np.isnan(found.value)
+    assert found.caution == "no drawn query has a relevant document"
+
+
 def test_a_larger_budget_continues_the_campaign():
     short = evaluator(budget=60)
     run(short)
