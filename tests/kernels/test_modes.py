@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 OBJECTIVES = "tests/objectives"
 PROPERTIES = "tests/metrics/test_properties.py::test_every_property"
-ENTROPY = "tests/informativeness/test_maximum_entropy.py"
+ENTROPY = "tests/informativeness/test_informativeness.py::TestDistribution"
 LITERAL = "literal_double_loop"
 POINTS = "gap ndcg@3 q err@2 bpref rpref compat inst bpm nearly_err iprec(recall=0.5) infap"
 
