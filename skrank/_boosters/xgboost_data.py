@@ -37,13 +37,11 @@ def host(values: Any) -> np.ndarray:
     return np.asarray(values.get() if hasattr(values, "__cuda_array_interface__") else values)
 
 
-def judge_part(data: Supplied) -> tuple[Judgments, Weights, int | None]:
-    """Judgments, weights per query, and the highest grade of all workers."""
-    return _judged(data, training=False)
+def judge_part(data: Supplied, *, training: bool = False) -> tuple[Judgments, Weights, int | None]:
+    """Judgments, weights per query, and the highest grade of all workers.
 
-
-def _judged(data: Supplied, *, training: bool) -> tuple[Judgments, Weights, int | None]:
-    """As `judge_part`; in training, the labels count for the highest grade, too."""
+    In training, the labels count for the highest grade, too.
+    """
     try:
         if training:
             data = data.at_least(check.highest_grade(as_written(data.labels)))
@@ -69,7 +67,7 @@ def sizes_and_weights(data: Supplied) -> tuple[np.ndarray, np.ndarray | None]:
 
 def judge_for_training(data: Supplied) -> tuple[Judgments, Weights, int | None]:
     """As `judge_part`, for training data: their labels count, and the mean weight becomes 1."""
-    judgments, weights, top = _judged(data, training=True)
+    judgments, weights, top = judge_part(data, training=True)
     given = np.ones(len(judgments.queries)) if weights is None else weights
     mean = mean_weight(given)
     return judgments, None if weights is None else weights / mean, top

@@ -14,9 +14,7 @@ from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import labels, ranking
 
 _MOST_COUNTED = 64  # with at most this many codes, documents are counted by query and code
-_MOST_IN_A_BYTE = (
-    254  # with at most this many labels and the two codes of unjudged, codes are uint8
-)
+_MOST_IN_A_BYTE = 254  # with at most this many labels, and two codes of unjudged, codes are uint8
 _FEW_LABELS = 32  # labels 0, 1, ..., 31 are their own codes; `encode_grades` codes NaN as 32
 
 
@@ -201,7 +199,8 @@ class Judgments:
         rows = np.flatnonzero(self.codes == code)
         if not len(rows):
             return "in another part of the data"
-        return f"row {min(self.queries.caller_row(int(row)) for row in rows)}"
+        first = rows[0] if self.queries.order is None else rows[self.queries.order[rows].argmin()]
+        return f"row {self.queries.caller_row(int(first))}"
 
     @cached_property
     def n_unjudged(self) -> int:

@@ -36,10 +36,9 @@ def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.nda
     if len(vector) == 0:
         raise ValueError(f"{name} is empty: there is no document to rank.")
     if n_rows is not None and len(vector) != n_rows:
+        others = "the queries have" if name == "relevance" else "relevance has"
         raise ValueError(
-            f"{name} has {len(vector)} rows and "
-            f"{'the queries have' if name == 'relevance' else 'relevance has'} {n_rows}: "
-            "lengths must be equal."
+            f"{name} has {len(vector)} rows and {others} {n_rows}: lengths must be equal."
         )
     _check_exact(name, given, values, vector)
     return vector

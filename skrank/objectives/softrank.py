@@ -68,13 +68,12 @@ class SoftRank(Objective):
     The curvature is that of an upper bound of the loss. Let c > 0 be the derivative of the value by
     :math:`\pi_{ij}`, held fixed as `LambdaRank` holds its deltas, and x_0 the present x. Then
     :math:`-c \Phi(x)` is at most :math:`-c \Phi(x_0) \log \Phi(x)` plus a constant, which is
-    convex, with equality at x_0. The curvature is the
-    sum over pairs of :math:`c \varphi(x) (x + \sqrt{x^2 + 4}) / (4 \sigma^2)`, where x is the
-    difference of the scores, positive in the right order, in units of :math:`\sqrt2 \sigma`. For
-    DCG and nDCG the second derivative of the variances is added. So the curvature is positive, and
-    Newton steps are proportional to sigma. Boosting with Newton steps from constant scores gives
-    the same ranking for any sigma; sigma only changes the relative strength of the booster's
-    regularisation.
+    convex, with equality at x_0. The curvature is the sum over pairs of
+    :math:`c \varphi(x) (x + \sqrt{x^2 + 4}) / (4 \sigma^2)`, where x is the difference of the
+    scores, positive in the right order, in units of :math:`\sqrt2 \sigma`. For DCG and nDCG the
+    second derivative of the variances is added. So the curvature is positive, and Newton steps are
+    proportional to sigma. Boosting with Newton steps from constant scores gives the same ranking
+    for any sigma; sigma only changes the relative strength of the booster's regularisation.
 
     For DCG and nDCG, moments are a Taylor series of second order: the value may exceed 1 by a few
     thousandths.

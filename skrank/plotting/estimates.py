@@ -162,7 +162,7 @@ class IntervalDisplay(PlainDisplay):
         value, low, high = (self.table[name].to_numpy() for name in ("value", "low", "high"))
         ends = np.concatenate([value, low, high])
         if np.isinf(ends).any():  # such intervals are drawn to the edges of the axes
-            inside = ends[np.isfinite(ends)]
+            inside = ends[np.isfinite(ends)] if np.isfinite(value).any() else np.zeros(1)
             margin = 0.05 * np.ptp(inside) or 1.0
             edges = inside.min() - margin, inside.max() + margin
             low, high = np.clip(low, *edges), np.clip(high, *edges)

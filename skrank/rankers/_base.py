@@ -80,8 +80,8 @@ class Ranker(BaseEstimator):
             is negative or NaN, or all are 0; if weights vary inside a query; if a feature is
             infinite, or is text and not a category; if the ranker cannot train on the objective; if
             only a part of the arguments for validation is given; if a `RankerMean` needs validation
-            rows for its weights. A note of the error names the
-            ranker of a `RankerMean` that raised it.
+            rows for its weights. A note of the error names the ranker of a `RankerMean` that raised
+            it.
 
         Warns
         -----

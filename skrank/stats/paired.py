@@ -303,8 +303,8 @@ def paired_bootstrap(
     -------
     PairedTest
         `statistic` is Student's t, with weights by HC2 alone, as in the draws; `p_value` is the
-        ASL, which may be 0. A draw of equal
-        differences has t 0 if they are 0, and infinite t otherwise.
+        ASL, which may be 0. A draw of equal differences has t 0 if they are 0, and infinite t
+        otherwise.
 
     References
     ----------

@@ -233,10 +233,10 @@ class NeuralRanker(Ranker):
             another one. An error leaves the ranker unchanged. (After an interrupt, the ranker has
             the epochs that were completed.)
         """
-        if X_val is None and groups_val is not None:
-            raise ValueError("groups_val is the query of each row of X_val: give X_val and y_val.")
-        rows = LabelledRows(X, y, self._given_groups(y, groups, qid), sample_weight)
-        self._fit(rows, X_val, y_val, groups_val)
+        super().fit(
+            X, y, groups, qid=qid, sample_weight=sample_weight,
+            X_val=X_val, y_val=y_val, groups_val=groups_val,
+        )  # fmt: skip
         if self._interrupted:  # raised here, so that the completed epochs are not lost
             raise KeyboardInterrupt
         return self

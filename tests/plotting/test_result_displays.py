@@ -258,6 +258,8 @@ class TestIntervals:
         (left, right), (drawn,) = shown.ax_.get_xlim(), bars_of(shown.faint_bars_)
         assert np.isfinite([left, right]).all()
         assert drawn[0] <= left < found.difference[0] < right <= drawn[1]
+        unknown = pd.DataFrame({"value": [np.nan], "low": [-np.inf], "high": [np.inf]})
+        assert np.isfinite(IntervalDisplay(unknown).plot().ax_.get_xlim()).all()
 
 
 class TestPosterior:

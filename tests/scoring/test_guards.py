@@ -19,6 +19,7 @@ from sklearn.model_selection import (
     StratifiedGroupKFold,
     cross_val_predict,
     cross_validate,
+    learning_curve,
     train_test_split,
 )
 from sklearn.pipeline import make_pipeline
@@ -66,6 +67,13 @@ every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 GAP = skrank.scorer("gap")
 
 
+def measured(model, X, y, scoring=GAP, **how):
+    """Scores of all folds; in `cross_validate`, a warning that is an error would make one NaN."""
+    scores = cross_validate(model, X, y, scoring=scoring, **how)["test_score"]
+    assert np.isfinite(scores).all()
+    return scores
+
+
 # tools of scikit-learn that cut ------------------------------------------------------------------
 
 
@@ -79,11 +87,9 @@ def test_folds_of_rows(model, cv, data, y):
 def test_cuts_are_not_detected_if_groups_are_not_on_the_labels(data):
     """The attrs of pandas, which store the collection, are missing."""
     with routing():
-        cross_validate(
-            ranker(), data.X, data.relevance, cv=TORN, scoring=GAP, params={"groups": data.qid}
-        )
+        found = measured(ranker(), data.X, data.relevance, cv=TORN, params={"groups": data.qid})
     X = pd.DataFrame(data.X, index=pd.Index(data.qid, name="qid"))
-    cross_validate(ranker(), X, data.relevance, cv=TORN, scoring=GAP)
+    assert_array_equal(measured(ranker(), X, data.relevance, cv=TORN), found)
 
 
 @pytest.mark.parametrize("tool", [HalvingGridSearchCV, HalvingRandomSearchCV])
@@ -92,6 +98,21 @@ def test_halving_over_rows(tool, data, y):
     search = tool(Ridge(), grid, cv=skrank.QueryKFold(3), scoring=GAP, min_resources=60)
     with pytest.warns(skrank.CutQueryWarning, match="resource='max_queries'"):
         search.fit(data.X, y)
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_learning_curves_over_rows(shuffle, data, y):
+    with pytest.warns(skrank.CutQueryWarning, match=rf"{CUT} .*, first query \d+, of which"):
+        learning_curve(
+            ranker(), data.X, y, cv=skrank.QueryKFold(3), scoring=GAP, train_sizes=[0.51],
+            shuffle=shuffle, random_state=0,
+        )  # fmt: skip
+
+
+def test_cross_val_predict_on_folds_of_rows(data, y):
+    """There is no scorer; the ranker warns."""
+    with pytest.warns(skrank.CutQueryWarning, match=FITTED):
+        cross_val_predict(ranker(), data.X, y, cv=TORN)
 
 
 @pytest.mark.skipif(SKLEARN < (1, 7), reason="filters of warnings do not reach the workers")
@@ -149,20 +170,17 @@ def test_splits_of_cut_queries(cv, data, y):
 @every_model
 @pytest.mark.parametrize("cv", WHOLE, ids=lambda cv: repr(cv).partition("(")[0])
 def test_whole_queries_do_not_warn(model, cv, data, y):
-    cross_validate(model, data.X, y, cv=cv, scoring=GAP, return_train_score=True)
+    measured(model, data.X, y, cv=cv, return_train_score=True)
     with routing():
-        cross_validate(
-            model, data.X, data.relevance, cv=cv, scoring=GAP, params={"groups": data.qid}
-        )
+        measured(model, data.X, data.relevance, cv=cv, params={"groups": data.qid})
 
 
 @pytest.mark.parametrize("cv", WHOLE_BY_GROUPS, ids=lambda cv: type(cv).__name__)
 def test_group_splitters_of_scikit_learn_do_not_warn(cv, data, y):
     shuffled = np.random.default_rng(0).permutation(len(y))
-    cross_validate(
-        ranker(), data.X[shuffled], y.iloc[shuffled].clip(upper=1), groups=data.qid[shuffled],
-        cv=cv, scoring=GAP,
-    )  # fmt: skip
+    labels = y.iloc[shuffled].clip(upper=1)
+    found = measured(ranker(), data.X[shuffled], labels, groups=data.qid[shuffled], cv=cv)
+    assert len(found) == cv.get_n_splits(groups=data.qid)
 
 
 def test_with_groups_of_selected_documents_does_not_warn(data, y):
@@ -182,30 +200,33 @@ def test_with_groups_of_selected_documents_does_not_warn(data, y):
 def test_unjudged_documents_that_a_ranker_drops_do_not_warn(data):
     relevance = np.where(np.arange(len(data.qid)) % 3, data.relevance, np.nan)
     y = skrank.with_groups(relevance, data.qid)
-    ranker(unjudged="drop").fit(data.X, y, X_val=data.X, y_val=y)
+    fitted = ranker(unjudged="drop").fit(data.X, y, X_val=data.X, y_val=y)
+    judged = ~np.isnan(relevance)
+    alone = ranker().fit(data.X[judged], relevance[judged], groups=data.qid[judged])
+    assert_array_equal(fitted.predict(data.X), alone.predict(data.X))
 
 
 def test_other_collections_with_the_same_query_ids_do_not_warn(data, y):
     half = len(y) // 2
     first = skrank.with_groups(data.relevance[:half], data.qid[:half])
     second = skrank.with_groups(data.relevance[half:], data.qid[half:] - data.qid[half])
-    ranker().fit(data.X[:half], first).score(data.X[half:], second)
+    found = ranker().fit(data.X[:half], first).score(data.X[half:], second)
     plain = ranker().fit(data.X[:half], first.to_numpy(), groups=data.qid[:half])
-    plain.score(data.X[half:], second.to_numpy(), groups=second.index)
+    assert plain.score(data.X[half:], second.to_numpy(), groups=second.index) == found
 
 
 def test_bootstraps_of_rows_do_not_warn(data):
     with routing():
         bagging = BaggingRegressor(ranker(), n_estimators=2, max_samples=0.7, random_state=0)
         bagging.fit(data.X, data.relevance, groups=data.qid)
-    GAP(bagging, data.X, data.relevance, groups=data.qid)
+    assert 0 < GAP(bagging, data.X, data.relevance, groups=data.qid) <= 1
 
 
 def test_estimators_without_queries_do_not_warn(data, y):
     """Training does not depend on queries, and no ranking is measured."""
     for model in (skrank.GroupedRanker(Ridge()), Ridge()):
-        cross_val_predict(model, data.X, y, cv=TORN)
-        cross_validate(model, data.X, y, cv=TORN, scoring="r2")
+        assert np.isfinite(cross_val_predict(model, data.X, y, cv=TORN)).all()
+        measured(model, data.X, y, scoring="r2", cv=TORN)
 
 
 # the collection in attrs -------------------------------------------------------------------------
@@ -235,7 +256,9 @@ def test_concatenated_labels_of_two_collections_have_no_collection(y):
 def test_labels_with_another_index_do_not_warn(data, y):
     """Equal ids may belong to other queries."""
     part = y.iloc[1:].reset_index(drop=True)
-    ranker().fit(data.X[1:], part, groups=data.qid[1:])
+    found = ranker().fit(data.X[1:], part, groups=data.qid[1:])
+    plain = ranker().fit(data.X[1:], part.to_numpy(), groups=data.qid[1:])
+    assert_array_equal(found.predict(data.X), plain.predict(data.X))
 
 
 def test_frames_of_labels_can_be_stored(y, tmp_path):
