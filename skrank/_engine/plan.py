@@ -279,10 +279,12 @@ class Plan:
     def lists(self, ranking: Ranking) -> Lists:
         """Numbers of documents shown, relevant, and in total, for `Metric.line` and `Metric.mass`.
 
-        The total is that of the judged documents and, unless the metric is `condensed`, of
-        unjudged documents that were retrieved.
+        Shown are the ranks down to `k`. The total is that of the judged documents and, unless the
+        metric is `condensed`, of unjudged documents that were retrieved.
         """
-        shown = np.minimum(self.ranked(ranking).retrieved, self.metric.k or self.scale.longest)
+        shown = self.ranked(ranking).retrieved
+        if self.metric.k is not None:
+            shown = np.minimum(shown, self.metric.k)
         total = ranking.n_judged_or_retrieved(self.metric.condensed)
         return Lists(shown.astype(np.float64), self.relevant, total)
 
@@ -292,7 +294,7 @@ class Plan:
         In training all documents are retrieved and have labels, so that `condensed` has no effect.
         """
         sizes = self.judgments.queries.sizes.astype(np.float64)
-        shown = np.minimum(sizes, self.metric.k or self.scale.longest)
+        shown = sizes if self.metric.k is None else np.minimum(sizes, self.metric.k)
         line = self.metric.line(Lists(shown, self.relevant, sizes))
         return np.broadcast_to(line.steepness, sizes.shape)
 

@@ -77,7 +77,7 @@ class Estimate:
         Labelled queries that are not used yet, because an earlier draw has no labels; 0 without a
         campaign.
     cost : float or None
-        Cost of all labels so far; None if costs are unknown.
+        Cost of all labels so far, also of those that wait; None if costs are unknown.
     passive_cost : float or None
         Expected cost of uniform draws without replacement with the same standard error; None
         without a campaign.
@@ -170,7 +170,7 @@ def to_estimate(
     counts: np.ndarray,
     costs: tuple[float, float] | None,
 ) -> Estimate:
-    """The `Estimate` of a computed mean and its interval; campaigns replace the other fields.
+    """The `Estimate` of a computed mean and its interval; campaigns replace other fields.
 
     Parameters
     ----------
@@ -182,7 +182,8 @@ def to_estimate(
     counts : bool ndarray of shape (n_draws,)
         True if the query of the draw counts.
     costs : (float, float) or None
-        Cost of the labels of `queries`, and expected cost of a draw; None if unknown.
+        Cost of the labels of `queries`, and expected cost of a draw; None if unknown. A campaign
+        replaces this cost by that of all labels.
     """
     n_queries, n_distinct = len(np.unique(queries)), len(np.unique(queries[counts]))
     cost, n_typical = None, float(n_distinct)

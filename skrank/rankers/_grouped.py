@@ -267,6 +267,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         ndarray of shape (n_rows, n_classes)
             Columns as in `classes_`.
         """
+        # classifiers stop at their best round by themselves, and none of them has a start
         return self.estimator_.predict_proba(self._checked(X))
 
     @property
