@@ -289,9 +289,9 @@ class TestThresholds:
         assert (top.balanced, top.better_than_balanced) == ((0.5, 0.5), True)
         assert ": better than balanced thresholds (0.5, 0.5)" in repr(top)
         assert list(top.table.columns) == [2.0, "criterion"]
-        assert (
-            top.table["criterion"].min() <= top.cross_validated < top.table["criterion"][(0.5, 0.5)]
-        )
+        # every query chooses the same thresholds, so that the first two are equal but for rounding
+        assert top.cross_validated >= top.table["criterion"].min() * (1 - 1e-9)
+        assert top.cross_validated < top.table["criterion"][(0.5, 0.5)]
         balanced = select_thresholds(qrels, runs, [(0.5, 0.5)])
         assert "not better than balanced thresholds (0.5, 0.5)" in repr(balanced)
         one_query = select_thresholds(*made(n_queries=1, unjudged=0)[:2], n_steps=2)

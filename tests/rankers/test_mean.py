@@ -87,10 +87,10 @@ def test_validation_weights_score_at_least_as_high_as_equal_weights_on_validatio
     mean.fit(X[~HELD_OUT], Y[~HELD_OUT], **held_out)
     equal = clone(mean).set_params(weights=None).fit(X[~HELD_OUT], Y[~HELD_OUT], **held_out)
     assert mean.weights_.sum() == pytest.approx(1)
-    assert mean.weights_[1] <= 1 / 3
+    assert mean.weights_[1] <= 1 / 3 + 1e-12
     metric = skrank.metric(scoring)
     found, given = (metric(Y[HELD_OUT], one.predict(X[HELD_OUT])) for one in (mean, equal))
-    assert sign * found >= sign * given
+    assert sign * found >= sign * given - 1e-12
     assert scoring == "error@5" or mean.weights_[1] < 1 / 3
 
 
