@@ -97,6 +97,14 @@ class Campaign(ABC):
     def _named_rankers(scores: Rankers) -> tuple[tuple[str, ...], list[ArrayLike]]:
         """Names and scores of the rankers."""
 
+    def __repr__(self) -> str:
+        limit = "" if self._budget is None else f" of {self._budget:g}"
+        return (
+            f"{type(self).__name__}({', '.join(self.names)}): {self.metric}; queries: "
+            f"{len(self._labels)} of {len(self._design.queries)} labelled, "
+            f"{len(self._waiting)} waiting; cost {self._spent:g}{limit}"
+        )
+
     def _begin(self, design: Design, budget: float | None) -> None:
         """Set up a campaign that has not requested any label."""
         n_queries = len(design.queries)

@@ -17,7 +17,7 @@ from skrank.active._moments import Moments
 from skrank.active._sampling import Draws, costs_and_shares, first_draws, fits
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Simulation:
     """Estimates of many campaigns, each at several budgets.
 
@@ -48,6 +48,14 @@ class Simulation:
     costs: np.ndarray
     complete: np.ndarray
     means: list[list[Mean]]
+
+    def __repr__(self) -> str:
+        budgets = ", ".join(f"{budget:g}" for budget in self.budgets)
+        root = ", ".join(f"{error:.3g}" for error in self.error()[0])
+        return (
+            f"Simulation(campaigns={len(self.values)}, truth={self.truth:.4g}, "
+            f"budgets=[{budgets}], root mean squared errors=[{root}])"
+        )
 
     def intervals(self, confidence: float = 0.95) -> np.ndarray:
         """Ends of the intervals, of shape (n_campaigns, n_budgets, 2); may be infinite."""
