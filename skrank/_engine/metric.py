@@ -49,6 +49,8 @@ class Metric(Definition):
     """
 
     __array_ufunc__: ClassVar[None] = None  # so that numpy.float64(0.5) * metric calls __rmul__
+    # True for metrics of names of trec_eval 9, for which skrank.trec compares scores as float32
+    single_precision: ClassVar[bool] = False
 
     def __call__(
         self,
@@ -319,7 +321,11 @@ def _of_text(name: str, parameters: Options) -> Metric:
     """The metric of a text, with further parameters."""
     ours = peer_names.translate(name, registry)
     if ours is not None:
-        return metric(ours, **parameters)
+        found = metric(ours, **parameters)
+        if peer_names.split_prefix(name)[0] == "trec_eval":
+            found = dataclasses.replace(found)  # a copy: `known_text` has cached the metric of ours
+            object.__setattr__(found, "single_precision", True)
+        return found
 
     def named(base: str, inside: Options) -> Metric:
         cls = _class_of(base, inside.get("k"))
