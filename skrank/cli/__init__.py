@@ -1,4 +1,4 @@
-"""The command line: ``skrank evaluate``, ``compare``, ``curve``, ``fuse``, ...
+"""The command line: ``skrank evaluate``, ``compare``, ``curve``, ``fuse`` and ``metrics``.
 
 Each command imports what it needs when it runs, so that ``skrank --help`` is quick.
 """
@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
+import re
+import signal
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Sequence
 from importlib import import_module
+from typing import NoReturn
 
 import skrank
-from skrank.cli._output import check_open, print_error, print_text
-from skrank.cli._parser import Parser, with_options
+from skrank.cli._output import check_open, deliver, print_error
 
 FAILED = 1  # a file cannot be read, measured or written; argparse exits with 2 for wrong usage
 INTERRUPTED = 130
@@ -26,9 +29,27 @@ COMMANDS = {
     "curve": ("skrank.cli._evaluate", "precision at eleven levels of recall"),
     "fuse": ("skrank.cli._fuse", "fuse runs into one, with trained weights or by a formula"),
     "metrics": ("skrank.cli._metrics", "list the names of metrics, or describe one"),
-    "completion": ("skrank.cli._completion", "print a script that completes commands in a shell"),
-    "active": ("skrank.cli._active", "label the queries that are most informative about rankers"),
 }
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line and the command that prints the help."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error and exit with status 2."""
+        print_error(f"{self.prog}: error: {message}\nusage: {self.prog} --help")
+        raise SystemExit(2)
+
+    def check_files(self, inputs: Sequence[str], output: str | None) -> None:
+        """Exit with status 2 if an input is given twice, or is the output."""
+        for place, path in enumerate(inputs):
+            if path in inputs[:place]:
+                what = "standard input" if path == "-" else path
+                self.error(f"{what} is given twice: name each file once.")
+        if output is not None and os.path.isfile(output):
+            for path in filter(os.path.exists, inputs):
+                if os.path.samefile(path, output):
+                    self.error(f"argument -o/--output: {output} is an input: name another file.")
 
 
 def program() -> int:
@@ -39,6 +60,8 @@ def program() -> int:
     int
         Exit status.
     """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback, wherever the process is
     gc.set_threshold(100_000)  # imports create many objects that remain
     try:
         return main()
@@ -72,18 +95,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     1
     """
     given = list(sys.argv[1:] if argv is None else argv)
-    chosen = next((word for word in given if word in COMMANDS), "")
+    arguments = argparse.Namespace(given=given)
     try:
-        arguments = _parser([chosen]).parse_args(given)
+        _parser(next((word for word in given if word in COMMANDS), "")).parse_args(given, arguments)
         if getattr(arguments, "output", None) is None:
-            check_open()  # before the command changes anything
+            check_open()  # before the command reads anything
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.simplefilter("ignore", ResourceWarning)  # files that an interrupt leaves open
-            warnings.showwarning = _show_warning  # type: ignore[assignment]
-            text = arguments.run(arguments)
-            if text:
-                print_text(text)
+            warnings.showwarning = lambda message, *_: print_error(  # type: ignore[assignment]
+                f"skrank: warning: {_with_options(str(message), vars(arguments))}"
+            )
+            deliver(arguments.run(arguments), None)
     except BrokenPipeError:  # the reader, such as head, has stopped reading
         return FAILED
     except KeyboardInterrupt:
@@ -91,18 +114,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         where = error.filename or "standard output"
         return _fail(f"{where}: {error.strerror}" if error.strerror else str(error))
-    except ValueError as error:
-        return _fail(str(error))
+    except (ValueError, ImportError) as error:
+        return _fail(_with_options(str(error), vars(arguments)))
     return 0
 
 
-def whole_parser() -> argparse.ArgumentParser:
-    """The parser with the arguments of all commands."""
-    return _parser(COMMANDS)
-
-
-def _parser(chosen: Iterable[str]) -> argparse.ArgumentParser:
-    """The parser, with the arguments of the chosen commands only."""
+def _parser(chosen: str) -> Parser:
+    """The parser, with the arguments of the chosen command only."""
     parser = Parser(prog="skrank", description="Learning to rank with graded relevance.")
     parser.add_argument("--version", action="version", version=f"skrank {skrank.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -110,16 +128,27 @@ def _parser(chosen: Iterable[str]) -> argparse.ArgumentParser:
         command = commands.add_parser(
             name, help=text, formatter_class=argparse.RawDescriptionHelpFormatter
         )
-        if name in chosen:
+        if name == chosen:
             command.description = f"{text[0].upper()}{text[1:]}."
+            command.set_defaults(parser=command)
             import_module(module).add_arguments(command, name)
     return parser
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
-    print_error(f"skrank: warning: {with_options(str(message))}")
+def _with_options(message: str, options: Container[str]) -> str:
+    """A message in which parameters of Python that are options of the command are written so."""
+
+    def option(found: re.Match[str]) -> str:
+        name = found[1]
+        if name not in options:
+            return found[0]
+        sign = "-" if len(name) == 1 else "--"
+        return sign + name.replace("_", "-") + ("" if found[2] else "=")
+
+    # a parameter in the brackets of a metric, such as gap(max_grade=4), is not an option
+    return re.sub(r"(?<![(,\w-])([a-z]\w*)=(True\b)?", option, message)
 
 
 def _fail(message: str) -> int:
-    print_error(f"skrank: error: {with_options(message)}")
+    print_error(f"skrank: error: {message}")
     return FAILED

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from skrank import trec
-from skrank.cli import _output
-from skrank.cli._output import source
-from skrank.cli._parser import FILES, add_common, add_file, add_metric, check_files
+from skrank._engine.names import columns
+from skrank.cli import Parser, _output
+from skrank.cli._evaluate import FILES
 from skrank.trec._fuse import METHODS, NORMS, load
 
 _EPILOG = f"""examples:
@@ -21,35 +21,42 @@ run and its weight are printed. The other methods need no judgments: all files a
 {FILES}"""
 
 
-def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
+def add_arguments(parser: Parser, _: str) -> None:
     """Add the arguments of the command."""
     parser.epilog = _EPILOG
     add = parser.add_argument
-    add_file(parser, "files", metavar="FILE", nargs="+", help="[QRELS] RUN RUN ...")
+    add("files", metavar="FILE", nargs="+", help="[QRELS] RUN RUN ..., a run also as NAME=FILE")
     add("--method", choices=METHODS, default="linear", help="(default: linear)")
     add(
-        "--norm",
-        choices=("auto", *NORMS, "reciprocal_rank", "none"),
-        default="auto",
+        "--norm", choices=("auto", *NORMS, "reciprocal_rank", "none"), default="auto",
         help="how scores are normalised (default: reciprocal_rank for linear, otherwise min_max)",
-    )
+    )  # fmt: skip
     add("-k", type=float, default=60.0, metavar="K", help="rrf adds 1 / (K + rank) (default: 60)")
     add("--weights", metavar="W,W,...", help="of weighted_sum, in the order of the runs")
-    add_metric(parser, default="ndcg@10", help="that linear maximises (default: ndcg@10)")
-    add("--folds", type=int, default=5, metavar="N", help="of queries (default: 5)")
+    add("-m", "--metric", default="ndcg@10", help="that linear maximises (default: ndcg@10)")
+    folds = {"dest": "n_splits", "metavar": "N"}
+    add("--folds", "--n-splits", type=int, default=5, help="of queries (default: 5)", **folds)
     add("--name", default="fused", metavar="NAME", help="of the run (default: fused)")
-    add_common(parser, "write")
-    parser.set_defaults(run=_run, parser=parser)
+    add("-M", "--depth", metavar="N", type=int, help="write the first N documents of a query")
+    add("-o", "--output", metavar="FILE", help="write here, whole or not at all")
+    parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> str:
-    check_files(arguments, arguments.files, [arguments.metric])
+    parser: Parser = arguments.parser
     trained = arguments.method == "linear"
-    paths = arguments.files[1:] if trained else arguments.files
+    files = arguments.files[1:] if trained else arguments.files
+    judgments = arguments.files[:1] if trained else []
+    paths = [_output.split_name(run)[1] for run in files]
+    parser.check_files([*judgments, *paths], arguments.output)
+    try:
+        columns(arguments.metric)
+    except ValueError as error:
+        parser.error(f"argument -m/--metric: {error}")
     if len(paths) < 2:
-        arguments.parser.error(f"name {'judgments and ' * trained}at least two runs.")
-    qrels = trec.read_qrels(source(arguments.files[0])) if trained else None
-    runs = load([source(path) for path in paths])
+        parser.error(f"name {'judgments and ' * trained}at least two runs.")
+    qrels = trec.read_qrels(_output.source(judgments[0])) if trained else None
+    runs = load(_output.named_sources(files))
     fused = trec.fuse(
         runs,
         arguments.method,
@@ -58,13 +65,13 @@ def _run(arguments: argparse.Namespace) -> str:
         weights=None if arguments.weights is None else arguments.weights.split(","),
         qrels=qrels,
         metric=arguments.metric,
-        n_splits=arguments.folds,
+        n_splits=arguments.n_splits,
         name=arguments.name,
     )
     written = fused if arguments.depth is None else fused.top(arguments.depth)
-    text = _output.delivered(trec.run_lines(written), arguments.output)
-    if text or qrels is None or fused.weights is None:
-        return text
+    _output.deliver(trec.run_lines(written), arguments.output)
+    if arguments.output is None or qrels is None or fused.weights is None:
+        return ""
     report = trec.evaluate(qrels, {**runs, fused.name: written}, arguments.metric)
     means = {name: report.mean[name].tolist() for name in report.metrics}
     weights = [*fused.weights.values(), float("nan")]

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import csv
-import errno
 import io
 import json
 import math
 import os
+import signal
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import BinaryIO, TextIO
 
-if TYPE_CHECKING:
-    from skrank.trec import TrecReport
+from skrank._files import write_atomically
 
 BYTES = "surrogateescape"  # the error handler that writes bytes that are not UTF-8 as they were
 Columns = Mapping[str, Sequence[object]]  # columns of a table, by name, of equal length
@@ -66,24 +64,13 @@ def _rows(columns: Columns) -> Iterator[dict[str, object]]:
         yield dict(zip(columns, cells, strict=True))
 
 
-def trec_eval(report: TrecReport, view: str | None) -> str:
-    """The lines of trec_eval: of each run, or of each query, too, with the view "per_query"."""
-    from skrank.trec import trec_eval_lines
-
-    if view not in (None, "per_query"):
-        raise ValueError(
-            f"--format trec_eval prints values, with or without -q: leave --{view} out."
-        )
-    return trec_eval_lines(report, per_query=view == "per_query")
-
-
 TABLES = {"table": _table, "csv": _csv, "json": _json, "jsonl": _json_lines}
-FORMATS = (*TABLES, "trec_eval", "html")
+FORMATS = (*TABLES, "latex", "markdown", "trec_eval", "html")
 _BY_SUFFIX = {
-    ".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
-    ".html": "html", ".htm": "html",
+    ".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".html": "html",
+    ".htm": "html", ".tex": "latex", ".md": "markdown",
 }  # fmt: skip
-_TEXT = ("", ".txt")  # suffixes that any format may have
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 def format_of(path: str | None, given: str | None) -> str:
@@ -94,15 +81,15 @@ def format_of(path: str | None, given: str | None) -> str:
     ValueError
         If the format and the suffix differ, or the suffix is unknown and no format is given.
     """
-    from skrank.trec._files import SUFFIXES
-
-    suffix = "" if path is None else Path(path).suffix.lower()
+    if path is None or path.startswith("/dev/"):
+        return given or "table"
+    suffix = Path(path).suffix.lower()
     said = _BY_SUFFIX.get(suffix)
-    if suffix in SUFFIXES:
+    if suffix in _COMPRESSED:
         raise ValueError(f"{path}: the output is not compressed: leave {suffix} out.")
     if said and given and said != given:
         raise ValueError(f"{path}: {suffix} is {said}, and --format is {given}: change one.")
-    if not said and not given and suffix not in _TEXT:
+    if not said and not given and suffix not in ("", ".txt"):
         known = ", ".join(_BY_SUFFIX)
         raise ValueError(
             f"{path}: {suffix} is not the suffix of a format: use .txt, {known}, or add --format."
@@ -110,42 +97,22 @@ def format_of(path: str | None, given: str | None) -> str:
     return given or said or "table"
 
 
-def delivered(text: str, path: str | None) -> str:
-    """Write the text to a file, or return it for printing if there is no path.
-
-    A file is replaced as a whole, and keeps its mode. Links are followed; pipes and devices are
-    written to.
+def deliver(text: str, path: str | None) -> None:
+    """Write the text to a file, whole or not at all, or print the text if there is no path.
 
     Raises
     ------
     OSError
-        If the file cannot be written; an existing file remains unchanged then.
+        If the text cannot be written; an existing file remains unchanged then.
     """
     if path is None:
-        return text
-    target = Path(path).resolve()  # the target of a link
-    if target.exists() and not target.is_file():  # a pipe, a device, or a folder (an error)
-        target.write_text(text + "\n", encoding="utf-8", errors=BYTES)
-        return ""
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors=BYTES) as file:
-            file.write(text + "\n")
-        os.chmod(name, mode)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
-    return ""
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        if text:
+            _print(text)
+        return
+    data = f"{text}\n".encode(errors=BYTES)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # an interrupt removes unfinished files
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    write_atomically(path, data)
 
 
 # standard streams, which can be closed, full, or limited to ASCII ---------------------------------
@@ -157,14 +124,8 @@ def check_open() -> None:
         raise OSError("standard output is closed.")
 
 
-def print_text(text: str) -> None:
-    """Print to standard output; characters that its encoding lacks are escaped.
-
-    Raises
-    ------
-    OSError
-        If standard output is closed or full.
-    """
+def _print(text: str) -> None:
+    """Print to standard output; characters that its encoding lacks are escaped."""
     check_open()
     out = sys.stdout
     with _discarding(out):
@@ -205,19 +166,41 @@ def print_error(message: str) -> None:
             print(message, file=sys.stderr, flush=True)
 
 
-def standard_input() -> BinaryIO:
-    """Bytes of standard input.
+def source(argument: str) -> BinaryIO | str:
+    """The path of a file, or standard input for "-".
 
     Raises
     ------
     OSError
-        If it is closed.
+        If standard input is closed.
     """
+    if argument != "-":
+        return argument
     if sys.stdin is None:
         raise OSError("standard input is closed: name a file in place of -.")
     return sys.stdin.buffer
 
 
-def source(argument: str) -> BinaryIO | str:
-    """The path of a file, or standard input for "-"."""
-    return standard_input() if argument == "-" else argument
+def named_sources(arguments: Sequence[str]) -> list[BinaryIO | str] | dict[str, BinaryIO | str]:
+    """Sources of runs; by name if one of the runs is written as NAME=FILE.
+
+    Then the name of another run is its path.
+
+    Raises
+    ------
+    ValueError
+        If two runs have the same name.
+    """
+    pairs = [split_name(one) for one in arguments]
+    if not any(name for name, _ in pairs):
+        return [source(path) for _, path in pairs]
+    named = {name or path: source(path) for name, path in pairs}
+    if len(named) < len(pairs):
+        raise ValueError("two runs have the same name: write NAME=FILE with a name for each.")
+    return named
+
+
+def split_name(argument: str) -> tuple[str, str]:
+    """The name and the path of NAME=FILE; the name is "" for the path of a file."""
+    name, sign, path = argument.partition("=")
+    return (name, path) if sign and not os.path.exists(argument) else ("", argument)

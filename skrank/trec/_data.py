@@ -227,7 +227,18 @@ class Run:
         """
         depth = check.check_count("depth", depth, "the documents of each query to keep")
         indptr, rows = slices(self.queries.indptr[:-1], np.minimum(self.queries.sizes, depth))
-        queries = Queries(self.queries.ids, indptr)
+        return self._kept(Queries(self.queries.ids, indptr), rows)
+
+    def without_self(self) -> Run:
+        """The run without the documents whose id is that of their query."""
+        query = np.repeat(self.queries.ids, self.queries.sizes)
+        rows = np.flatnonzero(np.array(self.documents.names(), dtype=object) != query)
+        numbers = np.repeat(np.arange(len(self.queries)), self.queries.sizes)[rows]
+        sizes = np.bincount(numbers, minlength=len(self.queries))
+        indptr = np.append(0, np.cumsum(sizes[sizes > 0]))
+        return self._kept(Queries(self.queries.ids[sizes > 0], indptr), rows)
+
+    def _kept(self, queries: Queries, rows: np.ndarray) -> Run:
         table = Table(queries, self.documents.take(rows), self.scores[rows])
         return Run(self.name, queries, table.documents, table.numbers, table.slots())
 

@@ -245,6 +245,7 @@ def evaluate(
     depth: int | None = None,
     judged_only: bool = False,
     pool_judged: bool = False,
+    exclude_self: bool = False,
     precision: str = "single",
     chunksize: int | None = None,
     progress: bool | None = None,
@@ -289,6 +290,9 @@ def evaluate(
     pool_judged : bool
         Documents of the pool without a judgment (labels below 0) count as judged not relevant, as
         for the web tracks.
+    exclude_self : bool
+        Remove retrieved documents whose id is that of the query, as BEIR does where queries are
+        documents of the collection.
     precision : {"single", "double"}
         Precision in which scores are compared, see `read_run`.
     chunksize : int, optional
@@ -328,6 +332,7 @@ def evaluate(
     if check.check_flag("judged_only", judged_only):
         given["condensed"] = True
     pool_judged = check.check_flag("pool_judged", pool_judged)
+    exclude_self = check.check_flag("exclude_self", exclude_self)
     chosen = unique_metrics(metrics)
     if given:
         chosen = {name: _changed(one, given) for name, one in chosen.items()}
@@ -344,7 +349,7 @@ def evaluate(
     pool = CodedQrels.of(judgments)
     n_steps, step = (n_runs, "runs") if chunksize is None else (None, "rows")
     with _progress.progress(progress, n_steps, step) as bar:
-        joined = JoinedRuns(pool, sources, missing, bar, depth, precision, chunksize)
+        joined = JoinedRuns(pool, sources, missing, bar, depth, precision, chunksize, exclude_self)
         found = measure(pool, joined, n_runs, [*chosen.values()], missing, top)
     joined.warn()
     names = sources.names(joined.tags)

@@ -265,6 +265,7 @@ class JoinedRuns:
     depth: int | None = None
     precision: str = "single"
     chunksize: int | None = None
+    exclude_self: bool = False
     tags: list[str] = field(default_factory=list)
     facts: list[dict[str, float]] = field(default_factory=list)
     lacks: list[str] = field(default_factory=list)
@@ -302,6 +303,8 @@ class JoinedRuns:
             places = np.array(sorted(place for place in found if place >= 0), np.int64)
         else:
             run = as_run(source, self.precision)
+        if self.exclude_self:
+            run = run.without_self()
         if self.depth is not None:
             run = run.top(self.depth)
         return number, run, self.pool.join(run, number, places), piece

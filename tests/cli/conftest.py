@@ -19,10 +19,9 @@ RUNS = {
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """Names of a qrels file and two runs; a pool of scores stands beside them."""
+    """Names of a qrels file and two runs."""
     monkeypatch.chdir(tmp_path)
     Path("qrels").write_text("1 0 a 2\n1 0 b 0\n2 0 a 1\n3 0 a 1\n")
-    Path("pool").write_text("query,item,old,new\n1,1,1,0\n1,2,2,-1\n2,1,2,1\n2,2,4,0\n")
     for name, text in RUNS.items():
         Path(name).write_text(text)
     return ["qrels", *RUNS]

@@ -14,8 +14,7 @@ import pandas as pd
 import pytest
 
 from skrank import trec
-from skrank.cli import INTERRUPTED
-from skrank.cli._output import TABLES, delivered
+from skrank.cli._output import TABLES, deliver
 
 
 def csv(call, *arguments):
@@ -47,10 +46,61 @@ def test_fuse_without_judgments_prints_a_run(call, files):
     assert len(out.splitlines()) == 3
 
 
-def test_compare_is_evaluate_compare(call, files):
-    one = csv(call, "compare", *files, "-m", "ap")
-    other = csv(call, "evaluate", *files, "-m", "ap", "--compare")
-    pd.testing.assert_frame_equal(one, other)
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"test": "t", "baseline": "dense"},
+        {"alpha": 0.2, "correction": "none"},
+        {"test": "randomisation", "correction": "holm"},
+        {"test": "anytime"},
+    ],
+)
+def test_compare(call, files, how):
+    options = [part for name, value in how.items() for part in (f"--{name}", value)]
+    found = csv(call, "compare", *files, "-m", "ap", *options)
+    expected = trec.evaluate("qrels", files[1:], "ap").compare(**how)
+    pd.testing.assert_frame_equal(found, expected.to_frame(), check_dtype=False)
+    _, text, _ = call("compare", *files, "-m", "ap", *options, "--format", "latex")
+    assert text == expected.to_latex() + "\n"
+
+
+def test_names_of_runs(call, files):
+    report = trec.evaluate("qrels", {"a b": "bm25", "dense": "dense"}, "ap")
+    found = csv(call, "evaluate", "qrels", "a b=bm25", "dense", "-m", "ap")
+    assert found.run.tolist() == ["a b", "dense"]
+    assert found.ap.tolist() == report.mean.ap.tolist()
+    Path("a=b").write_text(Path("bm25").read_text())  # a file of this name is not NAME=FILE
+    assert csv(call, "evaluate", "qrels", "a=b").run.tolist() == ["bm25"]
+    for form, method in (("markdown", "to_markdown"), ("latex", "to_latex")):
+        _, text, _ = call("evaluate", "qrels", "a b=bm25", "dense", "-m", "ap", "--format", form)
+        assert text == getattr(report, method)() + "\n"
+
+
+def test_the_document_of_the_query_itself_is_excluded(call, files):
+    Path("dense").write_text(
+        "1 Q0 1 1 9 dense\n" + Path("dense").read_text() + "4 Q0 4 1 1 dense\n"
+    )
+    before = csv(call, "evaluate", *files, "-m", "rr")
+    after = csv(call, "evaluate", *files, "-m", "rr", "--exclude-self")
+    assert (after.documents - before.documents).tolist() == [0, -1]
+    assert after.rr.tolist() == pytest.approx([1, (1 / 2 + 1 / 2 + 1) / 3])
+    assert before.rr.tolist() == pytest.approx([1, (1 / 3 + 1 / 2 + 1) / 3])
+
+
+@pytest.mark.parametrize(
+    ("options", "notes"),
+    [
+        ([], "left out of the mean of all metrics."),
+        (["--empty", "0"], "counted as 0 in all metrics."),
+        (["-m", "trec_eval:map"], "left out of the mean of ap, rr@3. 1 of 3 queries without a "
+         "relevant document: counted as 0 in trec_eval:map."),
+    ],
+)  # fmt: skip
+def test_queries_without_a_relevant_document_are_shown(call, files, options, notes):
+    Path("qrels").write_text(Path("qrels").read_text().replace("3 0 a 1", "3 0 a 0"))
+    _, _, err = call("evaluate", *files, "-m", "ap", "-m", "rr@3", *options)
+    assert err == f"skrank: 1 of 3 queries without a relevant document: {notes}\n"
 
 
 def test_curve(call, files):
@@ -118,15 +168,15 @@ def test_output_stands_whole_or_not_at_all(call, files):
     status, _, err = call("evaluate", *files, "-o", "folder")
     assert status == 1
     assert err.endswith("folder: Is a directory\n")
-    assert {path.name for path in Path().iterdir()} == {*files, "pool", "folder", "report.txt"}
+    assert {path.name for path in Path().iterdir()} == {*files, "folder", "report.txt"}
 
 
 def test_text_that_cannot_be_written_leaves_the_old_file(files):
     Path("report.txt").write_text("old")
     with pytest.raises(UnicodeEncodeError):
-        delivered("half of a pair: \ud800", "report.txt")
+        deliver("half of a pair: \ud800", "report.txt")
     assert Path("report.txt").read_text() == "old"
-    assert {path.name for path in Path().iterdir()} == {*files, "pool", "report.txt"}
+    assert {path.name for path in Path().iterdir()} == {*files, "report.txt"}
 
 
 def test_an_interrupt_ends_without_a_word(files):
@@ -136,7 +186,21 @@ def test_an_interrupt_ends_without_a_word(files):
         with opened_by_a_reader("slow", process):
             process.send_signal(signal.SIGINT)
             assert process.communicate() == (b"", b"")
-        assert process.returncode == INTERRUPTED == 130
+        assert process.returncode == -signal.SIGINT
+
+
+def test_an_interrupt_during_imports_ends_without_a_word(files, python):
+    """SIGINT is sent when numpy is imported."""
+    code = (
+        "import os, signal, sys\nfrom importlib.abc import MetaPathFinder\n"
+        "class Finder(MetaPathFinder):\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'numpy': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\nfrom skrank.cli import program\n"
+        "sys.argv = ['skrank', 'evaluate', 'qrels', 'bm25']\nprogram()\n"
+    )
+    done = python("-c", code)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
 def opened_by_a_reader(pipe, process):

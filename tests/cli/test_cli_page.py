@@ -1,5 +1,6 @@
 """The page of ``--format html``: its content, in a browser, without requests."""
 
+import html
 import json
 import re
 from html.parser import HTMLParser
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import skrank
 from skrank import trec
 from skrank.cli import main
 from tests.helpers.browser import CHROMIUM, WITHOUT, opened, other_hosts
@@ -72,8 +74,9 @@ def test_it_says_which_run_is_better_and_how_surely(page):
     text = " ".join("".join(parsed(page.read_text()).texts).split())
     assert re.search(r"ap: b is first with 0\.\d{4}, then .* The difference, 0\.\d{4} with", text)
     assert "is significant (p = " in text
-    assert "p_max_t is corrected for all rows, p_t is not." in text
+    assert "p_max_t is corrected for all rows: " in text
     assert "p_randomisation" not in text
+    assert f"Made by skrank {skrank.__version__}: skrank evaluate " in text
     assert NASTY in text
     for head in ("Means", "Differences between runs", "Differences by query", "Precision and"):
         assert head in text
@@ -92,6 +95,10 @@ def test_it_holds_the_values(page, collection):
         attrs["data-value"] for _, attrs in parsed(page.read_text()).tags if "data-value" in attrs
     ]
     assert set(map(repr, map(float, report.mean.to_numpy().ravel()))) <= set(shown)
+    means = re.findall(r'<td class="text">([^<]*)</td><td( class=best)? data', page.read_text())
+    ordered = report.mean.ap.sort_values(ascending=False).index
+    assert [html.unescape(run) for run, _ in means[:3]] == list(ordered)
+    assert [bool(best) for _, best in means[:3]] == [True, False, False]
 
 
 def test_it_loads_nothing(page):
@@ -128,8 +135,12 @@ def test_a_browser_runs_it_without_an_error_or_a_request(page, tmp_path):
     found = opened(page.as_uri(), tmp_path / "page")
     assert "CONSOLE" not in found.messages
     dom = parsed(found.document)
-    bars = [attrs for tag, attrs in dom.tags if tag == "rect"]
-    assert len(bars) == 25
+    assert [tag for tag, _ in dom.tags].count("rect") == 25
+    text = found.document
+    rows = re.findall(
+        r"<tr>", text[text.index('id="queries"') : text.index("Precision and recall")]
+    )
+    assert len(rows) == 25
     assert "a is better on" in "".join(dom.texts)
     buttons = [tag for tag, _ in dom.tags].count("button")
     assert buttons == [tag for tag, _ in dom.tags].count("th") > 20
@@ -138,12 +149,17 @@ def test_a_browser_runs_it_without_an_error_or_a_request(page, tmp_path):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
-def test_tables_fit_a_screen(page, tmp_path):
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_fits_a_screen_and_a_phone(page, tmp_path, width):
     measure = (
         "<script>for (const box of document.querySelectorAll('.scroll'))"
-        "box.dataset.beyond = box.scrollWidth - box.clientWidth</script></body>"
+        "box.dataset.beyond = box.scrollWidth - box.clientWidth;"
+        "document.body.dataset.page = document.documentElement.scrollWidth - innerWidth"
+        "</script></body>"
     )
     copy = tmp_path / "page.html"
     copy.write_text(page.read_text().replace("</body>", measure))
-    found = opened(copy.as_uri(), tmp_path / "page", "--window-size=1280,1000")
-    assert re.findall(r'data-beyond="(-?\d+)"', found.document) == ["0", "0"]
+    found = opened(copy.as_uri(), tmp_path / "page", f"--window-size={width},1000")
+    assert int(re.findall(r'data-page="(-?\d+)"', found.document)[0]) <= 0
+    if width == 1280:  # on a phone, tables scroll
+        assert set(re.findall(r'data-beyond="(-?\d+)"', found.document)) == {"0"}

@@ -1,5 +1,6 @@
 """One usual call of each public function and class, whose arguments tests replace by odd ones."""
 
+import argparse
 import contextlib
 import dataclasses
 import inspect
@@ -664,7 +665,7 @@ def run(*words):
 
 def assert_ours(words):
     """The error that ended a command is raised by skrank, or by the system for a file."""
-    arguments = cli.whole_parser().parse_args(words)
+    arguments = cli._parser(words[0]).parse_args(words, argparse.Namespace(given=words))
     with warnings.catch_warnings(), mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO())):
         warnings.simplefilter("ignore")
         try:
@@ -699,28 +700,3 @@ usual("cli.main fuse", partial(command, "fuse", contents=("run", "other")), run=
       other=OTHER_RUN, method=Word("combsum"), norm=Word("zscore"), depth=Word("2"),
       name=Word("both"))  # fmt: skip
 usual("cli.main metrics", partial(run, "metrics"))
-usual("cli.main completion", lambda shell: run("completion", shell), shell=Word("bash"))
-
-
-def campaign(pool, labels, metric, seed, number, estimator):
-    """A campaign by the command, from its start until all is labelled."""
-    with tempfile.TemporaryDirectory() as folder:
-        files = [str(Path(folder, name)) for name in ("campaign.npz", "pool.csv", "labels.csv")]
-        for path, content in zip(files[1:], (pool, labels), strict=True):
-            Path(path).write_bytes(content)
-        for words in (
-            ("start", *files[:2], "-m", metric, "--max-grade", "2", "--random-state", seed),
-            ("next", files[0], "-n", number), ("tell", files[0], files[2]),
-            ("estimate", files[0], "--estimator", estimator),
-        ):  # fmt: skip
-            found = run("active", *words)
-            if isinstance(found, Exception):
-                return found
-        return found
-
-
-usual(
-    "cli.main active", campaign, metric=Word("ap"), seed=Word("0"), number=Word("9"),
-    pool=b"query,item,a,b\nq1,1,0.5,2\nq1,2,1,1\nq2,3,2,0\n", estimator=Word("lure"),
-    labels=b"query,item,label\nq1,1,2\nq1,2,0\nq2,3,1\n",
-)  # fmt: skip
