@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.simplefilter("ignore", ResourceWarning)  # files that an interrupt leaves open
-            warnings.showwarning = lambda message, *_: print_error(  # type: ignore[assignment]
+            warnings.showwarning = lambda message, *_: print_error(
                 f"skrank: warning: {_with_options(str(message), vars(arguments))}"
             )
             deliver(arguments.run(arguments), None)

@@ -34,8 +34,10 @@ def add_arguments(parser: Parser, _: str) -> None:
     add("-k", type=float, default=60.0, metavar="K", help="rrf adds 1 / (K + rank) (default: 60)")
     add("--weights", metavar="W,W,...", help="of weighted_sum, in the order of the runs")
     add("-m", "--metric", default="ndcg@10", help="that linear maximises (default: ndcg@10)")
-    folds = {"dest": "n_splits", "metavar": "N"}
-    add("--folds", "--n-splits", type=int, default=5, help="of queries (default: 5)", **folds)
+    add(
+        "--folds", "--n-splits", type=int, default=5, metavar="N", dest="n_splits",
+        help="of queries (default: 5)",
+    )  # fmt: skip
     add("--name", default="fused", metavar="NAME", help="of the run (default: fused)")
     add("-M", "--depth", metavar="N", type=int, help="write the first N documents of a query")
     add("-o", "--output", metavar="FILE", help="write here, whole or not at all")
