@@ -83,7 +83,7 @@ def measure(qrels: str, run: str, chunksize: int) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(report.mean.to_string(float_format="{:.6f}".format))
     print(
-        f"{report.runs.documents.item()} rows measured in {seconds:.0f} s ({busy:.0f} s of "
+        f"{report.counts['documents'][0]} rows measured in {seconds:.0f} s ({busy:.0f} s of "
         f"processor time), at most {peak:.2f} GB of memory"
     )
 

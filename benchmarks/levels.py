@@ -279,7 +279,7 @@ def read_tables(folder: Path) -> dict[str, np.ndarray]:
         per_query = trec.evaluate(*submitted(folder / collection), metrics).per_query
         for metric in metrics:
             name = f"{collection.replace('trec-dl', 'dl19').replace('-', '_')}_{metric}"
-            tables[name.replace("@", "")] = per_query[metric].unstack("run").to_numpy()
+            tables[name.replace("@", "")] = per_query[metric].unstack("system").to_numpy()
     return tables
 
 

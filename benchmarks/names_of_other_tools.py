@@ -77,7 +77,7 @@ def main() -> None:
             names = sorted({name for _, name in values})
             columns = [f"{tool}:{name}" for name in names]
             ours = trec.evaluate(judged, ranked, columns, missing="skip").per_query
-            ours = ours.droplevel("run")
+            ours = ours.droplevel("system")
             for (query, name), value in values.items():
                 key = f"{tool}:{name}"
                 count, worst = greatest.get(key, (0, 0.0))

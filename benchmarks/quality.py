@@ -268,7 +268,7 @@ def train(run: Run, fold: Any) -> dict[str, Any]:
         "valid": valid.per_query.mean().round(5).to_dict(),
         "test": {
             name: {str(query): round(value, 5) for query, value in column.dropna().items()}
-            for name, column in test.per_query.items()
+            for name, column in test.per_query.loc["scores"].items()
         },
     }
 

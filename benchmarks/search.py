@@ -149,7 +149,7 @@ def search(run: tuple[Any, ...], fold: Any, seconds: float) -> dict[str, Any]:
         "run": run, "seconds": round(used, 1), "trials": trials, "best": best,
         "test": {
             metric: {str(query): round(value, 5) for query, value in column.dropna().items()}
-            for metric, column in found.per_query.items()
+            for metric, column in found.per_query.loc["scores"].items()
         },
     }  # fmt: skip
 

@@ -182,7 +182,7 @@ def main() -> None:
             ).mean
             for seed in range(options.seeds)
         ]
-        values = pd.concat(found, axis=1)
+        values = pd.concat(found).T
         rows[name] = {"thresholds": ", ".join(f"{g:.2f}" for g in thresholds)}
         for one, mean, spread in zip(
             values.index, values.mean(axis=1), values.std(axis=1), strict=True

@@ -31,7 +31,9 @@ def matrices_of_runs(qrels: str, folder: str, metrics: list[str]) -> dict[str, p
     report = trec.evaluate(qrels, runs, metrics)
     seconds = time.perf_counter() - start
     print(f"{len(runs)} runs measured by {len(metrics)} metrics in {seconds:.1f} s", flush=True)
-    return {name: report.per_query[name].unstack("run", sort=False) for name in report.mean.columns}
+    return {
+        name: report.per_query[name].unstack("system", sort=False) for name in report.mean.columns
+    }
 
 
 def best_systems(matrices: dict[str, pd.DataFrame], n_best: int) -> dict[str, pd.DataFrame]:

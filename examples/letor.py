@@ -102,7 +102,7 @@ def values(
                     f"{time.perf_counter() - start:.1f} s",
                     flush=True,
                 )
-                yield name, seed, report.per_query
+                yield name, seed, report.per_query.loc["scores"]
 
 
 def main() -> None:

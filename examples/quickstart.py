@@ -59,7 +59,7 @@ def compare(n_queries: int, noise: float, n_collections: int) -> pd.DataFrame:
             print(f"collection {seed + 1} of {n_collections}: {name}", file=sys.stderr)
             scores = ranker.fit(data.X[train], y[train]).predict(data.X[~train])
             report = skrank.evaluate(y[~train], scores, metrics=METRICS)
-            found[name, seed] = report.per_query.dropna()
+            found[name, seed] = report.per_query.loc["scores"].dropna()
     return pd.concat(found, names=["ranker", "collection", "query"])
 
 

@@ -121,7 +121,7 @@ def measure(
                 warnings.simplefilter("ignore")
                 scores = learn(metric, train, valid, seed)
             report = skrank.evaluate(test[1], scores(test[0]), metrics=MEASURED)
-            found.append(report.per_query.dropna().assign(seed=seed))
+            found.append(report.per_query.loc["scores"].dropna().assign(seed=seed))
     return pd.concat(found).set_index("seed", append=True)
 
 

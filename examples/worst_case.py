@@ -97,7 +97,9 @@ def measure(
         for which, how in conventions.items()
     }
     found = {
-        name: skrank.evaluate(labels, scores, groups=qid, metrics=list(metrics.values())).per_query
+        name: skrank.evaluate(
+            labels, {name: scores}, groups=qid, metrics=list(metrics.values())
+        ).per_query.loc[name]
         for name, labels, scores, qid in systems
     }
     return {
@@ -149,7 +151,7 @@ def join(qrels: pd.DataFrame, run: trec.Run) -> tuple[str, np.ndarray, np.ndarra
     return run.name, rows["label"].to_numpy(), scores.to_numpy(), rows["qid"].to_numpy()
 
 
-def study_ties(qrels: trec.Qrels, runs: list[trec.Run], report: trec.TrecReport) -> None:
+def study_ties(qrels: trec.Qrels, runs: list[trec.Run], report: skrank.Report) -> None:
     shares = [tied_share(run.scores, run.to_frame()["qid"]) for run in runs]
     print(f"of the documents {np.median(shares):.0%} are tied in the median run", end=", ")
     print(f"{max(shares):.0%} at most")
@@ -158,7 +160,7 @@ def study_ties(qrels: trec.Qrels, runs: list[trec.Run], report: trec.TrecReport)
     frame = qrels.to_frame()
     tables = measure((join(frame, run) for run in runs), {which: {"ties": which} for which in TIES})
     for name in METRICS:
-        tables[name]["names, as trec_eval"] = report.per_query[name].unstack("run", sort=False)
+        tables[name]["names, as trec_eval"] = report.per_query[name].unstack("system", sort=False)
     show("ties", tables)
 
 
@@ -173,8 +175,8 @@ def study_runs(qrels_path: str, folder: str) -> None:
         runs = [cut(run, depth) for run in runs]
         report = trec.evaluate(qrels, runs, METRICS)
         for name in METRICS:
-            tables[name][f"depth {depth}"] = report.per_query[name].unstack("run", sort=False)
-        share = report.runs["judged"].mean()
+            tables[name][f"depth {depth}"] = report.per_query[name].unstack("system", sort=False)
+        share = np.mean(report.counts["judged"])
         seconds = time.perf_counter() - start
         print(f"depth {depth}: {share:.0%} of the documents judged, {seconds:.0f} s", flush=True)
     show("depth of the runs", tables)

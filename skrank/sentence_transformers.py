@@ -179,7 +179,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
         report = evaluate(
             self.labels, scores, groups=self.groups, metrics=list(self.metrics.values())
         )
-        means = {str(metric): float(mean) for metric, mean in report.mean.items()}
+        means = dict(zip(report.metric_of, report.averages[0].tolist(), strict=True))
         values: dict[str, float] = self.prefix_name_to_metrics(means, self.name)
         self.store_metrics_in_model_card_data(model, values, epoch, steps)
         return values

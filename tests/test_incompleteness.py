@@ -135,7 +135,7 @@ def test_is_what_files_of_fewer_judgments_give():
         reduced = reduce_judgments(qrels, row.percent, 3 + row.repeat)
         report = trec.evaluate(reduced, runs, metrics, max_grade=2)
         mean, sign = report.mean[row.metric], -1 if row.metric == "error@10" else 1
-        values = report.per_query[row.metric].unstack("run", sort=False).to_numpy()
+        values = report.per_query[row.metric].unstack("system", sort=False).to_numpy()
         power = stats.discriminative_power(values, **bootstrap)
         assert (row.power, row.required_difference) == (power.power, power.required_difference)
         assert row.mean == pytest.approx(mean.mean(), rel=1e-12)

@@ -282,6 +282,26 @@ def several(parameter: str, given: object, one: tuple[type, ...]) -> list[Any]:
     return list(given)
 
 
+def chosen_names(
+    parameter: str,
+    wanted: str | Sequence[str] | None,
+    known: Iterable[Any],
+    *,
+    may_be_empty: bool = False,
+) -> list[str]:
+    """The wanted names, by default all known names; raises if a wanted name is not known."""
+    names = list(known)
+    if wanted is None:
+        return names
+    chosen = several(parameter, wanted, (str,))
+    if not (chosen or may_be_empty):
+        raise ValueError(f"no {parameter} is chosen: pass some of {', '.join(map(repr, names))}.")
+    for name in chosen:
+        if name not in names:
+            raise unknown_name(parameter, name, names)
+    return chosen
+
+
 def check_parts(parts: Any, make: Callable[[Any], T], example: str) -> list[tuple[float, T]]:
     """Pairs (weight, make(item)) from pairs (weight, item); weights are in (0, HEAVIEST]."""
     wrong = ValueError(

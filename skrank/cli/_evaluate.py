@@ -13,6 +13,7 @@ from skrank._engine.names import columns
 from skrank._engine.peer_names import PEERS, split_prefix
 from skrank._typing import Options
 from skrank.cli import Parser, _output
+from skrank.evaluation import Report
 from skrank.evaluation._evaluate import DEFAULT_METRICS
 from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 
@@ -195,7 +196,7 @@ def _names(arguments: argparse.Namespace) -> list[str]:
     ]
 
 
-def _report(arguments: argparse.Namespace, runs: list[str], names: list[str]) -> trec.TrecReport:
+def _report(arguments: argparse.Namespace, runs: list[str], names: list[str]) -> Report:
     trec_eval = (arguments.names or "").startswith("trec_eval")
     empty = arguments.empty
     return trec.evaluate(
@@ -209,11 +210,11 @@ def _report(arguments: argparse.Namespace, runs: list[str], names: list[str]) ->
     )
 
 
-def _empty_queries(report: trec.TrecReport, names: Sequence[str]) -> str:
+def _empty_queries(report: Report, names: Sequence[str]) -> str:
     """How many queries have no relevant document, and how the metrics count them; "" if none."""
     found: dict[tuple[int, str], list[str]] = {}
     for name in names:
-        n_empty = int(report.found.empty[report.metrics.index(name)])
+        n_empty = report.empty[name]
         value = report.metric_of[name].empty
         how = "left out of the mean of" if value in ("skip", "nan") else f"counted as {value} in"
         if n_empty:
@@ -227,12 +228,12 @@ def _empty_queries(report: trec.TrecReport, names: Sequence[str]) -> str:
 
 
 def _text(
-    report: trec.TrecReport, arguments: argparse.Namespace, form: str, names: list[str], notes: str
+    report: Report, arguments: argparse.Namespace, form: str, names: list[str], notes: str
 ) -> str:
     """The output in a format."""
     if form == "trec_eval":
         return trec.trec_eval_lines(report, per_query=arguments.view == "per_query")
-    short = {name: name.removeprefix(f"{arguments.names}:") for name in report.metrics}
+    short = {name: name.removeprefix(f"{arguments.names}:") for name in report.metric_of}
     how: Options = {"alpha": arguments.alpha} if "alpha" in arguments else {}
     if arguments.view == "compare":
         how |= {"test": arguments.test, "correction": arguments.correction}
@@ -251,29 +252,29 @@ def _text(
 
 
 def _table(
-    report: trec.TrecReport, view: str | None, short: dict[str, str], how: Options
+    report: Report, view: str | None, short: dict[str, str], how: Options
 ) -> _output.Columns:
     """The columns to show."""
     if view == "compare":
         return report.compare(**how).to_frame().replace({"metric": short}).to_dict("list")
     if view == "intervals":
-        frame = report.intervals(confidence=1 - how["alpha"]).reset_index()
+        frame = report.to_frame(confidence=1 - how["alpha"]).reset_index()
+        frame = frame.rename(columns={"system": "run"})
         return frame.replace({"metric": short}).to_dict("list")
-    names, found = report.names, report.found
+    names, means = list(map(str, report.systems)), report.averages
     if view == "curve":
         if "recall" in names:
             raise ValueError(
                 "a run is called 'recall', which is the name of the column of levels: rename it."
             )
-        return {"recall": ELEVEN_LEVELS, **dict(zip(names, found.mean.tolist(), strict=True))}
-    shown = [short[name] for name in report.metrics]
+        return {"recall": ELEVEN_LEVELS, **dict(zip(names, means.tolist(), strict=True))}
+    shown = [short[name] for name in report.metric_of]
     if view == "per_query":
         queries = report.queries.tolist()
-        values = found.values.reshape(-1, len(shown)).T.tolist()
+        values = report.values.reshape(-1, len(shown)).T.tolist()
         cells = {"run": [run for run in names for _ in queries], "qid": queries * len(names)}
         return cells | dict(zip(shown, values, strict=True))
-    facts = {name: [one[name] for one in report.facts] for name in report.facts[0]}
-    return {"run": names, **dict(zip(shown, found.mean.T.tolist(), strict=True)), **facts}
+    return {"run": names, **dict(zip(shown, means.T.tolist(), strict=True)), **report.counts}
 
 
 def _sorted(columns: _output.Columns, name: str | None) -> _output.Columns:

@@ -75,6 +75,6 @@ def _run(arguments: argparse.Namespace) -> str:
     if arguments.output is None or qrels is None or fused.weights is None:
         return ""
     report = trec.evaluate(qrels, {**runs, fused.name: written}, arguments.metric)
-    means = {name: report.mean[name].tolist() for name in report.metrics}
+    means = dict(zip(report.metric_of, report.averages.T.tolist(), strict=True))
     weights = [*fused.weights.values(), float("nan")]
-    return _output.TABLES["table"]({"run": report.names, **means, "weight": weights})
+    return _output.TABLES["table"]({"run": report.systems, **means, "weight": weights})

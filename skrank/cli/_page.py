@@ -21,8 +21,7 @@ from skrank.metrics.iprec import ELEVEN_LEVELS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skrank.evaluation import Comparison
-    from skrank.trec import TrecReport
+    from skrank.evaluation import Comparison, Report
 
 _COLOURS = ("#0b5fa5", "#c8102e", "#1a7f37", "#8a4fbf", "#b25e00", "#007a87", "#6b6b6b", "#d6338a")
 _DIFFERENCES = """<h2>Differences by query</h2>
@@ -43,7 +42,7 @@ _P_VALUES = {
 
 
 def page(
-    report: TrecReport,
+    report: Report,
     shown: Sequence[str],
     curve: Sequence[str],
     short: dict[str, str],
@@ -55,7 +54,7 @@ def page(
 
     Parameters
     ----------
-    report : TrecReport
+    report : Report
         With the columns of `shown` and `curve`.
     shown : sequence of str
         Columns to show; runs are sorted by the first.
@@ -90,7 +89,8 @@ def page(
     if trouble:
         parts.append(f"<p>{escape(trouble)}</p>")
     best = means.eq([means[one].max() if rises[one] else means[one].min() for one in shown])
-    frame = means.rename(columns=names).join(report.runs).reset_index()
+    counts = report.mean[[]].assign(**report.counts)
+    frame = means.rename(columns=names).join(counts).rename_axis("run").reset_index()
     parts += ["<h2>Means</h2>", _table(frame, best=best.to_numpy())]
     if comparison is not None:
         parts.append(_comparisons(comparison, names))
@@ -104,11 +104,11 @@ def page(
 
 
 def _comparison(
-    report: TrecReport, shown: Sequence[str], how: Options
+    report: Report, shown: Sequence[str], how: Options
 ) -> tuple[Comparison | None, str]:
     """The comparison of the runs, or None and the reason."""
     try:
-        return report.only(shown).compare(**how), ""
+        return report.compare(shown, **how), ""
     except ValueError as error:
         return None, f"Differences are not tested: {error}"
 
@@ -193,13 +193,13 @@ def _comparisons(comparison: Comparison, names: dict[str, str]) -> str:
     )
 
 
-def _data(report: TrecReport, names: dict[str, str]) -> dict[str, object]:
+def _data(report: Report, names: dict[str, str]) -> dict[str, object]:
     """The data that the page draws: values by metric and run, with None for NaN."""
-    cube = report.found.values.astype(object)
-    cube[np.isnan(report.found.values)] = None
-    runs = list(map(str, report.names))
+    cube = report.values.astype(object)
+    cube[np.isnan(report.values)] = None
+    runs, metrics = list(map(str, report.systems)), list(report.metric_of)
     values = {
-        short: dict(zip(runs, cube[:, :, report.metrics.index(name)].tolist(), strict=True))
+        short: dict(zip(runs, cube[:, :, metrics.index(name)].tolist(), strict=True))
         for name, short in names.items()
     }
     signs = [1 if report.metric_of[name].greater_is_better else -1 for name in names]
@@ -209,7 +209,7 @@ def _data(report: TrecReport, names: dict[str, str]) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _curves(report: TrecReport, curve: Sequence[str]) -> str:
+def _curves(report: Report, curve: Sequence[str]) -> str:
     """Interpolated precision over recall, as SVG."""
     table = report.mean[list(curve)]
     top = max(math.ceil(10 * np.nanmax(table.to_numpy())), 1) / 10

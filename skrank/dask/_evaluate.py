@@ -17,7 +17,9 @@ from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank._typing import DaskColumn, Table
 from skrank.dask._partitions import Partitions, aligned_partitions, check_unsplit_queries
-from skrank.evaluation._evaluate import DEFAULT_METRICS, MeasuredQueries, Report, measure, report_of
+from skrank.evaluation import Report
+from skrank.evaluation._evaluate import DEFAULT_METRICS, Measured, joined, measure
+from skrank.evaluation._report import SCORES
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
@@ -77,17 +79,18 @@ def evaluate(
     >>> relevance, scores = da.from_array([1, 0, 0, 2], chunks=2), da.arange(4, 0, -1, chunks=2)
     >>> groups = da.from_array([7, 7, 8, 8], chunks=2)
     >>> skrank.dask.evaluate(relevance, scores, groups, ["gap", "p@1"]).mean
-    gap            0.75
-    precision@1    0.50
-    Name: mean, dtype: float64
+             gap  precision@1
+    system
+    scores  0.75          0.5
     """
     chosen, max_grade = unique_metrics(metrics), check.check_max_grade(max_grade)
     pieces = aligned_partitions(
         relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
     )
     (report,) = reports(pieces, chosen, max_grade)
-    if report.n_queries == report.n_rows:
-        check.warn_single_rows(Queries.from_sizes(np.ones(report.n_rows, np.int64)))
+    n_rows = int(report.counts["documents"][0])
+    if len(report.queries) == n_rows:
+        check.warn_single_rows(Queries.from_sizes(np.ones(n_rows, np.int64)))
     return report
 
 
@@ -107,8 +110,8 @@ def evaluate_each(
     metrics : dict of str to Metric
     """
     pieces = aligned_partitions(y=rows.y, X=rows.X, groups=rows.qid, sample_weight=rows.weight)
-    means = [report.mean for report in reports(pieces, metrics, None, scores_of)]
-    return {name: [float(mean[name]) for mean in means] for name in metrics}
+    found = [report.averages[0].tolist() for report in reports(pieces, metrics, None, scores_of)]
+    return dict(zip(metrics, map(list, zip(*found, strict=True)), strict=True))
 
 
 class ScoredPartition(NamedTuple):
@@ -153,7 +156,7 @@ def reports(
     found = _computed(work, [parts[number] for number in filled])
     check.check_some_weight(np.array([heaviest for _, heaviest in found]))
     by_scores = zip(*(measured for measured, _ in found), strict=True)
-    return [report_of(metrics, measured) for measured in by_scores]
+    return [Report(metric_of=metrics, **joined({SCORES: parts})) for parts in by_scores]
 
 
 def _computed(work: Callable[..., T], pieces: Sequence[ScoredPartition]) -> list[T]:
@@ -196,7 +199,7 @@ def _measured(
     labels: Judgments,
     max_grade: int | None,
     scores_of: Callable[[Any], Iterable[ArrayLike]],
-) -> tuple[list[MeasuredQueries], float]:
+) -> tuple[list[Measured], float]:
     """Values of the queries of a partition by each of its scores, and their highest weight.
 
     Runs on a worker.
@@ -210,8 +213,8 @@ def _measured(
         assert judgments is not None
         weights = check.query_weights(one.weights, judgments.queries, part=True)
         part = judgments.coded_as(labels)
+        plans = [metric.bind(part, max_grade=max_grade) for metric in metrics.values()]
         measured = [
-            measure(part, Ranking(part, scores), metrics, max_grade, weights)
-            for scores in scores_of(one.scored)
+            measure(plans, Ranking(part, scores), weights) for scores in scores_of(one.scored)
         ]
         return measured, 1.0 if weights is None else float(weights.max())

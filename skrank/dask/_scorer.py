@@ -121,7 +121,7 @@ class DaskScorer:
             pieces = [(predict(model, part, method), *rest) for part, *rest in pieces]
         pieces = [(labels, scores, *rest) for scores, labels, *rest in pieces]
         (report,) = reports(pieces, metrics, max_grade)
-        return as_scores({metric: float(report.mean[name]) for name, metric in metrics.items()})
+        return as_scores(dict(zip(metrics.values(), report.averages[0].tolist(), strict=True)))
 
     def __repr__(self) -> str:
         return f"skrank.dask.{self._local!r}"

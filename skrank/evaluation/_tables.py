@@ -1,103 +1,42 @@
-"""Tables of reports in LaTeX and Markdown, and how reports are drawn."""
+"""Tables of reports in LaTeX and Markdown, in which names are text and never markup."""
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._typing import Axes
+from skrank._typing import Axes, Options
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+# By row and column of a value, the rows whose values in the column are significantly worse.
+Worse: TypeAlias = Mapping[tuple[int, int], Sequence[int]]
 
-
-@dataclass(frozen=True, eq=False)
-class MarkedTable:
-    """A table of values, some of them marked.
-
-    Attributes
-    ----------
-    values : DataFrame of shape (n_rows, n_columns)
-    caption : str
-    greater_is_better : list of bool
-        True for columns whose largest value is the best, which is bold; empty: no bold values.
-    better_than : dict of (int, int) to list of int, or None
-        By row and column of a value, the rows whose value in the column is significantly worse.
-    """
-
-    values: pd.DataFrame
-    caption: str
-    greater_is_better: list[bool] = field(default_factory=list)
-    better_than: dict[tuple[int, int], list[int]] | None = None
-
-    def rows(
-        self, digits: int, bold: str, raised: str, escaped: Callable[[str], str]
-    ) -> list[list[str]]:
-        """The head and the rows as texts; `bold` and `raised` are %-formats of marks."""
-        check.check_count("digits", digits, "the number of decimals", least=0)
-        few = len(self.values) <= len(ascii_lowercase)
-        names = [*ascii_lowercase] if few else [str(i + 1) for i in range(len(self.values))]
-        lettered = self.better_than is not None
-        head = [escaped(str(one)) for one in (self.values.index.name, *self.values.columns)]
-        rows = [[escaped("#")] * lettered + head]
-        best = self._best()
-        for i, (name, *row) in enumerate(self.values.astype(object).itertuples()):
-            cells = [names[i]] * lettered + [escaped(str(name))]
-            for j, value in enumerate(row):
-                text = f"{value:.{digits}f}" if isinstance(value, float) else str(value)
-                marks = [names[other] for other in sorted((self.better_than or {}).get((i, j), ()))]
-                text = bold % text if best[i, j] else text
-                cells.append(text + (raised % ("" if few else ",").join(marks) if marks else ""))
-            rows.append(cells)
-        return rows
-
-    def _best(self) -> np.ndarray:
-        if not self.greater_is_better:
-            return np.zeros(self.values.shape, dtype=bool)
-        values = self.values.to_numpy()
-        directed = np.where(self.greater_is_better, values, -values)
-        return directed == np.nanmax(directed, axis=0, initial=-np.inf)
+_LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "*": "{*}",
+}  # fmt: skip  # \\[ and \\* have a meaning at the begin of a row
+_LIGATURES = r"(?<=[-`',])(?=[-`',])|(?<=[?!])(?=`)"  # places inside, such as of -- or ?`
 
 
 class Tabular(ABC):
-    """A report that is a table: in LaTeX, in Markdown, and drawn."""
+    """A report that is a table of values."""
 
     @abstractmethod
-    def _marked(self) -> MarkedTable:
-        """The table that is shown."""
+    def _shown(self) -> tuple[pd.DataFrame, str, Sequence[bool], Worse | None]:
+        """The values, the caption, and what is marked.
 
-    @abstractmethod
-    def _drawn(self, display: Any, metric: str | None, ax: Axes | None, **kwargs: Any) -> Any:
-        """The display that `plot` returns, made by the class `IntervalDisplay`."""
-
-    def plot(self, metric: str | None = None, ax: Axes | None = None, **kwargs: Any) -> Any:
-        """Draw intervals: of means, or of the differences of a comparison.
-
-        Parameters
-        ----------
-        metric : str, optional
-            Which metric, where there are several systems. Default: the first.
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-        **kwargs
-            Of `matplotlib.axes.Axes.errorbar`.
-
-        Returns
-        -------
-        skrank.plotting.IntervalDisplay
+        The booleans say by column whether greater values are better; the best values are bold. If
+        there are none, no value is bold.
         """
-        # imported by name, as skrank.plotting imports reports: the import graph has no circle
-        return self._drawn(import_module("skrank.plotting").IntervalDisplay, metric, ax, **kwargs)
 
     def to_latex(self, digits: int = 3) -> str:
         r"""A table for LaTeX with the package booktabs.
@@ -120,7 +59,7 @@ class Tabular(ABC):
         >>> print(skrank.evaluate(y, [4, 3, 2, 1], metrics=["gap", "p@1"]).to_latex(digits=2))
         \begin{table}
         \centering
-        \caption{2 queries, 4 documents: 100.0\% judged, 100.0\% retrieved}
+        \caption{2 queries, 4 documents, 100.0\% judged, 100.0\% retrieved}
         \begin{tabular}{lrrrr}
         \toprule
         metric & mean & low & high & queries \\
@@ -131,12 +70,10 @@ class Tabular(ABC):
         \end{tabular}
         \end{table}
         """
-        table = self._marked()
-        rows = table.rows(digits, r"\textbf{%s}", r"$^{%s}$", _escaped_latex)
+        rows, n_names, caption = self._cells(digits, r"\textbf{%s}", r"$^{%s}$", _escaped_latex)
         head, *lines = (" & ".join(row) + r" \\" for row in rows)
-        n_values = table.values.shape[1]
-        aligned = "l" * (len(rows[0]) - n_values) + "r" * n_values
-        begin = [r"\begin{table}", r"\centering", rf"\caption{{{_escaped_latex(table.caption)}}}"]
+        aligned = "l" * n_names + "r" * (len(rows[0]) - n_names)
+        begin = [r"\begin{table}", r"\centering", rf"\caption{{{_escaped_latex(caption)}}}"]
         inside = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", head, r"\midrule", *lines]
         return "\n".join([*begin, *inside, r"\bottomrule", r"\end{tabular}", r"\end{table}"])
 
@@ -162,19 +99,67 @@ class Tabular(ABC):
         | gap | 0.75 | 0.00 | 1.00 | 2 |
         | precision@1 | 0.50 | 0.00 | 1.00 | 2 |
         <BLANKLINE>
-        2 queries, 4 documents: 100.0% judged, 100.0% retrieved
+        2 queries, 4 documents, 100.0% judged, 100.0% retrieved
         """
-        table = self._marked()
-        rows = table.rows(digits, "**%s**", "<sup>%s</sup>", _escaped_markdown)
+        rows, n_names, caption = self._cells(digits, "**%s**", "<sup>%s</sup>", _escaped_markdown)
         head, *lines = (f"| {' | '.join(row)} |" for row in rows)
-        n_values = table.values.shape[1]
-        aligned = "|:--" * (len(rows[0]) - n_values) + "|--:" * n_values + "|"
-        return "\n".join([head, aligned, *lines, "", table.caption])
+        aligned = "|:--" * n_names + "|--:" * (len(rows[0]) - n_names) + "|"
+        return "\n".join([head, aligned, *lines, "", _escaped_markdown(caption)])
+
+    def _cells(
+        self, digits: int, bold: str, raised: str, escaped: Callable[[str], str]
+    ) -> tuple[list[list[str]], int, str]:
+        """Texts of the head and the rows, the number of columns of names, and the caption.
+
+        `bold` and `raised` are %-formats of marks.
+        """
+        check.check_count("digits", digits, "the number of decimals", least=0)
+        values, caption, rises, worse = self._shown()
+        few = len(values) <= len(ascii_lowercase)
+        names = [*ascii_lowercase] if few else [str(i + 1) for i in range(len(values))]
+        numbered = worse is not None
+        head = [escaped(str(one)) for one in (values.index.name, *values.columns)]
+        rows = [[escaped("#")] * numbered + head]
+        best = _best(values, rises)
+        for i, (name, *row) in enumerate(values.astype(object).itertuples()):
+            cells = [names[i]] * numbered + [escaped(str(name))]
+            for j, value in enumerate(row):
+                text = f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+                marks = [names[other] for other in sorted((worse or {}).get((i, j), ()))]
+                text = bold % text if best[i, j] else text
+                cells.append(text + (raised % ("" if few else ",").join(marks) if marks else ""))
+            rows.append(cells)
+        return rows, 1 + numbered, caption
+
+
+def draw_intervals(table: pd.DataFrame, ax: Axes | None, style: Options, **how: Any) -> Any:
+    """The drawn `skrank.plotting.IntervalDisplay` of a table."""
+    # imported by name, as skrank.plotting imports reports: the import graph has no circle
+    return import_module("skrank.plotting").IntervalDisplay(table, **how).plot(ax, **style)
+
+
+def _best(table: pd.DataFrame, rises: Sequence[bool]) -> np.ndarray:
+    if not rises:
+        return np.zeros(table.shape, dtype=bool)
+    values = table.to_numpy()
+    directed = np.where(rises, values, -values)
+    return directed == np.nanmax(directed, axis=0, initial=-np.inf)
+
+
+def _one_line(text: str) -> str:
+    """The text with a space in place of line breaks and other characters that are not printed."""
+    return " ".join("".join(one if one.isprintable() else " " for one in text).split())
 
 
 def _escaped_latex(text: str) -> str:
-    return re.sub(r"[\\~^&%$#_{}]", lambda found: _LATEX.get(found[0], f"\\{found[0]}"), text)
+    apart = re.sub(_LIGATURES, "\0", _one_line(text))
+    escaped = re.sub(
+        r"[\\~^<>|\[*&%$#_{}]", lambda found: _LATEX.get(found[0], f"\\{found[0]}"), apart
+    )
+    return escaped.replace("\0", "{}")
 
 
 def _escaped_markdown(text: str) -> str:
-    return re.sub(r"[|*_<]", r"\\\g<0>", text)
+    # a colon before //, an @ before a host, and www. make links
+    special = r"[\\`|*_\[\]<>~&$]|:(?=//)|@(?=[\w-]+\.)|(?<=www)\."
+    return re.sub(special, r"\\\g<0>", _one_line(text))

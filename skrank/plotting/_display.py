@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skrank import _validation as check
 from skrank._typing import Axes, Options
 
 if TYPE_CHECKING:
@@ -72,26 +71,6 @@ class PlainDisplay(Display, ABC):
         """
         self._draw(ax, kwargs)
         return self
-
-
-def choose(
-    parameter: str,
-    wanted: Sequence[str] | None,
-    known: Iterable[str],
-    *,
-    may_be_empty: bool = False,
-) -> list[str]:
-    """The wanted names, by default all known names; raises if a wanted name is not known."""
-    names = list(known)
-    if wanted is None:
-        return names
-    chosen = check.several(parameter, wanted, (str,))
-    if not (chosen or may_be_empty):
-        raise ValueError(f"no {parameter} is chosen: pass some of {', '.join(map(repr, names))}.")
-    for name in chosen:
-        if name not in names:
-            raise check.unknown_name(parameter, name, names)
-    return chosen
 
 
 def name_points(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str]) -> list[Annotation]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._typing import Axes, Options
-from skrank.plotting._display import Display, PlainDisplay, choose, name_points
+from skrank.plotting._display import Display, PlainDisplay, name_points
 from skrank.stats import tau_ap, tau_b
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
     from matplotlib.text import Annotation
 
-    from skrank.trec import TrecReport
+    from skrank.evaluation import Report
 
 _MOST_NAMED = 60  # points; a figure of default size has space for about half of the names
 
@@ -77,7 +77,7 @@ class TauMatrixDisplay(PlainDisplay):
     @classmethod
     def from_report(
         cls,
-        report: TrecReport,
+        report: Report,
         metrics: Sequence[str] | None = None,
         *,
         method: str = "tau_b",
@@ -88,8 +88,8 @@ class TauMatrixDisplay(PlainDisplay):
 
         Parameters
         ----------
-        report : TrecReport
-            Of `skrank.trec.evaluate`, with at least two runs.
+        report : Report
+            Of `skrank.evaluate` or `skrank.trec.evaluate`, with at least two runs.
         metrics : sequence of str, optional
             Columns of the report. Default: all.
         method : {"tau_b", "tau_ap"}
@@ -105,7 +105,7 @@ class TauMatrixDisplay(PlainDisplay):
         ValueError
             If the report has no such column, or fewer than two runs.
         """
-        names = choose("metric", metrics, report.mean.columns)
+        names = check.chosen_names("metric", metrics, report.mean.columns)
         signs = [1 if report.metric_of[name].greater_is_better else -1 for name in names]
         return cls(report.mean[names] * signs, method=method).plot(ax, **kwargs)
 
@@ -195,7 +195,7 @@ class MetricScatterDisplay(Display):
     @classmethod
     def from_report(
         cls,
-        report: TrecReport,
+        report: Report,
         x: str,
         y: str,
         *,
@@ -207,8 +207,8 @@ class MetricScatterDisplay(Display):
 
         Parameters
         ----------
-        report : TrecReport
-            Of `skrank.trec.evaluate`.
+        report : Report
+            Of `skrank.evaluate` or `skrank.trec.evaluate`.
         x, y : str
             Columns of the report.
         run : str, optional
@@ -225,11 +225,11 @@ class MetricScatterDisplay(Display):
         ValueError
             If the report has no such column or run, or there are fewer than two points.
         """
-        names = choose("metric", [x, y], report.mean.columns)
+        names = check.chosen_names("metric", [x, y], report.mean.columns)
         if run is None:
             table, what = report.mean, "systems"
         else:
-            (run,) = choose("run", [run], report.mean.index)
+            (run,) = check.chosen_names("run", [run], report.mean.index)
             table, what = report.per_query.loc[run], f"queries of {run}"
         return cls(table[x], table[y], names=names, what=what).plot(ax, **kwargs)
 

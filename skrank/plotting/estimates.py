@@ -12,7 +12,7 @@ import scipy.stats
 
 from skrank import _validation as check
 from skrank._typing import Axes, Options
-from skrank.plotting._display import Display, PlainDisplay, choose
+from skrank.plotting._display import Display, PlainDisplay
 from skrank.stats import BayesianComparison
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.container import ErrorbarContainer
 
     from skrank.active import Campaign
-    from skrank.evaluation import Comparison
-    from skrank.trec import TrecReport
+    from skrank.evaluation import Comparison, Report
 
 _COLOURS = {"worse": "C3", "equivalent": "0.7", "better": "C0"}
 
@@ -81,7 +80,7 @@ class IntervalDisplay(PlainDisplay):
     @classmethod
     def from_report(
         cls,
-        report: TrecReport,
+        report: Report,
         metric: str,
         *,
         confidence: float = 0.95,
@@ -93,12 +92,12 @@ class IntervalDisplay(PlainDisplay):
 
         Parameters
         ----------
-        report : TrecReport
-            Of `skrank.trec.evaluate`.
+        report : Report
+            Of `skrank.evaluate` or `skrank.trec.evaluate`.
         metric : str
             Column of the report.
         confidence, interval
-            See `skrank.trec.TrecReport.intervals`.
+            See `skrank.evaluation.Report.to_frame`.
         ax, **kwargs
             See `plot`.
 
@@ -111,8 +110,8 @@ class IntervalDisplay(PlainDisplay):
         ValueError
             If the report has no such column.
         """
-        (name,) = choose("metric", [metric], report.mean.columns)
-        found = report.intervals(confidence, interval).xs(name, level="metric")
+        (name,) = check.chosen_names("metric", [metric], report.mean.columns)
+        found = report.to_frame(confidence, interval).xs(name, level="metric")
         table = found.rename(columns={"mean": "value"})
         title = f"each interval holds by itself at {100 * confidence:g} %"
         return cls(table, label=f"mean {name}", title=title).plot(ax, **kwargs)
@@ -146,7 +145,7 @@ class IntervalDisplay(PlainDisplay):
         ValueError
             If the comparison has no such metric.
         """
-        (name,) = choose("metric", [metric], comparison.means.columns)
+        (name,) = check.chosen_names("metric", [metric], comparison.means.columns)
         found = comparison.to_frame().query("metric == @name")
         names = found["system"].astype(str) + " \u2212 " + found["other"].astype(str)
         table = found.set_index(names).rename(columns={"difference": "value"})

@@ -14,13 +14,13 @@ from skrank._typing import Axes, Options
 from skrank.incompleteness import Robustness
 from skrank.informativeness import Study
 from skrank.metrics.gap import GAP
-from skrank.plotting._display import Display, PlainDisplay, choose
+from skrank.plotting._display import Display, PlainDisplay
 from skrank.stats import DiscriminativePower, discriminative_power
 
 if TYPE_CHECKING:
     from matplotlib.collections import PathCollection
 
-    from skrank.trec import TrecReport
+    from skrank.evaluation import Report
 
 _AXES = {
     "tau_b": "tau_b with the ranking by all judgments",
@@ -88,7 +88,7 @@ class ASLCurveDisplay(PlainDisplay):
     @classmethod
     def from_report(
         cls,
-        report: TrecReport,
+        report: Report,
         metrics: Sequence[str] | None = None,
         *,
         alpha: float = 0.05,
@@ -101,8 +101,8 @@ class ASLCurveDisplay(PlainDisplay):
 
         Parameters
         ----------
-        report : TrecReport
-            Of `skrank.trec.evaluate`, with at least two runs.
+        report : Report
+            Of `skrank.evaluate` or `skrank.trec.evaluate`, with at least two runs.
         metrics : sequence of str, optional
             Columns of the report. Default: all.
         alpha, n_resamples, random_state
@@ -121,8 +121,8 @@ class ASLCurveDisplay(PlainDisplay):
         """
         how: Options = {"alpha": alpha, "n_resamples": n_resamples, "random_state": random_state}
         powers = {
-            name: discriminative_power(report.per_query[name].unstack("run", sort=False), **how)
-            for name in choose("metric", metrics, report.per_query.columns)
+            name: discriminative_power(report.per_query[name].unstack("system", sort=False), **how)
+            for name in check.chosen_names("metric", metrics, report.per_query.columns)
         }
         return cls(powers).plot(ax, **kwargs)
 
@@ -224,7 +224,7 @@ class RobustnessDisplay(Display):
         """
         check.check_choice("column", column, tuple(_AXES))
         table = self.robustness.table
-        chosen = choose("metric", metrics, table["metric"].unique())
+        chosen = check.chosen_names("metric", metrics, table["metric"].unique())
         ax = self._open(ax)
         self.lines_ = {}
         full = list(dict.fromkeys(_on_full_lists(name) for name in chosen))
@@ -355,7 +355,7 @@ class InformativenessDisplay(Display):
         """
         chosen = self._levels(rel)
         known = [one for one in self.study.metrics if one not in self._names]
-        others = choose("metric", metrics, known, may_be_empty=True)
+        others = check.chosen_names("metric", metrics, known, may_be_empty=True)
         ax = self._open(ax)
         self.lines_, self.scatter_ = {}, None
         draw = self._triangle if self.thresholds.shape[1] == 3 else self._curves

@@ -228,7 +228,7 @@ def fit_collections(
     kind.train_partitions(fit, train, valid)
     if fit.start.factor and valid is not None and fit.metrics:
         scores = valid.per_row(fit.start.scores)
-        means = evaluate(valid.y, scores, valid.qid, list(fit.metrics.values())).mean
+        means = evaluate(valid.y, scores, valid.qid, list(fit.metrics.values())).averages[0]
         fit.log_start(dict(zip(fit.metrics, means, strict=True)))
     return fit, max_grade
 

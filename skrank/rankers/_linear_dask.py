@@ -98,7 +98,7 @@ def validation_values(
     for coef in tried:
         ranker.coef_ = coef
         report = evaluate(valid.y, predict_collection(ranker, valid.X), valid.groups, metric)
-        values.append(float(report.mean.iloc[0]))
+        values.append(float(report.averages[0, 0]))
     if np.isnan(values).any():
         raise ValueError(
             f"no validation query has a relevant document, so {name} cannot choose among alphas: "

@@ -4,7 +4,6 @@ from skrank.trec._data import Qrels as Qrels
 from skrank.trec._data import Run as Run
 from skrank.trec._data import read_qrels as read_qrels
 from skrank.trec._data import read_run as read_run
-from skrank.trec._evaluate import TrecReport as TrecReport
 from skrank.trec._evaluate import evaluate as evaluate
 from skrank.trec._fuse import FusedRun as FusedRun
 from skrank.trec._fuse import fuse as fuse

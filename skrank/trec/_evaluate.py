@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,12 +12,11 @@ from skrank import _progress
 from skrank import _validation as check
 from skrank._engine.names import unique_metrics
 from skrank._engine.plan import average
-from skrank._engine.threads import cached_property
-from skrank._typing import Axes, Options
-from skrank.evaluation._evaluate import DEFAULT_METRICS, mean_intervals
-from skrank.evaluation._tables import MarkedTable, Tabular
+from skrank._typing import Options
+from skrank.evaluation import Report
+from skrank.evaluation._evaluate import DEFAULT_METRICS
 from skrank.metrics import Metric
-from skrank.trec._data import as_qrels, text_index
+from skrank.trec._data import as_qrels
 from skrank.trec._join import (
     MISSING_CHOICES,
     AnyRuns,
@@ -28,11 +27,6 @@ from skrank.trec._join import (
     JoinedRuns,
     Runs,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from skrank.evaluation import Comparison
 
 
 class Measured(NamedTuple):
@@ -53,186 +47,6 @@ class Measured(NamedTuple):
     empty: np.ndarray
 
 
-@dataclasses.dataclass(eq=False, repr=False)
-class TrecReport(Tabular):
-    """The result of `evaluate`.
-
-    Attributes
-    ----------
-    names : list of str
-        Names of the runs.
-    queries : ndarray of shape (n_queries,)
-        Ids of the queries of the qrels.
-    metric_of : dict of str to Metric
-        The metric of each column.
-    metrics : list of str
-        Names of the columns.
-    found : Measured
-        Values, weights and means as arrays.
-    facts : list of dict
-        The rows of `runs`. The tables below are made when they are first accessed.
-    per_query : DataFrame of shape (n_runs * n_queries, n_metrics), indexed by run and qid
-        Value of each query of the qrels; NaN where a metric is not defined, and for queries that a
-        run lacks under ``missing="skip"``.
-    mean : DataFrame of shape (n_runs, n_metrics), indexed by run
-        Mean over queries of each metric, as its `empty` and `average` say.
-    runs : DataFrame of shape (n_runs, 5), indexed by run
-        Number of "queries" of the qrels that the run has, and of queries that are "missing" in it;
-        number of its queries that are "ignored", as the qrels do not have them; number of
-        "documents" that it retrieved for queries of the qrels; and the "judged" share of these.
-    empty : Series of shape (n_metrics,)
-        Number of queries of the qrels without a relevant document, by metric.
-    weights : DataFrame of the shape and index of `per_query`
-        Weight of each query in the mean of each metric; 0 where it does not count.
-    """
-
-    names: list[str]
-    queries: np.ndarray
-    metric_of: dict[str, Metric]
-    found: Measured
-    facts: list[dict[str, float]]
-
-    @property
-    def metrics(self) -> list[str]:
-        """Names of the columns."""
-        return list(self.metric_of)
-
-    @cached_property
-    def per_query(self) -> pd.DataFrame:
-        """Value of each query."""
-        return self._of_queries(self.found.values)
-
-    @cached_property
-    def weights(self) -> pd.DataFrame:
-        """Weight of each query in the means."""
-        return self._of_queries(self.found.weights)
-
-    def _of_queries(self, cube: np.ndarray) -> pd.DataFrame:
-        import pandas as pd
-
-        cells = pd.MultiIndex.from_product([self._runs(), text_index(self.queries, "qid")])
-        return pd.DataFrame(cube.reshape(-1, len(self.metrics)), index=cells, columns=self.metrics)
-
-    @cached_property
-    def mean(self) -> pd.DataFrame:
-        """Mean over queries of each metric."""
-        import pandas as pd
-
-        return pd.DataFrame(self.found.mean, self._runs(), self.metrics)
-
-    @cached_property
-    def runs(self) -> pd.DataFrame:
-        """Numbers of queries and documents of each run."""
-        import pandas as pd
-
-        return pd.DataFrame(self.facts, index=self._runs())
-
-    def _runs(self) -> pd.Index:
-        return text_index(self.names, "run")
-
-    @cached_property
-    def empty(self) -> pd.Series:
-        """Number of queries without a relevant document."""
-        import pandas as pd
-
-        return pd.Series(self.found.empty, self.metrics, name="empty")
-
-    def only(self, metrics: Sequence[str]) -> TrecReport:
-        """The report of some of the metrics.
-
-        Parameters
-        ----------
-        metrics : sequence of str
-            Names of columns.
-
-        Returns
-        -------
-        TrecReport
-        """
-        places = [self.metrics.index(name) for name in metrics]
-        metric_of = {name: self.metric_of[name] for name in metrics}
-        found = Measured(*(array[..., places] for array in self.found))
-        return TrecReport(self.names, self.queries, metric_of, found, self.facts)
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per run: the columns of `mean` and of `runs`.
-
-        Returns
-        -------
-        DataFrame of shape (n_runs, n_metrics + 5)
-        """
-        return self.mean.join(self.runs)
-
-    def intervals(self, confidence: float = 0.95, interval: str = "bootstrap-t") -> pd.DataFrame:
-        """The means with confidence intervals: one row per run and metric.
-
-        Parameters
-        ----------
-        confidence : float
-            Level of the interval of the mean.
-        interval : {"bootstrap-t", "t", "percentile", "bca"}
-            See `skrank.Report.to_frame`.
-
-        Returns
-        -------
-        DataFrame with columns "mean", "low", "high", indexed by run and metric
-            "low" and "high" are NaN where fewer than two queries count. The intervals of two runs
-            may overlap although the runs differ: `compare` tests differences.
-        """
-        import pandas as pd
-
-        frames = {}
-        for run in self.mean.index:
-            low, high = mean_intervals(
-                self.per_query.loc[run], self.weights.loc[run], self.metric_of, confidence, interval
-            )
-            frames[run] = pd.DataFrame({"mean": self.mean.loc[run], "low": low, "high": high})
-        return pd.concat(frames, names=["run", "metric"])
-
-    def compare(self, **options: Any) -> Comparison:
-        """Test the differences between runs, corrected for the number of metrics and runs.
-
-        Parameters
-        ----------
-        **options : baseline, test, correction, alpha, n_resamples, random_state
-            See `skrank.compare`.
-
-        Returns
-        -------
-        Comparison
-
-        Raises
-        ------
-        ValueError
-            If there are fewer than two runs, or a metric is defined on fewer than two queries.
-        """
-        import pandas as pd
-
-        from skrank.evaluation._compare import compare_values
-
-        values = self.found.values.transpose(1, 2, 0).reshape(len(self.queries), -1)
-        of = pd.MultiIndex.from_product([self.metrics, self.names], names=["metric", "system"])
-        frame = pd.DataFrame(values, text_index(self.queries, "qid"), of)
-        return compare_values(frame, self.mean.rename_axis("system"), self.metric_of, **options)
-
-    def _drawn(self, display: Any, metric: str | None, ax: Axes | None, **kwargs: Any) -> Any:
-        return display.from_report(self, metric or self.metrics[0], ax=ax, **kwargs)
-
-    def _marked(self) -> MarkedTable:
-        rises = [self.metric_of[name].greater_is_better for name in self.metrics]
-        return MarkedTable(self.mean, f"{self._caption()}. Best values are bold.", rises)
-
-    def _caption(self) -> str:
-        size, most = f"{len(self.names)} runs, {len(self.queries)} queries", self.empty.max()
-        return f"{size}, up to {most} of them without a relevant document" if most else size
-
-    def __repr__(self) -> str:
-        return f"{self._caption()}\n{self.to_frame().to_string(float_format='{:.4f}'.format)}"
-
-    def _repr_html_(self) -> str:
-        return f"<p>{self._caption()}</p>{self.to_frame().to_html(float_format='{:.4f}'.format)}"
-
-
 def evaluate(
     qrels: object,
     runs: AnyRuns,
@@ -249,7 +63,7 @@ def evaluate(
     precision: str = "single",
     chunksize: int | None = None,
     progress: bool | None = None,
-) -> TrecReport:
+) -> Report:
     """Evaluate runs against judgments, as trec_eval does, under any metrics.
 
     A retrieved document without a judgment counts as not judged: not relevant, unless a metric says
@@ -306,7 +120,7 @@ def evaluate(
 
     Returns
     -------
-    TrecReport
+    Report
 
     Raises
     ------
@@ -321,9 +135,9 @@ def evaluate(
     >>> qrels = trec.Qrels.from_arrays(["1", "1", "2"], ["a", "b", "c"], [1, 0, 2])
     >>> run = trec.Run.from_arrays(["1", "1", "2"], ["b", "a", "c"], [3, 2, 1], name="bm25")
     >>> trec.evaluate(qrels, run, ["ap", "ndcg(gain=linear)@10"]).mean
-          ap  ndcg(gain=linear)@10
-    run
-    bm25 0.75               0.815465
+              ap  ndcg(gain=linear)@10
+    system
+    bm25    0.75              0.815465
     """
     check.check_choice("missing", missing, MISSING_CHOICES)
     given: Options = {} if empty is None else {"empty": empty}
@@ -352,8 +166,15 @@ def evaluate(
         joined = JoinedRuns(pool, sources, missing, bar, depth, precision, chunksize, exclude_self)
         found = measure(pool, joined, n_runs, [*chosen.values()], missing, top)
     joined.warn()
-    names = sources.names(joined.tags)
-    return TrecReport(names, pool.qrels.queries.ids, chosen, found, joined.facts)
+    return Report(
+        systems=sources.names(joined.tags),
+        queries=pool.qrels.queries.ids,
+        metric_of=chosen,
+        values=found.values,
+        weights=found.weights,
+        empty=found.empty,
+        counts={name: [one[name] for one in joined.facts] for name in joined.facts[0]},
+    )
 
 
 def _changed(one: Metric, given: Options) -> Metric:

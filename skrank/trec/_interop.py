@@ -14,9 +14,10 @@ from skrank import _validation as check
 from skrank._engine.names import columns
 from skrank._engine.peer_names import split_prefix, split_trec
 from skrank._engine.peer_tables import TREC_EVAL
+from skrank.evaluation import Report
 from skrank.metrics import Metric, metric
 from skrank.trec._data import Run
-from skrank.trec._evaluate import TrecReport, evaluate
+from skrank.trec._evaluate import evaluate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,12 +127,12 @@ def run_lines(run: Run) -> str:
     return text.rstrip("\n")
 
 
-def trec_eval_lines(report: TrecReport, *, per_query: bool = False) -> str:
+def trec_eval_lines(report: Report, *, per_query: bool = False) -> str:
     """The lines that trec_eval prints: name, query or "all", and value of each measure.
 
     Parameters
     ----------
-    report : TrecReport
+    report : Report
     per_query : bool
         Whether to print the values of each query before those of all queries, as with ``-q``, but
         for geometric means and numbers of queries.
@@ -152,17 +153,16 @@ def trec_eval_lines(report: TrecReport, *, per_query: bool = False) -> str:
     num_q                 	all	1
     P_5                   	all	0.2000
     """
-    check.check_result("report", report, TrecReport, "trec.evaluate")
+    check.check_result("report", report, Report, "trec.evaluate")
     per_query = check.check_flag("per_query", per_query)
-    names = sorted(report.metrics, key=_place)
-    place = {name: report.metrics.index(name) for name in names}
+    names = sorted(report.metric_of, key=_place)
+    place = {name: list(report.metric_of).index(name) for name in names}
     whole = {name: next(iter(columns(name).values())).average == "sum" for name in names}
     shown = {name: _printed(split_prefix(name)[1]) for name in names}
     by_query = [name for name in names if not shown[name].startswith(("gm_", "num_q"))]
-    found = report.found
     lines = []
     for run, values, weights, mean in zip(
-        report.names, found.values, found.weights, found.mean, strict=True
+        report.systems, report.values, report.weights, report.averages, strict=True
     ):
         if per_query:
             counted = np.flatnonzero((weights > 0).any(axis=1)).tolist()
@@ -172,7 +172,7 @@ def trec_eval_lines(report: TrecReport, *, per_query: bool = False) -> str:
                     _line(shown[name], query, its_values[place[name]], whole=whole[name])
                     for name in by_query
                 ]
-        if len(report.names) > 1 or "num_q" in shown.values():
+        if len(report.systems) > 1 or "num_q" in shown.values():
             lines.append(f"{'runid':<22}\tall\t{run}")
         lines += [_line(shown[name], "all", mean[place[name]], whole=whole[name]) for name in names]
     return "\n".join(lines)

@@ -143,4 +143,4 @@ def test_several_metrics_are_those_alone(metrics):
     together = skrank.evaluate(labels, scores, groups=groups, metrics=metrics)
     for name in metrics:
         alone = skrank.evaluate(labels, scores, groups=groups, metrics=[name])
-        assert together.mean[name] == alone.mean[name]
+        assert together.mean[name].tolist() == alone.mean[name].tolist()

@@ -51,9 +51,9 @@ def test_values_are_those_of_evaluate_and_statistics_those_of_stats(data, weight
     how = {"groups": data.qid, "metrics": METRICS, "sample_weight": of_rows}
     for name, scores in data.systems.items():
         report = skrank.evaluate(data.relevance, scores, **how)
-        pd.testing.assert_series_equal(found.means.loc[name], report.mean, check_names=False)
+        assert_array_equal(found.means.loc[name], report.averages[0])
         per_query = found.per_query.xs(name, axis=1, level="system")
-        pd.testing.assert_frame_equal(per_query, report.per_query, check_names=False)
+        assert_array_equal(per_query, report.values[0])
     table = found.to_frame()
     assert list(table.columns) == COLUMNS
     assert list(table["metric"]) == ["gap"] * 3 + ["ndcg@10"] * 3
@@ -96,6 +96,13 @@ def test_baseline(data):
     chosen = everything[everything["other"] == "fair"]
     assert_array_equal(table["p_t"], chosen["p_t"])
     assert_array_equal(table["p_holm"], stats.holm(table["p_t"]))  # over fewer comparisons
+    for several in (["fair", "bad"], ("fair", "bad")):
+        pairs = compared(data, baseline=several, test="t").to_frame()[["system", "other"]]
+        assert pairs.to_numpy().tolist() == [["good", "fair"], ["good", "bad"]] * 2
+    reports = skrank.evaluate(data.relevance, data.systems, groups=data.qid, metrics=METRICS)
+    again = reports.compare(baseline="fair", test="t", n_resamples=500)
+    pd.testing.assert_frame_equal(again.to_frame(), table)
+    assert reports.compare(["gap"], n_resamples=500).means.columns.tolist() == ["gap"]
 
 
 class TestCorrections:
@@ -309,15 +316,31 @@ DOCS = {"relevance": [1, 0, 1], "groups": ["p", "q", "q"], "metrics": "gap"}
 @pytest.mark.parametrize(
     ("systems", "how", "message"),
     [
-        ({"good": [1.0]}, DOCS, "at least two names"),
-        ({"good": [0.1, 0.2]}, {}, "at least two names"),
+        ({"good": [1.0]}, DOCS, "systems has 1"),
+        ({"good": [0.1, 0.2]}, {}, "systems has 1"),
         ({}, {}, "no scores of folds: pass at least two results"),
         ([[1.0], [2.0]], DOCS, "must be a mapping"),
         ([[1.0], [2.0]], {}, "without relevance, pass a fitted search"),
         (TWO | {"more": [0.1, 0.2]}, {}, "different numbers of folds"),
         ({"a": {"test_ap": [0.1]}, "b": {"test_r2": [0.1]}}, {}, "the first system"),
         ({"a": [[0.1, 0.2]], "b": [[0.1, 0.3]]}, {}, "Scores of documents need relevance"),
-        (TWO, {"groups": [1, 2, 2]}, "need relevance"),
+        *(
+            (TWO, {name: value}, f"^{name} .* relevance")
+            for name, value in {
+                "groups": [1, 2, 2],
+                "sample_weight": [1, 1, 1],
+                "test": "t",
+                "max_grade": 3,
+                "metrics": "rubbish@@",
+                "n_resamples": -5,
+                "random_state": 1,
+            }.items()
+        ),
+        (TWO, DOCS | {"test_share": 0.5}, "test_share"),
+        (SEEDS, DOCS | {"n_resamples": -5}, "n_resamples=-5"),
+        (TWO, DOCS | {"baseline": ["good", "god"]}, "baseline 'god'"),
+        (TWO, DOCS | {"baseline": ["good", "bad"]}, "baseline="),
+        (TWO, DOCS | {"baseline": []}, "baseline="),
         (TWO, {"test_share": 1}, "test_share=1 must be below"),
         (TWO | {"more": [0, np.nan, 1]}, DOCS, "'more': score of row 1 is nan"),
         (TWO | {"more": [1, 2]}, DOCS, "system 'more': scores has 2 rows"),

@@ -30,24 +30,25 @@ def report(data, **how):
 class TestValues:
     def test_values_are_those_of_the_metrics(self, data):
         found = report(data, metrics=[point.settled for point in CATALOGUE])
-        assert found.per_query.index.name == "qid"
-        assert list(found.per_query.index) == data.ids
+        assert found.per_query.index.names == ["system", "qid"]
+        assert found.per_query.index.tolist() == [("scores", one) for one in data.ids]
         for point in CATALOGUE:
             name, metric = str(point.settled), point.settled
             values = metric.per_query(data.relevance, data.scores, groups=data.groups)
-            pd.testing.assert_series_equal(found.per_query[name], values, check_exact=True)
-            assert found.mean[name] == metric(data.relevance, data.scores, groups=data.groups)
+            assert_array_equal(found.per_query[name], values)
+            mean = metric(data.relevance, data.scores, groups=data.groups)
+            assert found.mean.loc["scores", name] == mean
             assert found.empty[name] == values.isna().sum()
 
     def test_columns_are_full_names_in_the_given_order(self, data):
         found = report(data, metrics=["ndcg(gain=linear)@10", "gap", "mrr", "p@3"])
         expected = ["ndcg(gain=linear)@10", "gap", "rr", "precision@3"]
-        for index in (found.per_query.columns, found.mean.index, found.empty.index):
+        for index in (found.per_query.columns, found.mean.columns, found.empty):
             assert list(index) == expected
-        assert list(found.to_frame().index) == expected
-        assert list(report(data).mean.index) == list(DEFAULT_METRICS)
+        assert found.to_frame().index.tolist() == [("scores", name) for name in expected]
+        assert list(report(data).mean) == list(DEFAULT_METRICS)
         for one in ("gap@5", skrank.metric("gap@5"), ("gap@5",)):
-            assert list(report(data, metrics=one).mean.index) == ["gap@5"]
+            assert list(report(data, metrics=one).mean) == ["gap@5"]
 
     def test_counts_and_shares(self):
         found = skrank.evaluate(
@@ -56,13 +57,13 @@ class TestValues:
             groups=["a", "a", "a", "b", "b", "c", "c", "c"],
             metrics=["gap", "ap(rel=2)", "ap(empty=0)"],
         )
-        assert (found.n_queries, found.n_rows) == (3, 8)
-        assert (found.judged_share, found.retrieved_share) == (0.75, 0.875)
-        assert found.empty.to_dict() == {"gap": 1, "ap(rel=2.0)": 2, "ap(empty=0)": 1}
+        assert found.queries.tolist() == ["a", "b", "c"]
+        assert found.counts == {"documents": [8], "judged": [0.75], "retrieved": [0.875]}
+        assert found.empty == {"gap": 1, "ap(rel=2.0)": 2, "ap(empty=0)": 1}
         table = found.to_frame()
         assert table["queries"].to_list() == [2, 1, 3]
         assert_array_equal(table["std"], found.per_query.std())
-        assert found.mean["ap(empty=0)"] == found.per_query["ap(empty=0)"].mean()
+        assert found.averages[0, 2] == found.per_query["ap(empty=0)"].mean()
 
     def test_weights_weigh_the_means_only(self, data):
         weight_of = {query: float(i % 3) for i, query in enumerate(data.ids)}
@@ -71,7 +72,8 @@ class TestValues:
         pd.testing.assert_frame_equal(plain.per_query, weighted.per_query)
         how = {"groups": data.groups, "sample_weight": weights}
         for name in DEFAULT_METRICS:
-            assert weighted.mean[name] == skrank.metric(name)(data.relevance, data.scores, **how)
+            mean = skrank.metric(name)(data.relevance, data.scores, **how)
+            assert weighted.mean[name].tolist() == [mean]
 
     def test_queries_of_weight_0_do_not_count(self, data):
         weights = [float(query != data.ids[0]) for query in data.groups]
@@ -104,9 +106,9 @@ class TestValues:
     def test_no_query_with_a_relevant_document(self, relevance, score):
         with pytest.warns(RuntimeWarning, match="no query has a relevant document"):
             found = skrank.evaluate([relevance] * 2, [score] * 2, groups=[1, 1], metrics="gap")
-        assert np.isnan(found.mean["gap"])
+        assert np.isnan(found.averages).all()
         assert found.empty["gap"] == 1
-        assert found.judged_share == found.retrieved_share == (relevance == 0)
+        assert found.counts["judged"] == found.counts["retrieved"] == [relevance == 0]
         assert "1 queries, 2 documents" in repr(found)
 
     def test_ids_of_documents_given_for_ids_of_queries_warn(self):
@@ -120,7 +122,7 @@ class TestValues:
             with pytest.warns(UserWarning, match=message) as caught:
                 call([1, 1, 2], [3.0, 2.0, 1.0], groups=["a", "b", "c"], metrics="ndcg")
             assert caught[0].filename == __file__
-        assert skrank.evaluate([1], [1.0], groups=["a"], metrics="ndcg").mean["ndcg"] == 1
+        assert skrank.evaluate([1], [1.0], groups=["a"], metrics="ndcg").averages == 1
 
 
 # Intervals ----------------------------------------------------------------------------------------
@@ -154,7 +156,9 @@ class TestIntervals:
             )
         table = found.to_frame(confidence, method)
         assert list(table.columns) == [*BOUNDS, "std", "queries", "empty"]
-        assert_allclose(table.loc[metric, BOUNDS], [expected.mean, expected.low, expected.high])
+        assert_allclose(
+            table.loc["scores"].loc[metric, BOUNDS], [expected.mean, expected.low, expected.high]
+        )
         with pytest.raises(ValueError, match="interval='z'"):
             found.to_frame(interval="z")
 
@@ -162,11 +166,11 @@ class TestIntervals:
         name, found = str(skrank.metric("ap(average=geometric)")), ranked()
         logarithms = np.log(found.per_query[name].clip(lower=1e-5))
         expected = stats.bootstrap_interval(logarithms, method="bootstrap-t")
-        row = found.to_frame().loc[name, BOUNDS]
+        row = found.to_frame().loc["scores"].loc[name, BOUNDS]
         assert_allclose(row, np.exp([expected.mean, expected.low, expected.high]))
 
     def test_undefined_means_and_few_queries(self):
-        table = ranked(metrics=["gap(empty=nan)", "gap"]).to_frame()
+        table = ranked(metrics=["gap(empty=nan)", "gap"]).to_frame().loc["scores"]
         assert table.loc["gap(empty=nan)", BOUNDS].isna().all()
         assert table.loc["gap", BOUNDS].notna().all()
         few = skrank.evaluate([1, 0, 0], [3, 2, 1], groups=["a", "a", "b"], metrics=["gap", "p@1"])
@@ -176,7 +180,7 @@ class TestIntervals:
     def test_no_further_than_the_metric_reaches(self):
         relevance = skrank.with_groups([1, 0, 0, 2], ["a", "a", "b", "b"])
         table = skrank.evaluate(relevance, [4, 3, 2, 1], metrics=["gap", "dcg", "error@1"])
-        table = table.to_frame()
+        table = table.to_frame().loc["scores"]
         wide = stats.t_interval([1.0, 0.5])
         assert wide.low < 0 < 1 < wide.high
         assert table.loc["gap", ["low", "high"]].tolist() == [0, 1]
@@ -211,7 +215,7 @@ def test_text_and_html_show_everything(data):
         assert "judged" in text
         assert "retrieved" in text
         assert "ndcg(condensed=True,ties=worst,gain=[0.0,1.0,3.0,10.0])@10" in text
-        assert f"{found.mean['gap']:.4f}" in text
+        assert f"{found.averages[0, 0]:.4f}" in text
 
 
 @pytest.mark.parametrize("baseline", [None, "old"])
@@ -253,12 +257,48 @@ def test_latex_has_the_cells_of_markdown():
     assert "random\\_state=0" in latex
 
 
-def test_special_characters_are_escaped():
-    found = compared("gap", {"a_b&c": DATA.X[:, 5], "50%#{~^\\}|*": DATA.X[:, 1]})
-    latex = found.to_latex()
-    assert r"a\_b\&c &" in latex
-    assert r"50\%\#\{\textasciitilde{}\textasciicircum{}\textbackslash{}\}|* &" in latex
-    assert r"| 50%#{~^\}\|\* |" in found.to_markdown()
+NAMES = [
+    "a_b&c", "50%#{~^\\}|*", "[base]", "*best*", "x\ny", "x\r\n\u2028y\u202ez", "a\\|b",
+    "`a` $b$ ~~c~~", "![x](https://tracker.example/p.png)", "www.tracker.example", "a@b.example",
+    "<img src=x>", "a&lt;b", "--x ``y'' ,,z <<a>> ?`b", "# head", "",
+]  # fmt: skip
+
+
+def test_names_are_text():
+    """LaTeX, Markdown and HTML show each name as it is, on one line."""
+    scores = np.random.default_rng(0).normal(size=(len(NAMES), len(DATA.qid)))
+    systems = dict(zip(NAMES, scores, strict=True))
+    report = skrank.evaluate(DATA.relevance, systems, groups=DATA.qid, metrics=["gap", "ap"])
+    lines = [" ".join(one.replace("\u202e", " ").split()) for one in NAMES]
+    for found in (report, report.compare(n_resamples=20)):
+        latex = found.to_latex().split(r"\midrule")[1].split(r"\bottomrule")[0].strip("\n")
+        rows = [row.split(" & ")[-3] for row in latex.split("\n")]
+        assert [read_latex(row) for row in rows] == lines
+        assert not any(re.match(r"[\[*]", row) for row in latex.split("\n"))
+        rows = [row for row in found.to_markdown().split("\n") if row.startswith("| ")][1:]
+        rows = [re.findall(r"(?<=\| )(?:[^|\\]|\\.)*?(?= \|)", row) for row in rows]
+        assert [read_markdown(row[-3]) for row in rows] == lines
+        assert "<img" not in found._repr_html_()
+
+
+def read_markdown(text):
+    """The text that Markdown shows; raises for characters that are markup, and for links."""
+    rest = re.sub(r"\\[!-/:-@[-`{-~]", "", text)
+    assert not re.search(r"[\\`*_\[\]<>~&$|]|://|www\.|@\w+\.", rest)
+    return re.sub(r"\\([!-/:-@[-`{-~])", r"\1", text)
+
+
+def read_latex(text):
+    """The text that LaTeX shows; raises for a character that is markup."""
+    commands = {
+        "textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^", "textless": "<",
+        "textgreater": ">", "textbar": "|",
+    }  # fmt: skip
+    found = re.sub(r"\\(\w+)\{\}", lambda one: f"\0{ord(commands[one[1]])};", text)
+    found = re.sub(r"\\([&%$#_{}])", lambda one: f"\0{ord(one[1])};", found)
+    found = re.sub(r"\{([\[*]?)\}", r"\1", found)
+    assert not re.search(r"[\\~^&%$#_{}<>|]", found)
+    return re.sub(r"\0(\d+);", lambda one: chr(int(one[1])), found)
 
 
 def test_many_systems_have_numbers():
@@ -275,12 +315,12 @@ def test_reports_of_one_ranking_and_of_runs():
     head, *rows = cells(found.to_markdown(2))
     assert head == ["metric", "mean", "low", "high", "queries"]
     assert [row[0] for row in rows] == ["gap", "ap"]
-    assert (rows[0][1], rows[0][-1]) == (f"{found.mean['gap']:.2f}", "48")
+    assert (rows[0][1], rows[0][-1]) == (f"{found.averages[0, 0]:.2f}", "48")
     qrels = {"q1": {"d1": 2, "d2": 0, "d3": 1}}
     runs = {"bm25": {"q1": {"d2": 9, "d1": 8, "d3": 7}}, "dense": {"q1": {"d1": 9, "d3": 7}}}
     found = trec.evaluate(qrels, runs, ["gap", "trec_eval:map"])
     head, *rows = cells(found.to_markdown())
-    assert head == ["run", "gap", r"trec\_eval:map"]
+    assert head == ["system", "gap", r"trec\_eval:map"]
     assert rows[1] == ["dense", "**1.000**", "**1.000**"]
     assert r"dense & \textbf{1.000} & \textbf{1.000} \\" in found.to_latex()
 
@@ -299,8 +339,8 @@ def test_plots_are_those_of_the_displays():
     assert found.plot("ap", color="C3").ax_.get_xlabel() == "difference of ap"
     one = ranked(["gap", "ap"])
     shown = one.plot(ax=plt.figure().gca()).table["value"].sort_index()
-    pd.testing.assert_series_equal(shown, one.mean.sort_index(), check_names=False)
-    assert list(one.plot("ap").table["value"]) == [one.mean["ap"]]
+    assert dict(shown) == dict(one.mean.loc["scores"])
+    assert list(one.plot("ap").table["value"]) == one.mean["ap"].tolist()
     folds = skrank.compare({"a": [0.1, 0.2, 0.4], "b": [0.3, 0.1, 0.2], "c": [0.1, 0.1, 0.2]})
     assert [row[1] for row in cells(folds.to_markdown())[1:]] == list("abc")
     assert len(folds.plot().table) == 3

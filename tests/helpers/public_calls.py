@@ -50,7 +50,7 @@ NOT_CALLED = {
     "stats": ("Anova", "AnovaRow", "BayesianComparison", "DiscriminativePower", "EquivalenceTest",
               "Interval", "ListOverlap", "MaxT", "PairedEffects", "PairedTest", "RankCorrelation",
               "TukeyHSD"),
-    "trec": ("FusedRun", "TrecReport"),
+    "trec": ("FusedRun",),
     "dask": ("DaskScorer", "Partitions", "partition_queries"),  # the last needs a cluster
     "torch": ("QueryBatch", "keep_batch"),
     "": ("Tuning", *(() if find_spec("onnx") else ("save_onnx",))),

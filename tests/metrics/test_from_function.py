@@ -186,7 +186,7 @@ def test_reports_of_runs_with_a_function_metric():
         "y": {"1": {"a": 2}, "2": {"b": 1}},
     }
     report = skrank.trec.evaluate(qrels, runs, [skrank.metric_from_function(first), "rr"])
-    means = report.intervals()["mean"].unstack("metric")
+    means = report.to_frame()["mean"].unstack("metric")
     assert_array_equal(means["first"], means["rr"])
     assert set(report.compare().to_frame()["metric"]) == {"first", "rr"}
-    assert report.only(["first"]).compare().means.shape == (2, 1)
+    assert report.compare(["first"]).means.shape == (2, 1)

@@ -162,7 +162,7 @@ def test_mean_ndcg_of_letor_is_a_mean_of_cut_offs():
     sizes = [len(scores) for scores, _ in data.queries()]
     names = [f"ndcg(discount=letor,empty=0)@{k}" for k in range(1, max(sizes) + 1)]
     report = skrank.evaluate(data.relevance, data.scores, groups=data.groups, metrics=names)
-    found = report.per_query.sum(axis=1) / sizes
+    found = report.values[0].sum(axis=1) / sizes
     expected = [
         np.mean([letor(ranked, k=k) or 0 for k in range(1, len(ranked) + 1)])
         for scores, labels in data.queries()

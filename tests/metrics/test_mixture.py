@@ -94,7 +94,7 @@ def test_scale_of_grades_is_that_of_the_collection():
         data.relevance, data.scores, groups=data.groups, metrics=[point.metric], max_grade=5
     )
     fixed = skrank.metric("0.5*gap(max_grade=5)+0.5*err(max_grade=5)@3")
-    assert report.mean.iloc[0] == mean(fixed, data)
+    assert report.averages == mean(fixed, data)
     own = skrank.metric("0.5*gap(max_grade=5)+0.5*err@3")
     expected = 0.5 * mean("gap(max_grade=5)", data) + 0.5 * mean("err@3", data)
     assert mean(own, data) == pytest.approx(expected)

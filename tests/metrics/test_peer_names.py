@@ -298,6 +298,6 @@ def test_families_and_nicknames_are_columns_of_a_report():
     assert list(report.mean) == ["P_5", "P_10", "gap@3", "xgboost:ndcg"]
     report = trec.evaluate(qrels, run, "trec_eval:official", missing="skip")
     assert len(report.mean.columns) == 9 + 11 + 9
-    assert set(report.intervals().index.get_level_values("metric")) == set(report.mean)
+    assert set(report.to_frame().index.get_level_values("metric")) == set(report.mean)
     with pytest.raises(ValueError, match="given twice"):
         trec.evaluate(qrels, run, ["P_5", "P.5,10"], missing="skip")

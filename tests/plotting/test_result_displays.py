@@ -38,7 +38,7 @@ class TestASLCurve:
         shown = ASLCurveDisplay.from_report(report, ["ndcg@10", "gap"], linewidth=3, **how)
         assert list(shown.lines_) == ["ndcg@10", "gap"]
         for name, line in shown.lines_.items():
-            matrix = report.per_query[name].unstack("run", sort=False)
+            matrix = report.per_query[name].unstack("system", sort=False)
             found = stats.discriminative_power(matrix, **how)
             rank, level = line.get_data()
             assert rank.tolist() == list(range(1, 16))
@@ -222,7 +222,7 @@ def bars_of(container):
 class TestIntervals:
     def test_report(self, report):
         shown = IntervalDisplay.from_report(report, "gap", interval="t")
-        expected = report.intervals(interval="t").xs("gap", level="metric").sort_values("mean")
+        expected = report.to_frame(interval="t").xs("gap", level="metric").sort_values("mean")
         assert row_names(shown) == list(expected.index)
         np.testing.assert_allclose(bars_of(shown.bars_), expected[["low", "high"]])
         assert shown.faint_bars_ is None

@@ -93,7 +93,7 @@ def test_discriminative_power(example, files, tmp_path):
 
 def test_discriminative_power_of_tables(example, files, tmp_path):
     report = trec.evaluate(files[0], sorted(files[1].iterdir()), "gap")
-    report.per_query["gap"].unstack("run").to_csv(tmp_path / "some.csv", index=False)
+    report.per_query["gap"].unstack("system").to_csv(tmp_path / "some.csv", index=False)
     out = example("discriminative_power.py", "--scores", tmp_path / "some.csv")
     whole = example("discriminative_power.py", *files, "-m", "gap")
     rows = [text.strip().splitlines()[-1].split() for text in (out, whole)]

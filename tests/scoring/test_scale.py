@@ -77,7 +77,7 @@ def test_direct_calls_on_a_part_use_the_highest_grade_of_the_collection(data, y)
     assert skrank.metrics.err_score(y[low], scores[low]) == expected
     assert skrank.metric("err").per_query(y[low], scores[low]).mean() == pytest.approx(expected)
     report = skrank.evaluate(y[low], scores[low], metrics=["err", "gap"])
-    assert report.mean["err"] == expected
+    assert report.averages[0, 0] == expected
     compared = skrank.compare({"a": scores[low], "b": -scores[low]}, y[low], metrics=["err"])
     assert expected in compared.means.to_numpy()
 

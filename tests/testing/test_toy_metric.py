@@ -66,7 +66,7 @@ def test_a_user_s_metric_works_in_every_tool():
     assert 0.3 < search.best_score_ < 1
     names = ["sqr@5", "0.5*sqr+0.5*gap"]
     report = skrank.evaluate(y, search.predict(data.X), metrics=names)
-    assert list(report.mean.index) == ["square_rank@5", "0.5*square_rank+0.5*gap"]
+    assert list(report.mean) == ["square_rank@5", "0.5*square_rank+0.5*gap"]
     assert "square_rank" in skrank.get_scorer_names()
     linear = skrank.LinearRanker("square_rank").fit(data.X, y)
     metric = skrank.metric("sqr")

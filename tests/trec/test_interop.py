@@ -86,8 +86,8 @@ def test_arrays_and_collections_of_dask():
     first = expected.per_query.loc["run"]
     for found in (report, on_dask):
         np.testing.assert_array_equal(found.per_query.to_numpy(), first.to_numpy())
-        np.testing.assert_array_equal(found.mean.to_numpy(), expected.mean.loc["run"].to_numpy())
-        assert found.per_query.index.tolist() == first.index.tolist()
+        np.testing.assert_array_equal(found.averages, expected.averages)
+        assert list(found.queries) == first.index.tolist()
 
 
 # trec_eval ---------------------------------------------------------------------------------------

@@ -43,10 +43,9 @@ RUN = trec.Run.from_arrays(list("112239"), list("cxbaaa"), [2, 1, 2, 1, 1, 1], n
 def test_what_a_run_has():
     report = trec.evaluate(QRELS, RUN, "ap", missing="skip")
     facts = {"queries": 3, "missing": 1, "ignored": 1, "documents": 5, "judged": 3 / 5}
-    assert report.runs.loc["bm25"].to_dict() == facts
-    assert report.empty.to_dict() == {"ap": 1}
-    assert report.to_frame().columns.tolist() == ["ap", *report.runs.columns]
-    assert "1 runs, 4 queries, up to 1 of them without a relevant document" in repr(report)
+    assert report.counts == {name: [value] for name, value in facts.items()}
+    assert report.empty == {"ap": 1}
+    assert "bm25: 4 queries, 1 missing, 1 ignored, 5 documents, 60.0% judged" in repr(report)
     assert "0.5000" in report._repr_html_()
 
 
@@ -67,7 +66,7 @@ def test_missing_queries():
 def test_empty_queries():
     def mean(empty):
         report = trec.evaluate(QRELS, RUN, ["ap", "ndcg@10"], missing="skip", empty=empty)
-        for table in (report.mean.T, report.intervals().droplevel("run")):
+        for table in (report.mean.T, report.to_frame().droplevel("system")):
             assert list(table.index) == ["ap", "ndcg@10"]  # as the caller named them
         return report.mean.iloc[0, 0]
 
@@ -98,7 +97,7 @@ def test_names_of_runs(tmp_path):
     one, two, other = (tmp_path / name for name in "abc")
     report = trec.evaluate(QRELS, [one, other, two], "ap")
     assert report.mean.index.tolist() == [str(one), "other", str(two)]
-    assert report.per_query.index.names == ["run", "qid"]
+    assert report.per_query.index.names == ["system", "qid"]
     report = trec.evaluate(QRELS, {"x": one, "y": two}, "ap")
     assert report.mean.index.tolist() == ["x", "y"]
     with pytest.raises(ValueError, match="2 runs are called 'bm25': pass a dict"):
@@ -114,7 +113,7 @@ def test_intervals_are_those_of_an_evaluation(missing):
     qrels, runs = collection(2, n_runs=3)
     metrics = ["ap", "ndcg(empty=0)", "ap(average=geometric)"]
     report = trec.evaluate(qrels, runs, metrics, missing=missing)
-    found = report.intervals(0.9)
+    found = report.to_frame(0.9)[["mean", "low", "high"]]
     assert found.index.tolist() == [(r, m) for r in runs for m in report.mean.columns]
     for (run, metric), row in found.iterrows():
         values = report.per_query.loc[run, metric].dropna()
@@ -175,5 +174,5 @@ def test_compare():
         assert row.wins == (difference > 0).sum()
     against = report.compare(baseline="run1", n_resamples=100).to_frame()
     assert against["other"].unique().tolist() == ["run1"]
-    with pytest.raises(ValueError, match="at least two"):
+    with pytest.raises(ValueError, match="systems has 1"):
         trec.evaluate(qrels, runs["run0"], "ap", missing="skip").compare()

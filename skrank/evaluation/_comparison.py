@@ -1,0 +1,320 @@
+"""The comparison of systems whose values per query, or per fold, are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._typing import Axes, Options, RandomState
+from skrank.evaluation import _pair_tests
+from skrank.evaluation._tables import Tabular, Worse, draw_intervals
+from skrank.metrics import Metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from skrank.stats import PairedEffects
+
+TEST_CHOICES = {
+    "resampled-t": "t-test by resampling",
+    "t": "paired t-test",
+    "randomisation": "randomisation test",
+    "anytime": "test by betting, for any number of looks",
+}
+CORRECTION_CHOICES = {
+    "max-t": "corrected by the largest t of all; intervals hold together at {:g} %",
+    "holm": "corrected by Holm's method; intervals hold together at {:g} % (Bonferroni)",
+    "none": "not corrected; each interval holds by itself at {:g} %",
+}
+# Style of printed tables; longer tables are cut in the middle.
+_STYLE: Options = {"float_format": "{:.4f}".format, "max_rows": 40}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Tabular):
+    """The result of `compare`.
+
+    Attributes
+    ----------
+    means : DataFrame of shape (n_systems, n_metrics)
+        Mean over queries of each metric. The `empty` of a metric says how queries without a
+        relevant document count.
+    per_query : DataFrame of shape (n_queries, n_metrics * n_systems)
+        Value of each query, with columns (metric, system); NaN where a metric is not defined. For
+        systems with several seeds, the mean over seeds. For folds, the value of each fold.
+    test : {"resampled-t", "t", "randomisation", "anytime"}
+        Test whose p-values are corrected.
+    correction : {"max-t", "holm", "none"}
+        Correction for the number of comparisons.
+    alpha : float
+        Level of significance, and one minus the level of the intervals.
+    baseline : hashable, list or None
+        Systems that the others are compared with; None if all systems are compared with all.
+    weighted : bool
+        True if queries have weights.
+    random_state : int, Generator, RandomState or None
+    """
+
+    means: pd.DataFrame
+    per_query: pd.DataFrame
+    test: str
+    correction: str
+    alpha: float
+    baseline: Hashable
+    weighted: bool
+    random_state: RandomState
+    _table: pd.DataFrame
+    _test_text: str
+    _greater_is_better: dict[str, bool]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per metric and pair of systems.
+
+        Returns
+        -------
+        DataFrame with columns
+
+            metric, system, other
+                The compared pair.
+            difference, low, high
+                Mean of `system` minus mean of `other`, and its confidence interval by `test`. With
+                "max-t" and "holm", all intervals together contain the true differences with
+                probability 1 - alpha, so more metrics or systems make each interval wider.
+                Intervals of "max-t" exclude 0 exactly where `significant` is True. Intervals of
+                "holm" are Bonferroni's, because Holm's method has none: they may contain 0 where
+                Holm's method finds a difference. With the randomisation test, intervals are
+                Student's. Intervals of "resampled-t" are infinite if queries are too few for a
+                p-value below alpha.
+            p_t, p_randomisation
+                P-values of the paired t-test and of the randomisation test. With seeds and folds,
+                p_t is the p-value of their own t-test, and p_randomisation is missing.
+            p_resampled_t, p_anytime
+                P-values of these tests, if one of them is corrected by Holm's method or not at all.
+            p_max_t or p_holm
+                P-value of the chosen test corrected over all rows; missing without correction.
+            significant
+                True if this p-value, or without correction that of the test, is below alpha.
+            effect_size
+                Cohen's d: mean over standard deviation of the differences.
+            wins, ties, losses
+                Queries on which `system` is better, equal and worse.
+            queries
+                Queries (or folds) compared: those with a value for both.
+        """
+        return self._table.copy()
+
+    def plot(self, metric: str | None = None, ax: Axes | None = None, **kwargs: Any) -> Any:
+        """Draw the differences of one metric with their intervals.
+
+        Parameters
+        ----------
+        metric : str, optional
+            Default: the first metric.
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Passed to `matplotlib.axes.Axes.errorbar`.
+
+        Returns
+        -------
+        skrank.plotting.IntervalDisplay
+        """
+
+        name = check.chosen_names("metric", metric, self.means.columns)[0]
+        found = self._table[self._table["metric"] == name]
+        names = found["system"].astype(str) + " \u2212 " + found["other"].astype(str)
+        table = found.set_index(names)[["difference", "low", "high"]]
+        each = "each by itself" if self.correction == "none" else "all together"
+        title = f"intervals hold {each} at {100 * (1 - self.alpha):g} %"
+        return draw_intervals(
+            table.rename(columns={"difference": "value"}), ax, kwargs,
+            label=f"difference of {name}", title=title, reference=0.0,
+        )  # fmt: skip
+
+    def _shown(self) -> tuple[pd.DataFrame, str, Sequence[bool], Worse]:
+        rows, columns = (list(axis) for axis in self.means.axes)
+        worse: dict[tuple[int, int], list[int]] = {}
+        for found in self._table[self._table["significant"]].itertuples():
+            pair = rows.index(found.system), rows.index(found.other)
+            ahead = (found.difference > 0) == self._greater_is_better[found.metric]
+            place = pair[not ahead], columns.index(found.metric)
+            worse.setdefault(place, []).append(pair[ahead])
+        caption = (
+            f"{self._caption()}. Best values are bold; superscripts name the systems that a value "
+            "is significantly better than."
+        )
+        return self.means, caption, [*self._greater_is_better.values()], worse
+
+    def _caption(self) -> str:
+        how = CORRECTION_CHOICES[self.correction].format(100 * (1 - self.alpha))
+        queries = self._table["queries"]
+        compared = " to ".join(map(str, sorted({queries.min(), queries.max()})))
+        unit = "folds" if self.per_query.index.name == "fold" else "queries"
+        weighted = ", weighted" * self.weighted
+        return (
+            f"{len(self.means)} systems on {compared} of "
+            f"{len(self.per_query)} {unit}{weighted}: {len(self._table)} comparison(s) "
+            f"by {self._test_text}, {self._table['significant'].sum()} significant at "
+            f"{self.alpha:g}, {how}; random_state={self.random_state}"
+        )
+
+    def __repr__(self) -> str:
+        means, table = self.means.to_string(**_STYLE), self._table.to_string(index=False, **_STYLE)
+        return f"{self._caption()}\n\n{means}\n\n{table}"
+
+    def _repr_html_(self) -> str:
+        means, table = self.means.to_html(**_STYLE), self._table.to_html(index=False, **_STYLE)
+        return f"<p>{escape(self._caption(), quote=False)}</p>{means}{table}"
+
+
+def compare_values(
+    per_query: pd.DataFrame,
+    means: pd.DataFrame,
+    metric_of: Mapping[str, Metric],
+    *,
+    weights: np.ndarray | None = None,
+    baseline: Hashable = None,
+    test: str | None = None,
+    correction: str | None = None,
+    alpha: float = 0.05,
+    n_resamples: int = 10_000,
+    random_state: RandomState = 0,
+    own_test: tuple[str, Callable[[np.ndarray, float], _pair_tests.Tested]] | None = None,
+) -> Comparison:
+    """Compare systems whose values per query are known.
+
+    The columns of `per_query` are (metric, system), the systems of a metric side by side and in one
+    order; `means` are of systems x metrics. `metric_of` has the metric of each column of `means`;
+    it is empty for scores of folds, whose greater values are better. `own_test` is a test for
+    values over seeds or folds: its name, and a function of pairs and alpha. The other parameters
+    are those of `compare`.
+    """
+    from skrank import stats
+
+    pairs = system_pairs(list(means.index), baseline)
+    test, correction = _choices(test, correction, own_test is not None)
+    check.check_draws(n_resamples, random_state)
+    alpha = check.check_share("alpha", alpha)
+    for (name, system), count in per_query.notna().sum().items():
+        if count < 2:
+            raise ValueError(
+                f"{name} is defined on {count} of {len(per_query)} queries for system {system!r}: "
+                "a comparison needs at least 2. Leave the metric out, or give empty queries a "
+                "value with its empty=0."
+            )
+    # the columns of all metrics stand side by side, so that one call tests them all
+    columns = np.concatenate([pairs + i * len(means) for i in range(means.shape[1])])
+    level = alpha / len(columns) if correction == "holm" else alpha
+    how: Options = {"pairs": columns, "weights": weights}
+    resampled: Options = {"n_resamples": n_resamples, "random_state": random_state}
+    effects = stats.paired_effects(per_query, confidence=1 - level, **how)
+    bounds: Sequence[np.ndarray] = effects.low, effects.high
+    p_values: dict[str, np.ndarray] = {}
+    if own_test is not None:
+        p_values["t"], *bounds = own_test[1](columns, level)
+    else:
+        p_values["t"] = stats.paired_t(per_query, **how).p_value
+        p_values["randomisation"] = stats.randomisation_test(per_query, **how, **resampled).p_value
+    if test == "resampled-t":
+        adjust = correction == "max-t"
+        largest = stats.max_t(per_query, adjust=adjust, alpha=level, **how, **resampled)
+        p_values["max-t" if adjust else test] = largest.p_value
+        bounds = largest.low, largest.high
+    elif test == "anytime":
+        if weights is not None:
+            raise ValueError('test="anytime" takes no sample_weight: choose another test.')
+        p_values[test], *bounds = _pair_tests.anytime_test(per_query, metric_of, columns, level)
+    corrected = p_values["max-t" if correction == "max-t" else test]
+    if correction == "holm":
+        corrected = p_values["holm"] = stats.holm(corrected)
+    # scikit-learn's scores of folds are better where they are greater
+    rises = dict.fromkeys(means.columns, True)
+    rises |= {name: one.greater_is_better for name, one in metric_of.items()}
+    table = _table(per_query.columns, rises, effects, bounds, p_values, corrected < alpha)
+    text = TEST_CHOICES[test] if own_test is None else own_test[0]
+    return Comparison(
+        means, per_query, test, correction, alpha, baseline, weights is not None, random_state,
+        table, text, rises,
+    )  # fmt: skip
+
+
+def _table(
+    columns: pd.MultiIndex,
+    rises: Mapping[str, bool],
+    effects: PairedEffects,
+    bounds: Sequence[np.ndarray],
+    p_values: Mapping[str, np.ndarray],
+    significant: np.ndarray,
+) -> pd.DataFrame:
+    """The table that `Comparison.to_frame` returns."""
+    import pandas as pd
+
+    first, second = (columns[numbers] for numbers in effects.pairs.T)
+    names = first.get_level_values("metric")
+    is_better_above = np.array([rises[name] for name in names], dtype=bool)
+    return pd.DataFrame(
+        {
+            "metric": names,
+            "system": first.get_level_values("system"),
+            "other": second.get_level_values("system"),
+            "difference": effects.difference,
+            "low": bounds[0],
+            "high": bounds[1],
+            **{f"p_{name.replace('-', '_')}": p for name, p in p_values.items()},
+            "significant": significant,
+            "effect_size": effects.cohen_d,
+            "wins": np.where(is_better_above, effects.wins, effects.losses),
+            "ties": effects.ties,
+            "losses": np.where(is_better_above, effects.losses, effects.wins),
+            "queries": effects.n_queries,
+        }
+    )
+
+
+def _choices(test: str | None, correction: str | None, has_own_test: bool) -> tuple[str, str]:
+    """The test and the correction, by default those that hold their level best."""
+    if has_own_test and test not in (None, "t"):
+        raise ValueError(f"test={test!r} does not count seeds: leave test out.")
+    test = test or ("t" if has_own_test else "resampled-t")
+    check.check_choice("test", test, tuple(TEST_CHOICES))
+    correction = correction or ("max-t" if test == "resampled-t" else "holm")
+    check.check_choice("correction", correction, tuple(CORRECTION_CHOICES))
+    if correction == "max-t" and test != "resampled-t":
+        raise ValueError(
+            f'correction="max-t" is a t-test by resampling, not test={test!r}: choose '
+            + ("" if has_own_test else 'test="resampled-t", or ')
+            + 'correction="holm".'
+        )
+    return test, correction
+
+
+def system_pairs(systems: Sequence[Hashable], baseline: Any) -> np.ndarray:
+    """Numbers of the systems to compare, of shape (n_pairs, 2): all pairs, or with baselines."""
+    if len(systems) < 2:
+        raise ValueError(
+            f"systems has {len(systems)} entries: a comparison needs at least two names with "
+            'scores, such as {"new": scores_new, "old": scores_old}.'
+        )
+    if baseline is None:
+        return np.array(list(combinations(range(len(systems)), 2)))
+    several = isinstance(baseline, (list, set)) or (
+        isinstance(baseline, tuple) and baseline not in systems
+    )
+    against = []
+    for name in dict.fromkeys(baseline if several else [baseline]):
+        if name not in systems:
+            raise check.unknown_name("baseline", name, map(str, systems))
+        against.append(systems.index(name))
+    others = [i for i in range(len(systems)) if i not in against]
+    if not others or not against:
+        raise ValueError(
+            f"baseline={baseline!r} has {len(against)} of the {len(systems)} systems: name at "
+            "least one, and leave at least one to compare it with."
+        )
+    return np.array([(i, one) for one in against for i in others])

@@ -1,0 +1,319 @@
+"""The report of metrics for one or several systems."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skrank import _validation as check
+from skrank._engine.plan import GEOMETRIC_FLOOR, average, bounds_of
+from skrank._typing import Axes, Options, RandomState
+from skrank.evaluation._comparison import Comparison, compare_values
+from skrank.evaluation._tables import Tabular, draw_intervals
+from skrank.metrics import Metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_BEYOND = 10  # least expected number of resamples beyond both ends of an interval
+SCORES = "scores"  # name of the system of a single array of scores
+_STYLE: Options = {"float_format": "{:.4f}".format}
+
+
+class Report(Tabular):
+    """The result of `skrank.evaluate`, `skrank.trec.evaluate` and `skrank.dask.evaluate`.
+
+    Parameters
+    ----------
+    systems : sequence of hashable
+        Names of the systems.
+    queries : ndarray of shape (n_queries,)
+        Ids of the queries.
+    metric_of : dict of str to Metric
+        The metric of each column.
+    values : ndarray of shape (n_systems, n_queries, n_metrics)
+        NaN where a metric is not defined.
+    weights : ndarray of shape (n_systems, n_queries, n_metrics)
+        Weight of each query in the mean of each metric; 0 where it does not count.
+    empty : array-like of shape (n_metrics,)
+        Number of queries without a relevant document, by metric.
+    counts : dict of str to sequence
+        Numbers and shares of queries and documents, with an entry for each system.
+    query_weights : ndarray of shape (n_queries,), optional
+        Weights of queries that the caller gave; in `weights`, too.
+
+    Attributes
+    ----------
+    mean : DataFrame of shape (n_systems, n_metrics)
+        Mean over queries of each metric, as its `empty` and `average` say. The system of a single
+        array of scores is called "scores".
+    per_query : DataFrame of shape (n_systems * n_queries, n_metrics), indexed by system and qid
+        Value of each query; NaN where a metric is not defined.
+    empty : dict of str to int
+        Number of queries without a relevant document, by metric.
+    counts : dict of str to list
+        For arrays, "documents", the "judged" share of these, and the "retrieved" share, whose
+        score is above -inf. For files, "queries" of the judgments that the run has, queries
+        "missing" in it, its queries "ignored" because they have no judgments, its "documents" of
+        queries with judgments, and the "judged" share of these.
+    averages : ndarray of shape (n_systems, n_metrics)
+        The values of `mean`.
+    systems, queries, metric_of, values, weights, query_weights
+    """
+
+    def __init__(
+        self,
+        systems: Sequence[Hashable],
+        queries: np.ndarray,
+        metric_of: Mapping[str, Metric],
+        values: np.ndarray,
+        weights: np.ndarray,
+        empty: Sequence[int] | np.ndarray,
+        counts: Mapping[str, Sequence[float]],
+        query_weights: np.ndarray | None = None,
+    ) -> None:
+        self.systems, self.queries = list(systems), queries
+        self.metric_of, self.values, self.weights = dict(metric_of), values, weights
+        self.empty = dict(zip(metric_of, np.asarray(empty).tolist(), strict=True))
+        self.counts = {name: list(column) for name, column in counts.items()}
+        self.query_weights = query_weights
+        self.averages = np.empty((len(systems), len(metric_of)))
+        for j, metric in enumerate(metric_of.values()):
+            for i in range(len(systems)):
+                # a warning that no query counts names the caller of the caller
+                self.averages[i, j] = average(metric, values[i, :, j], weights[i, :, j])
+
+    @cached_property
+    def mean(self) -> pd.DataFrame:
+        """Mean over queries of each metric."""
+        import pandas as pd
+
+        return pd.DataFrame(self.averages, _index(self.systems, "system"), list(self.metric_of))
+
+    @cached_property
+    def per_query(self) -> pd.DataFrame:
+        """Value of each query."""
+        import pandas as pd
+
+        index = pd.MultiIndex.from_product(
+            [_index(self.systems, "system"), _index(self.queries, "qid")]
+        )
+        values = self.values.reshape(len(index), -1)
+        return pd.DataFrame(values, index, list(self.metric_of))
+
+    def to_frame(self, confidence: float = 0.95, interval: str = "bootstrap-t") -> pd.DataFrame:
+        """One row per system and metric: mean with interval, spread, queries counted and empty.
+
+        Parameters
+        ----------
+        confidence : float
+            Level of the interval of the mean.
+        interval : {"bootstrap-t", "t", "percentile", "bca"}
+            Method: `skrank.stats.t_interval`, or a method of `skrank.stats.bootstrap_interval`,
+            with 1000 seeded resamples of the queries, or more for a confidence above .99. The
+            default has the best coverage for most distributions. Each interval holds by itself:
+            unlike the intervals of `skrank.compare`, it does not depend on the other metrics. The
+            intervals of two systems may overlap although the systems differ: `compare` tests
+            differences.
+
+        Returns
+        -------
+        DataFrame with columns "mean", "low", "high", "std", "queries", "empty"
+            Indexed by system and metric. "low" and "high" are NaN where fewer than two queries
+            count.
+
+        Notes
+        -----
+        Resampling cannot recover rare values that no query has. If fewer than twenty queries count
+        and most of their values are 0, use `skrank.stats.bounded_interval` of a column of
+        `per_query`: its coverage is at least its confidence.
+        """
+        import pandas as pd
+
+        tables = []
+        for i in range(len(self.systems)):
+            values, weights = (
+                pd.DataFrame(cube[i], columns=list(self.metric_of))
+                for cube in (self.values, self.weights)
+            )
+            counted = values.where(weights > 0)
+            low, high = mean_intervals(values, weights, self.metric_of, confidence, interval)
+            columns = {"mean": self.mean.iloc[i], "low": low, "high": high, "std": counted.std()}
+            columns |= {"queries": counted.notna().sum(), "empty": pd.Series(self.empty)}
+            tables.append(pd.DataFrame(columns))
+        index = pd.MultiIndex.from_product(
+            [_index(self.systems, "system"), pd.Index(list(self.metric_of), name="metric")]
+        )
+        return pd.concat(tables).set_axis(index)
+
+    def compare(
+        self,
+        metrics: Sequence[str] | None = None,
+        *,
+        baseline: Hashable = None,
+        test: str | None = None,
+        correction: str | None = None,
+        alpha: float = 0.05,
+        n_resamples: int = 10_000,
+        random_state: RandomState = 0,
+    ) -> Comparison:
+        """Test the differences between systems, corrected for the number of metrics and systems.
+
+        Parameters
+        ----------
+        metrics : sequence of str, optional
+            Columns to compare. Default: all.
+        baseline, test, correction, alpha, n_resamples, random_state
+            See `skrank.compare`.
+
+        Returns
+        -------
+        Comparison
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two systems, or a metric is defined on fewer than two queries.
+        """
+        import pandas as pd
+
+        chosen = check.chosen_names("metric", metrics, self.metric_of)
+        places = [list(self.metric_of).index(name) for name in chosen]
+        values = self.values[:, :, places].transpose(1, 2, 0).reshape(len(self.queries), -1)
+        columns = pd.MultiIndex.from_product([chosen, self.systems], names=["metric", "system"])
+        return compare_values(
+            pd.DataFrame(values, _index(self.queries, "qid"), columns),
+            self.mean[chosen],
+            {name: self.metric_of[name] for name in chosen},
+            weights=self.query_weights,
+            baseline=baseline,
+            test=test,
+            correction=correction,
+            alpha=alpha,
+            n_resamples=n_resamples,
+            random_state=random_state,
+        )
+
+    def plot(
+        self,
+        metric: str | None = None,
+        ax: Axes | None = None,
+        *,
+        confidence: float = 0.95,
+        interval: str = "bootstrap-t",
+        **kwargs: Any,
+    ) -> Any:
+        """Draw means with their intervals: of systems under one metric, or of one system.
+
+        Parameters
+        ----------
+        metric : str, optional
+            Default: the first metric; for one system, all metrics.
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        confidence, interval
+            See `to_frame`.
+        **kwargs
+            Passed to `matplotlib.axes.Axes.errorbar`.
+
+        Returns
+        -------
+        skrank.plotting.IntervalDisplay
+        """
+        one = len(self.systems) == 1
+        names = check.chosen_names("metric", metric, self.metric_of)
+        table = self.to_frame(confidence, interval).rename(columns={"mean": "value"})
+        table = table.loc[table.index.get_level_values("metric").isin(names if one else names[:1])]
+        table = table.droplevel("system" if one else "metric")
+        label = "mean" if one else f"mean {names[0]}"
+        title = f"each interval holds by itself at {100 * confidence:g} %"
+        return draw_intervals(table, ax, kwargs, label=label, title=title)
+
+    def _shown(self) -> tuple[pd.DataFrame, str, Sequence[bool], None]:
+        if len(self.systems) == 1:
+            table = self.to_frame().droplevel("system")[["mean", "low", "high", "queries"]]
+            return table, self._caption(), [], None
+        rises = [metric.greater_is_better for metric in self.metric_of.values()]
+        return self.mean, f"{self._caption()}. Best values are bold.", rises, None
+
+    def _caption(self) -> str:
+        n_systems, text, most = (
+            len(self.systems),
+            f"{len(self.queries)} queries",
+            max(self.empty.values()),
+        )
+        if n_systems > 1:
+            text = f"{n_systems} systems, {text}"
+            return f"{text}, up to {most} of them without a relevant document" if most else text
+        for name, (value,) in self.counts.items():
+            if name != "queries":
+                text += f", {value:.1%} {name}" if isinstance(value, float) else f", {value} {name}"
+        return text if self.systems == [SCORES] else f"{self.systems[0]}: {text}"
+
+    def _printed(self) -> pd.DataFrame:
+        if len(self.systems) == 1:
+            return self.to_frame().droplevel("system").rename_axis(None)
+        return self.mean.assign(**self.counts)
+
+    def __repr__(self) -> str:
+        return f"{self._caption()}\n{self._printed().to_string(**_STYLE)}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self._caption())}</p>{self._printed().to_html(**_STYLE)}"
+
+
+def _index(names: Sequence[Any] | np.ndarray, level: str) -> pd.Index:
+    """An index of one level; names that are tuples stay entries."""
+    import pandas as pd
+
+    try:
+        return pd.Index(names, name=level, tupleize_cols=False)
+    except UnicodeEncodeError:  # bytes of a file that are not UTF-8
+        return pd.Index(names, dtype=object, name=level)
+
+
+def mean_intervals(
+    per_query: pd.DataFrame,
+    weights: pd.DataFrame,
+    metric_of: Mapping[str, Metric],
+    confidence: float = 0.95,
+    interval: str = "bootstrap-t",
+) -> tuple[pd.Series, pd.Series]:
+    """Lower and upper ends of confidence intervals of the means of metrics.
+
+    The columns of `per_query` and of `weights`, the weights of queries in the means, are metrics.
+    The ends lie within the range of the metric. They are NaN if the mean is not defined, or if
+    fewer than two queries count.
+    """
+    import pandas as pd
+
+    from skrank.stats import bootstrap_interval, t_interval
+
+    check.check_choice("interval", interval, ("bootstrap-t", "t", "percentile", "bca"))
+    check.check_share("confidence", confidence)
+    values = per_query.where(weights > 0)
+    counted = weights > 0
+    undefined = (counted & per_query.isna()).any()
+    names = per_query.columns[~undefined & (counted.sum() >= 2)]
+    bounds = pd.DataFrame(np.nan, index=["low", "high"], columns=per_query.columns)
+    if len(names):
+        geometric = [name for name in names if metric_of[name].average == "geometric"]
+        values[geometric] = np.log(np.maximum(values[geometric], GEOMETRIC_FLOOR))
+        how: Options = {"weights": weights[names], "confidence": confidence}
+        if interval == "t":
+            found = t_interval(values[names], **how)
+        else:
+            how["n_resamples"] = max(1000, math.ceil(_BEYOND / (1 - confidence)))
+            found = bootstrap_interval(values[names], method=interval, **how)
+        bounds[names] = np.stack([found.low, found.high])
+        bounds[geometric] = np.exp(bounds[geometric])
+        sums = [name for name in names if metric_of[name].average == "sum"]
+        bounds[sums] *= weights[sums].sum()
+        for name in names:
+            bounds[name] = bounds[name].clip(*bounds_of(metric_of[name]))
+    return bounds.loc["low"], bounds.loc["high"]
