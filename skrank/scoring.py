@@ -186,6 +186,7 @@ class RankingScorer:
                     f"this scorer is bound to the groups of {len(groups)} rows, and y has {n_rows} "
                     "rows. To score other rows, use y = skrank.with_groups(relevance, qid)."
                 )
+        check.check_same_index(X=X, y=y, groups=groups, sample_weight=sample_weight)
         ids = require_groups(groups, y, X, who="the scorer")
         if len(ids) == 0:
             raise ValueError("y is empty: there is no document to rank.")
@@ -333,6 +334,9 @@ class _ScoreFunction:
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
+        check.check_same_index(
+            y_true=y_true, y_pred=y_pred, groups=groups, sample_weight=sample_weight
+        )
         queries = Queries.from_groups(require_groups(groups, y_true, who="the scorer"))
         judgments = Judgments(y_true, queries, collection=collection_of(y_true))
         weights = check.query_weights(sample_weight, queries)

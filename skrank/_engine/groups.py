@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sized
-from typing import TYPE_CHECKING
+from collections.abc import Sequence, Sized
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from skrank._typing import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-LEVEL = "qid"  # name of the index level (or column) that has the query of each row
+LEVEL, show = check.LEVEL, check.show
 ATTRS_KEY = "skrank"  # of the collection in `Series.attrs`
 
 
@@ -90,15 +90,19 @@ class Collection(dict[str, int]):
 
 def index_level(data: object) -> ArrayLike | None:
     """The index level that has the query of each row, if `data` has one."""
-    index = getattr(data, "index", None)
-    names = getattr(index, "names", None) or ()
-    return index.get_level_values(LEVEL) if index is not None and LEVEL in names else None
+    index: Any = getattr(data, "index", None)
+    return index.get_level_values(LEVEL) if LEVEL in _names(index) else None
+
+
+def _names(index: object) -> Sequence[object]:
+    return getattr(index, "names", None) or ()
 
 
 def collection_of(y: object) -> Collection | None:
     """The collection that `with_groups` attached to labels; None if it or the index is missing."""
     found = (getattr(y, "attrs", None) or {}).get(ATTRS_KEY)
-    return found if isinstance(found, Collection) and index_level(y) is not None else None
+    on_index = LEVEL in _names(getattr(y, "index", None))
+    return found if isinstance(found, Collection) and on_index else None
 
 
 def collection_grade(y: ArrayLike, labels: np.ndarray) -> int:
@@ -120,6 +124,9 @@ def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
     scikit-learn slices `y` together with its index and hands both to estimators, scorers and
     splitters, so that the groups reach every tool of scikit-learn with no further argument.
 
+    The index that `relevance` or `qid` had becomes a further level. Wherever `X`, scores or weights
+    have an index with the same entries in another order, skrank raises an error.
+
     The labels are a collection: ``attrs["skrank"]`` has the numbers of rows and the highest grades
     of its queries. pandas keeps attrs in slices, and so do pickles and the workers of a search.
     Metrics of a part of the labels use the highest grade of the collection. A part that lacks rows
@@ -131,12 +138,15 @@ def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
     relevance : array-like of shape (n_rows,)
         Labels, 0 = not relevant, higher is better.
     qid : array-like of shape (n_rows,)
-        Query id of each row. Rows of a query need not be neighbours.
+        Query id of each row. Rows of a query need not be neighbours. The level "qid" of an index
+        with several levels.
 
     Returns
     -------
     pandas.Series
-        The labels, with an index named "qid". An index that `relevance` had is replaced.
+        The labels, with an index named "qid"; or with an index of several levels, "qid" and the
+        levels of the index of `relevance`, else of `qid`. The queries are
+        ``y.index.get_level_values("qid")`` in both cases.
 
     Raises
     ------
@@ -151,13 +161,22 @@ def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> import skrank
     >>> skrank.with_groups([2, 0, 1], ["a", "a", "b"]).index.to_list()
     ['a', 'a', 'b']
+    >>> table = pd.DataFrame({"query": ["a", "a", "b"], "grade": [2, 0, 1]}, index=[7, 8, 9])
+    >>> y = skrank.with_groups(table["grade"], table["query"])
+    >>> y.index.to_list()
+    [('a', 7), ('a', 8), ('b', 9)]
+    >>> skrank.metric("gap")(y, pd.Series([0.1, 0.2, 0.3], index=[9, 8, 7]))
+    Traceback (most recent call last):
+    ...
+    ValueError: the indexes of relevance and scores hold the same labels in another order ...
     """
     import pandas as pd
 
-    indexes = [one.index for one in (relevance, qid) if isinstance(one, pd.Series)]
+    indexes = [one.index for one in (relevance, qid) if isinstance(one, (pd.Series, pd.DataFrame))]
     if len(indexes) == 2 and not indexes[0].equals(indexes[1]):
         raise ValueError(
             "relevance and qid are Series with different indexes: align them first, or pass "
@@ -168,16 +187,27 @@ def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
     check.check_labels_first(values, ids)
     labels = pd.Series(
         relevance.array if isinstance(relevance, pd.Series) else values,
-        index=pd.Index(ids, name=LEVEL),
+        index=_query_index(ids, indexes[0] if indexes else None),
         name=getattr(relevance, "name", None) or "relevance",
     )
     labels.attrs[ATTRS_KEY] = Collection.of(ids, values)
     return labels
 
 
-def show(query_id: object) -> str:
-    """A query id as a user would type it."""
-    return repr(query_id.item() if isinstance(query_id, np.generic) else query_id)
+def _query_index(ids: np.ndarray, given: Any) -> pd.Index:
+    """An index of query ids, and of the other levels of the index that the labels had."""
+    import pandas as pd
+
+    levels = [pd.Index(ids, name=LEVEL)]
+    for number, name in enumerate(_names(given)):
+        if name != LEVEL:
+            levels.append(given.get_level_values(number))
+    if len(levels) == 1:
+        return levels[0]
+    # not MultiIndex.from_arrays, which sorts each level
+    codes, uniques = zip(*(level.factorize() for level in levels), strict=True)
+    names = [level.name for level in levels]
+    return pd.MultiIndex(levels=uniques, codes=codes, names=names, verify_integrity=False)
 
 
 def resolve_groups(
@@ -201,7 +231,8 @@ def resolve_groups(
     Raises
     ------
     ValueError
-        If lengths are wrong, an id is missing, or two sources disagree.
+        If lengths are wrong, an id is missing, two sources disagree, or two indexes have the same
+        entries in different orders.
     """
     sized = y if y is not None else X
     # n_rows is None if it is unknown: other checks refuse such data
@@ -223,6 +254,7 @@ def resolve_groups(
                 f"{found[0][0]} and {source} disagree: row {row} has query "
                 f"{show(found[0][1][row])} in one and {show(ids[row])} in the other. Pass only one."
             )
+    check.check_same_index(X=X, y=y, groups=groups)
     if found:
         return found[0][1]
     if X is None or LEVEL not in list(getattr(X, "columns", ())):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 EXACT = 2**53  # double precision represents every whole number up to this
 ROWS = "one per row (document)"
+LEVEL = "qid"  # name of the index level (or column) that has the query of each row
 
 
 def as_numbers(name: str, values: ArrayLike, what: str) -> np.ndarray:
@@ -118,10 +119,20 @@ def _check_exact(name: str, given: np.ndarray, values: object, vector: np.ndarra
         )
 
 
+def show(query_id: object) -> str:
+    """A query id as a user would type it."""
+    if isinstance(query_id, tuple):  # an entry of an index of several levels
+        return f"({', '.join(map(show, query_id))})"
+    return repr(query_id.item() if isinstance(query_id, np.generic) else query_id)
+
+
 def as_ids(
     source: str, groups: ArrayLike, n_rows: int | None = None, what: str = "query"
 ) -> np.ndarray:
     """Ids of queries, or of `what`, one per row, in the native byte order; none is missing."""
+    index: Any = groups
+    if LEVEL in (getattr(index, "names", None) or ()):  # the index of labels
+        groups = index.get_level_values(LEVEL)
     if isinstance(groups, str):
         raise ValueError(
             f"{source}={groups!r} is a single name, not the {what} of each row: pass the column "
@@ -192,7 +203,8 @@ def check_same_index(**named: object) -> None:
     """Refuse pandas objects whose indexes have the same entries in another order.
 
     Rows correspond by position, as in scikit-learn. Equal indexes and indexes with different
-    entries are therefore allowed; the same entries in two orders are a mistake.
+    entries are therefore allowed; the same entries in two orders are a mistake. If one index has
+    queries beside the other's entries, as that of `with_groups` has, the entries are compared.
     """
     seen: list[tuple[str, pd.Index]] = []
     for name, values in named.items():
@@ -200,15 +212,30 @@ def check_same_index(**named: object) -> None:
         if not hasattr(index, "equals"):  # of an array; `index` of a list is a method
             continue
         for other, known in seen:
-            if _other_order(known, index):
-                row = int(np.argmax(np.asarray(known != index)))
+            a, b = _without_queries(known, index), _without_queries(index, known)
+            if _other_order(a, b):
+                row = int(np.argmax(np.asarray(a != b)))
                 raise ValueError(
                     f"the indexes of {other} and {name} hold the same labels in another order (row "
-                    f"{row}: {known[row]!r} and {index[row]!r}), and rows are taken by position. "
+                    f"{row}: {show(a[row])} and {show(b[row])}), and rows are taken by position. "
                     f"Bring {name} into the order of {other}, such as with reindex, or pass "
                     "to_numpy() of both if their rows do correspond."
                 )
         seen.append((name, index))
+
+
+def row_index(data: object) -> pd.Index | None:
+    """The index of `data` without its level "qid"; None if there is nothing else."""
+    index: Any = getattr(data, "index", None)
+    if not hasattr(index, "equals") or list(index.names) == [LEVEL]:
+        return None
+    return index.droplevel(LEVEL) if LEVEL in index.names else index
+
+
+def _without_queries(index: pd.Index, other: pd.Index) -> pd.Index:
+    """An index with queries and entries like `other`: without queries if `other` has none."""
+    extra = index.nlevels > other.nlevels and LEVEL in index.names
+    return index.droplevel(LEVEL) if extra and LEVEL not in other.names else index
 
 
 def _other_order(first: pd.Index, second: pd.Index) -> bool:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing, check_consistent_length
 
 from skrank import _validation as check
-from skrank._engine.groups import require_groups, show
-from skrank._typing import RandomState
+from skrank._engine.groups import index_level, require_groups, show
+from skrank._typing import RandomState, Table
 from skrank.model_selection._parts import (
     QueryRows,
     QuerySplitter,
@@ -22,6 +22,9 @@ from skrank.model_selection._parts import (
     count_queries,
     draw_parts,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(eq=False, repr=False)
@@ -61,7 +64,7 @@ class QueryShuffleSplit(QuerySplitter):
         self.n_splits = check.check_count("n_splits", self.n_splits, "the number of splits")
         self.stratify = check_stratify(self.stratify)
 
-    def _splits(self, rows: QueryRows) -> Iterator[Split]:
+    def _splits(self, rows: QueryRows, X: Table) -> Iterator[Split]:
         n_queries = len(rows.ids)
         n_test = count_queries("test_size", self.test_size, n_queries)
         n_train = n_queries - n_test
@@ -83,8 +86,10 @@ class QueryTimeSeriesSplit(QuerySplitter):
     Parameters
     ----------
     n_splits : int, default=5
-    time : mapping from query id to time, optional
-        A dict, or a Series indexed by query: numbers or dates. Default: the query ids.
+    time : mapping, Series or array-like, optional
+        Numbers or dates. A dict or a Series indexed by query: the time of each query. A Series
+        indexed like `X` or `y`, or an array of shape (n_rows,): the time of each row, equal inside
+        a query. Default: the query ids.
     max_train_size : int, optional
         Largest number of queries in a training part, the latest queries. Default: no limit.
     test_size : int, optional
@@ -96,6 +101,11 @@ class QueryTimeSeriesSplit(QuerySplitter):
     -----
     Strings are refused as ids and as times, since "10" sorts before "4".
 
+    A Series has times of rows if it has the index or the length of the rows, and times of queries
+    if its index has the query ids. If both are possible and the times differ, the one with an entry
+    for each row, or for each query and nothing else, is meant; if neither or both have that, it is
+    an error.
+
     Examples
     --------
     >>> import numpy as np
@@ -105,11 +115,16 @@ class QueryTimeSeriesSplit(QuerySplitter):
     ...     print(train, test)
     [2] [3]
     [2 3] [0 1]
+    >>> cv = QueryTimeSeriesSplit(2, time=[3, 3, 1, 2])
+    >>> for train, test in cv.split(np.zeros((4, 1)), groups=["a", "a", "b", "c"]):
+    ...     print(train, test)
+    [2] [3]
+    [2 3] [0 1]
     """
 
     n_splits: int = 5
     _: KW_ONLY
-    time: Mapping[object, float] | None = None
+    time: Mapping[object, float] | ArrayLike | None = None
     max_train_size: int | None = None
     test_size: int | None = None
     gap: int = 0
@@ -117,8 +132,16 @@ class QueryTimeSeriesSplit(QuerySplitter):
     def __post_init__(self) -> None:
         self.n_splits = check.check_count("n_splits", self.n_splits, "the number of splits")
 
-    def _splits(self, rows: QueryRows) -> Iterator[Split]:
-        return self._in_time(rows.codes, self._times(rows.ids))
+    def _splits(self, rows: QueryRows, X: Table) -> Iterator[Split]:
+        if self.time is None:
+            times = check.check_times(rows.ids, "the query ids")
+        elif isinstance(self.time, Mapping):
+            times = _mapped(self.time, rows)
+        elif hasattr(self.time, "iloc"):
+            times = _of_series(self.time, rows, X)
+        else:
+            times = _of_rows(check.as_column("time", self.time), rows)
+        return self._in_time(rows.codes, times)
 
     def _in_time(self, codes: np.ndarray, times: np.ndarray) -> Iterator[Split]:
         """A generator of the splits, for times that are checked already."""
@@ -144,14 +167,75 @@ class QueryTimeSeriesSplit(QuerySplitter):
             test = (row_order >= start) & (row_order < start + size)
             yield np.flatnonzero(train), np.flatnonzero(test)
 
-    def _times(self, ids: np.ndarray) -> np.ndarray:
-        """Time of each query."""
-        if self.time is None:
-            return check.check_times(ids, "the query ids")
-        missing = next((one for one in ids if one not in self.time), None)
-        if missing is not None:
-            raise ValueError(f"time has no entry for query {show(missing)}: add its time.")
-        return check.check_times(np.array([self.time[one] for one in ids]), "time")
+
+def _mapped(times: Mapping[object, float], rows: QueryRows) -> np.ndarray:
+    """Time of each query, from a mapping."""
+    missing = next((one for one in rows.ids if one not in times), None)
+    if missing is not None:
+        raise ValueError(f"time has no entry for query {show(missing)}: add its time.")
+    return check.check_times(np.array([times[one] for one in rows.ids]), "time")
+
+
+def _of_rows(times: np.ndarray, rows: QueryRows) -> np.ndarray:
+    """Time of each query, from the times of rows."""
+    if len(times) != len(rows.codes):
+        raise ValueError(
+            f"time has {len(times)} entries for {len(rows.codes)} rows of {len(rows.ids)} queries: "
+            "give one per row, or a mapping or a Series indexed by query."
+        )
+    check.check_times(times, "time")
+    first = np.empty(len(rows.ids), np.int64)
+    first[rows.codes[::-1]] = np.arange(len(times))[::-1]
+    of_queries = times[first]
+    bad = np.flatnonzero(times != of_queries[rows.codes])
+    if len(bad):
+        code = rows.codes[bad[0]]
+        raise ValueError(
+            f"time differs inside query {show(rows.ids[code])}: {show(of_queries[code])} in row "
+            f"{first[code]}, {show(times[bad[0]])} in row {bad[0]}. Give one time per query, such "
+            'as time.groupby(qid).transform("min").'
+        )
+    return of_queries
+
+
+def _of_series(time: pd.Series, rows: QueryRows, X: Table) -> np.ndarray:
+    """Time of each query, from a Series of times of rows or of queries."""
+    import pandas as pd
+
+    if time.ndim > 1:
+        time = time.squeeze(axis=1)
+    index, queries, n_rows = time.index, index_level(time), len(rows.codes)
+    labels = pd.Index(index if queries is None else queries)
+    codes = pd.Index(rows.ids).get_indexer(labels)  # -1 for other queries
+    of_queries = len(np.unique(codes[codes >= 0])) == len(rows.ids)
+    by_row, by_query = len(time) == n_rows, labels.nunique() == len(rows.ids)
+    places = None  # in the series, of each row
+    if queries is None:
+        found = (check.row_index(data) for data in (X, rows.y))
+        indexes = [one for one in found if one is not None]
+        named = [one for one in indexes if one.isin(index).all()]
+        if named and index.is_unique:
+            places = index.get_indexer(named[0])
+        elif by_row and not (of_queries and (indexes or by_query)):
+            places = np.arange(n_rows)
+    if places is None and not of_queries:
+        missing = rows.ids[np.isin(np.arange(len(rows.ids)), codes, invert=True)][0]
+        raise ValueError(
+            f"time is a Series of {len(time)} entries for {n_rows} rows and has no entry for query "
+            f"{show(missing)}: give one entry per row, or index the Series by query."
+        )
+    readings = []
+    if of_queries and (places is None or by_query or not by_row):
+        known = QueryRows(codes[codes >= 0], rows.ids, rows.sizes, None)
+        readings.append(_of_rows(time.to_numpy()[codes >= 0], known))
+    if places is not None and (not of_queries or by_row or not by_query):
+        readings.append(_of_rows(time.to_numpy()[places], rows))
+    if not all(np.array_equal(readings[0], one) for one in readings):
+        raise ValueError(
+            "the index of time has the query ids and the index of the rows: give "
+            "dict(time) for times of queries, or an array with the time of each row."
+        )
+    return readings[0]
 
 
 def query_train_test_split(
@@ -204,6 +288,8 @@ def query_train_test_split(
         if array is None:
             raise ValueError(f"array {number} is None: leave it out.")
     check_consistent_length(*arrays)
+    names = ("X", "y", *map("array {}".format, range(2, len(arrays))))
+    check.check_same_index(**dict(zip(names, arrays, strict=False)), groups=groups)
     y = arrays[1] if len(arrays) > 1 else None
     ids = require_groups(groups, y, arrays[0], who="query_train_test_split")
     rows = QueryRows.of(ids, y, "rows that are split")

@@ -70,7 +70,7 @@ class FoldSplitter(QuerySplitter):
             folds[order] = blocks.ravel()[:n_queries]
             yield folds
 
-    def _splits(self, rows: QueryRows) -> Iterator[Split]:
+    def _splits(self, rows: QueryRows, X: Table) -> Iterator[Split]:
         tested = np.ones(len(rows.ids), bool)  # queries that may be in a test part
         if self.drop_unjudged_test:
             judged = ~np.isnan(rows.labels("drop_unjudged_test"))
@@ -228,6 +228,6 @@ class LETORFolds(FoldSplitter):
             trains = ~(tests | validates)
             yield np.flatnonzero(trains), np.flatnonzero(validates), np.flatnonzero(tests)
 
-    def _splits(self, rows: QueryRows) -> Iterator[Split]:
+    def _splits(self, rows: QueryRows, X: Table) -> Iterator[Split]:
         for train, _, test in self._triples(rows):
             yield train, test

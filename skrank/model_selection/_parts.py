@@ -183,10 +183,10 @@ class QuerySplitter(BaseCrossValidator):
         """
         # not a generator, so that `split` itself raises errors, before the first fit
         ids = require_groups(groups, y, X, who=type(self).__name__)
-        return self._splits(QueryRows.of(ids, y, "rows that are split"))
+        return self._splits(QueryRows.of(ids, y, "rows that are split"), X)
 
     @abstractmethod
-    def _splits(self, rows: QueryRows) -> Iterator[Split]:
+    def _splits(self, rows: QueryRows, X: Table) -> Iterator[Split]:
         """Row numbers of the training and the test part of each split."""
 
     def __repr__(self) -> str:

@@ -29,6 +29,7 @@ from skrank.testing._properties import (
     boosters_train_on_it,
     close,
     hold,
+    judged_lists,
     per_query,
     run,
 )
@@ -43,6 +44,10 @@ def values_equal_the_definition(case: Case) -> None:
             make_lists(seed, levels=2, longest=5),
         ):
             close(per_query(case.settled, data), case.expected(data))
+    if case.takes("k"):
+        for one in case.cut:
+            data = make_lists(3)
+            close(per_query(one, data), case.expected(data, one.k))
 
 
 def ties_are_averaged(case: Case) -> None:
@@ -106,6 +111,39 @@ def ideal_lists_are_best(case: Case) -> None:
         values = sign * per_query(on_scale, ScoredLists(every.ravel(), scores, groups))
         if not np.isnan(values).all():
             close(values[0], values.max())
+
+
+def ranks_below_a_cutoff_do_not_count(case: Case) -> None:
+    """Documents below the cut-off may be in any order."""
+    rng, data = np.random.default_rng(16), judged_lists(16)
+    for one in case.cut:
+        scores = data.scores.copy()
+        for rows in data.rows_of_queries():
+            below = rows[np.argsort(-scores[rows])][one.k :]
+            scores[below] = rng.permutation(scores[below])
+        close(per_query(one, data.with_scores(scores)), per_query(one, data))
+
+
+def cutoffs_cut_the_ideal_list(case: Case) -> None:
+    """With a cut-off, the ideal list has the value that it has without, as for nDCG.
+
+    A metric with a parameter `normalize` has a choice, and a definition with an argument `k`
+    decides otherwise.
+    """
+    one = case.metric
+    divided = one.ideal_cutoff != 0 and not (one.strict or isinstance(one, Mixture))
+    assume(divided and not hasattr(one, "normalize"), "it is not divided by an ideal list")
+    assume(not case.takes("k"), "the definition has cut-offs")
+    labels = np.array([3, 3, 2, 1, 1, 0])
+    best = ScoredLists(labels, -np.arange(6.0), np.zeros(6, int))
+    for cut in case.cut:
+        value, whole = (per_query(each.on_scale(3), best)[0] for each in (cut, cut @ None))
+        hold(
+            np.isclose(value, whole, rtol=1e-12),
+            f"{cut} of the ideal list is {value}, and {whole} without a cut-off: `ideal_cutoff` "
+            "must return self.k, unless the metric has a parameter `normalize` or its definition "
+            "an argument `k`",
+        )
 
 
 def only_the_order_of_scores_counts(case: Case) -> None:
@@ -298,6 +336,8 @@ PROPERTIES = [
     ("ties are ordered as `ties` says", ties_are_ordered_as_ties_says),
     ("its values are in its range", values_are_in_range),
     ("no list is worth more than the ideal one", ideal_lists_are_best),
+    ("ranks below a cut-off do not count", ranks_below_a_cutoff_do_not_count),
+    ("cut-offs cut the ideal list, too", cutoffs_cut_the_ideal_list),
     ("only the order of scores counts", only_the_order_of_scores_counts),
     ("the order of rows does not matter", order_of_rows_does_not_matter),
     ("queries are measured alone", queries_are_measured_alone),
@@ -320,9 +360,9 @@ def check_metric(
 ) -> list[str]:
     """Test the properties that every metric of skrank has.
 
-    Values: ties against all orders of the tied documents, range, ideal lists, invariance (to the
-    order of rows and queries, increasing transforms of scores, storage), weights, queries without
-    relevant documents. Training, if the metric can be trained on: swap deltas against swaps,
+    Values: ties against all orders of the tied documents, range, ideal lists, cut-offs, invariance
+    (to the order of rows and queries, increasing transforms of scores, storage), weights, queries
+    without relevant documents. Training, if the metric can be trained on: swap deltas against swaps,
     LambdaRank against the double loop over pairs, gradients in both boosters. Use: the name,
     copies, scorers in cross-validation, the eval metrics of LightGBM and XGBoost, if installed.
 
@@ -332,10 +372,11 @@ def check_metric(
         Its `ties` and `empty` are replaced by their defaults; all their values are tested.
     definition : callable, optional
         A slow implementation, to which values must be equal:
-        ``definition(ranked, unretrieved=(), max_grade=3)``. `ranked` are the labels of one list in
-        rank order, None for a document that was not judged; `unretrieved` are the labels of judged
-        documents that the list does not contain; `max_grade`, which may be missing, is the highest
-        grade of the collection. It returns None where the metric is not defined.
+        ``definition(ranked, unretrieved=(), max_grade=3, k=None)``. `ranked` are the labels of one
+        list in rank order, None for a document that was not judged; `unretrieved` are the labels of
+        judged documents that the list does not contain; `max_grade`, which may be missing, is the
+        highest grade of the collection; with `k`, which may be missing, values at cut-offs are
+        compared, too. It returns None where the metric is not defined.
     monotone : bool
         True if moving a better document up never lowers the value, as for most metrics; False for
         variants of bpref and for the Q-measure.

@@ -39,7 +39,8 @@ class Case:
     ----------
     metric : Metric
     definition : function of (ranked, unretrieved), optional
-        A slow implementation that follows the definition; it may have an argument `max_grade`.
+        A slow implementation that follows the definition; it may have the arguments `max_grade` and
+        `k`.
     monotone : bool
         True if moving a better document up never lowers the value.
     """
@@ -53,13 +54,28 @@ class Case:
         """The metric, with ties in row order if its mean over orders of ties has no closed form."""
         return replace(self.metric, ties="stable") if self.metric.strict else self.metric
 
-    def expected(self, data: ScoredLists) -> np.ndarray:
+    @cached_property
+    def cut(self) -> list[Metric]:
+        """`settled` at its own cut-off, or at two others if it takes cut-offs."""
+        if self.settled.k is not None:
+            return [self.settled]
+        try:
+            return [self.settled @ k for k in (1, 3)]
+        except ValueError:
+            raise Inapplicable("it takes no cut-off") from None
+
+    def takes(self, name: str) -> bool:
+        """Whether the definition has an argument of this name."""
+        return self.definition is not None and name in inspect.signature(self.definition).parameters
+
+    def expected(self, data: ScoredLists, k: int | None = None) -> np.ndarray:
         """Value of `settled` by `definition` for each query, NaN where it is not defined."""
         if self.definition is None:
             raise Inapplicable("no definition is given")
-        definition = self.definition
-        if "max_grade" in inspect.signature(definition).parameters:
-            definition = partial(definition, max_grade=data.max_grade)
+        given = {"max_grade": data.max_grade, "k": k or self.metric.k}
+        definition = partial(
+            self.definition, **{name: value for name, value in given.items() if self.takes(name)}
+        )
         evaluate = stable if self.metric.strict else tie_expectation
         values = [evaluate(definition, scores, labels) for scores, labels in data.queries()]
         return np.array([np.nan if value is None else value for value in values])

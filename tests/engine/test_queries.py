@@ -37,8 +37,8 @@ OTHER_IDS = [
 def test_with_groups_puts_the_query_on_the_index(make, ids):
     y = skrank.with_groups(make(Y), make(ids))
     assert isinstance(y, pd.Series)
-    assert y.index.name == "qid"
-    assert y.index.to_list() == ids
+    assert y.index.names[0] == "qid"
+    assert y.index.get_level_values("qid").to_list() == ids
     assert y.to_list() == Y
     assert y.name == "relevance"
 
@@ -49,13 +49,20 @@ def test_with_groups_keeps_type_and_name_and_leaves_its_arguments():
     assert y.dtype == "int8"
     assert y.name == "grade"
     assert relevance.index.to_list() == [5, 6]
+    assert y.index.to_list() == [(7, 5), (7, 6)]
+    again = skrank.with_groups(y[[True, False]], y.index[[True, False]])
+    assert again.index.to_list() == [(7, 5)]
+    pairs = relevance.set_axis(pd.MultiIndex.from_tuples([(1, "a"), (2, "b")], names=["qid", "id"]))
+    assert skrank.with_groups(pairs, [7, 7]).index.to_list() == [(7, "a"), (7, "b")]
+    assert skrank.with_groups(np.array([1, 0]), relevance).index.to_list() == [(1, 5), (0, 6)]
 
 
 def test_with_groups_of_series_that_are_not_aligned():
     relevance, qid = pd.Series(Y, index=[0, 1, 2, 3]), pd.Series(IDS, index=[3, 2, 1, 0])
     with pytest.raises(ValueError, match=r"different indexes: align them.*qid.to_numpy\(\)"):
         skrank.with_groups(relevance, qid)
-    assert skrank.with_groups(relevance, qid.to_numpy()).index.to_list() == IDS
+    y = skrank.with_groups(relevance, qid.to_numpy())
+    assert y.index.to_list() == list(zip(IDS, range(4), strict=True))
 
 
 @pytest.mark.parametrize(

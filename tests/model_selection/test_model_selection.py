@@ -222,6 +222,77 @@ def test_test_queries_are_later_than_training_queries(data):
         assert len(test) == 12
 
 
+LOG = pd.DataFrame({
+    "query": [0, 0, 0, 1, 1, 1, 2, 2, 3, 3],
+    "day": [9, 9, 9, 1, 1, 1, 5, 5, 3, 3],
+    "grade": [1, 0, 0, 1, 0, 0, 1, 0, 1, 0],
+})  # fmt: skip
+SCATTERED = LOG.iloc[[3, 0, 6, 8, 4, 1, 7, 9, 5, 2]]
+NAMED = LOG.assign(query=LOG["query"].map(list("abcd").__getitem__), doc=list("ABCDEFGHIJ"))
+OF_ROWS = {
+    "series": lambda log: log["day"],
+    "dates": lambda log: pd.to_datetime(log["day"], unit="D", utc=True),
+    "array": lambda log: log["day"].to_numpy(),
+    "list": lambda log: log["day"].tolist(),
+    "column": lambda log: log[["day"]],
+    "polars": lambda log: pl.Series(log["day"].to_numpy()),
+}
+OF_QUERIES = {
+    "dict": lambda log: dict(zip(log["query"], log["day"], strict=True)),
+    "series": lambda log: log.groupby("query")["day"].first(),
+    "other queries": lambda log: pd.concat(
+        [log.groupby("query")["day"].first(), pd.Series([2, 4], index=[log["query"].max() * 5, 99])]
+    ),
+    "by query, a row per document": lambda log: log.set_index("query")["day"],
+    "in another order": lambda log: log.sort_values("day").set_index("query")["day"],
+    "with_groups": lambda log: skrank.with_groups(log["day"], log["query"]),
+}
+
+
+@pytest.mark.parametrize("log", [LOG, SCATTERED, NAMED, NAMED.set_index("doc", drop=False)])
+@pytest.mark.parametrize("form", [*OF_ROWS.values(), *OF_QUERIES.values()])
+@pytest.mark.parametrize("table", [True, False])
+def test_times_of_rows_and_of_queries(form, log, table):
+    X = log[["grade"]] if table else np.zeros((10, 1))
+    y = skrank.with_groups(log["grade"], log["query"])
+    for labels, groups in ((y, None), (log["grade"].to_numpy(), log["query"].to_numpy())):
+        cv = QueryTimeSeriesSplit(3, time=form(log))
+        days = log["day"].to_numpy()
+        found = [(days[train], days[test]) for train, test in cv.split(X, labels, groups)]
+        assert [sorted(set(test)) for _, test in found] == [[3], [5], [9]]
+        assert all(max(train) < min(test) for train, test in found)
+
+
+def test_times_of_all_rows_serve_a_part():
+    """As in a search inside of a fold."""
+    log = NAMED.set_index("doc")
+    part = log[log["query"] != "a"].iloc[::-1]
+    y = skrank.with_groups(part["grade"], part["query"])
+    for X in (part[["grade"]], np.zeros((7, 1))):
+        splits = list(QueryTimeSeriesSplit(2, time=log["day"]).split(X, y))
+        assert [set(part["day"].iloc[test]) for _, test in splits] == [{3}, {5}]
+
+
+@pytest.mark.parametrize(
+    ("time", "message"),
+    [
+        (np.array([9, 1, 5, 3]), "time has 4 entries for 10 rows of 4 queries"),
+        (LOG["day"].to_numpy() + LOG.index, "time differs inside query 0"),
+        (LOG["day"] + LOG.index, "time differs inside query 0"),
+        ((LOG["day"] + LOG.index).set_axis(LOG["query"]), "time differs inside query 0"),
+        (pd.Series([9, 1, 5], index=[0, 1, 3]), "no entry for query 2"),
+        (
+            pd.Series([*LOG["day"], *range(10)]),
+            "index of time has the query ids",
+        ),
+    ],
+)
+def test_times_that_are_neither_of_rows_nor_of_queries_raise(time, message):
+    y = skrank.with_groups(LOG["grade"], LOG["query"])
+    with pytest.raises(ValueError, match=message):
+        QueryTimeSeriesSplit(2, time=time).split(LOG, y)
+
+
 def test_training_parts_end_before_the_gap():
     """A gap shifts the training part, and does not change its size."""
     qid = np.repeat(np.arange(12), 2)

@@ -143,21 +143,43 @@ def test_nothing_is_imported_before_it_is_used(work, free):
     assert run(code) == "[]"
 
 
-WITHOUT_TORCH = """
-import sys
-sys.modules["torch"] = None
+WITHOUT_EXTRAS = """
+import importlib, inspect, pkgutil, pydoc, sys
+
+class Missing:
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in {extras}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing)
 import skrank
+modules = [skrank]
+for found in pkgutil.iter_modules(skrank.__path__, "skrank."):
+    try:
+        modules += [] if "._" in found.name else [importlib.import_module(found.name)]
+    except ImportError as error:
+        assert "pip install" in str(error)
+for module in modules:
+    assert module.__name__ in pydoc.render_doc(module)
+    assert set(dir(module)) >= {name for name, _ in inspect.getmembers(module)}
+    exec(f"from {module.__name__} import *")
+assert "GroupedRanker" in pydoc.render_doc(skrank)
 skrank.metric("gap"), skrank.LambdaRank("gap")
 try:
     skrank.torch
 except ImportError as error:
     print(error)
 """
+EXTRAS = (
+    *BOOSTERS, "torch", "dask", "distributed", "matplotlib", "optuna", "onnx", "pyarrow", "tqdm",
+    "sentence_transformers", "skorch", "polars", "ir_datasets", "ranx", "pytrec_eval",
+)  # fmt: skip
 
 
-def test_skrank_works_without_torch_and_names_the_extra():
+@pytest.mark.parametrize("missing", [("torch",), EXTRAS], ids=["torch", "every extra"])
+def test_help_needs_no_extra_and_errors_name_it(missing):
     expected = "skrank.torch needs torch, which is not installed: pip install skrank[torch]"
-    assert run(WITHOUT_TORCH) == expected
+    assert run(WITHOUT_EXTRAS.replace("{extras}", repr(missing))) == expected
 
 
 def test_the_public_names_are_those_of_the_stub():

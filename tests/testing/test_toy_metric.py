@@ -47,12 +47,15 @@ def definition(ranked, unretrieved=(), k=None):
     return total(ranked) / best if best else None
 
 
+def whole_definition(ranked, unretrieved=()):
+    return definition(ranked, unretrieved)
+
+
 def test_it_has_all_properties():
     held = check_metric("square_rank", definition)
-    assert len(held) == 21
-    assert held == check_metric("sqr@2", lambda ranked, unretrieved=(): definition(
-        ranked, unretrieved, k=2
-    ))  # fmt: skip
+    assert len(held) == 22
+    assert set(held) ^ set(check_metric("square_rank")) == {DEFINITION, IDEAL}
+    assert held == check_metric("sqr@2", definition)
     assert held == check_metric(SquareRank(ties="stable", empty="raise"), definition)
 
 
@@ -127,18 +130,27 @@ def dips(self, scale, k):
 PLAIN = {"ideal_cutoff": property(not_normalised), "value_range": "[0, inf)"}
 
 
+def whole_list(self):
+    return None
+
+
 def forgets_k(self, scale, k):
     return QuadraticTables(scale.labels, discounts(lambda r: r**-3, scale.longest, None))
 
 
 DEFINITION = "its values are those of its definition"
 RANGE = "its values are in its range"
+IDEAL = "cut-offs cut the ideal list, too"
 
 
 @pytest.mark.parametrize(
     ("changes", "known", "message"),
     [
         ({"tables": forgets_k}, definition, DEFINITION),
+        ({"tables": forgets_k}, None, "ranks below a cut-off do not count"),
+        ({"ideal_cutoff": property(whole_list)}, definition, DEFINITION),
+        ({"ideal_cutoff": property(whole_list)}, whole_definition, IDEAL),
+        ({"ideal_cutoff": None}, None, IDEAL),
         ({"ideal_cutoff": property(not_normalised)}, definition, DEFINITION),
         ({"line": lambda self, lists: Line(shift=1.0)}, definition, DEFINITION),
         ({"ideal_cutoff": property(not_normalised)}, None, RANGE),

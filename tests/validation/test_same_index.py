@@ -1,11 +1,13 @@
 """Rows of pandas objects whose indexes hold the same labels in another order are refused."""
 
+import pickle
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import train_test_split
 
 import skrank
 from skrank import GroupedRanker, LinearRanker, metrics, plotting, stats, trec
@@ -123,6 +125,66 @@ def test_indexes_are_compared_as_multisets(first, second, refused):
             skrank.metric("gap")(*given)
     else:
         assert skrank.metric("gap")(*given) == 1.0
+
+
+PARTS = {
+    "slice": lambda y: y.iloc[3:40],
+    "mask": lambda y: y[np.arange(len(y)) % 3 > 0],
+    "take": lambda y: y.take(np.arange(30, 10, -1)),
+    "pickle": lambda y: pickle.loads(pickle.dumps(y.iloc[5:])),
+    "sorted": lambda y: y.sort_values(kind="stable"),
+    "changed": lambda y: (y > 0).astype(int),
+    "concat": lambda y: pd.concat([y.iloc[20:], y.iloc[:20]]),
+    "train_test_split": lambda y: train_test_split(y, random_state=0)[0],
+    "query_train_test_split": lambda y: skrank.query_train_test_split(y, random_state=0)[0],
+    "QueryKFold": lambda y: y.iloc[next(skrank.QueryKFold(2).split(y))[0]],
+}
+
+
+@pytest.mark.parametrize("index", [np.arange, lambda n: [f"d{row}" for row in range(n)]])
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+@pytest.mark.filterwarnings("ignore::skrank.CutQueryWarning")
+def test_labels_with_groups_keep_the_index(part, index):
+    """All tools that get labels and another object with an index compare the indexes."""
+    data = make_ranking(n_queries=8, random_state=0)
+    table = pd.DataFrame(data.X).set_axis(index(len(data.qid))).sample(frac=1, random_state=0)
+    table = table.assign(qid=data.qid, grade=data.relevance)
+    y = part(skrank.with_groups(table["grade"], table["qid"]))
+    X = table.drop(columns=["qid", "grade"]).loc[y.index.get_level_values(1)]
+    ranker, choosing = LinearRanker("gap").fit(X, y), LinearRanker("gap", alpha=[1e-3, 1e-2])
+    scores = pd.Series(ranker.predict(X), index=X.index)
+    calls = {
+        "fit": lambda X, _: LinearRanker("gap").fit(X, y),
+        "validate": lambda X, _: choosing.fit(X.to_numpy(), y, X_val=X, y_val=y),
+        "score": lambda X, _: ranker.score(X, y),
+        "scorer": lambda X, _: skrank.scorer("gap")(ranker, X, y),
+        "made": lambda _, s: skrank.scorer("gap").to_sklearn()._score_func(y, s),
+        "metric": lambda _, s: skrank.metric("gap")(y, s),
+        "per_query": lambda _, s: skrank.metric("gap").per_query(y, s),
+        "evaluate": lambda _, s: skrank.evaluate(y, s, metrics="gap"),
+        "compare": lambda _, s: skrank.compare({"a": scores, "b": s}, y, metrics="gap"),
+        "split": lambda X, _: list(skrank.QueryKFold(2).split(X, y)),
+        "rotate": lambda X, _: list(skrank.LETORFolds(3).rotate(X, y)),
+        "train_test": lambda X, _: skrank.query_train_test_split(X, y),
+        "gradient": lambda _, s: skrank.LambdaRank("gap")(y, s),
+    }
+    order = np.arange(len(y))[::-1]
+    for call in calls.values():
+        call(X, scores)
+        with pytest.raises(ValueError, match="same labels in another order"):
+            call(X.iloc[order], scores.iloc[order])
+        call(X.iloc[order].to_numpy(), scores.iloc[order].to_numpy())
+
+
+def test_levels_of_queries_are_compared_too():
+    pairs = pd.MultiIndex.from_arrays([GROUPS, list("abcdef")], names=["qid", "doc"])
+    scores = SCORES.set_axis(pairs)
+    y = skrank.with_groups(LABELS, GROUPS)
+    expected = skrank.metric("gap")(y, SCORES)
+    for given in (scores, SCORES.set_axis(pd.Index(GROUPS, name="qid"))):
+        assert skrank.metric("gap")(y, given) == expected
+    with pytest.raises(ValueError, match=r"row 0: \(1, 'a'\) and \(2, 'f'\)"):
+        skrank.metric("gap")(y, scores.iloc[::-1])
 
 
 def test_the_third_is_compared_with_both():
