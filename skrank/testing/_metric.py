@@ -137,7 +137,9 @@ def cutoffs_cut_the_ideal_list(case: Case) -> None:
     labels = np.array([3, 3, 2, 1, 1, 0])
     best = ScoredLists(labels, -np.arange(6.0), np.zeros(6, int))
     for cut in case.cut:
-        value, whole = (per_query(each.on_scale(3), best)[0] for each in (cut, cut @ None))
+        value, whole = (
+            per_query(each.on_scale(3), best)[0] for each in (cut, replace(cut, k=None))
+        )
         hold(
             np.isclose(value, whole, rtol=1e-12),
             f"{cut} of the ideal list is {value}, and {whole} without a cut-off: `ideal_cutoff` "
@@ -362,8 +364,8 @@ def check_metric(
 
     Values: ties against all orders of the tied documents, range, ideal lists, cut-offs, invariance
     (to the order of rows and queries, increasing transforms of scores, storage), weights, queries
-    without relevant documents. Training, if the metric can be trained on: swap deltas against swaps,
-    LambdaRank against the double loop over pairs, gradients in both boosters. Use: the name,
+    without relevant documents. Training, if the metric can be trained on: swap deltas against
+    swaps, LambdaRank against the double loop over pairs, gradients in both boosters. Use: the name,
     copies, scorers in cross-validation, the eval metrics of LightGBM and XGBoost, if installed.
 
     Parameters

@@ -128,9 +128,9 @@ def test_indexes_are_compared_as_multisets(first, second, refused):
 
 
 PARTS = {
-    "slice": lambda y: y.iloc[3:40],
+    "slice": lambda y: y.iloc[3:-3],
     "mask": lambda y: y[np.arange(len(y)) % 3 > 0],
-    "take": lambda y: y.take(np.arange(30, 10, -1)),
+    "take": lambda y: y.take(np.arange(len(y) - 1, 9, -1)),
     "pickle": lambda y: pickle.loads(pickle.dumps(y.iloc[5:])),
     "sorted": lambda y: y.sort_values(kind="stable"),
     "changed": lambda y: (y > 0).astype(int),
@@ -141,21 +141,23 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize("index", [np.arange, lambda n: [f"d{row}" for row in range(n)]])
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 @pytest.mark.filterwarnings("ignore::skrank.CutQueryWarning")
-def test_labels_with_groups_keep_the_index(part, index):
+def test_labels_with_groups_keep_the_index(part):
     """All tools that get labels and another object with an index compare the indexes."""
     data = make_ranking(n_queries=8, random_state=0)
-    table = pd.DataFrame(data.X).set_axis(index(len(data.qid))).sample(frac=1, random_state=0)
+    table = (
+        pd.DataFrame(data.X)
+        .set_axis([f"d{row}" for row in range(len(data.qid))])
+        .sample(frac=1, random_state=0)
+    )
     table = table.assign(qid=data.qid, grade=data.relevance)
     y = part(skrank.with_groups(table["grade"], table["qid"]))
     X = table.drop(columns=["qid", "grade"]).loc[y.index.get_level_values(1)]
-    ranker, choosing = LinearRanker("gap").fit(X, y), LinearRanker("gap", alpha=[1e-3, 1e-2])
+    ranker = GroupedRanker(Ridge()).fit(X, y)
     scores = pd.Series(ranker.predict(X), index=X.index)
     calls = {
-        "fit": lambda X, _: LinearRanker("gap").fit(X, y),
-        "validate": lambda X, _: choosing.fit(X.to_numpy(), y, X_val=X, y_val=y),
+        "fit": lambda X, _: GroupedRanker(Ridge()).fit(X, y),
         "score": lambda X, _: ranker.score(X, y),
         "scorer": lambda X, _: skrank.scorer("gap")(ranker, X, y),
         "made": lambda _, s: skrank.scorer("gap").to_sklearn()._score_func(y, s),
