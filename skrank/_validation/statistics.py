@@ -79,6 +79,12 @@ def check_ranked_items(name: str, items: Sequence[Hashable]) -> list[Hashable]:
     """The items of a list, after a check that there is at least one, and none twice."""
     ordered = isinstance(items, Iterable) and not isinstance(items, (str, Set, Mapping))
     found = list(items) if ordered else []
+    for rank, item in enumerate(found, start=1):
+        if isinstance(item, (Set, list)):
+            raise ValueError(
+                f"{name} has {item!r} at rank {rank}, and lists of items have no ties: pass tied "
+                "ids one after the other, or scores of all items to rank_biased_overlap."
+            )
     if not found or not all(isinstance(item, Hashable) for item in found):
         raise ValueError(f"{name} must be a list of at least one id, the first rank first.")
     twice = [item for item, times in Counter(found).items() if times > 1]

@@ -80,11 +80,11 @@ def evaluate(
     with check.labels_first(relevance, next(iter(systems.values()))):
         judgments, weights = judged(relevance, scores, groups, sample_weight, who="evaluate")
         check.warn_single_rows(judgments.queries)
-        plans = [one.bind(judgments, max_grade=max_grade) for one in chosen.values()]
         rankings = {}
         for name, one in systems.items():
             with check.about(f"system {name!r}") if several else nullcontext():
                 rankings[name] = Ranking(judgments, one)
+        plans = [one.bind(judgments, max_grade=max_grade) for one in chosen.values()]
         found = {name: [measure(plans, one, weights)] for name, one in rankings.items()}
     for ranking in rankings.values():
         ranking.warn_if_swapped(stacklevel=2)

@@ -377,7 +377,7 @@ def rank_biased_overlap(x: ArrayLike, y: ArrayLike, *, p: float = 0.9, ties: str
     0.9
     """
     first, second = check.check_rankings(x, y)
-    p = check.check_number("p", p, 0, np.nextafter(1, 0), open_low=True)
+    p = check.check_share("p", p, ": with 1, no rank would have a weight")
     ties = check.check_choice("ties", ties, ("a", "b", "w"))
     in_x, in_y = (_chance_in_top(values, whole=ties == "w") for values in (first, second))
     overlap = (in_x * in_y).sum(axis=0)
@@ -431,7 +431,8 @@ def list_overlap(x: Sequence[Hashable], y: Sequence[Hashable], *, p: float = 0.9
     Parameters
     ----------
     x, y : sequence of hashable
-        Ids of the items in the order of their ranks, each at most once. The lengths may differ.
+        Ids of the items in the order of their ranks, each at most once and without ties. The
+        lengths may differ.
     p : float
         In (0, 1): 0.9 gives the first ten ranks 86 % of the weight.
 
@@ -442,7 +443,7 @@ def list_overlap(x: Sequence[Hashable], y: Sequence[Hashable], *, p: float = 0.9
     Raises
     ------
     ValueError
-        If a list is empty, or contains an item twice.
+        If a list is empty, or contains an item twice or a set of items.
 
     See Also
     --------
@@ -460,7 +461,7 @@ def list_overlap(x: Sequence[Hashable], y: Sequence[Hashable], *, p: float = 0.9
     >>> round(found.extrapolated, 3), round(found.lower, 3), round(found.residual, 3)
     (0.63, 0.312, 0.543)
     """
-    p = check.check_number("p", p, 0, np.nextafter(1, 0), open_low=True)
+    p = check.check_share("p", p, ": with 1, no rank would have a weight")
     both = check.check_ranked_items("x", x), check.check_ranked_items("y", y)
     short, long = sorted(both, key=len)
     s, n = len(short), len(long)

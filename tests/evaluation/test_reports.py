@@ -125,6 +125,21 @@ class TestValues:
         assert skrank.evaluate([1], [1.0], groups=["a"], metrics="ndcg").averages == 1
 
 
+def test_rows_of_cut_queries_warn(data):
+    y = skrank.with_groups(data.relevance, data.groups)
+    rows = np.arange(len(y)) % 2 == 0
+    for part in (y[rows], y.iloc[::2]):
+        for call in (
+            lambda labels=part: skrank.evaluate(labels, data.scores[rows]),
+            lambda labels=part: skrank.evaluate(labels, {"a": data.scores[rows]}),
+            lambda labels=part: skrank.compare(dict.fromkeys("ab", data.scores[rows]), labels),
+        ):
+            with pytest.warns(skrank.CutQueryWarning, match="rows that are evaluated"):
+                call()
+    whole = y.index == data.ids[0]
+    skrank.evaluate(y[whole], data.scores[whole])
+
+
 # Intervals ----------------------------------------------------------------------------------------
 
 DATA = make_ranking(50, random_state=0)

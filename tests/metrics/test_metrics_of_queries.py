@@ -70,7 +70,7 @@ def test_a_query_without_judgments_is_skipped_where_label_0_is_worth_something(m
     assert np.isnan(values["none"])
     assert metric(labels, [5, 4, 3, 2, 1], groups=groups) == values["some"] > 0
     report = skrank.evaluate(labels, [5, 4, 3, 2, 1], groups=groups, metrics=[metric])
-    assert report.empty.tolist() == [1]
+    assert list(report.empty.values()) == [1]
 
 
 # ---------------------------------------------------------------------- weights, index, name

@@ -125,8 +125,8 @@ def test_a_query_counts_where_all_metrics_count():
     with pytest.raises(ValueError, match=r"query 'c' has no relevant document, so ap\(empty=raise"):
         mean(dataclasses.replace(skip, empty="raise"), Lists(*EMPTY, QUERIES))
     report = skrank.evaluate(*EMPTY, groups=QUERIES, metrics=[skip])
-    assert report.empty.iloc[0] == 2
-    assert report.weights.iloc[:, 0].tolist() == [0, 1, 0]
+    assert report.empty == {str(skip): 2}
+    assert report.weights[0, :, 0].tolist() == [0, 1, 0]
 
 
 def test_a_metric_of_every_query_beside_one_that_needs_relevant_documents():

@@ -180,9 +180,12 @@ X, Y = [1, 2, 3], [1, 3, 2]
         (lambda: stats.rank_biased_overlap(X, Y, ties="c"), "ties='c' is not a choice"),
         (lambda: stats.rank_biased_overlap(X, Y, p=1), "p=1 must be"),
         (lambda: stats.list_overlap([1, 2, 1], ["a"]), "x holds 1 twice"),
+        (lambda: stats.list_overlap(["a"], ["b", {"c"}]), "y has .* at rank 2"),
+        (lambda: stats.list_overlap(["a"], ["b"], p=1.0), "p=1.0 must be below 1"),
+        (lambda: stats.rank_biased_overlap([1, 2], [2, 1], p=1), "p=1 must be below 1"),
         *(
             (lambda x=x: stats.list_overlap(x, ["a"]), "x must be a list")
-            for x in ([], "abc", 1, {"a", "b"}, [["a"]])
+            for x in ([], "abc", 1, {"a", "b"}, [{}])
         ),
     ],
 )
