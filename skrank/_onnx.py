@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skrank._boosters.adapters import import_booster
+from skrank._files import write_atomically
 from skrank._fitted import class_names
 from skrank._typing import Estimator, Options
 from skrank.rankers import GroupedRanker, LinearRanker, RankerMean
 from skrank.rankers._feature_map import FeatureMap
 from skrank.rankers._feature_numbers import FARTHEST, signed_log
+from skrank.rankers._lightgbm import LightGBM
 
 if TYPE_CHECKING:
     import onnx
@@ -44,17 +47,22 @@ def save_onnx(ranker: Estimator, path: str | PathLike[str]) -> None:
         Fitted. A GroupedRanker must contain an LGBMRanker, XGBRanker or CatBoostRanker; its `init`
         and the rankers of a RankerMean must be rankers that can be saved, too.
     path : str or path
-        File to write; an existing file is replaced.
+        File to write, with the suffix .onnx or without a suffix. An existing file is replaced; it
+        stays as it was if an error occurs.
 
     Raises
     ------
     ImportError
         If onnx is not installed.
+    OSError
+        If the file cannot be written.
     TypeError
         If the ranker, or a ranker inside it, has another class.
     ValueError
-        If a ranker cannot be converted: trees with categorical features or linear leaves, a linear
-        booster, or a linear ranker with categories or with a transformer in `features`.
+        If the file has another suffix, or a ranker cannot be converted: trees with categorical
+        features or linear leaves, a linear booster, CatBoost's asymmetric trees or scales, an
+        objective of LightGBM with a link (such as "poisson"), or a linear ranker with categories or
+        with a transformer in `features`.
 
     Examples
     --------
@@ -73,10 +81,13 @@ def save_onnx(ranker: Estimator, path: str | PathLike[str]) -> None:
     except ImportError:
         raise ImportError("skrank.save_onnx needs onnx: pip install skrank[onnx]") from None
     check_is_fitted(ranker)
+    suffix = Path(path).suffix
+    if suffix.lower() not in ("", ".onnx"):
+        raise ValueError(f"path={fspath(path)!r}: an ONNX model has the suffix .onnx, not {suffix}.")
     graph = _Graph(onnx)
     model = graph.model(_scores(graph, ranker), int(ranker.n_features_in_))
     onnx.checker.check_model(model)
-    onnx.save(model, fspath(path))
+    write_atomically(path, model.SerializeToString())
 
 
 class _Graph:
@@ -288,6 +299,9 @@ def _lightgbm_trees(estimator: Estimator, n_rounds: int | None) -> Options:
     model = estimator.booster_.dump_model(num_iteration=n_rounds)
     if model["average_output"]:
         raise _refused("the random forest of LightGBM, whose trees are averaged", "boost instead")
+    if LightGBM("regressor").inverse_link(estimator, np.array([0.25])) != 0.25:
+        link = f"objective={model['objective']!r} of LightGBM, which has a link"
+        raise _refused(link, "train on a ranking objective")
     nodes: list[_Node] = []
     for number, tree in enumerate(model["tree_info"]):
         nodes += _lightgbm_nodes(number, tree["tree_structure"])
@@ -360,7 +374,11 @@ def _catboost_trees(estimator: Estimator, n_rounds: int | None) -> Options:
         raise _refused('nan_mode="Max" of CatBoost', 'train with "Min"')
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trees.onnx")
-        estimator.save_model(str(path), format="onnx")
+        try:
+            estimator.save_model(str(path), format="onnx")
+        except import_booster("catboost").CatBoostError as error:
+            remedy = 'train with grow_policy="SymmetricTree", and leave scale and bias as they are'
+            raise _refused(f"this model of CatBoost ({error})", remedy) from error
         (node,) = onnx.load(path).graph.node
     attributes = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
     del attributes["n_targets"]  # the caller adds this attribute

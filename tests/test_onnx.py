@@ -124,12 +124,30 @@ def xgb(**parameters):
         (xgb(missing=0.0), X, "missing=0"),
         (GroupedRanker(clone(LGBM).set_params(zero_as_missing=True)), X.round(), "zero_as_missing"),
         (GroupedRanker(clone(LGBM).set_params(linear_tree=True)), X, "linear_tree"),
+        (GroupedRanker(clone(LGBM).set_params(objective="poisson")), X, "poisson"),
+        (GroupedRanker(clone(LGBM).set_params(objective="l2", reg_sqrt=True)), X, "sqrt"),
         (GroupedRanker(clone(CAT).set_params(nan_mode="Max")), HOLES, "nan_mode"),
+        (GroupedRanker(clone(CAT).set_params(grow_policy="Depthwise")), X, "SymmetricTree"),
+        (GroupedRanker(clone(CAT).set_params(grow_policy="Lossguide")), X, "SymmetricTree"),
     ],
 )
 def test_what_a_graph_cannot_hold_is_refused(ranker, rows, message, path):
     with pytest.raises((TypeError, ValueError), match=message):
         skrank.save_onnx(ranker.fit(rows, Y), path)
+
+
+def test_a_scale_of_catboost_is_refused(path):
+    ranker = BOOSTERS["catboost"].fit(X, Y)
+    ranker.estimator_.set_scale_and_bias(2.0, 0.0)
+    with pytest.raises(ValueError, match="CatBoost"):
+        skrank.save_onnx(ranker, path)
+
+
+@pytest.mark.parametrize("name", ["ranker.json", "ranker.onnxtxt", "ranker.onnx.gz"])
+def test_other_suffixes_are_refused(name, tmp_path):
+    with pytest.raises(ValueError, match=name):
+        skrank.save_onnx(LINEAR.fit(X, Y), tmp_path / name)
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_is_not_fitted_or_not_installed_is_refused(path, monkeypatch):
