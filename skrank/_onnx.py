@@ -83,7 +83,7 @@ def save_onnx(ranker: Estimator, path: str | PathLike[str]) -> None:
     check_is_fitted(ranker)
     suffix = Path(path).suffix
     if suffix.lower() not in ("", ".onnx"):
-        raise ValueError(f"path={fspath(path)!r}: an ONNX model has the suffix .onnx, not {suffix}.")
+        raise ValueError(f"path={fspath(path)!r}: ONNX models have the suffix .onnx, not {suffix}.")
     graph = _Graph(onnx)
     model = graph.model(_scores(graph, ranker), int(ranker.n_features_in_))
     onnx.checker.check_model(model)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -95,6 +97,8 @@ class Partitions:
         Weight of each row's query: for ``DaskLGBMRanker.fit(sample_weight=)``.
     queries : ndarray of shape (n_queries,)
         Query ids: ``queries[i]`` is the id of the query with the number i in `qid`.
+    workers : list of str
+        Addresses of the workers that hold the partitions.
     """
 
     X: DaskTable
@@ -103,14 +107,17 @@ class Partitions:
     group: da.Array
     weight: da.Array | None
     queries: np.ndarray
+    workers: list[str]
 
     def per_row(self, function: Callable[[Table], np.ndarray]) -> da.Array:
         """The results of a function of the features of a partition, which has a number per row."""
+        import dask.array as da
         from dask import delayed
 
         call = delayed(function, traverse=False)
         pieces = [call(piece) for piece in np.ravel(self.X.to_delayed())]
-        return _stacked(pieces, self.y.chunks[0], dtype=np.float64)
+        shapes = [(length,) for length in self.y.chunks[0]]
+        return da.concatenate(list(map(partial(da.from_delayed, dtype=np.float64), pieces, shapes)))
 
 
 def partition_queries(
@@ -168,16 +175,7 @@ def partition_queries(
     (((2, 1),), [2, 1, 3], [0, 0, 1, 2, 2, 2])
     """
     client = current_client() if client is None else client
-    from dask import is_dask_collection
-
-    if is_dask_collection(X):
-        if n_partitions is not None:
-            raise ValueError("n_partitions= is for data in memory: repartition the collection.")
-        parts = _of_collections(client, X, y, groups, sample_weight)
-    else:
-        X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") else np.asarray(X)
-        parts = _of_memory(client, X, y, groups, sample_weight, n_partitions)
-    return _collect(parts, X, weighted=sample_weight is not None)
+    return placed_queries(client, X, y, groups, sample_weight, n_partitions=n_partitions)
 
 
 def current_client() -> Client:
@@ -194,25 +192,46 @@ def current_client() -> Client:
 # X, labels, number of the query of each row, sizes of queries, and weights, sorted by query.
 SortedRows: TypeAlias = tuple[Table, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
 
-# Future of SortedRows, query ids, and number of rows.
-LoadedPartition: TypeAlias = "tuple[Future, np.ndarray, int]"
+# Future of SortedRows, the worker that holds it, query ids, and number of rows.
+PlacedRows: TypeAlias = "tuple[Future, str, np.ndarray, int]"
 
 # X, y, groups and weights of a partition, as the caller gave them.
 Partition: TypeAlias = tuple[Table, ArrayLike, ArrayLike, ArrayLike | None]
 
 
-def _in_order(
-    X: Table, y: ArrayLike, weights: ArrayLike | None, queries: Queries, first: int
-) -> SortedRows:
-    """Rows sorted by query; query numbers start at `first`."""
-    if queries.order is not None:
-        X = _safe_indexing(X, queries.order)
-    labels = queries.gather(np.asarray(y, np.float64))
-    weights = None if weights is None else queries.gather(np.asarray(weights, np.float64))
-    return X, labels, first + queries.row_query, queries.sizes, weights
+def placed_queries(
+    client: Client,
+    X: Table | DaskTable,
+    y: ArrayLike | DaskColumn,
+    groups: ArrayLike | DaskColumn | None,
+    weights: ArrayLike | DaskColumn | None,
+    *,
+    n_partitions: int | None = None,
+    workers: Sequence[str] = (),
+    fill_workers: bool = False,
+) -> Partitions:
+    """Partitions of `workers` (all by default); see `partition_queries`.
 
+    With `fill_workers`, partitions of collections are cut if there are fewer than workers.
+    """
+    from dask import is_dask_collection
 
-# Data in memory
+    workers = sorted(workers or client.nthreads())
+    if not workers:
+        raise ValueError("the cluster has no workers yet: client.wait_for_workers(n) first.")
+    if is_dask_collection(X):
+        if n_partitions is not None:
+            raise ValueError("n_partitions= is for data in memory: repartition the collection.")
+        if groups is None:
+            raise ValueError(
+                "partition_queries needs groups=, the query of each row, beside X of Dask."
+            )
+        loaded = loaded_partitions(client, X, y, groups, weights)
+        parts = _of_collections(client, loaded, workers, fill_workers=fill_workers)
+    else:
+        X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") else np.asarray(X)
+        parts = _of_memory(client, X, y, groups, weights, workers, n_partitions)
+    return _collect(client, parts, X, weighted=weights is not None)
 
 
 def _of_memory(
@@ -221,31 +240,63 @@ def _of_memory(
     y: ArrayLike,
     groups: ArrayLike | None,
     weights: ArrayLike | None,
+    workers: Sequence[str],
     n_partitions: int | None,
-) -> list[LoadedPartition]:
+) -> list[PlacedRows]:
     groups = require_groups(groups, y, X, who="partition_queries")
-    workers = sorted(client.nthreads())
-    if not workers:
-        raise ValueError("the cluster has no workers yet: client.wait_for_workers(n) first.")
     count = len(workers) if n_partitions is None else n_partitions
     count = check.check_count("n_partitions", count, "the number of partitions")
     queries = Queries.from_groups(groups)
     check.query_weights(weights, queries)
-    labels = check.check_labels(y, len(groups))
+    piece = X, check.check_labels(y, len(groups)), groups, weights
     if len(queries) < count:
         raise ValueError(
             f"{len(queries)} queries do not fill {count} partitions: lower n_partitions."
         )
-    X, labels, numbers, sizes, weights = _in_order(X, labels, weights, queries, 0)
     parts = []
-    for number, (first, last) in enumerate(_even_cuts(sizes, count)):
-        rows = np.arange(queries.indptr[first], queries.indptr[last])
-        weight = None if weights is None else weights[rows]
-        data = _safe_indexing(X, rows), labels[rows], numbers[rows], sizes[first:last], weight
-        worker = workers[number % len(workers)]
-        future = client.scatter([data], workers=[worker], hash=False)[0]
-        parts.append((future, queries.ids[first:last], len(rows)))
+    for number, cut in enumerate(_even_cuts(queries.sizes, count)):
+        rows, worker = _sorted_rows(piece, 0, cut, queries), workers[number % len(workers)]
+        (future,) = client.scatter([rows], workers=[worker], hash=False)
+        parts.append((future, worker, queries.ids[slice(*cut)], len(rows[1])))
     return parts
+
+
+def _of_collections(
+    client: Client,
+    loaded: Sequence[tuple[Future, PartitionSummary]],
+    workers: Sequence[str],
+    *,
+    fill_workers: bool,
+) -> list[PlacedRows]:
+    n_cuts = -(-len(workers) // len(loaded)) if fill_workers else 1
+    cuts = [
+        (piece, found, cut)
+        for piece, found in loaded
+        for cut in _even_cuts(found.sizes, min(n_cuts, len(found.sizes)))
+    ]
+    chosen = _spread(client, [piece for piece, *_ in cuts], workers)
+    starts = np.cumsum([0, *(len(found.ids) for _, found in loaded)])
+    parts, first = [], dict(zip((piece.key for piece, _ in loaded), starts.tolist(), strict=False))
+    for (piece, found, cut), worker in zip(cuts, chosen, strict=True):
+        future = client.submit(_sorted_rows, piece, first[piece.key], cut, workers=[worker])
+        n_rows = int(found.sizes[slice(*cut)].sum())
+        parts.append((future, worker, found.ids[slice(*cut)], n_rows))
+    return parts
+
+
+def _spread(client: Client, pieces: Sequence[Future], workers: Sequence[str]) -> list[str]:
+    """A worker for each piece: the one that holds it, or one that would have no piece.
+
+    XGBoost fails if a worker has no rows of a frame.
+    """
+    holders = client.who_has(pieces)
+    held = [next(iter(holders[piece.key]), "") for piece in pieces]
+    chosen = [one if one in workers else workers[n % len(workers)] for n, one in enumerate(held)]
+    for idle in sorted(set(workers) - set(chosen)):
+        busiest = max(chosen, key=chosen.count)
+        if chosen.count(busiest) > 1:
+            chosen[chosen.index(busiest)] = idle
+    return chosen
 
 
 def _even_cuts(sizes: np.ndarray, count: int) -> list[tuple[int, int]]:
@@ -258,28 +309,25 @@ def _even_cuts(sizes: np.ndarray, count: int) -> list[tuple[int, int]]:
     return list(zip([0, *cuts.tolist()], [*cuts.tolist(), len(sizes)], strict=True))
 
 
-# Dask collections
+def _sorted_rows(
+    piece: Partition, start: int, cut: tuple[int, int], queries: Queries | None = None
+) -> SortedRows:
+    """Rows of a range of the queries of a partition, sorted by query.
 
-
-def _of_collections(
-    client: Client,
-    X: DaskTable,
-    y: DaskColumn,
-    groups: DaskColumn | None,
-    weights: DaskColumn | None,
-) -> list[LoadedPartition]:
-    from dask import delayed
-
-    if groups is None:
-        raise ValueError(
-            "partition_queries needs groups=, the query of each row, beside X of Dask."
-        )
-    parts, first = [], 0
-    for piece, found in loaded_partitions(client, X, y, groups, weights):
-        data = client.persist(delayed(_ordered)(piece, first))
-        parts.append((data, found.ids, found.n_rows))
-        first += len(found.ids)
-    return parts
+    `start` is the number of the first query of the partition.
+    """
+    X, y, groups, weights = piece
+    if queries is None:
+        queries = Queries.from_groups(check.as_ids("groups", groups, X.shape[0]))
+    rows = np.arange(*queries.indptr[list(cut)])
+    numbers = start + queries.row_query[rows]
+    if queries.order is not None:
+        rows = queries.order[rows]
+    if queries.order is not None or len(rows) < X.shape[0]:
+        X = _safe_indexing(X, rows)
+    labels = np.asarray(y, np.float64)[rows]
+    weights = None if weights is None else np.asarray(weights, np.float64)[rows]
+    return X, labels, numbers, queries.sizes[slice(*cut)], weights
 
 
 class PartitionSummary(NamedTuple):
@@ -330,53 +378,44 @@ def _summary(piece: Partition, number: int) -> PartitionSummary:
     return PartitionSummary(queries.ids, queries.sizes, query_weights, np.unique(labels))
 
 
-def _ordered(piece: Partition, first: int) -> SortedRows:
-    X, y, groups, weights = piece
-    queries = Queries.from_groups(check.as_ids("groups", groups, X.shape[0]))
-    return _in_order(X, y, weights, queries, first)
-
-
 # The result
 
 
 def _collect(
-    parts: Sequence[LoadedPartition], like: Table | DaskTable, *, weighted: bool
+    client: Client, parts: Sequence[PlacedRows], like: Table | DaskTable, *, weighted: bool
 ) -> Partitions:
     """Collections of partitions that are on workers; `like` has the type of their features."""
-    from dask import delayed
+    import dask.array as da
 
-    futures, ids, rows = zip(*parts, strict=True)
-    data = [delayed(future) for future in futures]
+    data, workers, ids, rows = zip(*parts, strict=True)
+    name = f"rows-{uuid4().hex}"
 
-    def vector(field: int, dtype: type[np.number], lengths: Sequence[int]) -> da.Array:
-        return _stacked([one[field] for one in data], lengths, dtype=dtype)
+    def pieces(field: int, ndim: int) -> dict[tuple[str | int, ...], Future]:
+        """A field of each partition, on its worker: the scheduler might move it to an idle one."""
+        keys = [(f"{name}-{field}", number, *[0] * (ndim - 1)) for number in range(len(parts))]
+        places = zip(keys, data, workers, strict=True)
+        take = partial(client.submit, itemgetter(field))
+        return {key: take(part, workers=[worker], key=key) for key, part, worker in places}
 
-    counts = [len(one) for one in ids]
-    return Partitions(
-        X=_features([one[0] for one in data], rows, like),
-        y=vector(1, np.float64, rows),
-        qid=vector(2, np.int64, rows),
-        group=vector(3, np.int64, counts),
-        weight=vector(4, np.float64, rows) if weighted else None,
-        queries=np.concatenate(ids),
-    )
+    def array(field: int, lengths: Sequence[int], *width: int, **kind: Any) -> da.Array:
+        chunks = tuple(lengths), *((size,) for size in width)
+        return da.Array(pieces(field, len(chunks)), f"{name}-{field}", chunks, **kind)
 
-
-def _features(pieces: Sequence[Delayed], rows: Sequence[int], like: Table | DaskTable) -> DaskTable:
-    """The features as a collection of the type of `like`."""
     if hasattr(like, "iloc"):
         import dask.dataframe as dd
 
-        return dd.from_delayed(pieces, meta=like._meta if hasattr(like, "_meta") else like.iloc[:0])
-    meta = like[:0] if hasattr(like, "tocsr") else None
-    return _stacked(pieces, rows, like.shape[1], dtype=like.dtype, meta=meta)
-
-
-def _stacked(
-    pieces: Sequence[Delayed], lengths: Sequence[int], *width: int, **kind: object
-) -> da.Array:
-    """The concatenation of pieces of these lengths."""
-    import dask.array as da
-
-    shapes = [(length, *width) for length in lengths]
-    return da.concatenate(list(map(partial(da.from_delayed, **kind), pieces, shapes)))
+        X = pieces(0, 1)
+        meta = like._meta if hasattr(like, "_meta") else like.iloc[:0]
+        features = dd.from_graph(X, meta, (None,) * (len(X) + 1), list(X), name)
+    else:
+        meta = like[:0] if hasattr(like, "tocsr") else None
+        features = array(0, rows, like.shape[1], dtype=like.dtype, meta=meta)
+    return Partitions(
+        X=features,
+        y=array(1, rows, dtype=np.float64),
+        qid=array(2, rows, dtype=np.int64),
+        group=array(3, [len(one) for one in ids], dtype=np.int64),
+        weight=array(4, rows, dtype=np.float64) if weighted else None,
+        queries=np.concatenate(ids),
+        workers=sorted(set(workers)),
+    )

@@ -6,7 +6,7 @@ These rankers train on the workers of a cluster. The fitted estimator is an LGBM
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,9 +18,9 @@ import skrank.lightgbm
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank._typing import Estimator, Table
-from skrank.dask import Partitions, evaluate, partition_queries
+from skrank.dask import Partitions, evaluate
 from skrank.dask._evaluate import evaluate_each
-from skrank.dask._partitions import aligned_partitions
+from skrank.dask._partitions import aligned_partitions, placed_queries
 from skrank.dask._scorer import head_of
 from skrank.objectives import Objective
 from skrank.rankers._fit import VALIDATION, Booster, EstimatorKind, Fit, Start, Validator, fit_of
@@ -44,15 +44,25 @@ class DaskRanker(Booster):
     """
 
     start_argument: str | None = None
+    fills_workers: bool = False  # True if each worker needs training and validation rows
 
     def train(self, fit: Fit) -> None:
         """Send rows in memory to the workers, in partitions of whole queries, and train there."""
         _refuse_positions(fit.estimator, fit.objective)
         if fit.valid is not None and fit.metrics:
             Validator(fit.valid, fit.metrics)  # raises if a metric has no value
-        client = client_of(fit.estimator)
-        valid = None if fit.valid is None else _partitions(fit.valid, client)
-        self.train_partitions(fit, _partitions(fit.train, client), valid)
+        train, valid = (part and _arguments(part) for part in (fit.train, fit.valid))
+        self.train_partitions(fit, *self.placed(client_of(fit.estimator), train, valid))
+
+    def placed(
+        self, client: Client, train: LabelledRows, valid: LabelledRows | None
+    ) -> tuple[Partitions, Partitions | None]:
+        """Training and validation rows in partitions of whole queries on the workers."""
+        on_workers = partial(_on_workers, client, fill_workers=self.fills_workers)
+        if valid is None:
+            return on_workers(train, ()), None
+        placed = on_workers(valid, ())
+        return on_workers(train, placed.workers if self.fills_workers else ()), placed
 
     @abstractmethod
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
@@ -97,7 +107,12 @@ class DaskLightGBMRanker(DaskRanker, LightGBM):
 
 
 class DaskXGBoostRanker(DaskRanker, XGBoost):
-    """DaskXGBRanker. All workers stop in the same round."""
+    """DaskXGBRanker. All workers stop in the same round.
+
+    XGBoost fails if a worker has no rows of a frame that others have.
+    """
+
+    fills_workers = True
 
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
         if train.weight is not None:
@@ -146,26 +161,35 @@ def _stop_early(fit: Fit, patience: int) -> int:
     return best
 
 
-def _partitions(part: Part, client: Client) -> Partitions:
+def _arguments(part: Part) -> LabelledRows:
     queries = part.queries
-    return partition_queries(
-        part.X,
-        part.y,
-        queries.ids[queries.row_query],
-        sample_weight=part.weights,
-        n_partitions=min(len(queries), len(client.nthreads())) or None,  # one per worker
-        client=client,
-    )
+    return LabelledRows(part.X, part.y, queries.ids[queries.row_query], part.weights)
+
+
+def _on_workers(
+    client: Client, rows: LabelledRows, workers: Sequence[str], *, fill_workers: bool
+) -> Partitions:
+    """Rows on the workers; by default, on as many as there are queries for."""
+    count = None
+    if not hasattr(rows.X, "__dask_graph__"):
+        count = min(len(np.unique(rows.groups)), len(workers or client.nthreads())) or None
+    return placed_queries(
+        client, rows.X, rows.y, rows.groups, rows.sample_weight,
+        n_partitions=count, workers=workers, fill_workers=fill_workers,
+    )  # fmt: skip
 
 
 def _matrix(fit: Fit, client: Client, parts: Partitions) -> xgboost.dask.DaskDMatrix:
     estimator = fit.estimator
+    # a worker without rows has no frame that names the features, and would fail to validate
+    names = list(map(str, parts.X.columns)) if hasattr(parts.X, "columns") else None
     return import_booster("xgboost.dask").DaskDMatrix(
         client,
         parts.X,
         parts.y,
         qid=parts.qid,
         base_margin=_start_scores(fit, parts),
+        feature_names=names,
         missing=estimator.missing,
         feature_types=estimator.feature_types,
         enable_categorical=estimator.enable_categorical,
@@ -211,16 +235,11 @@ def fit_collections(
     )
     if rows.position is not None:
         raise ValueError("position is for data in memory: Dask collections have no positions.")
-    X, y = rows.X, rows.y
-    validate_data(ranker, head_of(X), skip_check_array=True)
-    client = client_of(ranker.estimator)
-    train = partition_queries(X, y, rows.groups, sample_weight=rows.sample_weight, client=client)
-    valid = None
-    if validation is not None:
-        valid = partition_queries(validation.X, validation.y, validation.groups, client=client)
+    validate_data(ranker, head_of(rows.X), skip_check_array=True)
+    train, valid = kind.placed(client_of(ranker.estimator), rows, validation)
     tops = dask.compute(*(part.y.max() for part in (train, valid) if part is not None))
     max_grade = check.highest_grade(np.array(tops))
-    part = Part(X, np.empty(0), params=rows.params)  # without labels, which `train` has
+    part = Part(rows.X, np.empty(0), params=rows.params)  # without labels, which `train` has
     fit = fit_of(ranker, kind, part, None, max_grade)
     _refuse_positions(fit.estimator, fit.objective)
     if ranker.init is not None:

@@ -203,6 +203,46 @@ def test_frames_with_nan_categories_and_an_empty_partition(client):
     np.testing.assert_allclose(ranker.init_.coef_, alone.coef_, rtol=1e-6)
 
 
+NAMED = pd.DataFrame(train.X, columns=list("abcd")).assign(
+    site=pd.Categorical(np.array(list("xyz"))[train.qid % 3])
+)
+
+
+@pytest.mark.parametrize(("n_train", "n_valid"), [(1, 1), (1, 2), (2, 1)])
+def test_each_worker_of_xgboost_gets_rows_of_a_frame(client, n_train, n_valid):
+    """Also where there are fewer partitions than workers."""
+    cuts = {1: (), 2: (int(np.searchsorted(train.qid, 12)),)}
+    rows = NAMED, pd.Series(train.y), pd.Series(train.qid)
+    given = [on_dask(one, cuts[n_train]) for one in rows]
+    held_out = [on_dask(one, cuts[n_valid]) for one in rows]
+    ranker = GroupedRanker(dxgb.DaskXGBRanker(**XGB, enable_categorical=True), **STOP)
+    names = ("X_val", "y_val", "groups_val")
+    within(lambda: ranker.fit(*given, **dict(zip(names, held_out, strict=True))))
+    value = skrank.scorer("gap@10")(ranker, NAMED, train.y, groups=train.qid)
+    logged = ranker.evals_result_["validation"]["gap@10"][ranker.best_iteration_ - 1]
+    assert logged == pytest.approx(value, abs=1e-5)
+
+
+def test_repeated_trainings_on_frames(client):
+    """The scheduler may move small tasks, so that each training is another trial."""
+    y = skrank.with_groups(train.y, train.qid)
+    for _ in range(8):
+        parts = skrank.dask.partition_queries(NAMED, y)
+        assert len(parts.workers) == 2
+        features = client.persist(parts.X)
+        distributed.wait(features)
+        held = client.who_has(features)
+        assert {worker for workers in held.values() for worker in workers} == set(parts.workers)
+        trees = dxgb.DaskXGBRanker(max_depth=2, n_estimators=2, enable_categorical=True, n_jobs=1)
+        ranker = GroupedRanker(trees, validation_fraction=0.2, random_state=0)
+        within(lambda ranker=ranker: ranker.fit(NAMED, y))
+        within(
+            lambda ranker=ranker, parts=parts: ranker.set_params(validation_fraction=None).fit(
+                parts.X, parts.y, parts.qid
+            )
+        )
+
+
 def test_a_search_clones_rankers_with_a_client(client):
     """The client is an attribute that cannot be copied."""
     ranker = GroupedRanker(lgb.DaskLGBMRanker(client=client, **LIGHT, time_out=2), objective=GAP)
