@@ -144,7 +144,7 @@ def partition_queries(
     sample_weight : array-like of shape (n_rows,), or dask Array or Series, optional
         Weights, the same for all rows of a query.
     n_partitions : int, optional
-        For data in memory. Default: the number of workers.
+        For data in memory. Default: the number of workers, or of queries if there are fewer.
     client : distributed.Client, optional
         Default: the current one.
 
@@ -244,9 +244,9 @@ def _of_memory(
     n_partitions: int | None,
 ) -> list[PlacedRows]:
     groups = require_groups(groups, y, X, who="partition_queries")
-    count = len(workers) if n_partitions is None else n_partitions
-    count = check.check_count("n_partitions", count, "the number of partitions")
     queries = Queries.from_groups(groups)
+    count = min(len(workers), len(queries)) if n_partitions is None else n_partitions
+    count = check.check_count("n_partitions", count, "the number of partitions")
     check.query_weights(weights, queries)
     piece = X, check.check_labels(y, len(groups)), groups, weights
     if len(queries) < count:
@@ -390,9 +390,10 @@ def _collect(
     data, workers, ids, rows = zip(*parts, strict=True)
     name = f"rows-{uuid4().hex}"
 
-    def pieces(field: int, ndim: int) -> dict[tuple[str | int, ...], Future]:
+    def pieces(field: int, ndim: int) -> dict[tuple[object, ...], Future]:
         """A field of each partition, on its worker: the scheduler might move it to an idle one."""
-        keys = [(f"{name}-{field}", number, *[0] * (ndim - 1)) for number in range(len(parts))]
+        zeros = (0,) * (ndim - 1)
+        keys = [(f"{name}-{field}", number, *zeros) for number in range(len(parts))]
         places = zip(keys, data, workers, strict=True)
         take = partial(client.submit, itemgetter(field))
         return {key: take(part, workers=[worker], key=key) for key, part, worker in places}

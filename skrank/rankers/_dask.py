@@ -51,18 +51,23 @@ class DaskRanker(Booster):
         _refuse_positions(fit.estimator, fit.objective)
         if fit.valid is not None and fit.metrics:
             Validator(fit.valid, fit.metrics)  # raises if a metric has no value
-        train, valid = (part and _arguments(part) for part in (fit.train, fit.valid))
-        self.train_partitions(fit, *self.placed(client_of(fit.estimator), train, valid))
+        valid = None if fit.valid is None else _arguments(fit.valid)
+        placed = self.placed(client_of(fit.estimator), _arguments(fit.train), valid)
+        self.train_partitions(fit, *placed)
 
     def placed(
         self, client: Client, train: LabelledRows, valid: LabelledRows | None
     ) -> tuple[Partitions, Partitions | None]:
         """Training and validation rows in partitions of whole queries on the workers."""
-        on_workers = partial(_on_workers, client, fill_workers=self.fills_workers)
+
+        def on_workers(rows: LabelledRows, workers: Sequence[str] = ()) -> Partitions:
+            given = client, rows.X, rows.y, rows.groups, rows.sample_weight
+            return placed_queries(*given, workers=workers, fill_workers=self.fills_workers)
+
         if valid is None:
-            return on_workers(train, ()), None
-        placed = on_workers(valid, ())
-        return on_workers(train, placed.workers if self.fills_workers else ()), placed
+            return on_workers(train), None
+        held_out = on_workers(valid)
+        return on_workers(train, held_out.workers if self.fills_workers else ()), held_out
 
     @abstractmethod
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
@@ -164,19 +169,6 @@ def _stop_early(fit: Fit, patience: int) -> int:
 def _arguments(part: Part) -> LabelledRows:
     queries = part.queries
     return LabelledRows(part.X, part.y, queries.ids[queries.row_query], part.weights)
-
-
-def _on_workers(
-    client: Client, rows: LabelledRows, workers: Sequence[str], *, fill_workers: bool
-) -> Partitions:
-    """Rows on the workers; by default, on as many as there are queries for."""
-    count = None
-    if not hasattr(rows.X, "__dask_graph__"):
-        count = min(len(np.unique(rows.groups)), len(workers or client.nthreads())) or None
-    return placed_queries(
-        client, rows.X, rows.y, rows.groups, rows.sample_weight,
-        n_partitions=count, workers=workers, fill_workers=fill_workers,
-    )  # fmt: skip
 
 
 def _matrix(fit: Fit, client: Client, parts: Partitions) -> xgboost.dask.DaskDMatrix:
