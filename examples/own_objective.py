@@ -39,13 +39,11 @@ class BoundPairHinge:
         self.queries = [slice(a, b) for a, b in pairwise(judgments.indptr)]  # rows of each query
         self.better = [np.greater.outer(labels[rows], labels[rows]) for rows in self.queries]
         self.weight = np.ones(len(self.queries)) if weights is None else weights
-        self.round = 0
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
         """Return the loss of each query; write gradient and curvature of each row."""
         if not np.isfinite(scores).all():
             raise ValueError("PairHinge needs finite scores: lower the learning rate.")
-        self.round += 1
         losses = np.zeros(len(self.queries))
         for number, rows in enumerate(self.queries):
             hinge = self.margin - np.subtract.outer(scores[rows], scores[rows])

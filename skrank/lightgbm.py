@@ -74,9 +74,9 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     * Leave ``bagging_by_query`` False: LightGBM draws queries for its own objectives only, and
       trains trees of one leaf with a callable. `skrank.lightgbm.cv` and `skrank.GroupedRanker`
       refuse it.
-    * The number of the round, and learned position bias, belong to the Dataset. They are reset in a
-      round in which all documents of each query tie. Simultaneous trainings on one Dataset need
-      different callables.
+    * Gradients are a function of labels, scores and seed. What is learned about positions belongs
+      to the Dataset: call ``restart()`` of the callable before a further training on the same
+      Dataset, and use one callable for each of several simultaneous trainings.
     * The highest grade of the collection is the highest training label. With several machines
       (`DaskLGBMRanker`) it is the highest label of each machine: fix it with
       ``skrank.metric("err", max_grade=4)``. Objectives that learn about positions would learn a

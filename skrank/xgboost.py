@@ -78,9 +78,9 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
     * After a training on clicks with `skrank.UnbiasedLambdaRank` or `skrank.AdditivePositionBias`,
       ``position_bias_`` of the callable is the bias that was learned. The position of a row is its
       place inside its query.
-    * The number of the round, and learned position bias, belong to the DMatrix. They are reset in a
-      round in which all documents of each query tie. Simultaneous trainings need different DMatrix
-      objects.
+    * Gradients are a function of labels, scores and seed. What is learned about positions belongs
+      to the DMatrix: call ``restart()`` of the callable before a further training on the same
+      DMatrix, and use one callable for each of several simultaneous trainings.
     * The highest grade of the collection is the highest training label, in distributed training of
       all workers. There, the random order of tied documents depends on the distribution of queries
       over workers; with ``tie_order="stable"`` the model does not.

@@ -24,7 +24,7 @@ from skrank._typing import Folds, Reduced, Weights
 from skrank.metrics import Metric, metric
 from skrank.model_selection import QueryKFold
 from skrank.objectives import as_objective
-from skrank.objectives._bound import BoundBlocks, BoundObjective, begins_training
+from skrank.objectives._bound import BoundBlocks, BoundObjective
 from skrank.objectives._positions import BoundPositionObjective, PositionBias, PositionObjective
 from skrank.objectives.base import Objective
 
@@ -150,15 +150,15 @@ if hasattr(os, "register_at_fork"):
 class GradientCallable:
     """An objective as boosters call it.
 
-    The number of the round and learned estimates belong to the data set. Pickles have the objective
-    and `max_grade` only; deep copies also have the positions, and share what was learned.
+    Estimates that are learned belong to the data set. Pickles have the objective and `max_grade`
+    only; deep copies also have the positions, and share what was learned.
     """
 
     def __init__(self, objective: Objective, max_grade: int | None = None) -> None:
         self.objective = objective
         self.max_grade = max_grade
         self.positions: np.ndarray | None = None  # for boosters that pass no positions
-        self._bound: PerDataSet[tuple[BoundObjective, np.ndarray]] = PerDataSet()
+        self._bound: PerDataSet[BoundObjective] = PerDataSet()
         # the highest grades of data sets of which this worker has no rows
         self._absent: PerDataSet[int] = PerDataSet()
         self._lock = threading.Lock()  # a bound objective has workspace for one call at a time
@@ -182,30 +182,35 @@ class GradientCallable:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and hessian in float32."""
 
-        def bind(data: Supplied) -> tuple[BoundObjective, np.ndarray]:
+        def bind(data: Supplied) -> BoundObjective:
             judgments, weights, max_grade = judge(data)
             if isinstance(self.objective, PositionObjective):
-                learning = self.objective.bind(
+                return self.objective.bind(
                     judgments, weights, max_grade=max_grade, positions=data.positions
                 )
-                return learning, judgments.indptr
             parts = self.objective.bind_blocks(judgments, weights, max_grade)
-            bound = BoundBlocks(parts) if len(parts) > 1 else parts[0][1]
-            return bound, judgments.indptr
+            return BoundBlocks(parts) if len(parts) > 1 else parts[0][1]
 
         data = data.at_least(self.max_grade)
         if self.positions is not None:
             data = replace(data, positions=self.positions)
         vector = check.as_vector("scores", scores, len(data.labels))
         with self._lock:
-            bound, indptr = self._bound.get(data, bind)
-            if begins_training(vector, indptr):
-                bound.round = 0
+            bound = self._bound.get(data, bind)
             grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
             bound.gradient(vector, grad, hess)
             if isinstance(bound, BoundPositionObjective):
                 self._learned["bias"] = bound.position_bias
         return grad, hess
+
+    def restart(self) -> None:
+        """Forget what was learned about positions, before a further training on the same data.
+
+        Objectives that learn nothing about positions need no restart: their gradients are a
+        function of labels, scores and seed.
+        """
+        with self._lock:
+            self._bound = PerDataSet()
 
     @property
     def position_bias_(self) -> pd.DataFrame:

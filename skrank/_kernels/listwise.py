@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.ranking import STEP, longest, mix, uniform
+from skrank._kernels.ranking import STEP, longest, query_state, uniform
 from skrank._kernels.simd import LONGEST_DOUBLE, power
 
 _BITS = math.log2(math.e)  # exp(s) = 2^(_BITS s)
@@ -37,7 +37,7 @@ class RandomGains(NamedTuple):
 
     on: bool
     seed: int
-    n_before: int  # number of rows of the data set before row 0 of this block
+    n_before: int  # number of queries of the data set before query 0 of this block
 
 
 class ListwiseGradients(NamedTuple):
@@ -104,13 +104,12 @@ def _exponentials(scores, start, n, highest, out):
 def softmax(first, last, indptr, lists, gain_of, random, out):
     """Fill in gradients of rows and losses of queries; 0 for a query whose gains are all 0.
 
-    `gain_of` is by code. `random` is `RandomGains`, whose numbers depend only on seed and row.
+    `gain_of` is by code; `random` is `RandomGains`.
     """
     codes, scores, weight = lists.codes, lists.scores, lists.weight
     grad, hess, losses = out.grad, out.hess, out.losses
     n = longest(first, last, indptr)
     gain, exp = np.empty(n), np.empty(n)
-    origin = mix(np.uint64(random.seed))
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
         for i in range(n):
@@ -121,8 +120,10 @@ def softmax(first, last, indptr, lists, gain_of, random, out):
                 grad[row], hess[row] = 0, 0
             continue
         if random.on:
+            state = query_state(random.seed, random.n_before + q, scores, start, start + n)
             for i in range(n):
-                gain[i] += uniform(origin + STEP * np.uint64(random.n_before + start + i + 1))
+                state += STEP
+                gain[i] += uniform(state)
             gains = _sum(gain, n)
         if n == 1:
             gain[0] = gains = 1.0  # so that the share of the document is exactly 1

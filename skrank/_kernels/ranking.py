@@ -175,9 +175,9 @@ def find_contributing(first, last, indptr, lists, contributes, out):
 # random numbers from counters: splitmix64
 # --------------------------------------------------------------------------------------------------
 
-# The random number of row or query k depends on the seed and on the counter k only, and so not on
-# threads, chunks and processes. G. Steele, D. Lea, C. Flood, Fast Splittable Pseudorandom Number
-# Generators, OOPSLA 2014.
+# The random numbers of a query depend on the seed, on the number of the query and on its scores, so
+# not on threads, chunks, processes and earlier rounds. G. Steele, D. Lea, C. Flood, Fast Splittable
+# Pseudorandom Number Generators, OOPSLA 2014.
 
 STEP = np.uint64(0x9E3779B97F4A7C15)  # between states of neighbouring counters
 
@@ -196,20 +196,40 @@ def uniform(state):
     return np.float64(mix(state) >> np.uint64(11)) * 2.0**-53
 
 
+@subroutine()
+def query_state(seed, number, scores, start, stop):
+    """State of the random numbers of query `number`, with the scores in rows start .. stop - 1.
+
+    The digest of the scores is the sum of their hashed bits. If `scores` is None, the state depends
+    on the seed and the number only.
+    """
+    state = mix(np.uint64(seed) + STEP * np.uint64(number + 1))
+    if scores is not None:
+        place = state
+        for row in range(np.uint64(start), np.uint64(stop)):
+            place += STEP
+            score = np.float64(scores[row] + 0.0)  # -0.0 becomes 0.0
+            state += mix(score.view(np.uint64) ^ place)
+        state = mix(state)
+    return state
+
+
 @kernel(plain=True)
-def shuffle_ties(first, last, indptr, tied, seed, n_before, order):
+def shuffle_ties(first, last, indptr, tied, scores, seed, n_before, order):
     """Order each block of ties at random.
 
-    The order depends on `seed` and on the number of the query in the data set, `n_before` + q.
+    The order depends on `seed`, on the number of the query in the data set, `n_before` + q, and on
+    the scores of the query unless `scores` is None.
     """
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
-        state = mix(np.uint64(seed) + STEP * np.uint64(n_before + q + 1))
-        low = start
+        low, state, drawn = start, np.uint64(0), False
         for row in range(start + 1, stop):
             if not tied[row]:
                 low = row
                 continue
+            if not drawn:  # most queries have no ties in later rounds
+                state, drawn = query_state(seed, n_before + q, scores, start, stop), True
             state += STEP
             other = low + np.int64(uniform(state) * (row - low + 1))
             order[row], order[other] = order[other], order[row]
@@ -219,12 +239,15 @@ def shuffle_ties(first, last, indptr, tied, seed, n_before, order):
 def add_noise(first, last, indptr, scores, temperature, seed, n_before, noisy):
     """Fill `noisy` with scores plus Gumbel noise times `temperature`.
 
-    The noise depends on `seed` and on the number of the row in the data set, `n_before` + row.
+    The noise depends on `seed`, on the number of the query in the data set, `n_before` + q, and on
+    its scores.
     """
-    origin = mix(np.uint64(seed))
-    for row in range(indptr[first], indptr[last]):
-        share = uniform(origin + STEP * np.uint64(n_before + row + 1)) + 2.0**-54  # never 0
-        noisy[row] = scores[row] - temperature * np.log(-np.log(share))
+    for q in range(first, last):
+        state = query_state(seed, n_before + q, scores, indptr[q], indptr[q + 1])
+        for row in range(indptr[q], indptr[q + 1]):
+            state += STEP
+            share = uniform(state) + 2.0**-54  # never 0
+            noisy[row] = scores[row] - temperature * np.log(-np.log(share))
 
 
 @kernel(plain=True, row_cost=ONE_PASS)

@@ -101,7 +101,7 @@ def rank(queries: Queries, rows: np.ndarray, scores: np.ndarray, seed: int) -> P
     for r in range(len(scores)):
         check_scores(original, scores[r])
         order[r], tied[r], retrieved[r] = rank_scores(original, scores[r])
-        run_chunks(ranking.shuffle_ties, queries.indptr, tied[r], seed, 0, order[r])
+        run_chunks(ranking.shuffle_ties, queries.indptr, tied[r], None, seed, 0, order[r])
     return Pool(queries, rows, scores, order, tied, retrieved)
 
 

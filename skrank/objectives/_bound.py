@@ -1,4 +1,4 @@
-"""Objectives on one data set: what `Objective.bind` returns, which counts rounds of gradients."""
+"""Objectives on one data set: what `Objective.bind` returns."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ _BLOCK_OF_A_THREAD = 2**15  # least rows of a block per thread, so that all thre
 
 
 class BoundObjective(Protocol):
-    """An objective bound to a data set. Seeds of random draws depend on the number of the round."""
-
-    round: int
+    """An objective bound to a data set. Gradients are a function of the scores."""
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`.
@@ -60,48 +58,6 @@ def read_rows(
     return judgments, weights, queries.gather(check.as_vector("scores", scores, queries.n_rows))
 
 
-def begins_training(scores: np.ndarray, indptr: np.ndarray) -> bool:
-    """Whether scores, contiguous by query, tie inside every query, as before the first round.
-
-    Boosters do not report when a training begins. The number of the round and learned estimates
-    belong to the data set that an objective is bound to; callers reset both for such scores.
-    """
-    for some in (scores[:1000], scores):  # in most rounds, the first 1000 suffice
-        changes = np.flatnonzero(some[1:] != some[:-1]) + 1
-        if not np.array_equal(indptr[np.searchsorted(indptr, changes)], changes):
-            return False
-    return True
-
-
-class SharedRounds:
-    """Bound objectives that count their rounds together.
-
-    If an error or an interrupt ends a round early, some of them have completed it: `repeat_round`
-    lets all of them compute it again.
-
-    Attributes
-    ----------
-    bounds : sequence of BoundObjective
-        In the order in which their gradients are computed.
-    """
-
-    bounds: Sequence[BoundObjective]
-
-    @property
-    def round(self) -> int:
-        """Number of rounds that all bound objectives have completed."""
-        return self.bounds[-1].round
-
-    @round.setter
-    def round(self, number: int) -> None:
-        for bound in self.bounds:
-            bound.round = number
-
-    def repeat_round(self) -> None:
-        """Set all to the round of the last, which completes a round after the others."""
-        self.round = self.bounds[-1].round
-
-
 class BoundFunction(ABC):
     """A loss function of scores on a data set, with gains per code and weights per query."""
 
@@ -118,7 +74,6 @@ class BoundFunction(ABC):
         self.judgments = judgments
         self.gain = gain
         self.weight = check.check_training_weights(weights, judgments.queries)
-        self.round = 0
 
     @abstractmethod
     def fill(
@@ -132,7 +87,6 @@ class BoundFunction(ABC):
         losses = np.empty(len(self.weight))
         self.fill(scores, grad, hess, losses)
         check.check_gradients(grad, hess, self.objective)
-        self.round += 1
         return losses
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
@@ -140,13 +94,12 @@ class BoundFunction(ABC):
         self.losses(scores, grad, hess)
 
 
-class BoundObjectiveMixture(SharedRounds):
-    """A mixture of objectives bound to a data set, which count their rounds together."""
+class BoundObjectiveMixture:
+    """A mixture of objectives bound to a data set."""
 
     def __init__(self, objective: object, parts: list[tuple[float, BoundObjective]]) -> None:
         self.objective = objective
         self.parts = parts
-        self.bounds = [bound for _, bound in parts]
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
@@ -167,7 +120,6 @@ class BoundObjectiveMixture(SharedRounds):
 
         Then adds the two arrays, times the weight, to `grad` and `hess`.
         """
-        self.repeat_round()
         part_grad, part_hess = np.empty_like(grad), np.empty_like(hess)
         grad[:], hess[:] = 0, 0
         for weight, bound in self.parts:
@@ -192,8 +144,8 @@ def blocks(judgments: Judgments) -> Iterator[tuple[slice, slice, Judgments]]:
         yield queries, slice(int(indptr[first]), int(indptr[last])), judgments.block(queries)
 
 
-class BoundBlocks(SharedRounds):
-    """An objective bound to blocks of queries, so that the memory of a round is that of a block.
+class BoundBlocks:
+    """An objective bound to blocks of queries, so that the memory of a call is that of a block.
 
     `parts` has the rows of each block, and the objective bound to the block. Gradients equal those
     of the objective bound to all queries at once.
@@ -201,10 +153,8 @@ class BoundBlocks(SharedRounds):
 
     def __init__(self, parts: Sequence[tuple[slice, BoundObjective]]) -> None:
         self.parts = parts
-        self.bounds = [bound for _, bound in parts]
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        self.repeat_round()
         for rows, bound in self.parts:
             bound.gradient(scores[rows], grad[rows], hess[rows])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,7 +13,7 @@ from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._typing import Weights
-from skrank.objectives._bound import BoundBlocks, BoundObjective, begins_training, read_rows
+from skrank.objectives._bound import BoundBlocks, BoundObjective, read_rows
 from skrank.objectives.base import Objective
 
 if TYPE_CHECKING:
@@ -138,30 +138,18 @@ class PositionObjective(Objective):
         bound = self.bind(judgments, weights, positions=positions)
         grad, hess = np.empty(len(vector)), np.empty(len(vector))
         for _ in range(rounds):
-            bound.step(vector, grad, hess)  # `gradient` would reset the estimates if all scores tie
+            bound.gradient(vector, grad, hess)
         return bound.position_bias.frame()
 
 
-class BoundPositionObjective(BoundBlocks, ABC):
-    """An objective bound to blocks of queries, which estimates the bias of positions."""
+class BoundPositionObjective(BoundBlocks):
+    """An objective bound to blocks of queries, which estimates the bias of positions.
+
+    Each call of `gradient` updates the estimates; ``position_bias.reset()`` forgets them.
+    """
 
     def __init__(
-        self,
-        parts: Sequence[tuple[slice, BoundObjective]],
-        indptr: np.ndarray,
-        position_bias: PositionBias,
+        self, parts: Sequence[tuple[slice, BoundObjective]], position_bias: PositionBias
     ) -> None:
         super().__init__(parts)
-        self.indptr = indptr
         self.position_bias = position_bias
-
-    @abstractmethod
-    def step(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Fill `grad` and `hess` for the current estimates, and update the estimates."""
-
-    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`."""
-        if begins_training(scores, self.indptr):
-            self.position_bias.reset()
-        self.repeat_round()
-        self.step(scores, grad, hess)

@@ -16,6 +16,7 @@ from skrank.objectives._positions import BoundPositionObjective, PositionBias, P
 from skrank.objectives.base import Objective, as_objective, metric_of
 
 _LEAST_CURVATURE = 1e-3  # added to the curvature of each bias, as in LightGBM
+_SUMMED = 2**16  # rows that are copied to double precision at a time
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,9 @@ class AdditivePositionBias(PositionObjective):
     numbers them anew from 0 on, in the order of their first occurrence. Everywhere else they are
     the order of the rows inside their query: sort the rows of a query as they were shown.
 
-    Boosters do not report when a training begins. The biases belong to the training data set, and
-    are reset to 0 in a round in which all documents of each query tie. A second training on the
-    same data set that begins with other scores continues with the biases of the first.
+    The biases are learned from round to round. `skrank.GroupedRanker` and the functions `cv` begin
+    each training with biases of 0. Before a further `lightgbm.train` or `xgboost.train` with the
+    same callable and data set, call ``restart()`` of the callable: else the biases are kept.
 
     Only differences between biases matter.
 
@@ -102,7 +103,7 @@ class AdditivePositionBias(PositionObjective):
         """The objective bound to judgments, with one weight per query and one position per row."""
         bias = PositionBias(judgments.queries, positions, self.max_position, bias=0.0)
         parts = self.objective.bind_blocks(judgments, weights, max_grade)
-        return BoundAdditivePositionBias(self, parts, judgments.indptr, bias)
+        return BoundAdditivePositionBias(self, parts, bias)
 
 
 class BoundAdditivePositionBias(BoundPositionObjective):
@@ -112,20 +113,21 @@ class BoundAdditivePositionBias(BoundPositionObjective):
         self,
         objective: AdditivePositionBias,
         parts: list[tuple[slice, BoundObjective]],
-        indptr: np.ndarray,
         bias: PositionBias,
     ) -> None:
-        super().__init__(parts, indptr, bias)
+        super().__init__(parts, bias)
         self.objective = objective
         self.penalty = objective.regularization * np.bincount(bias.codes)
 
-    def step(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` at the shifted scores, and take a Newton step for the biases."""
-        bias = self.position_bias.estimates["bias"]
+        bias, all_codes = self.position_bias.estimates["bias"], self.position_bias.codes
         slope, curvature = self.penalty * bias, self.penalty.copy()
         for rows, bound in self.parts:
-            codes = self.position_bias.codes[rows]
-            bound.gradient(scores[rows] + bias[codes], grad[rows], hess[rows])
-            slope += np.bincount(codes, grad[rows], len(bias))
-            curvature += np.bincount(codes, hess[rows], len(bias))
+            bound.gradient(scores[rows] + bias[all_codes[rows]], grad[rows], hess[rows])
+        # slices do not depend on the blocks, as random draws depend on the last bits of biases
+        for start in range(0, len(scores), _SUMMED):
+            rows = slice(start, start + _SUMMED)
+            slope += np.bincount(all_codes[rows], grad[rows], len(bias))
+            curvature += np.bincount(all_codes[rows], hess[rows], len(bias))
         bias -= self.objective.learning_rate * slope / (curvature + _LEAST_CURVATURE)

@@ -27,11 +27,6 @@ WRAPPED = ("metric", "objective")  # a text such as "lambdarank:gap" has this fi
 _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
 
 
-def seed_of_round(random_state: int, number: int) -> int:
-    """Seed of the draws of a round. It does not depend on scores, whose last bits may differ."""
-    return (random_state * 2**32 + number) % 2**63
-
-
 @dataclasses.dataclass(frozen=True)
 class Objective(Parameterised, ABC):
     """A gradient and a curvature of at least 0 for each document, for boosters.
@@ -104,7 +99,10 @@ class Objective(Parameterised, ABC):
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and curvature in double precision, as in the first round of training.
+        """Gradient and curvature in double precision.
+
+        They depend on the labels and scores, and on the seed of the objective if it draws random
+        numbers. For objectives that learn about positions, they are those of the first round.
 
         Parameters
         ----------

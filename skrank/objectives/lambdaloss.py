@@ -15,7 +15,7 @@ from skrank._kernels import lambdaloss
 from skrank._kernels.lambdaloss import LambdaLossWeights
 from skrank._typing import Weights
 from skrank.metrics import Metric
-from skrank.objectives.lambdarank import PairObjective, PairRounds
+from skrank.objectives.lambdarank import BoundPairs, PairObjective
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class LambdaLoss(PairObjective):
 
     def bind(
         self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
-    ) -> PairRounds:
+    ) -> BoundPairs:
         """The objective bound to judgments, with one weight per query."""
         plan = self.metric.bind(judgments, max_grade=max_grade)
         longest, k = plan.scale.longest, self.metric.k
@@ -106,7 +106,7 @@ class LambdaLoss(PairObjective):
             tables.gain, fall, -bound * np.diff(discount), stretch, bound * even
         )
         kernels = LambdaKernels(lambdaloss.lambdas, judgments.codes, form)
-        return PairRounds(self, plan, weights, [kernels])
+        return BoundPairs(self, plan, weights, [kernels])
 
 
 def _discount_at(metric: Metric, ranks: np.ndarray) -> np.ndarray | None:

@@ -1,7 +1,7 @@
 """LambdaRank: gradients of pairs, weighted by the change of the metric when they are swapped.
 
 `PairObjective` has the options of all objectives that are sums over pairs of documents, and
-`PairRounds` computes their gradients.
+`BoundPairs` computes their gradients.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from skrank._kernels import lambdarank, ranking
 from skrank._kernels.lambdarank import Gradients, PairOptions, Scored
 from skrank._typing import Weights
 from skrank.metrics import Metric, metric
-from skrank.objectives.base import Objective, seed_of_round
+from skrank.objectives.base import Objective
 
-SEED_STEP = 0x1E3779B97F4A7C15  # between seeds of two orders of a round: far from those of others
+SEED_STEP = 0x1E3779B97F4A7C15  # between seeds of two orders: far from those of other objectives
 # Largest range of sigmoid * score in a query for which exp of centred scores does not overflow.
 _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1300.0}
 
@@ -97,8 +97,8 @@ class LambdaRank(PairObjective):
         Multiply the gradients of a query by log2(1 + S) / S, where S is the sum of the absolute
         gradients of all pairs, for both documents of a pair. Default: `norm`.
     perturbations : int, optional
-        Average the deltas over this number of orders, drawn anew each round by adding Gumbel noise
-        to the scores, as in YetiRank. In the first rounds most scores tie, and a single order would
+        Average the deltas over this number of orders, drawn anew for other scores by adding Gumbel
+        noise to them, as in YetiRank. In the first rounds most scores tie, and a single order would
         be arbitrary. The time of a round is multiplied by this number. Default: only the order of
         the scores.
     temperature : float
@@ -108,11 +108,13 @@ class LambdaRank(PairObjective):
         Pairs of documents that count: all, or adjacent ranks only, which is faster. YetiRank uses
         adjacent ranks with perturbations.
     tie_order : {"random", "stable"}
-        Order of documents with equal scores: random, drawn anew each round, or by row, as in
-        LightGBM and XGBoost. All documents tie in the first round, so that with "stable" the model
-        depends on the order of rows.
+        Order of documents with equal scores: random, or by row, as in LightGBM and XGBoost. All
+        documents tie in the first round, so that with "stable" the model depends on the order of
+        rows.
     random_state : int
-        Seed of the random orders and of the noise.
+        Seed of the random orders and of the noise. The draws for a query depend on this seed, on
+        the number of the query, and on its scores, so that each round of a training has other
+        draws, and a repeated training has the same.
 
     References
     ----------
@@ -133,14 +135,14 @@ class LambdaRank(PairObjective):
 
     def bind(
         self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
-    ) -> PairRounds:
+    ) -> BoundPairs:
         """The objective bound to judgments, with one weight per query."""
         plan = self.metric.bind(judgments, max_grade=max_grade)
-        return PairRounds(self, plan, weights, plan.tables.lambda_kernels(judgments))
+        return BoundPairs(self, plan, weights, plan.tables.lambda_kernels(judgments))
 
 
-class PairRounds:
-    """A `BoundObjective` of pairs: normalisers, order of the last round, number of rounds.
+class BoundPairs:
+    """A `BoundObjective` of pairs: normalisers, and the order of the last call.
 
     Parameters
     ----------
@@ -154,7 +156,7 @@ class PairRounds:
     Attributes
     ----------
     totals : float64 ndarray (n_queries,)
-        S of each query in the last round, see `LambdaRank`: before weights.
+        S of each query in the last call, see `LambdaRank`: before weights.
     """
 
     def __init__(
@@ -178,13 +180,12 @@ class PairRounds:
         n_rows, n_queries = self.queries.n_rows, len(self.queries)
         self.order, self.tied = np.empty(n_rows, np.int32), np.empty(n_rows, np.uint8)
         self.retrieved, self.totals = np.empty(n_queries, np.int64), np.empty(n_queries)
-        self.warm = False  # True if `order` holds the order of the last round
-        self.round = 0
+        self.warm = False  # True if `order` holds the order of the last call, to sort faster
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
         check.check_finite_scores(scores, self.queries)
-        seed = seed_of_round(self.objective.random_state, self.round)
+        seed = self.objective.random_state % 2**63
         if self.objective.perturbations:
             with np.errstate(over="ignore", invalid="ignore"):  # checked below
                 self._average_orders(scores, seed, self.objective.perturbations, grad, hess)
@@ -196,7 +197,6 @@ class PairRounds:
         highest = float(self.totals.max()) * float(self.weight.max())
         if not highest * max(1.0, self.objective.sigmoid) < _SURELY_FITS:
             check.check_gradients(grad, hess, self.objective)
-        self.round += 1
 
     def _fill_order(
         self, ranked: np.ndarray, scores: np.ndarray, seed: int, out: Gradients, *, sum_norm: bool
@@ -206,7 +206,9 @@ class PairRounds:
         run_chunks(ranking.rank, self.indptr, ranked, warm, self.order, self.tied, self.retrieved)
         if self.objective.tie_order == "random":
             before = self.queries.first_query
-            run_chunks(ranking.shuffle_ties, self.indptr, self.tied, seed, before, self.order)
+            run_chunks(
+                ranking.shuffle_ties, self.indptr, self.tied, ranked, seed, before, self.order
+            )
         pairs = PairOptions(
             self.objective.sigmoid, self.truncation, self.score_norm, sum_norm,
             _WIDEST[out.grad.dtype.type],
@@ -255,7 +257,7 @@ class PairRounds:
             order_seed = (seed + order * SEED_STEP) % 2**63
             run_chunks(
                 ranking.add_noise, self.indptr, scores, self.objective.temperature, order_seed,
-                self.queries.first_row, noisy,
+                self.queries.first_query, noisy,
             )  # fmt: skip
             self._fill_order(noisy, scores, order_seed, one, sum_norm=False)
             grad += one.grad

@@ -14,7 +14,7 @@ from skrank._kernels import listwise
 from skrank._kernels.listwise import Listwise, ListwiseGradients, RandomGains
 from skrank._typing import Weights
 from skrank.objectives._bound import BoundFunction
-from skrank.objectives.base import Objective, seed_of_round
+from skrank.objectives.base import Objective
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Softmax(Objective):
         Gain of a document of each label, as in `skrank.metrics.DCG`. Documents that were not
         judged have the gain of label 0.
     random_gains : bool
-        Add to each gain a uniform random number in [0, 1), drawn anew each round. With
+        Add to each gain a uniform random number in [0, 1), drawn anew for other scores. With
         ``gain="exp2"`` these are the targets of XE-NDCG, LightGBM's rank_xendcg. They make the loss
         a tighter bound of nDCG.
     random_state : int
@@ -96,8 +96,8 @@ class BoundSoftmax(BoundFunction):
     ) -> None:
         """Fill in the cross-entropies and their derivatives."""
         judgments, on = self.judgments, self.objective.random_gains
-        seed = seed_of_round(self.objective.random_state, self.round) if on else 0
+        seed = self.objective.random_state % 2**63
         lists = Listwise(judgments.codes, scores, self.weight)
-        random = RandomGains(on, seed, judgments.queries.first_row)
+        random = RandomGains(on, seed, judgments.queries.first_query)
         out = ListwiseGradients(grad, hess, losses)
         run_chunks(listwise.softmax, judgments.indptr, lists, self.gain, random, out)

@@ -20,7 +20,7 @@ from skrank._kernels.quadratic_lambdas import lambdas
 from skrank._typing import Weights
 from skrank.objectives._bound import blocks
 from skrank.objectives._positions import BoundPositionObjective, PositionBias, PositionObjective
-from skrank.objectives.lambdarank import PairObjective, PairRounds
+from skrank.objectives.lambdarank import BoundPairs, PairObjective
 
 _UNSEEN = 1e-16  # ratios and costs up to this count as unknown
 
@@ -67,9 +67,9 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
     the order of the rows inside their query: sort the rows of a query as they were shown. The
     lowest is the first position.
 
-    Boosters do not report when a training begins. The ratios belong to the training data set, and
-    are reset to 1 in a round in which all documents of each query tie. A second training on the
-    same data set that begins with other scores continues with the ratios of the first.
+    The ratios are learned from round to round. `skrank.GroupedRanker` and the functions `cv` begin
+    each training with ratios of 1. Before a further `lightgbm.train` or `xgboost.train` with the
+    same callable and data set, call ``restart()`` of the callable: else the ratios are kept.
 
     XGBoost's ``rank:ndcg`` with ``lambdarank_unbiased=True`` differs in two ways. Its loss of a
     pair is ``log(1 + exp(s_i - s_j))``, which is high for pairs in the right order; here, and in
@@ -121,12 +121,12 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
                     f"AdditivePositionBias({str(self.metric)!r}), which takes any metric."
                 )
             some = None if weights is None else weights[queries]
-            parts.append((rows, _Rounds(self, plan, some, kernels, bias.codes[rows], bias)))
-        return BoundUnbiasedLambdaRank(parts, judgments.indptr, bias, self.bias_norm)
+            parts.append((rows, _BoundBlock(self, plan, some, kernels, bias.codes[rows], bias)))
+        return BoundUnbiasedLambdaRank(parts, bias, self.bias_norm)
 
 
-class _Rounds(PairRounds):
-    """Rounds on a block of queries: gradients with the ratios of positions, and costs of pairs."""
+class _BoundBlock(BoundPairs):
+    """A block of queries: gradients with the ratios of positions, and costs of pairs."""
 
     def __init__(
         self,
@@ -157,30 +157,29 @@ class _Rounds(PairRounds):
 class BoundUnbiasedLambdaRank(BoundPositionObjective):
     """LambdaRank bound to the blocks of a data set, and the ratios of its positions."""
 
-    parts: Sequence[tuple[slice, _Rounds]]
+    parts: Sequence[tuple[slice, _BoundBlock]]
 
     def __init__(
         self,
-        parts: list[tuple[slice, _Rounds]],
-        indptr: np.ndarray,
+        parts: list[tuple[slice, _BoundBlock]],
         bias: PositionBias,
         bias_norm: float,
     ) -> None:
-        super().__init__(parts, indptr, bias)
+        super().__init__(parts, bias)
         self.bias_norm = bias_norm
         self.mass = np.zeros(len(bias.positions))
-        for rows, rounds in parts:
-            counted = np.where(rounds.inverse != 0, rounds.weight, 0.0)
-            worth = np.repeat(counted, rounds.queries.sizes)
+        for rows, block in parts:
+            counted = np.where(block.inverse != 0, block.weight, 0.0)
+            worth = np.repeat(counted, block.queries.sizes)
             self.mass += np.bincount(bias.codes[rows], worth, len(self.mass))
 
-    def step(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` with the current ratios, and update the ratios from the costs."""
         costs = np.zeros((2, len(self.mass)))
-        for rows, rounds in self.parts:
-            rounds.costs[:] = 0
-            rounds.gradient(scores[rows], grad[rows], hess[rows])
-            costs += rounds.costs
+        for rows, block in self.parts:
+            block.costs[:] = 0
+            block.gradient(scores[rows], grad[rows], hess[rows])
+            costs += block.costs
         for ratios, cost in zip(self.position_bias.estimates.values(), costs, strict=True):
             self._learn(ratios, cost)
 

@@ -221,16 +221,16 @@ class LinearRows:
         losses = cast(BoundLoss, bound).losses(self.scores(weights), grad, hess)
         return np.append(losses.sum(), self._by_weights(grad))
 
-    def slopes(self, objective: Objective, number: int, weights: np.ndarray) -> np.ndarray:
-        """Gradient of an objective with respect to the weights, in round `number`."""
-        grad, _ = self._derivatives(objective, number, weights)
+    def slopes(self, objective: Objective, weights: np.ndarray) -> np.ndarray:
+        """Gradient of an objective with respect to the weights."""
+        grad, _ = self._derivatives(objective, weights)
         return self._by_weights(grad)
 
     def curvature(
-        self, objective: Objective, number: int, weights: np.ndarray, direction: np.ndarray
+        self, objective: Objective, weights: np.ndarray, direction: np.ndarray
     ) -> np.ndarray:
-        """X^T diag(hess) X @ direction, with X centred by query, in round `number`."""
-        _, hess = self._derivatives(objective, number, weights)
+        """X^T diag(hess) X @ direction, with X centred by query."""
+        _, hess = self._derivatives(objective, weights)
         queries = self.judgments.queries
         rows = hess * queries.centered(self.scores(direction))
         return self._by_weights(queries.centered(rows))
@@ -244,12 +244,11 @@ class LinearRows:
             values[number], mass[number] = plan.values(ranking), plan.mass(ranking)
         return values, mass * self.query_weights
 
-    def _derivatives(self, objective: Objective, number: int, weights: np.ndarray) -> np.ndarray:
-        """First and second derivatives with respect to the scores, in round `number`; cached."""
-        key = objective, number, weights.tobytes()
+    def _derivatives(self, objective: Objective, weights: np.ndarray) -> np.ndarray:
+        """First and second derivatives with respect to the scores; cached."""
+        key = objective, weights.tobytes()
         bound, derivatives = self._bind(objective)
         if self._derived != key:
-            bound.round = number
             bound.gradient(self.scores(weights), *derivatives)
             self._derived = key
         return derivatives

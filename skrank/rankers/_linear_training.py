@@ -210,7 +210,7 @@ class LinearTraining:
         """Steps along Newton directions of the final objective, of the best length by metric."""
         (best,) = self._values_at(weights[None], alpha)
         for step in range(self.max_iter):
-            tried = weights - np.outer(_LENGTHS, self._newton(step, weights, alpha, mass))
+            tried = weights - np.outer(_LENGTHS, self._newton(weights, alpha, mass))
             tried = tried.clip(0) if self.positive else tried
             values = self._values_at(tried, alpha)
             if max(values) <= best + self.tol:
@@ -230,9 +230,9 @@ class LinearTraining:
             for i, weights in enumerate(tried)
         ]
 
-    def _newton(self, round_: int, weights: np.ndarray, alpha: float, mass: float) -> np.ndarray:
+    def _newton(self, weights: np.ndarray, alpha: float, mass: float) -> np.ndarray:
         """Newton step d, with hessian @ d = gradient, by at most 20 conjugate gradients."""
-        point = self.stages.final, round_, weights
+        point = self.stages.final, weights
         slopes = self.rows.sum(LinearRows.slopes, *point) / mass + 2 * alpha * weights
 
         def curve(direction: np.ndarray) -> np.ndarray:

@@ -45,13 +45,13 @@ class ObjectiveCase:
         objective = self.objective.on_scale(self.data.max_grade)
         return objective(data.relevance, data.scores, groups=data.groups, **more)
 
-    def bound(self, data: ScoredLists, dtype: type = np.float64, rounds: int = 1) -> np.ndarray:
-        """Gradient and hessian as boosters compute them, in round number `rounds`."""
+    def bound(self, data: ScoredLists, dtype: type = np.float64, times: int = 1) -> np.ndarray:
+        """Gradient and hessian as boosters compute them, from the last of some equal calls."""
         judgments = judge(data.relevance, data.groups)
         bound = self.objective.on_scale(data.max_grade).bind(judgments)
         scores = judgments.queries.gather(data.scores)
         out: np.ndarray = np.full((2, len(scores)), np.nan, dtype)
-        for _ in range(rounds):
+        for _ in range(times):
             bound.gradient(scores, *out)
         return np.stack([judgments.queries.scatter(one) for one in out])
 
@@ -73,7 +73,8 @@ def gradients_of_queries_sum_to_0(case: ObjectiveCase) -> None:
     for rows in data.rows_of_queries():
         mine = grad[rows]
         assert_allclose(mine.sum(), 0, atol=1e-9 * max(1, np.abs(mine).sum()))
-    close(case.gradient(data.with_scores(data.scores + 64)), (grad, hess), 1e-7)
+    if not case.random:
+        close(case.gradient(data.with_scores(data.scores + 64)), (grad, hess), 1e-7)
 
 
 def queries_are_trained_on_alone(case: ObjectiveCase) -> None:
@@ -125,9 +126,10 @@ def single_precision_is_close(case: ObjectiveCase) -> None:
     assert_array_equal(double, np.stack(case.gradient(case.data)))
 
 
-def rounds_repeat(case: ObjectiveCase) -> None:
-    """The same rounds on the same data give identical gradients."""
-    assert_array_equal(case.bound(case.data, rounds=3), case.bound(case.data, rounds=3))
+def gradients_are_a_function(case: ObjectiveCase) -> None:
+    """A further call with the same scores gives identical gradients."""
+    assume(not case.objective.takes_positions, "its state changes from round to round")
+    assert_array_equal(case.bound(case.data, times=3), case.bound(case.data))
 
 
 def scores_that_are_not_finite_are_refused(case: ObjectiveCase) -> None:
@@ -160,7 +162,7 @@ OBJECTIVE = [
     ("weights scale gradients", weights_scale_gradients),
     ("gradients are those of the loss", gradients_are_those_of_the_loss),
     ("single precision is close", single_precision_is_close),
-    ("rounds repeat", rounds_repeat),
+    ("gradients are a function of scores", gradients_are_a_function),
     ("scores that are not finite are refused", scores_that_are_not_finite_are_refused),
     ("copies are equal", copies_are_equal),
     ("boosters train on it", boosters_take_it),
@@ -174,8 +176,9 @@ def check_objective(
 
     Gradients are finite and hessians at least 0. Gradients of a query depend on the query alone,
     sum to 0, scale with its weight, and equal finite differences of the loss, if there is a loss.
-    Values in single precision are close to double, scores that are not finite are refused, rounds
-    are reproducible, copies are equal, and boosters, if installed, get the same gradients.
+    Values in single precision are close to double, scores that are not finite are refused,
+    gradients depend on no earlier call, copies are equal, and boosters, if installed, get the same
+    gradients.
 
     Parameters
     ----------
@@ -184,7 +187,8 @@ def check_objective(
         True if only differences of scores matter, so that gradients of a query sum to 0, as for
         ranking; False for regression.
     random : bool
-        True if gradients depend on random draws, and thus on the order of rows.
+        True if gradients depend on random draws, and thus on the order of rows and on every change
+        of the scores.
 
     Returns
     -------

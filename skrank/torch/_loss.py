@@ -15,7 +15,7 @@ from skrank._engine.queries import Queries
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, as_objective
 from skrank.objectives._bound import BoundFunction
-from skrank.objectives.lambdarank import PairRounds
+from skrank.objectives.lambdarank import BoundPairs
 from skrank.torch._batch import Batch, needs_max_grade
 from skrank.torch._native import native_losses, refusal
 from skrank.torch._ranks import check_group, n_ranks, total_over
@@ -69,8 +69,6 @@ class RankingLoss(nn.Module):
     Attributes
     ----------
     objective : Objective
-    rounds : int64 Tensor of shape ()
-        Number of calls in training mode, which random draws such as the order of ties depend on.
 
     Raises
     ------
@@ -82,7 +80,9 @@ class RankingLoss(nn.Module):
 
     Notes
     -----
-    Both paths have the same gradients. For SoftRank, Softmax and SquaredError, the loss is the
+    A loss and its gradient are functions of scores, labels and the seed of the objective: random
+    draws, such as the order of ties, depend on the scores. Without draws, both paths have the same
+    gradients. For SoftRank, Softmax and SquaredError, the loss is the
     value of the function whose gradient is computed; for SoftRank, it is one minus the smooth
     metric. LambdaRank and LambdaLoss treat the weights of pairs as constants, so that their
     gradients are not the gradients of a function. The loss of LambdaRank is ``S / (2 sigmoid)``,
@@ -105,8 +105,6 @@ class RankingLoss(nn.Module):
     True
     """
 
-    rounds: torch.Tensor
-
     def __init__(
         self,
         objective: str | Metric | Objective,
@@ -125,7 +123,6 @@ class RankingLoss(nn.Module):
         self._refusal = refusal(self.objective)
         if self.path == "native" and self._refusal:
             raise ValueError(f'no native path: {self._refusal}. Use path="kernels".')
-        self.register_buffer("rounds", torch.zeros((), dtype=torch.int64))
 
     def extra_repr(self) -> str:
         """Parameters that ``repr`` shows."""
@@ -167,10 +164,8 @@ class RankingLoss(nn.Module):
                 compute = native_losses
             else:
                 compute = kernel_losses
-            losses, gradient = compute(self.objective, batch, self.max_grade, self.rounds)
+            losses, gradient = compute(self.objective, batch, self.max_grade)
             weight = self._weight(batch, weights)
-            if self.training:
-                self.rounds.add_(1)
             value, gradient = losses * weight, gradient * batch.spread(weight)
             row_query = None
             if self.reduction != "none":
@@ -236,12 +231,12 @@ _outside_of_graph = torch.compiler.disable(RankingLoss.forward)
 
 @torch.compiler.disable
 def kernel_losses(
-    objective: Objective, batch: Batch, max_grade: int | None, round_: torch.Tensor
+    objective: Objective, batch: Batch, max_grade: int | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Loss of each query, and gradient in the layout of the scores, from compiled loops.
 
-    Without `max_grade`, the highest label of the batch, rounded up, is the highest grade. Random
-    draws depend on `round_`, the number of the call. Losses are defined in `RankingLoss`, Notes.
+    Without `max_grade`, the highest label of the batch, rounded up, is the highest grade. Losses
+    are defined in `RankingLoss`, Notes.
     """
     sizes, kept = batch.sizes.numpy(force=True), batch.kept.numpy(force=True).ravel()
     if not sizes.any():
@@ -257,13 +252,12 @@ def kernel_losses(
     grad, hess = np.empty((2, len(labels)), real)
     for weight, one in objective.terms:
         bound = one.bind(judgments, max_grade=top)
-        bound.round = int(round_)
         if isinstance(bound, BoundFunction):
             value = bound.losses(scores, grad, hess)
         else:
             bound.gradient(scores, grad, hess)
             if isinstance(one, LambdaRank):
-                assert isinstance(bound, PairRounds)
+                assert isinstance(bound, BoundPairs)
                 pairs = np.log2(1.0 + bound.totals) if bound.sum_norm else bound.totals
                 value = pairs / (2.0 * one.sigmoid)
             else:

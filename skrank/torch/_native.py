@@ -31,7 +31,6 @@ _PAIRS_ON_DEVICE = 2**25
 _OPTIONS = {"perturbations": None, "pairs": "all", "form": "moments", "random_gains": False}
 _LEAST_SPREAD = 0.01  # of the scores of a query, if sigma is relative to it
 _WIDEST = 1e15  # bound of scaled scores: single precision can square their differences
-_STEP = 0x2545F491  # between the seeds of two rounds
 
 
 def refusal(objective: Objective) -> str | None:
@@ -48,9 +47,7 @@ def refusal(objective: Objective) -> str | None:
     return None
 
 
-def native_losses(
-    objective: Objective, batch: Batch, max_grade: int | None, round_: torch.Tensor
-) -> Losses:
+def native_losses(objective: Objective, batch: Batch, max_grade: int | None) -> Losses:
     """Loss of each query, and gradient in the layout of the scores."""
     queries, losses, gradients = _dense(batch, max_grade), [], []
     n_queries, longest = queries.labels.shape
@@ -60,7 +57,7 @@ def native_losses(
         block = DenseQueries(scores, labels, valid, queries.max_grade)
         loss, gradient = torch.zeros_like(scores[:, 0]), torch.zeros_like(scores)
         for weight, one in objective.terms:
-            value, slope = _LOSSES[type(one)](one, block, round_)
+            value, slope = _LOSSES[type(one)](one, block)
             loss, gradient = loss + weight * value, gradient + weight * slope
         losses.append(loss)
         gradients.append(gradient)
@@ -86,9 +83,9 @@ def _dense(batch: Batch, max_grade: int | None) -> DenseQueries:
     return DenseQueries(scores.masked_fill(~valid, 0.0), codes, valid, max_grade)
 
 
-def lambdarank(objective: LambdaRank, queries: DenseQueries, round_: torch.Tensor) -> Losses:
+def lambdarank(objective: LambdaRank, queries: DenseQueries) -> Losses:
     """The loss is S / (2 sigmoid), see Notes of `RankingLoss`; for options see `LambdaRank`."""
-    order = _ranked(objective, queries, round_)
+    order = _ranked(objective, queries)
     scores, labels, valid = (part.gather(1, order) for part in queries[:3])
     queries, sigma = DenseQueries(scores, labels, valid, queries.max_grade), objective.sigmoid
     delta = torch.zeros_like(scores[:, :, None])
@@ -135,19 +132,33 @@ def _deltas(metric: QuadraticSum) -> torch.Tensor:
     return torch.where(gain[:, :, None] > gain[:, None], change, 0.0)
 
 
-def _ranked(objective: LambdaRank, queries: DenseQueries, round_: torch.Tensor) -> torch.Tensor:
+def _ranked(objective: LambdaRank, queries: DenseQueries) -> torch.Tensor:
     """Index that sorts the documents of each query by rank, with the padding at the end."""
     keys = queries.fill(-queries.scores, math.inf)
-    places = torch.arange(keys.shape[1], device=keys.device)
-    if objective.tie_order == "random":  # by hashed positions, in one order for all queries
-        drawn = (places + round_.to(places.device) * _STEP + objective.random_state % 2**31) % 2**31
-        for factor in (0x45D9F3B, 0x119DE1F3, 0x45D9F3B):
-            drawn = ((drawn ^ (drawn >> 16)) * factor) % 2**31
-        places = torch.argsort(drawn)
-    return places[torch.argsort(keys[:, places], dim=1, stable=True)]
+    if objective.tie_order != "random":
+        return torch.argsort(keys, dim=1, stable=True)
+    places = torch.argsort(_drawn(objective.random_state, queries), dim=1)
+    return places.gather(1, torch.argsort(keys.gather(1, places), dim=1, stable=True))
 
 
-def softrank(objective: SoftRank, queries: DenseQueries, round_: torch.Tensor) -> Losses:
+def _drawn(seed: int, queries: DenseQueries) -> torch.Tensor:
+    """A random number of 31 bits for each document, which depends on the scores of its query."""
+    scores = queries.scores + 0.0  # -0.0 becomes 0.0
+    bits = scores.view(torch.int32 if scores.dtype == torch.float32 else torch.int64).long()
+    places = torch.arange(scores.shape[1], device=scores.device)
+    digest = (queries.fill(_hashed(bits), 0) * (2 * places + 1)).sum(1, keepdim=True)
+    return _hashed(_hashed(digest + seed % 2**31) + places)
+
+
+def _hashed(numbers: torch.Tensor) -> torch.Tensor:
+    """31 random bits of each integer."""
+    found = (numbers ^ (numbers >> 31)) % 2**31
+    for factor in (0x45D9F3B, 0x119DE1F3, 0x45D9F3B):
+        found = ((found ^ (found >> 16)) * factor) % 2**31
+    return found
+
+
+def softrank(objective: SoftRank, queries: DenseQueries) -> Losses:
     """The loss is one minus the smooth value; see `skrank.SoftRank`.
 
     With theta = sqrt(2) sigma, document i stands above j with probability P_ij = Phi((s_i - s_j) /
@@ -199,7 +210,7 @@ def _extremes(queries: DenseQueries) -> tuple[torch.Tensor, torch.Tensor]:
     return high.amax(1, keepdim=True), low.amin(1, keepdim=True)
 
 
-def softmax(objective: Softmax, queries: DenseQueries, round_: torch.Tensor) -> Losses:
+def softmax(objective: Softmax, queries: DenseQueries) -> Losses:
     """The loss is the cross-entropy of softmax and the shares of gain; see `skrank.Softmax`."""
     gain = queries.look_up(gain_per_code(objective.gain, np.arange(queries.max_grade + 1.0)))
     total = gain.sum(1, keepdim=True)
@@ -209,7 +220,7 @@ def softmax(objective: Softmax, queries: DenseQueries, round_: torch.Tensor) -> 
     return loss, torch.where((total > 0) & queries.valid, logarithm.exp() - share, 0.0)
 
 
-def squared_error(objective: SquaredError, queries: DenseQueries, round_: torch.Tensor) -> Losses:
+def squared_error(objective: SquaredError, queries: DenseQueries) -> Losses:
     """The loss is half the sum of (score - target)**2; see `skrank.SquaredError`."""
     top = objective.max_grade or queries.max_grade
     targets = objective.targets(np.arange(queries.max_grade + 1.0), top)

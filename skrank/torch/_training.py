@@ -127,7 +127,6 @@ class Progress:
     last: dict[str, torch.Tensor] | None = None  # weights after the last epoch
     best: dict[str, torch.Tensor] | None = None  # weights after the best epoch; None without one
     optimizer: StateDict | None = None
-    rounds: int = 0  # number of batches that the loss has seen
     best_epoch: int = 0  # by the first metric
     best_value: float | None = None
     patient_from: int = 0  # epoch from which patience counts, if later than the best epoch
@@ -175,7 +174,6 @@ class NeuralTraining:
             self.network.load_state_dict(state.last)
             options = {"param_groups": self.optimizer.state_dict()["param_groups"]}
             self.optimizer.load_state_dict(copy.deepcopy(state.optimizer) | options)
-        self.loss.rounds.fill_(state.rounds)
 
     def _train(self, epochs: int, state: Progress) -> None:
         sampler = QueryBatchSampler(
@@ -194,7 +192,6 @@ class NeuralTraining:
             done = replace(
                 state,
                 epoch=state.epoch + 1,
-                rounds=int(self.loss.rounds),
                 last=copy.deepcopy(self.network.state_dict()),
                 optimizer=copy.deepcopy(self.optimizer.state_dict()),
             )

@@ -57,7 +57,6 @@ judgments = judge(labels, np.repeat(np.arange(len(sizes)), sizes))
 def gradients(bound):
     if hasattr(bound, "position_bias"):
         bound.position_bias.reset()
-    bound.round = 0
     out = np.zeros((2, n), np.float32)
     for scores in rounds:
         bound.gradient(scores, *out)

@@ -165,20 +165,6 @@ def test_gradients_add_up():
     assert_allclose(found, 0.5 * each[0] + each[1] + 0.25 * each[2], atol=1e-12)
 
 
-def test_bound_mixtures_count_rounds_together():
-    labels, groups = np.tile([3, 2, 1, 0], 50), np.repeat(np.arange(50), 4)
-    bound = (0.5 * LambdaRank("gap") + 0.5 * SquaredError()).bind(judge(labels, groups))
-    found = []
-    for number in (0, 1, 0):
-        bound.round = number
-        grad, hess = np.empty((2, 200), np.float32)
-        bound.gradient(np.zeros(200), grad, hess)
-        assert bound.round == number + 1
-        found.append(grad)
-    assert_array_equal(found[0], found[2])
-    assert (found[0] != found[1]).any()
-
-
 @pytest.mark.parametrize(
     ("one", "other", "mixture"),
     [(gap, LambdaRank("gap"), Mixture), (LambdaRank("gap"), gap, ObjectiveMixture)],

@@ -131,26 +131,6 @@ def test_errors_name_rows_of_the_caller(small, shuffled):
         rounds(in_blocks(LambdaRank("gap"), judgments), judgments.queries.gather(scores))
 
 
-def test_an_interrupted_round_is_repeated_by_all_blocks(small):
-    objective = LambdaRank("gap", **PERTURBED)
-    parts, fresh = in_blocks(objective), in_blocks(objective)
-    bad = DATA.scores.copy()
-    bad[-1] = np.nan  # the last block raises an error
-    with pytest.raises(ValueError, match="is nan"):
-        rounds(parts, bad)
-    assert_array_equal(rounds(parts, DATA.scores), rounds(fresh, DATA.scores))
-
-
-def test_an_interrupted_round_is_repeated_by_all_parts_of_a_mixture(monkeypatch):
-    mixture = 0.5 * LambdaRank("gap", **PERTURBED) + 0.5 * LambdaRank("ndcg", **PERTURBED)
-    parts, fresh = (mixture.bind(JUDGMENTS) for _ in range(2))
-    with monkeypatch.context() as patch:
-        patch.setattr(parts.bounds[1], "gradient", None)  # the second part raises an error
-        with pytest.raises(TypeError):
-            rounds(parts, DATA.scores)
-    assert_array_equal(rounds(parts, DATA.scores), rounds(fresh, DATA.scores))
-
-
 def test_objectives_that_may_depend_on_all_queries_are_bound_whole(small):
     class Own(skrank.Objective):
         def bind(self, judgments, weights=None, *, max_grade=None):

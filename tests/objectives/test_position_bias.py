@@ -236,7 +236,7 @@ def test_single_precision_and_scores_of_any_range(spread, norm):
         expected = np.array(literal.step(now))
         for bound, kind, tolerance in ((double, np.float64, 1e-9), (single, np.float32, 1e-4)):
             found = np.full((2, len(now)), np.nan, kind)
-            bound.step(now, *found)
+            bound.gradient(now, *found)
             sizes = np.abs(expected).max(axis=1, keepdims=True)
             assert (np.abs(found - expected) <= tolerance * sizes + 1e-30).all()
             ratios = bound.position_bias.estimates
@@ -287,6 +287,7 @@ def test_xgboosts_ratios_are_reproduced_while_all_scores_tie(bias_norm):
     plain = {"disable_default_eval_metric": 1}
     for rounds in (1, 2):
         expected = xgb.train(shared | own, rows, rounds)
+        objective.restart()
         found = xgb.train(shared | plain, rows, rounds, obj=objective)
         assert_allclose(found.predict(rows), expected.predict(rows), atol=1e-6)
         if rounds == 1:
@@ -400,25 +401,21 @@ def test_trainings_do_not_know_of_each_other(objective, booster):
 
 
 @both
-def test_when_a_training_begins(objective):
-    data = Clicks(7, 60)
-    judgments = judge(data.y, data.qid)
-    rng = np.random.default_rng(0)
-    start, other, third = rng.normal(size=(3, len(data.y)))
-    per_query = np.repeat(rng.normal(size=60), 10)
+def test_the_bias_is_kept_until_a_restart(objective):
+    xgb = pytest.importorskip("xgboost")
+    data, called = Clicks(7, 60), skrank.xgboost.objective(objective)
+    start = np.random.default_rng(0).normal(size=len(data.y))
+    matrix = xgb.DMatrix(data.X, data.y, qid=data.qid, base_margin=start)
 
-    def learned(*rounds):
-        bound = objective.bind(judgments)
-        for scores in rounds:
-            bound.round = 0
-            bound.gradient(scores, *np.empty((2, len(scores))))
-        return bound.position_bias.frame().to_numpy()
+    def trained():
+        booster = xgb.train({"disable_default_eval_metric": 1}, matrix, 3, obj=called)
+        return booster.predict(matrix), called.position_bias_
 
-    assert not np.array_equal(learned(start, other), learned(start))
-    assert not np.array_equal(learned(start, other, start), learned(start))  # continues
-    assert_array_equal(learned(start, other, per_query), learned(per_query))  # restarts
-    assert_array_equal(learned(start, per_query, other, per_query), learned(per_query))
-    assert not np.array_equal(learned(start, other, third), learned(third))
+    first, again = trained(), trained()
+    assert not np.array_equal(again[1], first[1])
+    called.restart()
+    for found, expected in zip(trained(), first, strict=True):
+        assert_array_equal(found, expected)
 
 
 def test_what_was_learned_is_shared_with_deep_copies_only():

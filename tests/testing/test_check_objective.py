@@ -82,7 +82,7 @@ class Wrong(Objective):
 
 class BoundWrong:
     def __init__(self, correct, mistake):
-        self.correct, self.mistake, self.round = correct, mistake, 0
+        self.correct, self.mistake, self.calls = correct, mistake, 0
         if mistake == "weights":
             correct.weight = np.ones(len(correct.weight))
 
@@ -90,8 +90,9 @@ class BoundWrong:
         if self.mistake == "scores":
             scores = np.nan_to_num(scores, posinf=9, neginf=-9)
         losses = self.correct.losses(scores, grad, hess)
-        self.round += 1
+        self.calls += 1
         grad *= {"slope": 2, "nothing": 0, "others": len(losses)}.get(self.mistake, 1)
+        grad *= self.calls if self.mistake == "calls" else 1
         grad += 0.1 * (self.mistake == "balance")
         hess -= self.mistake == "curvature"
         return losses
@@ -113,6 +114,7 @@ def test_a_correct_objective_has_all_properties():
         ("balance", "gradients balance"),
         ("others", "queries are trained on alone"),
         ("weights", "weights scale gradients"),
+        ("calls", "gradients are a function of scores"),
         ("scores", "scores that are not finite are refused"),
     ],
 )
