@@ -16,8 +16,7 @@ import ir_measures
 import pytrec_eval
 
 from skrank import trec
-from skrank._engine.peer_names import expand
-from skrank._engine.peer_tables import IR_MEASURES, NICKNAMES, Alias
+from skrank._engine.peer_names import expand, tables
 
 # pytrec_eval does not pass parameters of utility to trec_eval, and has no geometric means
 NOT_PER_QUERY = {"utility", "gm_map", "gm_bpref"}
@@ -30,7 +29,7 @@ WITH_PARAMETER = {
 
 def trec_eval_values(qrels: dict, run: dict) -> dict[tuple[str, str], float]:
     """Values of pytrec_eval by query and name."""
-    measures = set(NICKNAMES["all_trec"]) - NOT_PER_QUERY
+    measures = {name for name, entry in tables()["trec_eval"].items() if entry.ours} - NOT_PER_QUERY
     found = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(run)
     names = [one for name in measures for one in expand(name) or [name]]
     return {(query, name): found[query][name] for query in found for name in names}
@@ -38,7 +37,7 @@ def trec_eval_values(qrels: dict, run: dict) -> dict[tuple[str, str], float]:
 
 def ir_measures_values(qrels: dict, run: dict) -> dict[tuple[str, str], float]:
     """Values of ir_measures by query and name."""
-    names = [name for name, alias in IR_MEASURES.items() if isinstance(alias, Alias)]
+    names = [name for name, entry in tables()["ir_measures"].items() if entry.ours]
     names = [WITH_PARAMETER.get(name, name) for name in names]
     measures = {name: ir_measures.parse_measure(name) for name in names if name}
     spelled: dict[str, list[str]] = {}

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import skrank
 from skrank._engine.parameters import format_value
-from skrank._engine.peer_names import PEERS
-from skrank._engine.peer_tables import Alias
+from skrank._engine.peer_names import tables
 from skrank.metrics import Metric, registered
 
 HERE = Path(__file__).parent
@@ -97,11 +96,11 @@ def parity() -> dict[type[Metric], dict[str, list[str]]]:
     """For each class the tools that have it: their name, and what it is here."""
     found: dict[type[Metric], dict[str, list[str]]] = {cls: {} for cls in registered().values()}
     shown = runpy.run_path(str(HERE / "peer_names.py"))["shown"]
-    for prefix, peer in PEERS.items():
-        for name, one in peer.names.items():
-            if isinstance(one, Alias) and prefix == peer.name:
-                theirs, ours = shown(prefix, name, one)
-                lines = found[type(skrank.metric(ours))].setdefault(prefix, [])
+    for tool, entries in tables().items():
+        for name, entry in entries.items():
+            if entry.ours:
+                theirs, ours = shown(tool, name, entry)
+                lines = found[type(skrank.metric(ours))].setdefault(tool, [])
                 lines.append(f"`{theirs}` is `{ours}`")
     return found
 

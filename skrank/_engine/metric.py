@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine import peer_names
+from skrank._engine import name_parser, peer_names
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.mixture import SETTINGS, MixturePlan, check_terms
-from skrank._engine.name_parser import read
 from skrank._engine.plan import Definition
 from skrank._engine.ranking import Ranking
 from skrank._engine.tables import Scale, Tables
@@ -280,9 +279,8 @@ def metric(name: str | Metric, **parameters: object) -> Metric:
     name : str or Metric
         Name in any case of letters, parameters in brackets, cut-off behind @; or a sum of weights
         times such names, see `Mixture`. A Metric is returned with `parameters` changed. Names of
-        other tools are read with their meaning: with a prefix, as in "trec_eval:map",
-        "xgboost:ndcg@5-" or "catboost:NDCG:top=10", or without it if only that tool uses the
-        spelling, as in "ndcg_cut_10".
+        other tools are read with their meaning behind a prefix, as in "trec_eval:P_5",
+        "xgboost:ndcg@5-" or "catboost:NDCG:top=10".
     **parameters
         Further parameters. In a sum, each metric gets them.
 
@@ -295,8 +293,8 @@ def metric(name: str | Metric, **parameters: object) -> Metric:
     ------
     ValueError
         If the name or a parameter is unknown (the message suggests the nearest) or out of range; or
-        if a name such as "nDCG@10", with these capitals, means another metric in another tool
-        (the message says how to write both).
+        if a name of another tool, such as "P_5", has no prefix (the message says how to write the
+        metric of the tool, and that of skrank).
 
     Examples
     --------
@@ -317,40 +315,62 @@ def metric(name: str | Metric, **parameters: object) -> Metric:
     return _of_text(name, parameters) if parameters else known_text(name)
 
 
-def _of_text(name: str, parameters: Options) -> Metric:
+def _of_text(text: str, parameters: Options) -> Metric:
     """The metric of a text, with further parameters."""
-    ours = peer_names.translate(name, registry)
-    if ours is not None:
-        found = metric(ours, **parameters)
-        if peer_names.split_prefix(name)[0] == "trec_eval":
-            found = dataclasses.replace(found)  # a copy: `known_text` has cached the metric of ours
-            object.__setattr__(found, "single_precision", True)
-        return found
+    try:
+        terms = [(weight, _of_atom(atom, parameters)) for weight, atom in name_parser.terms(text)]
+    except RecursionError:
+        raise name_parser.unreadable(text) from None
+    if len(terms) == 1 and terms[0][0] is None:
+        return terms[0][1]
+    return Mixture(parts=tuple((1.0 if weight is None else weight, one) for weight, one in terms))
 
-    def named(base: str, inside: Options) -> Metric:
-        cls = _class_of(base, inside.get("k"))
-        repeated = sorted(set(inside) & set(parameters))
-        if repeated:
-            raise ValueError(f"{repeated[0]} is given twice: in {name!r} and as a parameter.")
-        return _build(cls, inside | parameters)
 
-    return read(name, named)
+def _of_atom(atom: str, parameters: Options) -> Metric:
+    """The metric of a name, or of a sum in brackets."""
+    group = name_parser.group(atom)
+    if group is not None:
+        inner, k = _of_text(group[0], parameters), group[1]
+        if k is None:
+            return inner
+        if any(part.k is not None for _, part in inner.terms):
+            raise ValueError(f"{atom!r} gives k twice.")
+        return inner @ k
+    prefix, name = peer_names.split_prefix(atom)
+    try:
+        if not prefix:
+            return _own(name, parameters)
+        found = metric(peer_names.translate(prefix, name), **parameters)
+    except ValueError as error:
+        if prefix in peer_names.PEERS or parameters:
+            raise
+        raise peer_names.elsewhere(atom, metric) or error from None
+    if prefix == "trec_eval":
+        found = dataclasses.replace(found)  # a copy: `known_text` has cached the metric
+        object.__setattr__(found, "single_precision", True)
+    return found
+
+
+def _own(atom: str, parameters: Options) -> Metric:
+    """The metric of a name of skrank."""
+    name, options = name_parser.parts_of_name(atom)
+    cls = registry.get(name.lower())
+    if cls is None:
+        if name.lower() in peer_names.OTHERS:
+            raise ValueError(
+                f"unknown metric {name!r}: in skrank it is {peer_names.OTHERS[name.lower()]}."
+            )
+        raise check.unknown_name("metric", name, registry)
+    repeated = sorted(set(options) & set(parameters))
+    if repeated:
+        raise ValueError(f"{repeated[0]} is given twice: in {atom!r} and as a parameter.")
+    return _build(cls, options | parameters)
 
 
 @lru_cache(maxsize=256)
 def known_text(name: str) -> Metric:
     """The metric of a text. A change of the registry must clear this cache."""
     return _of_text(name, {})
-
-
-def _class_of(name: str, k: object) -> type[Metric]:
-    """The class with a name, in any case of letters, unless it is ambiguous with these capitals."""
-    ours = name.lower()
-    if ours not in registry:
-        raise check.unknown_name("metric", name, registry)
-    if name != ours:
-        peer_names.refuse_two_meanings(name, "" if k is None else f"@{k}")
-    return registry[ours]
 
 
 def _fields(instance: Metric) -> Options:

@@ -1,124 +1,105 @@
-"""Parse texts such as ``0.7*gap+0.3*ndcg@10`` as Python expressions, which are never evaluated."""
+"""The grammar of names of metrics and objectives: 0.7*name(parameter=value)@10 + 0.3*name."""
 
 from __future__ import annotations
 
 import ast
-import keyword
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from contextlib import suppress
+from typing import Any
 
 from skrank._typing import Options
 
-_CONSTANTS = ("False", "None", "True")
-_KEYWORD = re.compile(rf"=\s*({'|'.join(set(keyword.kwlist) - set(_CONSTANTS))})\s*(?=[,)])")
-
-M = TypeVar("M", bound="Summand")
-
-
-class Summand(Protocol):
-    """A metric, or another object that can be multiplied, added and cut at a rank."""
-
-    @property
-    def terms(self) -> Sequence[tuple[float, Any]]: ...
-
-    def __add__(self: M, other: M) -> M: ...
-
-    def __mul__(self: M, weight: float) -> M: ...
-
-    def __matmul__(self: M, k: int) -> M: ...
+# a string, a number with an exponent, or a character
+_TOKEN = re.compile(
+    r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?<!\w)[\d.]+[eE][+-]?\d+|.""", re.DOTALL
+)
+_NAME = re.compile(r"([^\W\d]\w*)\s*(?:\((.*)\))?\s*(?:@(.*))?", re.DOTALL)
+_CONSTANTS = {"False": False, "None": None, "True": True}
 
 
-def read(text: str, named: Callable[[str, Options], M]) -> M:
-    """The metric of a text, which is parsed as a Python expression and never evaluated.
-
-    Parameters
-    ----------
-    text : str
-        ``name``, ``name@k``, ``name(parameter=value)@k``, or a sum of ``weight*metric``.
-    named : function of a name and its parameters
-        Returns the metric with this name.
-
-    Returns
-    -------
-    Metric
-    """
-    wrong = ValueError(
+def unreadable(text: str) -> ValueError:
+    """The error for a text that is not of the grammar."""
+    return ValueError(
         f"unknown metric {text!r}: write name, name@k or name(parameter=value)@k, "
         "such as 'gap@10' or 'ndcg(gain=linear)@10', or a sum such as '0.7*gap+0.3*ndcg@10'."
     )
+
+
+def split(text: str, sign: str, most: int = -1) -> list[str]:
+    """The parts of a text between signs outside brackets and quotes, split at most `most` times."""
+    parts, depth = [""], 0
+    for token in _TOKEN.findall(text):
+        depth += (token in "([{") - (token in ")]}")
+        if token == sign and depth == 0 and len(parts) != most + 1:
+            parts.append("")
+        else:
+            parts[-1] += token
+    return [part.strip() for part in parts]
+
+
+def terms(text: str) -> list[tuple[float | None, str]]:
+    """The weights and atoms of a sum: names, or sums in brackets. Without a weight, it is None."""
+    found: list[tuple[float | None, str]] = []
+    for term in split(text, "+"):
+        weight: float | None = None
+        atoms = []
+        for part in split(term, "*"):
+            try:
+                number = float(part)
+            except ValueError:
+                atoms.append(part)
+            else:
+                weight = number if weight is None else weight * number
+        if len(atoms) != 1 or not atoms[0]:
+            raise unreadable(text)
+        found.append((weight, atoms[0]))
+    return found
+
+
+def group(atom: str) -> tuple[str, Any] | None:
+    """The sum and the cut-off of a sum in brackets, such as ("gap+ap", 10); None for a name."""
+    found = re.fullmatch(r"\((.*)\)\s*(?:@(.*))?", atom, re.DOTALL)
+    return found and (found[1], None if found[2] is None else _literal(found[2].strip(), atom))
+
+
+def names_in(text: str) -> list[str]:
+    """The names in a sum, up to the first error."""
+    found: list[str] = []
+    with suppress(ValueError):
+        for _, atom in terms(text):
+            inner = group(atom)
+            found += [parts_of_name(atom)[0]] if inner is None else names_in(inner[0])
+    return found
+
+
+def parts_of_name(atom: str) -> tuple[str, Options]:
+    """Name and parameters of a metric or objective."""
+    found = _NAME.fullmatch(atom)
+    if found is None:
+        raise unreadable(atom)
+    options: Options = {}
+    pairs = [one.partition("=") for one in split(found[2], ",")] if found[2] else []
+    if found[2] and pairs[-1][0] == "":  # a comma may end the parameters
+        del pairs[-1]
+    pairs += [("k", "=", found[3])] if found[3] is not None else []
+    for name, sign, value in pairs:
+        name = name.strip()
+        if name in options:
+            raise ValueError(f"{atom!r} gives {name} twice.")
+        if not sign or not name.isidentifier():
+            raise unreadable(atom)
+        options[name] = _literal(value.strip(), atom)
+    return found[1], options
+
+
+def _literal(value: str, atom: str) -> object:
+    """A Python literal, or a bare word as a string; a list as a tuple, which has a hash."""
+    if value.isidentifier():
+        return _CONSTANTS.get(value, value)
     try:
-        if "\0" in text:  # `ast.parse` of Python 3.11.3 and older raises ValueError
-            raise wrong
-        return _Reader(text, named, wrong).metric(_parsed(text.strip()))
-    except (SyntaxError, RecursionError, UnicodeEncodeError):  # the last for lone surrogates
-        raise wrong from None
-
-
-def _parsed(text: str) -> ast.expr:
-    """The expression of a text. A value may be a keyword of Python, as in ap(empty=raise)."""
-    try:
-        return ast.parse(text, mode="eval").body
-    except SyntaxError:
-        return ast.parse(_KEYWORD.sub(r"='\1'", text), mode="eval").body
-
-
-@dataclass(frozen=True)
-class _Reader(Generic[M]):
-    """Builds the metric of an expression; raises `wrong` if the text is not of the grammar."""
-
-    text: str
-    named: Callable[[str, Options], M]
-    wrong: ValueError
-
-    def metric(self, node: ast.expr) -> M:
-        """The metric of a sum, of a product with a number, or of a name."""
-        if not isinstance(node, ast.BinOp) or _is_cut_name(node):
-            return self.named(*self.parts_of_name(node))
-        if isinstance(node.op, ast.Add):
-            return self.metric(node.left) + self.metric(node.right)
-        if isinstance(node.op, ast.Mult):
-            first = _is_number(node.left)
-            weight, rest = (node.left, node.right) if first else (node.right, node.left)
-            if _is_number(weight):
-                return self.metric(rest) * ast.literal_eval(weight)
-        if isinstance(node.op, ast.MatMult):  # Python parses 0.7*gap@10 as (0.7*gap)@10
-            return self.cut(self.metric(node.left), self.literal(node.right))
-        raise self.wrong
-
-    def cut(self, mixture: M, k: Any) -> M:
-        """A mixture with the cut-off `k` for all metrics, which must not have one yet."""
-        if any(part.k is not None for _, part in mixture.terms):
-            raise ValueError(f"{self.text!r} gives k twice.")
-        return mixture @ k
-
-    def parts_of_name(self, node: ast.expr) -> tuple[str, Options]:
-        """Name and parameters of one metric."""
-        parameters: Options = {}
-        if isinstance(node, ast.BinOp):
-            parameters["k"] = self.literal(node.right)
-            node = node.left
-        if isinstance(node, ast.Call):
-            if node.args or any(keyword.arg is None for keyword in node.keywords):
-                raise self.wrong
-            for keyword in node.keywords:
-                if keyword.arg in parameters:
-                    raise ValueError(f"{self.text!r} gives {keyword.arg} twice.")
-                parameters[str(keyword.arg)] = self.literal(keyword.value)
-            node = node.func
-        if not isinstance(node, ast.Name):
-            raise self.wrong
-        return node.id, parameters
-
-    def literal(self, node: ast.expr) -> object:
-        """A Python literal, or a bare word as a string; a list as a tuple, which has a hash."""
-        if isinstance(node, ast.Name):
-            return node.id
-        try:
-            return _frozen(ast.literal_eval(node))
-        except (ValueError, TypeError):
-            raise self.wrong from None
+        return _frozen(ast.literal_eval(value))
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise unreadable(atom) from None
 
 
 def _frozen(value: object) -> object:
@@ -126,17 +107,3 @@ def _frozen(value: object) -> object:
     if isinstance(value, dict):
         return tuple((_frozen(key), _frozen(one)) for key, one in value.items())
     return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
-
-
-def _is_cut_name(node: ast.BinOp) -> bool:
-    """Whether this is name@k, and not @ behind a sum or a product."""
-    left = node.left
-    inner = isinstance(left, ast.BinOp) and isinstance(left.op, (ast.Add, ast.Mult))
-    return isinstance(node.op, ast.MatMult) and not inner
-
-
-def _is_number(node: ast.expr) -> bool:
-    """Whether this is a number, with or without a sign."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        node = node.operand
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)

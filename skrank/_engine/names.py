@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar, get_type_hints
@@ -14,7 +15,6 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine import peer_names
 from skrank._engine.metric import Metric, Mixture, known_text, metric, registry, value_of
-from skrank._engine.peer_tables import NICKNAMES
 
 _M = TypeVar("_M", bound=type[Metric])
 
@@ -66,8 +66,8 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
     TypeError
         If the class is not such a dataclass, or does not define `tables`.
     ValueError
-        If a name is taken by another class or by a tool such as trec_eval, or has other characters;
-        or if the class is a registered metric of skrank itself.
+        If a name is taken by another class, or has other characters; or if the class is a
+        registered metric of skrank itself.
 
     See Also
     --------
@@ -109,7 +109,7 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
         check.check_metric_class(cls, Metric, names[0])
         if not _is_own(cls):
             for name in names:
-                refuse_known_name(name, cls)
+                check.check_free_name(name, registry, cls)
         elif "names" in vars(cls):
             raise ValueError(
                 f"{cls.__name__} is a metric of skrank itself, {cls.names[0]!r}: derive a class "
@@ -132,17 +132,6 @@ def _forget_texts() -> None:
     """Clear the caches of texts, after a change of the registry."""
     known_text.cache_clear()
     columns.cache_clear()
-
-
-def refuse_known_name(name: str, cls: type[Metric]) -> None:
-    """Refuse a name for `cls` that another class or another tool has."""
-    check.check_free_name(name, registry, cls)
-    tool = peer_names.peer_of(name)
-    if tool is not None and name not in registry:
-        raise ValueError(
-            f"the name {name!r} is taken by {tool}: skrank reads it as a metric of {tool}. Choose "
-            f"another name, such as 'my_{name}'."
-        )
 
 
 def _is_own(cls: type[Metric]) -> bool:
@@ -205,17 +194,13 @@ def columns(name: str) -> Mapping[str, Metric]:
     """Metrics of a text by their names in reports, in order.
 
     A name of skrank gives one metric, under its full name. A name of another tool gives one metric,
-    or all of a family such as "trec_eval:P" or "official", under the names of that tool.
+    or all of a family such as "trec_eval:P" or "trec_eval:official", under the names of that tool.
     """
     prefix, text = peer_names.split_prefix(name)
-    if text in NICKNAMES:  # its metrics get a prefix, as skrank reads "map" as a name of its own
-        prefix = prefix or "trec_eval"
-    if prefix in ("trec_eval", "trec_eval10") or (not prefix and text.lower() not in registry):
-        family = peer_names.expand(text) or []
-        if len(family) > 1:
-            start = f"{prefix}:" if prefix else ""
-            return {start + one: metric(start + one) for one in family}
-    if peer_names.translate(name, registry) is not None:
+    if prefix in ("trec_eval", "trec_eval10"):
+        names = [f"{prefix}:{one}" for one in peer_names.expand(text) or [text]]
+        return {one: metric(one) for one in names}
+    if prefix in peer_names.PEERS:
         return {name.strip(): metric(name)}
     one = metric(name)
     return {str(one): one}
@@ -240,6 +225,13 @@ def unique_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, 
     chosen: dict[str, Metric] = {}
     for item in check.several("metrics", metrics, (str, Metric)):
         found = columns(item) if isinstance(item, str) else {str(metric(item)): item}
+        if isinstance(item, str) and re.fullmatch(r"\s*accuracy@\d+\s*", item, re.IGNORECASE):
+            warnings.warn(
+                f"{item} is the share of documents that the cut-off puts on the right side: "
+                "accuracy@k of BEIR and MTEB is success@k.",
+                UserWarning,
+                stacklevel=3,
+            )
         for name, one in found.items():
             if name in chosen:
                 raise ValueError(f"metric {name!r} is given twice: each has one column.")

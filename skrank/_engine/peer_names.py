@@ -1,229 +1,202 @@
-"""Names that other tools give to metrics, read with exactly their meaning.
+"""Metric names of other tools, read with exactly their meaning.
 
-`translate` returns the name of the metric in skrank, which `skrank.metric` reads. Tables of names
-are in `peer_tables.py`. Each tool has a reader: a function of the entry of its table and of the
-parts of a name. It returns the name in skrank, or why the name is refused, or None if it is wrong.
+``peer_names.csv`` has the names. A tool has a pattern, which splits a name into a key of the table
+and parameters, and a reader: a function of the entry of the table and of these parts. A reader
+returns the name in skrank, or None if the name is wrong, or raises `_Refusal`.
 """
 
 from __future__ import annotations
 
+import csv
+import difflib
 import math
 import re
-from collections.abc import Callable, Container
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import fields
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from skrank._engine.peer_tables import (
-    CATBOOST,
-    CUT_MODELS,
-    GRADED_MODELS,
-    IR_MEASURES,
-    LIGHTGBM,
-    NICKNAMES,
-    NTCIREVAL,
-    NTCIREVAL_CUTOFF,
-    RANX,
-    SKLEARN,
-    TREC_EVAL,
-    XGBOOST,
-    Alias,
-    Refused,
-)
+from skrank import _validation as check
 
 _NUMBER = r"[0-9]+\.?[0-9]*|\.[0-9]+"
 _SIGNED = rf"-?(?:{_NUMBER})"
 _GAIN = rf"[0-9]+={_SIGNED}"
-_NUMBERS = rf"{_SIGNED}(?:,{_SIGNED})*"
 
-Answer = str | Refused | None
-Parts = tuple[str | None, ...]  # of a name: the key of the table, and its parameters as texts
+Options = dict[str, str]
 
 
-@dataclass(frozen=True)
-class Peer:
-    """A tool: its table of names, its reader, and the pattern that splits a name into parts."""
+class Entry(NamedTuple):
+    """A row of the table.
 
-    name: str
-    names: dict[str, Alias | Refused]
-    reader: Callable[..., Answer]
-    pattern: str = ""
+    Attributes
+    ----------
+    ours : str
+        Name in skrank, in which ``{k}`` is replaced by the parameter; "" if the name is not read.
+    usual : tuple of str
+        Parameters of a name that is given without a parameter. Each of them makes one metric.
+    note : str
+        When values differ from those of the tool, or why the name is not read.
+    example : str
+        Name with parameters, for the documentation, or the nearest name that is read.
+    """
 
-    def split(self, text: str) -> Parts | None:
-        """The key of the table and the parameters that `text` consists of."""
-        found = re.fullmatch(self.pattern, text)
-        return found and found.groups()
-
-    def read(self, text: str) -> str | None:
-        """The name in skrank of a name of the tool; None if the tool has no such name."""
-        parts = self.split(text) or ("",)
-        alias = self.names.get(parts[0] or "")
-        ours = self.reader(alias, *parts) if isinstance(alias, Alias) else alias
-        if not isinstance(ours, Refused):
-            return ours
-        near = f" The nearest is {ours.nearest!r}." if ours.nearest else ""
-        raise ValueError(f"{text!r} of {self.name} is not read: {ours.reason}.{near}")
-
-    def unknown(self, text: str) -> ValueError:
-        """The error for a name that the tool does not have."""
-        import difflib
-
-        near = difflib.get_close_matches(text, self.names, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        known = ", ".join(name for name, alias in self.names.items() if isinstance(alias, Alias))
-        return ValueError(f"{text!r} is not a name of {self.name}: {hint}Known: {known}.")
+    ours: str
+    usual: tuple[str, ...]
+    note: str
+    example: str
 
 
-def _at(ours: str, k: object) -> str:
-    """The name of skrank with a cut-off, if there is one."""
-    return f"{ours}@{k}" if k else ours
+class _Refusal(Exception):
+    """Why a name is not read, and the nearest name that is read."""
+
+
+@lru_cache
+def tables() -> dict[str, dict[str, Entry]]:
+    """Entries by tool and name."""
+    found: dict[str, dict[str, Entry]] = {}
+    with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="|", quoting=csv.QUOTE_NONE):
+            for name in row["names"].split():
+                usual, example = tuple(row["usual"].split()), row["example"].replace("{}", name)
+                entry = Entry(row["metric"], usual, row["note"], example)
+                found.setdefault(row["tool"], {})[name] = entry
+    return found
+
+
+def _with(ours: str, changes: Options, k: str | None = None) -> str:
+    """A name of skrank with other parameters and a cut-off."""
+    base, _, inside = ours.removesuffix(")").partition("(")
+    given = dict(one.split("=") for one in inside.split(",") if one) | changes
+    text = f"{base}({','.join(f'{name}={value}' for name, value in given.items())})"
+    return f"{text}@{k}" if k else text
+
+
+# trec_eval ----------------------------------------------------------------------------------------
 
 
 def split_trec(text: str) -> tuple[str, str] | None:
     """Name and parameters of a text: ("ndcg_cut", "10") for ``ndcg_cut_10`` and ``ndcg_cut.10``."""
-    if text in TREC_EVAL:
+    names = tables()["trec_eval"]
+    if text in names:
         return text, ""
-    for name in sorted(TREC_EVAL, key=len, reverse=True):
-        if text.startswith((f"{name}_", f"{name}.")):
-            return name, text[len(name) + 1 :]
-    return None
-
-
-class _TrecEval(Peer):
-    def split(self, text: str) -> Parts | None:
-        """As `split_trec`, and the text; a nickname stands for several metrics and is refused."""
-        if text in NICKNAMES:
-            raise _several(text, expand(text) or [])
-        parts = split_trec(text)
-        return parts and (*parts, text)
-
-
-def _read_trec(
-    alias: Alias, name: str, given: str, text: str, rounding: str = "trec_eval9"
-) -> Answer:
-    """A name such as ``P_5``; `rounding` is a parameter of interpolated precision in skrank."""
-    if name == "ndcg" and re.fullmatch(rf"{_GAIN}(?:,{_GAIN})*", given):
-        return f"ndcg(gain={{0:0,{given.replace('=', ':')}}},empty=0)"
-    if (given and not alias.usual) or not re.fullmatch(rf"(?:{_NUMBERS})?", given):
-        return None
-    values = [str(value) for value in alias.usual or [""]]
-    if given:
-        values = [given] if alias.all_at_once else given.split(",")
-    if len(values) > 1:
-        raise _several(text, [f"{name}_{value}" for value in values])
-    value = values[0]
-    if alias.all_at_once:
-        value = "[" + ",".join(str(float(level)) for level in value.split(",")) + "]"
-    elif name == "set_F":
-        value = repr(math.sqrt(float(value)))
-    elif "@{k}" in alias.name and not value.isdecimal():
-        return None
-    elif value and "@" not in alias.name:
-        value = str(float(value))
-    return alias.name.replace("{k}", value).replace("trec_eval9", rounding)
-
-
-def _several(text: str, names: list[str]) -> ValueError:
-    """The error for a name that stands for several metrics."""
-    return ValueError(
-        f"{text!r} of trec_eval stands for {len(names)} metrics, such as {names[0]}: name one of "
-        "them, or pass the name to skrank.evaluate or skrank.trec.evaluate, which compute all."
-    )
+    found = [name for name in names if text.startswith((f"{name}_", f"{name}."))]
+    name = max(found, key=len, default=None)
+    return (name, text[len(name) + 1 :]) if name else None
 
 
 def expand(text: str) -> list[str] | None:
     """The metrics of a nickname or of a family of trec_eval; None if `text` is neither."""
-    if text in NICKNAMES:
-        return [one for name in NICKNAMES[text] for one in expand(name) or [name]]
+    table, nicknames = tables()["trec_eval"], tables()["nickname"]
+    if text in nicknames:
+        every = [name for name, entry in table.items() if entry.ours]  # of all_trec
+        return [one for name in nicknames[text].usual or every for one in expand(name) or [name]]
     name, given = split_trec(text) or ("", "")
-    alias = TREC_EVAL.get(name)
-    if not isinstance(alias, Alias) or not alias.usual or alias.all_at_once:
+    usual = table[name].usual if name else []
+    if not usual or "," in usual[0] or (name == "set_F" and not given):
         return None
-    if name == "set_F" and not given:
-        return None
-    values = given.split(",") if given else alias.usual
+    values = given.split(",") if given else usual
     if name in ("iprec_at_recall", "Rprec_mult"):
-        values = [f"{float(value):.2f}" for value in values]
+        values = [f"{float(one):.2f}" if re.fullmatch(_NUMBER, one) else one for one in values]
     return [f"{name}_{value}" for value in values]
 
 
-def _read_ir_measures(alias: Alias, name: str, inside: str | None, cut: str | None) -> Answer:
+def _read_trec(entry: Entry, name: str, given: str, rounding: str = "trec_eval9") -> str | None:
+    """A name such as ``P_5``; `rounding` is a parameter of interpolated precision in skrank."""
+    if name == "ndcg" and re.fullmatch(rf"{_GAIN}(?:,{_GAIN})*", given):
+        return f"ndcg(gain={{0:0,{given.replace('=', ':')}}},empty=0)"
+    if (given and not entry.usual) or not re.fullmatch(rf"(?:{_SIGNED}(?:,{_SIGNED})*)?", given):
+        return None
+    value = given or "".join(entry.usual[:1])
+    if "," in "".join(entry.usual):  # all parameters together make one metric
+        value = "[" + ",".join(str(float(level)) for level in value.split(",")) + "]"
+    elif name == "set_F":
+        value = repr(math.sqrt(float(value)))
+    elif "@{k}" in entry.ours and not value.isdecimal():
+        return None
+    elif value and "@" not in entry.ours:
+        value = str(float(value))
+    return entry.ours.replace("{k}", value).replace("trec_eval9", rounding)
+
+
+# ir_measures and ranx -----------------------------------------------------------------------------
+
+# models of cwl_eval, whose gains are divided by max_rel; and the models that have a cut-off
+_GRADED_MODELS = ("BPM", "INSQ", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "SDCG")
+_CUT_MODELS = ("BPM", "NERR8", "NERR9", "SDCG")
+
+
+def _read_ir_measures(entry: Entry, name: str, inside: str | None, cut: str | None) -> str:
     """A name such as ``nDCG(dcg='exp-log2')@10``."""
-    base, _, fixed = alias.name.removesuffix(")").partition("(")
     given = dict(re.findall(r"(\w+)\s*=\s*(\{.*?\}|[^,]+?)\s*(?:,|$)", inside or ""))
-    ours = dict(part.split("=") for part in fixed.split(",") if part)
+    ours, more = entry.ours, {}
     if name != "IPrec":  # in IPrec@0.1, @ is a level of recall
         cutoff = given.pop("cutoff", None)
         cut = cut or cutoff
+    elif cut:
+        given["recall"], cut = str(float(cut)), None
     if name == "NumRet" and "rel" in given:
-        base = "num_rel_ret"
-    if not base.startswith("num_"):
-        ours["empty"] = "0"
+        ours = "num_rel_ret"
+    if not ours.startswith("num_"):
+        more["empty"] = "0"
     if "judged_only" in given:
-        ours["condensed"] = given.pop("judged_only")
-    if name == "SDCG" and given.get("dcg", "log2").strip("'\"") == "log2":
-        given.pop("dcg", None)
-    if "dcg" in given:
-        exponential = given.pop("dcg").strip("'\"") == "exp-log2"
-        ours["gain"] = "exp2" if exponential else "linear"
+        more["condensed"] = given.pop("judged_only")
+    discount = given.pop("dcg", "").strip("'\"")
+    if discount and (name, discount) != ("SDCG", "log2"):
+        more["gain"] = "exp2" if discount == "exp-log2" else "linear"
     if "gains" in given:
-        ours["gain"] = given.pop("gains")
+        more["gain"] = given.pop("gains")
     if given.pop("relative", "False") == "True":
-        base = "relative_precision"
+        ours = "relative_precision"
     if name == "SetF" and "beta" in given:
         given["beta"] = repr(math.sqrt(float(given["beta"])))
-    if name == "IPrec" and cut:
-        given["recall"], cut = str(float(cut)), None
     if name == "RBP" and "rel" not in given:
         reason = "it is read only with rel=, the lowest label of a relevant document"
-        return Refused(reason, "RBP(p=0.8,rel=1)")
-    if name in GRADED_MODELS:
-        model = _graded_model(name, given, cut)
-        if isinstance(model, Refused):
-            return model
-        given = model
-    shown = ",".join(f"{key}={value}" for key, value in {**given, **ours}.items())
-    return _at(f"{base}({shown})", cut)
+        raise _Refusal(reason, "RBP(p=0.8,rel=1)")
+    if name in _GRADED_MODELS:
+        given = _graded_model(name, given, cut)
+    return _with(ours, given | more, cut)
 
 
-def _graded_model(name: str, given: dict[str, str], cut: str | None) -> dict[str, str] | Refused:
+def _graded_model(name: str, given: Options, cut: str | None) -> Options:
     """Parameters of a user model of cwl_eval: gains rise from 0 at min_rel to 1 at max_rel."""
-    lowest, highest = given.get("min_rel", "0"), given.get("max_rel", "")
+    lowest, highest = given.pop("min_rel", "0"), given.pop("max_rel", "")
     graded = lowest.isdecimal() and highest.isdecimal() and int(lowest) < int(highest)
-    if not graded or (cut is None and name in CUT_MODELS):
-        reason, near = "it is read only with max_rel= above min_rel=", f"{name}(max_rel=4)"
-        if name in CUT_MODELS:
-            reason, near = f"{reason}, and with a cut-off", f"{near}@10"
-        return Refused(reason, near)
-    found = {key: value for key, value in given.items() if key not in ("min_rel", "max_rel")}
+    if not graded or (cut is None and name in _CUT_MODELS):
+        also = ", and with a cut-off" * (name in _CUT_MODELS)
+        near = f"{name}(max_rel=4)" + "@10" * (name in _CUT_MODELS)
+        raise _Refusal(f"it is read only with max_rel= above min_rel={also}", near)
     if lowest != "0":
         labels = range(int(highest) + 1)
         gains = (f"{label}:{max(label - int(lowest), 0)}" for label in labels)
-        found["gain"] = f"{{{','.join(gains)}}}"
-    return {**found, "max_grade": highest}
+        given["gain"] = f"{{{','.join(gains)}}}"
+    return {**given, "max_grade": highest}
 
 
-def _read_ranx(alias: Alias, name: str, cut: str | None, level: str | None) -> Answer:
+def _read_ranx(entry: Entry, name: str, cut: str | None, level: str | None) -> str:
     """A name such as ``ndcg_burges@10`` or ``precision@5-l2``, where 2 is the lowest label."""
     if level is None:
-        return _at(alias.name, cut)
+        return _with(entry.ours, {}, cut)
     if "dcg" in name:
         reason = "lower grades lose their gain, which depends on the highest grade"
-        return Refused(reason, alias.name)
-    return _at(alias.name.replace("(", f"(rel={level},", 1), cut)
+        raise _Refusal(reason, entry.ours)
+    return _with(entry.ours, {"rel": level}, cut)
 
 
-def _read_lightgbm(alias: Alias, name: str, k: str | None) -> Answer:
+# libraries that train -----------------------------------------------------------------------------
+
+
+def _read_lightgbm(entry: Entry, name: str, k: str | None) -> str:
     """A name such as ``ndcg@5``."""
     if k is None:
-        several = "LightGBM shows one value for each k of its eval_at"
-        return Refused(several, f"lightgbm:{name}@5")
-    return _at(alias.name, k)
+        raise _Refusal("LightGBM shows one value for each k of its eval_at", f"lightgbm:{name}@5")
+    return _with(entry.ours, {}, k)
 
 
-def _read_xgboost(alias: Alias, name: str, k: str | None, minus: str) -> Answer:
+def _read_xgboost(entry: Entry, name: str, k: str | None, minus: str) -> str:
     """A name such as ``ndcg@5-``; with "-" queries without relevant documents have the value 0."""
-    ours = alias.name.replace("empty=1", "empty=0") if minus else alias.name
-    return _at(ours, k or 32)
+    return _with(entry.ours, {"empty": "0"} if minus else {}, k or "32")
 
 
 _OF_CATBOOST = {
@@ -232,89 +205,71 @@ _OF_CATBOOST = {
 }  # fmt: skip
 
 
-def _read_catboost(alias: Alias, name: str, inside: str | None) -> Answer:
+def _read_catboost(entry: Entry, name: str, inside: str | None) -> str | None:
     """A name such as ``NDCG:top=10;type=Base``."""
     given = dict(part.partition("=")[::2] for part in (inside or "").split(";") if part)
     if not all(re.fullmatch(_OF_CATBOOST.get(key, "(?!)"), one) for key, one in given.items()):
         return None
     if given.get("denominator") == "Position":
-        return Refused("its discount is 1 / rank", "dcg(discount=[1,0.5,0.25],ties=worst)")
+        raise _Refusal("its discount is 1 / rank", "dcg(discount=[1,0.5,0.25],ties=worst)")
     border = math.nextafter(float(given.get("border", 0.5)), math.inf)
-    ours = alias.name.format(
+    ours = entry.ours.format(
         gain="" if given.get("type") == "Exp" else "gain=linear,",
         rel=f"rel={border},",
         decay=f"p_break={1 - float(given['decay']):.15g}," if "decay" in given else "",
     )
-    top = given.get("top", "-1")
-    return _at(ours, None if top == "-1" else top)
+    return _with(ours, {}, given.get("top", "-1").replace("-1", ""))
 
 
-def _read_sklearn(alias: Alias, name: str, inside: str | None) -> Answer:
+def _read_sklearn(entry: Entry, name: str, inside: str | None) -> str:
     """A name such as ``ndcg_score(k=10)``."""
     given = dict(re.findall(r"(\w+)\s*=\s*(\w+)", inside or ""))
-    k, in_order = given.pop("k", None), given.pop("ignore_ties", "False") == "True"
+    k, in_order = given.pop("k", "None"), given.pop("ignore_ties", "False") == "True"
     if given:
-        return Refused(f"only its parameters k and ignore_ties are read, not {next(iter(given))}")
-    ours = alias.name.replace("(", "(ties=stable,") if in_order else alias.name
-    return _at(ours, None if k == "None" else k)
+        raise _Refusal(f"only its parameters k and ignore_ties are read, not {next(iter(given))}")
+    return _with(entry.ours, {"ties": "stable"} if in_order else {}, k.replace("None", ""))
 
 
-# options of NTCIREVAL: parameters of skrank
-_OPTIONS = {"beta": "beta", "rbp": "p", "logb": "base"}
+# NTCIREVAL ----------------------------------------------------------------------------------------
+
+_OPTIONS = {"beta": "beta", "rbp": "p", "logb": "base"}  # options of NTCIREVAL, and parameters
 
 
-def _read_ntcireval(alias: Alias, name: str, inside: str | None, k: str | None) -> Answer:
+def _read_ntcireval(entry: Entry, name: str, inside: str | None, k: str | None) -> str:
     """A name such as ``MSnDCG@10``, or ``Q(g=1:3:7,beta=2)@1000`` with options of the tool."""
     given = dict(re.findall(r"(\w+)=([^,]+)", inside or ""))
     unread = given.keys() - {"g", *_OPTIONS}
     if unread:
-        return Refused(f"only its options g, beta, rbp and logb are read, not {min(unread)}")
-    base, _, fixed = alias.name.rstrip("@").removesuffix(")").partition("(")
-    ours = dict(part.split("=") for part in fixed.split(","))
-    ours |= {
-        _OPTIONS[name]: given[name] for name in given.keys() & _OPTIONS if _OPTIONS[name] in ours
-    }
+        raise _Refusal(f"only its options g, beta, rbp and logb are read, not {min(unread)}")
+    ours = entry.ours.rstrip("@")
+    changes = {_OPTIONS[one]: value for one, value in given.items() if one != "g"}
     if "g" in given:
-        ours |= {name: one for name, one in _of_gains(given["g"]).items() if name in ours}
-    elif "thresholds" in ours:
-        return Refused("it needs the number of grades, of the tool's option g", "GAP(g=1:2:3)")
-    cut = k or (NTCIREVAL_CUTOFF if alias.name.endswith("@") else None)
-    return _at(f"{base}({','.join(f'{name}={value}' for name, value in ours.items())})", cut)
-
-
-def _of_gains(text: str) -> dict[str, str]:
-    """Parameters of skrank for gains of the grades 1, 2, ..., such as "1:3:7"."""
-    gains = text.split(":")
-    top = len(gains)
-    return {
-        "gain": f"[0,{','.join(gains)}]",
-        "max_grade": str(top),
+        gains = given["g"].split(":")
+        top = len(gains)
         # NTCIREVAL weights threshold m in proportion to m
-        "thresholds": str([2 * grade / (top * (top + 1)) for grade in range(1, top + 1)]),
-    }
+        weights = [2 * grade / (top * (top + 1)) for grade in range(1, top + 1)]
+        changes |= {
+            "gain": f"[0,{','.join(gains)}]", "max_grade": str(top), "thresholds": str(weights),
+        }  # fmt: skip
+    elif "thresholds" in ours:
+        raise _Refusal("it needs the number of grades, of the tool's option g", "GAP(g=1:2:3)")
+    changes = {one: value for one, value in changes.items() if f"{one}=" in ours}
+    return _with(ours, changes, k or ("1000" if entry.ours.endswith("@") else None))
 
 
-# Tools that evaluate runs. Their names are read without a prefix, too, if skrank has no such name.
-UNPREFIXED: dict[str, Peer] = {
-    "trec_eval": _TrecEval("trec_eval", TREC_EVAL, _read_trec),
-    "ir_measures": Peer(
-        "ir_measures",
-        IR_MEASURES,
-        _read_ir_measures,
-        r"([^\W\d]\w*)(?:\(((?s:.*))\))?(?:@([0-9.]+))?",
-    ),
-    "ranx": Peer("ranx", RANX, _read_ranx, r"([a-z1_-]+?)(?:[.@]([0-9]+))?(?:-l([0-9]+))?"),
-}
-PEERS: dict[str, Peer] = {
-    **UNPREFIXED,
-    "trec_eval10": _TrecEval("trec_eval", TREC_EVAL, partial(_read_trec, rounding="trec_eval10")),
-    "lightgbm": Peer("lightgbm", LIGHTGBM, _read_lightgbm, r"(\w+)(?:@([0-9]+))?"),
-    "xgboost": Peer("xgboost", XGBOOST, _read_xgboost, r"(\w+)(?:@([0-9]+))?(-?)"),
-    "catboost": Peer("catboost", CATBOOST, _read_catboost, r"([^:]*)(?::((?s:.*)))?"),
-    "sklearn": Peer("sklearn", SKLEARN, _read_sklearn, r"(\w+)(?:\((.*)\))?"),
-    "ntcireval": Peer(
-        "ntcireval", NTCIREVAL, _read_ntcireval, r"([^\s()@]+)(?:\((.*)\))?(?:@0*([0-9]+))?"
-    ),
+# all tools ----------------------------------------------------------------------------------------
+
+# the reader and the pattern of names, by prefix; the pattern "" is that of `split_trec`
+PEERS: dict[str, tuple[Callable[..., str | None], str]] = {
+    "trec_eval": (_read_trec, ""),
+    "ir_measures": (_read_ir_measures, r"([^\W\d]\w*)(?:\(((?s:.*))\))?(?:@([0-9.]+))?"),
+    "ranx": (_read_ranx, r"([a-z1_-]+?)(?:[.@]([0-9]+))?(?:-l([0-9]+))?"),
+    "trec_eval10": (partial(_read_trec, rounding="trec_eval10"), ""),
+    "lightgbm": (_read_lightgbm, r"(\w+)(?:@([0-9]+))?"),
+    "xgboost": (_read_xgboost, r"(\w+)(?:@([0-9]+))?(-?)"),
+    "catboost": (_read_catboost, r"([^:]*)(?::((?s:.*)))?"),
+    "sklearn": (_read_sklearn, r"(\w+)(?:\((.*)\))?"),
+    "ntcireval": (_read_ntcireval, r"([^\s()@]+)(?:\((.*)\))?(?:@0*([0-9]+))?"),
 }
 
 
@@ -324,76 +279,86 @@ def split_prefix(text: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", text.strip())
 
 
-def peer_of(name: str) -> str | None:
-    """The tool that has `name` in any case of letters, such as P_10 for "p_10"; else None."""
-    if name in NICKNAMES:
-        return "trec_eval"
-    for peer in UNPREFIXED.values():
-        if any(name == theirs.lower() for theirs in peer.names):
-            return peer.name
-    for theirs, alias in TREC_EVAL.items():
-        takes_number = isinstance(alias, Refused) or alias.usual
-        if takes_number and re.fullmatch(rf"{theirs.lower()}_\d+", name):
-            return "trec_eval"
-    return None
+def _read(tool: str, text: str) -> str | None:
+    """The name in skrank of a name of a tool; None if the tool has no such name.
 
-
-def refuse_two_meanings(name: str, cut: str) -> None:
-    """Refuse a name of skrank if a tool has a different metric with this name in these capitals.
-
-    A different treatment of queries without a relevant document alone is not a different metric.
+    Raises
+    ------
+    ValueError
+        If skrank lacks the metric, or the name stands for several metrics.
     """
-    for peer in UNPREFIXED.values():
-        alias = peer.names.get(name)
-        if alias is None:
-            continue
-        if isinstance(alias, Refused):
-            instead = f"which is not read: {alias.reason}"
-        else:
-            theirs = alias.name.replace(",empty=0", "").replace("(empty=0)", "")
-            if "(" not in theirs:
-                continue
-            instead = repr(theirs + cut)
+    reader, pattern = PEERS[tool]
+    table = tool.removesuffix("10")
+    found = re.fullmatch(pattern, text)
+    parts = found.groups() if pattern and found else split_trec(text) if not pattern else None
+    several = [] if pattern else expand(text) or []
+    if len(several) > 1:
         raise ValueError(
-            f"{name + cut!r} is ambiguous: it may be {name.lower() + cut!r} of skrank, or "
-            f"{name + cut!r} of {peer.name}, {instead}. Write one of these names."
+            f"'trec_eval:{text}' stands for {len(several)} metrics, such as "
+            f"'trec_eval:{several[0]}': name one of them, or pass the name to skrank.evaluate "
+            "or skrank.trec.evaluate, which compute all."
         )
+    entry = tables()[table].get(parts[0] or "") if parts else None
+    if entry is None or parts is None:
+        return None
+    try:
+        if entry.ours:
+            return reader(entry, *parts)
+        raise _Refusal(entry.note, entry.example)
+    except _Refusal as refusal:
+        reason, *near = filter(None, refusal.args)
+        nearest = f" The nearest is {near[0]!r}." if near else ""
+        raise ValueError(f"{text!r} of {table} is not read: {reason}.{nearest}") from None
 
 
-def translate(text: str, own: Container[str]) -> str | None:
-    """The name in skrank of a name of another tool; None for names of skrank and unknown names.
-
-    Parameters
-    ----------
-    text : str
-        A name with a prefix such as "trec_eval:", or with a spelling that only another tool has,
-        such as "ndcg_cut_10", or "MAP:top=5" of CatBoost.
-    own : container of str
-        Names of skrank, in lower case. They take precedence over names without a prefix.
+def translate(prefix: str, name: str) -> str:
+    """The name in skrank of a name of the tool with a prefix.
 
     Raises
     ------
     ValueError
         If there is no such tool, it has no such name, or skrank lacks its metric.
     """
-    prefix, name = split_prefix(text)
-    if prefix:
-        if prefix in CATBOOST:
-            prefix, name = "catboost", text.strip()
-        if prefix not in PEERS:
-            raise ValueError(
-                f"{text!r}: {prefix!r} is neither an objective nor a tool whose names are read: "
-                f"write one of {', '.join(f'{peer}:' for peer in PEERS)} or no prefix."
-            )
-        ours = PEERS[prefix].read(name)
+    if prefix not in PEERS:
+        raise ValueError(
+            f"'{prefix}:{name}': {prefix!r} is neither an objective nor a tool whose names are "
+            f"read: write one of {', '.join(f'{peer}:' for peer in PEERS)} or no prefix."
+        )
+    ours = _read(prefix, name)
+    if ours is None:
+        tool = prefix.removesuffix("10")
+        known = [one for one, entry in tables()[tool].items() if entry.ours]
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+        raise check.unknown_name(f"name of {tool}", name, known, near[0] if near else None)
+    return ours
+
+
+# names of BEIR, MTEB and sentence-transformers that no table has, in small letters
+OTHERS = {"hitrate": "success", "r_cap": "relative_precision", "hole": "1 - judged"}
+
+
+def elsewhere(text: str, metric: Callable[[str], Any]) -> ValueError | None:
+    """The error for a name of a tool without its prefix; None if no tool has the name.
+
+    `metric` is the function `skrank.metric`.
+    """
+    for tool in PEERS:
+        try:
+            ours = _read(tool, text)
+        except ValueError as refusal:
+            return refusal
         if ours is None:
-            raise PEERS[prefix].unknown(name)
-        return ours
-    base = re.split(r"[(@*+]", name, maxsplit=1)[0].strip()
-    if base.lower() in own and base != "IPrec":  # IPrec@0.1 has a level of recall, not a cut-off
-        return None
-    for peer in UNPREFIXED.values():
-        ours = peer.read(name)
-        if ours is not None:
-            return ours
+            continue
+        with suppress(ValueError):  # a wrong parameter, such as k=0
+            theirs = metric(ours)
+            plain = metric(type(theirs).names[0] + f"@{theirs.k}" * (theirs.k is not None))
+            pairs = [
+                (f.name, getattr(plain, f.name), getattr(theirs, f.name)) for f in fields(plain)
+            ]
+            others = [f"{name}={one!r}" for name, one, other in pairs if one != other]
+            how = f"which has {', '.join(others)}" if others else "which is the same"
+            if others == ["empty='skip'"]:
+                how = "which leaves queries without a relevant document out of the mean"
+            start = f"{text!r} is a name of {tool}: write '{tool}:{text}'"
+            return ValueError(f"{start}, which is '{theirs}', or '{plain}', {how}.")
     return None

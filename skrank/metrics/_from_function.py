@@ -13,8 +13,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank._engine.judgments import Judgments
-from skrank._engine.metric import Metric
-from skrank._engine.names import refuse_known_name
+from skrank._engine.metric import Metric, registry
 from skrank._engine.parameters import flag
 from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import Scale, Tables
@@ -136,7 +135,7 @@ class FunctionMetric(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         check.check_list_function(self.function)
-        refuse_known_name(check.check_metric_name(self.name), type(self))
+        check.check_free_name(check.check_metric_name(self.name), registry, type(self))
         self._set(unjudged=float(self.unjudged))
 
     @property

@@ -77,7 +77,7 @@ class RR(Metric):
         return CascadeTables(found, discounts(lambda rank: worth[: len(rank)], scale.longest, k))
 
 
-@register("success", function="success_at_k_score")
+@register("success", "hit", function="success_at_k_score")
 @dataclass(frozen=True, kw_only=True)
 class Success(Metric):
     r"""Success: 1 if a relevant document is among the first k documents, else 0.

@@ -17,11 +17,12 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.metric import registry
+from skrank._engine.name_parser import group, names_in, parts_of_name, split, terms
 from skrank._engine.parameters import Parameterised, format_value
+from skrank._engine.peer_names import elsewhere
 from skrank._typing import Options, Weights
 from skrank.metrics import Metric, metric
 from skrank.objectives._bound import BoundObjective, BoundObjectiveMixture, blocks, read_rows
-from skrank.objectives._texts import named_in, options_of, split
 
 WRAPPED = ("metric", "objective")  # a text such as "lambdarank:gap" has this field after the colon
 _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
@@ -314,12 +315,12 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
         return metric(x)
     except ValueError:  # of an unknown name, or else of a wrong parameter
         text = str(x)
-        unknown = [text]
         if not check.is_name_of_objective(text):
-            unknown = [one for one, _ in named_in(text) if one.lower() not in registry]
-        if not unknown:
-            raise
-        raise check.unknown_objective(unknown[0], Objective.named, registry) from None
+            unknown = [one for one in names_in(text) if one.lower() not in registry]
+            if not unknown or elsewhere(text, metric):
+                raise
+            text = unknown[0]
+        raise check.unknown_objective(text, Objective.named, registry) from None
 
 
 def metric_of(objective: Objective) -> Metric | None:
@@ -335,22 +336,15 @@ def _terms_of(text: str) -> list[tuple[float, str]]:
 
     A sum in brackets that contains an objective is replaced by its terms.
     """
-    terms: list[tuple[float, str]] = []
-    for term in split(text, "+"):
-        weight, atoms = 1.0, []
-        for part in split(term, "*"):
-            try:
-                weight *= float(part)
-            except ValueError:
-                atoms.append(part)
-        atom = "*".join(atoms)
-        group = re.fullmatch(r"\((.*)\)", atom, re.DOTALL)
-        inner = [] if group is None else _terms_of(group[1])
-        if inner and any(_class_of(name) for _, name in inner):
-            terms += [(weight * factor, name) for factor, name in inner]
+    found: list[tuple[float, str]] = []
+    for given, atom in terms(text):
+        weight, whole = 1.0 if given is None else given, group(atom)
+        inner = [] if whole is None or whole[1] is not None else _terms_of(whole[0])
+        if any(_class_of(name) for _, name in inner):
+            found += [(weight * factor, name) for factor, name in inner]
         else:
-            terms.append((weight, atom))
-    return terms
+            found.append((weight, atom))
+    return found
 
 
 def _of_atom(text: str) -> Objective:
@@ -359,7 +353,13 @@ def _of_atom(text: str) -> Objective:
     if cls is None:
         return as_objective(text)
     head, *rest = split(text, ":", 1)
-    options = options_of(head)
+    try:
+        options = parts_of_name(head)[1]
+    except ValueError:
+        raise ValueError(
+            f"{head!r} is not an objective: write name or name(option=value), with its metric "
+            "behind a colon if it has one, such as 'softmax(gain=linear)' or 'lambdarank:gap'."
+        ) from None
     wraps = dataclasses.fields(cls)[0].name in WRAPPED
     if wraps != bool(rest and rest[0]):
         raise ValueError(

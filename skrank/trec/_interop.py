@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.names import columns
-from skrank._engine.peer_names import split_prefix, split_trec
-from skrank._engine.peer_tables import TREC_EVAL
+from skrank._engine.peer_names import split_prefix, split_trec, tables
 from skrank.evaluation import Report
 from skrank.metrics import Metric, metric
 from skrank.trec._data import Run
@@ -147,7 +145,7 @@ def trec_eval_lines(report: Report, *, per_query: bool = False) -> str:
     Examples
     --------
     >>> from skrank import trec
-    >>> report = trec.evaluate({"1": {"a": 1}}, {"1": {"b": 2, "a": 1}}, ["P_5", "num_q"])
+    >>> report = trec.evaluate({"1": {"a": 1}}, {"1": {"b": 2, "a": 1}}, ["trec_eval:P_5", "num_q"])
     >>> print(trec.trec_eval_lines(report))
     runid                 	all	run
     num_q                 	all	1
@@ -157,7 +155,7 @@ def trec_eval_lines(report: Report, *, per_query: bool = False) -> str:
     per_query = check.check_flag("per_query", per_query)
     names = sorted(report.metric_of, key=_place)
     place = {name: list(report.metric_of).index(name) for name in names}
-    whole = {name: next(iter(columns(name).values())).average == "sum" for name in names}
+    whole = {name: report.metric_of[name].average == "sum" for name in names}
     shown = {name: _printed(split_prefix(name)[1]) for name in names}
     by_query = [name for name in names if not shown[name].startswith(("gm_", "num_q"))]
     lines = []
@@ -190,11 +188,11 @@ def _printed(name: str) -> str:
 
 def _place(name: str) -> tuple[int, float]:
     """The place of a measure in the order of trec_eval, and its parameter."""
-    parts = split_trec(split_prefix(name)[1])
+    order, parts = list(tables()["trec_eval"]), split_trec(split_prefix(name)[1])
     if parts is None:
-        return len(TREC_EVAL), 0.0
+        return len(order), 0.0
     measure, given = parts
     try:
-        return list(TREC_EVAL).index(measure), float(given or 0)
+        return order.index(measure), float(given or 0)
     except ValueError:
-        return list(TREC_EVAL).index(measure), 0.0
+        return order.index(measure), 0.0

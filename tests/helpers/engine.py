@@ -2,11 +2,8 @@
 
 import numpy as np
 
-from skrank._engine.peer_names import PEERS as PEERS
 from skrank._engine.peer_names import expand as expand
-from skrank._engine.peer_tables import NICKNAMES as NICKNAMES
-from skrank._engine.peer_tables import Alias as Alias
-from skrank._engine.peer_tables import Refused as Refused
+from skrank._engine.peer_names import tables as tables
 from skrank._engine.ranking import Ranking as Ranking
 from skrank._engine.threads import limit_threads as limit_threads
 from skrank._engine.threads import thread_count as thread_count

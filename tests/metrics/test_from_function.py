@@ -130,9 +130,9 @@ def test_names():
     assert str(skrank.metric_from_function(first, k=5, empty=0)) == "first(empty=0)@5"
     with pytest.raises(ValueError, match="'<lambda>' is not a name"):
         skrank.metric_from_function(lambda ranked: 1.0)
-    for name, owner in {"gap": "skrank.metrics.gap", "p_10": "trec_eval"}.items():
-        with pytest.raises(ValueError, match=f"'{name}' is taken by {owner}"):
-            skrank.metric_from_function(first, name)
+    with pytest.raises(ValueError, match=r"'gap' is taken by skrank\.metrics\.gap"):
+        skrank.metric_from_function(first, "gap")
+    assert str(skrank.metric_from_function(first, "p_10")) == "p_10"
     with pytest.raises(TypeError, match="takes a function"):
         skrank.metric_from_function("gap")
 

@@ -56,7 +56,6 @@ def test_products_and_sums():
         ("0.5*(gap+0.5*ndcg(gain=linear))", "0.5*gap+0.25*ndcg(gain=linear)"),
         ("(gap+2*p)@3", "1.0*gap@3+2.0*precision@3"),
         ("1e-05*gap+1e5*ap", "1e-05*gap+100000.0*ap"),
-        ("+1*gap", "1.0*gap"),
         ("0.5*ap( empty = raise )+gap(empty=raise)", "0.5*ap(empty=raise)+1.0*gap(empty=raise)"),
         ("0.1*gap(empty=0)+0.2*ap(empty=0)@1", "0.1*gap(empty=0)+0.2*ap(empty=0)@1"),
     ],

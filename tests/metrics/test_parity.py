@@ -9,7 +9,7 @@ from sklearn import metrics as sklearn_metrics
 
 import skrank
 from tests.helpers import reference as ref
-from tests.helpers.engine import PEERS, Alias
+from tests.helpers.engine import tables
 
 
 def lists(ties, n_documents=7):
@@ -118,7 +118,7 @@ def test_values_are_those_of_the_library(name, ties, n_documents):
 
 def test_all_names_of_libraries_are_compared():
     for library in LIBRARIES:
-        read = {name for name, one in PEERS[library].names.items() if isinstance(one, Alias)}
+        read = {name for name, one in tables()[library].items() if one.ours}
         texts = (text.partition(":")[2] for text in NAMES if text.startswith(library))
         assert {re.split(r"[@:(-]", text)[0] for text in texts} == read
 
@@ -199,7 +199,7 @@ def test_values_are_those_that_ntcireval_defines(options, how, k):
         scores[(rng.random(25) < 0.2) & ~np.isnan(labels)] = -np.inf
         literal = of_ntcireval(labels, scores, k=k, **how)
         assert {name.partition("@")[0] for name in literal} == {
-            name for name, one in PEERS["ntcireval"].names.items() if isinstance(one, Alias)
+            name for name, one in tables()["ntcireval"].items() if one.ours
         }
         for name, expected in literal.items():
             base, at, cut = name.partition("@")

@@ -8,7 +8,7 @@ import pytest
 
 import skrank
 from skrank import trec
-from tests.helpers.engine import NICKNAMES, PEERS, Refused, expand
+from tests.helpers.engine import expand, tables
 
 
 def collection(seed, n_queries=14, ties=True):
@@ -35,7 +35,7 @@ def values(qrels, run, names, missing="skip"):
     return report.per_query.loc["run"], report.mean.loc["run"]
 
 
-READ = [name for name in NICKNAMES["all_trec"] if name != "utility"]
+READ = [name for name, entry in tables()["trec_eval"].items() if entry.ours and name != "utility"]
 MORE = ["P_3", "recall_7", "ndcg_cut_4", "map_cut_12", "success_2", "relative_P_6", "set_F_0.50",
         "iprec_at_recall_0.35", "Rprec_mult_0.35"]  # fmt: skip
 
@@ -226,22 +226,22 @@ def test_values_are_those_of_ranx(name):
 @pytest.mark.parametrize(
     ("name", "ours"),
     [
-        ("ndcg_cut_10", "ndcg(gain=linear,empty=0)@10"),
-        ("P.5", "precision(empty=0)@5"),
-        ("recip_rank", "rr(empty=0)"),
+        ("trec_eval:ndcg_cut_10", "ndcg(gain=linear,empty=0)@10"),
+        ("trec_eval:P.5", "precision(empty=0)@5"),
+        ("trec_eval:recip_rank", "rr(empty=0)"),
         ("trec_eval:map", "ap(empty=0)"),
         ("map", "ap"),
         ("trec_eval:ndcg", "ndcg(gain=linear,empty=0)"),
         ("ndcg@10", "ndcg@10"),
-        ("11pt_avg", "iap(rounding=trec_eval9,empty=0)"),
+        ("trec_eval:11pt_avg", "iap(rounding=trec_eval9,empty=0)"),
         ("trec_eval10:11pt_avg", "iap(rounding=trec_eval10,empty=0)"),
-        ("ndcg_1=3,2=9", "ndcg(gain={0:0,1:3,2:9},empty=0)"),
-        ("IPrec@0.1", "iprec(recall=0.1,rounding=trec_eval9,empty=0)"),
-        ("SetP(relative=True)", "relative_precision(empty=0)"),
+        ("trec_eval:ndcg_1=3,2=9", "ndcg(gain={0:0,1:3,2:9},empty=0)"),
+        ("ir_measures:IPrec@0.1", "iprec(recall=0.1,rounding=trec_eval9,empty=0)"),
+        ("ir_measures:SetP(relative=True)", "relative_precision(empty=0)"),
         ("ir_measures:nDCG@10", "ndcg(gain=linear,empty=0)@10"),
         ("ir_measures:nDCG(dcg='exp-log2')@10", "ndcg(empty=0)@10"),
         ("ranx:ndcg_burges@10", "ndcg(empty=0)@10"),
-        ("hit_rate@5", "success(empty=0)@5"),
+        ("ranx:hit_rate@5", "success(empty=0)@5"),
         ("ir_measures:P(cutoff=10)", "precision(empty=0)@10"),
         ("ir_measures:AP(rel=2, cutoff=5)", "ap(rel=2,empty=0)@5"),
         ("ir_measures:nDCG(cutoff=3,dcg='exp-log2')", "ndcg(empty=0)@3"),
@@ -251,7 +251,7 @@ def test_values_are_those_of_ranx(name):
         ("ir_measures:R(cutoff=10)", "recall(empty=0)@10"),
         ("ir_measures:IPrec(recall=0.3)", "iprec(recall=0.3,rounding=trec_eval9,empty=0)"),
         ("ir_measures:Judged(cutoff=5)", "judged(empty=0)@5"),
-        ("AP", "ap"),  # names of libraries without a prefix are free
+        ("AP", "ap"),
         ("xgboost:ndcg", "ndcg(ties=stable,empty=1)@32"),
         ("xgboost:ndcg@5-", "ndcg(ties=stable,empty=0)@5"),
         ("catboost:NDCG:top=10;type=Base", "ndcg(gain=linear,ties=worst,empty=1)@10"),
@@ -264,10 +264,7 @@ def test_values_are_those_of_ranx(name):
             "ntcireval:GAP(g=1:5)",
             "gap(thresholds=[0.3333333333333333,0.6666666666666666],normalize=ideal,empty=0)",
         ),
-        *(  # of catboost; needs no prefix
-            (name, f"catboost:{name}")
-            for name in ("MAP:top=5", "NDCG:top=5;type=Exp", "PFound:top=3")
-        ),
+        ("catboost:MAP:top=5", "ap(rel=0.5000000000000001,normalize=ideal,ties=worst,empty=0)@5"),
     ],
 )
 def test_meanings(name, ours):
@@ -275,10 +272,10 @@ def test_meanings(name, ours):
 
 
 REFUSED = [
-    (peer, name, here)
-    for peer, one in PEERS.items()
-    for name, here in one.names.items()
-    if isinstance(here, Refused)
+    (peer, name, entry)
+    for peer, entries in tables().items()
+    for name, entry in entries.items()
+    if not entry.ours and peer != "nickname"
 ]
 
 
@@ -286,18 +283,26 @@ REFUSED = [
 def test_refusals_say_why_and_name_the_nearest(peer, name, refused):
     with pytest.raises(ValueError, match="is not read") as error:
         skrank.metric(f"{peer}:{name}")
-    assert refused.reason in str(error.value)
-    assert refused.nearest in str(error.value)
-    if refused.nearest:
-        assert isinstance(skrank.metric(refused.nearest.replace("RBP", "rbp")), skrank.Metric)
+    assert refused.note in str(error.value)
+    assert refused.example in str(error.value)
+    if refused.example:
+        assert isinstance(skrank.metric(refused.example), skrank.Metric)
 
 
 def test_families_and_nicknames_are_columns_of_a_report():
     qrels, run = collection(0)
-    report = trec.evaluate(qrels, run, ["P.5,10", "gap@3", "xgboost:ndcg"], missing="skip")
-    assert list(report.mean) == ["P_5", "P_10", "gap@3", "xgboost:ndcg"]
+    report = trec.evaluate(
+        qrels, run, ["trec_eval:P.5,10", "gap@3", "xgboost:ndcg"], missing="skip"
+    )
+    assert list(report.mean) == ["trec_eval:P_5", "trec_eval:P_10", "gap@3", "xgboost:ndcg"]
     report = trec.evaluate(qrels, run, "trec_eval:official", missing="skip")
     assert len(report.mean.columns) == 9 + 11 + 9
     assert set(report.to_frame().index.get_level_values("metric")) == set(report.mean)
     with pytest.raises(ValueError, match="given twice"):
-        trec.evaluate(qrels, run, ["P_5", "P.5,10"], missing="skip")
+        trec.evaluate(qrels, run, ["trec_eval:P_5", "trec_eval:P.5,10"], missing="skip")
+
+
+def test_accuracy_of_other_benchmarks_is_success():
+    qrels, run = collection(0)
+    with pytest.warns(UserWarning, match="success@k"):
+        trec.evaluate(qrels, run, ["gap", "accuracy@10"], missing="skip")

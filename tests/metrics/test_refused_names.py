@@ -12,7 +12,7 @@ MALFORMED = [
     "gap(k=__import__('os'))", "gap(thresholds=[x for x in y])", "lambda: gap", "gap\x00",
     "gap@1 0",
     "0.7*gap+", "*gap", "gap*ap", "0.5*", "0.5+gap", "gap-ap", "gap/2", "gap**2", "-gap",
-    "2*3", "True*gap", "'2'*gap", "2j*gap", "0.7*gap@@3", "0.7*gap@3@5", "2*3*gap", "gap+10",
+    "2*3", "True*gap", "'2'*gap", "2j*gap", "0.7*gap@@3", "0.7*gap@3@5", "gap+10",
     "(" * 80 + "gap" + ")" * 80 + "+", "0.5*gap, 0.5*ap", "sum(gap, ap)", "gap+ap@",
 ]  # fmt: skip
 GRAMMAR = r"write name, name@k or name\(parameter=value\)@k, .* or a sum such as '0.7\*gap\+0.3"
@@ -32,14 +32,41 @@ CUT_OFFS = {
     "'10'": "k='10' must be an integer",
     "True": "k=True must be an integer",
 }
-TWO_MEANINGS = {
-    "nDCG@10": r"'ndcg@10'.*of ir_measures, 'ndcg\(gain=linear\)@10'",
-    "nDCG": r"'ndcg'.*'ndcg\(gain=linear\)'",
-    "0.5*nDCG+0.5*gap": r"'ndcg'.*'ndcg\(gain=linear\)'",
-    "NDCG@5": r"'ndcg@5' of skrank.*of ir_measures, 'ndcg\(gain=linear\)@5'",
-    "ERR@20": r"'err@20'.*of ir_measures, 'err\(max_grade=4\)@20'",
-    "Accuracy": "'accuracy'.*of ir_measures, which is not read: it is the share",
-}
+# names of tools without their prefix: the error names the metric of the tool and that of skrank
+OF_A_TOOL = {
+    "P_5": ("trec_eval:P_5", "precision(empty=0)@5", "precision@5", "leaves queries without"),
+    "P.5": ("trec_eval:P.5", "precision(empty=0)@5", "precision@5", "leaves queries without"),
+    "ndcg_cut_10": ("trec_eval:ndcg_cut_10", "ndcg(empty=0,gain=linear)@10", "ndcg@10",
+                    "has empty='skip', gain='exp2'"),
+    "recip_rank": ("trec_eval:recip_rank", "rr(empty=0)", "rr", "leaves queries without"),
+    "11pt_avg": ("trec_eval:11pt_avg", "iap(", "iap", "has "),
+    "SetP": ("ir_measures:SetP", "precision(empty=0)", "precision", "leaves queries without"),
+    "NumRet": ("ir_measures:NumRet", "num_ret", "num_ret", "is the same"),
+    "P(cutoff=5)": ("ir_measures:P(cutoff=5)", "precision(empty=0)@5", "precision@5", "leaves"),
+    "IPrec@0.1": ("ir_measures:IPrec@0.1", "iprec(", "iprec", "has "),
+    "hit_rate@5": ("ranx:hit_rate@5", "success(empty=0)@5", "success@5", "leaves queries without"),
+    "ndcg_burges": ("ranx:ndcg_burges", "ndcg(empty=0)", "ndcg", "leaves queries without"),
+    "r-precision": ("ranx:r-precision", "r_precision(empty=0)", "r_precision", "leaves queries"),
+    "MAP:top=5": ("catboost:MAP:top=5", "ap(", "ap@5", "has "),
+    "ndcg@5-": ("xgboost:ndcg@5-", "ndcg(empty=0,ties=stable)@5", "ndcg@5", "has "),
+    "rank_xendcg@3": ("lightgbm:rank_xendcg@3", "ndcg(", "ndcg@3", "has "),
+    "ndcg_score(k=3)": ("sklearn:ndcg_score(k=3)", "ndcg(", "ndcg@3", "has "),
+    "MSnDCG@10": ("ntcireval:MSnDCG@10", "ndcg(", "ndcg@10", "has "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OF_A_TOOL)
+def test_a_name_of_a_tool_needs_its_prefix(text):
+    named, theirs, ours, differs = OF_A_TOOL[text]
+    with pytest.raises(ValueError, match="is a name of") as error:
+        skrank.metric(text)
+    start = f"{text!r} is a name of {named.partition(':')[0]}: write '{named}', which is '{theirs}"
+    assert str(error.value).startswith(start)
+    assert f", or '{ours}', which {differs}" in str(error.value)
+    assert str(skrank.metric(named)).startswith(theirs)
+    assert type(skrank.metric(ours)) is type(skrank.metric(named))
+    with pytest.raises(ValueError, match="is a name of"):
+        skrank.metric(f"0.5*gap+{text}")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +99,7 @@ TWO_MEANINGS = {
         ("rbp(rel=1,max_grade=3)", "leave out rel, or gain and max_grade"),
         ("utility(weights=[1,-1])", "has 2 numbers instead of four"),
         # sums
-        ("0*gap", r"weight=0 must be a number in \(0"),
+        ("0*gap", r"weight=0.0 must be a number in \(0"),
         ("-0.3*gap+ap", "weight=-0.3 must be"),
         ("1e400*gap", "weight=inf must be"),
         ("0.5*gpa+ap", "unknown metric 'gpa': did you mean 'gap'"),
@@ -87,11 +114,11 @@ TWO_MEANINGS = {
         ("gap+ap(average=geometric)", r"ap\(average=geometric\) has average='geometric': a mix"),
         ("p(average=micro)@3+r(average=micro)@3", "average='micro': a mixture needs"),
         # names of other tools
-        ("trec_eval:mapp", "'mapp' is not a name of trec_eval: did you mean 'map'"),
+        ("trec_eval:mapp", "unknown name of trec_eval 'mapp': did you mean 'map'"),
         ("foo:map", "'foo' is neither an objective nor a tool whose names are read: write one of"),
-        ("trec_eval:P", "'P' of trec_eval stands for 9 metrics, such as P_5: name one of them, or"),
+        ("trec_eval:P", "'trec_eval:P' stands for 9 metrics, such as 'trec_eval:P_5': name one of"),
         ("P_5.5", "unknown metric 'P_5.5'"),
-        ("trec_eval:ndcg_cut_x", "not a name of trec_eval"),
+        ("trec_eval:ndcg_cut_x", "unknown name of trec_eval"),
         ("ir_measures:RBP", "only with rel="),
         ("ir_measures:INST", r"only with max_rel= above min_rel=.*nearest is 'INST\(max_rel=4\)'"),
         ("ir_measures:BPM(max_rel=3)", r"with a cut-off\. The nearest is 'BPM\(max_rel=4\)@10'"),
@@ -99,24 +126,35 @@ TWO_MEANINGS = {
         ("ir_measures:INSQ(max_rel=x)", "above min_rel="),
         ("ranx:ndcg@10-l2", "lower grades lose their gain"),
         ("ir_measures:nDCGG", "did you mean 'nDCG'"),
-        ("trec_eval:official", "'official' of trec_eval stands for 29 metrics, such as num_q: nam"),
-        ("official", "which compute all"),
-        ("trec_eval10:set", "'set' of trec_eval stands for 10 metrics"),
-        ("trec_eval:P_\uff15", "not a name of trec_eval"),
-        ("ir_measures:P@\uff15", "not a name of ir_measures"),
+        (
+            "trec_eval:official",
+            "'trec_eval:official' stands for 29 metrics, such as 'trec_eval:num_q'",
+        ),
+        ("official", "'trec_eval:official' stands for 29 metrics.*which compute all"),
+        ("P_5,10", "'trec_eval:P_5,10' stands for 2 metrics"),
+        ("trec_eval10:set", "'trec_eval:set' stands for 10 metrics"),
+        ("trec_eval:P_\uff15", "unknown name of trec_eval"),
+        ("ir_measures:P@\uff15", "unknown name of ir_measures"),
         ("ir_measures:IPrec(cutoff=0.5)", "unknown parameter of iprec 'cutoff'"),
-        ("P(cutoff=5)", "unknown parameter of precision 'cutoff': did you mean 'k'"),
-        ("catboost:NDCG:tpo=5", "not a name of catboost: did you mean 'NDCG'"),
-        ("catboost:NDCG:type=exp", "not a name of catboost"),
-        ("catboost:MAP:border=x", "not a name of catboost"),
+        ("catboost:NDCG:tpo=5", "unknown name of catboost .*: did you mean 'NDCG'"),
+        ("catboost:NDCG:type=exp", "unknown name of catboost"),
+        ("catboost:MAP:border=x", "unknown name of catboost"),
         ("NDCG:denominator=Position", "'NDCG:denominator=Position' of catboost is not read: its"),
         ("lightgbm:ndcg", "one value for each k of its eval_at.*nearest is 'lightgbm:ndcg@5'"),
         ("sklearn:dcg_score(log_base=10)", "k and ignore_ties are read, not log_base"),
         ("ntcireval:GAP@10", r"needs the number of grades.*'GAP\(g=1:2:3\)'"),
         ("ntcireval:Q(gamma=0.5)", "g, beta, rbp and logb are read, not gamma"),
-        ("xgboost:ndcg@5+", "not a name of xgboost"),
-        ("hit", "unknown metric 'hit'"),
-        *((text, f"{both}.*Write one of these") for text, both in TWO_MEANINGS.items()),
+        ("xgboost:ndcg@5+", "unknown metric"),
+        ("relstring", "is not read: it is a text"),
+        ("hits_at_5", "unknown metric 'hits_at_5'"),
+        *(
+            (text, f"unknown metric '.*': in skrank it is {ours}")
+            for text, ours in {
+                "HitRate@10": "success",
+                "R_cap@100": "relative_precision",
+                "hole@10": "1 - judged",
+            }.items()
+        ),
     ],
 )
 def test_texts(text, message):
@@ -160,7 +198,7 @@ def test_texts(text, message):
         ("rr", {"ruler": []}, "at least one"),
         ("rr", {"ruler": 5}, "sequence of numbers"),
         ("0.7*gap+0.3*ndcg@10", {"gain": "linear"}, "unknown parameter of gap 'gain'"),
-        ("0.7*gap+0.3*ndcg@10", {"k": 3}, "gives k twice"),
+        ("0.7*gap+0.3*ndcg@10", {"k": 3}, "k is given twice"),
         ("0.7*gap+0.3*ndcg@10", {"average": "geometric"}, "average='geometric': a mixture"),
         (skrank.metric("gap+ndcg"), {"gain": "linear"}, "unknown parameter of mixture 'gain'"),
     ],

@@ -116,7 +116,9 @@ def test_the_command_prints_what_trec_eval_prints(capsys, name):
 
 def test_several_runs_and_metrics_of_our_own():
     qrels, runs = {"1": {"a": 1}}, {"x": {"1": {"a": 1}}, "y": {"1": {"b": 2, "a": 1}}}
-    lines = trec.trec_eval_lines(trec.evaluate(qrels, runs, ["gap@10", "recip_rank"])).splitlines()
+    lines = trec.trec_eval_lines(
+        trec.evaluate(qrels, runs, ["gap@10", "trec_eval:recip_rank"])
+    ).splitlines()
     assert [line.split() for line in lines] == [
         ["runid", "all", "x"],
         ["recip_rank", "all", "1.0000"],
@@ -149,4 +151,4 @@ def test_options_of_trec_eval():
     assert value("judged") == 2 / 4
     assert value("judged", pool_judged=True) == 3 / 4
     assert value("rr", judged_only=True, pool_judged=True) == 1 / 2
-    assert value("P_2", rel=2, depth=3, empty=1) == 0
+    assert value("trec_eval:P_2", rel=2, depth=3, empty=1) == 0
