@@ -6,7 +6,7 @@ import importlib
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from numbers import Integral
 from types import ModuleType
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._boosters.query_log import QueryLog
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Plan, average
+from skrank._engine.plan import Measured, Plan, average, measure
 from skrank._engine.ranking import Ranking
 from skrank._typing import Folds, Reduced, Weights
 from skrank.metrics import Metric, metric
@@ -238,15 +238,15 @@ class EvalPlan:
     def sums(self, scores: ArrayLike) -> np.ndarray:
         """For each metric the sums of weighted values and of weights, to be added over workers."""
         check.check_arithmetic(plan.metric for plan in self.plans)
-        measured = [(values[mass > 0], mass[mass > 0]) for _, values, mass in self.measured(scores)]
-        return np.array([((mass * values).sum(), mass.sum()) for values, mass in measured])
+        found = self.measured(scores)
+        each = zip(found.values[0], found.weights[0], strict=True)
+        counted = [(values[weights > 0], weights[weights > 0]) for values, weights in each]
+        return np.array([((weights * values).sum(), weights.sum()) for values, weights in counted])
 
-    def measured(self, scores: ArrayLike) -> Iterator[tuple[Plan, np.ndarray, np.ndarray]]:
-        """Each plan with the values of the queries, and their weights in the mean."""
-        ranking = Ranking(self.judgments, scores)
-        for plan in self.plans:
-            mass = plan.mass(ranking)
-            yield plan, plan.values(ranking), mass if self.weights is None else mass * self.weights
+    def measured(self, scores: ArrayLike) -> Measured:
+        """Values of the queries, and their weights in means."""
+        rankings = [Ranking(self.judgments, scores)]
+        return measure(self.judgments, rankings, self.plans, self.weights)
 
 
 class MetricCallable:
@@ -276,10 +276,11 @@ class MetricCallable:
 
     def _means(self, plan: EvalPlan, owner: object, scores: ArrayLike) -> list[float]:
         """Mean over queries of each metric; appends the round to the log."""
-        measured = list(plan.measured(scores))
+        found = plan.measured(scores)
         if self.per_query is not None:
-            self.per_query.add(owner, self.metrics, [values for _, values, _ in measured])
-        return [average(plan.metric, values, mass, stacklevel=5) for plan, values, mass in measured]
+            self.per_query.add(owner, self.metrics, found.values[0])
+        each = zip(self.metrics, found.values[0], found.weights[0], strict=True)
+        return [average(one, values, weights, stacklevel=5) for one, values, weights in each]
 
     def _plan(self, data: Supplied, judge: Judge) -> EvalPlan:
         def bind(data: Supplied) -> EvalPlan:

@@ -14,7 +14,7 @@ from skrank import _validation as check
 from skrank._engine import name_parser, peer_names
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.mixture import SETTINGS, MixturePlan, check_terms
-from skrank._engine.plan import Definition
+from skrank._engine.plan import Definition, average, measure
 from skrank._engine.ranking import Ranking
 from skrank._engine.tables import Scale, Tables
 from skrank._typing import Options
@@ -90,7 +90,7 @@ class Metric(Definition):
             judgments = judge(relevance, groups)
             plan, ranking = self.bind(judgments), Ranking(judgments, scores)
         ranking.warn_if_swapped(stacklevel=2)
-        values = plan.values(ranking)
+        values = measure(judgments, [ranking], [plan]).values[0, 0]
         return pd.Series(values, index=pd.Index(judgments.queries.ids, name="qid"), name=str(self))
 
     @property
@@ -125,7 +125,7 @@ class Metric(Definition):
 
 
 def value_of(
-    measure: Metric,
+    one: Metric,
     relevance: ArrayLike,
     scores: ArrayLike,
     groups: ArrayLike | None,
@@ -137,11 +137,12 @@ def value_of(
     )
     with check.labels_first(relevance, scores):
         judgments = judge(relevance, groups)
-        plan = measure.bind(judgments)
+        plan = one.bind(judgments)
         weights = check.query_weights(sample_weight, judgments.queries)
         ranking = Ranking(judgments, scores)
     ranking.warn_if_swapped(stacklevel=3)
-    return plan.mean(ranking, plan.values(ranking), weights)
+    found = measure(judgments, [ranking], [plan], weights)
+    return average(one, found.values[0, 0], found.weights[0, 0], stacklevel=4)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

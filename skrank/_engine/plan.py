@@ -13,7 +13,8 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from skrank._engine.tables import Line, Lists, Scale, Smooth, Tables
 from skrank._engine.threads import cached_property
 
 GEOMETRIC_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
+_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-200, 1e200  # outside, weights are divided by the largest
 _MOST_CACHED, _LONGEST_CACHED = 64, 2048  # most tables in the cache, and most ranks of a table
 ORDERLESS = "its value does not depend on the order of the whole list; add a cut-off."
 
@@ -333,18 +335,75 @@ class Plan:
         return average(self.metric, values, mass, stacklevel=5)
 
 
+class Measured(NamedTuple):
+    """Values of queries, as `measure` returns them.
+
+    Attributes
+    ----------
+    values, weights : ndarray of shape (n_rankings, n_metrics, n_queries)
+        Value of each query, and its weight in the mean: 0 for skipped queries, whose value is NaN.
+    empty : bool ndarray of shape (n_metrics, n_queries)
+        Whether the query has no relevant document, so that the metric is not defined.
+    """
+
+    values: np.ndarray
+    weights: np.ndarray
+    empty: np.ndarray
+
+
+def measure(
+    judgments: Judgments,
+    rankings: Iterable[Ranking],
+    metrics: Sequence[Definition | Plan],
+    weights: np.ndarray | None = None,
+    *,
+    max_grade: int | None = None,
+) -> Measured:
+    """Measure rankings of the same judgments; each is sorted once, as deep as the metrics read.
+
+    Parameters
+    ----------
+    judgments : Judgments
+    rankings : iterable of Ranking
+        One per system.
+    metrics : sequence of Metric or Plan
+        Plans are metrics that were bound to the judgments, for many calls.
+    weights : ndarray of shape (n_queries,), optional
+        Weight of each query.
+    max_grade : int, optional
+        Highest grade of the collection, for metrics whose parameters do not fix it.
+
+    Returns
+    -------
+    Measured
+        `average` computes means over queries from its values and weights.
+    """
+    plans = [
+        one if isinstance(one, Plan) else one.bind(judgments, max_grade=max_grade)
+        for one in metrics
+    ]
+    found = []
+    for ranking in rankings:
+        ranking.expect([plan.depth for plan in plans])
+        found.append([(plan.values(ranking), plan.mass(ranking)) for plan in plans])
+    values, mass = np.moveaxis(np.array(found, np.float64), 2, 0)
+    if weights is not None:
+        mass = mass * weights
+    return Measured(values, mass, np.array([plan.empty for plan in plans]))
+
+
 def average(
-    metric: Definition, values: np.ndarray, mass: np.ndarray, *, stacklevel: int = 4
+    metric: Definition, values: np.ndarray, weights: np.ndarray, *, stacklevel: int = 4
 ) -> float:
     """Mean over queries: arithmetic, geometric, or a sum, by the parameter `average` of the metric.
 
-    A value of weight (`mass`) 0 may be NaN. The warning that no query counts has this `stacklevel`,
-    as in `warnings.warn`: 2 is a line of the caller.
+    A value of weight 0 may be NaN. The warning that no query counts has this `stacklevel`, as in
+    `warnings.warn`: 2 is a line of the caller.
     """
-    counted = mass != 0
+    counted = weights != 0
     if not counted.all():
-        values, mass = values[counted], mass[counted]
-    if len(mass) == 0:
+        values, weights = values[counted], weights[counted]
+    if len(weights) == 0:
         warnings.warn(
             f"no query has a relevant document (of weight above 0): {metric} is NaN.",
             RuntimeWarning,
@@ -353,8 +412,10 @@ def average(
         return float("nan")
     if metric.average == "geometric":
         values = np.log(np.maximum(values, GEOMETRIC_FLOOR))
-    total = (mass * values).sum()  # bits of mass @ values would depend on the threads of BLAS
+    if metric.average != "sum" and not _LEAST_WEIGHT < weights.max() < _LARGEST_WEIGHT:
+        weights = weights / weights.max()  # else sums may overflow, or be subnormal numbers
+    total = (weights * values).sum()  # bits of weights @ values would depend on the threads of BLAS
     if metric.average == "sum":
         return float(total)
-    mean = total / mass.sum()
+    mean = total / weights.sum()
     return float(np.exp(mean) if metric.average == "geometric" else mean)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import judge
+from skrank._engine.plan import average, measure
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
 from skrank.metrics.gap import GAP
@@ -173,6 +174,7 @@ def eleven_point_curve(
 
 def eleven_points(metric: InterpolatedPrecision, ranking: Ranking) -> np.ndarray:
     """Means of interpolated precision at the eleven levels, with the parameters of `metric`."""
-    levels = (replace(metric, recall=level) for level in ELEVEN_LEVELS)
-    plans = (level.bind(ranking.judgments) for level in levels)
-    return np.array([plan.mean(ranking, plan.values(ranking)) for plan in plans])
+    levels = [replace(metric, recall=level) for level in ELEVEN_LEVELS]
+    found = measure(ranking.judgments, [ranking], levels)
+    each = zip(found.values[0], found.weights[0], strict=True)
+    return np.array([average(metric, values, weights) for values, weights in each])

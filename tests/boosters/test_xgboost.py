@@ -105,14 +105,16 @@ def test_awkward_names_survive_the_log(train, valid):
     ],
 )
 def test_early_stopping_of_xgboost_in_the_right_direction_works(train, valid, metrics, stop):
+    log = {}
     booster = xgb.train(
         XGB, train.matrix(), 30, evals=[(valid.matrix(), "valid")], verbose_eval=False,
         obj=skrank.xgboost.objective("gap"), custom_metric=skrank.xgboost.eval_metric(*metrics),
-        early_stopping_rounds=3, **stop,
+        early_stopping_rounds=3, evals_result=log, **stop,
     )  # fmt: skip
     scores = booster[: booster.best_iteration + 1].predict(valid.matrix())
     assert booster.best_score == pytest.approx(valid.score(metrics[-1], scores), abs=1e-5)
-    assert booster.best_iteration > 0
+    best = np.argmax if skrank.metric(metrics[-1]).greater_is_better else np.argmin
+    assert booster.best_iteration == best(log["valid"][metrics[-1]])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import skrank
 from skrank.extending import Judgments
@@ -264,3 +264,13 @@ def test_more_than_a_byte_of_labels():
     judgments = judge(labels)
     assert_array_equal(judgments.labels[judgments.codes], labels)
     assert isinstance(judgments, Judgments)
+
+
+@pytest.mark.parametrize("weight", [5e-324, 1e-320, 1e-200, 1e200, 1e308])
+@pytest.mark.parametrize("average", ["macro", "geometric"])
+def test_means_do_not_depend_on_the_scale_of_weights(average, weight):
+    measured = skrank.metrics.GAP(average=average)
+    data = [1, 0, 1, 0, 0, 0], [1, 2, 3, 1, 2, 1]
+    groups = [0, 0, 1, 1, 2, 2]
+    expected = measured(*data, groups=groups)
+    assert_allclose(measured(*data, groups=groups, sample_weight=[weight] * 6), expected)
