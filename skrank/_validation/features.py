@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.csr_matrix:
     """Features as an array or a CSR matrix of numbers, which may be NaN but not infinite.
+
+    Text is refused, also if it looks like numbers, such as identifiers.
 
     Parameters
     ----------
@@ -32,6 +35,11 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
         X = X.to_numpy()  # check_array takes 1 ms per 100 columns of a frame
     elif names:
         _check_numeric(((repr(name), X[name]) for name in names), remedy)
+    elif isinstance(X, (list, tuple)):
+        with suppress(ValueError):  # of rows of unequal lengths, which check_array reports
+            X = np.asarray(X)
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        _check_no_text(enumerate(X.T), remedy)
     try:
         values = check_array(
             X,
@@ -52,9 +60,20 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
     return values
 
 
+def _check_no_text(columns: Iterable[tuple[object, Any]], remedy: str) -> None:
+    """Refuse columns, given with their names, that have text."""
+    for name, column in columns:
+        values = np.asarray(column)
+        if values.dtype.kind in "OSU":
+            text = next((one for one in values.tolist() if isinstance(one, (str, bytes))), None)
+            if text is not None:
+                raise ValueError(f"column {name} of X is text, such as {text!r}. {remedy}")
+
+
 def _check_numeric(columns: Iterable[tuple[object, Any]], remedy: str) -> None:
     """Refuse columns, given with their names, that are not numeric."""
     for name, column in columns:
+        _check_no_text([(name, column)], remedy)
         if np.asarray(column).dtype.kind not in "fiub":
             try:
                 as_numbers(f"column {name} of X", column, "a feature of documents")

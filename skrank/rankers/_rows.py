@@ -111,11 +111,13 @@ def spread_of(sums: Sequence[tuple[float, float, float]]) -> float:
 def features(X: Table, *, keep_polars: bool = True) -> Table:
     """X as a two-dimensional array, CSR matrix or frame.
 
-    With keep_polars=False, polars frames become pandas frames for boosters: LightGBM and XGBoost
-    read names and categories from pandas frames, and XGBoost needs pyarrow for polars frames.
+    Tables of pyarrow become pandas frames. With keep_polars=False, polars frames do, too: LightGBM
+    and XGBoost read names and categories from pandas frames, and XGBoost needs pyarrow for polars.
     """
     if not keep_polars and type(X).__module__.startswith("polars.") and hasattr(X, "iter_columns"):
         X = _as_pandas(X)
+    elif type(X).__module__.startswith("pyarrow.") and hasattr(X, "to_pandas"):
+        X = X.to_pandas()  # LightGBM ends the process if a table of pyarrow has text
     X = csr_matrix(X) if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(

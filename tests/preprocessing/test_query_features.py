@@ -233,7 +233,8 @@ def refit(**parameters):
         (lambda one: one.fit(sparse.csr_matrix(INFINITE)), "row 7 of X is infinite in column 2"),
         (lambda one: one.fit(FRAME.mask(INFINITE < -9, -np.inf)), "infinite in column 'c': repl"),
         (lambda one: one.fit("x"), "X must hold numbers: could not convert"),
-        (lambda one: one.fit(FRAME.assign(kind="book")), "column 'kind' of X must be numbers.*Enc"),
+        (lambda one: one.fit([["1"], ["2"]]), "column 0 of X .*Encode"),
+        (lambda one: one.fit(FRAME.assign(kind="book")), "column 'kind' of X .*Encode"),
         (
             lambda one: one.fit(FRAME.assign(day=pd.Timestamp("2020-01-01"))),
             r"column 'day' of X must be .* not dates or times",

@@ -88,6 +88,16 @@ def test_rows_and_weights_of_queries_may_be_interleaved(name):
     assert model.score(data.X, y) > 0.6
 
 
+@pytest.mark.parametrize("name", ["grouped", "linear", "mean", "xgboost", "catboost", "hist"])
+def test_tables_of_pyarrow_are_frames(name):
+    ranker = clone(RANKERS[name][0])
+    frame = pd.DataFrame(data.X).add_prefix("f")
+    table = pytest.importorskip("pyarrow").Table.from_pandas(frame)
+    expected = ranker.fit(frame, y).predict(frame)
+    assert_array_equal(ranker.fit(table, y).predict(table), expected)
+    assert ranker.feature_names_in_.tolist() == frame.columns.tolist()
+
+
 @pytest.mark.parametrize(("ranker", "grid"), RANKERS.values(), ids=RANKERS)
 def test_searches_and_cross_validation_in_both_modes(ranker, grid):
     gap, cv = skrank.scorer("gap"), skrank.QueryKFold(3, stratify="n_relevant")
