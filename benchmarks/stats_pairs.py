@@ -78,7 +78,7 @@ def main() -> None:
         ("paired t", t.p_value),
         ("paired bootstrap", bootstrap.p_value),
         ("randomisation", flips.p_value),
-        ("paired t, Benjamini-Hochberg", stats.benjamini_hochberg(t.p_value)),
+        ("paired t, Benjamini-Hochberg", scipy.stats.false_discovery_control(t.p_value)),
         ("Tukey HSD", tukey.p_value),
         ("max-t", most.p_value),
         ("paired t, Holm", stats.holm(t.p_value)),

@@ -212,27 +212,3 @@ def check_values(values: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarr
             "0): an interval needs at least 2. Leave the column out."
         )
     return matrix, weight
-
-
-def check_assessments(name: str, labels: ArrayLike) -> np.ndarray:
-    """Labels of two or more assessors as a float64 matrix; NaN = not judged."""
-    table = as_numbers(name, labels, "labels of documents")
-    if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] == 0:
-        raise ValueError(f"{name} has shape {table.shape}: pass documents x assessors.")
-    if (np.abs(table) > LARGEST).any():
-        raise ValueError(f"{name} has a label beyond {LARGEST:g}: use NaN for unjudged ones.")
-    return table
-
-
-def check_ratings(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Labels that two assessors gave to the same documents; NaN = not judged."""
-    check_same_index(x=x, y=y)
-    first, second = (
-        check_assessments(name, np.reshape(np.asarray(labels), (-1, 1)))[:, 0]
-        for name, labels in (("x", x), ("y", y))
-    )
-    if len(first) != len(second):
-        raise ValueError(
-            f"x labels {len(first)} documents and y {len(second)}: both must label the same."
-        )
-    return first, second

@@ -14,7 +14,6 @@ from skrank._engine.groups import show
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._engine.threads import cached_property
-from skrank.active._anytime import Game, certainty_so_far, sequence
 from skrank.active._estimate import Estimate, to_estimate
 from skrank.active._graded_metric import GradedMetric, difference_bounds
 from skrank.active._intervals import bootstrap_interval, certainty
@@ -22,6 +21,7 @@ from skrank.active._means import Known, Mean, mean_of
 from skrank.active._moments import Moments
 from skrank.active._pool import Pool
 from skrank.active._sampling import first_draws
+from skrank.stats import Bets
 
 # A smaller budget causes a warning. With fewer than five draws of average cost, at least 3 % of
 # campaigns end without a label.
@@ -195,11 +195,11 @@ class Design:
         if bounds is None:
             interval, sure = bootstrap_interval(mean, confidence), certainty(mean)
         else:
-            game = Game(
-                values, draws, p, q, bounds, with_replacement=estimator == "importance",
-                known=known, may_not_count=not all_count,
+            bets = Bets(
+                values, p, q, draws, bounds, with_replacement=estimator == "importance",
+                may_not_count=not all_count, known=(known.share, known.mass, known.total),
             )  # fmt: skip
-            interval, sure = sequence(game, confidence), certainty_so_far(game)
+            interval, sure = bets.interval(confidence), bets.certainty()
         costs = float(self.costs[np.unique(draws)].sum()), self.draw_cost
         found = to_estimate(mean, interval, confidence, draws, ~np.isnan(values[draws]), costs)
         passive_cost = self._passive_cost(mean)

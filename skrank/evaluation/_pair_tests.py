@@ -163,9 +163,9 @@ def anytime_test(
     """A test by bets on the sign of the mean difference, valid at any number of looks.
 
     The p-value is one over the highest wealth so far, and the interval is the confidence sequence
-    of `skrank.active` for draws with replacement, in the order of the rows.
+    of `skrank.stats.Bets`, in the order of the rows.
     """
-    from skrank.active._anytime import Game, certainty_so_far, sequence
+    from skrank.stats import Bets
 
     for name, one in metric_of.items():
         if one.value_range not in ("[0, 1]", "[0, 1)"):
@@ -178,6 +178,6 @@ def anytime_test(
         z = matrix[:, first] - matrix[:, second]
         z = z[~np.isnan(z)]
         ones, even = np.ones(len(z)), np.full(len(z), 1 / len(z))
-        game = Game(z, np.arange(len(z)), even, even, (-ones, ones), with_replacement=True)
-        out[:, row] = 1 - certainty_so_far(game), *sequence(game, 1 - alpha)
+        bets = Bets(z, even, even, range(len(z)), (-ones, ones), with_replacement=True)
+        out[:, row] = 1 - bets.certainty(), *bets.interval(1 - alpha)
     return out[0], out[1], out[2]

@@ -4,11 +4,7 @@ Comparisons of a system leave out the queries on which that system has no value 
 report their number as `n_dropped`. `random_state` seeds all random draws; its default is 0.
 """
 
-from skrank.stats.agreement import cohen_kappa as cohen_kappa
-from skrank.stats.agreement import fleiss_kappa as fleiss_kappa
-from skrank.stats.agreement import krippendorff_alpha as krippendorff_alpha
 from skrank.stats.all_pairs import MaxT as MaxT
-from skrank.stats.all_pairs import benjamini_hochberg as benjamini_hochberg
 from skrank.stats.all_pairs import holm as holm
 from skrank.stats.all_pairs import max_t as max_t
 from skrank.stats.all_systems import Anova as Anova
@@ -16,15 +12,13 @@ from skrank.stats.all_systems import AnovaRow as AnovaRow
 from skrank.stats.all_systems import TukeyHSD as TukeyHSD
 from skrank.stats.all_systems import tukey_hsd as tukey_hsd
 from skrank.stats.all_systems import two_way_anova as two_way_anova
-from skrank.stats.design import paired_t_power as paired_t_power
+from skrank.stats.betting import Bets as Bets
 from skrank.stats.design import queries_needed as queries_needed
 from skrank.stats.discrimination import DiscriminativePower as DiscriminativePower
 from skrank.stats.discrimination import discriminative_power as discriminative_power
 from skrank.stats.effects import BayesianComparison as BayesianComparison
-from skrank.stats.effects import EquivalenceTest as EquivalenceTest
 from skrank.stats.effects import PairedEffects as PairedEffects
 from skrank.stats.effects import bayesian_comparison as bayesian_comparison
-from skrank.stats.effects import equivalence_test as equivalence_test
 from skrank.stats.effects import paired_effects as paired_effects
 from skrank.stats.intervals import Interval as Interval
 from skrank.stats.intervals import bootstrap_interval as bootstrap_interval

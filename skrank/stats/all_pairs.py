@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.stats
 from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -332,35 +331,3 @@ def holm(p_values: ArrayLike) -> np.ndarray:
     adjusted = np.empty_like(flat)
     adjusted[order] = np.minimum(np.maximum.accumulate(flat[order] * factors), 1)
     return adjusted.reshape(p.shape)
-
-
-def benjamini_hochberg(p_values: ArrayLike) -> np.ndarray:
-    """P-values adjusted by Benjamini and Hochberg's step-up method.
-
-    Rejecting where the adjusted p-value is below alpha keeps the false discovery rate at alpha, if
-    the tests are independent or positively dependent.
-
-    Parameters
-    ----------
-    p_values : array-like of any shape
-        P-values of all tests made.
-
-    Returns
-    -------
-    ndarray of the same shape
-
-    References
-    ----------
-    Y. Benjamini, Y. Hochberg, Controlling the False Discovery Rate, Journal of the Royal
-    Statistical Society B 57(1), 1995.
-
-    Examples
-    --------
-    >>> from skrank import stats
-    >>> stats.benjamini_hochberg([0.01, 0.04, 0.03])
-    array([0.03, 0.04, 0.04])
-    """
-    p = check.check_p_values(p_values)
-    if p.size == 0:
-        return p.copy()
-    return scipy.stats.false_discovery_control(p.ravel()).reshape(p.shape)

@@ -1,4 +1,4 @@
-"""Planning an evaluation: the power of a test, and the queries that a test or interval needs."""
+"""Planning an evaluation: the number of queries that a test or an interval needs."""
 
 from __future__ import annotations
 
@@ -8,55 +8,11 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.stats
-from numpy.typing import ArrayLike
 from scipy.special import chdtrc, gammaln, ncfdtr
 
 from skrank import _validation as check
 
 _MOST_QUERIES = 10**9  # more than any collection has
-
-
-def paired_t_power(
-    difference: float, std: float, n_queries: ArrayLike, *, alpha: float = 0.05
-) -> float | np.ndarray:
-    """Probability that the two-sided paired t-test finds a true difference of means.
-
-    Parameters
-    ----------
-    difference : float
-        True mean difference of two systems.
-    std : float
-        Standard deviation, over queries, of the difference of the two systems, above 0.
-    n_queries : int or array-like of int
-        At least 2.
-    alpha : float
-
-    Returns
-    -------
-    float, or ndarray of the shape of `n_queries`
-
-    Notes
-    -----
-    For normal differences, the square of t has a noncentral F distribution with 1 and n_queries - 1
-    degrees of freedom and noncentrality ``n_queries * (difference / std) ** 2``.
-
-    References
-    ----------
-    T. Sakai, Topic Set Size Design, Information Retrieval Journal 19, 2016.
-
-    Examples
-    --------
-    >>> from skrank import stats
-    >>> round(stats.paired_t_power(0.05, 0.1, 34), 3)
-    0.808
-    """
-    effect = _effect(difference, std)
-    alpha = check.check_share("alpha", alpha)
-    n = np.asarray(n_queries)
-    if n.dtype.kind not in "iu" or (n < 2).any():
-        raise ValueError(f"n_queries={n_queries!r} must be integers of at least 2.")
-    power = _power(effect, n, 2, alpha)
-    return float(power) if n.ndim == 0 else power
 
 
 def queries_needed(
@@ -93,7 +49,6 @@ def queries_needed(
 
     See Also
     --------
-    paired_t_power : the power with a given number of queries.
     two_way_anova : estimates `std` as ``sqrt(2 * variances["residual"])``.
 
     References

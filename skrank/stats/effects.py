@@ -1,4 +1,4 @@
-"""Sizes of differences: effect sizes, wins, tests of equivalence, posterior probabilities."""
+"""Sizes of differences: effect sizes, wins, and posterior probabilities."""
 
 from __future__ import annotations
 
@@ -159,104 +159,6 @@ def _noncentrality(t: np.ndarray, freedom: np.ndarray, level: float) -> np.ndarr
     for _ in range(2):  # Newton steps: the value of scipy is accurate to seven digits only
         found = found - (nctdtr(freedom, found, finite) - level) / slope
     return np.where(is_large, t * np.sqrt(quantile / freedom), found)
-
-
-@dataclass(frozen=True, eq=False)
-class EquivalenceTest(PairResult):
-    """Two one-sided t-tests of every pair of systems.
-
-    Attributes
-    ----------
-    pairs, difference, n_queries, n_dropped
-        As in `PairedTest`.
-    margin : (float, float)
-        Systems are equivalent if the true difference lies between these two differences.
-    p_lower, p_upper : ndarray of shape (n_pairs,)
-        P-values of two hypotheses: that the difference is at most the lower margin, and that it is
-        at least the upper margin.
-    p_value : ndarray of shape (n_pairs,)
-        The larger of `p_lower` and `p_upper`. Equivalence is significant if it is below alpha.
-    low, high : ndarray of shape (n_pairs,)
-        Student's interval of the difference of level ``1 - 2 * alpha``. The interval lies inside
-        the margin if and only if the p-value is below alpha.
-    alpha : float
-    """
-
-    margin: tuple[float, float]
-    p_lower: np.ndarray
-    p_upper: np.ndarray
-    p_value: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    alpha: float
-
-
-def equivalence_test(
-    scores: ArrayLike,
-    margin: float | Sequence[float],
-    *,
-    alpha: float = 0.05,
-    pairs: int | ArrayLike | None = None,
-    nan: str = "drop",
-    weights: ArrayLike | None = None,
-) -> EquivalenceTest:
-    """Test that systems differ by less than a margin (TOST).
-
-    A difference may fail to be significant because queries are few. This test shows that it is
-    small, by rejecting both that it is at most the lower margin and at least the upper margin.
-
-    Parameters
-    ----------
-    scores, pairs, nan, weights
-        As in `paired_t`.
-    margin : float or (float, float)
-        Smallest difference of means that matters, above 0: 0.01 stands for (-0.01, 0.01). Or the
-        lower margin, below 0, and the upper margin, above 0.
-    alpha : float
-        Between 0 and .5.
-
-    Returns
-    -------
-    EquivalenceTest
-
-    Raises
-    ------
-    ValueError
-        If the margin does not contain 0, or under the conditions of `paired_t`.
-
-    References
-    ----------
-    D. J. Schuirmann, A Comparison of the Two One-Sided Tests Procedure and the Power Approach,
-    Journal of Pharmacokinetics and Biopharmaceutics 15, 1987.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skrank import stats
-    >>> new = np.random.default_rng(0).random(50)
-    >>> old = new + 0.02 * np.random.default_rng(1).normal(size=50)
-    >>> test = stats.equivalence_test(np.column_stack([new, old]), margin=0.01)
-    >>> test.p_value.round(4)
-    array([0.0003])
-    """
-    alpha = check.check_number("alpha", alpha, 0, 0.5, open_low=True)
-    low, high = check.check_margin("margin", margin)
-    chosen = SystemPairs(scores, pairs, nan, weights=weights)
-    mean, error, _, freedom = chosen.measure(student_t, 4)
-    p_lower = scipy.stats.t.sf(ratio(mean - low, error), freedom)
-    p_upper = scipy.stats.t.cdf(ratio(mean - high, error), freedom)
-    half = scipy.stats.t.isf(alpha, freedom) * error
-    return EquivalenceTest(
-        difference=mean,
-        margin=(low, high),
-        p_lower=p_lower,
-        p_upper=p_upper,
-        p_value=np.maximum(p_lower, p_upper),
-        low=mean - half,
-        high=mean + half,
-        alpha=alpha,
-        **chosen.described,
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,7 +47,7 @@ NOT_CALLED = {
     "metrics": ("FunctionMetric", "GradedCurve", "Metric"),
     "model_selection": ("SearchSpace",),
     "objectives": ("Objective",),
-    "stats": ("Anova", "AnovaRow", "BayesianComparison", "DiscriminativePower", "EquivalenceTest",
+    "stats": ("Anova", "AnovaRow", "BayesianComparison", "DiscriminativePower",
               "Interval", "ListOverlap", "MaxT", "PairedEffects", "PairedTest", "RankCorrelation",
               "TukeyHSD"),
     "trec": ("FusedRun",),
@@ -323,7 +323,6 @@ for _name, _given in {
     "paired_t": PAIR, "sign_test": PAIR, "wilcoxon": PAIR | {"zeros": "pratt"},
     "paired_bootstrap": PAIR | RANDOM, "randomisation_test": PAIR | RANDOM,
     "max_t": PAIR | RANDOM | {"alpha": 0.1, "adjust": True}, "tukey_hsd": RANDOM | {"alpha": 0.1},
-    "equivalence_test": PAIR | {"margin": 0.1, "alpha": 0.1},
 }.items():  # fmt: skip
     _tested = lambda name=_name, **given: getattr(stats, name)(**given).p_value  # noqa: E731
     unit(f"stats.{_name}", _tested, scores=MATRIX, **OPTIONS, **_given)
@@ -346,12 +345,10 @@ tau("stats.tau_ap", truth=X, estimate=TIED, ties="b", symmetric=True)
 unit("stats.rank_biased_overlap", x=X, y=TIED, p=0.9, ties="w")
 usual("stats.rank_correlation", x=X, y=TIED, method="tau_b", confidence=0.9, **RANDOM)
 usual("stats.list_overlap", x=list("abcd"), y=list("bacd"), p=0.9)
+usual("stats.Bets", lambda **given: stats.Bets(**given).interval(0.9), values=[0.2, 0.5, 0.1],
+      p=[0.5, 0.25, 0.25], q=[0.5, 0.25, 0.25], draws=[0, 2, 1], bounds=([0, 0, 0], [1, 1, 1]),
+      with_replacement=False)  # fmt: skip
 unit("stats.holm", p_values=[0.2, 0.01, 0.5])
-unit("stats.benjamini_hochberg", p_values=[0.2, 0.01, 0.5])
-tau("stats.cohen_kappa", x=[0, 1, 2, 1], y=[0, 2, 2, 1], weights="linear")
-tau("stats.fleiss_kappa", labels=[[0, 1, 1], [2, 2, 2]])
-tau("stats.krippendorff_alpha", labels=[[0, 1, odd.NAN], [2, 2, 2], [0, 0, 1]], level="ordinal")
-unit("stats.paired_t_power", difference=0.1, std=0.2, n_queries=[2, 100], alpha=0.1)
 usual("stats.queries_needed", difference=0.1, std=0.2, alpha=0.1, power=0.7)
 
 # active evaluation --------------------------------------------------------------------------------

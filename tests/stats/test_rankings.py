@@ -144,49 +144,6 @@ class TestListOverlap:
         assert_allclose(found.extrapolated, 0.63, rtol=1e-12)
 
 
-class TestAssessors:
-    # Krippendorff (2011), section C: 12 units, 4 observers; he prints three digits of each value
-    PUBLISHED = np.array(
-        [
-            [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
-            [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
-            [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
-            [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
-        ]
-    ).T
-
-    @pytest.mark.parametrize(
-        ("level", "expected"),
-        [
-            ("nominal", 0.743421052631579),
-            ("ordinal", 0.8153875037548814),
-            ("interval", 0.8491071428571428),
-            ("ratio", 0.7974027747116121),
-        ],
-    )
-    def test_krippendorff(self, level, expected):
-        for labels in (self.PUBLISHED, self.PUBLISHED[::-1, ::-1]):
-            found = stats.krippendorff_alpha(labels, level=level)
-            assert_allclose(found, expected, rtol=1e-10, atol=0)
-        assert stats.krippendorff_alpha([[0, 0, 0], [1, 1, 1], [2, 2, 2]], level=level) == 1
-
-    def test_cohen(self):
-        x, y = [0, 0, 1, 1, 2, 2], [0, 1, 1, 1, 2, 1]
-        for weights, expected in ((None, 0.5), ("linear", 4 / 7), ("quadratic", 2 / 3)):
-            assert_allclose(stats.cohen_kappa(x, y, weights=weights), expected, rtol=1e-10, atol=0)
-        assert stats.cohen_kappa([*x, np.nan, 1], [*y, 2, np.nan]) == stats.cohen_kappa(x, y)
-
-    def test_fleiss(self):
-        labels = [[0, 0, 1], [1, 1, 1], [2, 2, 2], [0, 0, 0], [0, 1, 2], [2, 2, 1]]
-        assert_allclose(stats.fleiss_kappa(labels), 0.4166666666666666, rtol=1e-10, atol=0)
-
-    def test_no_variation_and_whole_agreement(self):
-        assert np.isnan(stats.cohen_kappa([1, 1], [1, 1]))
-        assert np.isnan(stats.fleiss_kappa([[1, 1], [1, 1]]))
-        assert np.isnan(stats.krippendorff_alpha([[1, 1], [1, 1]]))
-        assert stats.fleiss_kappa([[0, 0], [1, 1]]) == stats.cohen_kappa([0, 1], [0, 1]) == 1
-
-
 class TestRankCorrelation:
     @pytest.mark.parametrize("levels", [None, 5])
     def test_scipy(self, levels):
