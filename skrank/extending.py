@@ -18,6 +18,10 @@ returns a `Line`, which maps the sum of a query to its value, (slope * sum + shi
 An objective derives from `skrank.Objective`. Its method `bind` takes `Judgments` and returns a
 `BoundObjective`, or a `BoundLoss` if its gradient is the gradient of a function.
 
+A `Ranking` is the order that scores give to the documents of `Judgments`, and
+``metric.bind(judgments).values(ranking)`` are the values of the queries. `run_chunks` calls a
+function on chunks of queries in several threads.
+
 `skrank.register` gives a metric a name; `skrank.testing` tests metrics and objectives.
 """
 
@@ -27,6 +31,7 @@ from skrank._engine.preference import PreferenceTables as PreferenceTables
 from skrank._engine.quadratic import PairWorth as PairWorth
 from skrank._engine.quadratic import QuadraticTables as QuadraticTables
 from skrank._engine.queries import Queries as Queries
+from skrank._engine.ranking import Ranking as Ranking
 from skrank._engine.strict import StrictTables as StrictTables
 from skrank._engine.tables import Line as Line
 from skrank._engine.tables import Lists as Lists
@@ -34,6 +39,7 @@ from skrank._engine.tables import Scale as Scale
 from skrank._engine.tables import Smooth as Smooth
 from skrank._engine.tables import Tables as Tables
 from skrank._engine.tables import discounts as discounts
+from skrank._engine.threads import run_chunks as run_chunks
 from skrank.metrics import Metric as Metric
 from skrank.metrics.sets import RelevantSet as RelevantSet
 from skrank.metrics.sets import SetMetric as SetMetric

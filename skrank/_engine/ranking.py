@@ -34,6 +34,14 @@ class Ranking:
     judgments : Judgments
     scores : array-like of shape (n_rows,)
         In the caller's row order; -inf = judged but not retrieved.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> from skrank.extending import Judgments, Queries, Ranking
+    >>> judgments = Judgments([1, 0, 0, 1], Queries.from_sizes([2, 2]))
+    >>> skrank.metric("ap").bind(judgments).values(Ranking(judgments, [3, 2, 5, 4]))
+    array([1. , 0.5])
     """
 
     _head: tuple[int, RankedCodes] | None = None  # number of ranks of `rank_head`, and its result

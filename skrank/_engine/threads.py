@@ -83,6 +83,17 @@ def run_chunks(
     -------
     list
         Results of the calls, in the order of the queries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank.extending import run_chunks
+    >>> out = np.empty(2)
+    >>> def fill_in(first, last, indptr, out):
+    ...     out[first:last] = np.diff(indptr)[first:last]
+    >>> calls = run_chunks(fill_in, np.array([0, 3, 5]), out)
+    >>> out
+    array([3., 2.])
     """
     n_queries, n_rows = len(indptr) - 1, int(indptr[-1])
     function, cost = kernel, row_cost or 1

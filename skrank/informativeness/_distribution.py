@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Plan
-from skrank._engine.queries import Queries
-from skrank._engine.ranking import Ranking
+from skrank.informativeness._entropy import curve_errors
 from skrank.informativeness._lists import Expectation, RankedLists
 from skrank.metrics import Metric
 from skrank.metrics import metric as metric_of
@@ -106,14 +103,8 @@ class GradeDistribution:
                 f"documents of the grades 0..{columns[-1]}: pass the grades of the {len(self)} "
                 "ranks."
             )
-        lists = RankedLists(
-            columns.astype(np.float64),
-            columns,
-            np.array([0, len(labels)]),
-            labels.astype(np.int64),
-            np.zeros(1, np.int64),
-        )
-        error = float(lists.errors(self.probabilities, np.array([rel]))[0, 0])
+        p, relevant = self.probabilities.T[:, None], columns >= rel
+        error = float(curve_errors(labels.astype(np.int64)[None], p, relevant)[0])
         if np.isnan(error):
             raise ValueError(f"the list has no document of grade {rel:g} or higher: lower rel.")
         return error
@@ -209,16 +200,13 @@ def maximum_entropy(
     inside = np.concatenate(([n_ranks - shown.sum()], shown))
     grades = np.arange(len(inside))
     labels = np.concatenate((np.repeat(grades, inside), np.repeat(grades[1:], known - shown)))
-    scores = np.where(np.arange(len(labels)) < n_ranks, 0.0, -np.inf)
-    judgments = Judgments(labels, Queries.single(len(labels)))
-    ranking = Ranking(judgments, scores)
-    plan = one.bind(judgments, max_grade=len(shown))
-    lists = RankedLists.of(judgments, ranking.codes("stable", False))
-    expectation = Expectation.of(plan, ranking, lists)
-    _check_value(one, value, plan, expectation)
-    found = expectation.infer(np.array([value]))
+    lists = RankedLists.of(labels, np.array([len(labels)]), np.array([n_ranks]))
+    expectation = Expectation(one, lists, len(shown))
+    _check_value(one, value, expectation)
+    columns = lists.padded(np.array([0]))
+    found = expectation.infer(np.array([0]), columns, np.array([value]))
     probabilities = np.zeros((n_ranks, len(inside)))
-    probabilities[:, lists.labels.astype(np.int64)] = found.p
+    probabilities[:, lists.labels.astype(np.int64)] = found.p[:, 0].T
     return GradeDistribution(
         metric=one,
         value=value,
@@ -259,10 +247,10 @@ def _check_counts(shown: np.ndarray, known: np.ndarray, n_ranks: int) -> None:
         )
 
 
-def _check_value(one: Metric, value: float, plan: Plan, expectation: Expectation) -> None:
-    if plan.empty.any():
+def _check_value(one: Metric, value: float, expectation: Expectation) -> None:
+    if expectation.empty.any():
         raise ValueError(f"the query has no relevant document, so {one} is not defined.")
-    low, high = (float(end[0]) for end in expectation.reach())
+    low, high = np.sort(expectation.ends[:, 0]).tolist()
     slack = 1e-9 * max(1.0, abs(low), abs(high))
     if not low - slack <= value <= high + slack:
         raise ValueError(

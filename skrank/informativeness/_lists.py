@@ -1,189 +1,236 @@
-"""Ranked lists, and metrics as quadratic forms, as inputs of the maximum entropy kernels."""
+"""Ranked lists, and metrics as quadratic forms of their grades."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Plan
-from skrank._engine.quadratic import MOST_CLASSES, QuadraticTables
-from skrank._engine.queries import RankedCodes
-from skrank._engine.ranking import Ranking
-from skrank._engine.threads import run_chunks
-from skrank._kernels import entropy
-from skrank._kernels.entropy import Distributions, Graded
+from skrank.extending import Judgments, QuadraticTables, Queries, Ranking, run_chunks
+from skrank.informativeness import _entropy
+from skrank.metrics import Metric
 
-
-class CutRanking(Ranking):
-    """A ranking in which only the first `depth` documents of each query count as retrieved."""
-
-    def __init__(self, ranking: Ranking, depth: int | None) -> None:
-        self._whole, self._depth = ranking, depth
-        self.judgments, self.tied = ranking.judgments, ranking.tied
-        self.retrieved = self._cut(ranking.retrieved)
-
-    def _cut(self, retrieved: np.ndarray) -> np.ndarray:
-        return retrieved if self._depth is None else np.minimum(retrieved, self._depth)
-
-    def codes(self, ties: str, condensed: bool, depth: int | None = None) -> RankedCodes:
-        """The ranked codes, with at most `depth` of the constructor retrieved."""
-        whole = self._whole.codes(ties, condensed)
-        return replace(whole, retrieved=self._cut(whole.retrieved))
+_MOST_COLUMNS = 64  # most distinct labels
+_CELLS = 1 << 17  # numbers of a batch of lists, so that work on them stays in the caches
 
 
 @dataclass(frozen=True, eq=False)
 class RankedLists:
-    """Ranked lists of queries; a column of a distribution of grades stands for a label.
+    """Ranked lists; a column of a distribution of grades stands for a label.
 
     Attributes
     ----------
+    judgments : Judgments
+        A query for each list. Its first rows are those of the list, in the order of ranks.
+    retrieved : int64 ndarray of shape (n_lists,)
+        Number of ranks of each list.
     labels : float64 ndarray of shape (n_columns,)
         Label of each column, ascending from 0.
     column_of : int64 ndarray of shape (n_codes,)
         Column of each code of a document. Unjudged documents have the column of label 0.
-    indptr : int64 ndarray of shape (n_lists + 1,)
-        Ranks ``indptr[i]:indptr[i + 1]`` are of list i.
-    columns : int64 ndarray of shape (n_ranks of all lists,)
-        Column of the document at each rank.
-    query : int64 ndarray of shape (n_lists,)
-        Index of the query of each list.
     """
 
+    judgments: Judgments
+    retrieved: np.ndarray
     labels: np.ndarray
     column_of: np.ndarray
-    indptr: np.ndarray
-    columns: np.ndarray
-    query: np.ndarray
 
     @classmethod
-    def of(cls, judgments: Judgments, ranked: RankedCodes) -> RankedLists:
-        """The lists of all queries."""
-        labels, column_of = np.unique(judgments.labels, return_inverse=True)
-        if len(labels) > MOST_CLASSES:
+    def of(cls, labels: np.ndarray, sizes: np.ndarray, retrieved: np.ndarray) -> RankedLists:
+        """The lists of queries of consecutive rows; the label of an unjudged document is NaN."""
+        judgments = Judgments(labels, Queries.from_sizes(sizes))
+        levels, column_of = np.unique(judgments.labels, return_inverse=True)
+        if len(levels) > _MOST_COLUMNS:
             raise ValueError(
-                f"{len(labels)} distinct labels are too many for a distribution of grades (at most "
-                f"{MOST_CLASSES}): bin the labels into grades, for example with numpy.digitize."
+                f"{len(levels)} distinct labels are too many for a distribution of grades (at most "
+                f"{_MOST_COLUMNS}): bin the labels into grades, for example with numpy.digitize."
             )
-        column_of = column_of.astype(np.int64).ravel()
-        rank = np.arange(len(ranked.codes)) - np.repeat(ranked.indptr[:-1], np.diff(ranked.indptr))
-        kept = rank < np.repeat(ranked.retrieved, np.diff(ranked.indptr))
-        indptr = np.concatenate(([0], np.cumsum(ranked.retrieved))).astype(np.int64)
-        columns = column_of[ranked.codes[kept]]
-        return cls(labels, column_of, indptr, columns, np.arange(len(indptr) - 1))
+        return cls(judgments, retrieved, levels, column_of.astype(np.int64).ravel())
 
-    @property
-    def sizes(self) -> np.ndarray:
-        """Number of ranks of each list."""
-        return np.diff(self.indptr)
+    def cut(self, depth: int | None, *, condensed: bool) -> RankedLists:
+        """The lists without unjudged documents, if `condensed`, and then down to rank `depth`."""
+        lists = self
+        if condensed:
+            labels = self.judgments.graded(np.nan)[self.judgments.codes]
+            judged, starts = ~np.isnan(labels), self.judgments.indptr[:-1]
+            sizes, retrieved = (
+                np.add.reduceat(mask, starts, dtype=np.int64)
+                for mask in (judged, judged & self.is_shown)
+            )
+            lists = RankedLists.of(labels[judged], sizes, retrieved)
+        most = lists.retrieved if depth is None else np.minimum(lists.retrieved, depth)
+        return replace(lists, retrieved=most)
 
-    @property
-    def counts(self) -> np.ndarray:
-        """Number of documents of each column in each list."""
-        width = len(self.labels)
-        cell = np.repeat(np.arange(len(self.sizes)), self.sizes) * width + self.columns
-        found = np.bincount(cell, minlength=width * len(self.sizes))
-        return found.reshape(-1, width).astype(np.int64)
-
-    def take(self, chosen: np.ndarray) -> RankedLists:
-        """The lists in the mask `chosen`."""
-        sizes = self.sizes
-        return replace(
-            self,
-            indptr=np.concatenate(([0], np.cumsum(sizes[chosen]))).astype(np.int64),
-            columns=self.columns[np.repeat(chosen, sizes)],
-            query=self.query[chosen],
+    @cached_property
+    def is_shown(self) -> np.ndarray:
+        """True for rows that are ranks of a list."""
+        indptr = self.judgments.indptr
+        sizes = np.diff(indptr)
+        return np.arange(indptr[-1]) - np.repeat(indptr[:-1], sizes) < np.repeat(
+            self.retrieved, sizes
         )
 
-    def errors(self, p: np.ndarray, rel: np.ndarray) -> np.ndarray:
-        """Errors of the precision-recall curves of `p`, of shape (n_lists, len(rel))."""
-        out = np.empty((len(self.sizes), len(rel)))
-        # relevant[i, j] is True if column j is relevant for the lowest relevant label rel[i]
-        relevant = self.labels >= np.asarray(rel, np.float64)[:, None]
-        run_chunks(entropy.curve_errors, self.indptr, self.columns, p, relevant, out)
-        return out
+    def count(self, label: float) -> np.ndarray:
+        """Number of documents of a label in each list."""
+        has_label = (self.judgments.graded(np.nan) == label)[self.judgments.codes]
+        return np.add.reduceat(
+            has_label & self.is_shown, self.judgments.indptr[:-1], dtype=np.int64
+        )
 
-    def evenly(self) -> np.ndarray:
-        """The distribution of highest entropy given the counts only: the same at every rank."""
-        shares = self.counts / np.maximum(self.sizes, 1)[:, None]
-        return np.repeat(shares, self.sizes, axis=0)
+    @cached_property
+    def ranking(self) -> Ranking:
+        """The documents by their ranks."""
+        return self.by_worth(-np.arange(float(len(self.judgments.codes))))
+
+    def by_worth(self, worth: np.ndarray) -> Ranking:
+        """The documents of each list by descending worth, of shape (n_rows,)."""
+        return Ranking(self.judgments, np.where(self.is_shown, worth, -np.inf))
+
+    def padded(self, lists: np.ndarray) -> np.ndarray:
+        """Column of the document at each rank of some lists; -1 beyond the end of a list."""
+        sizes = self.retrieved[lists]
+        rank = np.arange(sizes.max(initial=0))
+        inside = rank < sizes[:, None]
+        rows = np.where(inside, self.judgments.indptr[lists][:, None] + rank, 0)
+        return np.where(inside, self.column_of[self.judgments.codes[rows]], -1)
+
+    def batches(self, chosen: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Some lists, with their padded columns, in batches of similar lengths."""
+        order = chosen[np.argsort(self.retrieved[chosen], kind="stable")]
+        found = []
+        while len(order):
+            cells = self.retrieved[order] * np.arange(1, len(order) + 1) * len(self.labels)
+            n = max(1, int(np.searchsorted(cells, _CELLS, side="right")))
+            found.append((order[:n], self.padded(order[:n])))
+            order = order[n:]
+        return found
+
+    def errors(
+        self,
+        batches: list[tuple[np.ndarray, np.ndarray]],
+        expectation: Expectation | None,
+        rel: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Errors of precision-recall curves inferred from a metric, and whether steps converged.
+
+        Parameters
+        ----------
+        batches : list
+        expectation : Expectation or None
+            None: the number of documents of each grade is known, and no metric.
+        rel : ndarray of shape (n_rel,)
+            Lowest relevant labels.
+
+        Returns
+        -------
+        errors : ndarray of shape (n_lists, n_rel)
+            NaN for lists that are in no batch, or on which the metric is not defined.
+        converged : bool ndarray of shape (n_lists,)
+        """
+        out = np.full((len(self.retrieved), len(rel)), np.nan)
+        converged = np.ones(len(out), np.bool_)
+
+        def fill_in(first: int, last: int, _: np.ndarray) -> None:
+            for lists, columns in batches[first:last]:
+                if expectation is None:
+                    counts = np.stack([(columns == i).sum(axis=1) for i in range(len(self.labels))])
+                    sizes = (columns >= 0).sum(axis=1)
+                    p = (counts / sizes)[:, :, None] * (columns >= 0)
+                else:
+                    is_defined = ~np.isnan(expectation.values[lists])
+                    lists, columns = lists[is_defined], columns[is_defined]
+                    found = expectation.infer(lists, columns, expectation.values[lists])
+                    p, converged[lists] = found.p, found.done
+                for r, level in enumerate(rel):
+                    out[lists, r] = _entropy.curve_errors(columns, p, self.labels >= level)
+
+        cells = [columns.size for _, columns in batches]
+        run_chunks(fill_in, np.concatenate(([0], np.cumsum(cells))).astype(np.int64))
+        return out, converged
 
 
-@dataclass(frozen=True, eq=False)
 class Expectation:
-    """Expected value ``shift + slope * sum`` of a metric under distributions of grades.
+    """The expected value of a metric under distributions of grades.
+
+    Parameters
+    ----------
+    metric : Metric
+    lists : RankedLists
+    max_grade : int
+        Highest grade of the collection.
 
     Attributes
     ----------
-    lists : RankedLists
-    form : Graded
-        The sum, over single documents and over pairs of documents.
-    slope, shift : float64 ndarray of shape (n_lists,)
+    values : float64 ndarray of shape (n_lists,)
+        Values of the lists.
+    ends : float64 ndarray of shape (2, n_lists)
+        Values of the documents by ascending and by descending gain. Since weights do not rise from
+        rank to rank, all other orders are between them.
     """
 
-    lists: RankedLists
-    form: Graded
-    slope: np.ndarray
-    shift: np.ndarray
-
-    @classmethod
-    def of(cls, plan: Plan, ranking: Ranking, lists: RankedLists) -> Expectation:
-        """The expectation of a metric that is bound to the judgments of the lists."""
+    def __init__(self, metric: Metric, lists: RankedLists, max_grade: int) -> None:
+        plan = metric.bind(lists.judgments, max_grade=max_grade)
         tables = plan.tables
         if not isinstance(tables, QuadraticTables):
             raise TypeError(
-                f"{plan.metric} is not a sum over documents and pairs of documents, which the "
-                "maximum entropy method needs: use gap, ap, q, ndcg, dcg, rbp, precision or recall."
+                f"{metric} is not a sum over documents and pairs of documents, which the maximum "
+                "entropy method needs: use gap, ap, q, ndcg, dcg, rbp, precision or recall."
             )
         _, first = np.unique(lists.column_of, return_index=True)
-        if not np.array_equal(tables.gain[first][lists.column_of], tables.gain):
+        self.gain = tables.gain[first]
+        if not np.array_equal(self.gain[lists.column_of], tables.gain):
             raise ValueError(
-                f"{plan.metric} distinguishes unjudged documents from documents of label 0, which "
-                "a distribution of grades does not: use another metric."
+                f"{metric} distinguishes unjudged documents from documents of label 0, which a "
+                "distribution of grades does not: use another metric."
             )
-        n_columns, pairs = len(lists.labels), tables.pairs
-        if pairs is not None and plan.scale.longest > 1 and not tables.ordered:
+        pairs = tables.pairs
+        if pairs is not None and lists.judgments.queries.longest > 1 and not tables.ordered:
             raise ValueError(
-                f"{plan.metric} does not depend on the order of the list, so it says nothing about "
+                f"{metric} does not depend on the order of the list, so it says nothing about "
                 "grades at single ranks: add a cut-off."
             )
-        worth = np.zeros((n_columns, n_columns)) if pairs is None else pairs.worth(first)
-        weights = np.zeros_like(tables.u) if pairs is None else pairs.weights
-        n_queries = len(plan.empty)
-        offset = np.zeros(n_queries, np.int64) if tables.offset is None else tables.offset
-        line = plan.metric.line(plan.lists(ranking))
-        shift = np.broadcast_to(line.at(np.zeros(n_queries)), n_queries)
-        slope = np.broadcast_to(line.steepness, n_queries)
-        form = Graded(
-            lists.counts, tables.gain[first], worth,
-            np.ascontiguousarray(tables.u), np.ascontiguousarray(weights),
-            np.ascontiguousarray(offset[lists.query], dtype=np.int64),
-        )  # fmt: skip
-        return cls(lists, form, (slope * plan.inverse)[lists.query], shift[lists.query])
+        n_columns, n_lists = len(lists.labels), len(lists.retrieved)
+        self.worth = np.zeros((n_columns, n_columns)) if pairs is None else pairs.worth(first)
+        self.u = tables.u
+        self.w = np.zeros_like(tables.u) if pairs is None else pairs.weights
+        self.offset = np.zeros(n_lists, np.int64) if tables.offset is None else tables.offset
+        self.empty = plan.empty
+        self.values = plan.values(lists.ranking)
+        worth = self.gain[lists.column_of[lists.judgments.codes]]
+        self.ends = np.stack([plan.values(lists.by_worth(sign * worth)) for sign in (-1, 1)])
 
-    def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Least and greatest sum of each list over all orders; equal where the slope is 0."""
-        low, high = np.empty(len(self.slope)), np.empty(len(self.slope))
-        worst_first = np.argsort(self.form.gain, kind="stable")
-        run_chunks(entropy.ends, self.lists.indptr, self.form, worst_first, low, high)
-        return low, np.where(self.slope == 0, low, high)
-
-    def reach(self) -> tuple[np.ndarray, np.ndarray]:
-        """Least and greatest value of each list over all orders."""
-        both = np.sort([self.shift + self.slope * end for end in self.ends()], axis=0)
-        return both[0], both[1]
-
-    def infer(self, values: np.ndarray) -> Distributions:
-        """Distributions of highest entropy whose expected values, `mean`, are `values`."""
-        n_lists, (low, high) = len(values), self.ends()
-        found = Distributions(
-            np.empty((int(self.lists.indptr[-1]), len(self.form.gain))),
-            np.empty(n_lists),
-            np.empty(n_lists),
-            np.empty(n_lists, np.int64),
-            np.empty(n_lists, np.bool_),
+    def forms(self, lists: np.ndarray, columns: np.ndarray) -> _entropy.Forms:
+        """The quadratic forms of some lists, of which `columns` are the padded columns."""
+        inside = columns >= 0
+        ranks = self.offset[lists][:, None] + np.arange(columns.shape[1])
+        u, w = (
+            np.where(inside, weights[np.minimum(ranks, len(weights) - 1)], 0.0)
+            for weights in (self.u, self.w)
         )
-        target = (values - self.shift) / np.where(self.slope == 0, np.nan, self.slope)
-        run_chunks(entropy.infer, self.lists.indptr, self.form, target, low, high, found)
-        return found._replace(mean=self.shift + self.slope * found.mean)
+        counts = np.stack([(columns == i).sum(axis=1) for i in range(len(self.gain))])
+        return _entropy.Forms(
+            self.gain, self.worth, counts.astype(np.float64), inside.astype(np.float64), u, w
+        )
+
+    def infer(
+        self, lists: np.ndarray, columns: np.ndarray, values: np.ndarray
+    ) -> _entropy.Solution:
+        """Distributions of highest entropy whose expected values, `mean`, are `values`."""
+        forms = self.forms(lists, columns)
+        place = np.argsort(np.argsort(self.gain, kind="stable"))  # of each column, by gain
+        low, high = (
+            forms.expected(_one_hot(np.sort(np.append(places, len(places))[columns]), places))[0]
+            for places in (place, len(place) - 1 - place)
+        )
+        worst, best = self.ends[:, lists]
+        high = np.where(worst == best, low, high)  # the value says nothing
+        slope = np.divide(best - worst, high - low, out=np.zeros(len(low)), where=high != low)
+        target = low + np.divide(values - worst, slope, out=np.zeros(len(low)), where=slope != 0)
+        found = _entropy.infer(forms, target, low, high)
+        return found._replace(mean=worst + slope * (found.mean - low))
+
+
+def _one_hot(sorted_places: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """The distributions of certain grades: 1 where the place is that of the column."""
+    return (sorted_places == place[:, None, None]).astype(np.float64)

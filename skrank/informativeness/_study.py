@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.names import unique_metrics
 from skrank._typing import RandomState
-from skrank.informativeness._lists import CutRanking, Expectation, RankedLists
+from skrank.informativeness._lists import Expectation, RankedLists
 from skrank.metrics import Metric
 from skrank.trec._data import Qrels, as_qrels
 from skrank.trec._files import Source
@@ -19,7 +19,6 @@ from skrank.trec._join import (
     AnyRuns,
     CodedQrels,
     JoinedJudgments,
-    JoinedRanking,
     JoinedRuns,
     Runs,
 )
@@ -258,44 +257,44 @@ def study(
     condensed = check.check_flag("condensed", condensed)
     fewest = check.check_count("min_retrieved", min_retrieved, "documents of each label")
     top = check.check_max_grade(max_grade)
-    chosen = unique_metrics(metrics)
-    for name, one in chosen.items():
+    asked = unique_metrics(metrics)
+    for name, one in asked.items():
         if one.condensed and not condensed:
             raise ValueError(
                 f"{name} is measured on condensed lists, but the lists of the study are not "
                 "condensed: leave condensed out of the metric, and pass condensed=True to the "
                 "study."
             )
-    asked = {name: replace(one, condensed=condensed) for name, one in chosen.items()}
     pool = CodedQrels.of(as_qrels(qrels))
-    levels = _check_rel(rel, pool.labels)
+    known = np.unique(pool.qrels.labels[pool.qrels.labels > 0])
+    levels = _check_rel(rel, known)
+    top = top or max(1, int(np.ceil(known[-1])))
     sources = Runs.of(runs)
     n_queries, n_left_out = len(pool.qrels.queries), 0
     joined = JoinedRuns(pool, sources, "skip")
     parts: list[tuple[np.ndarray, ...]] = []
     for part in joined:
         judgments = JoinedJudgments(pool, part)
-        ranking = CutRanking(JoinedRanking(judgments), depth)
-        lists = RankedLists.of(judgments, ranking.codes("stable", condensed))
-        is_long = np.asarray((lists.counts[:, lists.labels > 0] >= fewest).all(axis=1))
+        labels = judgments.graded(np.nan)[judgments.codes]
+        lists = RankedLists.of(labels, np.diff(judgments.indptr), judgments.retrieved)
+        lists = lists.cut(depth, condensed=condensed)
+        is_long = np.all([lists.count(label) >= fewest for label in known], axis=0)
         n_left_out += int(np.count_nonzero((judgments.retrieved > 0) & ~is_long))
-        lists = lists.take(is_long)
-        places = judgments.run * n_queries + judgments.places
-        n_runs = judgments.run[-1] + 1
+        chosen = np.flatnonzero(is_long)
+        places = (judgments.run * n_queries + judgments.places)[chosen]
+        batches = lists.batches(chosen)
+        uninformed = lists.errors(batches, None, levels)[0]
         found = []
         for name, one in asked.items():
-            plan = one.bind(judgments, max_grade=top)
-            values = plan.values(ranking)[lists.query]
-            inferred = Expectation.of(plan, ranking, lists).infer(values)
-            errors = lists.errors(inferred.p, levels)
-            errors[np.isnan(values)] = np.nan
-            found.append((values, errors, inferred.done))
+            expectation = Expectation(one, lists, top)
+            errors, converged = lists.errors(batches, expectation, levels)
+            found.append((expectation.values, errors, converged))
             if progress is not None:
-                n_defined = np.count_nonzero(~np.isnan(values))
+                n_defined = np.count_nonzero(~np.isnan(expectation.values[chosen]))
+                n_runs = judgments.run[-1] + 1
                 progress(f"{n_runs} of {len(sources.sources)} runs: {name}, {n_defined} lists")
-        by_metric = (np.stack(each, axis=1) for each in zip(*found, strict=True))
-        uninformed = lists.errors(lists.evenly(), levels)
-        parts.append((places[lists.query], lists.sizes, uninformed, *by_metric))
+        by_metric = (np.stack(each, axis=1)[chosen] for each in zip(*found, strict=True))
+        parts.append((places, lists.retrieved[chosen], uninformed[chosen], *by_metric))
     place, ranks, uninformed, values, errors, converged = map(
         np.concatenate, zip(*parts, strict=True)
     )
@@ -310,7 +309,7 @@ def study(
         "ranks": ranks,
     }
     return Study(
-        metrics=tuple(chosen),
+        metrics=tuple(asked),
         rel=levels,
         lists=pd.DataFrame(table),
         values=values,
@@ -320,12 +319,11 @@ def study(
         n_left_out=n_left_out,
         depth=depth,
         condensed=condensed,
-        metric_of=dict(chosen),
+        metric_of=dict(asked),
     )
 
 
-def _check_rel(rel: Sequence[float] | None, labels: np.ndarray) -> np.ndarray:
-    relevant = np.unique(labels[labels > 0])
+def _check_rel(rel: Sequence[float] | None, relevant: np.ndarray) -> np.ndarray:
     if len(relevant) == 0:
         raise ValueError("the qrels have no label above 0, so recall is not defined.")
     if rel is None:

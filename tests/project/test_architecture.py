@@ -77,6 +77,27 @@ def test_imports_go_one_way(layer):
         assert PARTS[layer] <= {*LAYERS, "model_selection"}
 
 
+# What stands on the core imports public modules of other parts, and the private ones in `SHARED`.
+ON_THE_CORE = (
+    "active", "informativeness", "incompleteness", "torch", "trec", "plotting", "cli", "_tune",
+    "sentence_transformers",
+)  # fmt: skip
+SHARED = {"_validation", "_typing", "_progress", "_files"}
+NOT_YET = {*ON_THE_CORE}  # parts that still import private modules
+
+
+@pytest.mark.parametrize("part", ON_THE_CORE)
+def test_what_stands_on_the_core_uses_public_names(part):
+    private = {
+        f"{module}: {target}"
+        for module, imported in GRAPH.items()
+        for target in imported
+        if part_of(module) == part != part_of(target) and part_of(target) not in SHARED
+        if "._" in target
+    }
+    assert not private or part in NOT_YET
+
+
 def test_imports_in_any_place_and_form_are_found(tmp_path, monkeypatch):
     monkeypatch.setattr(f"{__name__}.name_of", lambda path: "skrank.metrics.gap")
     (tmp_path / "gap.py").write_text(
