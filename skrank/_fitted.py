@@ -1,17 +1,24 @@
-"""Fitted models: scores, highest grade of the training labels, and attributes if `fit` fails."""
+"""Models: clones, scores, highest grade of the training labels, and attributes if `fit` fails."""
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from skrank import _validation as check
 from skrank._engine.groups import LEVEL
 from skrank._typing import Estimator, Table
 
+if TYPE_CHECKING:
+    from distributed import Client
+
+DASK_MODULES = ("lightgbm.dask", "xgboost.dask")
 RESPONSES = ("predict_proba", "decision_function", "predict")
 _INNER = ("best_estimator_", "regressor_", "estimator_")  # fitted models inside fitted models
 _MEMBERS = ("estimators_", "final_estimator_")  # fitted models of ensembles
@@ -40,6 +47,12 @@ def predicted_scores(estimator: Estimator, X: Table, response_method: str = "aut
             f"{response_method} of {type(estimator).__name__} returns {values.shape[1]} values per "
             "row instead of one score: use a regressor, or a classifier with predict_proba."
         )
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    if len(values) != n_rows:
+        raise ValueError(
+            f"{response_method} of {type(estimator).__name__} returns {len(values)} scores for "
+            f"{n_rows} rows: it must return one score per row."
+        )
     return values.reshape(len(values))
 
 
@@ -60,6 +73,33 @@ def class_names(estimator: Estimator) -> Iterator[tuple[str, str]]:
     """
     for cls in type(estimator).__mro__:
         yield cls.__module__.partition(".")[0], cls.__name__
+
+
+def cloned(estimator: Any, *, safe: bool = True) -> Any:
+    """A clone, also of estimators and of lists of estimators that `clone` of scikit-learn refuses.
+
+    CatBoost copies parameters that are lists. A Dask client cannot be copied: clones share it.
+    """
+    if isinstance(estimator, (list, tuple)):
+        return type(estimator)(cloned(one, safe=safe) for one in estimator)
+    if ("catboost", "CatBoost") in class_names(estimator):
+        return type(estimator)(**copy.deepcopy(estimator.get_params()))
+    if not type(estimator).__module__.startswith(DASK_MODULES):
+        return clone(estimator, safe=safe)
+    bare = copy.copy(estimator)
+    bare.client = None  # `clone` would copy it
+    made = clone(bare)
+    client = _client_or_none(estimator)
+    if client is not _client_or_none(made):  # else both use the current client
+        made.client = client
+    return made
+
+
+def _client_or_none(estimator: Estimator) -> Client | None:
+    try:
+        return estimator.client
+    except ValueError:  # a DaskXGBRanker without a client, and no current client
+        return None
 
 
 def chain_of(estimator: Estimator) -> list[Estimator]:

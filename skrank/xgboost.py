@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from skrank._boosters.xgboost_data import (
     join_training,
     judge_for_training,
     judge_part,
+    log_name,
     means_of_workers,
     n_workers,
     read,
@@ -199,16 +199,11 @@ def early_stopping(
     from skrank._boosters.xgboost_callbacks import MetricStopping
 
     return MetricStopping(
-        rounds=rounds, metric_name=_log_name(chosen), maximize=chosen.greater_is_better, **kwargs
+        rounds=rounds, metric_name=log_name(chosen), maximize=chosen.greater_is_better, **kwargs
     )
 
 
 _metric = metric  # `metric` is also the name of a parameter of `early_stopping`
-
-
-def _log_name(metric: Metric) -> str:
-    """The name of a metric for XGBoost's log lines, ``data-name:value``, split at blanks and :."""
-    return re.sub(r"\s", "", str(metric)).replace(":", "=")
 
 
 class _XGBoostObjective(GradientCallable):
@@ -245,7 +240,7 @@ class _XGBoostMetric(MetricCallable):
         else:
             check.check_no_query_log(self.per_query)
             means = means_of_workers(self._plan(data, judge_part).sums(host(preds)))
-        results = [(_log_name(one), mean) for one, mean in zip(self.metrics, means, strict=True)]
+        results = [(log_name(one), mean) for one, mean in zip(self.metrics, means, strict=True)]
         return results if len(results) > 1 else results[0]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from skrank._boosters.adapters import Supplied, as_written, import_booster, row_
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._typing import Folds, Options, Weights
+from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     import xgboost
@@ -71,6 +73,11 @@ def judge_for_training(data: Supplied) -> tuple[Judgments, Weights, int | None]:
     given = np.ones(len(judgments.queries)) if weights is None else weights
     mean = mean_weight(given)
     return judgments, None if weights is None else weights / mean, top
+
+
+def log_name(metric: Metric) -> str:
+    """The name of a metric for XGBoost's log lines, ``data-name:value``, split at blanks and :."""
+    return re.sub(r"\s", "", str(metric)).replace(":", "=")
 
 
 def n_workers() -> int:

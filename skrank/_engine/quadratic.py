@@ -11,14 +11,15 @@ from skrank import _validation as check
 from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import LambdaKernels, Scale, Tables
 from skrank._engine.threads import cached_property, run_chunks
-from skrank._kernels import quadratic, quadratic_lambdas
+from skrank._kernels import lambdaloss, quadratic, quadratic_lambdas
+from skrank._kernels.lambdaloss import LambdaLossWeights
 from skrank._kernels.quadratic import Quadratic, QuadraticSwaps
 
 if TYPE_CHECKING:
     from skrank._engine.judgments import Judgments
 
 _PAIRS_OF_CLASSES = 25  # a tied row takes (pairs of classes) / 25 times the time of most kernels
-MOST_CLASSES = 64  # most different gains of labels, for metrics with pairs and for swaps
+MOST_CLASSES = 64  # most different gains of labels whose pairs have a table
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +183,9 @@ class QuadraticTables(Tables):
         if len(first) > MOST_CLASSES:
             raise ValueError(
                 f"{len(first)} distinct labels are too many for pairs of documents (at most "
-                f"{MOST_CLASSES}): bin the labels into grades, for example with numpy.digitize."
+                f"{MOST_CLASSES}): bin the labels into grades, for example with numpy.digitize, or "
+                "choose a sum over documents, such as ndcg(gain=linear), dcg(gain=linear) or rbp, "
+                "which takes any labels."
             )
         if self.pairs is None:
             return classes, np.zeros((len(first), len(first)))
@@ -230,6 +233,12 @@ class QuadraticTables(Tables):
         return judgments.best_sums(gain, weights)
 
     def lambda_kernels(self, judgments: Judgments) -> list[LambdaKernels]:
+        if self.pairs is None and self.offset is None and len(self._classes[0]) > MOST_CLASSES:
+            # O(n^2) swaps of documents, in place of swaps of classes
+            flat = np.zeros_like(self.u)
+            form = LambdaLossWeights(self.gain, self.u, flat, flat, flat)
+            neighbours = lambdaloss.adjacent_deltas
+            return [LambdaKernels(lambdaloss.lambdas, judgments.codes, form, neighbours)]
         classes, tables = self._swap_tables
         rows = classes[judgments.codes]
         tables = tables._replace(offset=self._starts(len(judgments.queries)))

@@ -1,4 +1,4 @@
-"""LambdaLoss for (normalised) discounted cumulated gain.
+"""LambdaLoss for (normalised) discounted cumulated gain, and LambdaRank for any sum of gains.
 
 With the normalised gains G and the discount d, the documents at the ranks a < b are a pair with the
 weight
@@ -6,7 +6,8 @@ weight
     |G_a - G_b| (fall_a - fall_b + step_(b-a) stretch_b + even_b).
 
 `fall` is the discount d with 0 below the cut-off, so that |G_a - G_b| (fall_a - fall_b) is the
-change of the metric by a swap; ndcg_loss2 has `fall` = 0. ``step[i]`` = mu (d_i - d_(i+1)) is for
+change of the metric by a swap; ndcg_loss2 has `fall` = 0, LambdaRank nothing else. A negative
+weight, of a metric that falls although the better document moves up, counts as 0. ``step[i]`` = mu (d_i - d_(i+1)) is for
 ranks that are i apart. The steps between rank b and all ranks above sum to mu (d_1 - d_b), with
 stretch_b = 1 and even_b = 0. If b is below the cut-off, stretch_b and even_b are such that the sum
 of step_(b-a) stretch_b + even_b over the ranks a above b is mu d_1.
@@ -101,7 +102,7 @@ def _sweep(tile, step, begin, end, upper, exact, low, scale):
         ordered = lead > zero
         apart = step[np.uint64(upper.near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
         weight = abs(lead) * (upper.fall - tile[t + _FALL] + apart)
-        weight = weight if tile[t + RANK] > upper.rank else zero
+        weight = weight if tile[t + RANK] > upper.rank and weight > zero else zero
         if exact is None:
             distance = norm.base + norm.slope * abs(upper.score - tile[t + SCORE])
             e_lower = tile[t + EXP]
@@ -205,3 +206,18 @@ def lambdas(first, last, indptr, lists, tables, pairs, out):
     arrays = _make(int(np.diff(indptr[first : last + 1]).max()), tables, real)
     work = *arrays, np.zeros(_FIELDS * FIELD, real)
     _lambdas(first, last, indptr, lists, tables.gain, pairs, work, out)
+
+
+@kernel()
+def adjacent_deltas(first, last, indptr, lists, weights, n_ranks, changes):
+    """As `quadratic.adjacent_deltas`, for the gains and `fall` of `weights`."""
+    codes, order, inverse = lists.codes, lists.order, lists.inverse
+    gain, fall = weights.gain, weights.fall
+    for q in range(first, last):
+        start, n = indptr[q], indptr[q + 1] - indptr[q]
+        for r in range(n):
+            changes[start + r] = 0
+            if r < min(n - 1, n_ranks) and fall[r] > fall[r + 1]:
+                upper, lower = codes[start + order[start + r]], codes[start + order[start + r + 1]]
+                change = (fall[r] - fall[r + 1]) * (gain[lower] - gain[upper])
+                changes[start + r] = change * inverse[q]

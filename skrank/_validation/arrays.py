@@ -23,7 +23,7 @@ def as_numbers(name: str, values: ArrayLike, what: str) -> np.ndarray:
 
     `what` describes the numbers in errors, such as "one per query".
     """
-    return _as_numbers(name, values, unmasked(name, values, f"numbers, {what}"), what)
+    return _as_numbers(name, unmasked(name, values, f"numbers, {what}"), what)
 
 
 def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.ndarray:
@@ -33,7 +33,7 @@ def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.nda
     refused.
     """
     given = unmasked(name, values)
-    vector = np.ascontiguousarray(_column(name, _as_numbers(name, values, given, ROWS)))
+    vector = np.ascontiguousarray(_column(name, _as_numbers(name, given, ROWS)))
     if len(vector) == 0:
         raise ValueError(f"{name} is empty: there is no document to rank.")
     if n_rows is not None and len(vector) != n_rows:
@@ -79,15 +79,18 @@ def unmasked(
         raise ValueError(f"{name} must be {what}.") from None
 
 
-def _as_numbers(name: str, values: object, given: np.ndarray, what: str) -> np.ndarray:
-    """`given`, the array of `values`, in double precision."""
+def _as_numbers(name: str, given: np.ndarray, what: str) -> np.ndarray:
+    """An array in double precision; the NA of pandas becomes NaN."""
     if given.dtype == np.float64:
         return given
     _check_kind(name, given, what)
     try:
         with np.errstate(all="ignore"):  # callers refuse infinite values
-            if given.dtype == object and hasattr(values, "to_numpy"):
-                return values.to_numpy(dtype=np.float64, na_value=np.nan).reshape(given.shape)
+            if given.dtype == object:
+                import pandas as pd
+
+                missing = np.asarray(np.frompyfunc(lambda one: one is pd.NA, 1, 1)(given), bool)
+                given = np.where(missing, np.nan, given)
             return given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be numbers, {what}.") from None

@@ -231,6 +231,11 @@ def missing_scale(metric: object) -> ValueError:
     )
 
 
+def are_grades(labels: np.ndarray) -> bool:
+    """True if labels are whole numbers up to MOST_GRADES."""
+    return bool(np.all((labels == np.rint(labels)) & (labels <= MOST_GRADES)))
+
+
 def check_few_labels(name: str, labels: np.ndarray) -> None:
     """Check that distinct labels are at most MOST_GRADES, as tables have an entry for each pair."""
     if len(labels) > MOST_GRADES:

@@ -82,7 +82,9 @@ class LambdaRank(PairObjective):
         Any metric of the quadratic and the cascade family. gap, ap, q, ndcg and nerr are divided by
         their best value at the cut-off, whatever their `normalize`, so that the best value of every
         query is 1. Other metrics, such as dcg, err, pfound, rbp, precision and recall, are not
-        divided.
+        divided. Labels may be continuous, such as click rates, for cascades and for sums over
+        documents, such as ndcg(gain=linear), dcg(gain=linear) and rbp; gap, ap and q have sums over
+        pairs of documents and take at most 64 different gains.
     sigmoid : float
         Slope of the loss of a pair, above 0.
     truncation_level : int, optional

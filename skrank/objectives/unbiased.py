@@ -117,8 +117,8 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
             kernels = plan.tables.lambda_kernels(block)
             if len(kernels) > 1 or not isinstance(kernels[0].form, QuadraticSwaps):
                 raise ValueError(
-                    f"UnbiasedLambdaRank has no pair weights for {self.metric}: use skrank."
-                    f"AdditivePositionBias({str(self.metric)!r}), which takes any metric."
+                    f"UnbiasedLambdaRank has no pair weights for {self.metric} on these labels: "
+                    f"use skrank.AdditivePositionBias({str(self.metric)!r}), which takes any."
                 )
             some = None if weights is None else weights[queries]
             parts.append((rows, _BoundBlock(self, plan, some, kernels, bias.codes[rows], bias)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
-from skrank._fitted import predicted_scores, restored_on_failure, warn_of_feature
+from skrank._fitted import cloned, predicted_scores, restored_on_failure, warn_of_feature
 from skrank._ranked_lists import rank
 from skrank._typing import Table
 from skrank.metrics import Metric
@@ -34,6 +35,7 @@ class Ranker(BaseEstimator):
 
     scoring: str | Metric
     _fitted_by: ClassVar[str]  # an attribute of every fitted ranker
+    _inner: ClassVar[tuple[str, ...]] = ()  # parameters that are estimators
 
     def fit(
         self,
@@ -266,6 +268,15 @@ class Ranker(BaseEstimator):
         """X as a table; raises if the ranker is not fitted or X has other features than in fit."""
         check_is_fitted(self, self._fitted_by)
         return self._table(X, reset=False)
+
+    def __sklearn_clone__(self) -> Self:
+        bare = copy.copy(self)
+        for name in self._inner:  # `clone` of scikit-learn refuses some of them
+            setattr(bare, name, None)
+        made = super(Ranker, bare).__sklearn_clone__()
+        for name in self._inner:
+            setattr(made, name, cloned(getattr(self, name), safe=False))
+        return made
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

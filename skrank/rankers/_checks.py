@@ -6,13 +6,15 @@ import warnings
 
 from skrank import _validation as check
 from skrank._boosters.adapters import objective_of
+from skrank._fitted import DASK_MODULES
 from skrank._typing import Estimator, Options
 from skrank.metrics import metric
 from skrank.objectives import Objective
-from skrank.rankers._fit import DASK_MODULES, EstimatorKind, metrics_of
+from skrank.rankers._fit import EstimatorKind, metrics_of
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._rows import Rows
 
+_MODELS = ("init_model", "xgb_model")  # arguments of fit for a model to continue
 _SIZES = ("group", "group_id")  # arguments of fit of LightGBM, XGBoost and CatBoost
 _VALIDATION = (
     "eval_set", "eval_X", "eval_y", "eval_group", "eval_qid", "eval_names", "eval_metric",
@@ -122,8 +124,8 @@ def _boosting_kinds(estimator: Estimator) -> list[object]:
     return [params.get(name) for name in ("booster", "boosting_type", "boosting", "boost")]
 
 
-def check_fit_params(params: Options, kind: EstimatorKind, *, sets_validation: bool) -> None:
-    """Raise if arguments of `fit` are arguments that GroupedRanker sets itself."""
+def check_fit_params(params: Options, kind: EstimatorKind) -> None:
+    """Raise if arguments of `fit` have other names in GroupedRanker."""
     for name in params:
         if name in _SIZES and kind.trains_on_queries:
             raise ValueError(
@@ -131,7 +133,22 @@ def check_fit_params(params: Options, kind: EstimatorKind, *, sets_validation: b
                 "row as groups=, or on the index of y (skrank.with_groups). Ids from group sizes: "
                 "numpy.repeat(numpy.arange(len(sizes)), sizes)."
             )
-        if name in _VALIDATION and sets_validation:
+        if name == "group_weight" and kind.trains_on_queries:
+            raise ValueError(
+                "group_weight= is for the estimator's own fit: give the weight of each row's query "
+                "as sample_weight=."
+            )
+        if name in _MODELS and name != kind.model_argument and kind.rounds_parameter is not None:
+            instead = (
+                f"give it as {kind.model_argument}=" if kind.model_argument else "leave it out"
+            )
+            raise ValueError(f"{name}= of fit is for another estimator: {instead}.")
+
+
+def check_validation_params(params: Options) -> None:
+    """Raise if arguments of `fit` are arguments for validation, which GroupedRanker sets itself."""
+    for name in params:
+        if name in _VALIDATION:
             raise ValueError(
                 f"GroupedRanker would overwrite {name}= of fit: set its eval_metric and "
                 "early_stopping_rounds, and pass X_val, y_val and groups_val to fit."

@@ -23,7 +23,16 @@ from skrank.dask._evaluate import evaluate_each
 from skrank.dask._partitions import aligned_partitions, placed_queries
 from skrank.dask._scorer import head_of
 from skrank.objectives import Objective
-from skrank.rankers._fit import VALIDATION, Booster, EstimatorKind, Fit, Start, Validator, fit_of
+from skrank.rankers._fit import (
+    VALIDATION,
+    Booster,
+    EstimatorKind,
+    Fit,
+    Start,
+    Validator,
+    continues,
+    fit_of,
+)
 from skrank.rankers._lightgbm import LightGBM
 from skrank.rankers._linear import LinearRanker, linear_init
 from skrank.rankers._linear_dask import refuse_choice_of_rows
@@ -105,10 +114,11 @@ class DaskLightGBMRanker(DaskRanker, LightGBM):
         booster = fit.estimator.booster_
         fit.best_iteration = booster.current_iteration()
         if valid is not None:
-            rounds = partial(_scores_of_rounds, start=fit.start, booster=booster)
+            rounds = partial(_scores_of_rounds, start=fit.start, booster=booster, n_old=fit.n_old)
             fit.log = evaluate_each(valid, rounds, fit.metrics)
             if fit.patience is not None:
-                booster.best_iteration = fit.best_iteration = _stop_early(fit, fit.patience)
+                best = fit.n_old + _stop_early(fit, fit.patience)
+                booster.best_iteration = fit.best_iteration = best
 
 
 class DaskXGBoostRanker(DaskRanker, XGBoost):
@@ -139,10 +149,14 @@ class DaskXGBoostRanker(DaskRanker, XGBoost):
         take_booster(fit, result["booster"], result["history"])
 
 
-def _scores_of_rounds(X: Table, start: Start, booster: lightgbm.Booster) -> Iterator[np.ndarray]:
-    """Scores of rows after each round."""
+def _scores_of_rounds(
+    X: Table, start: Start, booster: lightgbm.Booster, n_old: int
+) -> Iterator[np.ndarray]:
+    """Scores of rows after each round that follows the first `n_old` rounds."""
     scores = start.finite_scores(X) if start.factor else np.zeros(X.shape[0])
-    for number in range(booster.current_iteration()):
+    if n_old:
+        scores = scores + booster.predict(X, 0, n_old, raw_score=True)
+    for number in range(n_old, booster.current_iteration()):
         scores = scores + booster.predict(X, number, 1, raw_score=True)
         yield scores
 
@@ -234,8 +248,11 @@ def fit_collections(
     part = Part(rows.X, np.empty(0), params=rows.params)  # without labels, which `train` has
     fit = fit_of(ranker, kind, part, None, max_grade)
     _refuse_positions(fit.estimator, fit.objective)
-    if ranker.init is not None:
-        fit.start = _trained_start(fit, ranker.init, ranker.init_scale, train)
+    if not continues(ranker, fit) and ranker.init is not None:
+        init = ranker.init
+        if isinstance(init, str):
+            init = linear_init(fit, grades=bool(train.y.map_blocks(check.are_grades).all()))
+        fit.start = _trained_start(init, ranker.init_scale, train)
     kind.train_partitions(fit, train, valid)
     if fit.start.factor and valid is not None and fit.metrics:
         scores = valid.per_row(fit.start.scores)
@@ -244,13 +261,10 @@ def fit_collections(
     return fit, max_grade
 
 
-def _trained_start(
-    fit: Fit, init: str | Estimator, scale: float | None, train: Partitions
-) -> Start:
+def _trained_start(init: Estimator, scale: float | None, train: Partitions) -> Start:
     """Train a clone of `init` on Dask; its scores are scaled to the standard deviation `scale`."""
     import dask
 
-    init = linear_init(fit) if isinstance(init, str) else init
     if not isinstance(init, LinearRanker):
         raise ValueError(
             f"init={init!r} trains on arrays, and X is a Dask collection: choose "

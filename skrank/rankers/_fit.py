@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
 from skrank._engine.ranking import Ranking
-from skrank._fitted import predicted_scores
+from skrank._fitted import cloned, predicted_scores
 from skrank._typing import Estimator, Options, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.objectives.base import metric_of
 from skrank.rankers._rows import Part
 
-if TYPE_CHECKING:
-    from distributed import Client
-
-DASK_MODULES = ("lightgbm.dask", "xgboost.dask")
 VALIDATION = "validation"  # name of the validation part in logs
 _DEFAULT_METRIC = "ndcg@10"  # for early stopping of rankers with their own objective
 _DEFAULT_PATIENCE = 50  # rounds
@@ -53,9 +47,16 @@ class EstimatorKind(ABC):
         True if rounds can add to the scores of another model.
     start_argument : str or None
         Argument of `fit` of the estimator for start scores, such as "init_score".
+    model_argument : str or None
+        Argument of `fit` of the estimator for a fitted model whose training continues.
+    row_arguments : tuple of str or None
+        Arguments of `fit` with an entry per row. None: all arguments with as many entries as there
+        are rows, which is the convention of scikit-learn.
     """
 
     rounds_parameter: str | None = None
+    model_argument: str | None = None
+    row_arguments: tuple[str, ...] | None = None
     patience_parameters: tuple[str, ...] = ()
     trains_on_queries: bool = False
     trains_objectives: bool = False
@@ -66,6 +67,39 @@ class EstimatorKind(ABC):
     @abstractmethod
     def train(self, fit: Fit) -> None:
         """Train `fit.estimator`; set `fit.best_iteration` and, with validation, `fit.log`."""
+
+    def select(self, params: Options, rows: np.ndarray, n_rows: int) -> Options:
+        """Arguments of `fit` for some rows, from those for `n_rows` rows."""
+        return {
+            name: _safe_indexing(value, rows) if self._is_per_row(name, value, n_rows) else value
+            for name, value in params.items()
+        }
+
+    def _is_per_row(self, name: str, value: Any, n_rows: int) -> bool:
+        if self.row_arguments is None:
+            sized = isinstance(value, Sized) and not isinstance(value, (str, dict))
+            return sized and len(value) == n_rows
+        if name not in self.row_arguments or value is None:
+            return False
+        if not isinstance(value, Sized) or len(value) != n_rows:
+            raise ValueError(f"{name}= of fit must have one entry for each of the {n_rows} rows.")
+        return True
+
+    def set_rounds(self, fit: Fit, n_rounds: int) -> None:
+        """Make `train` add `n_rounds` rounds without validation rows, after a search for them.
+
+        Callbacks of the caller ran in the search. Here only those run that change the training,
+        such as schedules of learning rates.
+        """
+        if self.rounds_parameter is not None:
+            # boosters train at least 1 round; predictions with a start ignore it if `n_rounds` is 0
+            fit.estimator.set_params(**{self.rounds_parameter: max(n_rounds, 1)})
+        if "early_stopping_rounds" in fit.estimator.get_params(deep=False):
+            fit.estimator.set_params(early_stopping_rounds=None)
+
+    def model_to_continue(self, model: Any) -> tuple[Any, int]:
+        """The value of `model_argument` for a model of the caller, and its number of rounds."""
+        raise NotImplementedError(f"{type(self).__name__}.model_argument is None")
 
     def categorical_features(
         self, estimator: Estimator, arguments: Options
@@ -97,6 +131,7 @@ class Booster(EstimatorKind):
         self.trains_on_queries = role == "ranker"
         self.trains_objectives = role == "ranker" and self.takes_callables
         self.follows_metrics = self.starts_from_scores = role != "classifier"
+        self.row_arguments = () if self.start_argument is None else (self.start_argument,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +204,8 @@ class Fit:
         Scores to which the rounds of the estimator add.
     arguments : dict
         Further arguments for `fit` of the estimator; `kind.train` adds arguments.
+    n_old : int
+        Number of rounds of the model whose training continues, 0 without one.
     log : dict of str to list of float
         Result: values per round on the validation rows.
     best_iteration : int or None
@@ -184,8 +221,36 @@ class Fit:
     patience: int | None = None
     start: Start = field(default_factory=Start)
     arguments: Options = field(default_factory=dict)
+    n_old: int = 0
     log: Log = field(init=False, default_factory=dict)
     best_iteration: int | None = field(init=False, default=None)
+
+    def continue_from(self, model: Any) -> None:
+        """Continue the training of a fitted model; a GroupedRanker with a start becomes the start.
+
+        Boosters do not add the scores of a start and of an old model.
+        """
+        name = self.kind.model_argument
+        assert name is not None
+        if hasattr(model, "init_factor_"):  # a fitted GroupedRanker
+            if model.init_factor_ and not self.kind.trains_on_queries:
+                raise ValueError(
+                    f"{name}= of fit is a regressor that started from scores of init, which cannot "
+                    "be continued: train it anew, or with init=None."
+                )
+            if model.init_factor_:
+                self.start = Start(model, 1.0)
+                return
+            model = model.estimator_
+        try:
+            self.arguments[name], self.n_old = self.kind.model_to_continue(model)
+        except (TypeError, AttributeError):
+            raise ValueError(
+                f"{name}= of fit is {type(model).__name__}: give a fitted GroupedRanker or model "
+                f"of the library of {type(self.estimator).__name__}, or the path of a model. The "
+                "scores of any other fitted ranker are a start: set init=FrozenEstimator(ranker), "
+                "of sklearn.frozen, and init_scale=None."
+            ) from None
 
     def run(self, n_rounds: int | None = None) -> None:
         """Train the estimator; with `n_rounds`, this number of rounds, without early stopping."""
@@ -196,11 +261,8 @@ class Fit:
             self.train = replace(self.train, start=start.finite_scores(self.train.X))
             if valid is not None:
                 self.valid = replace(valid, start=start.finite_scores(valid.X))
-        if n_rounds is not None and self.kind.rounds_parameter is not None:
-            # boosters train at least 1 round; predictions with a start ignore it if `n_rounds` is 0
-            self.estimator.set_params(**{self.kind.rounds_parameter: max(n_rounds, 1)})
-            if "early_stopping_rounds" in self.estimator.get_params(deep=False):
-                self.estimator.set_params(early_stopping_rounds=None)
+        if n_rounds is not None:
+            self.kind.set_rounds(self, n_rounds - self.n_old)
         self.kind.train(self)
         if start.factor:
             self._check_link()
@@ -218,6 +280,11 @@ class Fit:
         if self.start.factor:
             raise ValueError(
                 f"{name}= of fit and init of GroupedRanker are both given: give one of them."
+            )
+        if self.n_old:
+            raise ValueError(
+                f"{name}= and {self.kind.model_argument}= of fit are both given: leave {name} out, "
+                "since training continues from the scores of the old model."
             )
         if self.valid is not None:
             if name not in self.valid.params:
@@ -256,7 +323,7 @@ def trained_start(kind: EstimatorKind, init: Estimator, scale: float | None, tra
 
     Its scores are scaled to the standard deviation `scale`; None: they are not scaled.
     """
-    fit = Fit(kind, clone(init), replace(train, params={}))
+    fit = Fit(kind, cloned(init), replace(train, params={}))
     fit.run()
     start = Start(fit.estimator, 1.0)
     if scale is None:
@@ -274,30 +341,29 @@ def fit_of(
     found = metrics_of(ranker, kind, objective)
     metrics = {name: one.on_scale(max_grade) for name, one in found.items()}
     patience = _DEFAULT_PATIENCE if rounds == "auto" else rounds
+    estimator = cloned(ranker.estimator)
+    if getattr(estimator, "callbacks", None):  # the caller reads the results of the originals
+        estimator.set_params(callbacks=list(ranker.estimator.callbacks))
     return Fit(
-        kind, cloned(ranker.estimator), train, valid, objective and objective.on_scale(max_grade),
+        kind, estimator, train, valid, objective and objective.on_scale(max_grade),
         metrics, patience, arguments=dict(train.params),
     )  # fmt: skip
 
 
-def cloned(estimator: Estimator, *, safe: bool = True) -> Estimator:
-    """A clone that shares the Dask client of the estimator, since a client cannot be copied."""
-    if not type(estimator).__module__.startswith(DASK_MODULES):
-        return clone(estimator, safe=safe)
-    bare = copy.copy(estimator)
-    bare.client = None  # `clone` would copy it
-    made = clone(bare)
-    client = _client_or_none(estimator)
-    if client is not _client_or_none(made):  # else both use the current client
-        made.client = client
-    return made
-
-
-def _client_or_none(estimator: Estimator) -> Client | None:
-    try:
-        return estimator.client
-    except ValueError:  # a DaskXGBRanker without a client, and no current client
-        return None
+def continues(ranker: Estimator, fit: Fit) -> bool:
+    """True if the arguments of `fit` have a model whose training continues; sets it in `fit`."""
+    name = fit.kind.model_argument
+    model = None if name is None else fit.arguments.pop(name, None)
+    if model is None:
+        return False
+    fit.continue_from(model)
+    if ranker.init is not None and not fit.start.factor:
+        raise ValueError(
+            f"init of GroupedRanker and {name}= of fit are both given, and the model of {name} has "
+            "no start. Set init=None. A model that was trained with init is continued from its "
+            f"start if the fitted GroupedRanker is given: {name}=ranker, not ranker.estimator_."
+        )
+    return True
 
 
 def metrics_of(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
+from inspect import signature
 from operator import attrgetter
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.utils import ClassifierTags, Tags
+from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -22,7 +23,7 @@ from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.rankers import _checks, _dask
 from skrank.rankers._base import Ranker
-from skrank.rankers._fit import VALIDATION, Fit, Start, cloned, fit_of, trained_start
+from skrank.rankers._fit import VALIDATION, Fit, Start, continues, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._linear import linear_init
 from skrank.rankers._rows import LabelledRows, Part, Rows, check_several_rows_per_query, features
@@ -63,10 +64,11 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     init : estimator or "linear", optional
         A ranker or regressor, trained on the same rows, whose scores boosting starts from.
         "linear": a `skrank.LinearRanker` on the metric of `objective`, or on GAP if `objective` has
-        no metric. For rankers and regressors of LightGBM, XGBoost and CatBoost, which get the
-        scores as `init_score`, `base_margin` or `baseline`. The scores replace the intercept; an
-        objective with a link applies its inverse to the sum of scores and trees. Default: boosting
-        starts from equal scores.
+        no metric. If labels are not grades, it is trained on nDCG, with gain "linear" unless nDCG
+        is the metric of `objective`. For rankers and regressors of LightGBM, XGBoost and CatBoost,
+        which get the scores as `init_score`, `base_margin` or `baseline`. The scores replace the
+        intercept; an objective with a link applies its inverse to the sum of scores and trees.
+        Default: boosting starts from equal scores.
     init_scale : float or None, default=1.0
         The scores of `init` are multiplied so that their standard deviation inside queries (of all
         rows, if no queries are needed) is this number; the larger it is, the more trees are needed
@@ -148,6 +150,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     # Metadata routing passes `position` on by default, as `Ranker` requests for groups and qid.
     __metadata_request__fit: ClassVar[dict[str, object]] = {"position": True}
     _fitted_by: ClassVar[str] = "estimator_"  # attribute by which `check_is_fitted` knows a fit
+    _inner: ClassVar[tuple[str, ...]] = ("estimator", "init")
 
     def __init__(
         self,
@@ -213,8 +216,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         X_val, y_val, groups_val : optional
             Validation rows, instead of those of `validation_fraction`.
         **fit_params
-            Passed on to `fit` of the estimator. Values with an entry per row are sorted with the
-            rows.
+            Passed on to `fit` of the estimator: for boosters, start scores, `subgroup_id` and
+            `pairs` follow their rows; for others, all values with an entry per row do. `init_model`
+            of LightGBM and CatBoost and `xgb_model` of XGBoost, whose training continues, may be a
+            fitted GroupedRanker.
 
         Returns
         -------
@@ -228,6 +233,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             if a label is negative or NaN; if weights vary inside a query; if the estimator does not
             support the objective, the metric, or early stopping.
         """
+        _checks.check_fit_params(fit_params, kind_of(self.estimator))
         given = self._given_groups(y, groups, qid)
         rows = LabelledRows(X, y, given, sample_weight, position, fit_params)
         return self._fit(rows, X_val, y_val, groups_val)
@@ -288,12 +294,22 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         check_is_fitted(self, "estimator_")
         return self.estimator_.classes_
 
-    def __sklearn_clone__(self) -> GroupedRanker:
-        bare = copy.copy(self)
-        bare.estimator = None  # cloned below, since `clone` cannot copy a Dask client
-        made = super(GroupedRanker, bare).__sklearn_clone__()
-        made.estimator = cloned(self.estimator, safe=False)
-        return made
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Get the metadata that `fit` and `score` request.
+
+        Returns
+        -------
+        MetadataRequest
+            Arguments of `fit` of the estimator, such as `categorical_feature`, are requested as
+            well, so that tools of scikit-learn pass them on if metadata routing is enabled.
+        """
+        requests = super().get_metadata_routing()
+        known = {*signature(type(self).fit).parameters, *requests.fit.requests, "y", "X", "kwargs"}
+        own = signature(self.estimator.fit).parameters if hasattr(self.estimator, "fit") else {}
+        for name, one in own.items():
+            if name not in known and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+                requests.fit.add_request(param=name, alias=True)
+        return requests
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -336,13 +352,14 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         objective = None if self.objective is None else as_objective(self.objective)
         # with an objective, `train` of the booster is called, which takes no eval_set
         sets_validation = validates or objective is not None
-        _checks.check_fit_params(train.params, kind, sets_validation=sets_validation)
+        if sets_validation:
+            _checks.check_validation_params(train.params)
 
         # labels must be grades of at least 0 for a model that ranks, and for a ranking metric;
         # Rows checks labels and weights, drops unjudged rows, and knows the query of each row
         ranks = kind.trains_on_queries or _trains_on_queries(self.init)
         graded = ranks or self.eval_metric is not None
-        rows = Rows(train, unjudged=self.unjudged, graded=graded)
+        rows = Rows(train, unjudged=self.unjudged, graded=graded, select=kind.select)
         _checks.check_use_of_positions(objective, rows)
         if kind.trains_on_queries:
             # `ids` are the distinct queries; `part` checks weights of queries
@@ -389,8 +406,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         """
         kind = kind_of(self.estimator)
         fit = fit_of(self, kind, train, validation, max_grade)
-        init = linear_init(fit) if isinstance(self.init, str) else self.init
-        if init is not None:
+        if not continues(self, fit) and self.init is not None:
+            init = self.init
+            if isinstance(init, str):
+                init = linear_init(fit, grades=check.are_grades(train.y))
             fit.start = trained_start(kind_of(init), init, self.init_scale, train)
         fit.run(n_rounds)
         return fit

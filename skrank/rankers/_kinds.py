@@ -6,11 +6,11 @@ from inspect import signature
 
 import sklearn
 
-from skrank._fitted import class_names
+from skrank._fitted import DASK_MODULES, class_names
 from skrank._typing import Estimator
 from skrank.rankers._catboost import CatBoost
 from skrank.rankers._dask import DaskLightGBMRanker, DaskRanker, DaskXGBoostRanker
-from skrank.rankers._fit import DASK_MODULES, EstimatorKind, Fit
+from skrank.rankers._fit import EstimatorKind, Fit
 from skrank.rankers._hist import HistGradientBoosting
 from skrank.rankers._lightgbm import LightGBM
 from skrank.rankers._xgboost import XGBoost
@@ -84,7 +84,9 @@ class OtherKind(EstimatorKind):
 def weight_argument(estimator: Estimator) -> str:
     """Argument of `fit` for weights, such as "step__sample_weight" of a Pipeline."""
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-    if "sample_weight" not in signature(last.fit).parameters:
+    known = signature(last.fit).parameters
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in known.values())  # as FrozenEstimator
+    if "sample_weight" not in known and not takes_any:
         raise ValueError(f"{type(last).__name__} takes no sample_weight: fit without it.")
     if last is estimator or sklearn.get_config()["enable_metadata_routing"]:
         return "sample_weight"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import signature
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -22,6 +24,7 @@ class LightGBM(Booster):
 
     rounds_parameter = "n_estimators"
     start_argument: str | None = "init_score"
+    model_argument = "init_model"
     patience_parameters = (
         "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
     )  # fmt: skip
@@ -43,12 +46,48 @@ class LightGBM(Booster):
             arguments["init_score"] = train.start
         if valid is not None:
             arguments |= self._validation(fit, valid)
-        estimator.fit(train.X, train.y, sample_weight=train.weights, **arguments)
+        try:
+            estimator.fit(train.X, train.y, sample_weight=train.weights, **arguments)
+        except import_booster("lightgbm").basic.LightGBMError as error:
+            if "num_features" not in str(error):  # LightGBM's check that it has features to split
+                raise
+            least = estimator.min_child_samples
+            raise ValueError(
+                f"LightGBM has no feature to split: of {len(train.y)} rows, each side of a split "
+                f"needs min_child_samples={least} of {type(estimator).__name__}. Set a smaller "
+                "min_child_samples, or give features that are not constant."
+            ) from error
         if objective is not None:
             objective.positions = None  # frees memory: the fitted estimator keeps the objective
         if valid is not None:
             fit.log = estimator.evals_result_.get(VALIDATION, {})
         fit.best_iteration = estimator.best_iteration_ or estimator.n_estimators_
+
+    def set_rounds(self, fit: Fit, n_rounds: int) -> None:
+        # LightGBM calls callbacks with this attribute before a round: they change parameters
+        given = fit.arguments.pop("callbacks", None) or ()
+        schedules = [one for one in given if getattr(one, "before_iteration", False)]
+        if not schedules:
+            super().set_rounds(fit, n_rounds)
+            return
+        lightgbm = import_booster("lightgbm")
+
+        def stop(env: Any) -> None:
+            if env.iteration - env.begin_iteration + 1 >= n_rounds:
+                raise lightgbm.EarlyStopException(env.iteration, [])
+
+        # n_estimators stays, since lists of parameters have an entry per round
+        fit.arguments["callbacks"] = [*schedules, stop]
+
+    def model_to_continue(self, model: Any) -> tuple[Any, int]:
+        lightgbm = import_booster("lightgbm")
+        if isinstance(model, (str, Path)):
+            model = lightgbm.Booster(model_file=model)
+        booster = model if isinstance(model, lightgbm.Booster) else model.booster_
+        best = booster.best_iteration
+        if 0 < best < booster.current_iteration():  # the rounds that it predicts with
+            booster = lightgbm.Booster(model_str=booster.model_to_string(num_iteration=best))
+        return booster, booster.current_iteration()
 
     def _validation(self, fit: Fit, valid: Part) -> Options:
         """Arguments of `fit` for the validation rows and early stopping."""

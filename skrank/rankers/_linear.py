@@ -18,7 +18,7 @@ from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
 from skrank._typing import RandomState, Table
 from skrank.dask._scorer import head_of, predict_collection
-from skrank.metrics import Metric
+from skrank.metrics import DCG, NDCG, Metric
 from skrank.objectives import Objective
 from skrank.objectives.base import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
@@ -399,9 +399,12 @@ def _with_features(
     return LinearRows(X, rows.judgments, rows.weights)
 
 
-def linear_init(fit: Fit) -> LinearRanker:
-    """The LinearRanker for `init="linear"` of a GroupedRanker."""
+def linear_init(fit: Fit, *, grades: bool) -> LinearRanker:
+    """The LinearRanker for `init="linear"` of a GroupedRanker; True if the labels are `grades`."""
+    metric = metric_of(fit.objective) if fit.objective is not None else None
+    if not grades:  # DCG is the base class of NDCG
+        metric = replace(metric, k=None) if isinstance(metric, DCG) else NDCG(gain="linear")
     return LinearRanker(
-        (fit.objective and metric_of(fit.objective)) or "gap",
+        metric or "gap",
         categorical_features=fit.kind.categorical_features(fit.estimator, fit.arguments),
     )

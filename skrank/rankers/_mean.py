@@ -9,12 +9,12 @@ from inspect import signature
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import Bunch, Tags, get_tags
 
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade, index_level, with_groups
-from skrank._fitted import predicted_scores
+from skrank._fitted import cloned, predicted_scores
 from skrank._typing import Estimator, Options, RandomState, Table
 from skrank.metrics import Metric, metric
 from skrank.model_selection import query_train_test_split
@@ -108,6 +108,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
     """
 
     _fitted_by: ClassVar[str] = "estimators_"
+    _inner: ClassVar[tuple[str, ...]] = ("estimators",)
 
     def __init__(
         self,
@@ -367,7 +368,7 @@ def _fitted(
 ) -> Estimator:
     """A fitted clone; validation rows are passed to rankers that use them for early stopping."""
     with _naming(name):
-        member = clone(estimator)
+        member = cloned(estimator)
         arguments: Options = {}
         if train.sample_weight is not None:
             arguments[weight_argument(member)] = train.sample_weight

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -160,6 +160,8 @@ class Rows:
         As the parameter of `GroupedRanker`.
     graded : bool
         Labels below 0 raise an error.
+    select : callable
+        ``select(params, rows, n_rows)``: the further arguments of `fit` for some of the rows.
 
     Attributes
     ----------
@@ -176,9 +178,17 @@ class Rows:
     """
 
     def __init__(
-        self, given: LabelledRows, *, unjudged: str = "raise", graded: bool = True
+        self,
+        given: LabelledRows,
+        *,
+        unjudged: str = "raise",
+        graded: bool = True,
+        select: Callable[[Options, np.ndarray, int], Options] | None = None,
     ) -> None:
+        self._select = select or (lambda params, rows, n_rows: params)
         self.y = column_or_1d(check.without_index(given.y), warn=True)
+        if self.y.dtype == object:  # such as the dtype boolean of pandas, which has NA
+            self.y = check.as_vector("y", given.y)
         judged = check.check_training_labels(self.y, unjudged, graded)
         if unjudged == "zero" and not judged.all():
             self.y = np.where(judged, self.y, 0.0)
@@ -186,7 +196,13 @@ class Rows:
         self.X, self.params = given.X, given.params
         self.weights = None
         if given.sample_weight is not None:
-            self.weights = check.as_vector("sample_weight", given.sample_weight, len(self.y))
+            self.weights = check.as_vector("sample_weight", given.sample_weight)
+            if len(self.weights) != len(self.y):
+                raise ValueError(
+                    f"sample_weight has {len(self.weights)} entries for {len(self.y)} rows: give a "
+                    "weight per row, the same for all rows of a query. From one weight per query, "
+                    "by ascending id: weights[numpy.unique(groups, return_inverse=True)[1]]."
+                )
         self.positions = None
         if given.position is not None:
             self.positions = check.check_positions(given.position, len(self.y))
@@ -238,20 +254,13 @@ class Rows:
             first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
             queries = Queries(self.ids[codes[first]], np.append(first, len(rows)))
         if len(rows) == len(self.y) and not np.any(rows[1:] < rows[:-1]):
-            return Part(
-                self.X, self.y, self.weights, self.params, queries, positions=self.positions
-            )
+            params = self._select(self.params, rows, len(self.y))
+            return Part(self.X, self.y, self.weights, params, queries, positions=self.positions)
         weights = None if self.weights is None else self.weights[rows]
         positions = None if self.positions is None else self.positions[rows]
-        params = {name: self._take(value, rows) for name, value in self.params.items()}
+        params = self._select(self.params, rows, len(self.y))
         X = _safe_indexing(self.X, rows)
         return Part(X, self.y[rows], weights, params, queries, positions=positions)
-
-    def _take(self, value: object, rows: np.ndarray) -> object:
-        """Entries of the chosen rows, if the value has as many entries as there are rows."""
-        if isinstance(value, (str, dict)) or not isinstance(value, Sized):
-            return value
-        return _safe_indexing(value, rows) if len(value) == len(self.y) else value
 
 
 def check_several_rows_per_query(ids: np.ndarray, n_rows: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from scipy.special import expit
 
 import skrank.xgboost
 from skrank._boosters.adapters import import_booster
+from skrank._boosters.xgboost_data import log_name
 from skrank._engine.groups import LEVEL
 from skrank._typing import Estimator, Options, Table
 from skrank.rankers._fit import VALIDATION, Booster, Fit, Log, Validator
@@ -29,6 +30,7 @@ class XGBoost(Booster):
     rounds_parameter = "n_estimators"
     patience_parameters = ("early_stopping_rounds",)
     start_argument: str | None = "base_margin"
+    model_argument = "xgb_model"
 
     def train(self, fit: Fit) -> None:
         estimator = fit.estimator
@@ -42,7 +44,10 @@ class XGBoost(Booster):
         if fit.start.factor:
             # the base margin becomes 0, so that margins are the sum of the rounds
             estimator.set_params(base_score=float(self.inverse_link(estimator, np.zeros(1))[0]))
-        if fit.objective is None and (fit.valid is None or not fit.metrics):
+        follows = fit.valid is not None and fit.metrics
+        # its own fit predicts the old rounds on binned features, which changes their scores
+        continues = fit.n_old and not callable(estimator.eval_metric) and self.follows_metrics
+        if fit.objective is None and not follows and not continues:
             self._train_by_fit(fit)
         else:
             self._train_by_function(fit, **fit.arguments)
@@ -90,11 +95,16 @@ class XGBoost(Booster):
             )
         if feature_weights is None:
             feature_weights = getattr(estimator, "feature_weights", None)
-        data = _dmatrix(estimator, train, self.trains_on_queries, feature_weights)
+        make = partial(
+            _dmatrix, estimator, binned=not fit.n_old, feature_weights=feature_weights,
+        )  # fmt: skip
+        data = make(train, self.trains_on_queries)
         evals: list[tuple[Data, str]] = []
         if valid is not None:
             Validator(valid, fit.metrics)  # raises if a metric has no value
-            evals = [(_dmatrix(estimator, valid, True, feature_weights, like=data), VALIDATION)]
+            evals = [
+                (make(valid, self.trains_on_queries or bool(fit.metrics), like=data), VALIDATION)
+            ]
         options = train_options(fit, evals)
         if fit.objective is not None:
             options["obj"].positions = train.positions
@@ -103,6 +113,26 @@ class XGBoost(Booster):
             dtrain=data, evals_result=log, verbose_eval=verbose, xgb_model=xgb_model, **options
         )
         take_booster(fit, booster, log)
+
+    def set_rounds(self, fit: Fit, n_rounds: int) -> None:
+        super().set_rounds(fit, n_rounds)
+        schedule = import_booster("xgboost").callback.LearningRateScheduler
+        kept = [one for one in fit.estimator.callbacks or () if isinstance(one, schedule)]
+        fit.estimator.set_params(callbacks=kept or None)
+
+    def model_to_continue(self, model: Any) -> tuple[Any, int]:
+        xgboost = import_booster("xgboost")
+        if isinstance(model, xgboost.XGBModel):
+            model = model.get_booster()
+        if isinstance(model, xgboost.Booster):
+            model = model.save_raw()  # without its configuration, which includes metrics
+        booster = xgboost.Booster(model_file=model)
+        best = booster.attr("best_iteration")
+        if best is not None:
+            if int(best) + 1 < booster.num_boosted_rounds():
+                booster = booster[: int(best) + 1]  # the rounds that it predicts with
+            booster.set_attr(best_iteration=None, best_score=None)
+        return booster, booster.num_boosted_rounds()
 
     def categorical_features(
         self, estimator: Estimator, arguments: Options
@@ -145,16 +175,23 @@ def train_options(fit: Fit, evals: list[tuple[Data, str]]) -> Options:
 def take_booster(fit: Fit, booster: xgboost.Booster, log: dict[str, Log]) -> None:
     """Set the booster and results of the estimator, so that predict, save_model and SHAP work."""
     values = log.get(VALIDATION, {})
-    fit.log = dict(zip(fit.metrics or values, values.values(), strict=False))
+    if fit.metrics:  # the log may have further metrics, of callbacks or of `xgb_model`
+        values = {name: values[log_name(one)] for name, one in fit.metrics.items() if values}
+    fit.log = values
     fit.estimator.evals_result_ = {"validation_0": dict(fit.log)}
     _load(fit.estimator, booster)
     _keep_best_rounds(fit)
 
 
 def _load(estimator: Estimator, booster: xgboost.Booster) -> None:
+    # load_model overwrites parameters by those of the model. XGBoost reads names of features in
+    # constraints when training begins, and not in set_params of a model.
     params = estimator.get_params()
+    kept = {name: params.pop(name, None) for name in _CONSTRAINTS}
+    estimator.set_params(**dict.fromkeys(kept))
     estimator.load_model(booster.save_raw())
-    estimator.set_params(**params)  # load_model overwrites parameters by those of the model
+    estimator.set_params(**params)
+    vars(estimator).update(kept)
 
 
 def _keep_best_rounds(fit: Fit) -> None:
@@ -180,14 +217,22 @@ def _dmatrix(
     estimator: Estimator,
     part: Part,
     grouped: bool,
-    feature_weights: ArrayLike | None,
     *,
+    binned: bool,
+    feature_weights: ArrayLike | None,
     like: xgboost.DMatrix = None,
 ) -> xgboost.DMatrix:
-    """The data set that `fit` of the estimator would make: QuantileDMatrix for histograms."""
+    """The data set that `fit` of the estimator would make: QuantileDMatrix for histograms.
+
+    With binned=False, a DMatrix.
+    """
     xgboost = import_booster("xgboost")
     make = xgboost.DMatrix
-    binned = estimator.tree_method in ("hist", "auto", None) and estimator.booster != "gblinear"
+    binned = (
+        binned
+        and estimator.tree_method in ("hist", "auto", None)
+        and estimator.booster != "gblinear"
+    )
     if binned and "sycl" not in str(estimator.device):
         make = partial(xgboost.QuantileDMatrix, ref=like, max_bin=estimator.max_bin)
     return make(
@@ -204,6 +249,7 @@ def _dmatrix(
     )
 
 
+_CONSTRAINTS = ("monotone_constraints", "interaction_constraints")
 _INVERSE_LINKS: dict[object, Callable[[np.ndarray], np.ndarray]] = {
     "count:poisson": np.exp,
     "reg:gamma": np.exp,

@@ -10,6 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import skrank
 from skrank import LambdaRank
+from skrank._engine import quadratic
+from skrank._engine.quadratic import MOST_CLASSES
 from tests.helpers.catalogue import Lists, Point, every_objective, lists
 from tests.helpers.engine import judge
 from tests.helpers.lambdarank_cases import (
@@ -31,6 +33,67 @@ def test_lambdas_are_the_literal_double_loop(point, options):
     for seed, how in enumerate(({}, {"levels": 3}, {"scattered": False, "longest": 12})):
         data = lists(seed, **how).retrieved()
         close(gradient(point.metric, data, **options), literal(point, data, **options))
+
+
+SUMS = ["ndcg", "ndcg(gain=linear)@3", "dcg(gain=linear)", "cg(gain=linear)@4", "rbp(gain=linear,max_grade=4)"]
+
+
+def continuous(seed, n_queries=24, n_documents=9):
+    """Lists of more distinct labels than classes, with ties of labels and scores."""
+    rng = np.random.default_rng(seed)
+    n = n_queries * n_documents
+    labels = np.where(rng.random(n) < 0.2, 0.0, rng.uniform(0, 4, n).round(2))
+    groups = np.repeat(np.arange(n_queries), n_documents)
+    return Lists(labels, rng.integers(-4, 4, n) / 2, groups)
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("pairs", ["all", "adjacent"])
+@pytest.mark.parametrize("norm", [True, False])
+def test_sums_over_documents_take_continuous_labels(name, pairs, norm):
+    """Changes by swaps are differences of two values of the metric."""
+    data, metric = continuous(0), skrank.metric(name)
+    assert len(np.unique(data.relevance)) > MOST_CLASSES
+    expected = np.zeros((2, len(data.groups)))
+    for query in data.ids:
+        rows = np.flatnonzero(data.groups == query)
+        order = rows[np.argsort(-data.scores[rows], kind="stable")]
+        value, total = metric(data.relevance[order], -np.arange(len(order))), 0.0
+        for a, b in itertools.combinations(range(len(order)), 2):
+            if pairs == "adjacent" and b > a + 1:
+                continue
+            swapped = order.copy()
+            swapped[[a, b]] = order[[b, a]]
+            delta = abs(metric(data.relevance[swapped], -np.arange(len(order))) - value)
+            better, worse = sorted(order[[a, b]], key=lambda row: -data.relevance[row])
+            ahead = data.scores[better] - data.scores[worse]
+            if norm and np.ptp(data.scores[rows]) > 0:
+                delta /= 0.01 + abs(ahead)
+            p = 1 / (1 + np.exp(ahead))
+            expected[:, better] += -delta * p, delta * p * (1 - p)
+            expected[:, worse] += delta * p, delta * p * (1 - p)
+            total += 2 * delta * p
+        if norm and total > 0:
+            expected[:, rows] *= np.log2(1 + total) / total
+    close(gradient(metric, data, pairs=pairs, norm=norm), expected)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("name", ["ndcg", "ndcg@3", "dcg(gain=linear)@5", "precision@3", "rbp"])
+def test_swaps_of_documents_equal_swaps_of_classes(name, options, monkeypatch):
+    data = many(40, longest=300)
+    for pairs in ("all", "adjacent"):
+        by_class = gradient(name, data, pairs=pairs, **options)
+        with monkeypatch.context() as patch:
+            patch.setattr(quadratic, "MOST_CLASSES", 1)
+            close(gradient(name, data, pairs=pairs, **options), by_class)
+
+
+@pytest.mark.parametrize("name", ["gap(labels=interp)", "q", "0.5*ndcg+0.5*q"])
+def test_pairs_of_documents_name_what_takes_continuous_labels(name):
+    data = continuous(0)
+    with pytest.raises(ValueError, match=r"distinct labels .*ndcg\(gain=linear\)"):
+        gradient(name, data)
 
 
 # ---------------------------------------------------------------------- precision

@@ -1,5 +1,6 @@
 """GroupedRanker: training, containers of features, arguments of `fit`, positions, and errors."""
 
+import pickle
 import sys
 
 import catboost
@@ -150,6 +151,87 @@ def test_max_queries_draws_at_random():
     assert len(frozenset.union(*seen) - frozenset(range(20))) > 20
 
 
+# labels and parameters ----------------------------------------------------------------------------
+
+
+CLICKED = pd.Series(data.relevance > 1, dtype="boolean").where(np.arange(len(y)) % 5 != 0)
+
+
+@pytest.mark.parametrize(
+    "clicked",
+    [CLICKED, CLICKED.astype("bool[pyarrow]"), CLICKED.astype(object), CLICKED.astype("Int64")],
+    ids=lambda one: str(one.dtype),
+)
+def test_labels_with_missing_values_are_trained_and_scored_as_floats(clicked):
+    floats = CLICKED.astype("float")
+    for make in (lgbm, xgb, cat):
+        ranker = GroupedRanker(make(), unjudged="drop", scoring="ap")
+        model = clone(ranker).fit(data.X, clicked, groups=data.qid)
+        expected = clone(ranker).fit(data.X, floats, groups=data.qid)
+        assert model.predict(data.X).tolist() == expected.predict(data.X).tolist()
+        by_hand = skrank.metric("ap")(floats, model.predict(data.X), groups=data.qid)
+        assert model.score(data.X, clicked, data.qid) == by_hand
+        labels = skrank.with_groups(clicked, data.qid)
+        assert model.score(data.X, labels) == by_hand
+
+
+@pytest.mark.parametrize(("make", "objective"), [(lgbm, "softmax"), (xgb, "softmax"), (cat, None)])
+def test_continuous_labels_start_from_a_linear_ranker_on_them(make, objective):
+    shares = (data.relevance + np.random.default_rng(0).random(len(y))) / 6
+    ranker = GroupedRanker(make(), objective=objective, init="linear")
+    model = ranker.fit(data.X, shares, groups=data.qid)
+    assert str(model.init_.objective) == "ndcg(gain=linear)"
+
+
+def test_too_few_rows_for_lightgbm_are_an_error_that_names_its_parameter():
+    few = data.qid < 2
+    ranker = GroupedRanker(lgbm(), objective="gap")
+    with pytest.raises(ValueError, match="min_child_samples=20 of LGBMRanker"):
+        ranker.fit(data.X[few], y[few])
+    ranker.set_params(estimator__min_child_samples=2).fit(data.X[few], y[few])
+    with pytest.raises(ValueError, match="not constant"):
+        ranker.fit(np.ones_like(data.X), y)
+
+
+@pytest.mark.parametrize("constraints", [
+    {"monotone_constraints": {"f0": 1}}, {"interaction_constraints": [["f0", "f1"], ["f2", "f3"]]},
+], ids=lambda one: next(iter(one)))  # fmt: skip
+@pytest.mark.parametrize("objective", [None, "gap"])
+def test_constraints_of_xgboost_by_name(constraints, objective):
+    frame = pd.DataFrame(data.X, columns=[f"f{number}" for number in range(8)])
+    numbered = {
+        "monotone_constraints": "(1)",
+        "interaction_constraints": "[[0, 1], [2, 3]]",
+    }
+    options = {"objective": objective, "eval_metric": "gap", **STOP}
+    model = GroupedRanker(xgb(**constraints), **options).fit(frame, y)
+    (name,) = constraints
+    same = GroupedRanker(xgb(**{name: numbered[name]}), **options).fit(frame, y)
+    scores = pickle.loads(pickle.dumps(model)).predict(frame)
+    assert scores.tolist() == model.predict(frame).tolist() == same.predict(frame).tolist()
+    assert clone(model).estimator.get_params()[name] == constraints[name]
+    assert model.estimator_.get_params()[name] == constraints[name]
+
+
+@pytest.mark.parametrize("parameters", [{}, {"monotone_constraints": {"f1": 1}}])
+def test_parameters_of_catboost_that_are_lists(parameters):
+    frame = pd.DataFrame(data.X[:, :3], columns=["f0", "f1", "f2"])
+    frame["kind"] = np.array(["x", "y", "z"])[data.qid % 3]
+    parameters = {"cat_features": ["kind"]} | parameters
+    trees, regressor = cat(**parameters), cat(catboost.CatBoostRegressor, **parameters)
+    ranker = GroupedRanker(trees, init=regressor, **STOP)
+    direct = cat(**parameters).fit(frame, data.relevance, group_id=data.qid)
+    alone = GroupedRanker(trees).fit(frame, y)
+    assert alone.predict(frame) == pytest.approx(direct.predict(frame))
+    grid = {"estimator__depth": [2, 3], "estimator__cat_features": [["kind"]]}
+    search = GridSearchCV(ranker, grid, cv=QueryKFold(2)).fit(frame, y)
+    assert search.best_estimator_.estimator_.get_params()["cat_features"] == ["kind"]
+    mean = skrank.RankerMean([alone, regressor])
+    scores = cross_validate(mean, frame, y, cv=QueryKFold(2), error_score="raise")["test_score"]
+    assert np.all(scores > 0.3)
+    assert clone(mean).get_params()["catboostregressor"].get_params() == regressor.get_params()
+
+
 # containers ---------------------------------------------------------------------------------------
 
 
@@ -252,6 +334,86 @@ def test_feature_weights_of_xgboost():
     ranker = GroupedRanker(xgb(colsample_bynode=0.1), objective="gap")
     model = ranker.fit(data.X, y, feature_weights=weights)
     assert np.flatnonzero(model.feature_importances_).tolist() == [2]
+
+
+def test_values_per_feature_are_not_sorted_with_as_many_rows():
+    rng = np.random.default_rng(0)
+    X, labels, qid = rng.normal(size=(40, 40)), rng.integers(0, 3, 40), rng.permutation(40) % 4
+    one = (np.arange(40) == 2).astype(float)
+    ranker = GroupedRanker(xgb(colsample_bynode=0.02), objective="gap")
+    model = ranker.fit(X, labels, qid, feature_weights=one)
+    assert np.flatnonzero(model.feature_importances_).tolist() == [2]
+
+
+PAIRS = np.array(
+    [(i, j) for i in range(len(y)) for j in range(i + 1, len(y))
+     if data.qid[i] == data.qid[j] and data.X[i, 0] > data.X[j, 0]]
+)  # fmt: skip
+PAIR_WEIGHTS = np.linspace(0, 1, len(PAIRS))
+pairwise = cat(loss_function="PairLogit", iterations=5)
+
+
+@pytest.mark.parametrize("options", [{}, STOP, {"max_queries": 50}], ids=["all", "stop", "some"])
+def test_pairs_of_catboost_follow_their_rows(options):
+    ranker = GroupedRanker(pairwise, **{"random_state": 0} | options)
+    model = clone(ranker).fit(data.X, y, pairs=PAIRS, pairs_weight=PAIR_WEIGHTS)
+    rows = np.random.default_rng(1).permutation(80)[data.qid].argsort(kind="stable")
+    place = np.argsort(rows)  # queries are in another order, and rows inside queries are not
+    moved = clone(ranker).fit(
+        data.X[rows], y.iloc[rows], pairs=place[PAIRS].tolist(), pairs_weight=PAIR_WEIGHTS
+    )
+    assert moved.predict(data.X) == pytest.approx(model.predict(data.X), abs=1e-6)
+    others = clone(ranker).fit(data.X, y, pairs=PAIRS[:, ::-1])
+    assert np.corrcoef(model.predict(data.X), others.predict(data.X))[0, 1] < 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"pairs": "pairs.tsv"}, "pairs='pairs.tsv' of fit is a file"),
+        ({"pairs": [[0, len(y)]]}, r"pairs\[0\]=\[0, "),
+        ({"pairs": [0, 1]}, "pairs= of fit must have two row numbers"),
+        ({"pairs": [[0, len(y) - 1]]}, "pairs= of fit joins documents of the queries 0 and 79"),
+        ({"pairs": PAIRS[:2], "pairs_weight": [1.0]}, "pairs_weight= of fit must have one"),
+        ({"subgroup_id": [1, 2]}, "subgroup_id= of fit must have one entry for each of"),
+        ({"group_weight": np.ones(len(y))}, "group_weight= .* sample_weight="),
+        ({"group": [3, 4]}, "group= is for the estimator's own fit"),
+        ({"sample_weight": np.ones(80)}, "sample_weight has 80 entries for"),
+    ],
+)
+def test_arguments_of_catboost_that_do_not_fit_the_rows_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        GroupedRanker(pairwise).fit(data.X, data.relevance, groups=data.qid, **arguments)
+
+
+def test_a_subgroup_follows_its_row():
+    ranker = GroupedRanker(cat(loss_function="YetiRank"), **STOP)
+    subgroups = np.arange(len(y)) // 3
+    model = clone(ranker).fit(data.X, y, subgroup_id=subgroups)
+    assert model.best_iteration_ > 0
+    rows = np.random.default_rng(1).permutation(80)[data.qid].argsort(kind="stable")
+    moved = clone(ranker).fit(data.X[rows], y.iloc[rows], subgroup_id=subgroups[rows].tolist())
+    assert moved.predict(data.X) == pytest.approx(model.predict(data.X), abs=1e-6)
+
+
+@pytest.mark.parametrize("routed", [False, True])
+def test_arguments_of_the_booster_pass_through_tools_of_scikit_learn(routed):
+    """With metadata routing, GroupedRanker requests the arguments of fit of its estimator."""
+    X = np.column_stack([data.qid % 7, data.X])
+    ranker, cv = GroupedRanker(lgbm()), QueryKFold(3)
+    params = {"categorical_feature": [0]}
+    with sklearn.config_context(enable_metadata_routing=routed):
+        scores = cross_validate(ranker, X, y, cv=cv, params=params)["test_score"]
+        piped = make_pipeline(FunctionTransformer(), ranker)
+        if routed:
+            piped_scores = cross_validate(piped, X, y, cv=cv, params=params)["test_score"]
+            assert scores.tolist() == piped_scores.tolist()
+    by_hand = []
+    for train, test in cv.split(X, y):
+        clone(ranker).fit(X[train], y.iloc[train], **params)
+        model = clone(ranker).fit(X[train], y.iloc[train], categorical_feature=[0])
+        by_hand.append(model.score(X[test], y.iloc[test]))
+    assert scores.tolist() == pytest.approx(by_hand)
 
 
 def test_metadata_requests():

@@ -214,3 +214,15 @@ def test_dask_collections_are_refused():
     array = pytest.importorskip("dask.array")
     with pytest.raises(ValueError, match="Dask collection"):
         RankerMean([linear()]).fit(array.from_array(X), Y)
+
+
+def test_a_ranker_that_returns_too_few_scores_is_named():
+    class Short(Ridge):
+        def predict(self, X):
+            return super().predict(X)[: 1 if len(X) < 20 else None]
+
+    mean = RankerMean([("short", Short()), ("linear", linear())]).fit(X, Y)
+    with pytest.raises(ValueError, match="predict of Short returns 1 scores for 5 rows"):
+        mean.predict(X[:5])
+    with pytest.raises(ValueError, match="predict of Short returns 1 scores"):
+        skrank.scorer("gap")(mean.estimators_[0], X[:5], LABELS[:5], groups=QID[:5])
