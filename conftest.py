@@ -1,4 +1,4 @@
-"""Doctests that need optional libraries, and the seed of NumPy's global generator in tests."""
+"""Doctests that need optional libraries, compilation, and the seed of NumPy's global generator."""
 
 from importlib.util import find_spec
 
@@ -7,6 +7,21 @@ MISSING = find_spec("torch") is None
 collect_ignore = ["skrank/torch"] if MISSING else []  # doctests import their module
 if MISSING or find_spec("sentence_transformers") is None:
     collect_ignore.append("skrank/sentence_transformers.py")
+
+
+def pytest_addoption(parser) -> None:
+    """Add the option `--compile`."""
+    parser.addoption(
+        "--compile", action="store_true", help="compile kernels also for few rows of documents"
+    )
+
+
+def pytest_configure(config) -> None:
+    """Let kernels run as plain Python for few rows, as they do for users, unless `--compile`."""
+    if config.getoption("--compile"):
+        from skrank._kernels import jit
+
+        jit.PLAIN_ROWS = -1
 
 
 def pytest_report_header() -> str:

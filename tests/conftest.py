@@ -1,5 +1,6 @@
 """Environment variables that numba and boosters read on import, and fixtures."""
 
+import hashlib
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,12 +13,16 @@ ROOT = Path(__file__).resolve().parents[1]
 # Tests read standard error, which the notice of the first compilation must not reach.
 os.environ["SKRANK_QUIET"] = "1"
 
-# Tests run compiled kernels, unless they set this variable.
-os.environ["SKRANK_COMPILE"] = "1"
-
-# Child processes inherit the cache folder. numba does not distinguish code with bounds checks.
-_CHECKED = "checked" if "NUMBA_BOUNDSCHECK" in os.environ else "."
-os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".numba_cache" / _CHECKED)
+# Child processes inherit the cache folder. numba does not notice that a function which a cached one
+# calls has changed in another file, so that the folder is named after a digest of the kernels. Nor
+# does it distinguish code with bounds checks.
+_KERNELS = (path.read_bytes() for path in sorted((ROOT / "skrank").rglob("*.py")))
+_DIGEST = hashlib.sha256(
+    b"".join(text for text in _KERNELS if b"@kernel(" in text or b"@subroutine(" in text)
+)
+_CHECKED = "-checked" if "NUMBA_BOUNDSCHECK" in os.environ else ""
+_FOLDER = ROOT / ".numba_cache" / (_DIGEST.hexdigest()[:16] + _CHECKED)
+os.environ["NUMBA_CACHE_DIR"] = str(_FOLDER)
 
 # Each pytest-xdist worker is one process per core already: more OpenMP threads would only contend.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -42,16 +47,16 @@ def every_thread(monkeypatch):
     from skrank._engine import threads
 
     used = set()
-    share = threads._Chunks.share
+    share = threads._share
 
-    def noted(chunks, n_threads):
+    def noted(call, bounds, n_threads):
         used.add(n_threads)
-        return share(chunks, n_threads)
+        return share(call, bounds, n_threads)
 
-    monkeypatch.setenv("SKRANK_COMPILE", "1")  # plain Python uses one thread
     monkeypatch.setattr(threads, "ROWS_PER_THREAD", 0.01)  # also for the cheapest kernels
-    monkeypatch.setattr(threads._Chunks, "share", noted)
-    yield
+    monkeypatch.setattr(threads, "_share", noted)
+    with threads.compiled():  # plain Python uses one thread
+        yield
     assert max(used) >= 4
 
 
@@ -63,9 +68,7 @@ def plain_python(monkeypatch):
     @contextmanager
     def context():
         with monkeypatch.context() as patch:
-            patch.setattr(
-                jit.Kernel, "for_rows", lambda kernel, *_: kernel.plain or kernel.compiled
-            )
+            patch.setattr(jit, "PLAIN_ROWS", float("inf"))
             yield
 
     return context

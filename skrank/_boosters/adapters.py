@@ -20,6 +20,7 @@ from skrank._boosters.query_log import QueryLog
 from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Measured, Plan, average, measure
 from skrank._engine.ranking import Ranking
+from skrank._engine.threads import compiled
 from skrank._typing import Folds, Reduced, Weights
 from skrank.metrics import Metric, metric
 from skrank.model_selection import QueryKFold
@@ -235,6 +236,7 @@ class EvalPlan:
     weights: np.ndarray | None
     plans: tuple[Plan, ...]
 
+    @compiled()
     def sums(self, scores: ArrayLike) -> np.ndarray:
         """For each metric the sums of weighted values and of weights, to be added over workers."""
         check.check_arithmetic(plan.metric for plan in self.plans)
@@ -274,6 +276,7 @@ class MetricCallable:
         names = ", ".join(repr(str(one)) for one in self.metrics)
         return f"{type(self).__module__}.eval_metric({names})"
 
+    @compiled()
     def _means(self, plan: EvalPlan, owner: object, scores: ArrayLike) -> list[float]:
         """Mean over queries of each metric; appends the round to the log."""
         found = plan.measured(scores)

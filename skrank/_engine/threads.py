@@ -37,6 +37,7 @@ _SECONDS_BETWEEN_LOOKS = 1e-3  # pause between two tests whether all threads hav
 T = TypeVar("T")
 
 _limit: ContextVar[int | None] = ContextVar("skrank_threads", default=None)
+_compiled: ContextVar[bool] = ContextVar("skrank_compiled", default=False)
 
 
 def thread_count() -> int:
@@ -57,6 +58,16 @@ def limit_threads(n_threads: int) -> Iterator[None]:
         yield
     finally:
         _limit.reset(token)
+
+
+@contextmanager
+def compiled() -> Iterator[None]:
+    """Call compiled kernels also for few rows inside the block: for calls that are repeated."""
+    token = _compiled.set(True)
+    try:
+        yield
+    finally:
+        _compiled.reset(token)
 
 
 def run_chunks(
@@ -98,7 +109,8 @@ def run_chunks(
     n_queries, n_rows = len(indptr) - 1, int(indptr[-1])
     function, cost = kernel, row_cost or 1
     if isinstance(kernel, Kernel):
-        function, cost = kernel.for_rows(n_rows, row_cost), row_cost or kernel.row_cost
+        cost = row_cost or kernel.row_cost
+        function = kernel.compiled if _compiled.get() else kernel.for_rows(n_rows, row_cost)
     n_threads = min(1 + int(cost * n_rows / ROWS_PER_THREAD), n_queries)
     if isinstance(kernel, Kernel) and function is kernel.plain:
         n_threads = 1  # the function is plain Python, which runs in one thread at a time
@@ -108,76 +120,59 @@ def run_chunks(
         return [function(0, n_queries, indptr, *arguments)]
     targets = np.linspace(0, n_rows, n_threads * _CHUNKS_PER_THREAD + 1)[1:-1]
     bounds = np.unique(np.r_[0, np.searchsorted(indptr, targets), n_queries]).tolist()
-    chunks = _Chunks(lambda first, last: function(first, last, indptr, *arguments), bounds)
-    return chunks.share(n_threads)
+    return _share(lambda first, last: function(first, last, indptr, *arguments), bounds, n_threads)
 
 
-class _Chunks(Generic[T]):
-    """Calls on chunks of queries, which threads take in turn."""
+def _share(call: Callable[[int, int], T], bounds: list[int], n_threads: int) -> list[T]:
+    """Call on the chunks between `bounds`, which threads take in turn; the results in order.
 
-    def __init__(self, call: Callable[[int, int], T], bounds: list[int]) -> None:
-        self.call = call
-        self.waiting = deque(enumerate(pairwise(bounds)))
-        self.size = len(self.waiting)
-        self.done: SimpleQueue[tuple[int, T] | BaseException] = SimpleQueue()
-        self.stopped = False
-        self.helping: deque[None] = deque()  # one item for each thread of the pool that runs `help`
+    The first error is raised, after all running calls have ended.
+    """
+    waiting = deque(enumerate(pairwise(bounds)))
+    found: dict[int, T] = {}
+    done: SimpleQueue[tuple[int, T] | BaseException] = SimpleQueue()
+    stopped: deque[None] = deque()  # an item: no thread starts a further chunk
+    helping: deque[None] = deque()  # one item for each thread of the pool that runs `help`
 
-    def share(self, n_threads: int) -> list[T]:
-        """Results in the order of the chunks; the first error is raised."""
-        try:
-            _submit(self.help, n_threads - 1)
-            self.work()
-            return self.results()
-        except BaseException:
-            self.stop()
-            raise
-
-    def help(self) -> None:
-        """Process chunks in a thread of the pool; errors are raised in the calling thread."""
-        self.helping.append(None)  # before `work` reads `stopped`: see `stop`
-        try:
-            self.work()
-        except BaseException as error:
-            self.stopped = True
-            self.done.put(error)
-        finally:
-            self.helping.pop()
-
-    def work(self) -> None:
-        """Process chunks until all are taken."""
-        while not self.stopped:
+    def work() -> None:
+        while not stopped:
             try:
-                number, (first, last) = self.waiting.popleft()
+                number, (first, last) = waiting.popleft()
             except IndexError:
                 return
-            self.done.put((number, self.call(first, last)))
+            done.put((number, call(first, last)))
 
-    def results(self) -> list[T]:
-        """Wait for the results of all chunks."""
-        found: dict[int, T] = {}
-        while len(found) < self.size:
-            item = self.done.get()
+    def help() -> None:
+        helping.append(None)  # before `work` reads `stopped`
+        try:
+            work()
+        except BaseException as error:
+            stopped.append(None)
+            done.put(error)
+        finally:
+            helping.pop()
+
+    try:
+        _submit(help, n_threads - 1)
+        work()
+        while len(found) < len(bounds) - 1:
+            item = done.get()
             if isinstance(item, BaseException):
                 raise item
-            number, result = item
-            found[number] = result
-        return [found[number] for number in range(self.size)]
-
-    def stop(self) -> None:
-        """Start no further chunk, and wait until no chunk runs, even after further interrupts.
-
-        A thread enters `helping` before it reads `stopped`. This method sets `stopped` before it
-        reads `helping`. So it waits for every thread that may start a chunk.
-        """
+            found[item[0]] = item[1]
+        return [found[number] for number in range(len(bounds) - 1)]
+    except BaseException:
+        # A thread enters `helping` before it reads `stopped`, which is set here before `helping`
+        # is read: this waits for every thread that may start a chunk, despite further interrupts.
         while True:
             try:
-                self.stopped = True
-                while self.helping:
+                stopped.append(None)
+                while helping:
                     time.sleep(_SECONDS_BETWEEN_LOOKS)
-                return
+                break
             except BaseException:
                 continue
+        raise
 
 
 def _new_pool() -> ThreadPoolExecutor:

@@ -9,8 +9,8 @@ See `quadratic` for K (`worth`), T and D. A swap of two documents changes the va
     below(better) - below(worse)     if the worse document ranks below the better one,
     above(worse) - above(better)     if the worse document ranks above the better one,
 
-down or up. `below` = -D and `above` = D, each for its own pair of upper and lower class, depend on
-the rank of a document and on the classes of both documents.
+down or up: docs/kernels.md (5). `below` = -D and `above` = D, each for its own pair of upper and
+lower class, depend on the rank of a document and on the classes of both documents.
 
 The workspace consists of four matrices; constants name their rows. Subroutines take the matrices
 and index them by row and column, since numba counts a reference for each view of a row.
@@ -51,21 +51,14 @@ class Swap(NamedTuple):
     inverse: float  # one over the value of the best list
 
 
-@subroutine(fastmath=True)
-def _count(codes, start, stop, code):
-    """Number of rows of a query that have a code."""
-    found = 0
-    for row in range(np.uint64(start), np.uint64(stop)):
-        found += codes[row] == code
-    return found
-
-
 @subroutine()
 def fill(codes, order, start, stop, places, classes):
     """Fill in `places` and `classes` of a query."""
     for c in range(np.uint64(classes.shape[1] - 1)):
         classes[FREE, c] = classes[BEGIN, c]
-        n = _count(codes, start, stop, c)
+        n = 0
+        for row in range(np.uint64(start), np.uint64(stop)):
+            n += codes[row] == c
         classes[BEGIN, c + np.uint64(1)] = classes[BEGIN, c] + n
     for rank in range(np.uint64(stop - start)):
         position = order[np.uint64(start) + rank]

@@ -11,13 +11,13 @@ Swapping the documents at the ranks a < b changes it by
 
     S = sum_{a<r<b} phi_r rho_r prod_{a<s<r} (1 - rho_s),     P = prod_{a<s<b} (1 - rho_s).
 
-S and P for b + 1 follow from S and P for b, without a division by 1 - rho, which may be 0.
+S and P for b + 1 follow from S and P for b, without a division by 1 - rho: docs/kernels.md (9).
 
 In the functions below, `alive` is the probability that a user reaches the current rank. Unsigned
 indexes are as in `quadratic`.
 
 For a block of tied documents, ``passes[j]`` is the probability that a user passes the first j
-documents of a random order: the mean of prod (1 - rho) over all sets of j documents.
+documents of a random order: the mean of prod (1 - rho) over all sets of j documents, (10).
 """
 
 from typing import NamedTuple
@@ -56,13 +56,7 @@ def _negligible_from(codes, low, high, stop):
     return int(min(np.ceil(needed), float(high - low)))
 
 
-def _add_by_numpy(passes, end, n_known, goes_on):
-    """The result of `_add_one`, in plain Python."""
-    share = np.arange(1, end + 1) / n_known
-    passes[1 : end + 1] = (1.0 - share) * passes[1 : end + 1] + share * goes_on * passes[:end]
-
-
-@subroutine(plain=_add_by_numpy)
+@subroutine()
 def _add_one(passes, end, n_known, goes_on):
     """Add a document that a user passes with the probability `goes_on` to ``passes[: end + 1]``."""
     for j in range(end, 0, -1):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels import buckets, tiles
+from skrank._kernels import buckets
 from skrank._kernels.jit import subroutine
 from skrank._kernels.simd import log1p
 from skrank._kernels.tiles import FIELD
@@ -46,55 +46,28 @@ def cost_of(delta, ahead, e, sigma, norm):
     return delta / (norm.base + norm.slope * abs(ahead)) * (log1p(e) + sigma * behind)
 
 
-# The functions below do nothing if `clicks` or `debias` is None.
-
-
-@subroutine()
-def click_of(slots, slot, debias):
-    """1 / t+ of a document."""
-    return None if debias is None else slots[CLICK, slot]
-
-
 @subroutine()
 def clear(clicks, start, stop):
     """Set the costs of a query to 0, if it has the weight 0 or all its orders are equal."""
-    if clicks is not None:
-        clicks.clicked[start:stop] = 0
-        clicks.skipped[start:stop] = 0
+    clicks.clicked[start:stop] = 0
+    clicks.skipped[start:stop] = 0
 
 
 @subroutine()
 def gather(clicks, start, n, places, slots):
     """Copy 1 / t+ and 1 / t- of the documents of a query into `slots`, and set their costs to 0."""
-    if clicks is not None:
-        click, skip = clicks.click, clicks.skip
-        for i in range(n):
-            row = start + places[buckets.POSITION, i]
-            slots[CLICK, i], slots[SKIP, i] = click[row], skip[row]
-            slots[CLICKED, i], slots[SKIPPED, i] = 0, 0
+    click, skip = clicks.click, clicks.skip
+    for i in range(n):
+        row = start + places[buckets.POSITION, i]
+        slots[CLICK, i], slots[SKIP, i] = click[row], skip[row]
+        slots[CLICKED, i], slots[SKIPPED, i] = 0, 0
 
 
 @subroutine()
 def scatter(clicks, start, n, places, slots, weight):
     """Copy the costs of the documents of a query, times its weight, from `slots` to its rows."""
-    if clicks is not None:
-        clicked, skipped = clicks.clicked, clicks.skipped
-        for i in range(n):
-            row = start + places[buckets.POSITION, i]
-            clicked[row] = weight * slots[CLICKED, i]
-            skipped[row] = weight * slots[SKIPPED, i]
-
-
-@subroutine()
-def load(tile, low, size, end, slots, debias):
-    """Fill the fields of a tile that plain LambdaRank lacks."""
-    if debias is not None:
-        tiles.load_row(tile, SKIP_LANES, slots, SKIP, low, size, end, 0.0)
-        tiles.fill(tile, COST_LANES, end, 0.0)
-
-
-@subroutine()
-def collect(tile, low, size, slots, debias):
-    """Add the costs in a tile to the costs in `slots`."""
-    if debias is not None:
-        tiles.collect_row(tile, COST_LANES, low, size, slots, SKIPPED)
+    clicked, skipped = clicks.clicked, clicks.skipped
+    for i in range(n):
+        row = start + places[buckets.POSITION, i]
+        clicked[row] = weight * slots[CLICKED, i]
+        skipped[row] = weight * slots[SKIPPED, i]

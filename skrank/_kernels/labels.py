@@ -35,8 +35,11 @@ def count(first, last, indptr, codes, counts):
         for row in range(indptr[q], indptr[q + 1]):
             parts[codes[row], row & 3] += 1
         for code in range(counts.shape[1]):
-            counts[q, code] = parts[code].sum()
-            parts[code] = 0
+            total = 0
+            for part in range(4):
+                total += parts[code, part]
+                parts[code, part] = 0
+            counts[q, code] = total
 
 
 @kernel(plain=True, row_cost=ONE_PASS)

@@ -5,10 +5,11 @@ A pair of documents, of which i is better than j, with the weight w and the scor
     pull = w P / (base + slope |s_i - s_j|),        curvature = pull (1 - P),
     P = 1 / (1 + exp(sigma (s_i - s_j))),
 
-where P is the probability that the worse document ranks first. Up to the weight of the query and
-`PairOptions.sum_norm`, the pair adds -sigma pull to the gradient of i, sigma pull to that of j, and
-sigma^2 curvature to the hessians of both. Kernels compute exp(sigma s) once
-for each document. In a wide query, it overflows: then they compute one exponential for each pair.
+where P is the probability that the worse document ranks first: docs/kernels.md (6, 7). Up to the
+weight of the query and `PairOptions.sum_norm`, the pair adds -sigma pull to the gradient of i,
+sigma pull to that of j, and sigma^2 curvature to the hessians of both. Kernels compute exp(sigma s)
+once for each document. In a wide query, it overflows: then they compute one exponential for each
+pair.
 """
 
 import math
@@ -21,7 +22,7 @@ from skrank._kernels.ranking import longest
 
 _LOG_2 = math.log(2.0)
 _WIDEST_GAP = 1e300  # larger differences of scores are clipped to this, so that products are finite
-# Least sigma in `_is_wide`. With a smaller sigma, exponentials would not overflow, but scores would
+# Least sigma in `scale_of`. With a smaller sigma, exponentials would not overflow, but scores would
 # not fit single precision, or would be rounded too much for a division by 0.01 + |s_i - s_j|.
 _LEAST_SIGMA, _LEAST_SIGMA_NORMED = 1e-20, 0.1
 
@@ -84,24 +85,20 @@ def score_range(scores, start, stop):
 
 
 @subroutine()
-def _is_wide(pairs, best, middle, worst):
-    """Whether exp(sigma (score - middle)) may overflow, for sigma or `least_sigma` if that is more.
-
-    The larger distance counts: far from 0, `middle` may be rounded to the best or the worst score.
-    """
-    least_sigma = _LEAST_SIGMA_NORMED if pairs.score_norm else _LEAST_SIGMA
-    sigma = pairs.sigma if pairs.sigma > least_sigma else least_sigma
-    reach = best - middle if best - middle > middle - worst else middle - worst
-    return 2.0 * sigma * reach > pairs.widest
-
-
-@subroutine()
 def scale_of(pairs, scores, start, stop, grad):
-    """The `Scale` of a query, for pairs in the precision of `grad`."""
+    """The `Scale` of a query, for pairs in the precision of `grad`.
+
+    A query is wide if exp(sigma (score - middle)) may overflow, for sigma or the least sigma if
+    that is more. The larger distance counts: far from 0, the middle may be rounded to the best or
+    the worst score.
+    """
     real = grad.dtype.type
     best, worst = score_range(scores, start, stop)
     middle = 0.5 * best + 0.5 * worst
-    wide = _is_wide(pairs, best, middle, worst)
+    least_sigma = _LEAST_SIGMA_NORMED if pairs.score_norm else _LEAST_SIGMA
+    sigma = pairs.sigma if pairs.sigma > least_sigma else least_sigma
+    reach = best - middle if best - middle > middle - worst else middle - worst
+    wide = 2.0 * sigma * reach > pairs.widest
     base, slope = (0.01, 1.0) if pairs.score_norm and best != worst else (1.0, 0.0)
     norm = Norm(real(base), real(slope), real(0), real(1))
     return Scale(0.0 if wide else middle, wide, pairs.sigma, norm)

@@ -13,20 +13,15 @@ classes[lower]]``. So there is a single class if K = 0, except for swaps, where 
 must also have the same gain. `skrank._engine.quadratic` sorts documents and fills the tables.
 
 Swapping an upper document of class x with a lower one of class y changes the sum by D(upper rank) -
-D(lower rank), where, with S_z(r) = sum_{s<r} K(y_s, z) and H_z(r) = sum_{s<r} w_s K(z, y_s),
+D(lower rank), see docs/kernels.md (3, 4), where, with S_z(r) = sum_{s<r} K(y_s, z) and H_z(r) =
+sum_{s<r} w_s K(z, y_s),
 
     T_z(r) = u_r g_z + w_r S_z(r) - H_z(r)
     D(r)   = T_y(r) - T_x(r) - w_r (K(y, x) - K(x, x)).
 
-T_z(r) is, up to a constant, the share of a document of class z at rank r in the sum: its gain, its
-pairs with documents above, and its pairs with documents below. Pairs below are all pairs, which is
-the same number for every r, minus H_z(r) and the pair of the document with rank r itself. That last
-pair, and the pair of both swapped documents, give the last term of D. So four entries of a table T
-of (ranks x classes) give the change by any swap.
+So four entries of a table T of (ranks x classes) give the change by any swap.
 
 A function declared as `kernel` is called by Python, a `subroutine` by kernels; numba compiles both.
-With ``plain=True``, a kernel runs as plain Python on few rows, where compilation would take longer,
-as estimated from `row_cost`, the cost of a row (ONE_PASS: each row is read once); both round alike.
 The parameters `first`, `last` and `indptr` are the same for all kernels: a call computes the
 queries ``first .. last - 1``, query q has the rows ``indptr[q] .. indptr[q + 1] - 1``, and threads
 call a kernel for different queries. Ranks count from 0. The weights of the ranks of query q start
@@ -109,11 +104,8 @@ def _sum_pairs(codes, row, ranks, low, high, tables, offset, above):
 def _expect_block(codes, low, high, tables, shift, above, block):
     """Mean, over all orders of the tied rows low .. high - 1, of their contribution to the sum.
 
-    In a random order, each row has each rank of the block with the same probability. So the mean is
-    the product of the sums over ranks and over rows, divided by the number of rows; each
-    of the n (n - 1) ordered pairs of rows has the same probability at each pair of ranks. Adds
-    these rows to `above`. The index of a row's rank in u and w is ``row + shift``; `block`, the
-    number of rows of each class, is workspace.
+    See docs/kernels.md (2). Adds these rows to `above`. The index of a row's rank in u and w is
+    ``row + shift``; `block`, the number of rows of each class, is workspace.
     """
     gain, classes, worth, u, w = tables.gain, tables.classes, tables.worth, tables.u, tables.w
     n = high - low

@@ -2,7 +2,7 @@
 
 The same kernel computes gradients from labels and from clicks (see `debiased`). For labels,
 `clicks` and `debias` are None; numba compiles the kernel for each case, without the branches of the
-other.
+other. (`debias` stands for `clicks` where a reference to arrays would be counted.)
 """
 
 import math
@@ -12,7 +12,7 @@ import numpy as np
 
 from skrank._kernels import buckets, debiased, lambdarank, tiles
 from skrank._kernels.buckets import LANES
-from skrank._kernels.debiased import COST_LANES, SKIP_LANES, Clicks
+from skrank._kernels.debiased import COST_LANES, SKIP_LANES
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.simd import exp
 from skrank._kernels.tiles import CAPACITY, EXP, GRAD, HESS, RANK, SCORE
@@ -24,8 +24,6 @@ class _Workspace(NamedTuple):
     places: np.ndarray
     classes: np.ndarray
     tile: np.ndarray
-    clicks: Clicks | None
-    debias: bool | None  # True for clicks, else None
 
 
 class _Query(NamedTuple):
@@ -118,7 +116,9 @@ def _load(tile, low, size, end_rank, slots, debias):
     tiles.load_row(tile, RANK, slots, buckets.RANK, low, size, end, end_rank)
     tiles.fill(tile, GRAD, end, 0.0)
     tiles.fill(tile, HESS, end, 0.0)
-    debiased.load(tile, low, size, end, slots, debias)
+    if debias is not None:
+        tiles.load_row(tile, SKIP_LANES, slots, debiased.SKIP, low, size, end, 0.0)
+        tiles.fill(tile, COST_LANES, end, 0.0)
 
 
 @subroutine()
@@ -137,7 +137,7 @@ def _compare(tile, part, slots, exact, query, debias, pulls):
         n_lanes = np.uint64((size + LANES - 1) // LANES) * np.uint64(LANES)
         below, above = buckets.below_above(exact, i, part.swap)
         below, above = real(below), real(above)
-        exp, click = slots[buckets.EXP, i], debiased.click_of(slots, i, debias)
+        exp, click = slots[buckets.EXP, i], None if debias is None else slots[debiased.CLICK, i]
         if scale.wide:  # its scores are in double precision: numba compiles `_sweep` for each
             precise = _Better(rank, below, above, exact[buckets.EXACT_SCORE, i], exp)
             pull, curve, cost = _sweep(tile, n_lanes, limit, precise, click, exact, low, scale)
@@ -176,16 +176,17 @@ def _compare_all(tile, begin, worth, slots, exact, query, debias):
                 pulls = _compare(tile, part, slots, exact, query, debias, pulls)
             tiles.collect_row(tile, GRAD, low, size, slots, buckets.GRAD)
             tiles.collect_row(tile, HESS, low, size, slots, buckets.HESS)
-            debiased.collect(tile, low, size, slots, debias)
+            if debias is not None:
+                tiles.collect_row(tile, COST_LANES, low, size, slots, debiased.SKIPPED)
     return pulls
 
 
 @kernel()
-def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
+def _lambdas(first, last, indptr, lists, tables, pairs, work, out, clicks, debias):
     """As `lambdas`, with a workspace."""
     codes, order, scores, inverse, weight = lists
     gain, worth, u, w, offset = tables
-    slots, exact, places, classes, tile, clicks, debias = work
+    slots, exact, places, classes, tile = work
     position, begin, real = places[buckets.POSITION], classes[buckets.BEGIN], tile.dtype.type
     # views of rows are made once, since numba counts a reference for each
     sums, exps, score = (
@@ -199,19 +200,22 @@ def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
         if inverse[q] == 0 or weight[q] == 0:
             out.totals[q] = 0.0
             lambdarank.clear(out.grad, out.hess, start, stop)
-            debiased.clear(clicks, start, stop)
+            if clicks is not None:
+                debiased.clear(clicks, start, stop)
             continue
         scale = lambdarank.scale_of(pairs, scores, start, stop, tile)
         buckets.fill(codes, order, start, stop, places, classes)
         buckets.fill_scores(scores, start, n, scale.origin, places, slots, exact)
         buckets.tabulate(gain, worth, u, w, offset[q], n, places, exact)
-        debiased.gather(clicks, start, n, places, slots)
+        if clicks is not None:
+            debiased.gather(clicks, start, n, places, slots)
         if not scale.wide:
             _exponentials(n, score, scale.sigma, exps)
         query = _Query(inverse[q], real(tiles.least(pairs.truncation, n)), real(n), scale)
         pulls = _compare_all(tile, begin, worth, slots, exact, query, debias)
         lambdarank.write(out, q, start, position[:n], sums, pulls, weight[q], pairs)
-        debiased.scatter(clicks, start, n, places, slots, weight[q])
+        if clicks is not None:
+            debiased.scatter(clicks, start, n, places, slots, weight[q])
 
 
 def lambdas(first, last, indptr, lists, tables, pairs, out, clicks=None):
@@ -228,5 +232,5 @@ def lambdas(first, last, indptr, lists, tables, pairs, out, clicks=None):
     slots, exact = np.zeros((n_rows, n), real), np.zeros((buckets.TABLE + len(tables.worth), n))
     places, classes = np.zeros((3, n), np.int32), np.zeros((2, len(tables.worth) + 1), np.int64)
     tile = np.zeros(n_fields * tiles.FIELD, real)
-    work = _Workspace(slots, exact, places, classes, tile, clicks, debias)
-    _lambdas(first, last, indptr, lists, tables, pairs, work, out)
+    work = _Workspace(slots, exact, places, classes, tile)
+    _lambdas(first, last, indptr, lists, tables, pairs, work, out, clicks, debias)

@@ -68,7 +68,7 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
     """
     size = longest(first, last, indptr) + WIDTH
     keys, single = np.empty(size), np.empty(size, np.float32)
-    n_above, n_placed = np.empty((2, size), np.int64)
+    n_above, n_placed = np.empty(size, np.int64), np.empty(size, np.int64)
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n, mine, chosen = stop - start, scores[start:stop], order[start:stop]
@@ -130,7 +130,7 @@ def head(first, last, indptr, scores, codes, depth, out):
     candidates, keys = np.empty(size), np.empty(size)
     positions, order = np.empty(size, np.int64), np.empty(size, np.int32)
     single = np.empty(size, np.float32)
-    n_above, n_placed = np.empty((2, size), np.int64)
+    n_above, n_placed = np.empty(size, np.int64), np.empty(size, np.int64)
     tops = np.empty(padded(2 * depth, _LANES))
     ranked, tied, retrieved = out.codes, out.tied, out.retrieved
     for q in range(first, last):

@@ -7,29 +7,9 @@ sum. The value of the list is
     average precision   sum_j A_j / B_j,             A_j = u_j / 2 + sum_i pi_ij min(u_i, u_j)
     discounted gain     sum_j u_j (d(B_j) + d''(B_j) v_j / 2),       v_j = sum_i pi_ij pi_ji - 1/4
 
-where u is the gain (for GAP the probability of relevance) and d the discount. With pi_ji = 1 -
-pi_ij, the derivative of the value by pi_ij is
-
-    C_ij = min(u_i, u_j) (b_j - b_i) + p_j - p_i + (q_i + q_j) (1 - 2 pi_ij)
-
-    average precision   b = 1 / B,  p = -A / B^2,               q = 0
-    discounted gain     b = 0,      p = u (d' + d''' v / 2),    q = u d'' / 2
-
-Curvature. Let x = z_i - z_j, negated where C_ij < 0, so that the value rises with x, and let x0 be
-the present x. With C_ij held fixed, the cost of the pair is -|C| Phi(x). Since y >= 1 + log(y) for
-y = Phi(x) / Phi(x0), the cost is at most -|C| Phi(x0) log Phi(x) plus a constant, with equality at
-x0. This bound is convex; its second derivative at x0
-is |C| phi (x0 + phi / Phi), which is at most |C| phi (x0 + sqrt(x0^2 + 4)) / 2 (Birnbaum's bound of
-Mills' ratio). The curvature of a document is the sum over its pairs of
-
-    (|C| phi (x + sqrt(x^2 + 4)) / 2 + 2 (q_i + q_j) phi^2) / theta^2,
-
-where the last term comes from the variances v, which are quadratic in pi. The curvature is the
-diagonal of the matrix of second derivatives of the sum of all bounds. It is positive wherever the
-gradient is not 0. Twice the diagonal minus the matrix is positive semidefinite, since (a - b)^2 <=
-2 a^2 + 2 b^2. So with learning rates of up to 1/2, simultaneous steps of all documents do not
-overshoot the quadratic bound. The Newton step for a single pair is theta (sqrt(x^2 + 4) - x) / 2:
-about |x| theta if the order of the pair is wrong, and almost 0 if it is right.
+where u is the gain (for GAP the probability of relevance) and d the discount. docs/kernels.md
+derives the derivative C_ij of the value by pi_ij (13), from b, p and q of each document, and the
+curvature (17).
 """
 
 import math

@@ -1,19 +1,9 @@
 """SoftRank from the distribution of each document's rank: see `softrank` for the model.
 
-The rank of document j has the probabilities p that start as [1] and become, for every other i,
-
-    p(r) <- p(r) (1 - pi_ij) + p(r - 1) pi_ij,
-
-as if the orders of pairs were independent. The value of j is u_j sum_r d(r) p(r). Its derivative by
-pi_ij is u_j sum_r w(r) (d(r + 1) - d(r)), where w is p without the step of i. w follows from p by
-the inverse of that step,
-
-    w(r) = p(r) + o (p(r) - w(r - 1)),     o = pi_ij / (1 - pi_ij),
-
-from the first rank on if pi_ij <= 1/2, else likewise from the last rank on, so that rounding errors
-shrink. A query takes O(n^3) time and O(n) memory. The pair of i and j is visited for the value of j
-and for that of i. Each visit adds the bound of `softrank` for its own derivative, so that the
-curvature is the sum of both bounds.
+See docs/kernels.md (18, 19): w is the distribution p of the rank of j without the step of i. A
+query takes O(n^3) time and O(n) memory. The pair of i and j is visited for the value of j and for
+that of i. Each visit adds the bound of `softrank` for its own derivative, so that the curvature is
+the sum of both bounds.
 """
 
 import math

@@ -16,7 +16,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, count, flag, number, random_seed
 from skrank._engine.plan import Plan
 from skrank._engine.tables import LambdaKernels
-from skrank._engine.threads import run_chunks
+from skrank._engine.threads import compiled, run_chunks
 from skrank._kernels import lambdarank, ranking
 from skrank._kernels.lambdarank import Gradients, PairOptions, Scored
 from skrank._typing import Weights
@@ -200,6 +200,7 @@ class BoundPairs:
         if not highest * max(1.0, self.objective.sigmoid) < _SURELY_FITS:
             check.check_gradients(grad, hess, self.objective)
 
+    @compiled()
     def _fill_order(
         self, ranked: np.ndarray, scores: np.ndarray, seed: int, out: Gradients, *, sum_norm: bool
     ) -> None:

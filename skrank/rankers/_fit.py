@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
 from skrank._engine.ranking import Ranking
+from skrank._engine.threads import compiled
 from skrank._fitted import cloned, predicted_scores
 from skrank._typing import Estimator, Options, Table
 from skrank.metrics import Metric
@@ -407,6 +408,7 @@ class Validator:
     def __deepcopy__(self, _: object) -> Validator:
         return self  # LightGBM copies metrics; this object never changes
 
+    @compiled()
     def means(self, scores: ArrayLike) -> dict[str, float]:
         """Mean over queries of each metric, by name."""
         ranking = Ranking(self.judgments, scores)

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.ranking import Ranking
+from skrank._engine.threads import compiled
 from skrank._typing import Options
 from skrank.metrics import Metric
 from skrank.objectives import Objective
@@ -235,6 +236,7 @@ class LinearRows:
         rows = hess * queries.centered(self.scores(direction))
         return self._by_weights(queries.centered(rows))
 
+    @compiled()
     def values(self, metric: Metric, tried: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values of a metric, and their weights in means, of shape (n_tried, n_queries)."""
         plan, queries = metric.bind(self.judgments), self.judgments.queries

@@ -251,4 +251,4 @@ def test_what_is_not_needed_is_not_imported(files, python, arguments, free):
         f"try:\n    assert main({arguments}) == 0\nexcept SystemExit:\n    pass\n"
         f"print(sorted(set({free}) & set(sys.modules)))"
     )
-    assert python("-c", code, SKRANK_COMPILE="0").stdout.splitlines()[-1] == "[]"
+    assert python("-c", code).stdout.splitlines()[-1] == "[]"

@@ -2,7 +2,6 @@
 
 import copy
 import dataclasses
-import os
 import pickle
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import skrank
+from skrank._engine.threads import compiled, run_chunks
 from skrank._kernels import jit
 from skrank.active import label_moments
 from skrank.metrics import registered
@@ -94,33 +94,27 @@ def double(first, last, indptr, values):
         values[row] *= 2
 
 
-@pytest.fixture
-def new_kernel(monkeypatch):
-    """Kernels of a process that has called none."""
-    monkeypatch.setenv("SKRANK_COMPILE", "0")
-    monkeypatch.setattr(jit, "_plain_rows", 0)
-    return jit.kernel(plain=True)(double)
+def test_the_rows_of_a_call_decide_about_compilation():
+    with_plain_form, without = jit.kernel(plain=True)(double), jit.kernel()(double)
+    for few, many in [((jit.PLAIN_ROWS,), (jit.PLAIN_ROWS + 1,)), ((10, 100), (100, 100))]:
+        for _ in range(2):
+            assert with_plain_form.for_rows(*few) == with_plain_form.plain
+            assert with_plain_form.for_rows(*many) == with_plain_form.compiled
+            assert without.for_rows(*few) == without.compiled
+            values = np.ones(2)
+            with_plain_form.compiled(0, 1, np.array([0, 2]), values)
+            assert values.tolist() == [2.0, 2.0]
 
 
-def test_many_rows_are_compiled(new_kernel):
-    """Rows of all kernels count together."""
-    other, without_plain_form = jit.kernel(plain=True)(double), jit.kernel()(double)
-    assert new_kernel.for_rows(1_000_000) == new_kernel.compiled
-    assert new_kernel.for_rows(9000, row_cost=100) == new_kernel.compiled
-    assert without_plain_form.for_rows(1) == without_plain_form.compiled
-    is_plain = [new_kernel.for_rows(9000) == new_kernel.plain for _ in range(200)]
-    assert (is_plain[0], is_plain[-1]) == (True, False)
-    assert other.for_rows(9000) == other.compiled
-
-
-def test_kernels_stay_compiled_and_compilation_can_be_asked_for(new_kernel, monkeypatch):
-    other, values = jit.kernel(plain=True)(double), np.ones(2)
-    new_kernel.compiled(0, 1, np.array([0, 2]), values)
-    assert values.tolist() == [2.0, 2.0]
-    assert new_kernel.for_rows(1) == new_kernel.compiled
-    assert other.for_rows(1) == other.plain
-    monkeypatch.setenv("SKRANK_COMPILE", "1")
-    assert other.for_rows(1) == other.compiled
+def test_repeated_calls_are_compiled(monkeypatch):
+    used = []
+    chosen = jit.kernel(plain=True)(double)
+    monkeypatch.setattr(chosen, "plain", lambda *_: used.append("plain"))
+    monkeypatch.setattr(chosen, "compiled", lambda *_: used.append("compiled"))
+    run_chunks(chosen, np.array([0, 2]), np.ones(2))
+    with compiled():
+        run_chunks(chosen, np.array([0, 2]), np.ones(2))
+    assert used == ["plain", "compiled"]
 
 
 @pytest.mark.parametrize("name", ["compat", "gap", "bpref"])
@@ -152,6 +146,5 @@ def test_a_small_value_needs_no_compiler():
         "skrank.metric('gap')([2, 0, 1], [3, 2, 2], groups=[1, 1, 1])\n"
         "print('numba' in sys.modules)\n"
     )
-    environment = os.environ | {"SKRANK_COMPILE": "0"}
     command = [sys.executable, "-c", code]
-    assert subprocess.check_output(command, cwd=ROOT, env=environment, text=True) == "False\n"
+    assert subprocess.check_output(command, cwd=ROOT, text=True) == "False\n"

@@ -35,7 +35,13 @@ def test_lambdas_are_the_literal_double_loop(point, options):
         close(gradient(point.metric, data, **options), literal(point, data, **options))
 
 
-SUMS = ["ndcg", "ndcg(gain=linear)@3", "dcg(gain=linear)", "cg(gain=linear)@4", "rbp(gain=linear,max_grade=4)"]
+SUMS = [
+    "ndcg",
+    "ndcg(gain=linear)@3",
+    "dcg(gain=linear)",
+    "cg(gain=linear)@4",
+    "rbp(gain=linear,max_grade=4)",
+]
 
 
 def continuous(seed, n_queries=24, n_documents=9):
