@@ -11,7 +11,7 @@ from skrank._typing import Options
 
 # a string, a number with an exponent, or a character
 _TOKEN = re.compile(
-    r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?<!\w)[\d.]+[eE][+-]?\d+|.""", re.DOTALL
+    r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|(?<!\w)[\d.]+[eE][+-]?\d+|.", re.DOTALL
 )
 _NAME = re.compile(r"([^\W\d]\w*)\s*(?:\((.*)\))?\s*(?:@(.*))?", re.DOTALL)
 _CONSTANTS = {"False": False, "None": None, "True": True}
@@ -20,8 +20,8 @@ _CONSTANTS = {"False": False, "None": None, "True": True}
 def unreadable(text: str) -> ValueError:
     """The error for a text that is not of the grammar."""
     return ValueError(
-        f"unknown metric {text!r}: write name, name@k or name(parameter=value)@k, "
-        "such as 'gap@10' or 'ndcg(gain=linear)@10', or a sum such as '0.7*gap+0.3*ndcg@10'."
+        f"unknown metric {text!r}: write name, name@k or name(parameter=value)@k, such as 'gap@10' "
+        "or 'ndcg(gain=linear)@10', or a sum such as '0.7*gap+0.3*ndcg@10'."
     )
 
 
@@ -45,11 +45,9 @@ def terms(text: str) -> list[tuple[float | None, str]]:
         atoms = []
         for part in split(term, "*"):
             try:
-                number = float(part)
+                weight = float(part) * (1.0 if weight is None else weight)
             except ValueError:
                 atoms.append(part)
-            else:
-                weight = number if weight is None else weight * number
         if len(atoms) != 1 or not atoms[0]:
             raise unreadable(text)
         found.append((weight, atoms[0]))
@@ -79,8 +77,6 @@ def parts_of_name(atom: str) -> tuple[str, Options]:
         raise unreadable(atom)
     options: Options = {}
     pairs = [one.partition("=") for one in split(found[2], ",")] if found[2] else []
-    if found[2] and pairs[-1][0] == "":  # a comma may end the parameters
-        del pairs[-1]
     pairs += [("k", "=", found[3])] if found[3] is not None else []
     for name, sign, value in pairs:
         name = name.strip()

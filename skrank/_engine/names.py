@@ -197,13 +197,10 @@ def columns(name: str) -> Mapping[str, Metric]:
     or all of a family such as "trec_eval:P" or "trec_eval:official", under the names of that tool.
     """
     prefix, text = peer_names.split_prefix(name)
-    if prefix in ("trec_eval", "trec_eval10"):
-        names = [f"{prefix}:{one}" for one in peer_names.expand(text) or [text]]
-        return {one: metric(one) for one in names}
-    if prefix in peer_names.PEERS:
-        return {name.strip(): metric(name)}
-    one = metric(name)
-    return {str(one): one}
+    several = peer_names.expand(text) if prefix in ("trec_eval", "trec_eval10") else None
+    names = [f"{prefix}:{one}" for one in several] if several else [name.strip()]
+    found = {one: metric(one) for one in names}
+    return found if prefix in peer_names.PEERS else {str(one): one for one in found.values()}
 
 
 def unique_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, Metric]:
@@ -258,24 +255,16 @@ def score_function(cls: type[Metric], value: float, **options: object) -> Callab
     function of (relevance, scores, *, groups, <parameters of the class>, sample_weight)
     """
     signature = _signature(cls)
-    parameters = [field.name for field in _fields(cls)]
 
-    def score(
-        relevance: ArrayLike,
-        scores: ArrayLike,
-        *,
-        groups: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        **given: Any,
-    ) -> float:
-        for parameter in given:
-            if parameter not in parameters:
-                raise TypeError(
-                    f"{cls.function}() has no parameter {parameter!r}: it has "
-                    f"{', '.join(signature.parameters)}."
-                )
-        return value_of(cls(**given), relevance, scores, groups, sample_weight)
+    def score(relevance: ArrayLike, scores: ArrayLike, **given: Any) -> float:
+        try:
+            signature.bind(relevance, scores, **given)
+        except TypeError as error:
+            raise TypeError(f"{cls.function}() {error}") from None
+        rows = given.pop("groups", None), given.pop("sample_weight", None)
+        return value_of(cls(**given), relevance, scores, *rows)
 
+    _, _, _, *parameters, _ = signature.parameters
     score.__name__ = score.__qualname__ = cls.function
     score.__module__ = cls.__module__
     score.__doc__ = _docstring(cls, parameters, value, options)
@@ -287,22 +276,17 @@ def score_function(cls: type[Metric], value: float, **options: object) -> Callab
     return score
 
 
-def _fields(cls: type[Metric]) -> list[dataclasses.Field]:
-    """Fields in the order of the signature: k, fields of this class, fields of `Metric`."""
-    fields = {field.name: field for field in dataclasses.fields(cls)}
-    shared = [field.name for field in dataclasses.fields(Metric) if field.name != "k"]
-    own = [name for name in fields if name not in ("k", *shared)]
-    return [fields[name] for name in ("k", *own, *shared)]
-
-
 def _signature(cls: type[Metric]) -> inspect.Signature:
-    """The signature of a call of a metric, with the fields of the class as further keywords."""
+    """The signature of a call of a metric, with k, fields of the class, and those of `Metric`."""
     _, *rows, groups, weights = inspect.signature(Metric.__call__).parameters.values()
-    fields = [
-        inspect.Parameter(one.name, groups.kind, default=one.default, annotation=one.type)
-        for one in _fields(cls)
+    shared = [one.name for one in dataclasses.fields(Metric) if one.name != "k"]
+    fields = {one.name: one for one in dataclasses.fields(cls)}
+    own = [name for name in fields if name not in ("k", *shared)]
+    keywords = [
+        inspect.Parameter(name, groups.kind, default=one.default, annotation=one.type)
+        for name, one in ((name, fields[name]) for name in ("k", *own, *shared))
     ]
-    return inspect.Signature([*rows, groups, *fields, weights], return_annotation="float")
+    return inspect.Signature([*rows, groups, *keywords, weights], return_annotation="float")
 
 
 def _docstring(

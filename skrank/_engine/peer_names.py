@@ -8,12 +8,10 @@ returns the name in skrank, or None if the name is wrong, or raises `_Refusal`.
 from __future__ import annotations
 
 import csv
-import difflib
 import math
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,9 +20,8 @@ from skrank import _validation as check
 
 _NUMBER = r"[0-9]+\.?[0-9]*|\.[0-9]+"
 _SIGNED = rf"-?(?:{_NUMBER})"
-_GAIN = rf"[0-9]+={_SIGNED}"
 
-Options = dict[str, str]
+_Texts = dict[str, str]
 
 
 class Entry(NamedTuple):
@@ -65,7 +62,7 @@ def tables() -> dict[str, dict[str, Entry]]:
     return found
 
 
-def _with(ours: str, changes: Options, k: str | None = None) -> str:
+def _with(ours: str, changes: _Texts, k: str | None = None) -> str:
     """A name of skrank with other parameters and a cut-off."""
     base, _, inside = ours.removesuffix(")").partition("(")
     given = dict(one.split("=") for one in inside.split(",") if one) | changes
@@ -104,7 +101,7 @@ def expand(text: str) -> list[str] | None:
 
 def _read_trec(entry: Entry, name: str, given: str, rounding: str = "trec_eval9") -> str | None:
     """A name such as ``P_5``; `rounding` is a parameter of interpolated precision in skrank."""
-    if name == "ndcg" and re.fullmatch(rf"{_GAIN}(?:,{_GAIN})*", given):
+    if name == "ndcg" and re.fullmatch(rf"(?:[0-9]+={_SIGNED}(?:,|$))+", given):
         return f"ndcg(gain={{0:0,{given.replace('=', ':')}}},empty=0)"
     if (given and not entry.usual) or not re.fullmatch(rf"(?:{_SIGNED}(?:,{_SIGNED})*)?", given):
         return None
@@ -122,10 +119,6 @@ def _read_trec(entry: Entry, name: str, given: str, rounding: str = "trec_eval9"
 
 # ir_measures and ranx -----------------------------------------------------------------------------
 
-# models of cwl_eval, whose gains are divided by max_rel; and the models that have a cut-off
-_GRADED_MODELS = ("BPM", "INSQ", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "SDCG")
-_CUT_MODELS = ("BPM", "NERR8", "NERR9", "SDCG")
-
 
 def _read_ir_measures(entry: Entry, name: str, inside: str | None, cut: str | None) -> str:
     """A name such as ``nDCG(dcg='exp-log2')@10``."""
@@ -140,33 +133,31 @@ def _read_ir_measures(entry: Entry, name: str, inside: str | None, cut: str | No
         ours = "num_rel_ret"
     if not ours.startswith("num_"):
         more["empty"] = "0"
-    if "judged_only" in given:
-        more["condensed"] = given.pop("judged_only")
     discount = given.pop("dcg", "").strip("'\"")
     if discount and (name, discount) != ("SDCG", "log2"):
         more["gain"] = "exp2" if discount == "exp-log2" else "linear"
-    if "gains" in given:
-        more["gain"] = given.pop("gains")
+    for theirs, parameter in (("judged_only", "condensed"), ("gains", "gain")):
+        if theirs in given:
+            more[parameter] = given.pop(theirs)
     if given.pop("relative", "False") == "True":
         ours = "relative_precision"
     if name == "SetF" and "beta" in given:
         given["beta"] = repr(math.sqrt(float(given["beta"])))
     if name == "RBP" and "rel" not in given:
         reason = "it is read only with rel=, the lowest label of a relevant document"
-        raise _Refusal(reason, "RBP(p=0.8,rel=1)")
-    if name in _GRADED_MODELS:
-        given = _graded_model(name, given, cut)
+        raise _Refusal(reason, entry.example)
+    if "max_rel" in entry.example:
+        given = _graded_model(entry, given, cut)
     return _with(ours, given | more, cut)
 
 
-def _graded_model(name: str, given: Options, cut: str | None) -> Options:
+def _graded_model(entry: Entry, given: _Texts, cut: str | None) -> _Texts:
     """Parameters of a user model of cwl_eval: gains rise from 0 at min_rel to 1 at max_rel."""
     lowest, highest = given.pop("min_rel", "0"), given.pop("max_rel", "")
     graded = lowest.isdecimal() and highest.isdecimal() and int(lowest) < int(highest)
-    if not graded or (cut is None and name in _CUT_MODELS):
-        also = ", and with a cut-off" * (name in _CUT_MODELS)
-        near = f"{name}(max_rel=4)" + "@10" * (name in _CUT_MODELS)
-        raise _Refusal(f"it is read only with max_rel= above min_rel={also}", near)
+    also = ", and with a cut-off" * ("@" in entry.example)
+    if not graded or (cut is None and also):
+        raise _Refusal(f"it is read only with max_rel= above min_rel={also}", entry.example)
     if lowest != "0":
         labels = range(int(highest) + 1)
         gains = (f"{label}:{max(label - int(lowest), 0)}" for label in labels)
@@ -252,7 +243,7 @@ def _read_ntcireval(entry: Entry, name: str, inside: str | None, k: str | None) 
             "gain": f"[0,{','.join(gains)}]", "max_grade": str(top), "thresholds": str(weights),
         }  # fmt: skip
     elif "thresholds" in ours:
-        raise _Refusal("it needs the number of grades, of the tool's option g", "GAP(g=1:2:3)")
+        raise _Refusal("it needs the number of grades, of the tool's option g", entry.example)
     changes = {one: value for one, value in changes.items() if f"{one}=" in ours}
     return _with(ours, changes, k or ("1000" if entry.ours.endswith("@") else None))
 
@@ -289,14 +280,13 @@ def _read(tool: str, text: str) -> str | None:
     """
     reader, pattern = PEERS[tool]
     table = tool.removesuffix("10")
-    found = re.fullmatch(pattern, text)
-    parts = found.groups() if pattern and found else split_trec(text) if not pattern else None
+    found = re.fullmatch(pattern, text) if pattern else None
+    parts = found.groups() if found else None if pattern else split_trec(text)
     several = [] if pattern else expand(text) or []
     if len(several) > 1:
         raise ValueError(
-            f"'trec_eval:{text}' stands for {len(several)} metrics, such as "
-            f"'trec_eval:{several[0]}': name one of them, or pass the name to skrank.evaluate "
-            "or skrank.trec.evaluate, which compute all."
+            f"'trec_eval:{text}' stands for {len(several)} metrics, such as {several[0]}: name one "
+            "of them, or pass the name to skrank.evaluate or skrank.trec.evaluate."
         )
     entry = tables()[table].get(parts[0] or "") if parts else None
     if entry is None or parts is None:
@@ -309,6 +299,8 @@ def _read(tool: str, text: str) -> str | None:
         reason, *near = filter(None, refusal.args)
         nearest = f" The nearest is {near[0]!r}." if near else ""
         raise ValueError(f"{text!r} of {table} is not read: {reason}.{nearest}") from None
+    except ValueError:  # a parameter is not a number
+        return None
 
 
 def translate(prefix: str, name: str) -> str:
@@ -326,10 +318,9 @@ def translate(prefix: str, name: str) -> str:
         )
     ours = _read(prefix, name)
     if ours is None:
-        tool = prefix.removesuffix("10")
-        known = [one for one, entry in tables()[tool].items() if entry.ours]
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-        raise check.unknown_name(f"name of {tool}", name, known, near[0] if near else None)
+        table = tables()[prefix.removesuffix("10")]
+        known = [one for one, entry in table.items() if entry.ours]
+        raise check.unknown_name(f"name of {prefix}", name, known)
     return ours
 
 
@@ -352,10 +343,8 @@ def elsewhere(text: str, metric: Callable[[str], Any]) -> ValueError | None:
         with suppress(ValueError):  # a wrong parameter, such as k=0
             theirs = metric(ours)
             plain = metric(type(theirs).names[0] + f"@{theirs.k}" * (theirs.k is not None))
-            pairs = [
-                (f.name, getattr(plain, f.name), getattr(theirs, f.name)) for f in fields(plain)
-            ]
-            others = [f"{name}={one!r}" for name, one, other in pairs if one != other]
+            pairs, found = vars(plain).items(), vars(theirs)
+            others = [f"{name}={one!r}" for name, one in pairs if one != found[name]]
             how = f"which has {', '.join(others)}" if others else "which is the same"
             if others == ["empty='skip'"]:
                 how = "which leaves queries without a relevant document out of the mean"

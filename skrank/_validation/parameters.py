@@ -36,8 +36,9 @@ def unknown_name(
 
 def _nearest(name: str, known: list[str]) -> str | None:
     """The most similar known name; None if no name is similar."""
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-    return near[0] if near else None
+    lowered = {one.lower(): one for one in known}
+    near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
+    return lowered[near[0]] if near else None
 
 
 def check_choice(parameter: str, value: object, choices: Sequence[T]) -> T:
