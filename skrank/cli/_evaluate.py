@@ -10,7 +10,7 @@ from typing import Any
 import skrank
 from skrank import trec
 from skrank._engine.names import columns
-from skrank._engine.peer_names import PEERS, split_prefix
+from skrank._engine.peer_names import split_prefix
 from skrank._typing import Options
 from skrank.cli import Parser, _output
 from skrank.evaluation import Report
@@ -22,134 +22,23 @@ _PASSED_ON = (
     "max_grade", "rel", "depth", "judged_only", "pool_judged", "exclude_self", "chunksize",
     "progress",
 )  # fmt: skip
-_EXAMPLES = {
-    "evaluate": """\
-  skrank evaluate qrels.txt run.txt
-  skrank evaluate qrels.txt runs/*.gz -m ap -m "ndcg(gain=linear)@10" --format csv
-  skrank evaluate qrels.txt run.txt -m gap --max-grade 3 --per-query --format json
-  skrank evaluate qrels.txt BM25=a/run.txt dense=b/run.txt --output table.tex
-  skrank evaluate qrels.txt run.txt --names trec_eval -m official -m ndcg_cut.10 --format trec_eval
-  skrank evaluate qrels.txt new.txt old.txt --output report.html
-""",
-    "compare": """\
-  skrank compare qrels.txt new.txt old.txt -m gap -m err@20
-  skrank compare qrels.txt runs/*.gz -m ap --baseline bm25 --sort difference
-  skrank compare qrels.txt new.txt old.txt --alpha 0.01 --output report.html
-""",
-    "curve": """\
-  skrank curve qrels.txt run.txt
-  skrank curve qrels.txt new.txt old.txt --rel 2 --output curve.csv
-""",
-}
 # the metrics of `skrank curve`
 CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVELS)
-_METRICS = """
-Write metrics as name, name@k or name(parameter=value)@k: gap, ap, ndcg@10, err@20, precision@5, ...
-or as a weighted sum of such: "0.7*gap+0.3*ndcg@10".
-Names of other tools have a prefix, trec_eval:map or ir_measures:nDCG@10, or all have the prefix of
---names. `skrank metrics` lists skrank's own.
-"""
-FILES = """
-Files are TREC's, JSON, JSON Lines, CSV, TSV or Parquet, plain or compressed with gzip, bzip2, xz or
-Zstandard; - is standard input. Exit status: 0 done, 1 a file cannot be read or measured, 2 wrong
-usage.
-"""
 
 
 def add_arguments(parser: Parser, name: str) -> None:
     """Add the arguments of one of the commands."""
     parser.description = f"{str(parser.description).rstrip('.')}, in the order of trec_eval."
-    parser.epilog = f"examples:\n{_EXAMPLES[name]}{'' if name == 'curve' else _METRICS}{FILES}"
-    parser.set_defaults(run=_run, view=None if name == "evaluate" else name, names=None)
+    parser.set_defaults(run=_run, alpha=0.05, view=None if name == "evaluate" else name, names=None)
     line = "FILE or NAME=FILE: query, Q0, document, rank, score, tag"
-    add = parser.add_argument
-    add("qrels", metavar="QRELS", help="judgments: query, iteration, document, label")
+    parser.add_argument("qrels", metavar="QRELS", help="query, iteration, document, label")
     if name == "compare":
-        add("first", metavar="RUN", help=line)
-    add("runs", metavar="RUN", nargs="+", help="at least one more" if name == "compare" else line)
-    if name != "curve":
-        add(
-            "-m", "--metric", metavar="METRIC", dest="metrics", action="append",
-            help=f"may be repeated (default: {', '.join(DEFAULT_METRICS)})",
-        )  # fmt: skip
-        add(
-            "--names", choices=tuple(PEERS),
-            help="prefix of metrics without one; with those of trec_eval, official and all_trec "
-            "are known, and queries that a run lacks are skipped without -c",
-        )  # fmt: skip
-        add(
-            "--alpha", type=float, default=0.05,
-            help="level of significance, and 1 minus the level of intervals (default: 0.05)",
-        )  # fmt: skip
-    if name == "compare":
-        add(
-            "--baseline", metavar="NAME", action="append",
-            help="compare the other runs with this one only; may be repeated",
-        )  # fmt: skip
-        add(
-            "--test", choices=("resampled-t", "t", "randomisation", "anytime"),
-            help="whose p-values are corrected (default: resampled-t)",
-        )  # fmt: skip
-        add(
-            "--correction", choices=("max-t", "holm", "none"),
-            help="for the number of comparisons (default: max-t with resampled-t, else holm)",
-        )  # fmt: skip
-    _add_conventions(parser)
-    if name == "evaluate":
-        views = parser.add_mutually_exclusive_group()
-        views.add_argument(
-            "-q", "--per-query", dest="view", action="store_const", const="per_query",
-            help="show one row per run and query, not per run",
-        )  # fmt: skip
-        views.add_argument(
-            "--intervals", dest="view", action="store_const", const="intervals",
-            help="show one row per run and metric: the mean with its interval, which holds by "
-            "itself however many metrics and runs there are",
-        )  # fmt: skip
-    add(
-        "--chunksize", metavar="N", type=int,
-        help="read runs some N rows at a time, for files larger than memory, sorted by query",
-    )  # fmt: skip
-    add(
-        "--no-progress", action="store_const", const=False, dest="progress",
-        help="no bar on standard error, even if that is a terminal",
-    )  # fmt: skip
-    add(
-        "--format", choices=_output.FORMATS,
-        help="of the output (default: what the suffix of --output says, else table); html is one "
-        "page for a browser, without network",
-    )  # fmt: skip
-    add("--sort", metavar="COLUMN", help="sort the rows by a column, the highest first")
-    add("-o", "--output", metavar="FILE", help="write here, whole or not at all")
-
-
-def _add_conventions(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
-        "--missing", choices=("zero", "skip", "raise"),
-        help="queries that a run lacks count as nothing retrieved, are skipped, or are an error "
-        "(default: zero)",
-    )  # fmt: skip
-    add(
-        "-c", "--complete", action="store_const", const="zero", dest="missing",
-        help="the same as --missing zero, as trec_eval has it",
-    )  # fmt: skip
-    add(
-        "--empty", choices=("skip", "0", "1", "nan", "raise"),
-        help="value of queries without a relevant document (default: as the metric says: skip)",
-    )  # fmt: skip
-    add("--max-grade", metavar="N", type=int, help="highest grade of the collection")
-    add("-l", "--rel", metavar="LABEL", type=float, help="lowest label of a relevant document")
-    add("-M", "--depth", metavar="N", type=int, help="evaluate the first N documents of a query")
-    add("-J", "--judged-only", action="store_true", help="remove documents that were not judged")
-    add(
-        "--pool-judged", action="store_true",
-        help="documents with labels below 0 are judged not relevant, as for the web tracks",
-    )  # fmt: skip
-    add(
-        "--exclude-self", action="store_true",
-        help="remove the document whose id is that of the query, as BEIR does",
-    )  # fmt: skip
+        parser.add_argument("first", metavar="RUN", help=line)
+        line = "at least one more"
+    parser.add_argument("runs", metavar="RUN", nargs="+", help=line)
+    sections = {"evaluate": ["measures", "views"], "compare": ["measures", "tests"], "curve": []}
+    parser.add_options(*sections[name], "conventions", "output")
+    parser.set_epilog(name, *["names"] * (name != "curve"), "files")
 
 
 def _run(arguments: argparse.Namespace) -> str:
@@ -187,7 +76,7 @@ def _names(arguments: argparse.Namespace) -> list[str]:
     """The names of the chosen metrics, with the prefix that --names says."""
     if arguments.view == "curve":
         return list(CURVE)
-    peer, named = arguments.names, arguments.metrics
+    peer, named = arguments.names, arguments.metric
     if named is None and not (peer or "").startswith("trec_eval"):
         return list(DEFAULT_METRICS)
     return [
@@ -234,7 +123,7 @@ def _text(
     if form == "trec_eval":
         return trec.trec_eval_lines(report, per_query=arguments.view == "per_query")
     short = {name: name.removeprefix(f"{arguments.names}:") for name in report.metric_of}
-    how: Options = {"alpha": arguments.alpha} if "alpha" in arguments else {}
+    how: Options = {} if arguments.view == "curve" else {"alpha": arguments.alpha}
     if arguments.view == "compare":
         how |= {"test": arguments.test, "correction": arguments.correction}
         baseline = arguments.baseline or [None]

@@ -7,7 +7,6 @@ the body, which this file writes, and the data of the program.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -23,17 +22,6 @@ if TYPE_CHECKING:
 
     from skrank.evaluation import Comparison, Report
 
-_COLOURS = ("#0b5fa5", "#c8102e", "#1a7f37", "#8a4fbf", "#b25e00", "#007a87", "#6b6b6b", "#d6338a")
-_DIFFERENCES = """<h2>Differences by query</h2>
-<p><label>Metric <select id="metric"></select></label>
-<label>first run <select id="first"></select></label>
-<label>second run <select id="second"></select></label></p>
-<figure><svg id="bars" width="900" height="240" role="img" aria-label="Difference by query"></svg>
-<figcaption id="tally"></figcaption></figure>
-<details><summary>Values by query</summary><div class="scroll"><table><thead><tr>
-<th scope="col">query</th><th scope="col" id="first-name"></th>
-<th scope="col" id="second-name"></th><th scope="col">difference</th></tr></thead>
-<tbody id="queries"></tbody></table></div></details>"""
 _P_VALUES = {
     "p_max_t": "p_max_t is corrected for all rows: it is the probability that the largest t of all "
     "rows reaches the t of this row if the runs do not differ.",
@@ -94,13 +82,11 @@ def page(
     parts += ["<h2>Means</h2>", _table(frame, best=best.to_numpy())]
     if comparison is not None:
         parts.append(_comparisons(comparison, names))
-    if several:
-        parts.append(_DIFFERENCES)
-    parts += [_curves(report, curve), f"<footer>{escape(made)}</footer>"]
-    data = json.dumps(_data(report, names) if several else {}).replace("<", "\\u003c")
+    data = json.dumps(_data(report, names, curve)).replace("<", "\\u003c")
     template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
     before, after = template.split("@BODY@")
-    return before + "\n".join(parts) + after.replace("@DATA@", data).rstrip("\n")
+    after = after.replace("@MADE@", escape(made)).replace("@DATA@", data)
+    return before + "\n".join(parts) + after.rstrip("\n")
 
 
 def _comparison(
@@ -193,49 +179,19 @@ def _comparisons(comparison: Comparison, names: dict[str, str]) -> str:
     )
 
 
-def _data(report: Report, names: dict[str, str]) -> dict[str, object]:
-    """The data that the page draws: values by metric and run, with None for NaN."""
-    cube = report.values.astype(object)
+def _data(report: Report, names: dict[str, str], curve: Sequence[str]) -> dict[str, object]:
+    """The data that the page draws: values by metric and run, with None for NaN, and curves."""
+    runs = list(map(str, report.systems))
+    cube, places = report.values.astype(object), list(report.metric_of)
     cube[np.isnan(report.values)] = None
-    runs, metrics = list(map(str, report.systems)), list(report.metric_of)
     values = {
-        short: dict(zip(runs, cube[:, :, metrics.index(name)].tolist(), strict=True))
+        short: dict(zip(runs, cube[:, :, places.index(name)].tolist(), strict=True))
         for name, short in names.items()
     }
     signs = [1 if report.metric_of[name].greater_is_better else -1 for name in names]
+    curves = np.nan_to_num(report.averages[:, [places.index(name) for name in curve]])
     return {
         "queries": report.queries.tolist(), "runs": runs, "values": values,
-        "signs": dict(zip(values, signs, strict=True)),
+        "signs": dict(zip(values, signs, strict=True)), "levels": ELEVEN_LEVELS,
+        "curves": curves.tolist(),
     }  # fmt: skip
-
-
-def _curves(report: Report, curve: Sequence[str]) -> str:
-    """Interpolated precision over recall, as SVG."""
-    table = report.mean[list(curve)]
-    top = max(math.ceil(10 * np.nanmax(table.to_numpy())), 1) / 10
-    lines, legend = [], []
-    for i, (run, values) in enumerate(zip(table.index, table.to_numpy(), strict=True)):
-        colour = _COLOURS[i % len(_COLOURS)]
-        points = " ".join(
-            f"{50 + 500 * level:.1f},{320 - 300 * value / top:.1f}"
-            for level, value in zip(ELEVEN_LEVELS, values, strict=True)
-        )
-        lines.append(
-            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2">'
-            f"<title>{escape(str(run))}</title></polyline>"
-        )
-        legend.append(f'<text x="50" y="{390 + 18 * i}" fill="{colour}">{escape(str(run))}</text>')
-    ticks = "".join(
-        f'<text x="{50 + 500 * tick:.0f}" y="340" text-anchor="middle">{tick:g}</text>'
-        f'<text x="42" y="{324 - 300 * tick:.0f}" text-anchor="end">{tick * top:.2g}</text>'
-        f'<path d="M50 {320 - 300 * tick:.0f}H550" stroke="#ddd"/>'
-        for tick in (0, 0.2, 0.4, 0.6, 0.8, 1)
-    )
-    height = 390 + 18 * len(legend)
-    return (
-        f'<h2>Precision and recall</h2><figure><svg width="570" height="{height}" '
-        f'viewBox="0 0 570 {height}" font-size="13" role="img" aria-label="Interpolated precision '
-        f'over recall">{ticks}<text x="300" y="362" text-anchor="middle">recall</text>'
-        f"{''.join(lines)}{''.join(legend)}</svg><figcaption>Interpolated precision at eleven "
-        "levels of recall, mean over queries.</figcaption></figure>"
-    )

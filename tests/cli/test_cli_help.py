@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+import skrank
+from skrank import trec
 from skrank.cli import COMMANDS
 from skrank.metrics import registered
 
@@ -32,6 +34,31 @@ def test_a_nickname_is_a_list_of_metrics(call):
 def test_help_names_every_command(call):
     _, out, _ = call("--help")
     assert all(re.search(rf"^ +{name}\b", out, re.MULTILINE) for name in COMMANDS)
+
+
+QRELS, RUNS = {"1": {"a": 1}}, {"x": {"1": {"a": 1.0}}, "y": {"1": {"b": 1.0}}}
+
+
+@pytest.mark.parametrize(
+    ("option", "refused"),
+    [
+        ("names", lambda: skrank.metric("x:a")),
+        ("missing", lambda: trec.evaluate(QRELS, RUNS, missing="?")),
+        ("test", lambda: trec.evaluate(QRELS, RUNS, "ap").compare(test="?")),
+        ("correction", lambda: trec.evaluate(QRELS, RUNS, "ap").compare(correction="?")),
+        ("method", lambda: trec.fuse(RUNS, "?")),
+        ("norm", lambda: trec.fuse(RUNS, norm="?")),
+    ],
+)
+def test_choices_in_the_text_of_help_are_those_of_the_library(call, option, refused):
+    """An error of the library lists them."""
+    text = " ".join(call(command, "--help")[1] for command in ("compare", "fuse"))
+    (shown,) = set(re.findall(rf"--{option} {{(.*?)}}", text))
+    with pytest.raises(ValueError, match=r"use one of|write one of") as error:
+        refused()
+    known = str(error.value).partition(" one of ")[2].removesuffix(" or no prefix.")
+    expected = {word.strip("':.") for word in known.replace("None", "none").split(", ")}
+    assert expected == set(shown.split(","))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

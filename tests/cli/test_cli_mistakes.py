@@ -60,7 +60,6 @@ USAGE = [
     ("evaluate qrels bm25 --intervals --format latex", "--format latex is for means and skrank"),
     ("compare qrels bm25 dense --format trec_eval", "--format trec_eval is for means, with or"),
     ("evaluate qrels bm25 --sort ap --format html", "--sort is for table, csv, json, jsonl"),
-    ("evaluate qrels a b --intervals --per-query", "not allowed with argument"),
     ("compare qrels bm25", "required: RUN"),
     ("compare qrels bm25 dense --test z", "invalid choice: 'z'"),
     ("fuse qrels bm25", "name judgments and at least two runs"),

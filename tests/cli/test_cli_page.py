@@ -117,7 +117,7 @@ def test_what_is_said_of_few_runs_and_queries(collection, call, tmp_path):
 
     qrels = collection / "qrels.json"
     one = shown(qrels, collection / "0.csv")
-    assert "Differences" not in one
+    assert "Differences between runs" not in one
     assert "<h2>Means</h2>" in one
     open_question = r"is not significant \(p = 0\.\d+\): either may be better\."
     assert re.search(open_question, shown(qrels, collection / "0.csv", collection / "2.csv"))
