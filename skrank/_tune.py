@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
+import warnings
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
-from os import PathLike, fspath
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
@@ -24,13 +28,16 @@ from skrank._progress import progress as progress_bar
 from skrank._typing import Options, RandomState, Table
 from skrank.metrics import Metric
 from skrank.model_selection import QueryKFold, search_space
-from skrank.rankers import GroupedRanker
+from skrank.rankers import GroupedRanker, LinearRanker
+from skrank.rankers._rows import features
 from skrank.scoring import scorer
 
 if TYPE_CHECKING:
     import optuna
     import pandas as pd
 
+_MOST_GRADES = 64  # distinct labels that GAP trains on
+_ERROR, _RECOMMENDED = "error", "recommended"  # attributes of trials
 _ROUNDS = 1000  # upper bound; early stopping usually ends training earlier
 # Parameters of the first trial of each booster, from the page "What should I train?" of the docs.
 _FIRST: dict[str, Options] = {
@@ -60,8 +67,8 @@ class Tuning:
         Mean over folds of the metric with these parameters, negated if lower is better. The highest
         of many values is biased upwards: measure `ranker` on other queries.
     trials : pandas.DataFrame
-        A row per trial, best first: trial (its number), value (NaN if pruned), folds, seconds, and
-        parameters.
+        A row per trial, best first: trial (its number), state ("complete", "pruned" or "failed"),
+        value (NaN if pruned or failed), folds, seconds, and parameters.
     study : optuna.Study
     """
 
@@ -72,9 +79,12 @@ class Tuning:
     study: optuna.Study
 
     def __str__(self) -> str:
-        pruned = int(self.trials["value"].isna().sum())
+        pruned, failed = (
+            int((self.trials["state"] == name).sum()) for name in ("pruned", "failed")
+        )
+        counts = f"{len(self.trials)} trials, {pruned} pruned" + f", {failed} failed" * (failed > 0)
         best = ", ".join(f"{name}={value}" for name, value in self.params.items())
-        return f"{len(self.trials)} trials, {pruned} pruned; best {self.value:.4f}: {best}"
+        return f"{counts}; best {self.value:.4f}: {best}"
 
 
 def tune(
@@ -94,11 +104,14 @@ def tune(
     """Search the best booster and its parameters in limited time, and train it on all queries.
 
     Every candidate starts from the scores of a linear ranker; LightGBM and XGBoost train on GAP,
-    CatBoost on YetiRank. Optuna draws the booster, and its parameters from `skrank.search_space`;
+    CatBoost on YetiRank. If labels are not whole numbers, or more than 64 are distinct, softmax
+    takes the place of GAP, unless `metric` is GAP. Columns of categories are declared to the
+    boosters. Optuna draws the booster, and its parameters from `skrank.search_space`;
     the first trial of each booster has the parameters that "What should I train?" recommends. A
     candidate is measured on folds of whole queries. In each fold, it stops early on a fifth of the
     training queries. After each fold but the last, from the fourth trial on, a trial is pruned if
-    its best mean so far is below the median of the previous trials after as many folds.
+    its best mean so far is below the median of the previous trials after as many folds. A trial
+    that fails is recorded, and the search goes on.
 
     Parameters
     ----------
@@ -121,8 +134,9 @@ def tune(
         Number of folds.
     study : optuna.Study, str or path, optional
         A study that maximises; the search adds trials, with the sampler and the pruner of the
-        study. Or the path of a file to which trials are written; another call with this path
-        continues them. Default: a study in memory.
+        study, which prunes no trial before one is complete. Or the path of a file, Optuna's
+        journal, to which trials are written; another call with this path continues them, also
+        after an interrupt or a crash. Default: a study in memory.
     progress : bool, optional
         Whether to show a progress bar. Default: on terminals, if tqdm is installed.
     random_state : int, RandomState instance or None, default=None
@@ -141,7 +155,14 @@ def tune(
     ValueError
         If `time_budget` is 0, or too few queries have a relevant document; if groups are missing,
         or differ between two sources; if weights vary inside a query; if the trials of `study` are
-        of other data, folds, boosters or another metric.
+        of other data, folds, boosters or another metric; if the file `study` is not a journal; if
+        every trial fails.
+
+    Warns
+    -----
+    UserWarning
+        If a trial fails, the first time for each booster; if the last line of the file `study` was
+        cut, and is dropped.
 
     See Also
     --------
@@ -171,6 +192,7 @@ def tune(
         )
     check.check_count("cv", cv, "folds of whole queries", least=2)
     chosen = _boosters(boosters)
+    measured = scorer(metric).metrics[0]
     check_consistent_length(X, y)
     check.check_same_index(X=X, y=y, groups=groups, sample_weight=sample_weight)
     ids = require_groups(groups, y, X, who="tune")
@@ -184,18 +206,21 @@ def tune(
         check.query_weights(weights, Queries.from_groups(ids))  # raises if they vary inside a query
     folds = list(QueryKFold(cv, stratify="n_relevant").split(X, labels))
     end = time.monotonic() + time_budget
-    search = _Search(X, labels, weights, metric, chosen, folds, seed, end)
+    search = _Search(X, labels, weights, measured, chosen, folds, seed, end)
     verbosity = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)  # no line for each trial
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # no line for each trial
     try:
         found = _study_of(study, seed)
         _begin(found, search)
         with progress_bar(progress, None, "trials") as bar:
             while True:
-                found.optimize(search, n_trials=1)
+                found.optimize(search, n_trials=1, catch=(Exception,))
                 bar.update(1)
                 if search.is_over and _completed(found):
                     break
+                if len(search.errors) == len(chosen) and not _completed(found):
+                    booster, error = search.errors.popitem()
+                    raise ValueError(f"every trial failed, such as that of {booster}: {error}")
     finally:
         optuna.logging.set_verbosity(verbosity)
     ranker = search.ranker(found.best_params).fit(X, labels, sample_weight=weights)
@@ -209,11 +234,12 @@ class _Search:
     X: Table
     y: pd.Series
     weights: np.ndarray | None
-    metric: str | Metric
+    metric: Metric
     boosters: list[str]
     folds: list[tuple[np.ndarray, np.ndarray]]
     seed: int
     end: float  # in seconds of time.monotonic
+    errors: dict[str, Exception] = field(default_factory=dict)  # the last of each booster
 
     @property
     def is_over(self) -> bool:
@@ -222,31 +248,87 @@ class _Search:
 
     @property
     def attributes(self) -> Options:
-        """Values that must be equal in all trials of a study.
-
-        Labels, folds and weights are compared by a checksum; `X` is not compared.
-        """
-        rows = [np.asarray(self.y, dtype=np.float64), *(test for _, test in self.folds)]
+        """Values that must be equal in all trials of a study; data are compared by checksums."""
+        queries = np.unique(np.asarray(index_level(self.y)), return_inverse=True)[1]
+        rows = [np.asarray(self.y, dtype=np.float64), queries, *(test for _, test in self.folds)]
         if self.weights is not None:
             rows.append(self.weights)
-        data = zlib.crc32(b"".join(np.ascontiguousarray(one).tobytes() for one in rows))
-        return {"metric": str(self.metric), "boosters": self.boosters, "labels and folds": data}
+        return {
+            "metric": str(self.metric),
+            "boosters": self.boosters,
+            "labels and folds": _checksum(rows),
+            "features": _checksum(_columns(self.X)),
+        }
 
     def _part(self, rows: np.ndarray) -> Options:
         """Arguments of `fit` and of the scorer for some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         return {"X": _safe_indexing(self.X, rows), "y": self.y.iloc[rows], "sample_weight": weights}
 
+    def base(self, booster: str) -> GroupedRanker:
+        """A ranker with the parameters that are not searched."""
+        library, seed = import_module(booster), self.seed
+        types = getattr(features(self.X, keep_polars=False), "dtypes", ())
+        categories = tuple(
+            number for number, one in enumerate(np.ravel(types)) if str(one) == "category"
+        )
+        if booster == "lightgbm":
+            trees = library.LGBMRanker(
+                n_estimators=_ROUNDS, subsample=0.8, subsample_freq=1, random_state=seed,
+                verbosity=-1,
+                feature_pre_filter=False,  # True would drop all features of a small fold, and fail
+            )  # fmt: skip
+        elif booster == "xgboost":
+            trees = library.XGBRanker(n_estimators=_ROUNDS, random_state=seed)
+            if categories:
+                trees.set_params(enable_categorical=True)
+        else:
+            trees = library.CatBoostRanker(
+                loss_function="YetiRank", iterations=_ROUNDS, random_seed=seed, verbose=False,
+                allow_writing_files=False,
+            )  # fmt: skip
+            if categories:
+                trees.set_params(cat_features=categories)  # a tuple, which sklearn.clone can copy
+        labels = check.as_vector("y", self.y)
+        distinct = np.unique(labels[~np.isnan(labels)])
+        graded = len(distinct) <= _MOST_GRADES and np.array_equal(distinct, np.rint(distinct))
+        objective = "gap" if graded or self.metric.first_name == "gap" else "softmax"
+        return GroupedRanker(
+            trees, objective=None if booster == "catboost" else objective,
+            eval_metric=self.metric, validation_fraction=0.2, refit=True,
+            init="linear" if objective == "gap" else LinearRanker(objective), scoring=self.metric,
+            random_state=seed,
+        )  # fmt: skip
+
     def ranker(self, params: Options) -> GroupedRanker:
         """The ranker of the parameters of a trial."""
         others = {name: value for name, value in params.items() if name != "booster"}
-        return _base_ranker(params["booster"], self.metric, self.seed).set_params(**others)
+        return self.base(params["booster"]).set_params(**others)
 
     def __call__(self, trial: optuna.Trial) -> float:
         import optuna
 
         booster = trial.suggest_categorical("booster", self.boosters)
-        base = _base_ranker(booster, self.metric, self.seed)
+        try:
+            return self._mean(trial, booster)
+        except optuna.TrialPruned:
+            raise
+        except Exception as error:
+            trial.set_user_attr(_ERROR, f"{type(error).__name__}: {error}")
+            if booster not in self.errors:
+                warnings.warn(
+                    f"trial {trial.number} of {booster} failed, and the search goes on: {error}",
+                    UserWarning,
+                    stacklevel=1,
+                )
+            self.errors[booster] = error
+            raise
+
+    def _mean(self, trial: optuna.Trial, booster: str) -> float:
+        """Mean of the metric over folds; raises TrialPruned."""
+        import optuna
+
+        base = self.base(booster)
         ranker = base.set_params(refit=False, **search_space(base).suggest(trial))
         values: list[float] = []
         for number, (train, test) in enumerate(self.folds, start=1):
@@ -255,31 +337,32 @@ class _Search:
             assert not isinstance(value, dict)  # a scorer of one metric
             values.append(value)
             trial.report(float(np.mean(values)), number)
-            ends_search = self.is_over and _completed(trial.study)
-            if number < len(self.folds) and (ends_search or trial.should_prune()):
+            # without a complete trial, the search could not end
+            may_prune = number < len(self.folds) and _completed(trial.study)
+            if may_prune and (self.is_over or trial.should_prune()):
                 raise optuna.TrialPruned
         return float(np.mean(values))
 
 
-def _base_ranker(booster: str, metric: str | Metric, seed: int) -> GroupedRanker:
-    """A ranker with the parameters that are not searched."""
-    library = import_module(booster)
-    if booster == "lightgbm":
-        trees = library.LGBMRanker(
-            n_estimators=_ROUNDS, subsample=0.8, subsample_freq=1, random_state=seed, verbosity=-1,
-            feature_pre_filter=False,  # True would drop all features of a small fold, and fail
-        )  # fmt: skip
-    elif booster == "xgboost":
-        trees = library.XGBRanker(n_estimators=_ROUNDS, random_state=seed)
-    else:
-        trees = library.CatBoostRanker(
-            loss_function="YetiRank", iterations=_ROUNDS, random_seed=seed, verbose=False,
-            allow_writing_files=False,
-        )  # fmt: skip
-    return GroupedRanker(
-        trees, objective=None if booster == "catboost" else "gap", eval_metric=metric,
-        validation_fraction=0.2, refit=True, init="linear", scoring=metric, random_state=seed,
-    )  # fmt: skip
+def _columns(X: Table) -> list[np.ndarray]:
+    """Arrays with the values and the names of features, whatever their storage."""
+    X = features(X, keep_polars=False)
+    if isinstance(X, np.ndarray):
+        return [X]
+    if isinstance(X, sparse.csr_matrix):
+        X = X.sorted_indices()
+        return [X.data, X.indices, X.indptr]
+    from pandas.util import hash_pandas_object
+
+    hashes = [hash_pandas_object(X[name], index=False).to_numpy() for name in X.columns]
+    return [np.frombuffer(repr(list(X.columns)).encode(), np.uint8), *hashes]
+
+
+def _checksum(arrays: list[np.ndarray]) -> int:
+    total = 0
+    for one in arrays:
+        total = zlib.crc32(np.ascontiguousarray(one).data.cast("B"), total)
+    return total
 
 
 # the study ----------------------------------------------------------------------------------------
@@ -297,9 +380,7 @@ def _study_of(study: optuna.Study | str | PathLike[str] | None, seed: int) -> op
     if study is not None:
         if not isinstance(study, (str, PathLike)):
             raise ValueError(f"study={study!r} is neither an optuna.Study nor a path of a file.")
-        from optuna.storages.journal import JournalFileBackend
-
-        storage = optuna.storages.JournalStorage(JournalFileBackend(fspath(study)))
+        storage = _journal(os.fspath(study))
     found = optuna.create_study(
         storage=storage, study_name="skrank.tune", direction="maximize", load_if_exists=True,
         pruner=optuna.pruners.MedianPruner(n_startup_trials=3),
@@ -309,24 +390,75 @@ def _study_of(study: optuna.Study | str | PathLike[str] | None, seed: int) -> op
     return found
 
 
+def _journal(path: str) -> optuna.storages.BaseStorage:
+    """Optuna's journal in a file, without a last line that was cut; other files are refused."""
+    import optuna
+    from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
+
+    if "://" in path:
+        raise ValueError(
+            f"study={path!r} is a URL: give optuna.create_study(storage={path!r}, "
+            'direction="maximize", load_if_exists=True), or the path of a file.'
+        )
+    damaged = f"study={path!r} is not a journal of Optuna, and was not changed: "
+    backend = JournalFileBackend(path)  # creates a file if there is none
+    with open(path, "rb") as file:
+        first = file.readline()
+    if first and not first.startswith(b'{"op_code"'):
+        raise ValueError(f"{damaged}give the path of a new file.")
+    lock = JournalFileSymlinkLock(path)  # others may be writing
+    lock.acquire()
+    try:
+        with open(path, "r+b") as file:
+            lines = file.readlines()
+            if lines and not _is_whole(lines[-1]):
+                file.truncate(sum(map(len, lines[:-1])))
+                warnings.warn(
+                    f"the last line of study={path!r} was cut, as by a full disk or a crash, and "
+                    "is dropped: the search continues with the trials before it.",
+                    UserWarning,
+                    stacklevel=4,  # the caller of tune
+                )
+    finally:
+        lock.release()
+    try:
+        return optuna.storages.JournalStorage(backend)
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError(f"{damaged}{error}. Give the path of a new file.") from None
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return line.endswith(b"\n")
+
+
 def _begin(study: optuna.Study, search: _Search) -> None:
-    """Enqueue the first trials of a new study; raise if an old study has other attributes."""
-    expected = search.attributes
-    known = study.user_attrs
-    if not study.trials:
-        for name, value in expected.items():
-            study.set_user_attr(name, value)
-        for booster in search.boosters:
-            first = {f"estimator__{name}": value for name, value in _FIRST[booster].items()}
-            study.enqueue_trial({"booster": booster, **first, "init_scale": 1.0})
-        return
+    """Compare the attributes of an old study, and enqueue the first trials that it lacks."""
+    expected, known = search.attributes, study.user_attrs
     for name, value in expected.items():
-        if known.get(name) != value:
+        if not study.trials:
+            study.set_user_attr(name, value)
+        elif known.get(name) != value:
             raise ValueError(
                 f"the trials of study are of other {name}: {known.get(name)!r}, not {value!r} as "
                 "in this call. Their values cannot be compared: give another study, or the path of "
                 "another file."
             )
+    # an interrupted trial has failed without an error, or seems to run
+    states = ("COMPLETE", "PRUNED", "WAITING")
+    begun = {
+        trial.user_attrs.get(_RECOMMENDED)
+        for trial in study.trials
+        if trial.state.name in states or _ERROR in trial.user_attrs
+    }
+    for booster in search.boosters:
+        if booster not in begun:
+            first = {f"estimator__{name}": value for name, value in _FIRST[booster].items()}
+            params = {"booster": booster, **first, "init_scale": 1.0}
+            study.enqueue_trial(params, user_attrs={_RECOMMENDED: booster})
 
 
 def _completed(study: optuna.Study) -> bool:
@@ -341,6 +473,7 @@ def _table(study: optuna.Study) -> pd.DataFrame:
     rows = [
         {
             "trial": trial.number,
+            "state": {"FAIL": "failed"}.get(trial.state.name, trial.state.name.lower()),
             "value": trial.value if trial.state.name == "COMPLETE" else np.nan,
             "folds": len(trial.intermediate_values),
             "seconds": trial.duration.total_seconds() if trial.duration else np.nan,
@@ -367,6 +500,8 @@ def _boosters(given: Sequence[str] | None) -> list[str]:
         raise ValueError(f"boosters={given!r} is empty: name a booster, or leave boosters out.")
     for name in names:
         check.check_choice("boosters", name, tuple(_FIRST))
+        if names.count(name) > 1:
+            raise ValueError(f"boosters={given!r} names {name} twice: name each booster once.")
         if not find_spec(name):
             raise ImportError(f"boosters={given!r}: pip install skrank[{name}]")
     return names

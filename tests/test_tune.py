@@ -3,10 +3,13 @@
 import numpy as np
 import optuna
 import pandas as pd
+import polars as pl
 import pytest
 import xgboost
+from scipy.sparse import coo_matrix, csc_array, csr_array
 
 import skrank
+from skrank._tune import _checksum, _columns
 from skrank.datasets import make_ranking
 
 DATA = make_ranking(30, n_docs=(5, 12), n_features=6, n_informative=4, random_state=0)
@@ -28,6 +31,7 @@ def test_the_best_trial_is_trained_on_all_queries():
     assert found.ranker.init_ is not None
     assert found.ranker.score(X, Y) == skrank.scorer("gap")(found.ranker, X, Y)
     assert str(found).startswith("1 trials, 0 pruned; best 0.")
+    assert found.trials["state"].tolist() == ["complete"]
 
 
 @pytest.mark.parametrize(("metric", "weights"), [("error@3", None), ("gap", 1.0 + QID % 3)])
@@ -85,20 +89,40 @@ def test_a_study_in_a_file_is_continued_and_seeded(tmp_path):
     assert (first.trials["folds"] >= 1).all()
 
 
+FRAME = pd.DataFrame(X).add_prefix("f")
+
+
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("table", "change", "message"),
     [
-        ({"X": X[QID > 0], "y": Y[QID > 0]}, "of other labels and folds"),
-        ({"sample_weight": 1.0 + QID % 3}, "of other labels and folds"),
-        ({"metric": "gap"}, "of other metric"),
-        ({"boosters": "xgboost"}, "of other boosters"),
+        (X, {"X": X[QID > 0], "y": Y[QID > 0]}, "of other labels and folds"),
+        (X, {"y": skrank.with_groups(LABELS, QID // 2)}, "of other labels and folds"),
+        (X, {"sample_weight": 1.0 + QID % 3}, "of other labels and folds"),
+        (X, {"metric": "gap"}, "of other metric"),
+        (X, {"boosters": "xgboost"}, "of other boosters"),
+        (X, {"X": X + (np.arange(6) == 3)}, "of other features"),
+        (csr_array(X), {"X": csr_array(X[:, ::-1])}, "of other features"),
+        (FRAME, {"X": FRAME.set_axis(list("abcdef"), axis=1)}, "of other features"),
+        (FRAME, {"X": FRAME[FRAME.columns[::-1]]}, "of other features"),
     ],
 )
-def test_a_study_of_other_data_or_another_metric_is_refused(change, message, tmp_path):
-    given = {"X": X, "y": Y, "study": str(tmp_path / "trials")} | SHORT
+def test_a_study_of_other_data_or_another_metric_is_refused(table, change, message, tmp_path):
+    given = {"X": table, "y": Y, "study": str(tmp_path / "trials")} | SHORT
     skrank.tune(**given)
     with pytest.raises(ValueError, match=message):
         skrank.tune(**given | change)
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        (X, np.asfortranarray(X), X.tolist()),
+        (csr_array(X), csc_array(X), coo_matrix(X)),
+        (FRAME, FRAME.copy(), pl.DataFrame(dict(FRAME)), pd.concat([FRAME[:9], FRAME[9:]])),
+    ],
+)
+def test_storage_does_not_make_other_data(tables):
+    assert len({_checksum(_columns(table)) for table in tables}) == 1
 
 
 def test_a_study_that_is_given_keeps_its_pruner():
@@ -108,9 +132,126 @@ def test_a_study_that_is_given_keeps_its_pruner():
     assert optuna.logging.get_verbosity() == before
     study.pruner = optuna.pruners.ThresholdPruner(lower=2.0)
     found = skrank.tune(X, Y, **SHORT, study=study)
-    assert found.trials["value"].isna().tolist() == [False, True]
+    assert found.trials["state"].tolist() == ["complete", "pruned"]
     assert found.trials["folds"].tolist() == [2, 1]
     assert "1 pruned" in str(found)
+
+
+def test_a_pruner_that_prunes_everything_lets_the_search_end():
+    pruner = optuna.pruners.ThresholdPruner(lower=2.0)
+    study = optuna.create_study(direction="maximize", pruner=pruner)
+    found = skrank.tune(X, Y, **SHORT | {"time_budget": 0.5}, study=study)
+    assert set(found.trials["state"][1:]) <= {"pruned"}
+
+
+# files of studies that were interrupted or damaged ------------------------------------------------
+
+
+@pytest.mark.parametrize("stops", [KeyboardInterrupt, "killed"])
+def test_an_interrupt_keeps_the_recommended_trees(stops, tmp_path, monkeypatch):
+    path = tmp_path / "trials"
+
+    def interrupted(search, trial):
+        trial.suggest_categorical("booster", search.boosters)
+        killed.append(path.read_bytes())
+        raise KeyboardInterrupt
+
+    killed = []
+    with monkeypatch.context() as context:
+        context.setattr("skrank._tune._Search.__call__", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            skrank.tune(X, Y, **SHORT, study=path)
+    if stops == "killed":
+        path.write_bytes(killed[0])
+    found = skrank.tune(X, Y, **SHORT, study=path)
+    assert found.params["estimator__num_leaves"] == 15
+    assert len(skrank.tune(X, Y, **SHORT, study=path).trials.query("init_scale == 1")) == 1
+
+
+@pytest.mark.parametrize("cut", [1, 25, 200, 600])
+def test_a_journal_whose_last_line_was_cut_is_continued(cut, tmp_path):
+    path = tmp_path / "trials"
+    skrank.tune(X, Y, **SHORT, study=path)
+    path.write_bytes(path.read_bytes()[:-cut])
+    with pytest.warns(UserWarning, match=f"{path}' was cut"):
+        skrank.tune(X, Y, **SHORT, study=path)
+    found = skrank.tune(X, Y, **SHORT, study=path)
+    assert (found.trials["estimator__num_leaves"] == 15).any()
+
+
+@pytest.mark.parametrize("text", [b"precious", b"a,b\n1,2\n", b'{"a": 1}\n', b"\0\1\n"])
+def test_other_files_are_refused_and_left_alone(text, tmp_path):
+    path = tmp_path / "precious.txt"
+    path.write_bytes(text)
+    with pytest.raises(ValueError, match=r"precious.txt' is not a journal"):
+        skrank.tune(X, Y, **SHORT, study=path)
+    assert path.read_bytes() == text
+    assert [one.name for one in tmp_path.iterdir()] == ["precious.txt"]
+
+
+def test_a_damaged_journal_is_named(tmp_path):
+    path = tmp_path / "trials"
+    skrank.tune(X, Y, **SHORT, study=path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:3], lines[3][:9] + b"\n", *lines[4:]]))
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="trials' is not a journal"):
+        skrank.tune(X, Y, **SHORT, study=path)
+    assert path.read_bytes() == before
+
+
+def test_a_misspelt_metric_is_refused_before_it_is_stored(tmp_path):
+    path = tmp_path / "trials"
+    with pytest.raises(ValueError, match="ndgc"):
+        skrank.tune(X, Y, metric="ndgc@10", **SHORT, study=path)
+    assert not path.exists()
+
+
+# data ---------------------------------------------------------------------------------------------
+
+
+def test_a_trial_that_fails_is_recorded_and_the_others_go_on(monkeypatch, tmp_path):
+    make = skrank._tune._Search.base
+
+    def base(search, booster):
+        made = make(search, booster)
+        return made.set_params(estimator__tree_method="?") if booster == "xgboost" else made
+
+    monkeypatch.setattr("skrank._tune._Search.base", base)
+    two = SHORT | {"boosters": ["xgboost", "lightgbm"], "study": tmp_path / "trials"}
+    with pytest.warns(UserWarning, match="of xgboost failed"):
+        found = skrank.tune(X, Y, **two)
+    assert found.trials["state"].tolist() == ["complete", "failed"]
+    assert "0 pruned, 1 failed" in str(found)
+    every = pytest.raises(ValueError, match="every trial failed, such as that of xgboost")
+    with every, pytest.warns(UserWarning, match="of xgboost failed"):
+        skrank.tune(X, Y, **SHORT | {"boosters": "xgboost"})
+
+
+@pytest.mark.parametrize("booster", ["lightgbm", "xgboost", "catboost"])
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_categories_are_declared(booster, kind):
+    brands = np.random.default_rng(0).choice(["x", "y", "z"], len(QID))
+    if kind is pl.DataFrame:
+        table = pl.DataFrame(dict(FRAME)).with_columns(
+            pl.Series("brand", brands).cast(pl.Enum(["x", "y", "z"]))
+        )
+    else:
+        table = FRAME.assign(brand=pd.Categorical(brands))
+    found = skrank.tune(table, Y, **SHORT | {"boosters": booster})
+    assert found.trials["state"].tolist() == ["complete"]
+    assert found.ranker.predict(table).shape == Y.shape
+
+
+@pytest.mark.parametrize("booster", ["lightgbm", "xgboost", "catboost"])
+def test_continuous_labels_need_no_grades(booster):
+    rates = skrank.with_groups((LABELS + np.random.default_rng(0).random(len(QID))) / 6, QID)
+    found = skrank.tune(X, rates, metric="ndcg(gain=linear)@10", **SHORT | {"boosters": booster})
+    assert found.trials["state"].tolist() == ["complete"]
+    assert found.ranker.objective != "gap"
+    assert found.ranker.score(X, rates) == pytest.approx(
+        skrank.metric("ndcg(gain=linear)@10")(rates, found.ranker.predict(X))
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,6 +264,8 @@ def test_a_study_that_is_given_keeps_its_pruner():
         ({"cv": 16}, "cv=16 folds with validation need at least 32"),
         ({"boosters": "sklearn"}, "is not a choice"),
         ({"boosters": []}, "boosters"),
+        ({"boosters": ["lightgbm", "lightgbm"]}, "names lightgbm twice"),
+        ({"study": "sqlite:///trials.db"}, "is a URL"),
         ({"metric": "gab"}, "gab"),
         ({"study": 3}, "neither an optuna.Study nor a path"),
         ({"study": optuna.create_study()}, "minimises"),

@@ -19,7 +19,7 @@ from sklearn.model_selection import cross_validate
 
 from skrank._engine.groups import with_groups
 from skrank._engine.metric import registry
-from skrank.metrics import Metric, metric
+from skrank.metrics import Metric, Mixture, metric
 from skrank.model_selection import QueryKFold
 from skrank.objectives import Objective
 from skrank.scoring import scorer
@@ -57,6 +57,7 @@ class Case:
     @cached_property
     def cut(self) -> list[Metric]:
         """`settled` at its own cut-off, or at two others if it takes cut-offs."""
+        assume(not isinstance(self.settled, Mixture), "each part has its own cut-off")
         if self.settled.k is not None:
             return [self.settled]
         try:
