@@ -5,6 +5,7 @@ These rankers train on the workers of a cluster. The fitted estimator is an LGBM
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -154,6 +155,7 @@ def _scores_of_rounds(
 ) -> Iterator[np.ndarray]:
     """Scores of rows after each round that follows the first `n_old` rounds."""
     scores = start.finite_scores(X) if start.factor else np.zeros(X.shape[0])
+    booster = copy.deepcopy(booster)  # it stores the rounds of a call, which other threads change
     if n_old:
         scores = scores + booster.predict(X, 0, n_old, raw_score=True)
     for number in range(n_old, booster.current_iteration()):
@@ -251,7 +253,7 @@ def fit_collections(
     if not continues(ranker, fit) and ranker.init is not None:
         init = ranker.init
         if isinstance(init, str):
-            init = linear_init(fit, grades=bool(train.y.map_blocks(check.are_grades).all()))
+            init = linear_init(fit, grades=check.are_grades(train.y))
         fit.start = _trained_start(init, ranker.init_scale, train)
     kind.train_partitions(fit, train, valid)
     if fit.start.factor and valid is not None and fit.metrics:
