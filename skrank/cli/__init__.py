@@ -175,7 +175,7 @@ def _with_options(message: str, options: Container[str]) -> str:
 
     def option(found: re.Match[str]) -> str:
         name = found[1]
-        if name not in options:
+        if name not in options or name in ("given", "parser", "run", "view"):
             return found[0]
         sign = "-" if len(name) == 1 else "--"
         return sign + name.replace("_", "-") + ("" if found[2] else "=")

@@ -9,6 +9,7 @@ from typing import Any
 
 import skrank
 from skrank import trec
+from skrank._engine.name_parser import terms
 from skrank._engine.names import columns
 from skrank._engine.peer_names import split_prefix
 from skrank._typing import Options
@@ -79,10 +80,16 @@ def _names(arguments: argparse.Namespace) -> list[str]:
     peer, named = arguments.names, arguments.metric
     if named is None and not (peer or "").startswith("trec_eval"):
         return list(DEFAULT_METRICS)
-    return [
-        name if peer is None or split_prefix(name)[0] else f"{peer}:{name}"
-        for name in named or ["official"]
+    return [name if peer is None else _prefixed(name, peer) for name in named or ["official"]]
+
+
+def _prefixed(text: str, peer: str) -> str:
+    """A name, or a sum of names, in which names without a prefix get the prefix of a tool."""
+    atoms = [
+        (weight, atom if split_prefix(atom)[0] else f"{peer}:{atom}")
+        for weight, atom in terms(text)
     ]
+    return "+".join(atom if weight is None else f"{weight!r}*{atom}" for weight, atom in atoms)
 
 
 def _report(arguments: argparse.Namespace, runs: list[str], names: list[str]) -> Report:

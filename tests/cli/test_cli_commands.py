@@ -115,6 +115,8 @@ def test_names_of_other_tools(call, files):
     frame = csv(call, "evaluate", *files, "--names", "trec_eval", "-m", "map", "-m", "P.5,10")
     assert list(frame)[:4] == ["run", "map", "P_5", "P_10"]
     assert list(csv(call, "evaluate", *files, "--names", "trec_eval"))[1:3] == ["num_q", "num_ret"]
+    frame = csv(call, "evaluate", *files, "--names", "trec_eval", "-m", "0.5*map+2*ranx:map")
+    assert list(frame)[1] == "0.5*ap(empty=0)+2.0*ap(empty=0)"
     frame = csv(call, "evaluate", *files, "--names", "ir_measures", "-m", "nDCG@10", "-m", "AP")
     assert list(frame)[:3] == ["run", "nDCG@10", "AP"]
 

@@ -35,7 +35,6 @@ FAILURES = [
     ("compare qrels bm25 dense -m ap --alpha 2", "--alpha=2.0 must be"),
     ("compare qrels bm25 dense -m ap --baseline x", "unknown baseline 'x'"),
     ("compare qrels bm25 dense -m ap --test t --correction max-t", "--correction="),
-    ("fuse qrels bm25 dense", "n_splits=5"),
     ("fuse qrels bm25 dense --folds 1", "--n-splits=1"),
     ("fuse --method rrf bm25 dense -k -1", "-k=-1.0 must be a number in"),
     ("fuse --method rrf bm25 dense --name bm25", "--name='bm25' is the name of"),
