@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from skrank import trec
+from skrank import LinearRanker, trec
 
 SETS = {
     "BM25 and word embeddings": ["smith.bm25", "CBOWexp.0"],
@@ -61,12 +61,14 @@ def show(qrels: trec.Qrels, runs: dict[str, trec.Run]) -> None:
     best = str(means["ndcg@10"].idxmax())
     systems = {"rrf": trec.fuse(runs, name="rrf"), f"best run ({best})": runs[best]}
     for metric in METRICS:
-        fused = trec.fuse(runs, "linear", qrels=qrels, metric=metric)
+        fused = trec.fuse(
+            runs, "weighted_sum", weights=LinearRanker(metric, positive=True), qrels=qrels
+        )
         systems[f"linear for {metric}"] = fused
         weights = sorted((fused.weights or {}).items(), key=lambda one: -one[1])
         print(f"  {metric}:", ", ".join(f"{name} {weight:.2f}" for name, weight in weights[:5]))
-    for method in ("isr", "borda", "condorcet"):
-        systems[method] = trec.fuse(runs, method)
+    for method in ("combsum", "combmnz"):
+        systems[method] = trec.fuse(runs, method, name=method)
     report = trec.evaluate(qrels, systems, METRICS, missing="zero")
     compared = report.compare(baseline="rrf", random_state=0).to_frame()
     columns = ["metric", "system", "difference", "low", "high", "p_max_t"]

@@ -15,9 +15,9 @@ from skrank._engine.names import unique_metrics
 from skrank._typing import Options, RandomState
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
+from skrank.trec._columns import Source
 from skrank.trec._data import Qrels, as_qrels
 from skrank.trec._evaluate import Measured, measure
-from skrank.trec._files import Source
 from skrank.trec._join import MISSING_CHOICES, AnyRuns, CodedQrels, JoinedRuns, Runs
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _reduction(qrels: Qrels, seed: int, strata: str) -> Callable[[int], np.ndarr
 
 def _hashes(qrels: Qrels, seed: int) -> np.ndarray:
     """A 64-bit hash per row, which does not depend on other rows, unlike random numbers."""
-    names = qrels.documents.names()
+    names = qrels.documents.to_list()
     digests = bytearray()
     for query, (low, high) in enumerate(pairwise(qrels.queries.indptr.tolist())):
         start = hashlib.blake2b(f"{seed}\n{qrels.queries.ids[query]}\n".encode(), digest_size=8)
@@ -306,16 +306,16 @@ def robustness(
     chosen = unique_metrics(metrics)
     pool = CodedQrels.of(as_qrels(qrels))
     reductions = [_reduction(pool.qrels, seed + repeat, strata) for repeat in range(n_repeats)]
-    sources = Runs.of(runs)
+    sources = Runs.of(runs, pool.qrels.ids)
     if len(sources.sources) < 2:
         raise ValueError("runs has 1 run: a ranking needs at least 2.")
-    joined = JoinedRuns(pool.numbered(), sources, missing)
+    single = any(one.single_precision for one in chosen.values())
+    joined = JoinedRuns(pool, sources, missing, single=single)
     parts = list(joined)
 
     def measured(kept: np.ndarray) -> Measured:
         reduced = pool.reduced(kept)
-        coded = ([one.coded(reduced) for one in part] for part in parts)
-        return measure(reduced, coded, len(sources.sources), [*chosen.values()], missing, top)
+        return measure(reduced, parts, len(sources.sources), [*chosen.values()], missing, top)
 
     full = measured(reductions[0](100))
     names = sources.names(joined.tags)

@@ -20,8 +20,7 @@ from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 
 # options that are parameters of `trec.evaluate` with the same name and values
 _PASSED_ON = (
-    "max_grade", "rel", "depth", "judged_only", "pool_judged", "exclude_self", "chunksize",
-    "progress",
+    "max_grade", "rel", "depth", "judged_only", "pool_judged", "exclude_self", "progress",
 )  # fmt: skip
 # the metrics of `skrank curve`
 CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVELS)
@@ -101,7 +100,6 @@ def _report(arguments: argparse.Namespace, runs: list[str], names: list[str]) ->
         names,
         missing=arguments.missing or ("skip" if trec_eval else "zero"),
         empty=int(empty) if empty in ("0", "1") else empty,
-        precision="double" if arguments.names == "trec_eval10" else "single",
         **{option: getattr(arguments, option) for option in _PASSED_ON},
     )
 

@@ -16,7 +16,14 @@ def add_arguments(parser: Parser, _: str) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help=text)
     parser.add_options("fusion")
     parser.set_defaults(
-        run=_run, method="linear", norm="auto", k=60.0, metric="ndcg@10", n_splits=5, name="fused"
+        run=_run,
+        method="linear",
+        norm="auto",
+        k=60.0,
+        metric="ndcg@10",
+        n_splits=5,
+        name="fused",
+        ranks="score",
     )
     parser.set_epilog("fuse", "files")
 
@@ -35,15 +42,22 @@ def _run(arguments: argparse.Namespace) -> str:
     if len(paths) < 2:
         parser.error(f"name {'judgments and ' * trained}at least two runs.")
     qrels = trec.read_qrels(_output.source(judgments[0])) if trained else None
-    runs = load(_output.named_sources(files))
+    runs = load(_output.named_sources(files), ranks=arguments.ranks == "file")
+    weights = None if arguments.weights is None else arguments.weights.split(",")
+    if trained:
+        from skrank.rankers import LinearRanker
+
+        if weights is not None:
+            parser.error("argument --weights: add --method weighted_sum, as linear trains them.")
+        weights = LinearRanker(arguments.metric, positive=True)
     fused = trec.fuse(
         runs,
-        arguments.method,
+        "weighted_sum" if trained else arguments.method,
         norm=None if arguments.norm == "none" else arguments.norm,
         k=arguments.k,
-        weights=None if arguments.weights is None else arguments.weights.split(","),
+        ranks=arguments.ranks,
+        weights=weights,
         qrels=qrels,
-        metric=arguments.metric,
         n_splits=arguments.n_splits,
         name=arguments.name,
     )
@@ -53,5 +67,5 @@ def _run(arguments: argparse.Namespace) -> str:
         return ""
     report = trec.evaluate(qrels, {**runs, fused.name: written}, arguments.metric)
     means = dict(zip(report.metric_of, report.averages.T.tolist(), strict=True))
-    weights = [*fused.weights.values(), float("nan")]
-    return _output.TABLES["table"]({"run": report.systems, **means, "weight": weights})
+    column = [*fused.weights.values(), float("nan")]
+    return _output.TABLES["table"]({"run": report.systems, **means, "weight": column})

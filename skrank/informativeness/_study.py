@@ -13,8 +13,8 @@ from skrank._engine.names import unique_metrics
 from skrank._typing import RandomState
 from skrank.informativeness._lists import Expectation, RankedLists
 from skrank.metrics import Metric
+from skrank.trec._columns import Source
 from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._files import Source
 from skrank.trec._join import (
     AnyRuns,
     CodedQrels,
@@ -269,12 +269,14 @@ def study(
     known = np.unique(pool.qrels.labels[pool.qrels.labels > 0])
     levels = _check_rel(rel, known)
     top = top or max(1, int(np.ceil(known[-1])))
-    sources = Runs.of(runs)
+    sources = Runs.of(runs, pool.qrels.ids)
     n_queries, n_left_out = len(pool.qrels.queries), 0
     joined = JoinedRuns(pool, sources, "skip")
     parts: list[tuple[np.ndarray, ...]] = []
+    n_runs = 0
     for part in joined:
-        judgments = JoinedJudgments(pool, part)
+        judgments = JoinedJudgments(pool, [double for double, _ in part], n_runs)
+        n_runs += len(part)
         labels = judgments.graded(np.nan)[judgments.codes]
         lists = RankedLists.of(labels, np.diff(judgments.indptr), judgments.retrieved)
         lists = lists.cut(depth, condensed=condensed)
@@ -291,7 +293,6 @@ def study(
             found.append((expectation.values, errors, converged))
             if progress is not None:
                 n_defined = np.count_nonzero(~np.isnan(expectation.values[chosen]))
-                n_runs = judgments.run[-1] + 1
                 progress(f"{n_runs} of {len(sources.sources)} runs: {name}, {n_defined} lists")
         by_metric = (np.stack(each, axis=1)[chosen] for each in zip(*found, strict=True))
         parts.append((places, lists.retrieved[chosen], uninformed[chosen], *by_metric))

@@ -15,8 +15,8 @@ from skrank import _validation as check
 from skrank.informativeness._study import Study, study
 from skrank.metrics.gap import GAP
 from skrank.stats import t_interval
+from skrank.trec._columns import Source
 from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._files import Source
 from skrank.trec._join import AnyRuns
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Runs and judgments in TREC's formats, ordered and counted as trec_eval does, and fused."""
+"""Runs and judgments in TREC's formats, ordered and counted as trec_eval does, and fused.
+
+Files and tables are read by polars: ``pip install skrank[trec]``.
+"""
 
 from skrank.trec._data import Qrels as Qrels
 from skrank.trec._data import Run as Run

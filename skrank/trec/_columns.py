@@ -1,380 +1,385 @@
-"""Columns of judgments and runs in memory, from any object that holds them, and tables of them."""
+"""One table of judgments or of a run, from any object in memory that holds rows.
+
+`columns_of` finds the columns of an object, and `table_of` makes a table of polars of them:
+columns "qid" and "docid" of texts, and "number" of labels or scores.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from numbers import Integral
-from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.trec._table import BYTES, Table, decimal, padded
 
 if TYPE_CHECKING:
-    import narwhals
-    import pyarrow as pa
+    import polars as pl
+else:
+    from skrank.trec import _polars as pl
 
-    Column: TypeAlias = list[Any] | pa.ChunkedArray
+Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
+Where: TypeAlias = Callable[[int], str]  # says where a row is, for messages
+# Queries and documents of judgments, which decide between columns that can be the ids of a run
+Known: TypeAlias = tuple[Iterable[str], Iterable[str]]
 
-# Names of columns, as other tools have them. Letters may be of any case.
-QUERY = ("qid", "query_id", "q_id", "query", "topic", "topic_id", "query-id")
-DOCUMENT = ("docid", "docno", "doc_id", "did", "document", "document_id", "corpus-id")
-LABEL = ("label", "relevance", "rel", "grade", "score")
-SCORE = ("score", "sim", "similarity")
-RUN = ("run", "run_id", "system", "tag", "name")
+# Names of columns in any case of letters, the most specific first: "docno" is the id of a document
+# where "docid" is a number of PyTerrier, and "document" may be its text.
+QUERY = ("query_id", "query-id", "topic_id", "topic-id", "q_id", "qid", "topic", "query")
+DOCUMENT = ("docno", "document_id", "document-id", "corpus_id", "corpus-id", "doc_id", "docid",
+            "did", "pid", "document")  # fmt: skip
+NUMBER = {
+    "qrels": ("label", "relevance", "rel", "grade", "score"),
+    "run": ("score", "sim", "similarity", "rank"),
+}
+RUN = ("run", "run_id", "system", "tag")
+# places of query, document and number in a row without names, by the length of the row
+PLACES: dict[str, dict[int, tuple[int, int, int]]] = {
+    "qrels": {3: (0, 1, 2), 4: (0, 2, 3)},
+    "run": {3: (0, 1, 2), 6: (0, 2, 4)},
+}
+RANK = 3  # place of the rank in a row of six
+SHAPES = (
+    "expected a path, a file object, a table or records with named fields, a dict from queries to "
+    "dicts from documents to numbers, or a dict from queries to lists of documents"
+)
 
 
-@dataclass(frozen=True)
-class Kind:
-    """What rows are, judgments or a run, and how to find their columns.
+class Columns(NamedTuple):
+    """Query, document and number of each row; the run and the rank, if the rows have them.
 
-    Attributes
-    ----------
-    name : {"qrels", "run"}
-    number : tuple of str
-        Names of the column of labels or scores.
-    places_by_length : dict of int to (int, int, int)
-        Places of query, document and number in a row without names, by the length of the row.
+    `ranked` is True if the numbers are ranks, and None if only the numbers can show it.
     """
 
-    name: str
-    number: tuple[str, ...]
-    places_by_length: dict[int, tuple[int, int, int]]
-
-    def example(self) -> str:
-        """A row without names, for messages."""
-        return f"({QUERY[0]}, {DOCUMENT[0]}, {self.number[0]})"
-
-    def columns_among(self, names: Sequence[str]) -> list[str]:
-        """The names of the columns of queries, documents and numbers, and, if there is one, runs.
-
-        Raises ValueError if a column is missing.
-        """
-        by_name = {name.lower(): name for name in names}
-        found = []
-        what = {"queries": QUERY, "documents": DOCUMENT, f"{self.number[0]}s": self.number}
-        for plural, known in what.items():
-            name = next((by_name[one] for one in known if one in by_name), None)
-            if name is None:
-                raise self._no_column(plural, known, names)
-            found.append(name)
-        if self is RUNS:
-            found += [by_name[one] for one in RUN if one in by_name][:1]
-        return found
-
-    def _no_column(self, what: str, known: tuple[str, ...], names: Sequence[str]) -> ValueError:
-        swapped = what == "scores" and any(name.lower() in LABEL for name in names)
-        hint = " They look like qrels: qrels come first, then runs." * swapped
-        return ValueError(
-            f"no column has the {what} of the {self.name}: rename one of the columns "
-            f"({', '.join(names)}) to {' or '.join(map(repr, known[:3]))}.{hint}"
-        )
+    qid: Any
+    docid: Any
+    number: Any
+    run: Any = None
+    rank: Any = None
+    ranked: bool | None = False
 
 
-QRELS = Kind("qrels", LABEL, {3: (0, 1, 2), 4: (0, 2, 3)})
-RUNS = Kind("run", SCORE, {3: (0, 1, 2), 6: (0, 2, 4)})
+def is_file(source: object) -> TypeGuard[Source]:
+    """Whether this is a path or a file object."""
+    return isinstance(source, (str, os.PathLike)) or hasattr(source, "read")
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Query, document and number of each row, and the name of the run, if rows have one.
-
-    Each column is a list or an array of Arrow.
-    """
-
-    query: Column
-    document: Column
-    number: Column
-    run: Column | None = None
-
-    @classmethod
-    def of_rows(cls, rows: Iterable[Sequence[object]]) -> Columns:
-        """Columns of rows of three or four fields."""
-        return cls(*map(list, zip(*rows, strict=True)))
-
-    def __len__(self) -> int:
-        return len(self.query)
-
-    @classmethod
-    def of_arrow(cls, columns: Iterable[pa.ChunkedArray]) -> Columns:
-        """Columns of Arrow. Dictionary-encoded columns are decoded."""
-        import pyarrow as pa
-
-        dictionary = pa.types.is_dictionary
-        return cls(*(x.cast(x.type.value_type) if dictionary(x.type) else x for x in columns))
-
-    def part(self, rows: slice) -> Columns:
-        """Some of the rows, without the column of runs."""
-        return Columns(self.query[rows], self.document[rows], self.number[rows])
-
-    def last_query(self) -> tuple[int, Hashable]:
-        """The first row of the last block of rows of one query, and the query."""
-        last = self.query[-1]
-        if isinstance(self.query, list):
-            start = len(self) - 1
-            while start > 0 and self.query[start - 1] == last:
-                start -= 1
-            return start, last
-        import pyarrow.compute as pc
-
-        others = np.flatnonzero(pc.not_equal(self.query, last).fill_null(True))
-        return int(others.max(initial=-1)) + 1, last
-
-    def tags(self) -> list[str]:
-        """The names of the runs, in the order of their first rows."""
-        return [] if self.run is None else list(dict.fromkeys(map(str, _as_list(self.run))))
-
-    def of_run(self, tag: str) -> Columns:
-        """The rows of one run."""
-        rows = [row for row, name in enumerate(_as_list(self.run)) if str(name) == tag]
-        columns = [_as_list(column) for column in (self.query, self.document, self.number)]
-        return Columns(*([column[row] for row in rows] for column in columns))
+def rows_of_memory(kind: str) -> Where:
+    """Names of rows of objects in memory."""
+    return lambda row: f"row {row} of the {kind}"
 
 
-def columns_of(thing: object, kind: Kind) -> Columns | None:
+# find the columns ---------------------------------------------------------------------------------
+
+
+def columns_of(thing: object, kind: str, known: Known | None = None) -> Columns | None:
     """The columns of an object in memory; None if it does not hold rows, such as a list of runs.
 
     Parameters
     ----------
     thing : object
-        A dict of dicts, a table that narwhals knows, an iterable of records, or qrels or a run of
-        ranx, ir_measures or ir_datasets.
-    kind : Kind
+        See `skrank.trec.evaluate`.
+    kind : {"qrels", "run"}
+    known : Known, optional
 
     Raises
     ------
     ValueError
         If a column or a field is missing.
     """
-    frame = frame_of(thing)
-    if frame is not None:
-        columns = [frame[name] for name in kind.columns_among(frame.columns)]
-        if frame.implementation.is_pyarrow():
-            return Columns.of_arrow(one.to_native() for one in columns)
-        return Columns(*(one.to_list() for one in columns))
-    if hasattr(thing, "qrels_iter") and kind is QRELS:  # a data set of ir_datasets
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(thing, pandas.Series):
+        return _of_series(thing, kind)
+    named = _named(thing)
+    if named is not None:
+        return of_names(named, kind, known)
+    if hasattr(thing, "qrels_iter") and kind == "qrels":  # a data set of ir_datasets
         thing = thing.qrels_iter()
     elif type(thing).__module__.split(".")[0] == "ranx" and hasattr(thing, "to_dict"):
         thing = thing.to_dict()
-    if is_nested(thing):
-        rows = list(thing.values())
-        query = [one for one, documents in thing.items() for _ in documents]
-        return Columns(query, list(chain(*rows)), list(chain(*(row.values() for row in rows))))
-    if isinstance(thing, Iterable) and not isinstance(thing, Mapping):
+    if isinstance(thing, Mapping):
+        return _of_queries(thing, kind)
+    if isinstance(thing, Iterable) and not is_file(thing):
         records = list(thing)
-        return _of_records(records, kind) if records and is_record(records[0], kind) else None
+        if records and is_record(records[0], kind):
+            return of_records(records, kind, known, rows_of_memory(kind))
     return None
 
 
-def frame_of(thing: object) -> narwhals.DataFrame | None:
-    """A table of pandas, polars, Arrow or others as a table of narwhals; None if it is not one."""
-    arrow = hasattr(thing, "__arrow_c_stream__")
-    if not (arrow or hasattr(type(thing), "columns")):  # of an object, a property may compute them
+def _named(thing: Any) -> Mapping[str, Any] | None:
+    """The columns of a table by name; None if it is not a table."""
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(thing, pandas.DataFrame):
+        if any(str(name).lower() in (*QUERY, *DOCUMENT) for name in thing.index.names):
+            thing = thing.reset_index()
+        check_names([str(name) for name in thing.columns])
+        return {str(name): thing[name] for name in thing.columns}
+    if isinstance(thing, Mapping):
+        names = {str(name).lower() for name in thing}
+        columns = all(map(_is_list, thing.values()))
+        named = not names.isdisjoint(QUERY) and not names.isdisjoint(DOCUMENT)
+        return thing if columns and named else None
+    if isinstance(thing, pl.LazyFrame):
+        thing = thing.collect()
+    if hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "__arrow_c_array__"):
+        return pl.DataFrame(thing).to_dict()
+    return None
+
+
+def of_names(named: Mapping[str, Any], kind: str, known: Known | None) -> Columns:
+    """The columns of a table with names."""
+    check_names(list(named))
+    by_name = {name.lower(): name for name in named}
+
+    def chosen(names: Sequence[str], what: str, ids: Iterable[str] | None = None) -> str:
+        found = [by_name[name] for name in names if name in by_name]
+        if not found:
+            raise _no_column(kind, what, names, list(named))
+        if len(found) > 1 and ids is not None:
+            judged = set(ids)
+            found.sort(key=lambda name: judged.isdisjoint(map(str, _listed(named[name]))))
+        return found[0]
+
+    queries, documents = known or (None, None)
+    query = chosen(QUERY, "queries", queries)
+    document = chosen(DOCUMENT, "documents", documents)
+    number = chosen(NUMBER[kind], f"{NUMBER[kind][0]}s")
+    columns = Columns(named[query], named[document], named[number])
+    if kind == "qrels":
+        return columns
+    run = next((named[by_name[name]] for name in RUN if name in by_name), None)
+    rank = named[by_name["rank"]] if "rank" in by_name else None
+    return columns._replace(run=run, rank=rank, ranked=number.lower() == "rank")
+
+
+def check_names(names: list[str]) -> None:
+    """Refuse two columns with one name, if it is one that is read."""
+    lower = [name.lower() for name in names]
+    for name in (*QUERY, *DOCUMENT, *NUMBER["qrels"], *NUMBER["run"], *RUN):
+        if lower.count(name) > 1:
+            raise ValueError(
+                f"{lower.count(name)} columns are called {name!r}: rename all but one."
+            )
+
+
+def _no_column(kind: str, what: str, known: Sequence[str], names: list[str]) -> ValueError:
+    labels = what == "scores" and any(name.lower() in NUMBER["qrels"] for name in names)
+    hint = " They look like qrels: qrels come first, then runs." * labels
+    return ValueError(
+        f"no column has the {what} of the {kind}: rename one of the columns ({', '.join(names)}) "
+        f"to {' or '.join(map(repr, known[:3]))}.{hint}"
+    )
+
+
+def _of_series(series: Any, kind: str) -> Columns:
+    """The columns of a Series of pandas whose index has queries and documents."""
+    if series.index.nlevels != 2:
+        raise ValueError(
+            f"the {kind} is a Series without documents: its index must have the levels (qid, "
+            "docid), as after set_index(['qid', 'docid'])."
+        )
+    query, document = (series.index.get_level_values(level) for level in (0, 1))
+    if str(series.index.names[0]).lower() in DOCUMENT:
+        query, document = document, query
+    return Columns(query, document, series, ranked=kind == "run" and series.name == "rank")
+
+
+def _is_list(value: object) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, (str, bytes, Mapping))
+
+
+def _of_queries(thing: Mapping[Any, Any], kind: str) -> Columns | None:
+    """The columns of a mapping from queries to numbers by document, or to lists of documents."""
+    parts = list(thing.values())
+    if not parts:
         return None
-    import narwhals
+    if all(isinstance(part, Mapping) for part in parts):
+        ids = list(chain(*parts))
+        numbers = list(chain(*(part.values() for part in parts)))
+        if any(isinstance(one, Mapping) or _is_list(one) for one in numbers[:100]):
+            return None  # a mapping from names to runs
+        return Columns([one for one, part in thing.items() for _ in part], ids, numbers)
+    if not all(isinstance(part, (list, tuple, set, frozenset, np.ndarray)) for part in parts):
+        return None
+    ids = list(chain(*parts))
+    if not ids or not all(isinstance(one, (str, Integral)) for one in ids):
+        return None
+    query = [one for one, part in thing.items() for _ in part]
+    if kind == "qrels":
+        return Columns(query, ids, [1] * len(ids))
+    if any(isinstance(part, (set, frozenset)) for part in parts):
+        raise ValueError("the documents of a run are in a set, which has no order: pass lists.")
+    ranks = [rank for part in parts for rank in range(1, len(part) + 1)]
+    return Columns(query, ids, ranks, rank=ranks, ranked=True)
 
-    found = narwhals.from_native(thing, pass_through=True)
-    if isinstance(found, narwhals.LazyFrame):
-        return found.collect()
-    if isinstance(found, narwhals.DataFrame):
-        return found
-    return narwhals.from_arrow(thing, backend="pyarrow") if arrow else None
 
-
-def is_nested(thing: object) -> TypeGuard[Mapping[object, Mapping[object, object]]]:
-    """Whether this maps queries to mappings from documents to numbers."""
-    if not isinstance(thing, Mapping) or not thing:
-        return False
-    inner = [value for value in thing.values() if isinstance(value, Mapping)]
-    numbers = [value for documents in inner for value in list(documents.values())[:1]]
-    return len(inner) == len(thing) and not any(isinstance(n, Mapping) for n in numbers)
-
-
-def is_record(row: object, kind: Kind) -> bool:
+def is_record(row: object, kind: str) -> bool:
     """Whether this is one row: a tuple or list, a mapping, or an object with named fields."""
     if isinstance(row, Mapping):
         names = {str(name).lower() for name in row}
         return not names.isdisjoint(QUERY) and not names.isdisjoint(DOCUMENT)
     if hasattr(row, "query_id") and hasattr(row, "doc_id"):
         return not hasattr(row, "columns")  # a frame has its columns as attributes
-    return isinstance(row, (tuple, list)) and len(row) in kind.places_by_length
+    return isinstance(row, (tuple, list)) and len(row) in PLACES[kind]
 
 
-def _of_records(rows: list[Any], kind: Kind) -> Columns:
-    """Columns of records like the first: mappings, objects with named fields, or tuples."""
+def of_records(rows: list[Any], kind: str, known: Known | None, where: Where) -> Columns:
+    """The columns of records like the first: mappings, objects with named fields, or tuples."""
     first = rows[0]
+    wanted = (*QUERY, *DOCUMENT, *NUMBER[kind], *RUN)
     if isinstance(first, Mapping):
-        names = kind.columns_among([name for name in first if all(name in row for row in rows)])
-        return Columns.of_rows(map(itemgetter(*names), rows))
-    if hasattr(first, "query_id") and hasattr(first, "doc_id"):
-        number = next((name for name in kind.number if hasattr(first, name)), None)
-        if number is None:
-            raise ValueError(f"records of {kind.name} have no {' or '.join(kind.number[:2])}.")
-        return Columns.of_rows(map(attrgetter("query_id", "doc_id", number), rows))
+        names = [name for name in first if str(name).lower() in wanted]
+        for place, row in enumerate(rows):
+            if not isinstance(row, Mapping) or not all(name in row for name in names):
+                raise ValueError(f"{where(place)}: no record with {', '.join(names)}.")
+        return of_names({name: [row[name] for row in rows] for name in names}, kind, known)
+    if hasattr(first, "query_id"):
+        names = [name for name in wanted if hasattr(first, name)]
+        columns = {name: [getattr(row, name) for row in rows] for name in names}
+        return of_names(columns, kind, known)
     for place, row in enumerate(rows):
         if not isinstance(row, (tuple, list)) or len(row) != len(first):
             raise ValueError(
-                f"record {place} of the {kind.name} is {row!r}, and the first has "
-                f"{len(first)} fields: a record is {kind.example()}."
+                f"{where(place)}: the record is {row!r}, and the first has {len(first)} fields: a "
+                f"record is (qid, docid, {NUMBER[kind][0]})."
             )
-    return Columns.of_rows(map(itemgetter(*kind.places_by_length[len(first)]), rows))
+    return of_fields(list(zip(*rows, strict=True)), kind)
 
 
-@dataclass(frozen=True, eq=False)
-class Texts:
-    """A column of ids as UTF-8.
-
-    Attributes
-    ----------
-    data : bytes
-        All ids, one after the other.
-    edges : int ndarray of shape (n_rows + 1,)
-        Where each id starts, and where the last one ends.
-    """
-
-    data: bytes | memoryview
-    edges: np.ndarray
-
-    @classmethod
-    def of(cls, ids: Iterable[object], what: str) -> Texts:
-        """A column of bytes or of objects that are converted by str; `what` is for errors."""
-        try:
-            encoded = [
-                one if isinstance(one, bytes) else str(one).encode(errors=BYTES) for one in ids
-            ]
-        except UnicodeEncodeError as error:
-            raise ValueError(
-                f"{what} {error.object!r} is not text: it holds half of a surrogate pair."
-            ) from None
-        edges = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(one) for one in encoded], out=edges[1:])
-        return cls(b"".join(encoded), edges)
-
-    def name(self, row: int) -> str:
-        """The id of a row."""
-        return str(self.data[self.edges[row] : self.edges[row + 1]], "utf-8", BYTES)
+def of_fields(fields: Sequence[Any], kind: str) -> Columns:
+    """Columns without names, as in lines of TREC; three columns of a run may end with a rank."""
+    query, document, number = PLACES[kind][len(fields)]
+    columns = Columns(fields[query], fields[document], fields[number])
+    if kind == "run" and len(fields) == 3:
+        return columns._replace(ranked=None)
+    return columns._replace(rank=fields[RANK]) if kind == "run" else columns
 
 
-def table_of_texts(queries: Texts, documents: Texts, numbers: np.ndarray) -> Table:
-    """The table of columns of ids and of labels or scores."""
-    text = padded(queries.data, documents.data)
-    tokens = np.empty((len(numbers), 2, 2), np.int32 if len(text) < 2**31 else np.int64)
-    for column, edges in enumerate((queries.edges, documents.edges + len(queries.data))):
-        tokens[:, column, 0], tokens[:, column, 1] = edges[:-1], edges[1:]
-    return Table.of_tokens(text, tokens, 1, numbers)
+# make a table -------------------------------------------------------------------------------------
 
 
-def table_of(blocks: Sequence[Columns], kind: Kind, before: int = 0) -> Table:
-    """The table of blocks of consecutive rows.
-
-    Parameters
-    ----------
-    blocks : sequence of Columns
-    kind : Kind
-    before : int
-        Number of rows of the file above these, for the numbers of rows in messages.
+def table_of(columns: Columns, kind: str, where: Where) -> pl.DataFrame:
+    """The table of columns, checked; it has the columns "run" and "rank" if these are given.
 
     Raises
     ------
     ValueError
-        If there is no row, an id is missing or neither a text nor a whole number, or a number is
-        not a label or a score.
+        With the row, if an id is missing or neither a text nor a whole number, or a number is not
+        a label or a score; if there is no row, or columns differ in length.
     """
-    if not sum(map(len, blocks)):
-        raise ValueError(f"the {kind.name} hold{'s' * (kind is RUNS)} no document.")
-    query, document, number = (
-        _joined([getattr(block, name) for block in blocks])
-        for name in ("query", "document", "number")
-    )
-    queries = _texts_of(query, "query", kind, before)
-    documents = _texts_of(document, "document", kind, before)
-    numbers = numbers_of(number, kind, before)
-    check_labels_or_scores(numbers, kind, queries, documents, before)
-    return table_of_texts(queries, documents, numbers)
+    number = _numbers(columns.number, kind, where)
+    parts = {
+        "qid": _ids(columns.qid, "query", where),
+        "docid": _ids(columns.docid, "document", where),
+        "number": number,
+    }
+    if columns.run is not None:
+        parts["run"] = _ids(columns.run, "run", where)
+    if columns.rank is not None:
+        parts["rank"] = number if columns.ranked else _numbers(columns.rank, "rank", where)
+    lengths = {name: len(part) for name, part in parts.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"the columns of the {kind} differ in length: {lengths}.")
+    return checked(pl.DataFrame(parts), kind, where, columns.ranked)
 
 
-def numbers_of(values: ArrayLike | Column, kind: Kind, before: int = 0) -> np.ndarray:
-    """Labels or scores as float64. A text must be a decimal, as in lines of TREC."""
-    name = kind.number[0]
-    if isinstance(values, (list, tuple)):
-        rows = list(values)
+def checked(table: pl.DataFrame, kind: str, where: Where, ranked: bool | None) -> pl.DataFrame:
+    """A table whose numbers are labels or scores; ranks become scores of the opposite sign."""
+    if not len(table):
+        raise ValueError(f"the {kind} hold{'s' * (kind == 'run')} no document.")
+    numbers, labels = table["number"].to_numpy(), kind == "qrels"
+    wrong = check.are_no_labels(np.maximum(numbers, 0.0)) if labels else ~np.isfinite(numbers)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        allowed = (
+            f"0 or between {check.LEAST_LABEL:g} and {check.MOST_LABEL:g}" if labels else "finite"
+        )
+        raise ValueError(
+            f"{where(row)}: {NUMBER[kind][0]} of document {table[row, 'docid']!r} of query "
+            f"{table[row, 'qid']!r} is {numbers[row]:g}: it must be {allowed}."
+        )
+    again = _repeated(table)
+    if again is not None:
+        first, second = again
+        raise ValueError(
+            f"{where(second)}: document {table[second, 'docid']!r} occurs twice in query "
+            f"{table[second, 'qid']!r}, first in {where(first)}: keep one of them."
+        )
+    if ranked is None:
+        place = pl.int_range(1, pl.len() + 1).over("qid")
+        counted = table.select((pl.col("number") == place).all()).item()
+        ranked = counted and table["qid"].n_unique() < len(table)
+        if ranked:
+            table = table.with_columns(rank="number")
+    return table.with_columns(-pl.col("number")) if ranked else table
+
+
+def _repeated(table: pl.DataFrame) -> tuple[int, int] | None:
+    """The first two rows of a document that a query has twice."""
+    names = [name for name in ("run", "qid", "docid") if name in table.columns]
+    pair = pl.struct(names)
+    if table.select(pair.hash().n_unique()).item() == len(table):
+        return None
+    again = table.select(~pair.is_first_distinct()).to_series().arg_true()
+    if not len(again):
+        return None  # two pairs have one hash
+    same = pl.all_horizontal(pl.col(name) == table[again[0], name] for name in names)
+    return table.select(same).to_series().arg_true()[0], again[0]
+
+
+def _listed(values: Any) -> list[Any]:
+    if isinstance(values, pl.Series):
+        return values.to_list()
+    return values if isinstance(values, list) else np.asarray(values, object).tolist()
+
+
+def as_text(one: object) -> str | None:
+    """An id as text; None unless it is a text, bytes of UTF-8 or a whole number."""
+    if isinstance(one, str):
+        return one if one.isascii() or one.encode(errors="ignore").decode() == one else None
+    if isinstance(one, bytes):
+        return one.decode()
+    return str(one) if isinstance(one, Integral) and not isinstance(one, bool) else None
+
+
+def _ids(values: Any, what: str, where: Where) -> pl.Series:
+    """Ids as texts; raises ValueError unless they are texts or whole numbers."""
+    if isinstance(values, pl.Series) and (
+        values.dtype.is_integer() or values.dtype in (pl.String, pl.Categorical, pl.Enum)
+    ):
+        column = values.cast(pl.String)
     else:
-        array = np.asarray(values)
-        rows = array.ravel().tolist() if array.dtype.kind in "OSTU" else []
-    if any(issubclass(one, (str, bytes)) for one in set(map(type, rows))):
-        for row, one in enumerate(rows):
-            if isinstance(one, (str, bytes)) and decimal(one) is None:
-                raise ValueError(
-                    f"{name} must be numbers, and that of row {before + row} is {one!r}."
-                )
-    return check.as_vector(name, values)
-
-
-def check_labels_or_scores(
-    numbers: np.ndarray, kind: Kind, queries: Texts, documents: Texts, before: int = 0
-) -> None:
-    """Raise ValueError if a number is neither a label nor a score."""
-    if kind is QRELS:
-        wrong = np.flatnonzero(check.are_no_labels(np.maximum(numbers, 0.0)))  # below 0 is allowed
-        if len(wrong):
-            raise check.bad_label(float(numbers[wrong[0]]), before + int(wrong[0]))
-    elif not np.isfinite(numbers).all():
-        row = int(np.argmin(np.isfinite(numbers)))
+        column = pl.Series(map(as_text, _listed(values)), dtype=pl.String)
+    if column.null_count():
+        row = column.is_null().arg_true()[0]
         raise ValueError(
-            f"score of document {documents.name(row)!r} of query {queries.name(row)!r} is "
-            f"{numbers[row]}: it must be a finite number."
-        )
-
-
-def _as_list(column: Column) -> list[Any]:
-    return column if isinstance(column, list) else column.to_pylist()
-
-
-def _joined(columns: Sequence[Column]) -> Column:
-    """One column of the rows of all blocks."""
-    lists = [column for column in columns if isinstance(column, list)]
-    if lists:
-        return lists[0] if len(lists) == 1 else list(chain(*lists))
-    import pyarrow as pa
-
-    arrays: Sequence[pa.ChunkedArray] = columns
-    return pa.concat_arrays([chunk for column in arrays for chunk in column.chunks])
-
-
-def _texts_of(ids: Column, what: str, kind: Kind, before: int) -> Texts:
-    """Ids of a list or an array of Arrow; raises ValueError unless they are texts or whole."""
-    if not isinstance(ids, list):
-        return _of_arrow(ids, what, kind, before)
-    types: set[type] = set(map(type, ids))
-    wrong = {one for one in types if one is bool or not issubclass(one, (str, bytes, Integral))}
-    if wrong:
-        row = next(row for row, one in enumerate(ids) if type(one) in wrong)
-        raise ValueError(
-            f"the id of the {what} of row {before + row} of the {kind.name} is {ids[row]!r}: ids "
-            "are texts or whole numbers."
-        )
-    return Texts.of(ids, what)
-
-
-def _of_arrow(ids: pa.ChunkedArray, what: str, kind: Kind, before: int) -> Texts:
-    """Ids of an array of Arrow, without a Python object for each id."""
-    import pyarrow as pa
-
-    texts = ("string", "large_string", "string_view", "binary", "large_binary")
-    if str(ids.type) not in texts and not pa.types.is_integer(ids.type):
-        raise ValueError(
-            f"the column of {what} ids of the {kind.name} is of type {ids.type}: ids are texts or "
+            f"{where(row)}: the id of the {what} is {_listed(values)[row]!r}: ids are texts or "
             "whole numbers."
         )
-    if ids.null_count:
-        row = int(np.argmax(ids.is_null()))
-        raise ValueError(f"the id of the {what} of row {before + row} is missing.")
-    array = ids.cast(pa.large_string())
-    _, places, data = array.buffers()
-    edges = np.frombuffer(places, np.int64)[array.offset : array.offset + len(array) + 1]
-    return Texts(memoryview(data)[edges[0] : edges[-1]] if data else b"", edges - edges[0])
+    return column
+
+
+def _numbers(values: Any, kind: str, where: Where) -> pl.Series:
+    """Labels, scores or ranks in double precision; a text must be a decimal."""
+    name = NUMBER[kind][0] if kind in NUMBER else kind
+    texts = values
+    if not isinstance(values, pl.Series):
+        numeric = getattr(getattr(values, "dtype", None), "kind", "O") in "fiub"
+        listed = [] if numeric else _listed(values)
+        if not any(issubclass(one, (str, bytes)) for one in set(map(type, listed))):
+            return pl.Series(check.as_vector(name, values) if len(values) else np.zeros(0))
+        texts = pl.Series([one and str(one) for one in listed], dtype=pl.String)
+    numbers = texts.cast(pl.Float64, strict=False)
+    wrong = (numbers.is_null() & texts.is_not_null()).arg_true()
+    if len(wrong):
+        raise ValueError(f"{where(wrong[0])}: {name} {texts[wrong[0]]!r} is not a number.")
+    return numbers.fill_null(np.nan)
+
+
+def shapes(kind: str, thing: object) -> ValueError:
+    """The error for an object that holds neither judgments nor a run."""
+    return ValueError(f"{kind} of type {type(thing).__name__} cannot be read: {SHAPES}.")

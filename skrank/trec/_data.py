@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,26 +11,14 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.queries import Queries, rank_scores, slices
-from skrank._engine.threads import run_chunks
-from skrank.trec._columns import (
-    QRELS,
-    RUNS,
-    Columns,
-    Kind,
-    Texts,
-    check_labels_or_scores,
-    columns_of,
-    numbers_of,
-    table_of,
-    table_of_texts,
-)
-from skrank.trec._files import Source, is_file, read
-from skrank.trec._table import Documents, Slots, Table
+from skrank.trec._columns import Columns, Known, Source, as_text, rows_of_memory, table_of
+from skrank.trec._files import Rows, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_PRECISIONS = ("single", "double")
+    import polars as pl
+else:
+    from skrank.trec import _polars as pl
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,15 +29,20 @@ class Qrels:
     ----------
     queries : Queries
         Query ids and the rows of each.
-    documents : Documents
-        Document ids of the rows; ``documents.names()`` returns them as strings.
+    documents : polars.Series of shape (n_rows,)
+        Document ids of the rows.
     labels : float64 ndarray of shape (n_rows,)
         At least 0; NaN = in the pool but not judged (a negative label in the file).
     """
 
     queries: Queries
-    documents: Documents
+    documents: pl.Series
     labels: np.ndarray
+
+    @property
+    def ids(self) -> Known:
+        """Ids of queries and of documents, for `as_run`."""
+        return self.queries.ids, self.documents
 
     @classmethod
     def from_arrays(cls, qid: ArrayLike, docid: ArrayLike, label: ArrayLike) -> Qrels:
@@ -74,13 +66,14 @@ class Qrels:
         Qrels: 2 queries, 3 documents, 2 judged
         """
         check.check_same_index(qid=qid, docid=docid, label=label)
-        return cls.of_table(_table_of_arrays(qid, docid, label, QRELS))
+        return cls.of_rows(_rows_of_arrays(qid, docid, label, "qrels"))
 
     @classmethod
-    def of_table(cls, table: Table) -> Qrels:
-        """The judgments of a table of labels."""
-        table.slots()  # raises ValueError if a query has a document twice
-        below = table.numbers[table.numbers < 0]
+    def of_rows(cls, rows: Rows) -> Qrels:
+        """The judgments of checked rows."""
+        queries, table = _by_query(rows.table)
+        labels = table["number"].to_numpy()
+        below = labels[labels < 0]
         if not np.array_equal(below, np.rint(below)):
             warnings.warn(
                 f"labels of the qrels are below 0 and not whole numbers, such as {below[0]:g}, as "
@@ -88,8 +81,7 @@ class Qrels:
                 "judged.",
                 stacklevel=1,
             )
-        labels = np.where(table.numbers < 0, np.nan, table.numbers)
-        return cls(table.queries, table.documents, labels)
+        return cls(queries, table["docid"], np.where(labels < 0, np.nan, labels))
 
     def with_pool_judged(self) -> Qrels:
         """Judgments in which the documents of the pool without a label are judged not relevant.
@@ -109,7 +101,7 @@ class Qrels:
         -------
         DataFrame with columns "qid", "docid", "label"
         """
-        return _frame(self.queries, self.documents, label=self.labels)
+        return _frame(self, label=self.labels)
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """Labels by document by query, as pytrec_eval, ranx and ir_measures take them.
@@ -144,28 +136,25 @@ class Run:
     name : str
     queries : Queries
         Query ids and the rows of each.
-    documents : Documents
-        Document ids of the rows; ``documents.names()`` returns them as strings.
+    documents : polars.Series of shape (n_rows,)
+        Document ids of the rows.
     scores : float64 ndarray of shape (n_rows,)
-    slots : Slots
-        Hash tables of the documents of each query.
+    ranks : float64 ndarray of shape (n_rows,), or None
+        The column of ranks, if it was read: see `fuse`.
+    file : str or None
+        Name of the file from which the run was read, for messages.
     """
 
     name: str
     queries: Queries
-    documents: Documents
+    documents: pl.Series
     scores: np.ndarray
-    slots: Slots
+    ranks: np.ndarray | None = None
+    file: str | None = None
 
     @classmethod
     def from_arrays(
-        cls,
-        qid: ArrayLike,
-        docid: ArrayLike,
-        score: ArrayLike,
-        *,
-        name: str = "run",
-        precision: str = "single",
+        cls, qid: ArrayLike, docid: ArrayLike, score: ArrayLike, *, name: str = "run"
     ) -> Run:
         """Make a run of columns in memory.
 
@@ -175,8 +164,7 @@ class Run:
             Converted to strings.
         score : array-like of shape (n_rows,)
             Higher ranks first; finite.
-        name, precision
-            See `read_run`.
+        name : str
 
         Returns
         -------
@@ -190,28 +178,28 @@ class Run:
         """
         check.check_same_index(qid=qid, docid=docid, score=score)
         name = check.check_text("name", name, "the name of the run")
-        return cls.of_table(_table_of_arrays(qid, docid, score, RUNS), precision, name)
+        return cls.of_rows(_rows_of_arrays(qid, docid, score, "run"), name)
 
     @classmethod
-    def of_table(cls, table: Table, precision: str, name: str | None = None) -> Run:
-        """The run of a table of scores. Its name is the tag of the table unless it is given."""
-        from skrank._kernels import trec
+    def of_rows(cls, rows: Rows, name: str | None = None) -> Run:
+        """The run of checked rows; its default name is the tag, or the file if it has none."""
+        queries, table = _by_query(rows.table)
+        scores = table["number"].to_numpy()
+        order = _order(queries, scores, table["docid"])
+        if order is not None:
+            table, scores = table[order], scores[order]
+        ranks = table["rank"].to_numpy() if "rank" in table.columns else None
+        name = next(one for one in (name, rows.tag, rows.name, "run") if one is not None)
+        return cls(name, queries, table["docid"], scores, ranks, rows.name)
 
-        scores, queries = table.numbers, table.queries
-        if check.check_choice("precision", precision, _PRECISIONS) == "single":
-            widest = np.finfo(np.float32).max  # larger scores would become inf
-            scores = np.clip(scores, -widest, widest).astype(np.float32).astype(np.float64)
-        falls = scores[1:] < scores[:-1]
-        falls[queries.indptr[1:-1] - 1] = True  # between queries
-        if not falls.all():
-            order, tied, _ = rank_scores(queries, scores)
-            rows = np.repeat(queries.indptr[:-1], queries.sizes) + order
-            text, start, stop, _ = table.documents
-            run_chunks(trec.settle_by_name, queries.indptr, tied, text, start, stop, rows)
-            documents = table.documents.take(rows)
-            table = replace(table, documents=documents, numbers=table.numbers[rows])
-        name = table.tag if name is None else name
-        return cls(name, queries, table.documents, table.numbers, table.slots())
+    def in_single_precision(self) -> Run:
+        """The run in the order of scores as float32; itself if that is its order."""
+        widest = np.finfo(np.float32).max  # larger scores would become inf
+        scores = np.clip(self.scores, -widest, widest).astype(np.float32).astype(np.float64)
+        order = _order(self.queries, scores, self.documents)
+        if order is None or np.array_equal(order, np.arange(len(order))):
+            return self
+        return replace(self._part(self.queries, order), scores=scores[order])
 
     def top(self, depth: int) -> Run:
         """The first documents of each query.
@@ -227,20 +215,20 @@ class Run:
         """
         depth = check.check_count("depth", depth, "the documents of each query to keep")
         indptr, rows = slices(self.queries.indptr[:-1], np.minimum(self.queries.sizes, depth))
-        return self._kept(Queries(self.queries.ids, indptr), rows)
+        return self._part(Queries(self.queries.ids, indptr), rows)
 
     def without_self(self) -> Run:
         """The run without the documents whose id is that of their query."""
-        query = np.repeat(self.queries.ids, self.queries.sizes)
-        rows = np.flatnonzero(np.array(self.documents.names(), dtype=object) != query)
-        numbers = np.repeat(np.arange(len(self.queries)), self.queries.sizes)[rows]
-        sizes = np.bincount(numbers, minlength=len(self.queries))
+        query = self.queries.row_query
+        rows = np.flatnonzero(self.documents.to_numpy() != self.queries.ids[query])
+        sizes = np.bincount(query[rows], minlength=len(self.queries))
         indptr = np.append(0, np.cumsum(sizes[sizes > 0]))
-        return self._kept(Queries(self.queries.ids[sizes > 0], indptr), rows)
+        return self._part(Queries(self.queries.ids[sizes > 0], indptr), rows)
 
-    def _kept(self, queries: Queries, rows: np.ndarray) -> Run:
-        table = Table(queries, self.documents.take(rows), self.scores[rows])
-        return Run(self.name, queries, table.documents, table.numbers, table.slots())
+    def _part(self, queries: Queries, rows: np.ndarray) -> Run:
+        ranks = None if self.ranks is None else self.ranks[rows]
+        documents, scores = self.documents[rows], self.scores[rows]
+        return replace(self, queries=queries, documents=documents, scores=scores, ranks=ranks)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per document, best first.
@@ -249,7 +237,7 @@ class Run:
         -------
         DataFrame with columns "qid", "docid", "score"
         """
-        return _frame(self.queries, self.documents, score=self.scores)
+        return _frame(self, score=self.scores)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Scores by document by query, as pytrec_eval, ranx and ir_measures take them.
@@ -265,43 +253,65 @@ class Run:
         return f"Run {self.name!r}: {size}"
 
 
-def _table_of_arrays(qid: ArrayLike, docid: ArrayLike, numbers: ArrayLike, kind: Kind) -> Table:
-    vector = numbers_of(numbers, kind)
-    queries = Texts.of(check.as_ids("qid", qid, len(vector), "query"), "query")
-    documents = Texts.of(check.as_ids("docid", docid, len(vector), "document"), "document")
-    check_labels_or_scores(vector, kind, queries, documents)
-    return table_of_texts(queries, documents, vector)
+def _rows_of_arrays(qid: ArrayLike, docid: ArrayLike, numbers: ArrayLike, kind: str) -> Rows:
+    n_rows = len(check.as_column("label" if kind == "qrels" else "score", numbers))
+    queries, documents = (
+        [as_text(one) or str(one) for one in check.as_ids(name, ids, n_rows, what)]
+        for name, ids, what in (("qid", qid, "query"), ("docid", docid, "document"))
+    )
+    where = rows_of_memory(kind)
+    return Rows(table_of(Columns(queries, documents, numbers), kind, where), where)
+
+
+def _by_query(table: pl.DataFrame) -> tuple[Queries, pl.DataFrame]:
+    """Rows sorted by query, in the order of the first rows, and the queries."""
+    runs = table["qid"].rle()
+    ids = runs.struct.field("value")
+    if ids.n_unique() < len(ids):
+        first = pl.Enum(ids.unique(maintain_order=True))
+        table = table.sort(pl.col("qid").cast(first), maintain_order=True)
+        runs = table["qid"].rle()
+        ids = runs.struct.field("value")
+    indptr = np.zeros(len(ids) + 1, np.int64)
+    np.cumsum(runs.struct.field("len").to_numpy(), out=indptr[1:])
+    return Queries(np.array(ids.to_list(), dtype=object), indptr), table
+
+
+def _order(queries: Queries, scores: np.ndarray, documents: pl.Series) -> np.ndarray | None:
+    """Rows of each query by score and then document, both descending; None if they are so."""
+    falls = scores[1:] < scores[:-1]
+    falls[queries.indptr[1:-1] - 1] = True  # between queries
+    if falls.all():
+        return None
+    order, tied, _ = rank_scores(queries, scores)
+    rows = np.repeat(queries.indptr[:-1], queries.sizes) + order
+    first = tied == 0  # of the documents of one score
+    places = np.flatnonzero(~first | np.append(~first[1:], False))
+    if len(places):
+        among = {"score": np.cumsum(first)[places], "docid": documents[rows[places]]}
+        table = pl.DataFrame({**among, "row": rows[places]})
+        rows[places] = table.sort("score", "docid", descending=[False, True])["row"].to_numpy()
+    return rows
 
 
 _Number = TypeVar("_Number", int, float)
 
 
-def _nested(table: Qrels | Run, numbers: list[_Number]) -> dict[str, dict[str, _Number]]:
+def _nested(given: Qrels | Run, numbers: list[_Number]) -> dict[str, dict[str, _Number]]:
     """Numbers by document by query."""
-    indptr = table.queries.indptr.tolist()
-    pairs = list(zip(table.documents.names(), numbers, strict=True))
+    indptr = given.queries.indptr.tolist()
+    pairs = list(zip(given.documents.to_list(), numbers, strict=True))
     return {
         query: dict(pairs[start:stop])
-        for query, start, stop in zip(table.queries.ids, indptr[:-1], indptr[1:], strict=True)
+        for query, start, stop in zip(given.queries.ids, indptr[:-1], indptr[1:], strict=True)
     }
 
 
-def _frame(queries: Queries, documents: Documents, **column: np.ndarray) -> pd.DataFrame:
+def _frame(given: Qrels | Run, **column: np.ndarray) -> pd.DataFrame:
     import pandas as pd
 
-    qid = text_index(queries.ids).repeat(queries.sizes)
-    docid = text_index(documents.names())
-    return pd.DataFrame({"qid": qid, "docid": docid} | column)
-
-
-def text_index(texts: Sequence[str] | np.ndarray, name: str | None = None) -> pd.Index:
-    """An index of texts, of dtype object if one of them has bytes that are not UTF-8."""
-    import pandas as pd
-
-    try:
-        return pd.Index(texts, name=name)
-    except UnicodeEncodeError:
-        return pd.Index(texts, name=name, dtype=object)
+    qid = pd.Index(given.queries.ids).repeat(given.queries.sizes)
+    return pd.DataFrame({"qid": qid, "docid": pd.Index(given.documents.to_list())} | column)
 
 
 def read_qrels(source: Source) -> Qrels:
@@ -310,10 +320,11 @@ def read_qrels(source: Source) -> Qrels:
     Parameters
     ----------
     source : path or file object
-        Lines of TREC, with or without the iteration; JSON of queries, documents and labels; JSON
-        Lines, CSV, TSV or Parquet with named columns. Plain, or compressed with gzip, bzip2, xz or
-        Zstandard, whatever its name. Blank lines and comments are ignored. A comment begins with #
-        and cannot be a row: it has too few or too many columns, or its label is not a number.
+        Lines of TREC, with or without the iteration, and with labels such as L2 of NTCIR; JSON of
+        queries, documents and labels; JSON Lines, CSV, TSV or Parquet with named columns. Plain, or
+        compressed with gzip, bzip2, xz or Zstandard. The content decides, not the name. Text is
+        UTF-8. Blank lines and comments are ignored. A comment begins with # and cannot be a row: it
+        has too few or too many columns, or its label is not a number.
 
     Returns
     -------
@@ -324,8 +335,9 @@ def read_qrels(source: Source) -> Qrels:
     Raises
     ------
     ValueError
-        With the number of the line, if the line does not have three or four columns, a label is not
-        a number, or a document occurs twice in a query; if the file is empty or damaged.
+        With the file and the number of the line, if the line does not have three or four columns, a
+        label is not a number, a document occurs twice in a query, or the text is not UTF-8; if the
+        file is empty or damaged.
 
     Examples
     --------
@@ -334,51 +346,49 @@ def read_qrels(source: Source) -> Qrels:
     >>> trec.read_qrels(io.StringIO("301 0 FBIS3-1 1\\n301 0 FT934-9 0\\n"))
     Qrels: 1 queries, 2 documents, 2 judged
     """
-    return Qrels.of_table(read(source, QRELS))
+    return Qrels.of_rows(rows_of(source, "qrels"))
 
 
 def as_qrels(qrels: object) -> Qrels:
     """Judgments in memory or in a file; raises ValueError if they are a run."""
-    if isinstance(qrels, Qrels):
-        return qrels
     if isinstance(qrels, Run):
         raise ValueError(f"qrels is the run {qrels.name!r}: judgments come first, then runs.")
-    columns = None if is_file(qrels) else columns_of(qrels, QRELS)
-    if columns is not None:
-        return Qrels.of_table(table_of([columns], QRELS))
-    if isinstance(qrels, (list, tuple, dict)):
-        raise ValueError("qrels is a collection, as runs may be: judgments come first, then runs.")
-    return Qrels.of_table(read(qrels, QRELS))
+    return qrels if isinstance(qrels, Qrels) else Qrels.of_rows(rows_of(qrels, "qrels"))
 
 
-def read_run(source: Source, *, name: str | None = None, precision: str = "single") -> Run:
+def read_run(source: Source, *, name: str | None = None) -> Run:
     """Read a run: lines of query, Q0, document, rank, score and tag, or another format.
 
     Parameters
     ----------
     source : path or file object
-        Lines of TREC; JSON of queries, documents and scores; JSON Lines, CSV, TSV or Parquet with
-        named columns. Plain, or compressed with gzip, bzip2, xz or Zstandard, whatever its name.
-        Blank lines, columns after the tag, and comments are ignored. A comment begins with # and
-        cannot be a row: it has too few columns, or its score is not a number.
+        Lines of TREC; lines of query, document and score, or of query, document and rank; JSON of
+        queries, documents and scores; JSON Lines, CSV, TSV or Parquet with named columns. Plain, or
+        compressed with gzip, bzip2, xz or Zstandard. The content decides, not the name. Text is
+        UTF-8. Blank lines, columns after the tag, comments and the description of runs of NTCIR are
+        ignored. A comment begins with # and cannot be a row: it has too few columns, or its score
+        is not a number.
     name : str, optional
-        Default: the tag of the first line.
-    precision : {"single", "double"}
-        Precision in which scores are compared. Scores that are equal in this precision are tied.
-        trec_eval has single precision up to version 9, and so have pytrec_eval and ir_measures;
-        version 10 has double precision.
+        Default: the tag of the first line, or the name of the file if there is none.
 
     Returns
     -------
     Run
-        In the order of trec_eval: by score and then by document, both descending. The rank in the
-        file is ignored.
+        In the order of trec_eval: by score and then by document, both descending. In lines of six
+        columns, the rank is ignored.
 
     Raises
     ------
     ValueError
-        With the number of the line, if the line has fewer than six columns, a score is not a finite
-        number, or a document occurs twice in a query; if the file is empty or damaged.
+        With the file and the number of the line, if the line has too few columns, a score is not a
+        finite number, a document occurs twice in a query, or the text is not UTF-8; if the file is
+        empty or damaged.
+
+    Notes
+    -----
+    A file without scores is a run by rank, such as those of MS MARCO: its column is called "rank",
+    or its lines have three columns, of which the last is 1, 2, ..., n in each query in the order of
+    the lines. The score of a document is then its rank with the opposite sign.
 
     Examples
     --------
@@ -392,16 +402,12 @@ def read_run(source: Source, *, name: str | None = None, precision: str = "singl
     """
     if name is not None:
         name = check.check_text("name", name, "the name of the run")
-    return Run.of_table(read(source, RUNS), precision, name)
+    return Run.of_rows(rows_of(source, "run"), name)
 
 
-def as_run(run: object, precision: str = "single") -> Run:
-    """A run in memory or in a file; a run in memory is called "run" unless it has a name.
-
-    A Run is returned unchanged, in the order of its own precision.
-    """
+def as_run(run: object, known: Known | None = None, *, ranks: bool = False) -> Run:
+    """A run in memory or in a file; see `rows_of` for the parameters."""
     if isinstance(run, Run):
         return run
-    columns = run if isinstance(run, Columns) or is_file(run) else columns_of(run, RUNS)
-    table = table_of([columns], RUNS) if isinstance(columns, Columns) else read(run, RUNS)
-    return Run.of_table(table, precision)
+    rows = run if isinstance(run, Rows) else rows_of(run, "run", known, ranks=ranks)
+    return Run.of_rows(rows)

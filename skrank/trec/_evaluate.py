@@ -60,8 +60,6 @@ def evaluate(
     judged_only: bool = False,
     pool_judged: bool = False,
     exclude_self: bool = False,
-    precision: str = "single",
-    chunksize: int | None = None,
     progress: bool | None = None,
 ) -> Report:
     """Evaluate runs against judgments, as trec_eval does, under any metrics.
@@ -75,11 +73,15 @@ def evaluate(
     ----------
     qrels : Qrels, path, file object, or judgments in memory
         In memory: a dict from queries to dicts from documents to labels, as for pytrec_eval and
-        ranx; a table of pandas, polars, Arrow or another library that narwhals knows, with named
-        columns (the names of PyTerrier, ir_measures and TREC are known); an iterable of records;
-        the Qrels of ranx; or a data set of ir_datasets. Files are those of `read_qrels`.
+        ranx, or to lists of relevant documents; a table of pandas, polars, Arrow or a dict of
+        columns, with the names of PyTerrier, ir_measures, BEIR or TREC; a Series with the index
+        (qid, docid); an iterable of records; the Qrels of ranx; or a data set of ir_datasets. Files
+        are those of `read_qrels`.
     runs : the same with scores for labels; or a sequence of them; or a dict from names to them
-        A table may hold several runs, named by its column "run". Files are those of `read_run`.
+        A list of documents is a ranking, best first. A table without scores may have ranks, see
+        `read_run`. If two columns can be the ids, such as "docid" and "docno", the one that occurs
+        in the qrels counts, or else the more specific one. A table may hold several runs, named by
+        its column "run". Files are those of `read_run`.
         Files are read one after the other and then released: memory does not grow with their
         number. The name of a run is that of the dict, else its tag, or its path if several runs
         have the same tag.
@@ -107,13 +109,6 @@ def evaluate(
     exclude_self : bool
         Remove retrieved documents whose id is that of the query, as BEIR does where queries are
         documents of the collection.
-    precision : {"single", "double"}
-        Precision in which scores are compared, see `read_run`.
-    chunksize : int, optional
-        Read files of runs about `chunksize` rows at a time, for runs larger than memory: lines of
-        TREC, CSV, TSV, JSON Lines, compressed or not, and Parquet. The rows of each query must be
-        contiguous. The values have the same bits. The judgments are in memory. Default: read each
-        run as a whole.
     progress : bool, optional
         Show a bar on standard error, by tqdm. Default: for long work, if standard error is a
         terminal and tqdm is installed.
@@ -126,8 +121,16 @@ def evaluate(
     ------
     ValueError
         If a file cannot be read (with the number of the line), a run has no query of the qrels,
-        two runs have the same name, or a query is missing and ``missing="raise"``; with
-        `chunksize`, if the rows of a query are not contiguous (with the number of the line).
+        two runs have the same name, or a query is missing and ``missing="raise"``.
+
+    Notes
+    -----
+    Scores are compared in double precision, except for metrics of names such as "trec_eval:map":
+    trec_eval up to version 9, and thus pytrec_eval, compare scores in single precision, in which
+    more of them are equal. Names without this prefix and "trec_eval10:map" have double precision.
+
+    Files are read by polars, whose threads do not survive a fork: start worker processes that
+    evaluate by "spawn" or "forkserver".
 
     Examples
     --------
@@ -153,17 +156,15 @@ def evaluate(
     top = check.check_max_grade(max_grade)
     if depth is not None:
         depth = check.check_count("depth", depth, "the number of documents of a query that count")
-    if chunksize is not None:
-        chunksize = check.check_count("chunksize", chunksize, "the rows that are read at once")
     judgments = as_qrels(qrels)
-    sources = Runs.of(runs)
+    sources = Runs.of(runs, judgments.ids)
     n_runs = len(sources.sources)
     if pool_judged:
         judgments = judgments.with_pool_judged()
     pool = CodedQrels.of(judgments)
-    n_steps, step = (n_runs, "runs") if chunksize is None else (None, "rows")
-    with _progress.progress(progress, n_steps, step) as bar:
-        joined = JoinedRuns(pool, sources, missing, bar, depth, precision, chunksize, exclude_self)
+    with _progress.progress(progress, n_runs, "runs") as bar:
+        single = any(one.single_precision for one in chosen.values())
+        joined = JoinedRuns(pool, sources, missing, bar, depth, single, exclude_self)
         found = measure(pool, joined, n_runs, [*chosen.values()], missing, top)
     joined.warn()
     return Report(
@@ -182,12 +183,14 @@ def _changed(one: Metric, given: Options) -> Metric:
     known = {field.name for field in dataclasses.fields(one)}
     if getattr(one, "rel", 1.0) is None:  # a metric that is graded by default remains graded
         known.discard("rel")
-    return dataclasses.replace(one, **{key: given[key] for key in given if key in known})
+    changed = dataclasses.replace(one, **{key: given[key] for key in given if key in known})
+    object.__setattr__(changed, "single_precision", one.single_precision)
+    return changed
 
 
 def measure(
     pool: CodedQrels,
-    parts: Iterable[list[Joined]],
+    parts: Iterable[list[tuple[Joined, Joined]]],
     n_runs: int,
     metrics: Sequence[Metric],
     missing: str,
@@ -197,12 +200,18 @@ def measure(
     shape = n_runs, len(pool.qrels.queries), len(metrics)
     values, weights = np.full(shape, np.nan), np.zeros(shape)
     empty = np.zeros(len(metrics), np.int64)
+    first = 0
     for part in parts:
-        judgments = JoinedJudgments(pool, part)
-        ranking = JoinedRanking(judgments)
-        run, query = judgments.run, judgments.places
-        counted = (ranking.retrieved > 0) | (missing != "skip")
+        orders = [list(each) for each in zip(*part, strict=True)]  # in double and single precision
+        if all(double is single for double, single in part):
+            orders = orders[:1]
+        rankings = [JoinedRanking(JoinedJudgments(pool, order, first)) for order in orders]
+        first += len(part)
         for i, one in enumerate(metrics):
+            ranking = rankings[-1 if one.single_precision else 0]
+            judgments = ranking.joined
+            counted = (ranking.retrieved > 0) | (missing != "skip")
+            run, query = judgments.run, judgments.places
             plan = one.bind(judgments, max_grade=max_grade)
             values[run, query, i] = np.where(counted, plan.values(ranking), np.nan)
             weights[run, query, i] = plan.mass(ranking) * counted

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import re
 from collections.abc import Iterator
@@ -73,10 +72,11 @@ def ir_measure(name: str | Metric) -> Measure:
     counted = dataclasses.replace(one, empty=0) if one.empty == "skip" else one
 
     def values(qrels: pd.DataFrame, run: pd.DataFrame) -> Iterator[tuple[str, float]]:
-        for query, ranked in run.groupby("query_id"):
-            judged = qrels[qrels["query_id"] == query]
-            if len(judged):  # a query without judgments does not count
-                yield query, float(evaluate(judged, ranked, counted).per_query.iloc[0, 0])
+        has = qrels["query_id"].isin(run["query_id"])
+        if has.any():  # a query without judgments does not count
+            yield from (
+                evaluate(qrels[has], run, counted).per_query.iloc[:, 0].droplevel("system").items()
+            )
 
     return ir_measures.define(values, name=str(one), support_cutoff=False)
 
@@ -108,21 +108,16 @@ def run_lines(run: Run) -> str:
     1 Q0 a 2 0.5 bm25
     """
     check.check_result("run", run, Run, "trec.fuse")
-    frame = run.to_frame()
-    for one in (run.name, *run.queries.ids, *frame["docid"]):
+    documents, queries = run.documents.to_list(), run.queries
+    for one in (run.name, *queries.ids, *documents):
         if not re.fullmatch(r"[^\x00-\x20]+", one):
             raise ValueError(
                 f"{one!r} is empty or has white space or control characters, which a file of TREC "
                 "cannot hold: rename it."
             )
-    frame.insert(1, "Q0", "Q0")
-    frame.insert(3, "rank", frame.groupby("qid", sort=False).cumcount() + 1)
-    frame["name"] = run.name
-    text: str = frame.to_csv(
-        None, sep=" ", header=False, index=False, quoting=csv.QUOTE_NONE, quotechar=None,
-        lineterminator="\n",
-    )  # fmt: skip
-    return text.rstrip("\n")
+    ranks = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes) + 1
+    rows = zip(queries.ids[queries.row_query], documents, ranks, run.scores.tolist(), strict=True)
+    return "\n".join(f"{q} Q0 {d} {rank} {score!r} {run.name}" for q, d, rank, score in rows)
 
 
 def trec_eval_lines(report: Report, *, per_query: bool = False) -> str:

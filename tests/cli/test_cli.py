@@ -61,7 +61,7 @@ def test_options_reach_the_metrics(call, files):
 
 def test_files_larger_than_memory(call, files):
     expected = call("evaluate", *files, "--per-query")
-    assert call("evaluate", *files, "-q", "--chunksize", "2", "--no-progress") == expected
+    assert call("evaluate", *files, "-q", "--no-progress") == expected
 
 
 def test_intervals(call, files):

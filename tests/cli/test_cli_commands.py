@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from skrank import trec
+from skrank import LinearRanker, trec
 from skrank.cli._output import TABLES, deliver
 
 
@@ -26,7 +26,8 @@ def csv(call, *arguments):
 def test_fuse_writes_a_run_and_prints_what_was_not_fitted(call, files):
     status, out, _ = call("fuse", *files, "-m", "ap", "--folds", "3", "-o", "fused.run")
     assert status == 0
-    fused = trec.fuse(files[1:], "linear", qrels="qrels", metric="ap", n_splits=3)
+    ranker = LinearRanker("ap", positive=True)
+    fused = trec.fuse(files[1:], "weighted_sum", weights=ranker, qrels="qrels", n_splits=3)
     assert trec.read_run("fused.run").to_dict() == fused.to_dict()
     rows = [line.split() for line in out.splitlines()]
     assert rows[0] == ["run", "ap", "weight"]

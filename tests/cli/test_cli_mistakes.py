@@ -90,7 +90,7 @@ def test_wrong_usage_exits_with_2_in_two_lines(call, arguments, message):
 
 def test_a_warning(call):
     status, _, err = call("evaluate", "qrels", "first")
-    assert (status, err.startswith("skrank: warning: run 'bm25' has no documents")) == (0, True)
+    assert (status, err.startswith("skrank: warning: run 'first' has no documents")) == (0, True)
     assert "--missing='skip' leaves them out." in err
 
 

@@ -408,7 +408,7 @@ def file_of(content):
 
 usual("trec.read_qrels", lambda source: trec.read_qrels(file_of(source)), source=QRELS)
 usual("trec.read_run", lambda source, **given: trec.read_run(file_of(source), **given),
-      source=RUN, name="mine", precision="double")  # fmt: skip
+      source=RUN, name="mine")  # fmt: skip
 IDS = {"qid": ["q1", "q1", "7"], "docid": ["d1", "d2", "d1"]}
 usual("trec.Qrels", lambda **given: trec.Qrels.from_arrays(**given).to_frame()["label"],
       **IDS, label=[2, 0, 1])  # fmt: skip
@@ -419,7 +419,7 @@ unit(
     "trec.evaluate",
     lambda qrels, runs, **given: trec.evaluate(file_of(qrels), file_of(runs), **given).mean,
     qrels=QRELS, runs=RUN, metrics=["gap", "ndcg@2"], max_grade=2, missing="zero", empty=0,
-    depth=3, judged_only=True, precision="single", chunksize=2,
+    depth=3, judged_only=True,
 )  # fmt: skip
 FUSED = [trec.read_run(file_of(one)) for one in (RUN, OTHER_RUN)]
 usual("trec.fuse", lambda **given: trec.fuse(FUSED, **given).to_frame()["score"],
@@ -687,8 +687,8 @@ SHOWN = {"metric": Word("ndcg@2"), "format": Word("csv")}
 FILES = {"qrels": QRELS, "run": RUN}
 READ = {"missing": Word("skip"), "empty": Word("0"), "max_grade": Word("2"), "rel": Word("1"),
         "depth": Word("3")}  # fmt: skip
-usual("cli.main evaluate", partial(command, "evaluate", contents=FILES), **FILES, **SHOWN, **READ,
-      chunksize=Word("2"))  # fmt: skip
+usual("cli.main evaluate", partial(command, "evaluate", contents=FILES), **FILES, **SHOWN,
+      **READ)  # fmt: skip
 usual("cli.main compare", partial(command, "compare", contents=(*FILES, "other")), **FILES,
       other=OTHER_RUN, **SHOWN, **READ)  # fmt: skip
 usual("cli.main curve", partial(command, "curve", contents=FILES), **FILES, format=Word("json"),

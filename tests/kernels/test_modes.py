@@ -40,7 +40,6 @@ TESTS = {
         f"{ENTROPY}::test_reach_is_that_of_all_orders",
         "tests/active/test_active_moments.py::test_exact_moments_equal_enumeration",
     ],
-    "files": ["tests/trec/test_lines.py"],
 }
 
 

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import subprocess
 import sys
 import threading
 from collections import namedtuple
@@ -157,8 +158,8 @@ def test_forms_in_memory(form, expected):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"qid": [1.5, 2.5]}, "query ids of the run is of type double: ids are texts or whole"),
-        ({"score": ["1", "x"]}, "score must be numbers, and that of row 1 is 'x'"),
+        ({"qid": [1.5, 2.5]}, "row 0 of the run: the id of the query is 1.5"),
+        ({"score": ["1", "x"]}, "row 1 of the run: score 'x'"),
         ({"score": [1.0, None]}, "score of document 'b' of query '1' is nan"),
         ({"docid": ["a", "a"]}, "document 'a' occurs twice in query '1'"),
     ],
@@ -188,29 +189,22 @@ QRELS_TEXTS = {
 }
 
 
-def assert_read(suffix, qrels, run, expected):
-    """Files or streams of a format, which the functions give, are read whole and in pieces."""
-    for chunksize in (None, 1, 50, 10**6)[: 1 if suffix == ".json" else 4]:
-        same_bits(evaluate(qrels(), {"run": run()}, chunksize=chunksize), expected)
-
-
 @pytest.mark.parametrize("packing", ["", *PACKED])
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("suffix", RUN_TEXTS)
 def test_files(tmp_path, suffix, named, packing, expected):
-    """The format is recognised by the suffix, or else by the content."""
     paths = [tmp_path / f"{name}{(suffix + packing) * named}" for name in ("qrels", "run")]
     pack = PACKED.get(packing, bytes)
     for path, of in zip(paths, (QRELS_TEXTS, RUN_TEXTS), strict=True):
         path.write_bytes(pack(b"\xef\xbb\xbf" * named + of[suffix].encode()))
-    assert_read(suffix, lambda: paths[0], lambda: paths[1], expected)
+    same_bits(evaluate(paths[0], {"run": paths[1]}), expected)
 
 
 @pytest.mark.parametrize("make", [io.StringIO, lambda text: io.BytesIO(text.encode())])
 @pytest.mark.parametrize("suffix", RUN_TEXTS)
 def test_streams(suffix, make, expected):
     qrels, run = QRELS_TEXTS[suffix], RUN_TEXTS[suffix]
-    assert_read(suffix, lambda: make(qrels), lambda: make(run), expected)
+    same_bits(evaluate(make(qrels), {"run": make(run)}), expected)
 
 
 @pytest.mark.parametrize("kind", ["string", "large_string", "dictionary"])
@@ -223,33 +217,43 @@ def test_parquet(tmp_path, kind, expected):
         with parquet.ParquetWriter(path, table.schema) as writer:
             for part in (table[:0], table[:70], table[:0], table[70:]):
                 writer.write_table(part, row_group_size=30)
-    assert_read("", lambda: paths[0], lambda: paths[1], expected)
+    same_bits(evaluate(paths[0], {"run": paths[1]}), expected)
 
 
 def test_damaged_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     lacks = table(qid=["1", "1"], docid=["a", None], score=[1.0, 2.0]).to_parquet()
-    message = "lacks: .*the id of the document of row 1 is missing"
+    message = "lacks, row 1: the id of the document is None"
     assert_refused(tmp_path / "lacks", lacks, message)
     assert_refused(tmp_path / "cut", b"PAR1 and no more", "cut: ")
 
 
-def test_parquet_in_pieces_is_a_plain_file(tmp_path):
-    pytest.importorskip("pyarrow")
-    content = pd.DataFrame(RUN_ROWS, columns=["qid", "docid", "score"]).to_parquet()
-    (tmp_path / "run.gz").write_bytes(gzip.compress(content))
-    for source in (io.BytesIO(content), tmp_path / "run.gz"):
-        with pytest.raises(ValueError, match="in pieces from an uncompressed file on disk only"):
-            trec.evaluate(QRELS, source, "ap", chunksize=2)
-    assert trec.read_run(tmp_path / "run.gz").to_dict() == RUN
-
-
 def test_packages_that_are_not_installed(tmp_path, monkeypatch):
-    for name in ("compression.zstd", "zstandard", "pyarrow"):
-        monkeypatch.setitem(sys.modules, name, None)
-    message = r"run\.zst cannot be decompressed.*install zstandard or"
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    message = r"run\.zst cannot be decompressed.*zstandard"
     assert_refused(tmp_path / "run.zst", b"\x28\xb5\x2f\xfd" + bytes(20), message)
-    assert_refused(tmp_path / "run", b"PAR1" + bytes(20), r"pip install skrank\[parquet\]")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    for call in (lambda: trec.read_run(io.StringIO("1 Q0 a 1 1 t")), lambda: trec.fuse([RUN, {}])):
+        with pytest.raises(ImportError, match=r"pip install skrank\[trec\]"):
+            call()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked")
+def test_a_forked_process_gets_an_error_instead_of_waiting_for_ever():
+    code = """
+import os
+from skrank import trec
+run = {"1": {"a": 1.0}}
+trec.evaluate({"1": {"a": 1}}, run)
+child = os.fork()
+if not child:
+    try:
+        trec.evaluate({"1": {"a": 1}}, run)
+    except RuntimeError as error:
+        os._exit(7 if "spawn" in str(error) else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
@@ -305,16 +309,16 @@ def test_a_table_of_several_runs(make):
         (QRELS, table(qid=["1"], docno=["a"]), "no column has the scores of the run"),
         ({"1": {"a": 0.5}}, table(qid=["1"], docno=["a"], label=[1]),
          "They look like qrels: qrels come first, then runs"),
-        ({"1": {1.5: 1}}, RUN, r"id of the document of row 0 of the qrels is 1.5: ids are texts"),
-        ([("1", "a", 1), ("1", "b")], RUN, r"record 1 of the qrels is \('1', 'b'\)"),
+        ({"1": {1.5: 1}}, RUN, r"row 0 of the qrels: the id of the document is 1.5"),
+        ([("1", "a", 1), ("1", "b")], RUN, r"row 1 of the qrels: .*\('1', 'b'\)"),
         ([("1", "a", 1), ("2", "a", 1), ("1", "a", 0)], RUN,
-         "document 'a' occurs twice in query '1': keep one"),
-        ({"1": {"a": "x"}}, RUN, "label must be numbers"),
+         "row 2 of the qrels: document 'a' occurs twice in query '1', first in row 0"),
+        ({"1": {"a": "x"}}, RUN, "row 0 of the qrels: label 'x'"),
         ({"1": {}}, RUN, "qrels hold no document"),
-        ({"1": {"d\ud800": 1}}, RUN, r"document 'd\\ud800' is not text"),
+        ({"1": {"d\ud800": 1}}, RUN, r"row 0 .* id of the document is 'd\\ud800'"),
         (QRELS, {"01": {"a": np.nan}}, "score of document 'a' of query '01' is nan"),
         ([namedtuple("Pair", "query_id doc_id")("1", "a")], RUN,
-         "qrels have no label or relevance"),
+         "no column has the labels of the qrels"),
         (trec.Run.from_arrays(["1"], ["a"], [1.0], name="bm25"), RUN, "qrels is the run 'bm25'"),
         ([("1", "a", 1)], trec.Qrels.from_arrays(["1"], ["a"], [1]), "runs holds judgments"),
     ],
@@ -328,37 +332,34 @@ SCORES = {q: {f"d{i}": int(q) * (3.7 - i / 7) for i in range(9)} for q in "12"}
 GRADES = {q: {f"d{i}": i % 3 for i in range(9)} for q in "12"}
 
 
-@pytest.mark.parametrize("options", [{}, {"chunksize": 5}], ids=str)
-def test_qrels_and_runs_that_are_swapped(tmp_path, options):
+@pytest.mark.filterwarnings("ignore:no retrieved document is judged")
+def test_qrels_and_runs_that_are_swapped(tmp_path):
     (tmp_path / "grades.json").write_text(json.dumps(GRADES))
-    assert trec.evaluate(GRADES, SCORES, "ap", **options).mean.iloc[0, 0] > 0
-    swapped = [(SCORES, GRADES)]
-    if not options:
-        swapped.append((SCORES, {"a": tmp_path / "grades.json"}))
-    for qrels, run in swapped:
-        with pytest.warns(UserWarning, match="as if they were swapped: qrels come first, then"):
-            trec.evaluate(qrels, run, "rr(rel=0.1)", **options)
+    assert trec.evaluate(GRADES, SCORES, "ap").mean.iloc[0, 0] > 0
+    for run in (GRADES, {"a": tmp_path / "grades.json"}):
+        with pytest.warns(UserWarning, match="swapped: qrels come first, then"):
+            trec.evaluate(SCORES, run, "rr(rel=0.1)")
     below = {q: {d: x - 9 for d, x in docs.items()} for q, docs in SCORES.items()}
     with pytest.warns(UserWarning, match="as if they were scores: qrels come first, then runs"):
-        trec.evaluate(below, GRADES, "num_ret", **options)
+        trec.evaluate(below, GRADES, "num_ret")
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("q.json", '{"1": {"a": 1}', "q.json: line 1: no JSON"),
-        ("q.json", "[1, 2]", "q.json: the file holds no qrels: expected queries that map to"),
-        ("q.jsonl", '{"qid": "1", "docid": "a", "label": 1}\n{', "q.jsonl: line 2: no JSON"),
-        ("q.json", '{"1": {"a": 1, "b": 0, "a": 2}}', "q.json: key 'a' occurs 2 times"),
-        ("q.jsonl", '{"qid": 1, "label": 1, "label": 2}', "line 1: key 'label' occurs 2 times"),
+        ("q.json", '{"1": {"a": 1}', "q.json, line 1: no JSON"),
+        ("q.json", "[1, 2]", "q.json: the file holds no qrels: expected"),
+        ("q.jsonl", '{"qid": "1", "docid": "a", "label": 1}\n{', "q.jsonl, line 2: "),
+        ("q.json", '{"1": {"a": 1, "b": 0, "a": 2}}', "key 'a' occurs 2 times"),
+        ("q.jsonl", '{"qid": 1}\n{"qid": 1, "qid": 2}', "line 2: key 'qid' occurs 2 times"),
         ("q.csv", "qid,docid,label,Label\n1,a,1,0\n", "q.csv: 2 columns are called 'label'"),
-        ("q.csv", "qid,docid,label\n1,a\n", "q.csv: line 2: 2 columns instead of 3"),
-        ("q.csv", "qid,docid,label\n1,a,1\n1,a,2\n", "q.csv: document 'a' occurs twice"),
-        ("q.csv", b"qid,docid,label\n\xe9,a,1\n", "q.csv: it is not text in UTF-8"),
-        ("q.jsonl", '"ab1"\n"ab2"\n', "line 1: no record with"),
-        ("q.csv", "qid,docid,label\n", "q.csv: the qrels hold no document"),
-        ("q.csv", 'qid,docid,label\n1,a,"1' + 200_000 * "\n", "q.csv: line .*field larger than"),
-        ("q.csv", "", "q.csv: no column has the queries of the qrels"),
+        ("q.csv", "qid,docid,label\n1,a\n", "q.csv, line 2: 2 columns instead of 3"),
+        ("q.csv", "qid,docid,label\n1,a,1\n1,a,2\n", "q.csv, line 3: document 'a' occurs twice"),
+        ("q.csv", b"qid,docid,label\n\xe9,a,1\n", "q.csv, line 2: byte 0xe9 is not UTF-8"),
+        ("q.jsonl", '"ab1"\n"ab2"\n', "q.jsonl, line 1: 1 columns"),
+        ("q.csv", "qid,docid,label\n", "q.csv holds no document"),
+        ("q.csv", 'qid,docid,label\n1,a,"1' + 200_000 * "\n", "q.csv"),
+        ("q.csv", "", "q.csv is empty"),
         ("q.parquet", "PAR1", "q.parquet: "),
         ("q", "1 a 1\n1 c 0\n1 b\n", "q, line 3: 2 columns instead of 3"),
     ],
@@ -377,3 +378,104 @@ def test_damaged_files(tmp_path, packing):
         damaged.append(whole[:-8] + b"12345678")  # a wrong checksum
     for data in damaged:
         assert_refused(tmp_path / "run", data, "run cannot be decompressed: ")
+
+
+# shapes and columns -----------------------------------------------------------------------------
+
+
+SERIES = pd.Series([2.0, 1.0], pd.MultiIndex.from_tuples([("1", "a"), ("1", "b")]))
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        {"1": ["a", "b"]},
+        {"1": ("a", "b")},
+        {"1": np.array(["a", "b"])},
+        {"bm25": {"1": ["a", "b"]}},
+        [{"1": ["a", "b"]}],
+        {"qid": ["1", "1"], "docid": ["b", "a"], "score": [1, 2]},
+        {"query": np.array(["1", "1"]), "docno": ["b", "a"], "rank": pd.Series([1, 0])},
+        {"bm25": {"qid": ["1", "1"], "docid": ["b", "a"], "score": [1, 2]}},
+        SERIES,
+        {"bm25": SERIES},
+        SERIES.rename_axis(["qid", "docid"]).swaplevel(),
+        SERIES.rename("score").rename_axis(["qid", "docid"]).to_frame(),
+        [("1", "a", 1), ("1", "b", 2)],
+        table(qid=["1", "1"], docid=["b", "a"], rank=[2, 1]),
+        polars({"qid": ["1", "1"], "docid": ["b", "a"], "rank": [2, 1]}),
+    ],
+)
+def test_shapes_of_runs(run):
+    qrels = {"1": {"a": 1, "b": 0}}
+    assert trec.evaluate(qrels, run, "rr").mean.iloc[0, 0] == 1
+    (loaded,) = trec._fuse.load(run).values()
+    assert loaded.documents.to_list() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "qrels",
+    [
+        {"1": ["a"], "2": ["b", "c"]},
+        {"1": {"a"}, "2": frozenset("bc")},
+        {"query": ["1", "2", "2"], "docid": ["a", "b", "c"], "rel": [1, 1, 1]},
+        pd.Series([1, 1, 1], pd.MultiIndex.from_arrays([["1", "2", "2"], list("abc")])),
+    ],
+)
+def test_shapes_of_qrels(qrels):
+    report = trec.evaluate(qrels, {"1": {"a": 1.0}, "2": {"b": 2.0, "x": 1.0}}, "recall")
+    assert report.per_query["recall"].tolist() == [1, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        ({"1": {"a", "b"}}, "no order"),
+        (SERIES.droplevel(0), "a Series without documents"),
+        ({"1": [("a", 2.0), ("b", 1.0)]}, "list cannot be read"),
+        ({"qid": ["1", "1"], "docid": ["a"], "score": [1, 2]}, "differ in length"),
+        ({"bm25": 3}, "int cannot be read"),
+    ],
+)
+def test_other_shapes_are_refused_with_those_that_are_read(run, message):
+    with pytest.raises(ValueError, match=message):
+        trec.evaluate({"1": {"a": 1, "b": 0}}, run, "rr")
+
+
+SPECIFIC = table(query_id=["1", "1"], docno=["a", "b"], score=[2.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"docid": [17, 4]},
+        {"document": ["the text of a", "the text of b"]},
+        {"query": ["a query", "a query"]},
+        {"topic": ["a query", "a query"], "did": ["x", "y"]},
+        {"name": ["Blue shoe", "Red shoe"]},
+        {"rank": [5, 9]},
+    ],
+)
+@pytest.mark.parametrize("make", [lambda frame: frame, lambda frame: polars(frame.to_dict("list"))])
+def test_the_more_specific_column_has_the_ids(more, make):
+    run = make(SPECIFIC.assign(**more))
+    report = trec.evaluate({"1": {"a": 1, "b": 0}}, run, ["rr", "num_ret"])
+    assert report.mean.to_numpy().tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize("other", [{"docno": [17, 4]}, {"docno": ["x", "y"]}, {"query_id": [7, 7]}])
+def test_of_two_columns_the_one_of_the_qrels_has_the_ids(other):
+    run = table(qid=["1", "1"], docid=["a", "b"], score=[2.0, 1.0]).assign(**other)
+    assert trec.evaluate({"1": {"a": 1, "b": 0}}, run, "rr").mean.iloc[0, 0] == 1
+
+
+def test_labels_of_ntcir(tmp_path):
+    (tmp_path / "qrels").write_text("0001 a L0\n0001 b L1\n0001 c L2\n")
+    assert trec.read_qrels(tmp_path / "qrels").to_dict() == {"0001": {"a": 0, "b": 1, "c": 2}}
+
+
+def test_a_run_without_a_judged_document_is_said(tmp_path):
+    (tmp_path / "run").write_text("1 Q0 x1 1 2 bm25\n")
+    for runs in ({"a": {"1": {"x1": 1.0}}}, tmp_path / "run"):
+        with pytest.warns(UserWarning, match="no retrieved document is judged .*'x1'.*'d1'"):
+            trec.evaluate({"1": {"d1": 1}}, runs, "ap")

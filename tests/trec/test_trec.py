@@ -1,7 +1,6 @@
 """Runs and judgments of TREC: order and evaluation."""
 
 import io
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,26 +13,36 @@ from tests.helpers.trec_cases import collection, rows, run_of, run_text
 
 def test_ties_are_ordered_by_name_descending_in_bytes():
     run = run_of("1 Q0 a 1 2 t\n1 Q0 é 2 2.0 t\n1 Q0 B 3 2 t\n1 Q0 aa 4 2 t\n1 Q0 z 5 3 t\n")
-    assert run.documents.names() == ["z", "é", "aa", "a", "B"]
+    assert run.documents.to_list() == ["z", "é", "aa", "a", "B"]
 
 
 def test_many_ties_are_ordered():
     names = [f"d{i * 7919 % 5003}" for i in range(5003)]
     run = trec.Run.from_arrays(["1"] * 5003, names, np.zeros(5003))
-    assert run.documents.names() == sorted(names, reverse=True)
+    assert run.documents.to_list() == sorted(names, reverse=True)
 
 
-def test_precision_of_ties():
-    lines = "1 Q0 a 1 1.000000001 t\n1 Q0 b 2 1 t\n"
-    assert run_of(lines).documents.names() == ["b", "a"]
-    double = trec.read_run(io.StringIO(lines), precision="double")
-    assert double.documents.names() == ["a", "b"]
-    assert double.scores.tolist() == [1.000000001, 1.0]
-    beyond = run_of("1 Q0 a 1 1e300 t\n1 Q0 b 2 1e200 t\n")
-    assert beyond.documents.names() == ["b", "a"]
-    for call in (trec.read_run, partial(trec.evaluate, {"1": {"a": 1}})):
-        with pytest.raises(ValueError, match="precision='half' is not a choice"):
-            call(io.StringIO(lines), precision="half")
+CLOSE = {"1": {"a": 1, "b": 0}}
+CLOSER = "1 Q0 a 1 1.000000001 t\n1 Q0 b 2 1 t\n"  # equal as float32
+SINGLE = ("trec_eval:recip_rank", "trec_eval:P_1")
+DOUBLE = ("rr", "precision@1", "trec_eval10:recip_rank", "ranx:mrr", "ir_measures:RR", "rr@1")
+
+
+@pytest.mark.parametrize("from_file", [True, False])
+@pytest.mark.parametrize("metrics", [SINGLE, DOUBLE, SINGLE + DOUBLE, DOUBLE + SINGLE])
+def test_only_names_of_trec_eval_compare_scores_in_single_precision(from_file, metrics):
+    run = run_of(CLOSER)
+    assert run.documents.to_list() == ["a", "b"]
+    given = io.StringIO(CLOSER) if from_file else run.to_dict()
+    mean = trec.evaluate(CLOSE, given, list(metrics), empty=0).mean
+    for name in mean:
+        assert mean[name].item() == (0 if name == SINGLE[1] else 0.5 if name == SINGLE[0] else 1)
+
+
+def test_scores_beyond_single_precision_are_equal_there():
+    beyond = {"1": {"a": 1e300, "b": 1e200}}
+    mean = trec.evaluate(CLOSE, beyond, ["rr", "trec_eval:recip_rank"]).mean
+    assert mean.iloc[0].tolist() == [1, 0.5]
 
 
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1, "b": -1}, "3": {"a": 0}, "4": {"a": 1}}
@@ -89,6 +98,19 @@ def test_a_run_without_any_query_of_the_qrels():
     message = "run 'odd' has no query of the qrels: its first is 'MB01', and that of the qrels '1'"
     with pytest.raises(ValueError, match=message):
         trec.evaluate(QRELS, run, "ap")
+
+
+def test_messages_about_files_name_the_file(tmp_path):
+    files = [tmp_path / name for name in ("a.run", "b.run", "c.jsonl", "d.run")]
+    for path in files[:2]:
+        path.write_text("1 Q0 a 1 2 Anserini\n")
+    files[2].write_text('{"qid": "1", "docid": "a", "score": 1}\n')
+    files[3].write_text("x1 Q0 a 1 2 Anserini\n")
+    with pytest.warns(UserWarning, match=r"a\.run'.*b\.run'.*c\.jsonl'"):
+        report = trec.evaluate(QRELS, files[:3], "ap")
+    assert report.mean.index.tolist() == list(map(str, files[:3]))
+    with pytest.raises(ValueError, match=r"run '.*d\.run' has no query of the qrels"):
+        trec.evaluate(QRELS, files, "ap", missing="skip")
 
 
 def test_names_of_runs(tmp_path):

@@ -46,7 +46,7 @@ def test_labels_of_files_are_named_by_document(tmp_path):
     run = trec.Run.from_arrays(["q", "q"], ["a", "b"], [2, 1])
     with pytest.raises(ValueError, match=r"document 'b' of query 'q'\) is above 1000"):
         trec.evaluate(path, run, "gap")
-    with pytest.raises(ValueError, match=r"label of row 1 is 1e\+308"):
+    with pytest.raises(ValueError, match=r"row 1 .*'b' .* 1e\+308"):
         trec.Qrels.from_arrays(["q", "q"], ["a", "b"], [1, 1e308])
 
 
