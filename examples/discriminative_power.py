@@ -89,9 +89,9 @@ def main() -> None:
         print(f"{name:24}{matrices[name].mean().mean():>8.3f}{cells}")
 
     if options.plot:
-        from skrank.plotting import ASLCurveDisplay
+        from skrank.plotting import LinesDisplay
 
-        display = ASLCurveDisplay({name: powers[0] for name, powers in found.items()}).plot()
+        display = LinesDisplay.from_powers({name: powers[0] for name, powers in found.items()})
         display.figure_.savefig(options.plot, dpi=120)
         print(f"\ncurves: {options.plot}")
 

@@ -31,11 +31,9 @@ def plot(found: Robustness, path: str) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    from skrank.plotting import RobustnessDisplay
-
     figure, axes = plt.subplots(1, 3, figsize=(18, 6), layout="constrained")
     for ax, column in zip(axes, ("mean", "tau_b", "power"), strict=True):
-        RobustnessDisplay(found).plot(ax, column=column)
+        found.plot(column, ax=ax)
     figure.savefig(path, dpi=120)
     print(f"\nfigures: {path}")
 

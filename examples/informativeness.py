@@ -93,7 +93,8 @@ def main() -> None:
         matplotlib.use("Agg")
         from skrank.plotting import InformativenessDisplay
 
-        display = InformativenessDisplay(study).plot(metrics=[baseline])
+        curves = [name for name in study.mean.index if name.startswith("gap(thresholds=")]
+        display = InformativenessDisplay(study.mean.loc[[*curves, baseline]]).plot()
         display.figure_.savefig(options.plot, dpi=120)
         print(f"\nplot: {options.plot}")
 

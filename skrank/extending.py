@@ -20,12 +20,15 @@ An objective derives from `skrank.Objective`. Its method `bind` takes `Judgments
 
 A `Ranking` is the order that scores give to the documents of `Judgments`, and
 ``metric.bind(judgments).values(ranking)`` are the values of the queries. `run_chunks` calls a
-function on chunks of queries in several threads.
+function on chunks of queries in several threads. `require_groups` finds the query of each row,
+`predicted_scores` the scores of a fitted model, and `trained_grade` the highest label that the
+model was trained on, as skrank's scorers do.
 
 `skrank.register` gives a metric a name; `skrank.testing` tests metrics and objectives.
 """
 
 from skrank._engine.cascade import CascadeTables as CascadeTables
+from skrank._engine.groups import require_groups as require_groups
 from skrank._engine.judgments import Judgments as Judgments
 from skrank._engine.preference import PreferenceTables as PreferenceTables
 from skrank._engine.quadratic import PairWorth as PairWorth
@@ -40,6 +43,8 @@ from skrank._engine.tables import Smooth as Smooth
 from skrank._engine.tables import Tables as Tables
 from skrank._engine.tables import discounts as discounts
 from skrank._engine.threads import run_chunks as run_chunks
+from skrank._fitted import predicted_scores as predicted_scores
+from skrank._fitted import trained_grade as trained_grade
 from skrank.metrics import Metric as Metric
 from skrank.metrics.sets import RelevantSet as RelevantSet
 from skrank.metrics.sets import SetMetric as SetMetric

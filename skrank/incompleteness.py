@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -12,7 +13,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.names import unique_metrics
-from skrank._typing import Options, RandomState
+from skrank._typing import Axes, Options, RandomState
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
 from skrank.trec._columns import Source
@@ -23,6 +24,15 @@ from skrank.trec._join import MISSING_CHOICES, AnyRuns, CodedQrels, JoinedRuns, 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from skrank.plotting import LinesDisplay
+
+_LABELS = {
+    "tau_b": "tau_b with the ranking by all judgments",
+    "tau_ap": "AP correlation with the ranking by all judgments",
+    "power": "discriminative power at {:g}",
+    "required_difference": "required difference at {:g}",
+    "mean": "mean over systems",
+}
 ROBUSTNESS_METRICS = (
     "ap", "q", "ndcg", "gap",
     "ap(condensed=True)", "q(condensed=True)", "ndcg(condensed=True)", "gap(condensed=True)",
@@ -178,6 +188,65 @@ class Robustness:
     judgments: pd.DataFrame
     alpha: float
     n_queries: int
+
+    def plot(
+        self,
+        column: str = "tau_b",
+        metrics: Sequence[str] | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> LinesDisplay:
+        """Draw one column of the table against the share of judgments.
+
+        A metric on condensed lists has a dashed line in the colour of the metric on full lists.
+        With several repeats, the line is their mean, in a band from the smallest to the largest.
+
+        Parameters
+        ----------
+        column : {"tau_b", "tau_ap", "power", "required_difference", "mean"}
+        metrics : sequence of str, optional
+            Default: all of the study.
+        ax : matplotlib Axes, optional
+            Where to draw. Default: a new figure.
+        **kwargs
+            Passed to `matplotlib.axes.Axes.plot`.
+
+        Returns
+        -------
+        skrank.plotting.LinesDisplay
+
+        Raises
+        ------
+        ValueError
+            If the study has no such column or metric.
+
+        References
+        ----------
+        T. Sakai, Alternatives to Bpref, SIGIR 2007, figures 1 to 3.
+        """
+        from skrank.plotting import LinesDisplay
+
+        check.check_choice("column", column, tuple(_LABELS))
+        names = check.chosen_names("metric", metrics, self.table["metric"].unique())
+        values = self.table.groupby(["metric", "percent"])[column]
+        mean, low, high = (
+            one.unstack("metric")[names] for one in (values.mean(), values.min(), values.max())
+        )
+        looks: dict[str, Options] = {}
+        colours: dict[str, str] = {}  # by the name of the metric on full lists
+        for name in names:
+            full = re.sub(r"\(condensed=True\)|condensed=True,|,condensed=True", "", name)
+            colour = colours.setdefault(full, f"C{len(colours)}")
+            dashes = "-" if full == name else "--"
+            looks[name] = {"marker": "o", "color": colour, "linestyle": dashes}
+        left, right = mean.index.max(), mean.index.min()
+        margin = 0.03 * (left - right) + 0.5
+        axes = {
+            "xticks": mean.index, "xlim": (left + margin, right - margin),
+            "xlabel": "percent of the judgments", "ylabel": _LABELS[column].format(self.alpha),
+        }  # fmt: skip
+        bands = {"low": low, "high": high} if self.table["repeat"].any() else {}
+        return LinesDisplay(mean, **bands, looks=looks, axes=axes).plot(ax, **kwargs)
 
     def pivot(self, column: str = "tau_b") -> pd.DataFrame:
         """One column of the table, averaged over repeats.

@@ -13,12 +13,13 @@ import numpy as np
 from skrank import _validation as check
 from skrank._typing import Axes, Options, RandomState
 from skrank.evaluation import _pair_tests
-from skrank.evaluation._tables import Tabular, Worse, draw_intervals
+from skrank.evaluation._tables import Tabular, Worse
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from skrank.plotting import IntervalDisplay
     from skrank.stats import PairedEffects
 
 TEST_CHOICES = {
@@ -109,7 +110,9 @@ class Comparison(Tabular):
         """
         return self._table.copy()
 
-    def plot(self, metric: str | None = None, ax: Axes | None = None, **kwargs: Any) -> Any:
+    def plot(
+        self, metric: str | None = None, ax: Axes | None = None, **kwargs: Any
+    ) -> IntervalDisplay:
         """Draw the differences of one metric with their intervals.
 
         Parameters
@@ -126,16 +129,17 @@ class Comparison(Tabular):
         skrank.plotting.IntervalDisplay
         """
 
+        from skrank.plotting import IntervalDisplay
+
         name = check.chosen_names("metric", metric, self.means.columns)[0]
         found = self._table[self._table["metric"] == name]
         names = found["system"].astype(str) + " \u2212 " + found["other"].astype(str)
         table = found.set_index(names)[["difference", "low", "high"]]
         each = "each by itself" if self.correction == "none" else "all together"
         title = f"intervals hold {each} at {100 * (1 - self.alpha):g} %"
-        return draw_intervals(
-            table.rename(columns={"difference": "value"}), ax, kwargs,
-            label=f"difference of {name}", title=title, reference=0.0,
-        )  # fmt: skip
+        table = table.rename(columns={"difference": "value"})
+        display = IntervalDisplay(table, label=f"difference of {name}", title=title, reference=0.0)
+        return display.plot(ax, **kwargs)
 
     def _shown(self) -> tuple[pd.DataFrame, str, Sequence[bool], Worse]:
         rows, columns = (list(axis) for axis in self.means.axes)

@@ -14,11 +14,13 @@ from skrank import _validation as check
 from skrank._engine.plan import GEOMETRIC_FLOOR, average, bounds_of
 from skrank._typing import Axes, Options, RandomState
 from skrank.evaluation._comparison import Comparison, compare_values
-from skrank.evaluation._tables import Tabular, draw_intervals
+from skrank.evaluation._tables import Tabular
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from skrank.plotting import IntervalDisplay
 
 _BEYOND = 10  # least expected number of resamples beyond both ends of an interval
 SCORES = "scores"  # name of the system of a single array of scores
@@ -207,7 +209,7 @@ class Report(Tabular):
         confidence: float = 0.95,
         interval: str = "bootstrap-t",
         **kwargs: Any,
-    ) -> Any:
+    ) -> IntervalDisplay:
         """Draw means with their intervals: of systems under one metric, or of one system.
 
         Parameters
@@ -225,6 +227,8 @@ class Report(Tabular):
         -------
         skrank.plotting.IntervalDisplay
         """
+        from skrank.plotting import IntervalDisplay
+
         one = len(self.systems) == 1
         names = check.chosen_names("metric", metric, self.metric_of)
         table = self.to_frame(confidence, interval).rename(columns={"mean": "value"})
@@ -232,7 +236,7 @@ class Report(Tabular):
         table = table.droplevel("system" if one else "metric")
         label = "mean" if one else f"mean {names[0]}"
         title = f"each interval holds by itself at {100 * confidence:g} %"
-        return draw_intervals(table, ax, kwargs, label=label, title=title)
+        return IntervalDisplay(table, label=label, title=title).plot(ax, **kwargs)
 
     def _shown(self) -> tuple[pd.DataFrame, str, Sequence[bool], None]:
         if len(self.systems) == 1:

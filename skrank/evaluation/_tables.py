@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._typing import Axes, Options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,12 +128,6 @@ class Tabular(ABC):
                 cells.append(text + (raised % ("" if few else ",").join(marks) if marks else ""))
             rows.append(cells)
         return rows, 1 + numbered, caption
-
-
-def draw_intervals(table: pd.DataFrame, ax: Axes | None, style: Options, **how: Any) -> Any:
-    """The drawn `skrank.plotting.IntervalDisplay` of a table."""
-    # imported by name, as skrank.plotting imports reports: the import graph has no circle
-    return import_module("skrank.plotting").IntervalDisplay(table, **how).plot(ax, **style)
 
 
 def _best(table: pd.DataFrame, rises: Sequence[bool]) -> np.ndarray:

@@ -9,45 +9,58 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._engine.groups import resolve_groups
 from skrank._engine.judgments import judge
-from skrank._engine.plan import average, measure
+from skrank._engine.plan import Plan
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
 from skrank.metrics.gap import GAP
 from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 
+_N_LEVELS = 101  # levels of recall of the mean curve of several queries
+_ROUNDING = 1e-9  # tolerance in comparisons of recall with a level
+
 
 @dataclass(frozen=True, eq=False)
 class GradedCurve:
-    """Graded precision against graded recall of one ranked list.
+    """Graded precision against graded recall of one ranked list, or the mean of several.
 
     Attributes
     ----------
-    precision : ndarray of shape (n_pivots,)
-        Graded precision at each document with a label above 0, in rank order.
-    recall : ndarray of shape (n_pivots,)
-        Graded recall at these documents.
-    rank : int ndarray of shape (n_pivots,)
-        Ranks of these documents, from 1.
+    precision : ndarray of shape (n_points,)
+        Graded precision at each document with a label above 0, in rank order; for several queries,
+        at levels of recall.
+    recall : ndarray of shape (n_points,)
+        Graded recall at these points.
+    rank : int ndarray of shape (n_points,), or None
+        Ranks of the documents, from 1; None for several queries.
     gap : float
-        The area under the steps: ``sum(precision * diff(recall, prepend=0))``.
+        The area under the steps of one query, ``sum(precision * diff(recall, prepend=0))``; for
+        several queries, their mean GAP.
+    n_queries, n_empty : int
+        Numbers of queries with a relevant document, and of queries without, which are left out.
     """
 
     precision: np.ndarray
     recall: np.ndarray
-    rank: np.ndarray
+    rank: np.ndarray | None
     gap: float
+    n_queries: int
+    n_empty: int
 
 
 def graded_precision_recall_curve(
     relevance: ArrayLike,
     scores: ArrayLike,
     *,
+    groups: ArrayLike | None = None,
     thresholds: Sequence[float] | None = None,
     max_grade: int | None = None,
     labels: str | None = None,
+    condensed: bool = False,
+    ties: str = "stable",
 ) -> GradedCurve:
-    r"""Graded precision and recall at each relevant document of one ranked list.
+    r"""Graded precision and recall at each relevant document of a ranked list, or their mean.
 
     u_m is the probability that a user regards the document at rank m as relevant (see `GAP`), and D
     the sum of these probabilities over all documents of the query.
@@ -55,14 +68,22 @@ def graded_precision_recall_curve(
     .. math:: gRec@n = \frac1D \sum_{m \le n} u_m, \quad
               gPrec@n = \frac1n \sum_{m \le n} \min(u_m, u_n) / u_n.
 
-    Documents of equal score keep their row order.
+    The curve of several queries is the mean over queries with a relevant document, interpolated as
+    in TREC: at each of 101 levels of recall, evenly from 0 to 1, a query has its highest graded
+    precision at any rank with at least this graded recall, or 0 if there is no such rank. The area
+    under an interpolated curve is larger than GAP.
 
     Parameters
     ----------
-    relevance, scores : array-like of shape (n_documents,)
-        Labels (NaN = not judged) and scores (-inf = not retrieved) of one query.
-    thresholds, max_grade, labels
+    relevance, scores : array-like of shape (n_rows,)
+        Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
+    groups : array-like of shape (n_rows,), optional
+        Query of each row. Default: the index level "qid" of `relevance`, else one query.
+    thresholds, max_grade, labels, condensed
         See `GAP`.
+    ties : {"average", "stable", "worst", "best"}
+        How documents of equal score are ordered. "average": GAP is the exact mean over all orders;
+        the curve is that of one random order with a fixed seed.
 
     Returns
     -------
@@ -71,7 +92,7 @@ def graded_precision_recall_curve(
     Raises
     ------
     ValueError
-        If `relevance` has the labels of more than one query, or no document is relevant.
+        If no document is relevant.
 
     References
     ----------
@@ -82,26 +103,65 @@ def graded_precision_recall_curve(
     --------
     >>> from skrank.metrics import graded_precision_recall_curve
     >>> curve = graded_precision_recall_curve([2, 0, 1], [0.9, 0.5, 0.1])
-    >>> curve.recall.round(3), curve.precision.round(3)
-    (array([0.667, 1.   ]), array([1.   , 0.667]))
+    >>> curve.recall.round(3), curve.precision.round(3), round(curve.gap, 3)
+    (array([0.667, 1.   ]), array([1.   , 0.667]), 0.889)
     """
-    metric = GAP(thresholds=thresholds, max_grade=max_grade, labels=labels, ties="stable")
-    check.check_same_index(relevance=relevance, scores=scores)
-    judgments = judge(relevance)
-    if len(judgments.queries) != 1:
-        raise ValueError(
-            f"relevance has the labels of {len(judgments.queries)} queries: a curve is of one "
-            "query. Select its rows, or plot the mean with GradedPrecisionRecallDisplay."
-        )
-    plan = metric.bind(judgments)
-    ranked = Ranking(judgments, scores).codes("stable", condensed=False)
-    worth = metric.worth(plan.scale)
-    total = float(worth[judgments.codes].sum())
-    if total == 0:
+    grading = GAP(
+        thresholds=thresholds, max_grade=max_grade, labels=labels, condensed=condensed, ties=ties
+    )
+    plan, ranking, drawn = _ranked(grading, relevance, scores, groups)
+    n_queries = int(np.count_nonzero(~plan.empty))
+    if n_queries == 0:
         raise ValueError("no document is relevant to any user: graded recall is not defined.")
-    _, rank, recall, precision = graded_points(ranked, worth, np.array([total]))
-    area = float(np.sum(precision * np.diff(recall, prepend=0.0)))
-    return GradedCurve(precision, recall, rank, area)
+    gap = plan.mean(ranking, plan.values(ranking))
+    if drawn is not ranking:
+        plan = grading.bind(drawn.judgments)  # its queries may have another order
+    worth = grading.worth(plan.scale)
+    ranked = drawn.codes("stable" if ties == "average" else ties, condensed)
+    query, rank, recall, precision = graded_points(ranked, worth, plan.scale.totals(worth))
+    shown: np.ndarray | None = rank
+    if n_queries > 1:
+        best = _interpolated(query, recall, precision, len(plan.empty))
+        precision, recall, shown = (
+            best[~plan.empty].mean(axis=0), np.linspace(0, 1, _N_LEVELS), None
+        )  # fmt: skip
+    elif ties != "average":
+        gap = float(np.sum(precision * np.diff(recall, prepend=0.0)))
+    n_empty = len(plan.empty) - n_queries
+    return GradedCurve(precision, recall, shown, gap, n_queries, n_empty)
+
+
+def _ranked(
+    metric: GAP | InterpolatedPrecision,
+    relevance: ArrayLike,
+    scores: ArrayLike,
+    groups: ArrayLike | None,
+) -> tuple[Plan, Ranking, Ranking]:
+    """The metric bound to the labels, the ranking, and the ranking whose curve is drawn.
+
+    The rankings differ for ``ties="average"``: a curve has no closed form for the mean over orders
+    of ties, so ties in the ranking to draw are broken at random, with a fixed seed.
+    """
+    check.check_same_index(relevance=relevance, scores=scores, groups=groups)
+    plan = metric.bind(judge(relevance, groups))
+    drawn = ranking = Ranking(plan.judgments, scores)
+    if metric.ties == "average" and ranking.tied.any():
+        order = np.random.default_rng(0).permutation(plan.judgments.queries.n_rows)
+        ids = resolve_groups(groups, relevance)
+        shuffled = judge(np.asarray(relevance)[order], None if ids is None else ids[order])
+        drawn = Ranking(shuffled, np.asarray(scores)[order])
+    return plan, ranking, drawn
+
+
+def _interpolated(
+    query: np.ndarray, recall: np.ndarray, precision: np.ndarray, n_queries: int
+) -> np.ndarray:
+    """Highest precision at each level of recall or above, of shape (n_queries, _N_LEVELS)."""
+    reached = np.floor(recall * (_N_LEVELS - 1) + _ROUNDING).astype(np.int64)
+    best = np.zeros(n_queries * _N_LEVELS)
+    np.maximum.at(best, query * _N_LEVELS + reached, precision)
+    falling_levels = best.reshape(n_queries, _N_LEVELS)[:, ::-1]
+    return np.maximum.accumulate(falling_levels, axis=1)[:, ::-1]
 
 
 def graded_points(
@@ -141,15 +201,16 @@ def eleven_point_curve(
 ) -> np.ndarray:
     """Interpolated precision at recall 0, 0.1, ..., 1, mean over queries (TREC).
 
-
     Parameters
     ----------
     relevance, scores : array-like of shape (n_rows,)
         Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
     groups : array-like of shape (n_rows,), optional
         Query of each row.
-    rel, condensed, empty, ties
+    rel, condensed, empty
         See `InterpolatedPrecision`.
+    ties : {"average", "stable", "worst", "best"}
+        How documents of equal score are ordered. "average": in one random order with a fixed seed.
 
     Returns
     -------
@@ -167,14 +228,8 @@ def eleven_point_curve(
     >>> eleven_point_curve(relevance, range(20, 0, -1)).round(2)
     array([1.  , 1.  , 1.  , 1.  , 1.  , 1.  , 0.75, 0.75, 0.27, 0.27, 0.27])
     """
-    check.check_same_index(relevance=relevance, scores=scores, groups=groups)
     metric = InterpolatedPrecision(rel=rel, condensed=condensed, empty=empty, ties=ties)
-    return eleven_points(metric, Ranking(judge(relevance, groups), scores))
-
-
-def eleven_points(metric: InterpolatedPrecision, ranking: Ranking) -> np.ndarray:
-    """Means of interpolated precision at the eleven levels, with the parameters of `metric`."""
-    levels = [replace(metric, recall=level) for level in ELEVEN_LEVELS]
-    found = measure(ranking.judgments, [ranking], levels)
-    each = zip(found.values[0], found.weights[0], strict=True)
-    return np.array([average(metric, values, weights) for values, weights in each])
+    _, _, drawn = _ranked(metric, relevance, scores, groups)
+    drawn_metric = replace(metric, ties="stable") if ties == "average" else metric
+    levels = (replace(drawn_metric, recall=level).bind(drawn.judgments) for level in ELEVEN_LEVELS)
+    return np.array([plan.mean(drawn, plan.values(drawn)) for plan in levels])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Hashable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.stats
@@ -11,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._typing import Axes, Options
-from skrank.plotting._display import Display, PlainDisplay, name_points
+from skrank.metrics import metric as metric_named
+from skrank.plotting._display import Display
 from skrank.stats import tau_ap, tau_b
 
 if TYPE_CHECKING:
@@ -20,18 +22,19 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
     from matplotlib.text import Annotation
 
-    from skrank.evaluation import Report
-
 _MOST_NAMED = 60  # points; a figure of default size has space for about half of the names
+# Offsets of a name from its point; the first offset at which the name overlaps nothing is used.
+_OFFSETS = ((4, 0), (-4, 0), (0, 4), (0, -4), (3, 3), (3, -3), (-3, 3), (-3, -3))
 
 
-class TauMatrixDisplay(PlainDisplay):
+class TauMatrixDisplay(Display):
     """Heat map of the rank correlations of systems between each two metrics.
 
     Parameters
     ----------
     means : DataFrame of shape (n_systems, n_metrics)
-        Mean of each system; higher is better.
+        Mean of each system, such as the `mean` of a report. Higher is better, but for columns with
+        the name of a metric whose lower values are better, such as "error@5".
     method : {"tau_b", "tau_ap"}
         Kendall's tau_b, or the AP correlation, which weighs the top of the ranking more, in its
         symmetric form for rankings with ties.
@@ -63,54 +66,15 @@ class TauMatrixDisplay(PlainDisplay):
     image_: AxesImage
 
     def __init__(self, means: pd.DataFrame, *, method: str = "tau_b") -> None:
-        import pandas as pd
-
-        check.check_choice("method", method, ("tau_b", "tau_ap"))
+        self.method = check.check_choice("method", method, ("tau_b", "tau_ap"))
         check.check_table("means", means, ())
         if len(means) < 2:
             raise ValueError(f"means has {len(means)} system: a ranking needs at least 2.")
-        names = list(means.columns)
-        self.method = method
-        values = [[_correlation(means[a], means[b], method) for b in names] for a in names]
-        self.matrix = pd.DataFrame(values, names, names)
+        directed = means * [1 if _rises(name) else -1 for name in means.columns]
+        measure = tau_b if method == "tau_b" else partial(tau_ap, ties="b")
+        self.matrix = directed.corr(measure, min_periods=2)
 
-    @classmethod
-    def from_report(
-        cls,
-        report: Report,
-        metrics: Sequence[str] | None = None,
-        *,
-        method: str = "tau_b",
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the correlations between the metrics of a report.
-
-        Parameters
-        ----------
-        report : Report
-            Of `skrank.evaluate` or `skrank.trec.evaluate`, with at least two runs.
-        metrics : sequence of str, optional
-            Columns of the report. Default: all.
-        method : {"tau_b", "tau_ap"}
-        ax, **kwargs
-            See `plot`.
-
-        Returns
-        -------
-        TauMatrixDisplay
-
-        Raises
-        ------
-        ValueError
-            If the report has no such column, or fewer than two runs.
-        """
-        names = check.chosen_names("metric", metrics, report.mean.columns)
-        signs = [1 if report.metric_of[name].greater_is_better else -1 for name in names]
-        return cls(report.mean[names] * signs, method=method).plot(ax, **kwargs)
-
-    def _draw(self, ax: Axes | None, style: Options) -> None:
-        ax = self._open(ax)
+    def _draw(self, ax: Axes, style: Options) -> None:
         ax.grid(visible=False)
         values = self.matrix.to_numpy()
         low = min(0.5, np.nanmin(values, initial=1.0))
@@ -125,6 +89,14 @@ class TauMatrixDisplay(PlainDisplay):
         self.figure_.colorbar(self.image_, ax=ax, label=self.method)
 
 
+def _rises(name: Hashable) -> bool:
+    """True unless the name is that of a metric whose lower values are better."""
+    try:
+        return metric_named(str(name)).greater_is_better
+    except ValueError:
+        return True
+
+
 class MetricScatterDisplay(Display):
     """Scatter plot of two metrics: a point per system, or a point per query of one system.
 
@@ -136,10 +108,12 @@ class MetricScatterDisplay(Display):
     x, y : Series or array-like of shape (n_points,)
         Values of the same systems (or queries) in the same order; NaN = not defined. The points of
         arrays have no names.
-    names : (str, str)
-        Names of the metrics.
+    names : (str, str), optional
+        Names of the metrics. Default: those of the Series, else "x" and "y".
     what : str
         Name of the points in the title, in the plural, such as "systems".
+    show_names : bool, optional
+        Draw names beside points. Default: True for at most 60 points.
 
     Attributes
     ----------
@@ -168,8 +142,9 @@ class MetricScatterDisplay(Display):
         x: ArrayLike,
         y: ArrayLike,
         *,
-        names: Sequence[str] = ("x", "y"),
+        names: Sequence[str] | None = None,
         what: str = "systems",
+        show_names: bool | None = None,
     ) -> None:
         check.check_same_index(x=x, y=y)
         first, second = (check.as_numbers(n, v, "one per point") for n, v in (("x", x), ("y", y)))
@@ -178,100 +153,63 @@ class MetricScatterDisplay(Display):
                 f"x has shape {first.shape} and y {second.shape}: pass one value of each per point."
             )
         defined = np.isfinite(first) & np.isfinite(second)
-        if np.count_nonzero(defined) < 2:
-            raise ValueError(
-                f"{np.count_nonzero(defined)} of {len(first)} {what} have a value of both metrics: "
-                "a correlation needs at least 2."
-            )
         self.x, self.y = first[defined], second[defined]
+        if len(self.x) < 2:
+            raise ValueError(
+                f"{len(self.x)} of {len(first)} {what} have a value of both metrics: a correlation "
+                "needs at least 2."
+            )
         index = getattr(x, "index", None)
-        labels = np.asarray(index).astype(str)[defined] if hasattr(index, "equals") else None
-        self.point_names = None if labels is None else labels.tolist()
-        self.names = tuple(check.several("names", names, ()))
+        named = hasattr(index, "equals")  # `index` of a list is a method
+        self.point_names = np.asarray(index).astype(str)[defined].tolist() if named else []
+        of_series = [str(getattr(v, "name", None) or n) for n, v in (("x", x), ("y", y))]
+        self.names = tuple(of_series if names is None else check.several("names", names, ()))
         self.what = what
+        if show_names is None:
+            show_names = len(self.x) <= _MOST_NAMED
+        self.show_names = check.check_flag("show_names", show_names)
         self.n_empty = len(first) - len(self.x)
         self.tau = tau_b(self.x, self.y)
 
-    @classmethod
-    def from_report(
-        cls,
-        report: Report,
-        x: str,
-        y: str,
-        *,
-        run: str | None = None,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw two metrics of a report.
-
-        Parameters
-        ----------
-        report : Report
-            Of `skrank.evaluate` or `skrank.trec.evaluate`.
-        x, y : str
-            Columns of the report.
-        run : str, optional
-            Draw the queries of this run. Default: the means of all runs.
-        ax, **kwargs
-            See `plot`.
-
-        Returns
-        -------
-        MetricScatterDisplay
-
-        Raises
-        ------
-        ValueError
-            If the report has no such column or run, or there are fewer than two points.
-        """
-        names = check.chosen_names("metric", [x, y], report.mean.columns)
-        if run is None:
-            table, what = report.mean, "systems"
-        else:
-            (run,) = check.chosen_names("run", [run], report.mean.index)
-            table, what = report.per_query.loc[run], f"queries of {run}"
-        return cls(table[x], table[y], names=names, what=what).plot(ax, **kwargs)
-
-    def plot(
-        self, ax: Axes | None = None, *, show_names: bool | None = None, **kwargs: Any
-    ) -> Self:
-        """Draw the points.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-        show_names : bool, optional
-            Draw names beside points. Default: True for at most 60 points.
-        **kwargs
-            Passed to `matplotlib.axes.Axes.scatter`.
-
-        Returns
-        -------
-        The display itself
-        """
-        if show_names is None:
-            show_names = len(self.x) <= _MOST_NAMED
-        show_names = check.check_flag("show_names", show_names)
-        ax = self._open(ax)
-        self.scatter_ = ax.scatter(self.x, self.y, **{"s": 16, "alpha": 0.6, **kwargs})
+    def _draw(self, ax: Axes, style: Options) -> None:
+        self.scatter_ = ax.scatter(self.x, self.y, **{"s": 16, "alpha": 0.6, **style})
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         empty = f"; not defined on {self.n_empty} more" if self.n_empty else ""
         ax.set_title(f"tau_b = {self.tau:.3f}, {len(self.x)} {self.what}{empty}")
         self.texts_ = []
-        if show_names and self.point_names is not None:
-            ranks = [scipy.stats.rankdata(values) for values in (self.x, self.y)]
-            order = np.argsort(-np.abs(ranks[0] - ranks[1]), kind="stable")
+        if self.show_names and self.point_names:
+            moved = scipy.stats.rankdata(self.x) - scipy.stats.rankdata(self.y)
+            order = np.argsort(-np.abs(moved), kind="stable")
             names = [self.point_names[i] for i in order]
-            self.texts_ = name_points(ax, self.x[order], self.y[order], names)
-        return self
+            self.texts_ = _name_points(ax, self.x[order], self.y[order], names)
 
 
-def _correlation(x: pd.Series, y: pd.Series, method: str) -> float:
-    """Correlation over systems with a value of both metrics; NaN if there are fewer than two."""
-    defined = x.notna() & y.notna()
-    if defined.sum() < 2:
-        return float("nan")
-    first, second = x[defined].to_numpy(), y[defined].to_numpy()
-    return tau_b(first, second) if method == "tau_b" else tau_ap(first, second, ties="b")
+def _name_points(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str]) -> list[Annotation]:
+    """Draw names beside points, in the given order.
+
+    A name that would overlap a point, another name or the frame at every offset is left out.
+    """
+    from matplotlib.transforms import Bbox
+
+    figure = ax.figure.figure  # also where the axes belong to a subfigure
+    figure.draw_without_rendering()  # sets the size of the axes
+    pixels = ax.transData.transform(np.column_stack([x, y]))
+    frame = ax.get_window_extent()
+    taken = [Bbox.from_bounds(px - 3, py - 3, 6, 6) for px, py in pixels]
+    written = []
+    for point, name in zip(zip(x, y, strict=True), names, strict=True):
+        for dx, dy in _OFFSETS:
+            # np.sign is 0, 1 or -1: the index of the alignment away from the point
+            ha = ("center", "left", "right")[np.sign(dx)]
+            va = ("center", "bottom", "top")[np.sign(dy)]
+            text = ax.annotate(
+                name, point, (dx, dy), textcoords="offset points", ha=ha, va=va, fontsize="x-small"
+            )
+            box = text.get_window_extent()
+            inside = frame.contains(*box.min) and frame.contains(*box.max)
+            if inside and not box.count_overlaps(taken):
+                taken.append(box)
+                written.append(text)
+                break
+            text.remove()
+    return written

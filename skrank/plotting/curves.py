@@ -1,198 +1,56 @@
-"""Curves of precision over recall: TREC's 11-point curve, and the graded one, whose area is GAP."""
+"""Lines: precision against recall, and values of metrics along an axis."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Self
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.groups import require_groups
-from skrank._engine.judgments import judge
-from skrank._engine.plan import Plan
-from skrank._engine.ranking import Ranking
-from skrank._fitted import predicted_scores, trained_grade
+from skrank import metrics
 from skrank._typing import Axes, Estimator, Options
+from skrank.extending import predicted_scores, require_groups, trained_grade
 from skrank.metrics import Metric
-from skrank.metrics._curves import eleven_points, graded_points
-from skrank.metrics.gap import GAP
-from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 from skrank.plotting._display import Display
+from skrank.stats import DiscriminativePower
 
-_ROUNDING = 1e-9  # tolerance in comparisons of recall with a level
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.lines import Line2D
 
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class CurveDisplay(Display, ABC):
-    """A curve of precision over recall, with a summary value in the legend."""
-
-    n_queries: int = 1
-    n_empty: int = 0
-    name: str | None = None
-
-    _measure: ClassVar[str]  # name of the value in the legend
-    _axes: ClassVar[tuple[str, str]]  # names of recall and precision on the axes
-
-    @abstractmethod
-    def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, Options]:
-        """Recall, precision, the value in the legend, and the style of the line."""
-
-    @classmethod
-    def _trained(
-        cls, estimator: Estimator, y: ArrayLike, ids: np.ndarray, given: Options
-    ) -> Options:
-        """The `given` parameters of `from_predictions`, with defaults from a fitted model."""
-        return given
-
-    @classmethod
-    def _ranked(
-        cls, metric: Metric, relevance: ArrayLike, scores: ArrayLike, groups: ArrayLike | None
-    ) -> tuple[Plan, Ranking, Ranking, dict[str, int]]:
-        """The labels of the metric, the ranking, the ranking to draw, and numbers of queries.
-
-        The rankings differ for ``ties="average"``: a curve cannot average over orders of ties, so
-        ties in the ranking to draw are broken at random, with a fixed seed.
-        """
-        check.check_same_index(relevance=relevance, scores=scores, groups=groups)
-        ids = require_groups(groups, relevance, who=cls.__name__)
-        plan = metric.bind(judge(relevance, ids))
-        ranking = Ranking(plan.judgments, scores)
-        n_queries = int(np.count_nonzero(plan.relevant))
-        if n_queries == 0:
-            raise ValueError(
-                "no query has a relevant document, so recall is not defined: check the labels, and "
-                "the lowest relevant label."
-            )
-        drawn = ranking
-        if metric.ties == "average" and ranking.tied.any():
-            order = np.random.default_rng(0).permutation(len(ids))
-            shuffled = judge(np.asarray(relevance)[order], ids[order])
-            drawn = Ranking(shuffled, np.asarray(scores)[order])
-        counts = {"n_queries": n_queries, "n_empty": len(plan.relevant) - n_queries}
-        return plan, ranking, drawn, counts
-
-    @classmethod
-    @abstractmethod
-    def from_predictions(cls, relevance: ArrayLike, scores: ArrayLike, **kwargs: Any) -> Self:
-        """Draw the curve of scores."""
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Estimator,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        groups: ArrayLike | None = None,
-        response_method: str = "auto",
-        name: str | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the curve of a fitted model.
-
-        Parameters
-        ----------
-        estimator : fitted model
-        X : array-like of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            Labels, at least 0; NaN = not judged.
-        groups : array-like of shape (n_rows,), optional
-            Query of each row, in any order. Default: the index level "qid" of `y` or of `X`.
-        response_method : {"auto", "predict", "predict_proba", "decision_function"}
-            See `skrank.scorer`.
-        name : str, optional
-            Default: the class of the model.
-        **kwargs
-            Passed to `from_predictions`.
-
-        Returns
-        -------
-        The display
-
-        Raises
-        ------
-        ValueError
-            If groups are missing, lengths differ, or no query has a relevant document.
-
-        Examples
-        --------
-        >>> import matplotlib.pyplot as plt
-        >>> import skrank
-        >>> from skrank.datasets import make_ranking
-        >>> from skrank.plotting import ElevenPointDisplay, GradedPrecisionRecallDisplay
-        >>> from sklearn.linear_model import Ridge
-        >>> data = make_ranking(n_queries=50, random_state=0)
-        >>> y = skrank.with_groups(data.relevance, data.qid)
-        >>> model = Ridge().fit(data.X, y)
-        >>> display = ElevenPointDisplay.from_estimator(model, data.X, y)
-        >>> display.name
-        'Ridge'
-        >>> plt.close(display.figure_)
-        >>> display = GradedPrecisionRecallDisplay.from_estimator(model, data.X, y)
-        >>> bool(display.gap == skrank.scorer("gap")(model, data.X, y))
-        True
-        >>> plt.close(display.figure_)
-        """
-        ids = require_groups(groups, y, X, who=f"{cls.__name__}.from_estimator")
-        scores = predicted_scores(estimator, X, response_method)
-        options = cls._trained(estimator, y, ids, kwargs)
-        name = name or type(estimator).__name__
-        return cls.from_predictions(y, scores, groups=ids, name=name, **options)
-
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-        name : str, optional
-            Name of the system, for the legend. Default: that of the display.
-        **kwargs
-            Passed to `matplotlib.axes.Axes.plot`.
-
-        Returns
-        -------
-        The display itself
-        """
-        recall, precision, value, style = self._curve()
-        name = self.name if name is None else name
-        measured = None if value is None else f"{self._measure} = {value:.3f}"
-        label = f"{name} ({measured})" if name is not None and measured else name or measured
-        ax = self._open(ax)
-        (self.line_,) = ax.plot(recall, precision, **{"label": label, **style, **kwargs})
-        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xticks=np.linspace(0, 1, 11))
-        ax.set(xlabel=self._recall_label(self._axes[0]), ylabel=self._axes[1])
-        if ax.get_legend_handles_labels()[1]:
-            ax.legend(loc="best")
-        return self
-
-    def _recall_label(self, name: str) -> str:
-        """Label of the recall axis, with the number of queries of the curve."""
-        if self.n_queries + self.n_empty == 1:
-            return name
-        text = "one query" if self.n_queries == 1 else f"mean of {self.n_queries} queries"
-        skipped = f"; {self.n_empty} without relevant documents skipped" if self.n_empty else ""
-        return f"{name}\n{text}{skipped}"
+# by whether precision is graded: names of the value in the legend, and of both axes
+_NAMES = {
+    True: ("GAP", "Graded recall", "Graded precision"),
+    False: ("11-pt AP", "Recall", "Interpolated precision"),
+}
+# parameters of a metric that its curve depends on
+_OF_GAP = ("thresholds", "max_grade", "labels", "condensed", "ties")
+_OF_IPREC = ("rel", "condensed", "ties")
 
 
-@dataclass(eq=False, repr=False)
-class ElevenPointDisplay(CurveDisplay):
-    """Interpolated precision at recall 0, 0.1, ..., 1, mean over queries (TREC).
+class PrecisionRecallDisplay(Display):
+    """Precision against recall: graded, so that the area is GAP, or at TREC's eleven points.
 
     `from_predictions` and `from_estimator` make a display from scores. To compare systems, draw
-    them on the same axes. The legend shows 11-point average precision, the mean of the points.
+    them on the same axes. The graded curve of a single query has steps at the relevant documents;
+    that of several queries is a mean: see `skrank.metrics.graded_precision_recall_curve`.
 
     Parameters
     ----------
-    precision : ndarray of shape (11,)
-        Interpolated precision at recall 0, 0.1, ..., 1.
+    recall, precision : array-like of shape (n_points,)
+        Recall, ascending, and precision there.
+    graded : bool
+        Whether recall and precision are graded; else they are those of
+        `skrank.metrics.eleven_point_curve`.
+    value : float, optional
+        GAP, or 11-point average precision, for the legend.
     n_queries, n_empty : int
-        Numbers of queries with a relevant document, and of queries without, which are left out.
+        Numbers of queries with a relevant document, and of queries without, which are left out. The
+        graded curve of one query is drawn in steps.
     name : str, optional
         Name of the system, for the legend.
 
@@ -201,29 +59,42 @@ class ElevenPointDisplay(CurveDisplay):
     line_ : matplotlib Line2D
     ax_, figure_ : matplotlib Axes and Figure
 
-    See Also
-    --------
-    skrank.metrics.eleven_point_curve : the points.
-
     References
     ----------
-    ROMIP 2010, appendix A, 11-point matrix (TREC).
+    S. Robertson, E. Kanoulas, E. Yilmaz, Extending Average Precision to Graded Relevance Judgments,
+    SIGIR 2010, section 3.2. ROMIP 2010, appendix A, 11-point matrix (TREC).
 
     Examples
     --------
     >>> import matplotlib.pyplot as plt
-    >>> from skrank.metrics import eleven_point_curve
-    >>> from skrank.plotting import ElevenPointDisplay
-    >>> display = ElevenPointDisplay(eleven_point_curve([1, 0, 1], [3, 2, 1]), name="bm25")
+    >>> from skrank.metrics import graded_precision_recall_curve
+    >>> from skrank.plotting import PrecisionRecallDisplay
+    >>> curve = graded_precision_recall_curve([2, 0, 1], [0.9, 0.5, 0.1])
+    >>> display = PrecisionRecallDisplay(curve.recall, curve.precision, value=curve.gap)
     >>> display.plot().line_.get_label()
-    'bm25 (11-pt AP = 0.848)'
+    'GAP = 0.889'
     >>> plt.close(display.figure_)
     """
 
-    _measure = "11-pt AP"
-    _axes = ("Recall", "Interpolated precision")
+    line_: Line2D
 
-    precision: np.ndarray
+    def __init__(
+        self,
+        recall: ArrayLike,
+        precision: ArrayLike,
+        *,
+        graded: bool = True,
+        value: float | None = None,
+        n_queries: int = 1,
+        n_empty: int = 0,
+        name: str | None = None,
+    ) -> None:
+        self.recall = check.as_numbers("recall", recall, "one per point")
+        self.precision = check.as_numbers("precision", precision, "one per point")
+        if self.recall.shape != self.precision.shape:
+            raise ValueError("recall and precision must have one value each per point.")
+        self.graded, self.value = check.check_flag("graded", graded), value
+        self.n_queries, self.n_empty, self.name = n_queries, n_empty, name
 
     @classmethod
     def from_predictions(
@@ -232,9 +103,7 @@ class ElevenPointDisplay(CurveDisplay):
         scores: ArrayLike,
         *,
         groups: ArrayLike | None = None,
-        rel: float = 1.0,
-        condensed: bool = False,
-        ties: str = "average",
+        metric: str | Metric = "gap",
         name: str | None = None,
         ax: Axes | None = None,
         **kwargs: Any,
@@ -247,11 +116,10 @@ class ElevenPointDisplay(CurveDisplay):
             Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
         groups : array-like of shape (n_rows,), optional
             Query of each row, in any order. Default: the index level "qid" of `relevance`.
-        rel, condensed
-            See `skrank.metrics.InterpolatedPrecision`.
-        ties : {"average", "stable", "worst", "best"}
-            How documents of equal score are ordered. "average": in one random order with a fixed
-            seed, since interpolated precision has no closed form for the mean over all orders.
+        metric : "gap", "iprec", or one of them with parameters
+            "gap": graded precision and recall, with the thresholds, max_grade, labels, condensed
+            and ties of the metric. "iprec": the eleven points, with its rel, condensed and ties.
+            With ``ties="average"``, the curve is that of one random order with a fixed seed.
         name : str, optional
             Name of the system, for the legend.
         ax, **kwargs
@@ -259,7 +127,7 @@ class ElevenPointDisplay(CurveDisplay):
 
         Returns
         -------
-        ElevenPointDisplay
+        PrecisionRecallDisplay
 
         Raises
         ------
@@ -272,127 +140,78 @@ class ElevenPointDisplay(CurveDisplay):
 
         >>> import matplotlib.pyplot as plt
         >>> from skrank.datasets import make_ranking
-        >>> from skrank.plotting import ElevenPointDisplay
+        >>> from skrank.plotting import PrecisionRecallDisplay
         >>> data = make_ranking(n_queries=50, random_state=0)
         >>> _, ax = plt.subplots()
         >>> for name in ("informative_0", "informative_1"):
         ...     scores = data.X[:, data.feature_names.index(name)]
-        ...     display = ElevenPointDisplay.from_predictions(
+        ...     display = PrecisionRecallDisplay.from_predictions(
         ...         data.relevance, scores, groups=data.qid, name=name, ax=ax
         ...     )
-        >>> len(ax.lines)
-        2
+        >>> len(ax.lines), display.n_queries, display.n_empty
+        (2, 48, 2)
         >>> plt.close(display.figure_)
         """
-        metric = InterpolatedPrecision(rel=rel, condensed=condensed, ties=ties)
-        _, _, ranking, counts = cls._ranked(metric, relevance, scores, groups)
-        drawn = replace(metric, ties="stable") if ties == "average" else metric
-        return cls(eleven_points(drawn, ranking), name=name, **counts).plot(ax, **kwargs)
-
-    @property
-    def average_precision(self) -> float:
-        """Mean of the eleven points."""
-        return float(np.mean(self.precision))
-
-    def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, Options]:
-        return np.array(ELEVEN_LEVELS), self.precision, self.average_precision, {"marker": "o"}
-
-
-@dataclass(eq=False, repr=False)
-class GradedPrecisionRecallDisplay(CurveDisplay):
-    """Graded precision against graded recall.
-
-    `from_predictions` and `from_estimator` make a display from scores. For a single query, the
-    curve has steps at the relevant documents, and the area under the curve is GAP. For several
-    queries, the curve is the mean over queries with a relevant document, interpolated as in TREC:
-    at each of `n_levels` levels of recall, evenly from 0 to 1, a query has its highest graded
-    precision at any rank with at least this graded recall, or 0 if there is no such rank. The area
-    under an interpolated curve is larger than GAP. In `from_estimator`, without `thresholds` and
-    `max_grade`, the highest grade is the highest label of the model's training or of `y`.
-
-    Parameters
-    ----------
-    recall, precision : ndarray of shape (n_points,)
-        Graded recall, ascending, and graded precision there.
-    gap : float, optional
-        GAP, for the legend.
-    n_queries : int
-        Number of queries with a relevant document. The curve of a single query is drawn in steps.
-    n_empty : int
-        Number of queries without a relevant document, which are left out.
-    name : str, optional
-        Name of the system, for the legend.
-
-    Attributes
-    ----------
-    line_ : matplotlib Line2D
-    ax_, figure_ : matplotlib Axes and Figure
-
-    See Also
-    --------
-    skrank.metrics.graded_precision_recall_curve : the points of one query.
-
-    References
-    ----------
-    S. Robertson, E. Kanoulas, E. Yilmaz, Extending Average Precision to Graded Relevance Judgments,
-    SIGIR 2010, section 3.2.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> from skrank.metrics import graded_precision_recall_curve
-    >>> from skrank.plotting import GradedPrecisionRecallDisplay
-    >>> curve = graded_precision_recall_curve([2, 0, 1], [0.9, 0.5, 0.1])
-    >>> display = GradedPrecisionRecallDisplay(curve.recall, curve.precision, gap=curve.gap)
-    >>> display.plot().line_.get_label()
-    'GAP = 0.889'
-    >>> plt.close(display.figure_)
-    """
-
-    _measure = "GAP"
-    _axes = ("Graded recall", "Graded precision")
-
-    recall: np.ndarray
-    precision: np.ndarray
-    _: KW_ONLY
-    gap: float | None = None
+        one = _curve_metric(metric)
+        check.check_same_index(relevance=relevance, scores=scores, groups=groups)
+        ids = require_groups(groups, relevance, who=cls.__name__)
+        if isinstance(one, metrics.GAP):
+            grading = {key: getattr(one, key) for key in _OF_GAP}
+            curve = metrics.graded_precision_recall_curve(relevance, scores, groups=ids, **grading)
+            display = cls(
+                curve.recall, curve.precision, value=curve.gap, n_queries=curve.n_queries,
+                n_empty=curve.n_empty, name=name,
+            )  # fmt: skip
+        else:
+            given = {key: getattr(one, key) for key in _OF_IPREC}
+            values = replace(one, ties="stable").per_query(relevance, scores, groups=ids)
+            n_queries = int(values.notna().sum())
+            if n_queries == 0:
+                raise ValueError(f"no query has a relevant document, so {one} is not defined.")
+            points = metrics.eleven_point_curve(relevance, scores, groups=ids, **given)
+            display = cls(
+                np.arange(11) / 10, points, graded=False, value=float(np.mean(points)),
+                n_queries=n_queries, n_empty=len(values) - n_queries, name=name,
+            )  # fmt: skip
+        return display.plot(ax, **kwargs)
 
     @classmethod
-    def from_predictions(
+    def from_estimator(
         cls,
-        relevance: ArrayLike,
-        scores: ArrayLike,
+        estimator: Estimator,
+        X: ArrayLike,
+        y: ArrayLike,
         *,
         groups: ArrayLike | None = None,
-        thresholds: Sequence[float] | None = None,
-        max_grade: int | None = None,
-        labels: str | None = None,
-        condensed: bool = False,
-        ties: str = "average",
-        n_levels: int = 101,
+        metric: str | Metric = "gap",
+        response_method: str = "auto",
         name: str | None = None,
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the curve of scores.
+        """Draw the curve of a fitted model.
 
         Parameters
         ----------
-        relevance, scores, groups, name
-            As in `ElevenPointDisplay.from_predictions`.
-        thresholds, max_grade, labels, condensed
-            See `skrank.metrics.GAP`.
-        ties : {"average", "stable", "worst", "best"}
-            How documents of equal score are ordered. "average": GAP is the exact mean over all
-            orders; the curve is that of one random order with a fixed seed.
-        n_levels : int
-            Number of levels of recall, evenly from 0 to 1, for the mean of several queries.
+        estimator : fitted model
+        X : array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            Labels, at least 0; NaN = not judged.
+        groups : array-like of shape (n_rows,), optional
+            Query of each row, in any order. Default: the index level "qid" of `y` or of `X`.
+        metric
+            As in `from_predictions`. For "gap" without thresholds and max_grade, the highest grade
+            is the highest label of the training of the model or of `y`.
+        response_method : {"auto", "predict", "predict_proba", "decision_function"}
+            See `skrank.scorer`.
+        name : str, optional
+            Default: the class of the model.
         ax, **kwargs
             See `plot`.
 
         Returns
         -------
-        GradedPrecisionRecallDisplay
+        PrecisionRecallDisplay
 
         Raises
         ------
@@ -402,59 +221,247 @@ class GradedPrecisionRecallDisplay(CurveDisplay):
         Examples
         --------
         >>> import matplotlib.pyplot as plt
+        >>> import skrank
         >>> from skrank.datasets import make_ranking
-        >>> from skrank.plotting import GradedPrecisionRecallDisplay
+        >>> from skrank.plotting import PrecisionRecallDisplay
+        >>> from sklearn.linear_model import Ridge
         >>> data = make_ranking(n_queries=50, random_state=0)
-        >>> scores = data.X[:, data.feature_names.index("informative_0")]
-        >>> display = GradedPrecisionRecallDisplay.from_predictions(
-        ...     data.relevance, scores, groups=data.qid, name="one feature"
-        ... )
-        >>> display.n_queries, display.n_empty
-        (48, 2)
+        >>> y = skrank.with_groups(data.relevance, data.qid)
+        >>> model = Ridge().fit(data.X, y)
+        >>> display = PrecisionRecallDisplay.from_estimator(model, data.X, y)
+        >>> display.name, bool(display.value == skrank.scorer("gap")(model, data.X, y))
+        ('Ridge', True)
         >>> plt.close(display.figure_)
         """
-        check.check_repeats("n_levels", n_levels, "the levels of recall from 0 to 1")
-        grading: Options = {"thresholds": thresholds, "max_grade": max_grade, "labels": labels}
-        metric = GAP(**grading, condensed=condensed, ties=ties)
-        plan, ranking, drawn, counts = cls._ranked(metric, relevance, scores, groups)
-        gap = plan.mean(ranking, plan.values(ranking))
-        plan = metric.bind(drawn.judgments)  # its queries may have another order
-        worth = metric.worth(plan.scale)
-        ranked = drawn.codes(ties, condensed)
-        query, _, recall, precision = graded_points(ranked, worth, plan.scale.totals(worth))
-        if counts["n_queries"] > 1:
-            best = _interpolate(query, recall, precision, len(plan.relevant), n_levels)
-            precision = best[~plan.empty].mean(axis=0)
-            recall = np.linspace(0, 1, n_levels)
-        return cls(recall, precision, gap=gap, name=name, **counts).plot(ax, **kwargs)
+        ids = require_groups(groups, y, X, who=f"{cls.__name__}.from_estimator")
+        one, known = _curve_metric(metric), trained_grade(estimator)
+        if isinstance(one, metrics.GAP) and one.needs_scale and known:
+            labels = check.as_vector("y", check.without_index(y))
+            one = replace(one, max_grade=max(known, check.highest_grade(labels)))
+        scores = predicted_scores(estimator, X, response_method)
+        name = name or type(estimator).__name__
+        return cls.from_predictions(y, scores, groups=ids, metric=one, name=name, ax=ax, **kwargs)
+
+    def _draw(self, ax: Axes, style: Options) -> None:
+        measure, xlabel, ylabel = _NAMES[self.graded]
+        recall, precision, look = self.recall, self.precision, Options()
+        if not self.graded:
+            look = {"marker": "o"}
+        elif self.n_queries == 1:
+            look = {"drawstyle": "steps-pre"}
+            if recall.max(initial=0.0) < 1 - 1e-9:  # precision is 0 above the highest recall
+                recall, precision = np.append(recall, 1.0), np.append(precision, 0.0)
+            recall, precision = np.insert(recall, 0, 0.0), np.insert(precision, 0, precision[0])
+        measured = None if self.value is None else f"{measure} = {self.value:.3f}"
+        name = self.name
+        label = f"{name} ({measured})" if name is not None and measured else name or measured
+        (self.line_,) = ax.plot(recall, precision, **{"label": label, **look, **style})
+        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xticks=np.linspace(0, 1, 11))
+        if self.n_queries + self.n_empty > 1:
+            one = "one query" if self.n_queries == 1 else f"mean of {self.n_queries} queries"
+            skipped = f"; {self.n_empty} without relevant documents skipped" * (self.n_empty > 0)
+            xlabel = f"{xlabel}\n{one}{skipped}"
+        ax.set(xlabel=xlabel, ylabel=ylabel)
+        if ax.get_legend_handles_labels()[1]:
+            ax.legend(loc="best")
+
+
+def _curve_metric(metric: str | Metric) -> Metric:
+    """The metric of a curve, after a check that its curve depends on all of its parameters."""
+    one = metrics.metric(metric)
+    for kind, names in ((metrics.GAP, _OF_GAP), (metrics.InterpolatedPrecision, _OF_IPREC)):
+        if isinstance(one, kind) and one == kind(**{key: getattr(one, key) for key in names}):
+            return one
+    raise ValueError(
+        f"metric={str(one)!r} has no curve: choose gap, with the parameters "
+        f"{', '.join(_OF_GAP)}, or iprec, with {', '.join(_OF_IPREC)}."
+    )
+
+
+class LinesDisplay(Display):
+    """Lines along a common axis, some of them in bands.
+
+    `from_powers` draws achieved significance levels, and `from_progress` the estimate of a campaign
+    of active evaluation.
+
+    Parameters
+    ----------
+    lines : DataFrame of shape (n_points, n_lines)
+        Heights, indexed by their place on the x axis; NaN is not drawn.
+    low, high : DataFrame of the shape of `lines`, optional
+        Ends of a band around each line.
+    looks : dict of name to dict, optional
+        Style of each line, as in `matplotlib.axes.Axes.plot`.
+    axes : dict, optional
+        Names and limits of the axes, as in `matplotlib.axes.Axes.set`.
+
+    Attributes
+    ----------
+    lines_ : dict of name to matplotlib Line2D
+    bands_ : dict of name to matplotlib collection
+    ax_, figure_ : matplotlib Axes and Figure
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import pandas as pd
+    >>> from skrank.plotting import LinesDisplay
+    >>> values = pd.DataFrame({"gap": [0.3, 0.4], "ndcg": [0.5, 0.6]}, index=[10, 100])
+    >>> display = LinesDisplay(values, axes={"xlabel": "trees"}).plot()
+    >>> list(display.lines_)
+    ['gap', 'ndcg']
+    >>> plt.close(display.figure_)
+    """
+
+    lines_: dict[Any, Line2D]
+    bands_: dict[Any, Any]
+
+    def __init__(
+        self,
+        lines: pd.DataFrame,
+        *,
+        low: pd.DataFrame | None = None,
+        high: pd.DataFrame | None = None,
+        looks: Mapping[Any, Options] | None = None,
+        axes: Options | None = None,
+    ) -> None:
+        check.check_table("lines", lines, ())
+        self.lines, self.low, self.high = lines, low, high
+        self.looks, self.axes = dict(looks or {}), dict(axes or {})
 
     @classmethod
-    def _trained(
-        cls, estimator: Estimator, y: ArrayLike, ids: np.ndarray, given: Options
-    ) -> Options:
-        if given.get("thresholds") is not None or given.get("max_grade") is not None:
-            return given
-        return given | {"max_grade": max(trained_grade(estimator) or 1, judge(y, ids).max_grade)}
+    def from_powers(
+        cls, powers: Mapping[Any, DiscriminativePower], ax: Axes | None = None, **kwargs: Any
+    ) -> Self:
+        """Draw the achieved significance levels of all pairs of systems in descending order.
 
-    def _curve(self) -> tuple[np.ndarray, np.ndarray, float | None, Options]:
-        if self.n_queries > 1:
-            return self.recall, self.precision, self.gap, {}
-        return *_steps(self.recall, self.precision), self.gap, {"drawstyle": "steps-pre"}
+        The lower the curve of a metric, the more pairs it distinguishes at the same level. The
+        legend has the share of pairs below alpha, and the difference of means that is significant
+        for every pair. Levels of 0, which no resample reached, are not drawn: the axis is
+        logarithmic.
 
+        Parameters
+        ----------
+        powers : dict of name to DiscriminativePower
+            Result of `skrank.stats.discriminative_power` for each metric.
+        ax, **kwargs
+            See `plot`.
 
-def _interpolate(
-    query: np.ndarray, recall: np.ndarray, precision: np.ndarray, n_queries: int, n_levels: int
-) -> np.ndarray:
-    """Highest precision at each level of recall or above, of shape (n_queries, n_levels)."""
-    reached = np.floor(recall * (n_levels - 1) + _ROUNDING).astype(np.int64)
-    best = np.zeros(n_queries * n_levels)
-    np.maximum.at(best, query * n_levels + reached, precision)
-    falling_levels = best.reshape(n_queries, n_levels)[:, ::-1]
-    return np.maximum.accumulate(falling_levels, axis=1)[:, ::-1]
+        Returns
+        -------
+        LinesDisplay
 
+        References
+        ----------
+        T. Sakai, Evaluating Evaluation Metrics based on the Bootstrap, SIGIR 2006.
 
-def _steps(recall: np.ndarray, precision: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Corners of steps from recall 0 to 1; precision is 0 above the highest recall."""
-    if recall.max(initial=0.0) < 1 - _ROUNDING:
-        recall, precision = np.append(recall, 1.0), np.append(precision, 0.0)
-    return np.insert(recall, 0, 0.0), np.insert(precision, 0, precision[0])
+        Examples
+        --------
+        >>> import matplotlib.pyplot as plt
+        >>> import numpy as np
+        >>> from skrank import stats
+        >>> from skrank.plotting import LinesDisplay
+        >>> noise = np.random.default_rng(0).random((50, 10))
+        >>> powers = {
+        ...     name: stats.discriminative_power(noise + weight * np.linspace(0, 1, 10))
+        ...     for name, weight in (("sharp", 1.0), ("blunt", 0.2))
+        ... }
+        >>> list(LinesDisplay.from_powers(powers).lines_)
+        ['sharp', 'blunt', 'significant at 0.05']
+        >>> plt.close("all")
+        """
+        import pandas as pd
+
+        if not isinstance(powers, Mapping) or not powers:
+            raise ValueError("powers is empty: pass a dict of results of discriminative_power.")
+        for name, one in powers.items():
+            check.check_result(f"powers[{name!r}]", one, DiscriminativePower, "skrank.stats")
+        alphas = {one.alpha for one in powers.values()}
+        if len(alphas) > 1:
+            raise ValueError("powers have different alpha: compute all with one alpha.")
+        (alpha,) = alphas
+        curves = {name: pd.Series(one.asl_curve) for name, one in powers.items()}
+        lines = pd.DataFrame(curves).rename(index=lambda number: number + 1)
+        lines = lines.where(lines > 0)
+        least = np.nanmin(lines.to_numpy(), initial=alpha)
+        looks: dict[Any, Options] = {}
+        for name, one in powers.items():
+            share = f"{one.power:.1%}, difference {one.required_difference:.3f}"
+            looks[name] = {"label": f"{name} ({share})"}
+        label = f"significant at {alpha:g}"
+        lines[label], looks[label] = alpha, {"color": "black", "linestyle": "--", "linewidth": 1}
+        axes = {
+            "yscale": "log", "xlim": (0, len(lines) + 1), "ylim": (least / 1.5, 1.5),
+            "xlabel": "pairs of systems, sorted", "ylabel": "achieved significance level",
+        }  # fmt: skip
+        return cls(lines, looks=looks, axes=axes).plot(ax, **kwargs)
+
+    @classmethod
+    def from_progress(
+        cls,
+        progress: pd.DataFrame,
+        *,
+        budget: float | None = None,
+        label: str = "estimate",
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the estimate of a campaign and its intervals, against the cost of the labels.
+
+        Parameters
+        ----------
+        progress : DataFrame
+            Result of ``progress`` of an `ActiveEvaluator` or `ActiveComparator`.
+        budget : float, optional
+            Highest total cost of labels: the end of the x axis.
+        label : str
+            Name of the estimate, for the axis.
+        ax, **kwargs
+            See `plot`.
+
+        Returns
+        -------
+        LinesDisplay
+
+        Examples
+        --------
+        >>> import matplotlib.pyplot as plt
+        >>> import pandas as pd
+        >>> from skrank.plotting import LinesDisplay
+        >>> progress = pd.DataFrame({"cost": [2, 4], "value": 0.5, "low": 0.2, "high": [0.9, 0.7]})
+        >>> display = LinesDisplay.from_progress(progress, budget=10, label="gap")
+        >>> plt.close(display.figure_)
+        """
+        check.check_table("progress", progress, ("cost", "value", "low", "high"))
+        if budget is not None:
+            check.check_number("budget", budget, 0, math.inf)
+        table = progress.set_index("cost").replace([-math.inf, math.inf], math.nan)
+        value, low, high = (
+            table[[name]].set_axis([label], axis=1) for name in ("value", "low", "high")
+        )
+        right = budget if budget is not None and math.isfinite(budget) else None
+        axes: Options = {"xlabel": "cost of the labels", "ylabel": label, "xlim": (0, right)}
+        # limits of the y axis from the later half of the intervals, as first ones may be very wide
+        ends = table[["low", "high"]].dropna()
+        shown = np.append(table["value"].dropna(), ends[len(ends) // 2 :])
+        if len(shown):
+            margin = 0.05 * np.ptp(shown) or 0.1
+            axes["ylim"] = shown.min() - margin, shown.max() + margin
+        looks = {label: {"drawstyle": "steps-post", "label": None}}
+        return cls(value, low=low, high=high, looks=looks, axes=axes).plot(ax, **kwargs)
+
+    def _draw(self, ax: Axes, style: Options) -> None:
+        self.lines_, self.bands_ = {}, {}
+        for name in self.lines.columns:
+            line = self.lines[name].dropna()
+            look = {"label": name, **self.looks.get(name, {}), **style}
+            (self.lines_[name],) = ax.plot(line.index, line, **look)
+            if self.low is not None and self.high is not None:
+                band: Options = {"alpha": 0.15, "color": self.lines_[name].get_color()}
+                if look.get("drawstyle") == "steps-post":
+                    band["step"] = "post"
+                ends = self.low[name], self.high[name]
+                self.bands_[name] = ax.fill_between(self.low.index, *ends, **band)
+        ax.set(**self.axes)
+        if ax.get_legend_handles_labels()[1]:
+            ax.legend(loc="best", fontsize="small")

@@ -14,7 +14,7 @@ from skrank.active import (
     ContestantWarning,
     Request,
 )
-from skrank.plotting import CampaignDisplay
+from skrank.plotting import LinesDisplay
 from tests.helpers.campaigns import COSTS, SCORES, answer, both, comparator, data, evaluator, run
 
 
@@ -267,16 +267,20 @@ def test_estimate_reports_a_budget_below_the_first_draw():
 def test_display_shows_the_campaign():
     campaign = comparator(budget=200)
     answer(campaign, campaign.ask(15))
-    display, found = CampaignDisplay.from_campaign(campaign, color="red"), campaign.estimate()
-    assert display.line_.get_xydata()[-1].tolist() == [campaign.cost, found.value]
-    assert display.line_.get_color() == "red"
-    assert display.ax_.get_ylabel() == "err(empty=0): old less new"
+    found, label = campaign.estimate(), "old less new"
+    progress = campaign.progress()
+    display = LinesDisplay.from_progress(progress, budget=200, label=label, color="red")
+    line = display.lines_[label]
+    assert line.get_xydata()[-1].tolist() == [campaign.cost, found.value]
+    assert line.get_color() == "red"
+    assert display.ax_.get_ylabel() == label
+    assert display.ax_.get_xlim() == (0, 200)
     low, high = display.ax_.get_ylim()
     assert low < found.interval[0] < found.interval[1] < high
     assert display.plot(display.ax_).ax_ is display.ax_
     plt.close(display.figure_)
     with pytest.raises(ValueError, match="no labels to estimate from yet"):
-        CampaignDisplay.from_campaign(evaluator())
+        evaluator().progress()
 
 
 # errors

@@ -55,7 +55,8 @@ NOT_CALLED = {
     "torch": ("QueryBatch", "keep_batch"),
     "": ("Tuning", *(() if find_spec("onnx") else ("save_onnx",))),
     "extending": ("BoundLoss", "BoundObjective", "Line", "Lists", "PairWorth", "Queries",
-                  "RelevantSet", "Scale", "SetMetric", "Smooth", "StrictTables", "Tables"),
+                  "RelevantSet", "Scale", "SetMetric", "Smooth", "StrictTables", "Tables",
+                  "Ranking", "predicted_scores", "require_groups", "run_chunks", "trained_grade"),
 }  # fmt: skip
 
 
@@ -512,30 +513,21 @@ def drawn(make, plot=(), **given):
 
 TABLE = pd.DataFrame({"cost": [1.0, 2], "value": [0.5, 0.6], "low": [0.4, 0.5], "high": [0.6, 0.7]})
 for _name, _plot, _given in (
-    ("ASLCurveDisplay", ("color",), {
-        "powers": {"gap": stats.discriminative_power(MATRIX, n_resamples=20)}, "color": "red"}),
-    ("CampaignDisplay", (), {"progress": TABLE, "budget": 3.0}),
+    ("LinesDisplay", ("color",), {"lines": TABLE, "axes": {"xlabel": "x"}, "color": "red"}),
     ("IntervalDisplay", (), {"table": TABLE, "label": "x", "reference": 0.5}),
     ("TauMatrixDisplay", (), {"means": pd.DataFrame(MATRIX), "method": "tau_b"}),
-    ("PosteriorDisplay", ("pair",), {"found": stats.bayesian_comparison(MATRIX, 0.1),
+    ("PosteriorDisplay", (), {"found": stats.bayesian_comparison(MATRIX, 0.1),
                                      "names": ["a", "b", "c"], "pair": 1}),
-    ("InformativenessDisplay", ("rel",), {
-        "study": skrank.informativeness.study(
-            **COLLECTION, metrics=["gap(thresholds=[0.5,0.5])", "gap(thresholds=[1,0])"],
-            min_retrieved=1), "rel": [1]}),
-    ("RobustnessDisplay", ("column",), {
-        "robustness": skrank.incompleteness.robustness(
-            **COLLECTION, metrics=["ap", "bpref"], percents=[100, 50], n_resamples=9),
-        "column": "tau_b"}),
+    ("InformativenessDisplay", (), {"mean": pd.DataFrame(
+        {1.0: [0.1, 0.2]}, ["gap(thresholds=[0.5,0.5])", "gap(thresholds=[1.0,0.0])"])}),
 ):  # fmt: skip
     usual(f"plotting.{_name}", partial(drawn, getattr(skrank.plotting, _name), _plot), **_given)
 # matplotlib cannot draw the largest numbers
 usual("plotting.MetricScatterDisplay", x=X, y=TIED, what="queries")
 usual("plotting.QueryComparisonDisplay", values_a=VALUES, values_b=VALUES[::-1], metric="gap")
-for _name in ("ElevenPointDisplay", "GradedPrecisionRecallDisplay"):
-    _from = getattr(skrank.plotting, _name).from_predictions
-    usual(f"plotting.{_name}", partial(drawn, _from),
-          relevance=[2, 0, 1, 0, 2, 1], scores=SCORES, groups=GROUPS, name="run")  # fmt: skip
+usual("plotting.PrecisionRecallDisplay",
+      partial(drawn, skrank.plotting.PrecisionRecallDisplay.from_predictions),
+      relevance=[2, 0, 1, 0, 2, 1], scores=SCORES, groups=GROUPS, name="run")  # fmt: skip
 
 # extensions ---------------------------------------------------------------------------------------
 

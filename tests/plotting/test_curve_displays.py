@@ -1,4 +1,4 @@
-"""Displays of curves: values equal the metrics; interface of scikit-learn's displays."""
+"""Displays of precision and recall: values equal the metrics; scikit-learn's interface."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,12 @@ from sklearn.linear_model import LinearRegression
 
 import skrank
 from skrank.datasets import make_ranking
-from skrank.metrics import eleven_point_curve, gap_score, graded_precision_recall_curve
-from skrank.plotting import ElevenPointDisplay, GradedPrecisionRecallDisplay
+from skrank.metrics import eleven_point_curve, graded_precision_recall_curve
+from skrank.plotting import PrecisionRecallDisplay
 from skrank.scoring import scorer
 from tests.helpers.plotting_cases import texts
 
-graded = GradedPrecisionRecallDisplay.from_predictions
+drawn = PrecisionRecallDisplay.from_predictions
 
 
 def area_of_steps(line):
@@ -30,64 +30,85 @@ class Model(BaseEstimator):
         return X[:, 0]
 
 
-@pytest.mark.parametrize("display", [GradedPrecisionRecallDisplay, ElevenPointDisplay])
-class TestCurves:
-    def test_attributes_ranges_and_shared_axes(self, display, data):
+@pytest.mark.parametrize("metric", ["gap", "iprec"])
+class TestBothCurves:
+    def test_attributes_ranges_and_shared_axes(self, metric, data):
         relevance, scores, qid = data
-        shown = display.from_predictions(relevance, scores, groups=qid, name="bm25", color="red")
+        how = {"groups": qid, "metric": metric}
+        shown = drawn(relevance, scores, **how, name="bm25", color="red")
         ax = shown.ax_
         assert shown.figure_ is ax.figure
         assert shown.line_ in ax.lines
         assert shown.line_.get_color() == "red"
         for low, high in (ax.get_xlim(), ax.get_ylim()):
             assert (low, high) == pytest.approx((0, 1), abs=0.02)
-        assert ax.get_xlabel()
-        assert ax.get_ylabel()
-        display.from_predictions(relevance, scores, groups=qid, ax=ax).plot(ax, name="other")
-        assert len({line.get_color() for line in ax.lines}) == 3
-        assert [text.split(" (")[0] for text in texts(ax)[::2]] == ["bm25", "other"]
-
-    def test_queries_are_counted(self, display, data):
-        relevance, scores, qid = data
-        shown = display.from_predictions(relevance, scores, groups=qid)
+        drawn(relevance, scores, **how, ax=ax, name="other")
+        assert len({line.get_color() for line in ax.lines}) == 2
+        assert [text.split(" (")[0] for text in texts(ax)] == ["bm25", "other"]
         answered = {query for query, label in zip(qid, relevance, strict=True) if label >= 1}
         assert shown.n_queries == len(answered)
         assert shown.n_empty == len(set(qid)) - len(answered) > 0
-        text = shown.ax_.get_xlabel()
-        assert f"mean of {shown.n_queries} queries" in text
-        assert f"{shown.n_empty} without relevant documents skipped" in text
+        assert f"mean of {shown.n_queries} queries" in ax.get_xlabel()
+        assert f"{shown.n_empty} without relevant documents skipped" in ax.get_xlabel()
 
-    def test_from_estimator_and_groups_on_the_index(self, display, data):
+    def test_from_estimator_and_groups_on_the_index(self, metric, data):
         relevance, _, qid = data
         y = np.nan_to_num(relevance)
         X = np.random.default_rng(1).normal(size=(len(y), 3)) + y[:, None]
         model = LinearRegression().fit(X, y)
         indexed = skrank.with_groups(y, qid)
-        expected = display.from_predictions(indexed, model.predict(X))
+        expected = drawn(indexed, model.predict(X), metric=metric)
+        from_estimator = PrecisionRecallDisplay.from_estimator
         for shown, name in (
-            (display.from_estimator(model, X, y, groups=qid), "LinearRegression"),
-            (display.from_estimator(model, X, indexed, name="linear"), "linear"),
+            (from_estimator(model, X, y, groups=qid, metric=metric), "LinearRegression"),
+            (from_estimator(model, X, indexed, name="linear", metric=metric), "linear"),
         ):
             assert np.array_equal(shown.precision, expected.precision)
             assert texts(shown.ax_)[0].startswith(f"{name} (")
 
-    def test_a_constant_score_does_not_depend_on_the_order_of_rows(self, display):
+    def test_a_constant_score_does_not_depend_on_the_order_of_rows(self, metric):
         qid = np.repeat(np.arange(200), 10)
         relevance = np.tile([2, 1, 1] + [0] * 7, 200)  # the best documents are the first rows
         constant = np.zeros(len(qid))
         shown = {
-            ties: display.from_predictions(relevance, constant, groups=qid, ties=ties)
+            ties: drawn(relevance, constant, groups=qid, metric=skrank.metric(metric, ties=ties))
             for ties in ("average", "stable", "best", "worst")
         }
         assert np.all(shown["best"].precision == 1)
         assert np.all(shown["stable"].precision == 1)
         assert np.all(shown["worst"].precision < 0.3)
         assert np.all(shown["average"].precision < 0.7)
-        again = display.from_predictions(relevance, constant, groups=qid)
+        again = drawn(relevance, constant, groups=qid, metric=metric)
         assert np.array_equal(again.precision, shown["average"].precision)
 
+    @pytest.mark.parametrize(
+        ("call", "message"),
+        [
+            (lambda m: drawn([1, 0, 0, 1], QID, metric=m), "Display needs the query"),
+            (lambda m: drawn([0] * 4, QID, groups=QID, metric=m), "no (query|document)"),
+            (lambda m: PrecisionRecallDisplay.from_estimator(MODEL, EYE, QID, metric=m), "needs"),
+            (
+                lambda m: PrecisionRecallDisplay.from_estimator(
+                    MODEL, EYE, QID, groups=QID, metric=m
+                ),
+                "not fitted",
+            ),
+            (lambda m: drawn([1] * 4, QID, groups=QID, metric=f"{m}(empty=0)"), "metric="),
+            (
+                lambda m: drawn([1] * 4, QID, groups=QID, metric="ndcg"),
+                "metric='ndcg' has no curve",
+            ),
+        ],
+    )
+    def test_errors(self, metric, call, message):
+        with pytest.raises(ValueError, match=message):
+            call(metric)
 
-def literal_mean(relevance, scores, qid, levels, **parameters):
+
+QID, EYE, MODEL = [1, 1, 2, 2], np.eye(4), LinearRegression()
+
+
+def literal_mean(relevance, scores, qid, **parameters):
     """The mean of interpolated curves, query by query and level by level."""
     rows = []
     for query in np.unique(qid):
@@ -96,9 +117,8 @@ def literal_mean(relevance, scores, qid, levels, **parameters):
             curve = graded_precision_recall_curve(relevance[mine], scores[mine], **parameters)
         except ValueError:
             continue
-        rows.append(
-            [curve.precision[curve.recall >= level - 1e-9].max(initial=0) for level in levels]
-        )
+        levels = np.linspace(0, 1, 101)
+        rows.append([curve.precision[curve.recall >= at - 1e-9].max(initial=0) for at in levels])
     return np.mean(rows, axis=0)
 
 
@@ -113,91 +133,83 @@ class TestGradedPrecisionRecall:
         ],
     )
     @pytest.mark.parametrize("condensed", [False, True])
-    @pytest.mark.parametrize("n_levels", [2, 11, 101])
-    def test_mean_equals_the_definition(self, data, grading, condensed, n_levels):
+    def test_mean_equals_the_definition(self, data, grading, condensed):
         relevance, scores, qid = data
         if "labels" in grading:
             relevance = 0.77 * relevance  # between grades
-        grading = {"max_grade": 4, **grading}
-        how = {"groups": qid, "condensed": condensed, **grading}
-        shown = graded(relevance, scores, n_levels=n_levels, **how)
+        metric = skrank.metric("gap", condensed=condensed, **{"max_grade": 4, **grading})
+        shown = drawn(relevance, scores, groups=qid, metric=metric)
         kept = ~np.isnan(relevance) | (not condensed)
-        levels = np.linspace(0, 1, n_levels)
-        expected = literal_mean(relevance[kept], scores[kept], qid[kept], levels, **grading)
-        np.testing.assert_allclose(shown.recall, levels)
+        expected = literal_mean(
+            relevance[kept], scores[kept], qid[kept], **{"max_grade": 4, **grading}
+        )
+        np.testing.assert_allclose(shown.recall, np.linspace(0, 1, 101))
         np.testing.assert_allclose(shown.precision, expected, atol=1e-12)
-        assert shown.gap == gap_score(relevance, scores, **how)
-        assert shown.line_.get_label() == f"GAP = {shown.gap:.3f}"
+        assert shown.value == metric(relevance, scores, groups=qid)
+        assert shown.line_.get_label() == f"GAP = {shown.value:.3f}"
 
     def test_last_level_is_not_lost_to_rounding(self):
         """The floating-point sum of ten gains of 0.1 is below 1."""
-        shown = graded([1] * 20, range(20), groups=[1] * 10 + [2] * 10, thresholds=[0.1, 0.9])
+        metric = "gap(thresholds=[0.1,0.9])"
+        shown = drawn([1] * 20, range(20), groups=[1] * 10 + [2] * 10, metric=metric)
         np.testing.assert_allclose(shown.precision, 1)
 
     def test_many_queries(self):
         """Sums of a query have no rounding errors from previous queries."""
-        data = make_ranking(n_queries=2000, n_docs=(10, 30), max_grade=3, random_state=0)
-        scores = data.X[:, data.feature_names.index("informative_0")]
-        thresholds = [0.1, 0.2, 0.7]
-        shown = graded(data.relevance, scores, groups=data.qid, thresholds=thresholds, n_levels=2)
-        expected = literal_mean(data.relevance, scores, data.qid, [0, 1], thresholds=thresholds)
+        data = make_ranking(n_queries=500, n_docs=(10, 30), max_grade=3, random_state=0)
+        scores, thresholds = data.X[:, 5], [0.1, 0.2, 0.7]
+        shown = drawn(
+            data.relevance, scores, groups=data.qid,
+            metric=skrank.metric("gap", thresholds=thresholds),
+        )  # fmt: skip
+        expected = literal_mean(data.relevance, scores, data.qid, thresholds=thresholds)
         np.testing.assert_allclose(shown.precision, expected, rtol=1e-12)
 
     def test_single_query_in_steps(self):
         relevance, scores = [2, 0, 1, 0, 3, np.nan, 1], [7, 6, 5, 4, 3, 2, 1]
         curve = graded_precision_recall_curve(relevance, scores)
-        shown = graded(relevance, scores, groups=["q"] * 7)
-        np.testing.assert_allclose(shown.recall, curve.recall)
-        np.testing.assert_allclose(shown.precision, curve.precision)
-        assert shown.gap == pytest.approx(curve.gap)
+        shown = drawn(relevance, scores, groups=["q"] * 7)
+        np.testing.assert_array_equal(shown.recall, curve.recall)
+        np.testing.assert_array_equal(shown.precision, curve.precision)
         assert area_of_steps(shown.line_) == pytest.approx(curve.gap)
         assert shown.ax_.get_xlabel() == "Graded recall"
-
-    def test_single_query_among_empty_ones(self):
-        shown = graded([0, 0, 1, 2], [4, 3, 2, 1], groups=[1, 1, 2, 2])
+        shown = drawn([0, 0, 1, 2], [4, 3, 2, 1], groups=[1, 1, 2, 2])
         assert (shown.n_queries, shown.n_empty) == (1, 1)
-        assert area_of_steps(shown.line_) == pytest.approx(shown.gap)
+        assert area_of_steps(shown.line_) == pytest.approx(shown.value)
         assert "one query; 1 without" in shown.ax_.get_xlabel()
 
     @pytest.mark.parametrize("scores", [[2, 1, -np.inf], [-np.inf] * 3])
     def test_recall_that_is_never_reached(self, scores):
-        shown = graded([1, 0, 1], scores, groups=[1, 1, 1])
+        shown = drawn([1, 0, 1], scores, groups=[1, 1, 1])
         recall, precision = shown.line_.get_data()
         assert (recall[-1], precision[-1]) == (1, 0)
-        assert area_of_steps(shown.line_) == pytest.approx(shown.gap)
-
-    def test_of_a_curve(self):
-        curve = graded_precision_recall_curve([1, 0, 2], [3, 2, 1])
-        shown = GradedPrecisionRecallDisplay(curve.recall, curve.precision).plot()
-        assert shown.ax_.get_legend() is None
-        assert area_of_steps(shown.line_) == pytest.approx(curve.gap)
-        shown.plot(label="mine")
-        assert texts(shown.ax_) == ["mine"]
+        assert area_of_steps(shown.line_) == pytest.approx(shown.value)
 
     def test_ties_are_in_the_value_and_in_the_curve(self, data):
         relevance, scores, qid = data
         given = relevance, np.round(scores)
-        shown, worst = (graded(*given, groups=qid, ties=ties) for ties in ("average", "worst"))
-        assert shown.gap == gap_score(*given, groups=qid)
-        assert worst.gap == gap_score(*given, groups=qid, ties="worst") < shown.gap
-        assert worst.precision.mean() < shown.precision.mean()
+        average, worst = skrank.metric("gap"), skrank.metric("gap", ties="worst")
+        shown, below = (drawn(*given, groups=qid, metric=metric) for metric in (average, worst))
+        assert shown.value == average(*given, groups=qid)
+        assert below.value == worst(*given, groups=qid) < shown.value
+        assert below.precision.mean() < shown.precision.mean()
 
     @pytest.mark.parametrize("parameters", [{}, {"max_grade": 5}, {"thresholds": [0.5, 0.5]}])
     def test_scale_of_grades_is_that_of_the_scorer(self, parameters):
         X, y, qid = np.array([[1.0], [2], [3], [4]]), [2, 0, 1, 0], [1, 1, 1, 1]
-        shown = GradedPrecisionRecallDisplay.from_estimator(Model(), X, y, groups=qid, **parameters)
         gap = skrank.metric("gap", **parameters)
-        assert shown.gap == scorer(gap)(Model(), X, skrank.with_groups(y, qid))
+        shown = PrecisionRecallDisplay.from_estimator(Model(), X, y, groups=qid, metric=gap)
+        expected = scorer(gap)(Model(), X, skrank.with_groups(y, qid))
+        assert shown.value == pytest.approx(expected, rel=1e-14)
 
 
-class TestElevenPoint:
-    @pytest.mark.parametrize("parameters", [{}, {"rel": 2}, {"condensed": True}])
-    def test_is_the_curve(self, data, parameters):
-        relevance, scores, qid = data
-        shown = ElevenPointDisplay.from_predictions(relevance, scores, groups=qid, **parameters)
-        expected = eleven_point_curve(relevance, scores, groups=qid, **parameters)
-        recall, precision = shown.line_.get_data()
-        np.testing.assert_allclose(recall, np.arange(11) / 10)
-        np.testing.assert_allclose(precision, expected, atol=1e-12)
-        assert texts(shown.ax_) == [f"11-pt AP = {expected.mean():.3f}"]
-        assert shown.average_precision == pytest.approx(expected.mean())
+@pytest.mark.parametrize("parameters", [{}, {"rel": 2}, {"condensed": True}])
+def test_eleven_points_are_the_curve(data, parameters):
+    relevance, scores, qid = data
+    metric = skrank.metric("iprec", **parameters)
+    shown = drawn(relevance, scores, groups=qid, metric=metric)
+    expected = eleven_point_curve(relevance, scores, groups=qid, **parameters)
+    recall, precision = shown.line_.get_data()
+    np.testing.assert_allclose(recall, np.arange(11) / 10)
+    np.testing.assert_allclose(precision, expected, atol=1e-12)
+    assert texts(shown.ax_) == [f"11-pt AP = {expected.mean():.3f}"]

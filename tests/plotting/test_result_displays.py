@@ -1,6 +1,9 @@
-"""Displays of intervals, posteriors, two systems and studies show the values of results."""
+"""Displays of intervals, posteriors, systems and studies show the values of results."""
 
 import itertools
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,17 +12,15 @@ import scipy.integrate
 
 import skrank
 from skrank import informativeness, stats
-from skrank.evaluation import compare
 from skrank.incompleteness import robustness
-from skrank.metrics import err_score
 from skrank.plotting import (
-    ASLCurveDisplay,
     InformativenessDisplay,
     IntervalDisplay,
+    LinesDisplay,
     MetricScatterDisplay,
     PosteriorDisplay,
+    PrecisionRecallDisplay,
     QueryComparisonDisplay,
-    RobustnessDisplay,
     TauMatrixDisplay,
 )
 from tests.helpers.plotting_cases import collection, overlapping, row_names, texts
@@ -32,37 +33,37 @@ def study():
     return robustness(*collection(), METRICS, [100, 50, 20], n_repeats=2, n_resamples=50)
 
 
-class TestASLCurve:
+class TestPowers:
     def test_is_the_curve_of_the_statistic(self, report):
-        how = {"n_resamples": 100, "random_state": 3, "alpha": 0.1}
-        shown = ASLCurveDisplay.from_report(report, ["ndcg@10", "gap"], linewidth=3, **how)
-        assert list(shown.lines_) == ["ndcg@10", "gap"]
-        for name, line in shown.lines_.items():
-            matrix = report.per_query[name].unstack("system", sort=False)
-            found = stats.discriminative_power(matrix, **how)
-            rank, level = line.get_data()
-            assert rank.tolist() == list(range(1, 16))
-            np.testing.assert_array_equal(level, found.asl_curve)
-            assert f"{name} ({found.power:.1%}, difference" in line.get_label()
-            assert line.get_linewidth() == 3
+        powers = {
+            name: stats.discriminative_power(
+                report.per_query[name].unstack("system", sort=False), n_resamples=100, alpha=0.1
+            )
+            for name in ("ndcg@10", "gap")
+        }
+        shown = LinesDisplay.from_powers(powers, linewidth=3)
+        assert list(shown.lines_) == ["ndcg@10", "gap", "significant at 0.1"]
+        for name, found in powers.items():
+            rank, level = shown.lines_[name].get_data()
+            above = found.asl_curve > 0
+            assert rank.tolist() == (np.flatnonzero(above) + 1).tolist()
+            np.testing.assert_array_equal(level, found.asl_curve[above])
+            assert f"{name} ({found.power:.1%}, difference" in shown.lines_[name].get_label()
+            assert shown.lines_[name].get_linewidth() == 3
         assert shown.ax_.get_yscale() == "log"
-        assert set(shown.line_.get_ydata()) == {0.1}
-        assert texts(shown.ax_)[-1] == "significant at 0.1"
-        assert list(ASLCurveDisplay.from_report(report, n_resamples=10).lines_) == METRICS
+        assert set(shown.lines_["significant at 0.1"].get_ydata()) == {0.1}
 
     def test_levels_of_zero_do_not_change_the_axis_limits(self):
         matrix = np.column_stack([np.linspace(0, 1, 30), np.linspace(5, 6.1, 30), np.ones(30)])
         found = stats.discriminative_power(matrix, n_resamples=100)
         assert (found.asl == 0).any()
-        shown = ASLCurveDisplay({"x": found}).plot()
-        assert 0.001 < shown.ax_.get_ylim()[0] < 0.05
+        assert 0.001 < LinesDisplay.from_powers({"x": found}).ax_.get_ylim()[0] < 0.05
 
 
 class TestRobustness:
     @pytest.mark.parametrize("column", ["tau_b", "tau_ap", "power", "required_difference", "mean"])
     def test_is_the_table(self, study, column):
-        shown = RobustnessDisplay(study).plot(column=column)
-        table = study.pivot(column)
+        shown, table = study.plot(column), study.pivot(column)
         for name, line in shown.lines_.items():
             percent, value = line.get_data()
             np.testing.assert_allclose(value, table.loc[name, percent])
@@ -75,27 +76,22 @@ class TestRobustness:
         assert raw.get_color() == condensed.get_color() != other.get_color()
         assert (raw.get_linestyle(), condensed.get_linestyle()) == ("-", "--")
 
-    def test_choice_and_axes(self, study):
-        shown = RobustnessDisplay(study)
-        ax = shown.plot(metrics=["gap"], color="red").ax_
+    def test_choice_axes_and_band_of_repeats(self, study):
+        shown = study.plot("mean", ["gap"], color="red")
         assert {name: line.get_color() for name, line in shown.lines_.items()} == {"gap": "red"}
-        assert texts(shown.plot(ax, metrics=["ndcg@10"]).ax_) == ["gap", "ndcg@10"]
-
-    def test_band_of_repeats(self, study):
-        shown = RobustnessDisplay(study).plot(metrics=["gap"], column="mean")
-        (band,) = shown.ax_.collections
+        heights = shown.bands_["gap"].get_paths()[0].vertices
         mine = study.table.query("metric == 'gap' and percent == 20")["mean"]
-        heights = band.get_paths()[0].vertices
         at_20 = heights[heights[:, 0] == 20, 1]
         assert (at_20.min(), at_20.max()) == pytest.approx((mine.min(), mine.max()))
+        assert texts(study.plot("mean", ["ndcg@10"], ax=shown.ax_).ax_) == ["gap", "ndcg@10"]
         once = robustness(*collection(), "gap", [100, 50], n_resamples=10)
-        assert not RobustnessDisplay(once).plot().ax_.collections
+        assert not once.plot().bands_
 
 
 class TestTauMatrix:
     @pytest.mark.parametrize("method", ["tau_b", "tau_ap"])
     def test_is_the_correlation(self, report, method):
-        shown = TauMatrixDisplay.from_report(report, method=method)
+        shown = TauMatrixDisplay(report.mean, method=method).plot()
         for a, b in itertools.product(METRICS, repeat=2):
             x, y = (report.mean[m] * (-1 if m == "error@5" else 1) for m in (a, b))
             expected = stats.tau_b(x, y) if method == "tau_b" else stats.tau_ap(x, y, ties="b")
@@ -115,8 +111,9 @@ class TestTauMatrix:
 class TestMetricScatter:
     @pytest.mark.parametrize("run", [None, "run2"])
     def test_values(self, report, run):
-        shown = MetricScatterDisplay.from_report(report, "gap", "ndcg@10", run=run, s=5)
         values = report.mean if run is None else report.per_query.loc[run]
+        what = "systems" if run is None else f"queries of {run}"
+        shown = MetricScatterDisplay(values["gap"], values["ndcg@10"], what=what).plot(s=5)
         expected = values[["gap", "ndcg@10"]].dropna()
         np.testing.assert_allclose(shown.scatter_.get_offsets(), expected)
         assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == ("gap", "ndcg@10")
@@ -144,14 +141,15 @@ class TestMetricScatter:
         assert "odd" in [text.get_text() for text in MetricScatterDisplay(x, y).plot().texts_]
 
     def test_choice_of_names(self, report):
-        shown = MetricScatterDisplay.from_report(report, "gap", "ndcg@10")
+        pair = report.mean["gap"], report.mean["ndcg@10"]
+        shown = MetricScatterDisplay(*pair).plot()
         assert shown.texts_
         assert {text.get_text() for text in shown.texts_} <= set(report.mean.index)
-        assert not shown.plot(show_names=False).texts_
+        assert not MetricScatterDisplay(*pair, show_names=False).plot().texts_
         assert not MetricScatterDisplay([1, 2], [2, 1]).plot().texts_
         many = pd.Series(range(61))
         assert not MetricScatterDisplay(many, many).plot().texts_
-        assert MetricScatterDisplay(many, many).plot(show_names=True).texts_
+        assert MetricScatterDisplay(many, many, show_names=True).plot().texts_
 
 
 def informative(n_grades, n_steps):
@@ -171,7 +169,7 @@ def errors(study, shown, level):
 class TestInformativeness:
     def test_lines_of_two_grades(self):
         study = informative(2, 4)
-        shown = InformativenessDisplay(study).plot()
+        shown = InformativenessDisplay(study.mean).plot()
         np.testing.assert_allclose(shown.thresholds[:, 0], [0, 0.25, 0.5, 0.75, 1])
         for level in (1.0, 2.0):
             line = shown.lines_["gap", level]
@@ -179,13 +177,12 @@ class TestInformativeness:
             np.testing.assert_allclose(line.get_ydata(), errors(study, shown, level))
             assert set(shown.lines_["ndcg", level].get_ydata()) == {study.mean.loc["ndcg", level]}
         assert len(shown.lines_) == 6
-        again = shown.plot(rel=[2], metrics=["ap"])
-        assert list(again.lines_) == [("gap", 2.0), ("ap", 2.0)]
-        assert f"{len(study.lists)} lists" in again.ax_.get_ylabel()
+        some = InformativenessDisplay(study.mean.drop("ndcg")[[2.0]]).plot()
+        assert list(some.lines_) == [("gap", 2.0), ("ap", 2.0)]
 
     def test_triangle_of_three_grades(self):
         study = informative(3, 3)
-        shown = InformativenessDisplay(study).plot()
+        shown = InformativenessDisplay(study.mean).plot()
         places = shown.scatter_.get_offsets()
         assert len(places) == 10
         # as the corners are: left, right, top, for thresholds (1,0,0), (0,1,0), (0,0,1)
@@ -203,12 +200,13 @@ class TestInformativeness:
         shown.figure_.draw_without_rendering()
         boxes = [text.get_window_extent() for text in shown.ax_.texts]
         assert not overlapping([*boxes, shown.ax_.get_legend().get_window_extent()])
-        shown.plot(rel=[2], metrics=[])
+        shown = InformativenessDisplay(study.mean[[2.0]].drop(["ndcg", "ap"])).plot()
         np.testing.assert_allclose(shown.scatter_.get_array(), errors(study, shown, 2.0))
         assert shown.ax_.get_title() == "lowest relevant label 2"
 
     def test_four_grades_number_the_metrics(self):
-        shown = InformativenessDisplay(informative(4, 2)).plot(rel=[1], metrics=[])
+        mean = informative(4, 2).mean.drop(["ndcg", "ap"])[[1.0]]
+        shown = InformativenessDisplay(mean).plot()
         assert shown.scatter_ is None
         assert shown.lines_["gap", 1].get_xdata().tolist() == list(range(1, 11))
         np.testing.assert_array_equal(shown.thresholds[0], [0, 0, 0, 1])
@@ -221,7 +219,7 @@ def bars_of(container):
 
 class TestIntervals:
     def test_report(self, report):
-        shown = IntervalDisplay.from_report(report, "gap", interval="t")
+        shown = report.plot("gap", interval="t")
         expected = report.to_frame(interval="t").xs("gap", level="metric").sort_values("mean")
         assert row_names(shown) == list(expected.index)
         np.testing.assert_allclose(bars_of(shown.bars_), expected[["low", "high"]])
@@ -232,7 +230,7 @@ class TestIntervals:
     @pytest.mark.parametrize("correction", ["holm", "max-t", "none"])
     def test_comparison(self, report, correction):
         found = report.compare(correction=correction, alpha=0.2)
-        shown = IntervalDisplay.from_comparison(found, "ndcg@10")
+        shown = found.plot("ndcg@10")
         table = found.to_frame().query("metric == 'ndcg@10'").sort_values("difference")
         assert len(row_names(shown)) == 15
         assert row_names(shown)[0] == f"{table['system'].iloc[0]} \u2212 {table['other'].iloc[0]}"
@@ -279,7 +277,7 @@ class TestPosterior:
         assert heights == sorted(heights, reverse=True)  # the first pair on top
 
     def test_density(self, found):
-        shown = PosteriorDisplay(found).plot(pair=2)
+        shown = PosteriorDisplay(found, pair=2).plot()
         x, density = shown.ax_.lines[0].get_data()
         assert scipy.integrate.trapezoid(density, x) == pytest.approx(1, abs=0.01)
         assert x[density.argmax()] == pytest.approx(found.difference[2], abs=0.01)
@@ -288,17 +286,14 @@ class TestPosterior:
 
 
 class TestQueryComparison:
-    @pytest.fixture
-    def systems(self, data):
-        relevance, scores, qid = data
-        return relevance, scores, np.where(qid % 3, scores, -scores.clip(-9)), qid
-
     @pytest.mark.parametrize("metric", ["gap", "ndcg@10", "ap(condensed=True)"])
-    def test_is_the_comparison(self, systems, metric):
-        relevance, a, b, qid = systems
-        shown = QueryComparisonDisplay.from_predictions(relevance, a, b, groups=qid, metric=metric)
-        row = compare({"a": a, "b": b}, relevance, groups=qid, metrics=metric, n_resamples=10)
-        row = row.to_frame().iloc[0]
+    def test_is_the_comparison(self, data, metric):
+        relevance, scores, qid = data
+        systems = {"a": scores, "b": np.where(qid % 3, scores, -scores.clip(-9))}
+        found = skrank.compare(systems, relevance, groups=qid, metrics=metric, n_resamples=10)
+        values = found.per_query[found.means.columns[0]]
+        shown = QueryComparisonDisplay(values["a"], values["b"], metric=metric).plot()
+        row = found.to_frame().iloc[0]
         assert (shown.wins, shown.ties, shown.losses) == (row.wins, row.ties, row.losses)
         assert len(shown.difference) == row.queries
         assert shown.n_empty > 0
@@ -316,7 +311,6 @@ class TestQueryComparison:
         assert (below.y0, below.y1) == pytest.approx((-0.1, 0))
         assert [tick.get_text() for tick in shown.ax_.get_xticklabels()] == ["0", "1", "2"]
         assert texts(shown.ax_) == ["new better", "old better", "mean difference = +0.033"]
-        assert shown.scatter_ is None
         assert "not defined on 1 more" in shown.ax_.get_xlabel()
 
     def test_lower_is_better(self):
@@ -324,28 +318,90 @@ class TestQueryComparison:
         assert (shown.wins, shown.ties, shown.losses) == (1, 1, 0)
         assert texts(shown.ax_)[:2] == ["b better", "a better"]  # above the line, below it
 
-    def test_scatter(self, systems):
-        relevance, a, b, qid = systems
-        shown = QueryComparisonDisplay.from_predictions(
-            relevance, a, b, groups=qid, metric="dcg", names=("new", "old"), kind="scatter", s=5
-        )
-        points = shown.scatter_.get_offsets()
-        metric = skrank.metric("dcg")
-        new, old = (metric.per_query(relevance, scores, groups=qid) for scores in (a, b))
-        np.testing.assert_allclose(points, np.column_stack([old, new])[new.notna()])
-        assert shown.bars_ is None
-        assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == ("dcg of old", "dcg of new")
-        assert shown.ax_.get_xlim() == shown.ax_.get_ylim()
-        assert points.max() <= shown.ax_.get_xlim()[1]
-
     def test_many_queries_are_not_named(self):
         rng = np.random.default_rng(0)
         shown = QueryComparisonDisplay(rng.random(20_000), rng.random(20_000)).plot()
         assert len(shown.ax_.get_xticks()) < 20
         assert len(shown.ax_.collections) == 2
 
-    def test_max_grade(self):
-        labels, a, b = [2, 1, 0], [3, 2, 1], [1, 2, 3]
-        how = {"groups": [1, 1, 1], "max_grade": 4}
-        shown = QueryComparisonDisplay.from_predictions(labels, a, b, metric="err", **how)
-        assert shown.values_b.to_list() == pytest.approx([err_score(labels, b, max_grade=4)])
+
+MATRIX = np.random.default_rng(0).random((9, 3))
+POWERS = {alpha: stats.discriminative_power(MATRIX, alpha=alpha) for alpha in (0.01, 0.05)}
+FOUND, SAME = (stats.bayesian_comparison(x, 0.1) for x in (MATRIX, np.ones((3, 2))))
+TABLE = pd.DataFrame({"value": [1], "low": [0], "high": [2]})
+ERRORS = pd.DataFrame({1.0: [0.1, 0.2]}, ["gap(thresholds=[0.5,0.5])", "gap(thresholds=[0.0,1.0])"])
+PROGRESS = pd.DataFrame({"cost": [1, 2], "value": 0.5, "low": [-np.inf, 0], "high": [np.inf, 1]})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: LinesDisplay(TABLE),
+        lambda: LinesDisplay.from_progress(PROGRESS, budget=np.inf),
+        lambda: PrecisionRecallDisplay(np.arange(2), np.ones(2)),
+        lambda: InformativenessDisplay(ERRORS),
+        lambda: IntervalDisplay(TABLE),
+        lambda: MetricScatterDisplay([1, 2], [2, 1]),
+        lambda: PosteriorDisplay(FOUND),
+        lambda: QueryComparisonDisplay([0.1, 0.2], [0.2, 0.1]),
+        lambda: TauMatrixDisplay(pd.DataFrame({"a": [1, 2], "b": [2, 1]})),
+    ],
+)
+def test_plots_again_on_new_and_on_given_axes(make):
+    display = make()
+    ax = display.plot().ax_
+    assert display.plot() is display
+    assert display.ax_ is not ax
+    assert display.plot(ax).ax_ is ax
+    assert display.figure_ is ax.figure
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: LinesDisplay.from_powers({}), "powers is empty"),
+        (lambda: LinesDisplay.from_powers(POWERS), "different alpha"),
+        (lambda: LinesDisplay(TABLE[:0]), "lines has 0 rows"),
+        (lambda: LinesDisplay.from_progress(TABLE), "progress"),
+        (lambda: TauMatrixDisplay(TABLE, method="tau"), "method='tau'"),
+        (lambda: TauMatrixDisplay(TABLE), "means has 1 system"),
+        (lambda: MetricScatterDisplay([1, 2], [1, 2, 3]), r"shape \(2,\) and y \(3,\)"),
+        (lambda: MetricScatterDisplay([1, np.nan], [1, 2]), "1 of 2 systems have a value"),
+        (lambda: InformativenessDisplay(ERRORS[:1]), "a line takes at least 2"),
+        (lambda: InformativenessDisplay(TABLE), "is not a metric"),
+        (lambda: IntervalDisplay(TABLE[:0][["value"]]), r"0 rows and lacks \['high', 'low'\]"),
+        (lambda: IntervalDisplay(TABLE, reference="zero"), "reference='zero'"),
+        (lambda: PosteriorDisplay(FOUND, pair=3), "pair=3"),
+        (lambda: PosteriorDisplay(FOUND, names=["a", "b"]), "names has 2 entries for 3"),
+        (lambda: PosteriorDisplay(FOUND, names=3), "names=3"),
+        (lambda: PosteriorDisplay(SAME, pair=0), "no density"),
+        (lambda: QueryComparisonDisplay([0.1], [0.2], names=("a", "a")), "names="),
+        (lambda: QueryComparisonDisplay([0.1], [0.2], names="ab"), "names="),
+        (lambda: QueryComparisonDisplay([0.1], [0.2], metric="gapp"), "unknown metric"),
+        (lambda: QueryComparisonDisplay([0.1, 0.2], [0.1]), "of the same queries"),
+        (lambda: QueryComparisonDisplay([np.nan], [0.2]), "is defined on no query"),
+    ],
+)
+def test_wrong_input(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()
+
+
+def test_wrong_columns_and_metrics_of_reports(report, study):
+    for call in (
+        lambda: report.plot("ap"),
+        lambda: study.plot("queries"),
+        lambda: study.plot(metrics=["ap"]),
+        lambda: study.plot(metrics=[]),
+    ):
+        with pytest.raises(ValueError, match=r"metric|column"):
+            call()
+
+
+def test_matplotlib_is_imported_when_a_display_is_drawn(monkeypatch):
+    code = "import sys, skrank.plotting; sys.exit('matplotlib' in sys.modules)"
+    root = Path(__file__).resolve().parents[2]
+    subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=root, check=True)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"IntervalDisplay .* pip install skrank\[plot\]"):
+        IntervalDisplay(TABLE).plot()

@@ -52,6 +52,8 @@ def imports_of(path):
                 target = PACKAGE.parent.joinpath(*full.split("."))
                 is_module = target.with_suffix(".py").exists() or (target / "__init__.py").exists()
                 yield full if is_module else base
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            yield from (one.value for one in node.args if isinstance(one, ast.Constant))
 
 
 IMPORTS = {name_of(path): set(imports_of(path)) for path in MODULES}
@@ -103,9 +105,9 @@ def test_imports_in_any_place_and_form_are_found(tmp_path, monkeypatch):
     (tmp_path / "gap.py").write_text(
         "from __future__ import annotations\nif TYPE_CHECKING:\n    from skrank import objectives\n"
         "def f():\n    from ..evaluation import evaluate\n    import skrank.scoring as s\n"
-        "from . import dcg\n"
+        "from . import dcg\nimportlib.import_module('skrank.trec')\nimport_module('skrank.stats')\n"
     )
-    expected = {"objectives", "evaluation", "scoring", "metrics.dcg"}
+    expected = {"objectives", "evaluation", "scoring", "metrics.dcg", "trec", "stats"}
     assert {f"skrank.{name}" for name in expected} <= set(imports_of(tmp_path / "gap.py"))
 
 

@@ -58,7 +58,7 @@ REFUSED = {
     "no runs": (lambda: trec.evaluate({"q": {"d": 1}}, 3, "ap"), "runs=3 must be"),
     "no report": (lambda: trec.trec_eval_lines([]), "report is of type list: pass what trec.eval"),
     "no moments": (lambda: active.sampling_distribution([1]), "pass what label_moments returns"),
-    "no study": (lambda: plotting.InformativenessDisplay(3), "study is of type int"),
+    "no study": (lambda: plotting.InformativenessDisplay(3), "mean has 0 rows"),
     "no table": (lambda: plotting.TauMatrixDisplay([1, 2]), "means has 0 rows"),
     "no rows of queries": (
         lambda: [*skrank.QueryKFold(2).split(np.zeros((0, 1)), [], [])],

@@ -42,12 +42,8 @@ CALLS = {
     "rank_biased_overlap": stats.rank_biased_overlap,
     "bootstrap_interval": lambda x, w: stats.bootstrap_interval(x, weights=w),
     "MetricScatterDisplay": plotting.MetricScatterDisplay,
-    "ElevenPointDisplay": partial(plotting.ElevenPointDisplay.from_predictions, groups=GROUPS),
-    "GradedPrecisionRecallDisplay": partial(
-        plotting.GradedPrecisionRecallDisplay.from_predictions, groups=GROUPS
-    ),
-    "QueryComparisonDisplay": lambda y, s: plotting.QueryComparisonDisplay.from_predictions(
-        y, s, s, groups=GROUPS
+    "PrecisionRecallDisplay": partial(
+        plotting.PrecisionRecallDisplay.from_predictions, groups=GROUPS
     ),
 }
 each_call = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 from sklearn.linear_model import Ridge
 
 from skrank.datasets import make_ranking
-from skrank.plotting import GradedPrecisionRecallDisplay
+from skrank.plotting import PrecisionRecallDisplay
 
 data = make_ranking(n_queries=100, n_docs=(10, 40), random_state=0)
 train = data.qid < 50
@@ -20,15 +20,13 @@ model = Ridge().fit(data.X[train], data.relevance[train])
 
 fig, ax = plt.subplots()
 for name, scores in {"ridge": model.predict(X), "one feature": X[:, 0]}.items():
-    GradedPrecisionRecallDisplay.from_predictions(y, scores, groups=qid, name=name, ax=ax)
+    PrecisionRecallDisplay.from_predictions(y, scores, groups=qid, name=name, ax=ax)
 plt.show()
 
 # %%
 # TREC plots the interpolated precision at eleven levels of recall, which ignores grades.
 
-from skrank.plotting import ElevenPointDisplay
-
 fig, ax = plt.subplots()
 for name, scores in {"ridge": model.predict(X), "one feature": X[:, 0]}.items():
-    ElevenPointDisplay.from_predictions(y, scores, groups=qid, name=name, ax=ax)
+    PrecisionRecallDisplay.from_predictions(y, scores, groups=qid, metric="iprec", name=name, ax=ax)
 plt.show()

@@ -39,5 +39,5 @@ plt.show()
 # %%
 # The density of one pair: "changed" against "old".
 
-PosteriorDisplay(found, names=names).plot(pair=2)
+PosteriorDisplay(found, names=names, pair=2).plot()
 plt.show()

@@ -12,7 +12,6 @@ from sklearn.linear_model import Ridge
 
 import skrank
 from skrank.datasets import make_ranking
-from skrank.plotting import IntervalDisplay
 
 data = make_ranking(n_queries=160, n_docs=(10, 30), random_state=0)
 train = data.qid < 80
@@ -33,5 +32,5 @@ print(found.to_frame()[["metric", "system", "other", "difference", "p_max_t"]].r
 # %%
 # An interval without 0 is a significant difference. The intervals hold simultaneously.
 
-IntervalDisplay.from_comparison(found, "gap")
+found.plot("gap")
 plt.show()

@@ -9,19 +9,20 @@ import matplotlib.pyplot as plt
 
 import skrank
 from skrank.datasets import make_ranking
-from skrank.plotting import QueryComparisonDisplay
+from skrank.plotting import MetricScatterDisplay, QueryComparisonDisplay
 
 data = make_ranking(n_queries=60, n_docs=(10, 40), random_state=0)
-pair = {"names": ("feature 5", "feature 0"), "metric": "ndcg@10", "groups": data.qid}
-display = QueryComparisonDisplay.from_predictions(
-    data.relevance, data.X[:, 5], data.X[:, 0], **pair
+metric, names = skrank.metric("ndcg@10"), ("feature 5", "feature 0")
+first, second = (
+    metric.per_query(data.relevance, data.X[:, column], groups=data.qid) for column in (5, 0)
 )
+display = QueryComparisonDisplay(first, second, metric=metric, names=names).plot()
 plt.show()
 
 # %%
 # The same as points, a point per query:
 
-display.plot(kind="scatter")
+MetricScatterDisplay(first, second, names=names, what="queries", show_names=False).plot()
 plt.show()
 
 # %%

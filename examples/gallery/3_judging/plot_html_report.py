@@ -47,8 +47,7 @@ main(["evaluate", *files, "-m", "gap", "-m", "ndcg@10"])
 import matplotlib.pyplot as plt
 
 from skrank import trec
-from skrank.plotting import IntervalDisplay
 
 report = trec.evaluate(files[0], files[1:], ["gap", "ndcg@10"])
-IntervalDisplay.from_report(report, "gap")
+report.plot("gap")
 plt.show()

@@ -11,7 +11,6 @@ import numpy as np
 
 from skrank import trec
 from skrank.incompleteness import robustness
-from skrank.plotting import RobustnessDisplay
 
 rng = np.random.default_rng(0)
 n_queries, n_docs = 30, 80
@@ -32,11 +31,11 @@ runs = [
 
 metrics = ["ap", "ap(condensed=True)", "gap", "gap(condensed=True)", "bpref"]
 found = robustness(qrels, runs, metrics, percents=(100, 60, 30, 15), n_repeats=3, n_resamples=200)
-RobustnessDisplay(found).plot()
+found.plot()
 plt.show()
 
 # %%
 # The share of pairs of systems with a significant difference:
 
-RobustnessDisplay(found).plot(column="power")
+found.plot("power")
 plt.show()

@@ -9,8 +9,8 @@ achieved significance levels of all pairs show how many differences each metric 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from skrank import trec
-from skrank.plotting import ASLCurveDisplay, MetricScatterDisplay, TauMatrixDisplay
+from skrank import stats, trec
+from skrank.plotting import LinesDisplay, MetricScatterDisplay, TauMatrixDisplay
 
 rng = np.random.default_rng(0)
 qid = np.repeat(np.arange(40), 50)
@@ -28,18 +28,22 @@ runs = [
 ]
 report = trec.evaluate(qrels, runs, ["gap", "ap", "ndcg@10", "err@10"])
 
-TauMatrixDisplay.from_report(report)
+TauMatrixDisplay(report.mean).plot()
 plt.show()
 
 # %%
 # A point per system:
 
-MetricScatterDisplay.from_report(report, "ap", "gap")
+MetricScatterDisplay(report.mean["ap"], report.mean["gap"]).plot()
 plt.show()
 
 # %%
 # All 66 pairs, in the order of their significance level. The further left a curve falls, the fewer
 # significant differences the metric finds.
 
-ASLCurveDisplay.from_report(report, n_resamples=300)
+powers = {
+    name: stats.discriminative_power(values.unstack("system"), n_resamples=300)
+    for name, values in report.per_query.items()
+}
+LinesDisplay.from_powers(powers)
 plt.show()

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank.active import ActiveComparator
 from skrank.datasets import make_ranking
-from skrank.plotting import CampaignDisplay
+from skrank.plotting import LinesDisplay
 
 data = make_ranking(400, n_docs=(10, 30), random_state=0)
 known, pool = data.qid < 60, data.qid >= 60
@@ -51,6 +51,8 @@ print(
     "queries",
 )
 
-CampaignDisplay.from_campaign(campaign, anytime=True)
+LinesDisplay.from_progress(
+    campaign.progress(anytime=True), budget=campaign.budget, label="err@10: old less new"
+)
 plt.axhline(0, color="0.5", linewidth=0.8)
 plt.show()

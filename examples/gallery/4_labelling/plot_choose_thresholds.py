@@ -30,5 +30,5 @@ print("best thresholds:", choice.thresholds)
 # %%
 # Error of the inferred curves, for each choice of (g_1, g_2, g_3):
 
-InformativenessDisplay(choice.study).plot()
+InformativenessDisplay(choice.study.mean).plot()
 plt.show()
