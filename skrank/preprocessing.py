@@ -148,7 +148,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             "share".
         """
         self._checked_kinds()
-        self._table(X, reset=True)
+        self._table(_framed(X), reset=True)
         return self
 
     def transform(
@@ -176,11 +176,9 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         kinds = self._checked_kinds()
-        check.check_same_index(X=X, groups=groups)
+        X = _framed(X)
         values = self._table(X, reset=False)
-        if groups is None and LEVEL in list(getattr(X, "columns", ())):
-            groups = X[LEVEL]
-        ids = require_groups(groups, X=X, who="QueryFeatures.transform")
+        ids = require_groups(groups, X=X, who="QueryFeatures.transform", column=True)
         queries = Queries.from_groups(ids)
         if sparse.issparse(values):
             shares = _sparse_shares(values, queries)
@@ -233,11 +231,23 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
+
+        Raises
+        ------
+        ValueError
+            If a name repeats, as if `X` has columns "bm25" and "bm25_rank".
         """
         given = super().get_feature_names_out(input_features)
         names = [name for name in given if name != LEVEL]
         added = [f"{name}_{kind}" for kind in self._checked_kinds() for name in names]
-        return np.array(names * bool(self.keep_original) + added, dtype=object)
+        found = names * bool(self.keep_original) + added
+        again = next((name for name in found if found.count(name) > 1), None)
+        if again is not None:
+            raise ValueError(
+                f"two columns of the output would be called {again!r}: rename or drop a column of X"
+                + ", or set keep_original=False." * bool(self.keep_original)
+            )
+        return np.array(found, dtype=object)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -268,9 +278,12 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"X is sparse, and with kinds={self.kinds!r} most of the output is not 0: use "
                 'QueryFeatures("share"), which maps 0 to 0, or pass X.toarray().'
             )
-        names = [name for name in getattr(X, "columns", ()) if name != LEVEL]
-        table: Any = X if LEVEL not in getattr(X, "columns", ()) else X[names]
-        if hasattr(X, "columns") and not names:
+        names = list(getattr(X, "columns", ()))
+        table: Any = X
+        if LEVEL in names:
+            polars = hasattr(X, "iter_columns")
+            table = table.drop(LEVEL) if polars else table.drop(columns=LEVEL)
+        if names and set(names) == {LEVEL}:
             raise ValueError("X has no column besides the queries: it needs at least 1 feature.")
         remedy = "Encode the column, or choose the other columns with ColumnTransformer."
         values = check.feature_numbers(table, remedy, who=self)
@@ -281,6 +294,12 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     @property
     def _keeps_sparse(self) -> bool:
         return np.ravel(np.array(self.kinds, object)).tolist() == ["share"]
+
+
+def _framed(X: Any) -> Any:
+    """X, or a pandas frame of a table of pyarrow."""
+    of_arrow = type(X).__module__.startswith("pyarrow.") and hasattr(X, "to_pandas")
+    return X.to_pandas() if of_arrow else X
 
 
 def _blocks(queries: Queries, width: int) -> Iterator[np.ndarray]:

@@ -211,12 +211,17 @@ def _query_index(ids: np.ndarray, given: Any) -> pd.Index:
 
 
 def resolve_groups(
-    groups: ArrayLike | None = None, y: ArrayLike | None = None, X: Table | None = None
+    groups: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    X: Any = None,
+    *,
+    column: bool = False,
 ) -> np.ndarray | None:
     """Query id of each row, from the first source that has ids.
 
     In this order: explicit `groups`, index level "qid" of `y`, index level "qid" of `X`, column
-    "qid" of `X` (with a warning: the column is also a feature).
+    "qid" of `X`. Without `column`, the last is used if there is no other source, with a warning:
+    the column is also a feature.
 
     Parameters
     ----------
@@ -238,11 +243,13 @@ def resolve_groups(
     # n_rows is None if it is unknown: other checks refuse such data
     shape = getattr(sized, "shape", None)
     n_rows = shape[0] if shape else len(sized) if isinstance(sized, Sized) else None
+    has_column = X is not None and LEVEL in list(getattr(X, "columns", ()))
     found: list[tuple[str, np.ndarray]] = []
     for source, ids in (
         ("groups", groups),
         ('the index level "qid" of y', index_level(y)),
         ('the index level "qid" of X', index_level(X)),
+        ('the column "qid" of X', X[LEVEL] if column and has_column else None),
     ):
         if ids is not None:
             found.append((source, check.as_ids(source, ids, n_rows)))
@@ -257,7 +264,7 @@ def resolve_groups(
     check.check_same_index(X=X, y=y, groups=groups)
     if found:
         return found[0][1]
-    if X is None or LEVEL not in list(getattr(X, "columns", ())):
+    if X is None or not has_column:
         return None
     warnings.warn(
         'groups are taken from the column "qid" of X, which a model also sees as a feature: '
@@ -269,10 +276,15 @@ def resolve_groups(
 
 
 def require_groups(
-    groups: ArrayLike | None = None, y: ArrayLike | None = None, X: Table | None = None, *, who: str
+    groups: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    X: Table | None = None,
+    *,
+    who: str,
+    column: bool = False,
 ) -> np.ndarray:
     """`resolve_groups`; if no source has ids, the error says how to pass groups to `who`."""
-    ids = resolve_groups(groups, y, X)
+    ids = resolve_groups(groups, y, X, column=column)
     if ids is None:
         raise ValueError(
             f"{who} needs the query of each row: use y = skrank.with_groups(relevance, qid), or a "

@@ -405,7 +405,8 @@ def average(
         values, weights = values[counted], weights[counted]
     if len(weights) == 0:
         warnings.warn(
-            f"no query has a relevant document (of weight above 0): {metric} is NaN.",
+            f"no query has a relevant document (of weight above 0): {metric} is NaN. Check the "
+            'labels; in cross-validation, use fewer folds or QueryKFold(stratify="n_relevant").',
             RuntimeWarning,
             stacklevel=stacklevel,
         )

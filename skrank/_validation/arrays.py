@@ -144,6 +144,13 @@ def as_ids(
     ids = _distinct(unmasked(source, groups), groups)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids.ravel()
+    tuples = ids.dtype == object and ids.ndim == 1 and any(isinstance(one, tuple) for one in ids)
+    if tuples or (ids.ndim == 2 and isinstance(groups, (list, tuple))):
+        raise ValueError(
+            f"{source} holds tuples, as a pandas.MultiIndex does: pass one {what} id per row, such "
+            "as index.get_level_values(0), or frame.groupby([...]).ngroup() for ids of several "
+            "columns."
+        )
     if ids.ndim != 1:
         raise ValueError(f"{source} has shape {ids.shape}: pass one {what} id per row.")
     if n_rows is not None and len(ids) != n_rows:

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
+def summed(X: Any) -> sparse.csr_matrix:
+    """A sparse matrix as a CSR matrix with at most one entry for each row and column."""
+    found = X.tocsr()
+    if not found.has_canonical_format:
+        found = found.copy()  # it may share its arrays with X
+        found.sum_duplicates()
+    return found
+
+
 def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.csr_matrix:
     """Features as an array or a CSR matrix of numbers, which may be NaN but not infinite.
 
@@ -29,6 +38,8 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
     """
     from sklearn.utils import check_array
 
+    if hasattr(X, "tocsr"):
+        X = summed(X)
     names = list(getattr(X, "columns", ()))
     kinds = set(X.dtypes) if names else ()
     if kinds and all(isinstance(one, np.dtype) and one.kind in "fiu" for one in kinds):

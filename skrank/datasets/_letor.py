@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
-_OPENERS: dict[str, Any] = {".txt": open, ".txt.gz": gzip.open, ".txt.xz": lzma.open}
+_ENDS = (".txt", ".txt.gz", ".txt.xz")
 _FORM = "a line must be <label> qid:<query> <feature>:<value> ..., with features numbered from 1"
 _PARTS = (("train",), ("vali", "valid"), ("test",))
 
@@ -92,7 +92,7 @@ class LETOR:
 @overload
 def load_letor(
     folder: str | PathLike[str], *, fold: None = None, dtype: DTypeLike = ...
-) -> LETOR: ...
+) -> LETOR | Any: ...
 
 
 @overload
@@ -101,22 +101,23 @@ def load_letor(folder: str | PathLike[str], *, fold: int, dtype: DTypeLike = ...
 
 def load_letor(
     folder: str | PathLike[str], *, fold: int | None = None, dtype: DTypeLike = np.float64
-) -> LETOR | Fold:
-    r"""Read a LETOR collection, such as OHSUMED, MQ2008 or MSLR-WEB10K.
+) -> LETOR | Fold | Any:
+    r"""Read a LETOR collection, such as OHSUMED, MQ2008 or MSLR-WEB10K, or one of its files.
 
-    Two layouts are supported, each with files that end in ``.txt``, ``.txt.gz`` or ``.txt.xz``:
+    Three layouts are supported, each with files that end in ``.txt``, ``.txt.gz`` or ``.txt.xz``:
 
     * ``S1`` to ``S5``: fold N trains on S_N, S_N+1 and S_N+2, validates on S_N+3 and tests on
       S_N+4, where S1 follows S5;
     * folders ``Fold1`` to ``Fold5``, or some of them, each with ``train``, ``vali`` (or ``valid``)
-      and ``test``.
+      and ``test``;
+    * the files ``train``, ``vali`` (or ``valid``) and ``test``, which are fold 1.
 
-    In a folder with both layouts, the files of the first are read, which hold each row once.
+    In a folder with several layouts, the files of the first are read.
 
     Parameters
     ----------
     folder : str or path
-        Folder of the collection.
+        Folder of the collection, or a single file.
     fold : int, optional
         Read and return only this fold. Folds are numbered from 1.
     dtype : dtype, default=float64
@@ -124,9 +125,9 @@ def load_letor(
 
     Returns
     -------
-    collection : LETOR or Fold
+    collection : LETOR, Fold or Bunch
         The whole collection, whose `folds` are `Fold` tuples ``train, valid, test``; or the Fold
-        with the number `fold`. Each part is a Bunch with the attributes
+        with the number `fold`. Each part, and a single file, is a Bunch with the attributes
 
         X : ndarray of shape (n_rows, n_features), dense
             Features; the same number of columns in every part.
@@ -138,7 +139,7 @@ def load_letor(
     Raises
     ------
     FileNotFoundError
-        If the folder, a part of a fold, or both layouts are missing.
+        If the folder, a part of a fold, or all layouts are missing.
     ValueError
         If there is no such fold, or a file is empty, damaged or malformed (the message has the
         number of the line); or if the same query is in two of the S files.
@@ -170,6 +171,10 @@ def load_letor(
     (6, 2) {3} {4}
     """
     folder = Path(folder)
+    if folder.is_file():
+        if fold is not None:
+            raise ValueError(f"fold={fold!r}: {folder} is one file. Give the folder of the folds.")
+        return _read_files([folder], _number_type(dtype))[folder]
     splits = _find_splits(folder)
     if fold is not None:
         splits = {fold: _fold_of(splits, fold)}
@@ -189,7 +194,7 @@ def _fold_of(splits: dict[int, _Parts], number: object) -> _Parts:
 
 
 def _find(folder: Path, *stems: str) -> Path:
-    names = [stem + suffix for stem in stems for suffix in _OPENERS]
+    names = [stem + suffix for stem in stems for suffix in _ENDS]
     for name in names:
         if (folder / name).is_file():
             return folder / name
@@ -212,10 +217,13 @@ def _find_splits(folder: Path) -> dict[int, _Parts]:
             n: tuple((_find(folder / f"Fold{n}", *stems),) for stems in _PARTS)
             for n in numbers_of_folds
         }
+    if any(re.fullmatch(r"(train|vali|valid|test)\.txt(\.gz|\.xz)?", name) for name in names):
+        return {1: tuple((_find(folder, *stems),) for stems in _PARTS)}
     raise FileNotFoundError(
         f"{folder} is not a LETOR collection: it should hold the files S1 to S5 "
-        f"({', '.join(_OPENERS)}) or folders Fold1 to Fold5 with train, vali and test in each; "
-        f"it holds {', '.join(names[:10]) or 'nothing'}{', ...' if len(names) > 10 else ''}"
+        f"({', '.join(_ENDS)}), folders Fold1 to Fold5 with train, vali and test in each, or "
+        f"these three files; it holds {', '.join(names[:10]) or 'nothing'}"
+        f"{', ...' if len(names) > 10 else ''}"
     )
 
 
@@ -252,7 +260,8 @@ class _Lines(io.RawIOBase):
 
 def _read_file(path: Path, dtype: np.dtype) -> tuple[Any, np.ndarray, list[str]]:
     """Sparse features, labels and query ids of a file."""
-    opener = next(_OPENERS[end] for end in reversed(_OPENERS) if path.name.endswith(end))
+    packed: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
+    opener = packed.get(path.suffix, open)
     with opener(path, "rb") as stream:
         lines = _Lines(stream)
         try:

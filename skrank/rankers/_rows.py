@@ -118,7 +118,7 @@ def features(X: Table, *, keep_polars: bool = True) -> Table:
         X = _as_pandas(X)
     elif type(X).__module__.startswith("pyarrow.") and hasattr(X, "to_pandas"):
         X = X.to_pandas()  # LightGBM ends the process if a table of pyarrow has text
-    X = csr_matrix(X) if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
+    X = csr_matrix(check.summed(X)) if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(
             f"X has shape {X.shape} and needs 2 dimensions. Reshape your data: X.reshape(1, -1) "

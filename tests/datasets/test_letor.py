@@ -68,6 +68,21 @@ def test_fold_folders(tmp_path, suffix, valid):
     assert {part.X.shape for fold in folds for part in fold} == {(2, 9)}
 
 
+@pytest.mark.parametrize("suffix", PACKED)
+def test_one_folder_of_three_parts_and_one_file(tmp_path, suffix):
+    for number, part in enumerate(("train", "valid", "test"), start=2):
+        path = write(tmp_path, part, rows_of(number), suffix)
+        (single,) = set(load_letor(path).qid)
+        assert single == number
+    collection = load_letor(tmp_path)
+    assert [int(part.qid[0]) for part in collection.fold(1)] == [2, 3, 4]
+    assert len(list(collection.folds)) == 1
+    assert "is one file" in refusal(path, ValueError, fold=1)
+    other = path.rename(tmp_path / f"rows.dat{suffix[4:]}")
+    assert load_letor(other, dtype="float32").X.dtype == np.float32
+    assert "has none of test.txt" in refusal(tmp_path, FileNotFoundError)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, "float32"])
 @pytest.mark.parametrize("layout", [write_sets, write_folds])
 def test_one_fold_of_any_dtype(tmp_path, layout, dtype):
@@ -127,11 +142,11 @@ def refusal(folder, error, **options):
 def test_folders_that_are_not_collections(tmp_path):
     assert f"{tmp_path / 'no'} is not a folder" in refusal(tmp_path / "no", FileNotFoundError)
     assert "it holds nothing" in refusal(tmp_path, FileNotFoundError)
-    path = write(tmp_path, "train", rows_of(1))
-    assert f"{path} is not a folder" in refusal(path, FileNotFoundError)
-    assert "it holds train.txt" in refusal(tmp_path, FileNotFoundError)
+    write(tmp_path, "a", "")
+    assert "it holds a.txt" in refusal(tmp_path, FileNotFoundError)
     for n in range(20):
         write(tmp_path, f"a{n:02}", "")
+    (tmp_path / "a.txt").unlink()
     assert "a09.txt, ..." in refusal(tmp_path, FileNotFoundError)
 
 

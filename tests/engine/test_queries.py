@@ -72,6 +72,8 @@ def test_with_groups_of_series_that_are_not_aligned():
         ([3, 1], r"look like group sizes: use numpy.repeat\(numpy.arange\(len\(sizes\)\), sizes\)"),
         (np.ones((4, 2)), r"qid has shape \(4, 2\)"),
         (5, r"qid has shape \(\)"),
+        ([(1, "a"), (1, "b"), (2, "a"), (2, "b")], "qid holds tuples.*get_level_values"),
+        (pd.MultiIndex.from_product([[1, 2], [3, 4]]), "qid holds tuples"),
     ],
 )
 def test_with_groups_of_bad_ids(qid, message):

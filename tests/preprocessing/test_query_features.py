@@ -103,6 +103,22 @@ def test_groups_from_every_source_give_one_result():
         np.testing.assert_array_equal(found, expected)
 
 
+def test_names_that_would_repeat_are_refused():
+    named = FRAME[["a", "b"]].set_axis(["a", "a_rank"], axis=1)
+    with pytest.raises(ValueError, match="called 'a_rank'"):
+        QueryFeatures().fit(named).get_feature_names_out()
+    alone = QueryFeatures(keep_original=False).fit(named).get_feature_names_out()
+    assert alone.tolist() == ["a_rank", "a_rank_rank"]
+
+
+def test_tables_of_pyarrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.Table.from_pandas(FRAME.reset_index(), preserve_index=False)
+    features = QueryFeatures().fit(table)
+    np.testing.assert_array_equal(features.transform(table), QueryFeatures().fit_transform(FRAME))
+    assert features.get_feature_names_out()[0] == "a"
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_the_column_of_queries_is_not_a_feature(library):
     make = pytest.importorskip(library).DataFrame
@@ -138,6 +154,13 @@ def test_sparse_features_stay_sparse():
         assert found.format == "csr"
         assert found.nnz == 2 * np.count_nonzero(values)
         np.testing.assert_allclose(found.toarray(), expected)
+    twice = sparse.csr_matrix(([1.0, 2.0, 3.0], [0, 0, 1], [0, 3, 3]), shape=(2, 2))
+    for form in ("csr", "csc", "coo", "lil", "dok", "bsr", "dia"):
+        given = twice if form == "csr" else twice.tocsc() if form == "csc" else twice.asformat(form)
+        entries = given.nnz
+        found = QueryFeatures("share").fit(given).transform(given, [1, 1]).toarray()
+        assert found.tolist() == [[3, 3, 1, 1], [0, 0, 0, 0]]
+        assert given.nnz == entries
     stored = sparse.csr_matrix(([0.0, 2.0], [0, 1], [0, 1, 2]))  # 0 is the highest of its query
     found = QueryFeatures("share", keep_original=False).fit_transform(stored, groups=[0, 1])
     assert found.toarray().tolist() == [[0, 0], [0, 1]]
@@ -229,6 +252,11 @@ def refit(**parameters):
         (lambda one: one.transform(X[:, :3], QID), "3 features"),
         (lambda one: one.fit(FRAME).transform(FRAME, OTHER), "disagree: row 5"),
         (lambda one: one.fit_transform(X, Y, OTHER), "disagree: row 5"),
+        (
+            lambda one: clone(one).fit_transform(FRAME.reset_index(), groups=OTHER),
+            "disagree: row 5",
+        ),
+        (lambda one: clone(one).fit_transform(FRAME.assign(qid=OTHER)), "row 5"),
         (lambda one: one.fit(INFINITE[:, :3]), "row 7 of X is infinite in column 2: replace"),
         (lambda one: one.fit(sparse.csr_matrix(INFINITE)), "row 7 of X is infinite in column 2"),
         (lambda one: one.fit(FRAME.mask(INFINITE < -9, -np.inf)), "infinite in column 'c': repl"),
