@@ -150,11 +150,10 @@ def fold_test(values: pd.DataFrame, test_share: float, pairs: np.ndarray, alpha:
 def _by_t(mean: np.ndarray, error: np.ndarray, freedom: np.ndarray, alpha: float) -> Tested:
     import scipy.stats
 
-    from skrank.stats._pairs import ratio
+    from skrank.stats._pairs import ratio, t_p_value
 
     half = scipy.stats.t.isf(alpha / 2, freedom) * error
-    p_value = 2 * scipy.stats.t.sf(np.abs(ratio(mean, error)), freedom)
-    return p_value, mean - half, mean + half
+    return t_p_value(ratio(mean, error), freedom), mean - half, mean + half
 
 
 def anytime_test(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import scipy.stats
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
@@ -182,6 +183,19 @@ def ratio(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """``mean / spread``, where 0 / 0 is 0 and any other mean over 0 is infinite."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(mean == 0, 0.0, mean / spread)
+
+
+def t_bounds(
+    mean: np.ndarray, error: np.ndarray, freedom: np.ndarray | float, confidence: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of Student's confidence intervals."""
+    half = scipy.stats.t.ppf((1 + confidence) / 2, freedom) * error
+    return mean - half, mean + half
+
+
+def t_p_value(t: np.ndarray, freedom: np.ndarray | float) -> np.ndarray:
+    """P-values of Student's two-sided test."""
+    return 2 * scipy.stats.t.sf(np.abs(t), freedom)
 
 
 def student_t(z: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:

@@ -147,6 +147,16 @@ def centred_draws(
     return t, squares, means
 
 
+def share_reached(reached: np.ndarray, n_resamples: int, *, every: bool) -> np.ndarray:
+    """P-values of observed values that `reached` of the resamples reach.
+
+    Unless all possible resamples were visited, the data count as one more resample, so that no
+    p-value is 0 (Phipson and Smyth 2010).
+    """
+    more = 0 if every else 1
+    return (more + reached) / (more + n_resamples)
+
+
 def centred(z: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """``z - mean`` of each row, with rounding errors set to 0.
 

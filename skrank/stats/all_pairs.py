@@ -206,8 +206,8 @@ class _Null(NamedTuple):
 
     def share(self, t: np.ndarray) -> np.ndarray:
         """Share of the resamples that reach t."""
-        below, more = np.searchsorted(self.t, t), not self.every
-        return (len(self.t) - below + more) / (len(self.t) + more)
+        reached = len(self.t) - np.searchsorted(self.t, t)
+        return _resampling.share_reached(reached, len(self.t), every=self.every)
 
 
 def _share(nulls: list[_Null], t: np.ndarray) -> np.ndarray:

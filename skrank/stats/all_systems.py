@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.stats._pairs import ROUNDING, effective_size, moments, ratio, variance_factors
-from skrank.stats._resampling import blocks, one_thread
+from skrank.stats._resampling import blocks, one_thread, share_reached
 
 
 class AnovaRow(NamedTuple):
@@ -263,11 +264,7 @@ def tukey_hsd(
     with one_thread():
         spreads, exact = _spreads(kept, share, n_resamples, seed)
     at_least = len(spreads) - np.searchsorted(spreads, np.abs(difference) - rounding, side="left")
-    more = 0 if exact else 1  # the data count as one more resample
-
-    def p_value(n_reached: np.ndarray) -> np.ndarray:
-        return (more + n_reached) / (more + len(spreads))
-
+    p_value = partial(share_reached, n_resamples=len(spreads), every=exact)
     above = p_value(np.arange(len(spreads))[::-1]) < alpha  # of a difference above each spread
     critical = spreads[above.argmax()] + rounding if above.any() else math.inf
     return TukeyHSD(

@@ -19,6 +19,7 @@ from skrank.stats._pairs import (
     moments,
     ratio,
     student_t,
+    t_bounds,
 )
 from skrank.stats._resampling import blocks, one_thread
 
@@ -114,14 +115,14 @@ def paired_effects(
     mean, std, size, superiority, wins, losses = chosen.measure(block, 6)
     error, freedom = std / np.sqrt(size), chosen.n_queries - 1.0
     t = ratio(mean, error)
-    half = scipy.stats.t.ppf((1 + confidence) / 2, freedom) * error
+    low, high = t_bounds(mean, error, freedom, confidence)
     levels = (1 + confidence) / 2, (1 - confidence) / 2
     g_low, g_high = (_noncentrality(t, freedom, level) / np.sqrt(size) for level in levels)
     cohen_d = ratio(mean, std)
     return PairedEffects(
         difference=mean,
-        low=mean - half,
-        high=mean + half,
+        low=low,
+        high=high,
         confidence=confidence,
         cohen_d=cohen_d,
         hedges_g=_unbiased(cohen_d, freedom),

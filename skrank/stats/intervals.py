@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import scipy.stats
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
@@ -21,6 +20,7 @@ from skrank.stats._pairs import (
     moments,
     ratio,
     student_t,
+    t_bounds,
     unique_rows,
 )
 from skrank.stats._resampling import blocks, centred, resampled_moments, standard_error
@@ -188,8 +188,7 @@ def bootstrap_interval(
 
 def _t_bounds(z: np.ndarray, weights: Weights, confidence: float) -> tuple[np.ndarray, ...]:
     mean, error, _, freedom = student_t(z, weights)
-    half = scipy.stats.t.ppf((1 + confidence) / 2, freedom) * error
-    return mean, mean - half, mean + half
+    return mean, *t_bounds(mean, error, freedom, confidence)
 
 
 def _bca_levels(

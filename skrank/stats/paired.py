@@ -21,6 +21,7 @@ from skrank.stats._pairs import (
     moments,
     ratio,
     student_t,
+    t_p_value,
 )
 
 _MOST_EXACT = 13  # with at most this many queries all sign flips are visited, as in scipy
@@ -114,7 +115,7 @@ def paired_t(
 
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         mean, _, t, freedom = student_t(z, w)
-        return mean, t, 2 * scipy.stats.t.sf(np.abs(t), freedom)
+        return mean, t, t_p_value(t, freedom)
 
     return run_test("paired t", SystemPairs(scores, pairs, nan, weights=weights), block)
 
@@ -272,7 +273,7 @@ def _flip_p_value(z: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
         found = np.zeros(len(z), np.int64)
         for flips in _resampling.sign_flips(n_queries, n_resamples, seed):
             found += _flip_counts(z, flips)
-    return (1 + found) / (1 + n_resamples)
+    return _resampling.share_reached(found, n_resamples, every=False)
 
 
 def paired_bootstrap(

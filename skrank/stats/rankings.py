@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from skrank import _validation as check
-from skrank.stats._resampling import query_counts
+from skrank.stats._resampling import query_counts, share_reached
 
 _CELLS = 2**22  # most numbers in a block of rankings x systems x systems
 _SIMULATED = 200  # pairs of rankings that estimate the moments of tau_ap at one value of tau
@@ -290,9 +290,8 @@ def _p_value(
     copies = np.broadcast_to(y, (n_resamples, len(y)))
     orders = np.array([*itertools.permutations(y)]) if every else random.permuted(copies, axis=1)
     found = _correlations(np.broadcast_to(x, orders.shape), orders, method)
-    above, below = (np.count_nonzero(sign * found >= sign * value - 1e-12) for sign in (1, -1))
-    share = min(above, below) / len(found) if every else (1 + min(above, below)) / (1 + n_resamples)
-    return float(min(1.0, 2 * share))
+    tails = [np.count_nonzero(sign * found >= sign * value - 1e-12) for sign in (1, -1)]
+    return float(min(1.0, 2 * share_reached(np.array(min(tails)), len(found), every=every)))
 
 
 def _over_systems(

@@ -513,7 +513,7 @@ def drawn(make, plot=(), **given):
 
 TABLE = pd.DataFrame({"cost": [1.0, 2], "value": [0.5, 0.6], "low": [0.4, 0.5], "high": [0.6, 0.7]})
 for _name, _plot, _given in (
-    ("LinesDisplay", ("color",), {"lines": TABLE, "axes": {"xlabel": "x"}, "color": "red"}),
+    ("LinesDisplay", (), {"lines": TABLE, "axes": {"xlabel": "x"}}),
     ("IntervalDisplay", (), {"table": TABLE, "label": "x", "reference": 0.5}),
     ("TauMatrixDisplay", (), {"means": pd.DataFrame(MATRIX), "method": "tau_b"}),
     ("PosteriorDisplay", (), {"found": stats.bayesian_comparison(MATRIX, 0.1),

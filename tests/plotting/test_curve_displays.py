@@ -156,7 +156,7 @@ class TestGradedPrecisionRecall:
 
     def test_many_queries(self):
         """Sums of a query have no rounding errors from previous queries."""
-        data = make_ranking(n_queries=500, n_docs=(10, 30), max_grade=3, random_state=0)
+        data = make_ranking(n_queries=120, n_docs=(10, 30), max_grade=3, random_state=0)
         scores, thresholds = data.X[:, 5], [0.1, 0.2, 0.7]
         shown = drawn(
             data.relevance, scores, groups=data.qid,
