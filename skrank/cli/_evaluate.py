@@ -14,8 +14,7 @@ from skrank._engine.names import columns
 from skrank._engine.peer_names import split_prefix
 from skrank._typing import Options
 from skrank.cli import Parser, _output
-from skrank.evaluation import Report
-from skrank.evaluation._evaluate import DEFAULT_METRICS
+from skrank.evaluation import DEFAULT_METRICS, Report
 from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 
 # options that are parameters of `trec.evaluate` with the same name and values

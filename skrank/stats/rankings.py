@@ -290,8 +290,8 @@ def _p_value(
     copies = np.broadcast_to(y, (n_resamples, len(y)))
     orders = np.array([*itertools.permutations(y)]) if every else random.permuted(copies, axis=1)
     found = _correlations(np.broadcast_to(x, orders.shape), orders, method)
-    tails = [np.count_nonzero(sign * found >= sign * value - 1e-12) for sign in (1, -1)]
-    return float(min(1.0, 2 * share_reached(np.array(min(tails)), len(found), every=every)))
+    tails = [int((sign * found >= sign * value - 1e-12).sum()) for sign in (1, -1)]
+    return min(1.0, 2 * float(share_reached(np.array(min(tails)), len(found), every=every)))
 
 
 def _over_systems(

@@ -13,8 +13,7 @@ from skrank import _validation as check
 from skrank._engine.names import unique_metrics
 from skrank._engine.plan import average
 from skrank._typing import Options
-from skrank.evaluation import Report
-from skrank.evaluation._evaluate import DEFAULT_METRICS
+from skrank.evaluation import DEFAULT_METRICS, Report
 from skrank.metrics import Metric
 from skrank.trec._data import as_qrels
 from skrank.trec._join import (
