@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-MISSING = find_spec("torch") is None
+MISSING = find_spec("torch") is None or find_spec("skorch") is None
 
 collect_ignore = ["skrank/torch"] if MISSING else []  # doctests import their module
 if MISSING or find_spec("sentence_transformers") is None:

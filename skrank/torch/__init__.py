@@ -1,10 +1,11 @@
 """Losses, data sets, metrics and estimators for training rankers with torch."""
 
 try:
+    import skorch as _skorch  # noqa: F401
     from torch import nn as _nn  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        "skrank.torch needs torch, which is not installed: pip install skrank[torch]"
+        f"skrank.torch needs {error.name}, which is not installed: pip install skrank[torch]"
     ) from error
 
 from skrank.torch._accumulator import MetricAccumulator as MetricAccumulator

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_matrix, issparse
 from torch.utils.data import Dataset
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups, show
 from skrank._engine.queries import Queries, slices
 from skrank._typing import Table
-from skrank.torch._rows import ArrayRows, ParquetRows, Paths, check_kept
 
 
 class QueryBatch(NamedTuple):
@@ -117,8 +117,6 @@ class QueryDataset(Dataset):
         Query ids.
     sizes : int64 ndarray of shape (n_queries,)
         Documents of each query.
-    parts : int64 ndarray of shape (n_queries,)
-        Number of the row group in which each query begins; 0 for arrays.
 
     Raises
     ------
@@ -152,70 +150,27 @@ class QueryDataset(Dataset):
         check.check_same_index(X=X, relevance=relevance, groups=groups, sample_weight=sample_weight)
         _check_dtype(dtype)
         ids = require_groups(groups, relevance, X, who="QueryDataset")
-        source = ArrayRows(X, check.without_index(relevance))
-        self._set(source, Queries.from_groups(ids), sample_weight, dtype)
-
-    @classmethod
-    def from_parquet(
-        cls,
-        paths: Paths,
-        *,
-        relevance: str = "relevance",
-        groups: str = "qid",
-        features: Sequence[str] | None = None,
-        dtype: torch.dtype = torch.float32,
-        open_parts: int = 8,
-    ) -> QueryDataset:
-        """Queries of parquet files, whose row groups are read on demand.
-
-        Parameters
-        ----------
-        paths : path, or sequence of paths
-            Files, in the order of their rows. The rows of a query are adjacent.
-        relevance, groups : str
-            Names of the columns of labels and query ids.
-        features : sequence of str, optional
-            Names of the columns of features. Default: all others.
-        dtype : torch.dtype, default=torch.float32
-            Dtype of features, labels and weights in batches.
-        open_parts : int, default=8
-            Row groups in memory; the least recently used row group is dropped first.
-
-        Returns
-        -------
-        QueryDataset
-
-        Raises
-        ------
-        ImportError
-            If pyarrow is not installed.
-        ValueError
-            If a file cannot be read, a column is missing or does not hold numbers, a row has no
-            query id, the rows of a query are not adjacent, or `dtype` cannot hold a value.
-        """
-        real = _numpy_type(_check_dtype(dtype))
-        rows = ParquetRows(paths, relevance, groups, features, open_parts, real)
-        dataset = cls.__new__(cls)
-        dataset._set(rows, _contiguous(rows.groups), None, dtype)
-        return dataset
-
-    def _set(
-        self,
-        source: ArrayRows | ParquetRows,
-        queries: Queries,
-        weight: ArrayLike | None,
-        dtype: torch.dtype,
-    ) -> None:
-        """Set the attributes, after a check of the weights."""
-        self.source = source
+        shape = "an array of shape (n_rows, n_features)"
+        self.X = csr_matrix(X) if issparse(X) else check.unmasked("X", X, shape)
+        self.labels = check.as_vector("relevance", check.without_index(relevance))
+        bad = np.flatnonzero(check.are_no_labels(self.labels))
+        if len(bad):
+            raise check.bad_label(float(self.labels[bad[0]]), int(bad[0]))
+        if self.X.ndim != 2 or self.X.shape[0] != len(self.labels):
+            raise ValueError(
+                f"X has shape {self.X.shape} and relevance {len(self.labels)} rows: X must have "
+                "one row of features per label."
+            )
+        if self.X.dtype.kind not in "fiub":
+            raise ValueError(f"X has type {self.X.dtype}: features must be numbers.")
         self.dtype = dtype
-        self.queries, self.ids, self.sizes = queries, queries.ids, queries.sizes
-        self.weights = check.query_weights(weight, queries)
+        self.queries = queries = Queries.from_groups(ids)
+        self.ids, self.sizes = queries.ids, queries.sizes
+        self.weights = check.query_weights(sample_weight, queries)
         if self.weights is not None:
             narrow = self._narrow(self.weights).double().numpy()
             lost = np.isinf(narrow) | ((narrow == 0) & (self.weights > 0))
             check_kept(lost, self.weights, narrow, lambda i: f"weight of query {queries.name(i)}")
-        self.parts = queries.gather(source.part_of_row)[queries.indptr[:-1]]
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -229,7 +184,8 @@ class QueryDataset(Dataset):
         offsets, rows = slices(self.queries.indptr[chosen], self.sizes[chosen])
         if self.queries.order is not None:
             rows = self.queries.order[rows]
-        values, graded = self.source.read(rows)
+        values, graded = self.X[rows], self.labels[rows]
+        values = values.toarray() if issparse(values) else values
         X, labels = self._narrow(values), self._narrow(graded)
         if self.dtype != torch.float64:
             narrow = labels.double().numpy()
@@ -268,6 +224,21 @@ def keep_batch(batch: QueryBatch) -> QueryBatch:
     tensor([0, 2, 3])
     """
     return batch
+
+
+def check_kept(
+    lost: np.ndarray, values: np.ndarray, narrow: np.ndarray, place: Callable[..., str]
+) -> None:
+    """Raise if `lost` is True for a value, which another dtype makes `narrow`.
+
+    `place` names the value at an index in the error.
+    """
+    if lost.any():
+        index = tuple(int(number) for number in np.argwhere(lost)[0])
+        raise ValueError(
+            f"{place(*index)} is {values[index]}, which is {narrow[index]} in the dtype of "
+            "batches: choose dtype=torch.float64, or scale or bin the values."
+        )
 
 
 def _check_dtype(dtype: object) -> torch.dtype:

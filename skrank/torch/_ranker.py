@@ -1,17 +1,19 @@
-"""NeuralRanker: a neural network as an estimator of scikit-learn."""
+"""NeuralRanker: a neural network as an estimator of scikit-learn, trained by skorch."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import validate_data
+from skorch import NeuralNet
+from skorch.callbacks import Callback, EarlyStopping
+from skorch.utils import noop
 from torch import nn
 
 from skrank import _validation as check
@@ -24,30 +26,21 @@ from skrank.objectives.base import metric_of
 from skrank.rankers._base import Ranker
 from skrank.rankers._fit import VALIDATION, Validator
 from skrank.rankers._rows import LabelledRows, Part, Rows, check_several_rows_per_query
-from skrank.torch._dataset import QueryDataset
+from skrank.torch._dataset import QueryBatch, QueryDataset
 from skrank.torch._loss import RankingLoss
-from skrank.torch._training import (
-    NeuralTraining,
-    Progress,
-    Standardize,
-    layers,
-    padded,
-    predict,
-    seeded,
-    threads_for,
-)
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 _DTYPES = (np.float64, np.float32)  # other dtypes are converted to the first
-# largest feature, with standardization (differences do not overflow) and without
-_LARGEST = {True: 1e300, False: float(np.finfo(np.float32).max)}
-_FIXED = "module", "dropout", "standardize", "random_state"  # a warm start cannot change these
+_ROWS = 2**14  # rows that are scored at a time
 
 
 class NeuralRanker(Ranker):
     """A neural network trained on a ranking metric, as an estimator of scikit-learn.
+
+    skorch trains the network: an item of its data set is a query, so that batches hold whole
+    queries.
 
     Parameters
     ----------
@@ -69,8 +62,8 @@ class NeuralRanker(Ranker):
     batch_queries : int, default=16
         Number of queries of a batch.
     standardize : bool, default=True
-        Subtract the mean of each feature and divide by its standard deviation, both over the
-        training rows, in double precision. The network itself is in single precision.
+        Standardize features by `sklearn.preprocessing.StandardScaler`, in double precision; the
+        columns of a sparse `X` are only scaled. The network itself is in single precision.
     eval_metric : str, Metric or a sequence of them, optional
         Metrics on the validation queries, of which the first decides when to stop. Default: the
         metric of `objective` (in a mixture, of the first objective that has one), or `scoring`.
@@ -81,10 +74,12 @@ class NeuralRanker(Ranker):
         With validation, training stops after this number of epochs without improvement, and the
         weights of the best epoch are restored. None: train to the end, then restore them.
     warm_start : bool, default=False
-        Continue the training of the last fit, also if it was interrupted, for `epochs` more epochs.
-        If early stopping ended the last fit, patience starts again. Features are standardized as in
-        the first fit; `hidden`, `module`, `dropout`, `standardize` and `random_state` must be those
-        of the first fit, and all other parameters may change.
+        Continue the training of the last fit for `epochs` more epochs, with its network, optimizer
+        and standardization; patience starts again. Another `hidden`, `module`, `dropout`,
+        `standardize` or `random_state` has no effect.
+    callbacks : sequence of skorch callbacks, default=()
+        Such as `skorch.callbacks.Checkpoint` or `LRScheduler`. The history of skorch has the
+        metrics of `eval_metric` by name, after those of `train_loss`.
     unjudged : {"raise", "drop", "zero"}, default="raise"
         Documents that were not judged (label NaN) in `fit` raise an error, are left out, or count
         as not relevant.
@@ -95,14 +90,18 @@ class NeuralRanker(Ranker):
         Metric of `score`.
     device : str or torch.device, default="cpu"
     progress : bool, default=False
-        Print epochs and values to standard error.
+        Print a table of epochs and values.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial weights, the batches, dropout and the queries held out.
 
     Attributes
     ----------
+    net_ : skorch.NeuralNet
+        The trained net of skorch, with its history and optimizer.
     module_ : torch.nn.Module
-        The trained network, with the standardization of features as its first layer.
+        The trained network, which takes features that `scaler_` has standardized.
+    scaler_ : StandardScaler
+        If `standardize`.
     n_epochs_ : int
         Number of epochs trained.
     best_epoch_ : int
@@ -124,12 +123,10 @@ class NeuralRanker(Ranker):
 
     Notes
     -----
-    Networks of at most 100,000 parameters are trained on the processor with one thread of torch,
-    because more threads would wait for each other longer than they compute. `fit` restores the
-    number of threads. Where many processes train at once, set ``OMP_NUM_THREADS=1`` as well.
-
     The same seed gives the same network on the same machine with the same number of threads of
-    torch. Rows of a sparse `X` become dense in a batch.
+    torch. Small networks train fastest with one thread (``torch.set_num_threads(1)``). Rows of a
+    sparse `X` become dense in a batch. An interrupt ends the training after the last complete epoch
+    (skorch handles `KeyboardInterrupt`).
 
     Examples
     --------
@@ -143,9 +140,8 @@ class NeuralRanker(Ranker):
     True
     """
 
-    _fitted_by: ClassVar[str] = "module_"
-    module_: nn.Module
-    _state: Progress
+    _fitted_by: ClassVar[str] = "net_"
+    net_: NeuralNet
 
     def __init__(
         self,
@@ -163,6 +159,7 @@ class NeuralRanker(Ranker):
         validation_fraction: float | None = None,
         early_stopping_rounds: int | None = 10,
         warm_start: bool = False,
+        callbacks: Sequence[Callback] = (),
         unjudged: str = "raise",
         max_queries: int | None = None,
         scoring: str | Metric = "ndcg@10",
@@ -183,63 +180,13 @@ class NeuralRanker(Ranker):
         self.validation_fraction = validation_fraction
         self.early_stopping_rounds = early_stopping_rounds
         self.warm_start = warm_start
+        self.callbacks = callbacks
         self.unjudged = unjudged
         self.max_queries = max_queries
         self.scoring = scoring
         self.device = device
         self.progress = progress
         self.random_state = random_state
-
-    def fit(
-        self,
-        X: Table,
-        y: ArrayLike,
-        groups: ArrayLike | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        X_val: Table | None = None,
-        y_val: ArrayLike | None = None,
-        groups_val: ArrayLike | None = None,
-    ) -> NeuralRanker:
-        """Train.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            Finite features.
-        y : array-like of shape (n_rows,)
-            Labels, at least 0.
-        groups : array-like of shape (n_rows,), optional
-            Query of each row. Default: the index level "qid" of `y`, or of `X`.
-        qid : array-like of shape (n_rows,), optional
-            Another name for `groups`.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row's query, constant inside a query.
-        X_val, y_val, groups_val : optional
-            Rows for validation, instead of `validation_fraction`.
-
-        Returns
-        -------
-        NeuralRanker
-            Itself, fitted.
-
-        Raises
-        ------
-        ValueError
-            If groups are missing, of the wrong length, or disagree; if a label is negative or NaN;
-            if weights vary inside a query; if a feature is not finite; if the objective cannot be
-            trained on; if scores become infinite; if `warm_start` is set and the network would be
-            another one. An error leaves the ranker unchanged. (After an interrupt, the ranker has
-            the epochs that were completed.)
-        """
-        super().fit(
-            X, y, groups, qid=qid, sample_weight=sample_weight,
-            X_val=X_val, y_val=y_val, groups_val=groups_val,
-        )  # fmt: skip
-        if self._interrupted:  # raised here, so that the completed epochs are not lost
-            raise KeyboardInterrupt
-        return self
 
     def predict(self, X: Table) -> np.ndarray:
         """Score rows: within a query, higher ranks first.
@@ -257,8 +204,21 @@ class NeuralRanker(Ranker):
         ValueError
             If a feature is not finite, or so large that a score would not be finite.
         """
-        rows, device = self._checked(X), usable(self.device)
-        return predict(self.module_.to(device), rows, device)
+        rows = in_single(self._scaled(self._checked(X)))
+        scores = self.net_.predict(rows).reshape(-1).astype(np.float64)
+        bad = np.flatnonzero(~np.isfinite(scores))
+        if len(bad):
+            raise ValueError(
+                f"the network gives row {bad[0]} of X the score {scores[bad[0]]}: its features are "
+                "too far from those of the training rows, or its training has diverged. Scale the "
+                "features, or lower learning_rate."
+            )
+        return scores
+
+    @property
+    def module_(self) -> nn.Module:
+        """The trained network."""
+        return self.net_.module_
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -269,7 +229,7 @@ class NeuralRanker(Ranker):
     # steps of fit, called by `Ranker._fit` --------------------------------------------------------
 
     def _check_parameters(self, *, has_X_val: bool) -> None:
-        fixed = self._fixed_parameters()
+        hidden_widths(self.hidden)
         if self.module is not None and not callable(self.module):
             raise ValueError(
                 f"module={self.module!r} must be a torch.nn.Module, or a function of the number "
@@ -291,21 +251,10 @@ class NeuralRanker(Ranker):
             metric(self.scoring)
         if has_X_val and self.validation_fraction is not None:
             raise ValueError("X_val and validation_fraction are both given: leave out one.")
-        for name, value in self._begun_with.items() if self._continues() else ():
-            if value is not fixed[name] and value != fixed[name]:
-                raise ValueError(
-                    f"{name}={fixed[name]!r} was {value!r} in the first fit, which warm_start=True "
-                    f"continues: restore {name}, or set warm_start=False to train anew."
-                )
-
-    def _fixed_parameters(self) -> dict[str, object]:
-        """Parameters that a warm start cannot change."""
-        fixed: dict[str, object] = {"hidden": hidden_widths(self.hidden)}
-        return fixed | {name: getattr(self, name) for name in _FIXED}
 
     def _continues(self) -> bool:
         """True if `fit` continues the training of the last fit."""
-        return self.warm_start and hasattr(self, "module_")
+        return self.warm_start and hasattr(self, "net_")
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         """Features as an array or a CSR matrix, after checks."""
@@ -318,26 +267,14 @@ class NeuralRanker(Ranker):
         if issparse(table) and not table.has_canonical_format:  # duplicate entries add up
             table = table.copy()
             table.sum_duplicates()
-        largest, limit = max(table.max(), -table.min()), _LARGEST[bool(self.standardize)]
-        if largest > limit:
-            row, feature = divmod(int(abs(table).argmax()), table.shape[1])
-            raise ValueError(
-                f"feature {feature} of row {row} of X is {table[row, feature]:g}, and networks "
-                f"take features up to {limit:g}: scale the features, or choose standardize=True."
-            )
         return table
 
     def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
-        continues, self._begun_with = self._continues(), self._fixed_parameters()
-        if continues:
-            self._state = replace(self._state)  # a copy, so that an error leaves the old state
-        else:
-            rng = check.as_random_state("random_state", self.random_state)
-            self._state = Progress(seed=int(rng.randint(2**31 - 1)))
+        rng = check.as_random_state("random_state", self.random_state)
+        seed = int(rng.randint(2**31 - 1))
         rows = Rows(train, unjudged=self.unjudged)
         check_several_rows_per_query(rows.ids, len(rows.y))
-        choices = np.random.RandomState(self._state.seed)
-        chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, choices)
+        chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
         part, valid_part = rows.part(chosen), None
         if valid is not None:
             valid_part = Rows(valid, unjudged=self.unjudged).part()
@@ -345,59 +282,85 @@ class NeuralRanker(Ranker):
             valid_part = rows.part(held_out)
         labels = rows.y if valid_part is None else np.append(rows.y, valid_part.y)
         self.max_grade_ = collection_grade(train.y, labels)
-        self.module_ = copy.deepcopy(self.module_) if continues else self._network(part.X)
-        training = self._training(part, valid_part)
-        self._interrupted = False
-        try:
-            with threads_for(training.network, training.device):
-                training.run(self.epochs, self._state)
-        except KeyboardInterrupt:
-            self._interrupted = True
-        state = self._state
-        self.n_epochs_ = state.epoch
-        self.best_epoch_ = state.epoch if state.best is None else state.best_epoch
-        values = {name: padded(found, state.epoch) for name, found in state.values.items()}
-        self.evals_result_ = {VALIDATION: values} if values else {}
+        if self.standardize and not self._continues():
+            self.scaler_ = standard_scaler(part.X)
+        check.check_training_weights(part.query_weights, part.queries)
+        data = QueryDataset(
+            self._scaled(part.X), part.y, part.queries.row_query, sample_weight=part.weights,
+            dtype=torch.float64,
+        )  # fmt: skip
+        devices = [self.device] if torch.device(usable(self.device)).type == "cuda" else []
+        with torch.random.fork_rng(devices=devices):
+            torch.manual_seed(seed)
+            net = self._net(part.X.shape[1], valid_part)
+            first = len(net.history)
+            self.net_ = net.partial_fit(data)
+        history = net.history
+        self.n_epochs_ = len(history)
+        stopping = dict(net.callbacks_).get("stopping")
+        self.best_epoch_ = stopping.best_epoch_ if stopping else self.n_epochs_
+        names = [] if valid_part is None else dict(net.callbacks_)["validation"].names
+        values = {name: [row.get(name, np.nan) for row in history] for name in names}
+        self.evals_result_ = {VALIDATION: values} if first < len(history) and names else {}
 
-    def _network(self, X: Table) -> nn.Module:
-        """A new network for the features of X."""
-        n_features = X.shape[1]
-        with seeded(self._state.seed, torch.device("cpu")):
-            if self.module is None:
-                inner: nn.Module = layers(n_features, hidden_widths(self.hidden), self.dropout)
-            elif isinstance(self.module, nn.Module):
-                inner = copy.deepcopy(self.module)
-            else:
-                inner = self.module(n_features)
-        if not isinstance(inner, nn.Module):
-            raise ValueError(
-                f"module returns a {type(inner).__name__}: it must return a torch.nn.Module."
-            )
-        return nn.Sequential(Standardize.of(X), inner) if self.standardize else inner
-
-    def _training(self, train: Part, valid: Part | None) -> NeuralTraining:
+    def _net(self, n_features: int, valid: Part | None) -> NeuralNet:
+        """The net of skorch, which the training of the last fit may have trained before."""
         objective = as_objective(self.objective)
-        device = usable(self.device)
-        network = self.module_.to(device)
-        check.check_training_weights(train.query_weights, train.queries)
-        groups, weights = train.queries.row_query, train.weights
-        data = QueryDataset(train.X, train.y, groups, sample_weight=weights, dtype=torch.float64)
-        held_out = None
+        callbacks: list[tuple[str, Callback]] = []
         if valid is not None:
-            held_out = valid.X, Validator(valid, self._metrics(objective))
-        return NeuralTraining(
-            network=network,
-            loss=RankingLoss(objective, max_grade=self.max_grade_).to(device),
-            data=data,
-            held_out=held_out,
-            batch_queries=self.batch_queries,
-            optimizer=torch.optim.Adam(
-                network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay
-            ),
-            patience=self.early_stopping_rounds,
-            device=device,
-            progress=self.progress,
-        )
+            metrics = self._metrics(objective)
+            first = next(iter(metrics))
+            stopping = EarlyStopping(
+                first,
+                patience=self.early_stopping_rounds or self.epochs + 1,
+                threshold=0,
+                lower_is_better=not metrics[first].greater_is_better,
+                sink=noop,
+                load_best=True,
+            )
+            validation = Validation(Validator(valid, metrics), in_single(self._scaled(valid.X)))
+            callbacks = [("validation", validation), ("stopping", stopping)]
+        callbacks += [(f"callback {i}", one) for i, one in enumerate(self.callbacks)]
+        options: dict[str, Any] = {
+            "max_epochs": self.epochs,
+            "lr": self.learning_rate,
+            "optimizer__weight_decay": self.weight_decay,
+            "batch_size": self.batch_queries,
+            "verbose": int(self.progress),
+        }
+        top = self.max_grade_
+        loss = RankingLoss(objective, max_grade=top)
+        if self._continues():
+            net = copy.deepcopy(self.net_)  # so that an error leaves the old one
+            before = net.get_params(deep=False)
+            changed = {name: value for name, value in options.items() if before[name] != value}
+            if net.criterion.objective != loss.objective or net.criterion.max_grade != top:
+                changed["criterion"] = loss  # a new optimizer, too
+            return net.set_params(callbacks=callbacks, **changed).initialize_callbacks()
+        return QueryNet(
+            self._network(n_features),
+            loss,
+            optimizer=torch.optim.Adam,
+            train_split=None,
+            iterator_train__shuffle=True,
+            iterator_train__collate_fn=features_and_labels,
+            iterator_valid__batch_size=_ROWS,
+            callbacks=callbacks,
+            device=self.device,
+            **options,
+        ).initialize()
+
+    def _network(self, n_features: int) -> nn.Module:
+        """A new network."""
+        if self.module is None:
+            return layers(n_features, hidden_widths(self.hidden), self.dropout)
+        given = isinstance(self.module, nn.Module)
+        made = copy.deepcopy(self.module) if given else self.module(n_features)
+        if not isinstance(made, nn.Module):
+            raise ValueError(
+                f"module returns a {type(made).__name__}: it must return a torch.nn.Module."
+            )
+        return made
 
     def _metrics(self, objective: Objective) -> dict[str, Metric]:
         """Metrics for early stopping by name, the deciding metric first."""
@@ -407,6 +370,88 @@ class NeuralRanker(Ranker):
         with check.about("eval_metric"):
             named = unique_metrics(chosen)
         return {name: one.on_scale(self.max_grade_) for name, one in named.items()}
+
+    def _scaled(self, X: Table) -> Table:
+        """Standardized features, after a check that single precision can hold them."""
+        table = self.scaler_.transform(X) if self.standardize else X
+        if not max(table.max(), -table.min()) <= np.finfo(np.float32).max:
+            row, feature = divmod(int(abs(table).argmax()), table.shape[1])
+            raise ValueError(
+                f"feature {feature} of row {row} of X is {X[row, feature]:g}, too large for single "
+                "precision or too far from the training rows: look for an error in the data, scale "
+                "the features, or choose standardize=True."
+            )
+        return table
+
+
+class QueryNet(NeuralNet):
+    """A net of skorch whose batches are those of `QueryDataset`, and whose loss is RankingLoss."""
+
+    def get_loss(
+        self, y_pred: torch.Tensor, y_true: QueryBatch, *args: Any, **kwargs: Any
+    ) -> torch.Tensor:
+        """The loss of a batch."""
+        n_rows = len(y_true.labels)
+        if y_pred.shape not in ((n_rows,), (n_rows, 1)):
+            raise ValueError(
+                f"module returns {tuple(y_pred.shape)} for {n_rows} rows: it must return one score "
+                "per row, a Tensor of shape (n_rows,) or (n_rows, 1)."
+            )
+        scores = y_pred.reshape(-1)
+        return self.criterion_(scores, y_true.labels, y_true.offsets, weights=y_true.weights)
+
+
+class Validation(Callback):
+    """Metrics of validation queries, in the history of skorch."""
+
+    def __init__(self, validator: Validator, X: np.ndarray) -> None:
+        self.names = list(validator.plans)
+        self.held_out = validator, X
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"names": self.names}  # pickles and copies of a net have no data
+
+    def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        """Measure the queries."""
+        validator, X = self.held_out
+        means = validator.means(net.predict(X).reshape(-1).astype(np.float64))
+        for name, value in means.items():
+            if np.isnan(value) and name == self.names[0]:
+                raise ValueError(
+                    f"eval_metric {name} is NaN on the validation queries, so that early stopping "
+                    'cannot use it: choose empty="skip", or another metric.'
+                )
+            net.history.record(name, value)
+
+
+def in_single(X: np.ndarray | csr_matrix) -> np.ndarray:
+    """Features as a dense array in single precision."""
+    return (X if isinstance(X, np.ndarray) else X.toarray()).astype(np.float32)
+
+
+def features_and_labels(batch: QueryBatch) -> tuple[torch.Tensor, QueryBatch]:
+    """The two parts of a batch that skorch expects, features in single precision."""
+    return batch.X.float(), batch
+
+
+def standard_scaler(X: np.ndarray | csr_matrix) -> StandardScaler:
+    """Standardization by the rows of X, after which constant features are always 0."""
+    scaler = StandardScaler(with_mean=not issparse(X)).fit(X)
+    ends = X.max(axis=0), X.min(axis=0)
+    low, high = (one.toarray()[0] if issparse(one) else one for one in ends)
+    scaler.scale_[low == high] = np.inf
+    return scaler
+
+
+def layers(n_features: int, hidden: tuple[int, ...], dropout: float) -> nn.Sequential:
+    """Linear layers with ReLU and dropout between them, and one score as output."""
+    parts: list[nn.Module] = []
+    for width in hidden:
+        parts += [nn.Linear(n_features, width), nn.ReLU()]
+        if dropout > 0:
+            parts.append(nn.Dropout(dropout))
+        n_features = width
+    return nn.Sequential(*parts, nn.Linear(n_features, 1))
 
 
 def hidden_widths(hidden: Sequence[int] | int) -> tuple[int, ...]:

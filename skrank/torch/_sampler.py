@@ -20,8 +20,7 @@ class QueryBatchSampler(Sampler[list[int]]):
     Parameters
     ----------
     data : QueryDataset or array-like of shape (n_queries,)
-        The data set, or the number of documents of each query. Parquet files are shuffled by row
-        group, and inside each row group, so that few row groups are in memory at a time.
+        The data set, or the number of documents of each query.
     max_documents : int, default=4096
         Maximum number of documents of a batch. A longer query is a batch of its own.
     max_queries : int, optional
@@ -53,11 +52,7 @@ class QueryBatchSampler(Sampler[list[int]]):
         rank: int | None = None,
         world_size: int | None = None,
     ) -> None:
-        if isinstance(data, QueryDataset):
-            self.sizes, self.parts = data.sizes, data.parts
-        else:
-            self.sizes = _checked_sizes(data)
-            self.parts = np.zeros(len(self.sizes), np.int64)
+        self.sizes = data.sizes if isinstance(data, QueryDataset) else _checked_sizes(data)
         self.max_documents = check.check_count(
             "max_documents", max_documents, "documents of a batch"
         )
@@ -94,21 +89,16 @@ class QueryBatchSampler(Sampler[list[int]]):
             mine = first + self.rank
             yield batches[mine] if mine < len(batches) else []
 
-    def _order(self) -> np.ndarray:
-        """Numbers of the queries; shuffled, those of a part stay together."""
-        numbers = np.arange(len(self.sizes))
-        if not self.shuffle:
-            return numbers
-        rng = np.random.default_rng((self.random_state % 2**63, self.epoch))
-        order = rng.permutation(numbers)
-        turns = rng.permutation(int(self.parts.max(initial=0)) + 1)
-        return order[np.argsort(turns[self.parts[order]], kind="stable")]
-
     def _batches(self) -> list[list[int]]:
         """Fill batches in order; a query that does not fit begins a new batch."""
+        order = np.arange(len(self.sizes))
+        if self.shuffle:
+            order = np.random.default_rng((self.random_state % 2**63, self.epoch)).permutation(
+                order
+            )
         batches: list[list[int]] = []
         documents, queries = 0, 0  # that the last batch has space for
-        for query in self._order().tolist():
+        for query in order.tolist():
             size = int(self.sizes[query])
             if size > documents or queries == 0:
                 batches.append([])
