@@ -14,7 +14,6 @@ _TOKEN = re.compile(
     r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|(?<!\w)[\d.]+[eE][+-]?\d+|.", re.DOTALL
 )
 _NAME = re.compile(r"([^\W\d]\w*)\s*(?:\((.*)\))?\s*(?:@(.*))?", re.DOTALL)
-_CONSTANTS = {"False": False, "None": None, "True": True}
 
 
 def unreadable(text: str) -> ValueError:
@@ -91,7 +90,7 @@ def parts_of_name(atom: str) -> tuple[str, Options]:
 def _literal(value: str, atom: str) -> object:
     """A Python literal, or a bare word as a string; a list as a tuple, which has a hash."""
     if value.isidentifier():
-        return _CONSTANTS.get(value, value)
+        return {"False": False, "None": None, "True": True}.get(value, value)
     try:
         return _frozen(ast.literal_eval(value))
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):

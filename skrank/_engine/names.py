@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -268,12 +268,16 @@ def score_function(cls: type[Metric], value: float, **options: object) -> Callab
     score.__name__ = score.__qualname__ = cls.function
     score.__module__ = cls.__module__
     score.__doc__ = _docstring(cls, parameters, value, options)
-    types = get_type_hints(cls)  # objects, for `typing.get_type_hints`
-    score.__annotations__ = get_type_hints(Metric.__call__) | {
-        name: types[name] for name in parameters
-    }
+    types = dict(one for base in reversed(cls.__mro__) for one in _types(base).items())
+    score.__annotations__ = _types(Metric.__call__) | {name: types[name] for name in parameters}
     vars(score)["__signature__"] = signature  # shown by help(), editors and Sphinx
     return score
+
+
+@lru_cache
+def _types(one: Any) -> dict[str, Any]:
+    """Annotations of one class or function, as objects for `typing.get_type_hints`."""
+    return inspect.get_annotations(one, eval_str=True)
 
 
 def _signature(cls: type[Metric]) -> inspect.Signature:

@@ -58,16 +58,17 @@ def _run(arguments: argparse.Namespace) -> str:
     allowed = {"trec_eval": (None, "per_query"), "latex": (None, "compare")}
     allowed["markdown"] = allowed["latex"]
     if arguments.view not in allowed.get(form, (arguments.view,)):
-        shown = "means" + {"trec_eval": ", with or without -q"}.get(form, " and skrank compare")
-        parser.error(f"--format {form} is for {shown}.")
+        also = {"trec_eval": ", with or without -q"}.get(form, " and skrank compare")
+        parser.error(f"--format {form} is for means{also}.")
     if arguments.sort is not None and form not in _output.TABLES:
         parser.error(f"--sort is for {', '.join(_output.TABLES)}, not for {form}.")
     more = [one for one in CURVE if form == "html" and one not in names]
     report = _report(arguments, runs, [*names, *more])
-    notes = _empty_queries(report, [column for name in names for column in columns(name)])
+    shown = [name for name in report.metric_of if name not in more]
+    notes = _empty_queries(report, shown)
     if notes and form != "html":
         _output.print_error(f"skrank: {notes}")
-    _output.deliver(_text(report, arguments, form, names, notes), arguments.output)
+    _output.deliver(_text(report, arguments, form, shown, notes), arguments.output)
     return ""
 
 
@@ -93,7 +94,7 @@ def _prefixed(text: str, peer: str) -> str:
 def _report(arguments: argparse.Namespace, runs: list[str], names: list[str]) -> Report:
     trec_eval = (arguments.names or "").startswith("trec_eval")
     empty = arguments.empty
-    return trec.evaluate(
+    report = trec.evaluate(
         _output.source(arguments.qrels),
         _output.named_sources(runs),
         names,
@@ -101,6 +102,10 @@ def _report(arguments: argparse.Namespace, runs: list[str], names: list[str]) ->
         empty=int(empty) if empty in ("0", "1") else empty,
         **{option: getattr(arguments, option) for option in _PASSED_ON},
     )
+    prefix = f"{arguments.names}:"  # is not shown
+    report.metric_of = {name.removeprefix(prefix): one for name, one in report.metric_of.items()}
+    report.empty = {name.removeprefix(prefix): count for name, count in report.empty.items()}
+    return report
 
 
 def _empty_queries(report: Report, names: Sequence[str]) -> str:
@@ -121,12 +126,11 @@ def _empty_queries(report: Report, names: Sequence[str]) -> str:
 
 
 def _text(
-    report: Report, arguments: argparse.Namespace, form: str, names: list[str], notes: str
+    report: Report, arguments: argparse.Namespace, form: str, shown: list[str], notes: str
 ) -> str:
     """The output in a format."""
     if form == "trec_eval":
         return trec.trec_eval_lines(report, per_query=arguments.view == "per_query")
-    short = {name: name.removeprefix(f"{arguments.names}:") for name in report.metric_of}
     how: Options = {} if arguments.view == "curve" else {"alpha": arguments.alpha}
     if arguments.view == "compare":
         how |= {"test": arguments.test, "correction": arguments.correction}
@@ -135,25 +139,21 @@ def _text(
     if form == "html":
         from skrank.cli._page import page
 
-        shown = [column for name in names for column in columns(name)]
         made = f"Made by skrank {skrank.__version__}: {shlex.join(['skrank', *arguments.given])}"
-        return page(report, shown, CURVE, short, how, notes, made)
+        return page(report, shown, CURVE, how, notes, made)
     if form in ("latex", "markdown"):
         table = report.compare(**how) if arguments.view == "compare" else report
         return table.to_latex() if form == "latex" else table.to_markdown()
-    return _output.TABLES[form](_sorted(_table(report, arguments.view, short, how), arguments.sort))
+    return _output.TABLES[form](_sorted(_table(report, arguments.view, how), arguments.sort))
 
 
-def _table(
-    report: Report, view: str | None, short: dict[str, str], how: Options
-) -> _output.Columns:
+def _table(report: Report, view: str | None, how: Options) -> _output.Columns:
     """The columns to show."""
     if view == "compare":
-        return report.compare(**how).to_frame().replace({"metric": short}).to_dict("list")
+        return report.compare(**how).to_frame().to_dict("list")
     if view == "intervals":
         frame = report.to_frame(confidence=1 - how["alpha"]).reset_index()
-        frame = frame.rename(columns={"system": "run"})
-        return frame.replace({"metric": short}).to_dict("list")
+        return frame.rename(columns={"system": "run"}).to_dict("list")
     names, means = list(map(str, report.systems)), report.averages
     if view == "curve":
         if "recall" in names:
@@ -161,7 +161,7 @@ def _table(
                 "a run is called 'recall', which is the name of the column of levels: rename it."
             )
         return {"recall": ELEVEN_LEVELS, **dict(zip(names, means.tolist(), strict=True))}
-    shown = [short[name] for name in report.metric_of]
+    shown = list(report.metric_of)
     if view == "per_query":
         queries = report.queries.tolist()
         values = report.values.reshape(-1, len(shown)).T.tolist()

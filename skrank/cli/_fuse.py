@@ -16,15 +16,9 @@ def add_arguments(parser: Parser, _: str) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help=text)
     parser.add_options("fusion")
     parser.set_defaults(
-        run=_run,
-        method="linear",
-        norm="auto",
-        k=60.0,
-        metric="ndcg@10",
-        n_splits=5,
-        name="fused",
-        ranks="score",
-    )
+        run=_run, method="linear", norm="auto", k=60.0, metric="ndcg@10", n_splits=5,
+        name="fused", ranks="score",
+    )  # fmt: skip
     parser.set_epilog("fuse", "files")
 
 

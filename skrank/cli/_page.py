@@ -33,7 +33,6 @@ def page(
     report: Report,
     shown: Sequence[str],
     curve: Sequence[str],
-    short: dict[str, str],
     how: Options,
     notes: str,
     made: str,
@@ -48,8 +47,6 @@ def page(
         Columns to show; runs are sorted by the first.
     curve : sequence of str
         Columns with the interpolated precision at each of the eleven levels of recall.
-    short : dict of str to str
-        What to show in place of names of columns.
     how : dict
         Options of the comparison of the runs.
     notes, made : str
@@ -59,9 +56,8 @@ def page(
     -------
     str
     """
-    names = {name: short[name] for name in shown}
     rises = {name: report.metric_of[name].greater_is_better for name in shown}
-    means = report.mean[list(names)].sort_values(shown[0], ascending=not rises[shown[0]])
+    means = report.mean[list(shown)].sort_values(shown[0], ascending=not rises[shown[0]])
     several = len(means) > 1
     comparison, trouble = _comparison(report, shown, how) if several else (None, "")
     parts = [
@@ -71,18 +67,16 @@ def page(
     ]
     if several:
         parts.append("<h2>Which run is better?</h2>")
-        parts += [
-            f"<p>{_verdict(means[one], comparison, rises[one], names[one])}</p>" for one in shown
-        ]
+        parts += [f"<p>{_verdict(means[one], comparison, rises[one])}</p>" for one in shown]
     if trouble:
         parts.append(f"<p>{escape(trouble)}</p>")
     best = means.eq([means[one].max() if rises[one] else means[one].min() for one in shown])
     counts = report.mean[[]].assign(**report.counts)
-    frame = means.rename(columns=names).join(counts).rename_axis("run").reset_index()
+    frame = means.join(counts).rename_axis("run").reset_index()
     parts += ["<h2>Means</h2>", _table(frame, best=best.to_numpy())]
     if comparison is not None:
-        parts.append(_comparisons(comparison, names))
-    data = json.dumps(_data(report, names, curve)).replace("<", "\\u003c")
+        parts.append(_comparisons(comparison))
+    data = json.dumps(_data(report, shown, curve)).replace("<", "\\u003c")
     template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
     before, after = template.split("@BODY@")
     after = after.replace("@MADE@", escape(made)).replace("@DATA@", data)
@@ -105,15 +99,13 @@ def _corrected(comparison: Comparison) -> str:
     return columns.get(comparison.correction, f"p_{comparison.test.replace('-', '_')}")
 
 
-def _verdict(
-    means: pd.Series, comparison: Comparison | None, greater_is_better: bool, shown: str
-) -> str:
+def _verdict(means: pd.Series, comparison: Comparison | None, greater_is_better: bool) -> str:
     """A sentence about the best run under a metric, and the test of its lead."""
     ordered = means.sort_values(ascending=not greater_is_better)
     best, second = ordered.index[:2]
     text = (
-        f"<b>{escape(shown)}</b>: {escape(str(best))} is first with {ordered.iloc[0]:.4f}, "
-        f"then {escape(str(second))} with {ordered.iloc[1]:.4f}."
+        f"<b>{escape(str(means.name))}</b>: {escape(str(best))} is first with "
+        f"{ordered.iloc[0]:.4f}, then {escape(str(second))} with {ordered.iloc[1]:.4f}."
     )
     if comparison is None:
         return text
@@ -166,8 +158,8 @@ def _table(
     )
 
 
-def _comparisons(comparison: Comparison, names: dict[str, str]) -> str:
-    frame = comparison.to_frame().replace({"metric": names})
+def _comparisons(comparison: Comparison) -> str:
+    frame = comparison.to_frame()
     significant = frame.pop("significant").tolist()
     corrected = _corrected(comparison)
     others = [one for one in ("p_randomisation", "p_t") if one in frame and one != corrected]
@@ -179,16 +171,16 @@ def _comparisons(comparison: Comparison, names: dict[str, str]) -> str:
     )
 
 
-def _data(report: Report, names: dict[str, str], curve: Sequence[str]) -> dict[str, object]:
+def _data(report: Report, shown: Sequence[str], curve: Sequence[str]) -> dict[str, object]:
     """The data that the page draws: values by metric and run, with None for NaN, and curves."""
     runs = list(map(str, report.systems))
     cube, places = report.values.astype(object), list(report.metric_of)
     cube[np.isnan(report.values)] = None
     values = {
-        short: dict(zip(runs, cube[:, :, places.index(name)].tolist(), strict=True))
-        for name, short in names.items()
+        name: dict(zip(runs, cube[:, :, places.index(name)].tolist(), strict=True))
+        for name in shown
     }
-    signs = [1 if report.metric_of[name].greater_is_better else -1 for name in names]
+    signs = [1 if report.metric_of[name].greater_is_better else -1 for name in shown]
     curves = np.nan_to_num(report.averages[:, [places.index(name) for name in curve]])
     return {
         "queries": report.queries.tolist(), "runs": runs, "values": values,
