@@ -11,9 +11,10 @@ gains of labels and the weights of ranks, as arrays that the compiled loops of a
   precision, recall.
 
 `tables` gets a `Scale`: the distinct labels of the data, the highest grade, the length of the
-longest list and the judgments. `line` gets `Lists`, the numbers of documents of each query, and
-returns a `Line`, which maps the sum of a query to its value, (slope * sum + shift) / divisor.
-`Smooth` declares that `skrank.SoftRank` can train on the metric.
+longest list and, if `reads_judgments`, the judgments. `values` maps the sums of queries, and their
+numbers of documents, to values, linear in the sums, and weights; a subclass of `SetMetric` has
+`counts` in its place, numerator and denominator. `Smooth` declares that `skrank.SoftRank` can train
+on the metric.
 
 An objective derives from `skrank.Objective`. Its method `bind` takes `Judgments` and returns a
 `BoundObjective`, or a `BoundLoss` if its gradient is the gradient of a function.
@@ -36,8 +37,6 @@ from skrank._engine.quadratic import QuadraticTables as QuadraticTables
 from skrank._engine.queries import Queries as Queries
 from skrank._engine.ranking import Ranking as Ranking
 from skrank._engine.strict import StrictTables as StrictTables
-from skrank._engine.tables import Line as Line
-from skrank._engine.tables import Lists as Lists
 from skrank._engine.tables import Scale as Scale
 from skrank._engine.tables import Smooth as Smooth
 from skrank._engine.tables import Tables as Tables

@@ -4,30 +4,47 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine import name_parser, peer_names
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.mixture import SETTINGS, MixturePlan, check_terms
-from skrank._engine.plan import Definition, average, measure
+from skrank._engine.parameters import Parameterised, choice, count, flag, format_value
+from skrank._engine.plan import Plan, average, measure
 from skrank._engine.ranking import Ranking
-from skrank._engine.tables import Scale, Tables
+from skrank._engine.tables import Scale, Smooth, Tables
 from skrank._typing import Options
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
+class DividedByIdeal:
+    """Mixin of metrics with a parameter `normalize`, which is "all" or "ideal"."""
+
+    normalize: str
+    k: int | None
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """The best list is the whole list, or is cut at rank k, as `normalize` says."""
+        return None if self.normalize == "all" else self.k
+
+
+ORDERLESS = "its value does not depend on the order of the whole list; add a cut-off."
 registry: dict[str, type[Metric]] = {}  # classes by name, which `register` fills
 _AS_PARTS: Any = None  # a setting of a mixture that is not given: its metrics have the value
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Metric(Definition):
+class Metric(Parameterised, ABC):
     """A metric of rankings: a frozen dataclass of parameters.
 
     Parameters
@@ -50,6 +67,137 @@ class Metric(Definition):
     __array_ufunc__: ClassVar[None] = None  # so that numpy.float64(0.5) * metric calls __rmul__
     # True for metrics of names of trec_eval 9, for which skrank.trec compares scores as float32
     single_precision: ClassVar[bool] = False
+    names: ClassVar[tuple[str, ...]] = ()  # name and aliases, which `register` sets
+    unnamed: ClassVar[tuple[str, ...]] = ("k",)  # not in the brackets of `str`: k follows the @
+    function: ClassVar[str] = ""  # name of its score function
+    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")  # also "sum", "micro"
+    # with ties="average", tied lists raise an error: the mean over their orders has no closed form
+    strict: ClassVar[bool] = False
+    orderless: ClassVar[bool] = False  # without a cut-off, all orders of a list have one value
+    cut_instead: ClassVar[str | None] = None  # if `k` is refused: the metric that the error names
+    reads_judgments: ClassVar[bool] = False  # whether `tables` depend on labels of single queries
+
+    # not ClassVar, since some metrics compute them from parameters
+    greater_is_better = True
+    needs_relevant = True  # whether it is undefined for queries without a relevant document
+    value_range = "[0, 1]"
+
+    k: int | None = count(None, "the number of top ranks that count")
+    condensed: bool = flag(False)
+    empty: str | int = choice("skip", check.EMPTY_CHOICES)
+    ties: str = choice("average", check.TIES_CHOICES)
+    average: str = "macro"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(average=check.check_choice("average", self.average, self.averages))
+        if self.cut_instead is not None:
+            check.refuse_cutoff(self.first_name, self.k, self.cut_instead)
+
+    @abstractmethod
+    def tables(self, scale: Scale, k: int | None) -> Tables:
+        """Arrays that define the sum of this metric with the cut-off `k`, before normalisation."""
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """Cut-off of the ideal list whose sum is the divisor; None: no cut-off; 0: no divisor."""
+        return 0
+
+    @property
+    def untrainable(self) -> str | None:
+        """Reason why LambdaRank cannot train on this metric, with an alternative; else None."""
+        return ORDERLESS if self.orderless and self.k is None else None
+
+    @property
+    def smooth(self) -> Smooth | None:
+        """The form that SoftRank trains on; None if there is none."""
+        return None
+
+    def discount_at(self, rank: np.ndarray) -> np.ndarray | None:
+        """Discount at each rank, from 1 on, if the sum is of gain times discount; else None.
+
+        LambdaLoss, whose weights of pairs are made of gains and discounts, refuses None.
+        """
+        return None
+
+    @property
+    def needs_scale(self) -> bool:
+        """Whether values depend on a highest grade of the collection that no parameter fixes."""
+        return False
+
+    def values(
+        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Values of queries, linear in `sums`, and their weights in the mean (None: all equal).
+
+        Parameters
+        ----------
+        sums : ndarray of shape (n_queries,)
+            Sums over the ranked lists, divided by those of the best lists unless `ideal_cutoff` is
+            0.
+        shown, relevant, total : float ndarrays of shape (n_queries,)
+            Numbers of documents retrieved, down to the cut-off; of relevant documents of the query,
+            retrieved or not; and of judged or retrieved documents (judged, if `condensed`).
+        """
+        return sums, None
+
+    def bind(self, judgments: Judgments, *, max_grade: int | None = None) -> Plan:
+        """The metric bound to judgments: a plan, which caches all that depends on labels only.
+
+        Parameters
+        ----------
+        judgments : Judgments
+        max_grade : int, optional
+            Highest grade of the collection, for a metric whose parameters do not fix it.
+
+        Returns
+        -------
+        Plan
+        """
+        return Plan(self, judgments, max_grade=max_grade)
+
+    def bind_part(self, judgments: Judgments, *, max_grade: int | None) -> Plan:
+        """The metric bound to labels that may be a part of a collection, such as a fold.
+
+        Parameters
+        ----------
+        judgments : Judgments
+        max_grade : int or None
+            Highest grade of the collection; None if it is unknown.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        ValueError
+            If values depend on the highest grade, and it is unknown.
+        """
+        if not self.needs_scale:
+            return self.bind(judgments)
+        if max_grade is None:
+            raise check.missing_scale(self)
+        return self.bind(judgments, max_grade=max_grade)
+
+    @property
+    def __name__(self) -> str:  # `sklearn.metrics.make_scorer` needs it
+        return str(self)
+
+    def __str__(self) -> str:
+        changed = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name not in self.unnamed and value != field.default:
+                changed.append(f"{field.name}={format_value(value)}")
+        inside = f"({','.join(changed)})" if changed else ""
+        return self.first_name + inside + ("" if self.k is None else f"@{self.k}")
+
+    @property
+    def first_name(self) -> str:
+        """The name in reports, without parameters."""
+        kind: type = type(self)
+        return self.names[0] if self.names else kind.__name__
 
     def __call__(
         self,
@@ -197,6 +345,7 @@ class Mixture(Metric):
     """
 
     names = ("mixture",)  # for messages: not registered
+    reads_judgments = True
 
     parts: tuple[tuple[float, Metric], ...] = ()
     condensed: bool = _AS_PARTS

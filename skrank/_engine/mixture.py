@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Definition, Plan
+from skrank._engine.plan import Plan
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking, deepest
 from skrank._engine.tables import LambdaKernels, Scale, Tables, sum_in_order
 from skrank._engine.threads import cached_property
+
+if TYPE_CHECKING:
+    from skrank._engine.metric import Metric
 
 SETTINGS = ("condensed", "empty", "ties", "average")  # equal for all metrics of a mixture
 
@@ -72,13 +76,13 @@ class MixturePlan(Plan):
     """
 
     def __init__(
-        self, metric: Definition, parts: Sequence[tuple[float, Plan]], judgments: Judgments
+        self, metric: Metric, parts: Sequence[tuple[float, Plan]], judgments: Judgments
     ) -> None:
         self.metric = metric
         self.judgments = judgments
         self.parts = parts
         plans = [plan for _, plan in parts]
-        self.scale = plans[0].scale
+        self.scale = Scale(judgments, plans[0].scale.max_grade, open_judgments=True)
         # In each metric, documents are relevant from some label on. So a query has no document that
         # is relevant for all metrics if and only if it is empty for one of them.
         needed = tuple(plan.tables for plan in plans if plan.metric.needs_relevant)
@@ -105,16 +109,15 @@ class MixturePlan(Plan):
         """Change of the mixture per unit of the normalised sum of each metric (row)."""
         return np.stack([weight * plan.slope() for weight, plan in self.parts])
 
-    def values(self, ranking: Ranking) -> np.ndarray:
-        """Value of each query; NaN if the value of a metric is NaN."""
-        return sum_in_order(weight * plan.values(ranking) for weight, plan in self.parts)
+    def measure(self, ranking: Ranking) -> tuple[np.ndarray, np.ndarray]:
+        """Sums of weighted values, NaN if one is NaN, and weights, 0 if one skips the query."""
+        values, weights = zip(*(plan.measure(ranking) for _, plan in self.parts), strict=True)
+        factors = [factor for factor, _ in self.parts]
+        total = sum_in_order(a * one for a, one in zip(factors, values, strict=True))
+        return total, np.prod(weights, axis=0)
 
-    def mass(self, ranking: Ranking) -> np.ndarray:
-        """Weight of each query in the mean: 0 if a metric skips the query."""
-        return np.prod([plan.mass(ranking) for _, plan in self.parts], axis=0)
 
-
-def check_terms(terms: Sequence[tuple[float, Definition]]) -> None:
+def check_terms(terms: Sequence[tuple[float, Metric]]) -> None:
     """Refuse metrics that cannot be added."""
     first = terms[0][1]
     for weight, one in terms:

@@ -1,178 +1,35 @@
-"""A metric, and the metric bound to labels, which computes once what does not depend on scores.
+"""Metrics bound to labels, which compute once what does not depend on scores, and `measure`.
 
-The value of a query is a linear function of a normalised sum over its ranked documents:
-
-    value = (slope * (sum / best sum) + shift) / divisor.
-
-A compiled kernel computes the sum and the best sum from the tables of the metric (`Metric.tables`).
-`Metric.line` returns slope, shift and divisor, which are 1, 0 and 1 for most metrics.
+A compiled kernel computes a sum over the ranked documents of a query, and the sum of its best list,
+from the tables of the metric (`Metric.tables`). `Metric.values` maps the normalised sum, which is
+the quotient of both, to the value of the query; it is linear in the sum.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.parameters import Parameterised, choice, count, flag, format_value
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
-from skrank._engine.tables import Line, Lists, Scale, Smooth, Tables
+from skrank._engine.tables import Scale, Tables
 from skrank._engine.threads import cached_property
+
+if TYPE_CHECKING:
+    from skrank._engine.metric import Metric
 
 GEOMETRIC_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-200, 1e200  # outside, weights are divided by the largest
 _MOST_CACHED, _LONGEST_CACHED = 64, 2048  # most tables in the cache, and most ranks of a table
-ORDERLESS = "its value does not depend on the order of the whole list; add a cut-off."
+_HUGE = 2.0**600  # a sum beside which the shift of a linear function is negligible
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Definition(Parameterised, ABC):
-    """The parameters and formulas of a metric, and their plan. `Metric` adds what users call."""
-
-    names: ClassVar[tuple[str, ...]] = ()  # name and aliases, which `register` sets
-    unnamed: ClassVar[tuple[str, ...]] = ("k",)  # not in the brackets of `str`: k follows the @
-    function: ClassVar[str] = ""  # name of its score function
-    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")  # also "sum", "micro" (by `mass`)
-    # with ties="average", tied lists raise an error: the mean over their orders has no closed form
-    strict: ClassVar[bool] = False
-    orderless: ClassVar[bool] = False  # without a cut-off, all orders of a list have one value
-    cut_instead: ClassVar[str | None] = None  # if `k` is refused: the metric that the error names
-
-    # not ClassVar, since some metrics compute them from parameters
-    greater_is_better = True
-    needs_relevant = True  # whether it is undefined for queries without a relevant document
-    value_range = "[0, 1]"
-
-    k: int | None = count(None, "the number of top ranks that count")
-    condensed: bool = flag(False)
-    empty: str | int = choice("skip", check.EMPTY_CHOICES)
-    ties: str = choice("average", check.TIES_CHOICES)
-    average: str = "macro"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(average=check.check_choice("average", self.average, self.averages))
-        if self.cut_instead is not None:
-            check.refuse_cutoff(self.first_name, self.k, self.cut_instead)
-
-    @abstractmethod
-    def tables(self, scale: Scale, k: int | None) -> Tables:
-        """Arrays that define the sum of this metric with the cut-off `k`, before normalisation."""
-
-    @property
-    def ideal_cutoff(self) -> int | None:
-        """Cut-off of the ideal list whose sum is the divisor; None: no cut-off; 0: no divisor."""
-        return 0
-
-    @property
-    def untrainable(self) -> str | None:
-        """Reason why LambdaRank cannot train on this metric, with an alternative; else None."""
-        return ORDERLESS if self.orderless and self.k is None else None
-
-    @property
-    def smooth(self) -> Smooth | None:
-        """The form that SoftRank trains on; None if there is none."""
-        return None
-
-    def discount_at(self, rank: np.ndarray) -> np.ndarray | None:
-        """Discount at each rank, from 1 on, if the sum is of gain times discount; else None.
-
-        LambdaLoss, whose weights of pairs are made of gains and discounts, refuses None.
-        """
-        return None
-
-    @property
-    def needs_scale(self) -> bool:
-        """Whether values depend on a highest grade of the collection that no parameter fixes."""
-        return False
-
-    def line(self, lists: Lists) -> Line:
-        """The linear function from normalised sums to values. Default: the normalised sums."""
-        return Line()
-
-    def mass(self, lists: Lists) -> np.ndarray | None:
-        """Weight of each query in the mean; None for equal weights."""
-        return None
-
-    def bind(self, judgments: Judgments, *, max_grade: int | None = None) -> Plan:
-        """The metric bound to judgments: a plan, which caches all that depends on labels only.
-
-        Parameters
-        ----------
-        judgments : Judgments
-        max_grade : int, optional
-            Highest grade of the collection, for a metric whose parameters do not fix it.
-
-        Returns
-        -------
-        Plan
-        """
-        return Plan(self, judgments, max_grade=max_grade)
-
-    def bind_part(self, judgments: Judgments, *, max_grade: int | None) -> Plan:
-        """The metric bound to labels that may be a part of a collection, such as a fold.
-
-        Parameters
-        ----------
-        judgments : Judgments
-        max_grade : int or None
-            Highest grade of the collection; None if it is unknown.
-
-        Returns
-        -------
-        Plan
-
-        Raises
-        ------
-        ValueError
-            If values depend on the highest grade, and it is unknown.
-        """
-        if not self.needs_scale:
-            return self.bind(judgments)
-        if max_grade is None:
-            raise check.missing_scale(self)
-        return self.bind(judgments, max_grade=max_grade)
-
-    @property
-    def __name__(self) -> str:  # `sklearn.metrics.make_scorer` needs it
-        return str(self)
-
-    def __str__(self) -> str:
-        changed = []
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.name not in self.unnamed and value != field.default:
-                changed.append(f"{field.name}={format_value(value)}")
-        inside = f"({','.join(changed)})" if changed else ""
-        return self.first_name + inside + ("" if self.k is None else f"@{self.k}")
-
-    @property
-    def first_name(self) -> str:
-        """The name in reports, without parameters."""
-        kind: type = type(self)
-        return self.names[0] if self.names else kind.__name__
-
-
-class DividedByIdeal:
-    """Mixin of metrics with a parameter `normalize`, which is "all" or "ideal"."""
-
-    normalize: str
-    k: int | None
-
-    @property
-    def ideal_cutoff(self) -> int | None:
-        """The best list is the whole list, or is cut at rank k, as `normalize` says."""
-        return None if self.normalize == "all" else self.k
-
-
-def bounds_of(metric: Definition) -> tuple[float, float]:
+def bounds_of(metric: Metric) -> tuple[float, float]:
     """The two numbers of `value_range`, such as (0.0, inf) for "[0, inf)"."""
     low, high = metric.value_range[1:-1].split(",")
     return float(low), float(high)
@@ -181,13 +38,12 @@ def bounds_of(metric: Definition) -> tuple[float, float]:
 _cache: dict[tuple[object, ...], Tables] = {}  # oldest entry first
 
 
-def tables_of(metric: Definition, scale: Scale, k: int | None) -> Tables:
+def tables_of(metric: Metric, scale: Scale, k: int | None) -> Tables:
     """Tables of a metric at the cut-off `k`, cached if they do not depend on the queries.
 
     Batches of a training mostly have the same labels and lists of the same length. Cached tables
     save half of the time of a gradient of 20 lists. Tables are immutable and hold no reference to
-    the scale. Tables for which a metric reads `Scale.judgments`, which sets `Scale.read_judgments`,
-    are not cached.
+    the scale. Tables of a metric with `reads_judgments` are not cached.
     """
     # all that tables depend on, unless they read the judgments
     key = metric, k, scale.labels.tobytes(), scale.unjudged, scale.max_grade, scale.longest
@@ -201,7 +57,7 @@ def tables_of(metric: Definition, scale: Scale, k: int | None) -> Tables:
             family = "tables of a family, such as skrank.extending.QuadraticTables"
             raise check.bad_result(found, f"{type(metric).__name__}.tables()", family)
         found.check_fit(scale)
-        if hashable and not scale.read_judgments and scale.longest <= _LONGEST_CACHED:
+        if hashable and not metric.reads_judgments and scale.longest <= _LONGEST_CACHED:
             _cache[key] = found
             for old in list(_cache)[:-_MOST_CACHED]:
                 _cache.pop(old, None)  # another thread may have removed it
@@ -234,12 +90,12 @@ class Plan:
     """
 
     def __init__(
-        self, metric: Definition, judgments: Judgments, *, max_grade: int | None = None
+        self, metric: Metric, judgments: Judgments, *, max_grade: int | None = None
     ) -> None:
         self.metric = metric
         self.judgments = judgments
         top = getattr(metric, "max_grade", None) or max_grade or judgments.max_grade
-        self.scale = Scale(judgments.labels, top, judgments.queries.longest, judgments)
+        self.scale = Scale(judgments, top, open_judgments=metric.reads_judgments)
         self.tables = tables_of(metric, self.scale, metric.k)
         self.depth = metric.k if self.tables.cut else None
 
@@ -278,18 +134,6 @@ class Plan:
         """Codes of the labels by rank, with the parameters `ties` and `condensed` of the metric."""
         return ranking.codes(self.metric.ties, self.metric.condensed, self.depth)
 
-    def lists(self, ranking: Ranking) -> Lists:
-        """Numbers of documents shown, relevant, and in total, for `Metric.line` and `Metric.mass`.
-
-        Shown are the ranks down to `k`. The total is that of the judged documents and, unless the
-        metric is `condensed`, of unjudged documents that were retrieved.
-        """
-        shown = self.ranked(ranking).retrieved
-        if self.metric.k is not None:
-            shown = np.minimum(shown, self.metric.k)
-        total = ranking.n_judged_or_retrieved(self.metric.condensed)
-        return Lists(shown.astype(np.float64), self.relevant, total)
-
     def slope(self) -> np.ndarray:
         """Change of the value per unit of the normalised sum, for training.
 
@@ -297,14 +141,25 @@ class Plan:
         """
         sizes = self.judgments.queries.sizes.astype(np.float64)
         shown = sizes if self.metric.k is None else np.minimum(sizes, self.metric.k)
-        line = self.metric.line(Lists(shown, self.relevant, sizes))
-        return np.broadcast_to(line.steepness, sizes.shape)
+        return slope_of(self.metric, shown, self.relevant, sizes)
 
-    def values(self, ranking: Ranking) -> np.ndarray:
-        """Values. For empty queries NaN, unless the parameter `empty` of the metric is 0 or 1."""
-        metric = self.metric
-        sums = self.tables.values(self.ranked(ranking), self.inverse)
-        values = self.metric.line(self.lists(ranking)).at(sums)  # a new array
+    def measure(self, ranking: Ranking) -> tuple[np.ndarray, np.ndarray]:
+        """Values, and the weights of the queries in the mean.
+
+        For empty queries the value is NaN, unless the parameter `empty` of the metric is 0 or 1,
+        and the weight is 0 if `empty` is "skip".
+        """
+        metric, ranked = self.metric, self.ranked(ranking)
+        shown = ranked.retrieved.astype(np.float64)
+        if metric.k is not None:
+            shown = np.minimum(shown, metric.k)
+        sums = self.tables.values(ranked, self.inverse)
+        total = ranking.n_judged_or_retrieved(metric.condensed)
+        found, weights = metric.values(sums, shown, self.relevant, total)
+        name = f"{type(metric).__name__}.values()"
+        values = np.array(check.check_query_values(found, sums.shape, name))  # a copy
+        weights = np.ones(len(sums)) if weights is None else weights
+        weights = check.check_mass(weights, len(sums), name)
         if self.empty.any():
             if metric.empty == "raise":
                 query = self.judgments.queries.name(int(np.argmax(self.empty)))
@@ -313,26 +168,31 @@ class Plan:
                     'drop it, or choose empty="skip", 0 or 1.'
                 )
             values[self.empty] = metric.empty if metric.empty in (0, 1) else np.nan
-        return values
+            if metric.empty == "skip":
+                weights = np.where(self.empty, 0.0, weights)
+        return values, weights
 
-    def mass(self, ranking: Ranking) -> np.ndarray:
-        """Weights of the queries in the mean over queries; 0 for skipped queries."""
-        mass = self.metric.mass(self.lists(ranking))
-        if mass is not None:
-            method = f"{type(self.metric).__name__}.mass()"
-            mass = check.check_mass(mass, len(self.empty), method)
-        if self.metric.empty != "skip":
-            return np.ones(len(self.empty)) if mass is None else mass
-        return np.where(self.empty, 0.0, 1.0 if mass is None else mass)
+    def values(self, ranking: Ranking) -> np.ndarray:
+        """Values, as of `measure`."""
+        return self.measure(ranking)[0]
 
-    def mean(
-        self, ranking: Ranking, values: np.ndarray, weights: np.ndarray | None = None
-    ) -> float:
-        """Mean of `values`, with the weights `mass` times `weights`."""
-        mass = self.mass(ranking)
-        mass = mass if weights is None else mass * weights
-        # 5: the line that calls a metric, which calls `value_of`, which calls this
-        return average(self.metric, values, mass, stacklevel=5)
+
+def slope_of(
+    metric: Metric, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+) -> np.ndarray:
+    """Change of the value per unit of the normalised sum, for lists as in `Metric.values`.
+
+    The quotient by a power of two is exact.
+    """
+    values, _ = metric.values(np.full(len(shown), _HUGE), shown, relevant, total)
+    return np.broadcast_to(values, len(shown)) / _HUGE
+
+
+def constant_slope(metric: Metric) -> float | None:
+    """`slope_of` lists of any length; None if four different lists have different slopes."""
+    lists = ([1.0, 1.0, 3.0, 7.0], [1.0, 2.0, 1.0, 5.0], [1.0, 2.0, 1e6, 1e6])
+    slopes = slope_of(metric, *map(np.array, lists))
+    return float(slopes[0]) if np.all(slopes == slopes[0]) else None
 
 
 class Measured(NamedTuple):
@@ -354,7 +214,7 @@ class Measured(NamedTuple):
 def measure(
     judgments: Judgments,
     rankings: Iterable[Ranking],
-    metrics: Sequence[Definition | Plan],
+    metrics: Sequence[Metric | Plan],
     weights: np.ndarray | None = None,
     *,
     max_grade: int | None = None,
@@ -385,7 +245,7 @@ def measure(
     found = []
     for ranking in rankings:
         ranking.expect([plan.depth for plan in plans])
-        found.append([(plan.values(ranking), plan.mass(ranking)) for plan in plans])
+        found.append([plan.measure(ranking) for plan in plans])
     values, mass = np.moveaxis(np.array(found, np.float64), 2, 0)
     if weights is not None:
         mass = mass * weights
@@ -393,7 +253,7 @@ def measure(
 
 
 def average(
-    metric: Definition, values: np.ndarray, weights: np.ndarray, *, stacklevel: int = 4
+    metric: Metric, values: np.ndarray, weights: np.ndarray, *, stacklevel: int = 4
 ) -> float:
     """Mean over queries: arithmetic, geometric, or a sum, by the parameter `average` of the metric.
 

@@ -101,5 +101,6 @@ class StrictMetric(Metric):
     """Base class of metrics that need a strict order: without a cut-off, and not for training."""
 
     strict: ClassVar[bool] = True
+    reads_judgments: ClassVar[bool] = True
     cut_instead: ClassVar[str | None] = "ap@k"
     untrainable: ClassVar[str | None] = "it has no closed form for swaps: train on ap."

@@ -18,13 +18,6 @@ from skrank._engine.queries import RankedCodes
 class Scale:
     """The data that the tables of a metric may depend on.
 
-    Parameters
-    ----------
-    labels : ndarray
-    max_grade : int
-    longest : int
-    judgments : Judgments
-
     Attributes
     ----------
     labels : ndarray
@@ -35,33 +28,42 @@ class Scale:
         Length of the longest list.
     unjudged : int
         Documents that were not judged have this code or a higher code.
-    read_judgments : bool
-        True once `judgments` was accessed: the tables may then depend on the queries.
     """
 
-    def __init__(
-        self, labels: np.ndarray, max_grade: int, longest: int, judgments: Judgments
-    ) -> None:
-        self.labels, self.max_grade, self.longest = labels, max_grade, longest
-        self._judgments = judgments
-        self.read_judgments = False
+    def __init__(self, judgments: Judgments, max_grade: int, *, open_judgments: bool) -> None:
+        self.labels, self.max_grade = judgments.labels, max_grade
+        self.longest = judgments.queries.longest
         self.unjudged = judgments.n_labels
+        self._judgments, self._open = judgments, open_judgments
 
     @property
     def judgments(self) -> Judgments:
-        """Labels of the documents of each query. Tables that read them are not cached."""
-        self.read_judgments = True
+        """Labels of the documents of each query, for metrics with `reads_judgments`."""
+        if not self._open:
+            raise TypeError(
+                "tables() of this metric read the judgments of queries: set reads_judgments = True "
+                "in its class, so that tables are not cached for other queries."
+            )
         return self._judgments
 
     @property
     def n_queries(self) -> int:
         """Number of queries."""
-        return len(self._judgments.queries)
+        return len(self.judgments.queries)
 
     @property
     def entries(self) -> dict[str, int]:
         """Number of entries of tables by axis."""
-        return {"codes": len(self.labels), "ranks": self.longest, "queries": self.n_queries}
+        return {
+            "codes": len(self.labels),
+            "ranks": self.longest,
+            "queries": len(self._judgments.queries),
+        }
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of documents of each query."""
+        return self._judgments.queries.sizes
 
     @property
     def judged(self) -> np.ndarray:
@@ -75,53 +77,6 @@ class Scale:
     def totals(self, worth: np.ndarray) -> np.ndarray:
         """Sum of ``worth[code]`` over the documents of each query."""
         return self.judgments.totals(worth)
-
-
-@dataclasses.dataclass(frozen=True)
-class Lists:
-    """Numbers of documents per query, as float arrays of shape (n_queries,).
-
-    Attributes
-    ----------
-    shown
-        Documents retrieved, down to the cut-off.
-    relevant
-        Relevant documents of the query, retrieved or not.
-    total
-        Judged or retrieved documents of the query; judged only, if the metric is `condensed`.
-    """
-
-    shown: np.ndarray
-    relevant: np.ndarray
-    total: np.ndarray
-
-
-class Line(NamedTuple):
-    """The value of a query as a function of its normalised sum: (slope * sum + shift) / divisor.
-
-    The normalised sum is the sum over the ranked list, divided by the best sum. The value of 3 of
-    10 documents is 3 / 10 = 0.3; 3 * (1 / 10) is 0.30000000000000004.
-
-    Attributes
-    ----------
-    slope, shift, divisor : ndarray of shape (n_queries,), or float for all queries
-        If the divisor is 0, the value is 0.
-    """
-
-    slope: np.ndarray | float = 1.0
-    shift: np.ndarray | float = 0.0
-    divisor: np.ndarray | float = 1.0
-
-    def at(self, sums: np.ndarray) -> np.ndarray:
-        """Values for normalised sums, one per query."""
-        shifted, divisor = self.slope * sums + self.shift, np.asarray(self.divisor)
-        return np.divide(shifted, divisor, out=np.zeros(len(sums)), where=divisor != 0)
-
-    @property
-    def steepness(self) -> np.ndarray:
-        """Change of the value per unit of the normalised sum; one entry if it is constant."""
-        n_queries = max(np.size(self.slope), np.size(self.divisor))
-        return self._replace(shift=0.0).at(np.ones(n_queries))
 
 
 class Smooth(NamedTuple):
@@ -226,6 +181,12 @@ class Tables(ABC):
     def lambda_kernels(self, judgments: Judgments) -> list[LambdaKernels]:
         """Compiled functions for LambdaRank, by metric of a mixture. Default: raises."""
         raise TypeError(f"{type(self).__name__} has no gradients.")
+
+
+def ratio(numerator: np.ndarray, denominator: np.ndarray | float) -> np.ndarray:
+    """numerator / denominator; 0 where the denominator is 0."""
+    below = np.broadcast_to(denominator, numerator.shape)
+    return np.divide(numerator, below, out=np.zeros(numerator.shape), where=below != 0)
 
 
 def sum_in_order(parts: Iterable[np.ndarray]) -> np.ndarray:

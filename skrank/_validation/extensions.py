@@ -116,13 +116,21 @@ def bad_result(value: object, method: str, remedy: str) -> TypeError:
     return TypeError(f"{method} returned {_shown(value)}: it must return {remedy}.")
 
 
+def check_query_values(values: Any, shape: tuple[int, ...], method: str) -> np.ndarray:
+    """Values of queries as float64, after a check that there is one per query."""
+    array: np.ndarray = np.asarray(values, dtype=np.float64)
+    if array.shape != shape:
+        raise ValueError(f"{method} returned values of shape {array.shape}, not {shape}.")
+    return array
+
+
 def check_mass(mass: Any, n_queries: int, method: str) -> np.ndarray:
     """Weights of queries in the mean, after a check that all are finite and at least 0."""
     array: np.ndarray = as_table(method, mass, 1)
     if len(array) != n_queries or not (array.min(initial=0) >= 0 and array.max(initial=0) < np.inf):
         raise ValueError(
-            f"{method} must return None, or a finite number of at least 0 for each of the "
-            f"{n_queries} queries, not {_shown(mass)}."
+            f"{method} must return weights that are None, or a finite number of at least 0 for "
+            f"each of the {n_queries} queries, not {_shown(mass)}."
         )
     return array
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from skrank._engine.cascade import CascadeTables
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import bounds_of
+from skrank._engine.plan import bounds_of, constant_slope
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
-from skrank._engine.tables import Lists, Tables
+from skrank._engine.tables import Tables
 from skrank.active._pool import Pool
 from skrank.metrics import Metric
 
@@ -137,14 +137,10 @@ def _family(metric: Metric, tables: Tables) -> tuple[str | None, np.ndarray, np.
 
 
 def _constant_factor(metric: Metric) -> float | None:
-    """The factor a, if the value of each list is a times the sum of the kernel, else None.
-
-    Tested with four lists of different lengths and numbers of relevant documents.
-    """
-    shown, relevant = np.array([1.0, 1.0, 3.0, 7.0]), np.array([1.0, 2.0, 1.0, 5.0])
-    line = metric.line(Lists(shown, relevant, np.array([1.0, 2.0, 1e6, 1e6])))
-    slope = np.broadcast_to(line.steepness, shown.shape)
-    return float(slope[0]) if np.all(slope == slope[0]) and not np.any(line.shift) else None
+    """The factor a, if the value of each list is a times the sum of the kernel, else None."""
+    none = np.zeros(4)
+    shifts, _ = metric.values(none, np.array([1.0, 1, 3, 7]), np.array([1.0, 2, 1, 5]), none + 9)
+    return None if np.any(shifts) else constant_slope(metric)
 
 
 def with_empty_policy(metric: Metric) -> Metric:

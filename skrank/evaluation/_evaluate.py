@@ -14,6 +14,7 @@ from skrank._engine.groups import require_groups, warn_of_cut_queries
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.names import unique_metrics
 from skrank._engine.plan import Plan
+from skrank._engine.plan import measure as measure_rankings
 from skrank._engine.ranking import Ranking
 from skrank.evaluation._report import SCORES, Report
 from skrank.metrics import Metric
@@ -138,14 +139,9 @@ class Measured(NamedTuple):
 
 def measure(plans: Sequence[Plan], ranking: Ranking, weights: np.ndarray | None) -> Measured:
     """Value of each metric for each query of a ranking, and its weight in the mean."""
-    ranking.expect([plan.depth for plan in plans])
     judgments = ranking.judgments
-    values, mass = np.empty((2, len(plans), len(judgments.queries)))
-    for i, plan in enumerate(plans):
-        values[i], mass[i] = plan.values(ranking), plan.mass(ranking)
-    if weights is not None:
-        mass *= weights
-    empty = np.array([np.count_nonzero(plan.empty) for plan in plans])
+    found = measure_rankings(judgments, [ranking], plans, weights)
+    values, mass, empty = found.values[0], found.weights[0], found.empty.sum(axis=1)
     n_rows, n_unjudged = judgments.queries.n_rows, judgments.n_unjudged
     ids = judgments.queries.ids
     return Measured(ids, values, mass, empty, n_rows, n_unjudged, ranking.n_retrieved)

@@ -132,6 +132,8 @@ class FunctionMetric(Metric):
     value_range: str = "(-inf, inf)"
     unjudged: float = 0.0
 
+    reads_judgments: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check.check_list_function(self.function)

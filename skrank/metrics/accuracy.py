@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from skrank import _validation as check
 from skrank._engine.names import register, score_function
 from skrank._engine.parameters import parameter
-from skrank._engine.tables import Line, Lists
 from skrank.metrics.sets import RelevantSet
 
 
@@ -41,9 +42,11 @@ class Accuracy(RelevantSet):
     0.6667
     """
 
-    def line(self, lists: Lists) -> Line:
-        """(2 hits + others - shown) / all: hits, and non-relevant documents that are not shown."""
-        return Line(2.0, lists.total - lists.relevant - lists.shown, lists.total)
+    def counts(
+        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Hits and non-relevant documents that are not shown, of all documents."""
+        return 2.0 * hits + (total - relevant - shown), total
 
 
 @register("error", function="error_at_k_score")
@@ -76,10 +79,11 @@ class Error(Accuracy):
         "its gradient is that of accuracy: train on accuracy with a cut-off."
     )
 
-    def line(self, lists: Lists) -> Line:
-        """One minus the accuracy."""
-        right = super().line(lists)
-        return Line(-right.slope, lists.total - right.shift, lists.total)
+    def counts(
+        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Documents that are shown and not relevant, or relevant and not shown."""
+        return relevant + shown - 2.0 * hits, total
 
 
 def _check_weights(weights: Sequence[float]) -> tuple[float, ...]:
@@ -136,13 +140,15 @@ class Utility(RelevantSet):
     weights: Sequence[float] = parameter((1.0, -1.0, 0.0, 0.0), _check_weights)
     n_documents: int | None = parameter(None, _check_size)
 
-    def line(self, lists: Lists) -> Line:
+    def counts(
+        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """a, b, c and d are linear in the number of relevant documents shown."""
         of_a, of_b, of_c, of_d = self.weights
-        size = lists.total if self.n_documents is None else self.n_documents
-        others = size - lists.shown - lists.relevant
-        shift = of_b * lists.shown + of_c * lists.relevant + of_d * others
-        return Line(slope=of_a - of_b - of_c + of_d, shift=shift)
+        size = total if self.n_documents is None else self.n_documents
+        others = size - shown - relevant
+        shift = of_b * shown + of_c * relevant + of_d * others
+        return (of_a - of_b - of_c + of_d) * hits + shift, np.ones(len(hits))
 
 
 accuracy_at_k_score = score_function(Accuracy, 0.3333, k=2)

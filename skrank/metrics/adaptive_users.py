@@ -84,6 +84,8 @@ class ReaderModel(UserModel):
 
     T: float
 
+    reads_judgments: ClassVar[bool] = True
+
     def reach(self) -> np.ndarray:
         """Probability of reading each rank if no document satisfies; only nearly ERR uses it."""
         return np.zeros(self.limit)

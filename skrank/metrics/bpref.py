@@ -20,6 +20,7 @@ class PreferenceMetric(Metric):
     """Base class of bpref and rpref: without a cut-off, and not for training."""
 
     cut_instead: ClassVar[str | None] = "a metric with a cut-off"
+    reads_judgments: ClassVar[bool] = True
     untrainable: ClassVar[str | None] = (
         "most swaps do not change its value: train on gap or ap instead."
     )

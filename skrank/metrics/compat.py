@@ -87,6 +87,8 @@ class Compat(Metric):
     p: float = parameter(0.95, check.check_persistence)
     normalize: bool = flag(True)
 
+    reads_judgments: ClassVar[bool] = True
+
     def tables(self, scale: Scale, k: int | None) -> OverlapTables:
         """Numbers of better documents by query and label, and sums of the weights of depths."""
         check.check_few_labels(self.names[0], scale.labels)

@@ -10,7 +10,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.names import register, score_function
 from skrank._engine.parameters import parameter
-from skrank._engine.tables import Line, Lists, Scale
+from skrank._engine.tables import Scale
 from skrank.metrics.sets import HitsMetric
 
 
@@ -69,9 +69,11 @@ class NumQueries(CountMetric):
 
     cut_instead: ClassVar[str | None] = "num_ret@k"
 
-    def line(self, lists: Lists) -> Line:
+    def values(
+        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, None]:
         """1 for each query."""
-        return Line(slope=0.0, shift=1.0)
+        return np.ones(len(sums)), None
 
 
 @register("num_ret")
@@ -97,9 +99,11 @@ class NumRetrieved(CountMetric):
     2.0
     """
 
-    def line(self, lists: Lists) -> Line:
+    def values(
+        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, None]:
         """The number of documents of the list, down to the cut-off."""
-        return Line(slope=0.0, shift=lists.shown)
+        return shown, None
 
 
 @register("num_rel")
@@ -131,9 +135,11 @@ class NumRelevant(RelevantCount):
 
     cut_instead: ClassVar[str | None] = "num_rel_ret@k"
 
-    def line(self, lists: Lists) -> Line:
+    def values(
+        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, None]:
         """The number of relevant documents of the query."""
-        return Line(slope=0.0, shift=lists.relevant)
+        return relevant, None
 
 
 @register("num_rel_ret")

@@ -15,8 +15,6 @@ from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import (
     Gain,
-    Line,
-    Lists,
     Scale,
     Smooth,
     check_gain,
@@ -135,11 +133,13 @@ class DCG(Metric):
         gain = gain_per_code(self.gain, scale.labels, scale.place)
         return QuadraticTables(gain, discounts(self.discount_at, scale.longest, k))
 
-    def line(self, lists: Lists) -> Line:
+    def values(
+        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, None]:
         """The sum; with the discount "letor", 0 for queries with fewer than k documents."""
         if self.discount == "letor" and self.k is not None:
-            return Line(slope=np.where(lists.total < self.k, 0.0, 1.0))
-        return Line()
+            return np.where(total < self.k, 0.0, sums), None
+        return sums, None
 
 
 @register("ndcg")

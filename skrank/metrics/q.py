@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from skrank._engine.metric import Metric
+from skrank._engine.metric import DividedByIdeal, Metric
 from skrank._engine.names import register, score_function
 from skrank._engine.parameters import choice, number, parameter
-from skrank._engine.plan import DividedByIdeal
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_code
 from skrank._engine.threads import run_chunks
@@ -59,6 +59,8 @@ class QMeasure(DividedByIdeal, Metric):
     beta: float = number(1.0, 0, 1e6)
     gain: Gain = parameter("linear", check_gain)
     normalize: str = choice("all", ("all", "ideal"))
+
+    reads_judgments: ClassVar[bool] = True
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The definition as a sum over documents and pairs of documents.

@@ -12,7 +12,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register, score_function
 from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.tables import Line, Lists, Scale
+from skrank._engine.tables import Scale, ratio
 
 
 @register("r_precision")
@@ -45,6 +45,7 @@ class RPrecision(Metric):
     """
 
     cut_instead: ClassVar[str | None] = "precision@k"
+    reads_judgments: ClassVar[bool] = True
 
     multiple: float = number(1.0, 0, 1e6, open_low=True)
     rel: float = parameter(1.0, check.check_rel)
@@ -66,9 +67,11 @@ class RPrecision(Metric):
         ideal = (worth, np.ones(scale.longest))
         return QuadraticTables(worth, steps, offset=scale.longest - ranks, ideal=ideal)
 
-    def line(self, lists: Lists) -> Line:
+    def values(
+        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, None]:
         """Divided by the cut-off."""
-        return Line(divisor=self._cutoff(lists.relevant))
+        return ratio(sums, self._cutoff(relevant)), None
 
 
 r_precision_score = score_function(RPrecision, 0.5)

@@ -12,7 +12,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register, score_function
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.tables import Gain, Line, Lists, Scale, check_gain, discounts, gain_shares
+from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_shares
 
 
 @register("rbp")
@@ -126,9 +126,11 @@ class RBPResidual(Metric):
         missing = (~scale.judged).astype(np.float64)
         return QuadraticTables(missing, persistence_weights(self.p, scale.longest, k))
 
-    def line(self, lists: Lists) -> Line:
+    def values(
+        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, None]:
         """The sum, plus p^n: the weight of all ranks below the n documents of the list."""
-        return Line(shift=self.p**lists.shown)
+        return sums + self.p**shown, None
 
 
 rbp_score = score_function(RBP, 0.264)

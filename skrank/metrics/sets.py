@@ -13,7 +13,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register, score_function
 from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
-from skrank._engine.tables import Line, Lists, Scale, discounts
+from skrank._engine.tables import Scale, discounts, ratio
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,14 +38,17 @@ class SetMetric(HitsMetric):
     orderless: ClassVar[bool] = True
 
     @abstractmethod
-    def line(self, lists: Lists) -> Line:
-        """The ratio as a linear function of the number of hits."""
+    def counts(
+        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Numerator, linear in the number of hits, and denominator; for the others see `values`."""
 
-    def mass(self, lists: Lists) -> np.ndarray | None:
-        """For "micro", the denominators, so that the mean is the ratio of the summed counts."""
-        if self.average != "micro":
-            return None
-        return np.broadcast_to(self.line(lists).divisor, lists.shown.shape)
+    def values(
+        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """The ratio. With "micro", denominators are weights: the mean is the ratio of two sums."""
+        above, below = self.counts(sums, shown, relevant, total)
+        return ratio(above, below), below if self.average == "micro" else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,10 +95,13 @@ class Precision(RelevantSet):
 
     normalize: str = choice("k", ("k", "shown"))
 
-    def line(self, lists: Lists) -> Line:
+    def counts(
+        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Divided by k, or by the number of documents shown."""
-        by_shown = self.k is None or self.normalize == "shown"
-        return Line(divisor=lists.shown if by_shown else float(self.k or 0))
+        if self.k is None or self.normalize == "shown":
+            return hits, shown
+        return hits, np.full(len(hits), float(self.k))
 
 
 @register("relative_precision", function="relative_precision_at_k_score")
@@ -127,10 +133,11 @@ class RelativePrecision(RelevantSet):
     1.0
     """
 
-    def line(self, lists: Lists) -> Line:
+    def counts(
+        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Divided by the highest number of relevant documents that the list could show."""
-        most = lists.shown if self.k is None else np.full_like(lists.shown, self.k)
-        return Line(divisor=np.minimum(most, lists.relevant))
+        return hits, np.minimum(shown if self.k is None else self.k, relevant)
 
 
 @register("recall", "r", function="recall_at_k_score")
@@ -161,9 +168,11 @@ class Recall(RelevantSet):
     0.5
     """
 
-    def line(self, lists: Lists) -> Line:
+    def counts(
+        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Divided by the number of relevant documents of the query."""
-        return Line(divisor=lists.relevant)
+        return hits, relevant
 
 
 @register("f1", "f", function="f_beta_at_k_score")
@@ -195,11 +204,12 @@ class FBeta(RelevantSet):
 
     beta: float = number(1.0, 0, 1e6, open_low=True)
 
-    def line(self, lists: Lists) -> Line:
+    def counts(
+        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """(1 + beta^2) hits / (beta^2 R + shown), which equals the definition."""
-        shown = lists.shown if self.k is None else self.k
         weight = self.beta**2
-        return Line(slope=1 + weight, divisor=weight * lists.relevant + shown)
+        return (1 + weight) * hits, weight * relevant + (shown if self.k is None else self.k)
 
 
 @register("set_ap", function="set_average_precision_at_k_score")
@@ -240,9 +250,11 @@ class SetAP(RelevantSet):
         ideal = (single.gain, (2.0 * np.arange(scale.longest) + 1.0) * single.u)
         return replace(single, pairs=pairs, ideal=ideal)
 
-    def line(self, lists: Lists) -> Line:
+    def counts(
+        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Divided by the number of documents shown times R."""
-        return Line(divisor=lists.shown * lists.relevant)
+        return hits, shown * relevant
 
 
 @register("judged", function="judged_at_k_score")
@@ -275,9 +287,11 @@ class Judged(SetMetric):
         """True for documents with a label."""
         return scale.judged
 
-    def line(self, lists: Lists) -> Line:
+    def counts(
+        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Divided by the number of documents shown."""
-        return Line(divisor=lists.shown)
+        return hits, shown
 
 
 precision_at_k_score = score_function(Precision, 0.5, k=2)

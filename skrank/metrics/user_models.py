@@ -23,7 +23,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register, score_function
 from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.tables import Gain, Line, Lists, Scale, check_gain, gain_shares
+from skrank._engine.tables import Gain, Scale, check_gain, gain_shares
 
 DEPTH = 1000  # without a cut-off, a user reads at most so many ranks, as in cwl_eval
 _MOST_RANKS = 1_000_000  # largest cut-off: there is an array of weights of so many ranks
@@ -87,10 +87,12 @@ class WeightResidual(Reading):
         missing = (~scale.judged).astype(np.float64)
         return QuadraticTables(missing, self.weights(self.weigh, scale))
 
-    def line(self, lists: Lists) -> Line:
+    def values(
+        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray, None]:
         """The value is that sum plus the sum of the weights of all ranks below the list."""
         below = np.cumsum(self.per_rank(self.weigh)[::-1])[::-1]
-        return Line(shift=below[np.minimum(lists.shown, self.limit).astype(np.int64)])
+        return sums + below[np.minimum(shown, self.limit).astype(np.int64)], None
 
 
 @register("insq")

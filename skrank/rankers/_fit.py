@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
+from skrank._engine.plan import average, measure
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
 from skrank._fitted import cloned, predicted_scores
@@ -394,9 +395,6 @@ class Validator:
     def __init__(self, part: Part, metrics: Mapping[str, Metric]) -> None:
         self.judgments = Judgments(part.y, part.queries)
         self.weights = part.query_weights
-        if self.weights is not None and not 1e-100 < self.weights.max() < 1e100:
-            # only ratios of weights matter; sums or products of extreme weights are inf or 0
-            self.weights = self.weights / (self.weights.max() or 1.0)
         self.plans = {name: one.bind(self.judgments) for name, one in metrics.items()}
         for name, plan in self.plans.items():
             if plan.empty.all():
@@ -411,11 +409,10 @@ class Validator:
     @compiled()
     def means(self, scores: ArrayLike) -> dict[str, float]:
         """Mean over queries of each metric, by name."""
-        ranking = Ranking(self.judgments, scores)
-        return {
-            name: plan.mean(ranking, plan.values(ranking), self.weights)
-            for name, plan in self.plans.items()
-        }
+        ranking, plans = Ranking(self.judgments, scores), list(self.plans.values())
+        found = measure(self.judgments, [ranking], plans, self.weights)
+        each = zip(self.plans.items(), found.values[0], found.weights[0], strict=True)
+        return {name: average(plan.metric, *of) for (name, plan), *of in each}
 
     def __call__(self, y_true: np.ndarray, y_pred: np.ndarray) -> list[tuple[str, float, bool]]:
         """Name, value and direction of each metric."""

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from skrank._engine.judgments import Judgments
+from skrank._engine.plan import measure
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
 from skrank._typing import Options
@@ -239,12 +240,10 @@ class LinearRows:
     @compiled()
     def values(self, metric: Metric, tried: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values of a metric, and their weights in means, of shape (n_tried, n_queries)."""
-        plan, queries = metric.bind(self.judgments), self.judgments.queries
-        values, mass = np.empty((2, len(tried), len(queries)))
-        for number, weights in enumerate(tried):
-            ranking = Ranking(self.judgments, queries.scatter(self.scores(weights)))
-            values[number], mass[number] = plan.values(ranking), plan.mass(ranking)
-        return values, mass * self.query_weights
+        each = (self.judgments.queries.scatter(self.scores(weights)) for weights in tried)
+        rankings = (Ranking(self.judgments, scores) for scores in each)
+        found = measure(self.judgments, rankings, [metric], self.query_weights)
+        return found.values[:, 0], found.weights[:, 0]
 
     def _derivatives(self, objective: Objective, weights: np.ndarray) -> np.ndarray:
         """First and second derivatives with respect to the scores; cached."""

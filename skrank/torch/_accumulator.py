@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
-from skrank._engine.plan import average
+from skrank._engine.plan import average, measure
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank.metrics import Metric
@@ -119,9 +119,9 @@ class MetricAccumulator:
         labels, scores = (one.double().numpy()[kept] for one in (batch.labels, batch.scores))
         judgments = Judgments(labels, Queries.from_sizes(sizes[filled]))
         ranking = Ranking(judgments, scores)
-        plans = [one.bind(judgments, max_grade=self.max_grade) for one in self.metrics.values()]
-        values = np.stack([plan.values(ranking) for plan in plans])
-        return values, np.stack([plan.mass(ranking) * weight[filled] for plan in plans])
+        metrics = list(self.metrics.values())
+        found = measure(judgments, [ranking], metrics, weight[filled], max_grade=self.max_grade)
+        return found.values[0], found.weights[0]
 
     def compute(self) -> dict[str, float]:
         """Mean of each metric over all queries; NaN if no query counts, see `empty` of the metric.

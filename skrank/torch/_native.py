@@ -15,9 +15,10 @@ import torch
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
+from skrank._engine.plan import constant_slope, slope_of
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.queries import Queries
-from skrank._engine.tables import Lists, gain_per_code
+from skrank._engine.tables import gain_per_code
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, Softmax, SoftRank, SquaredError
 from skrank.torch._batch import Batch
@@ -283,12 +284,12 @@ class DenseQueries(NamedTuple):
 
     def _slope(self, metric: Metric, relevant: torch.Tensor) -> torch.Tensor:
         """Change of the metric per unit of its normalised sum, for each query."""
-        n_queries, line = len(relevant), metric.line(Lists(*np.ones((3, 1))))  # of any list
-        if not np.ndim(line.slope) == np.ndim(line.divisor) == 0:
-            # it depends on numbers of documents, which are read on the host
-            n, found = (one.cpu().double().numpy() for one in (self.valid.sum(1), relevant))
-            line = metric.line(Lists(np.minimum(n, metric.k or np.inf), found, n))
-        return self._put(np.broadcast_to(line.steepness, n_queries).copy())
+        slope = constant_slope(metric)
+        if slope is not None:
+            return torch.full_like(relevant, slope)
+        # it depends on numbers of documents, which are read on the host
+        n, found = (one.cpu().double().numpy() for one in (self.valid.sum(1), relevant))
+        return self._put(slope_of(metric, np.minimum(n, metric.k or np.inf), found, n))
 
     def _put(self, array: np.ndarray) -> torch.Tensor:
         found = torch.from_numpy(array).to(self.scores.dtype)

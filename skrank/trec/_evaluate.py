@@ -12,6 +12,7 @@ from skrank import _progress
 from skrank import _validation as check
 from skrank._engine.names import unique_metrics
 from skrank._engine.plan import average
+from skrank._engine.plan import measure as measure_rankings
 from skrank._typing import Options
 from skrank.evaluation import DEFAULT_METRICS, Report
 from skrank.metrics import Metric
@@ -211,10 +212,10 @@ def measure(
             judgments = ranking.joined
             counted = (ranking.retrieved > 0) | (missing != "skip")
             run, query = judgments.run, judgments.places
-            plan = one.bind(judgments, max_grade=max_grade)
-            values[run, query, i] = np.where(counted, plan.values(ranking), np.nan)
-            weights[run, query, i] = plan.mass(ranking) * counted
-            empty[i] += plan.empty[run == 0].sum()
+            found = measure_rankings(judgments, [ranking], [one], max_grade=max_grade)
+            values[run, query, i] = np.where(counted, found.values[0, 0], np.nan)
+            weights[run, query, i] = found.weights[0, 0] * counted
+            empty[i] += found.empty[0, run == 0].sum()
     mean = np.empty((n_runs, len(metrics)))
     for i, number in np.ndindex(len(metrics), n_runs):
         of_run = values[number, :, i], weights[number, :, i]

@@ -169,6 +169,9 @@ class JoinedRanking(Ranking):
         self.retrieved = judgments.retrieved
         self._seen: dict[tuple[str, bool], RankedCodes] = {}
 
+    def expect(self, depths: object) -> None:
+        """Nothing to prepare: all ranks are known."""
+
     def _settled(self, ties: str) -> RankedCodes:
         judgments = self.judgments
         return RankedCodes.untied(judgments.indptr, judgments.codes, self.retrieved)

@@ -54,7 +54,7 @@ NOT_CALLED = {
     "dask": ("DaskScorer", "Partitions", "partition_queries"),  # the last needs a cluster
     "torch": ("QueryBatch", "keep_batch"),
     "": ("Tuning", *(() if find_spec("onnx") else ("save_onnx",))),
-    "extending": ("BoundLoss", "BoundObjective", "Line", "Lists", "PairWorth", "Queries",
+    "extending": ("BoundLoss", "BoundObjective", "PairWorth", "Queries",
                   "RelevantSet", "Scale", "SetMetric", "Smooth", "StrictTables", "Tables",
                   "Ranking", "predicted_scores", "require_groups", "run_chunks", "trained_grade"),
 }  # fmt: skip
@@ -536,6 +536,7 @@ usual("plotting.PrecisionRecallDisplay",
 class OfTables(skrank.Metric):
     """The metric of tables that a function makes of a scale and a cut-off."""
 
+    reads_judgments = True
     make: object = None
 
     def tables(self, scale, k):

@@ -9,7 +9,6 @@ import pytest
 import skrank
 from skrank.extending import (
     CascadeTables,
-    Line,
     PairWorth,
     PreferenceTables,
     QuadraticTables,
@@ -210,14 +209,12 @@ def measure(metric):
             ("tables", given, r"^Toy\.tables\(\) returned .*tables of a family, such as skrank.ext")
             for given in (None, np.ones(2))
         ),
-        ("line", Line(1.0, np.ones(3)), "could not be broadcast together"),
-        ("line", Line(1.0, np.ones((2, 1))), "non-broadcastable output operand"),
+        ("values", (np.ones(3), None), r"Toy\.values\(\)"),
+        ("values", (np.ones((2, 1)), None), r"Toy\.values\(\)"),
         *(
-            ("mass", given, r"Toy\.mass\(\) must return None, or a finite number of at")
-            for given in (np.ones(3), np.array([-1.0, 1]), np.array([INF, 1]))
+            ("values", (np.ones(2), given), r"Toy\.values\(\)")
+            for given in (np.ones(3), np.array([-1.0, 1]), np.array([INF, 1]), "x", [NAN, 1])
         ),
-        ("mass", "x", r"Toy\.mass\(\) must be an array of numbers, not 'x'\."),
-        ("mass", np.array([NAN, 1]), r"Toy\.mass\(\) holds NaN"),
     ],
 )
 def test_methods_that_return_something_else(method, given, message):
@@ -331,10 +328,3 @@ def test_pairs_are_not_divided_by_the_best_list():
 def test_smooth_forms_and_discounts(objective, parts, message):
     with pytest.raises((ValueError, TypeError), match=message):
         measure(objective(made(**parts)()))
-
-
-@pytest.mark.parametrize("whole", [int, np.int64, np.array, lambda x: np.full(2, x)])
-def test_whole_numbers_of_a_line(whole):
-    plain = measure(made(line=lambda self, lists: Line(2.0, 1.0, 4.0))())
-    assert measure(made(line=lambda self, lists: Line(*map(whole, (2, 1, 4))))()) == plain
-    assert measure(made(line=lambda self, lists: Line(2, 1, whole(0)))()) == 0

@@ -17,6 +17,7 @@ GAIN, WEIGHTS, COST = [0.0, 0.25, 0.5, 1.0], [1.0, 0.75, 0.5, 0.25], 0.1
 class OfTables(skrank.Metric):
     """The metric of tables that a function makes of gains, discounts and the scale."""
 
+    reads_judgments = True
     make: object = None
 
     def tables(self, scale, k):

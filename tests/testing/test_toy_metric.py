@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 
 import skrank
-from skrank.extending import Line, QuadraticTables, discounts
+from skrank.extending import QuadraticTables, discounts
 from skrank.testing import check_metric, make_ranking
 
 
@@ -152,10 +152,14 @@ IDEAL = "cut-offs cut the ideal list, too"
         ({"ideal_cutoff": property(whole_list)}, whole_definition, IDEAL),
         ({"ideal_cutoff": None}, None, IDEAL),
         ({"ideal_cutoff": property(not_normalised)}, definition, DEFINITION),
-        ({"line": lambda self, lists: Line(shift=1.0)}, definition, DEFINITION),
+        ({"values": lambda self, sums, *numbers: (sums + 1.0, None)}, definition, DEFINITION),
         ({"ideal_cutoff": property(not_normalised)}, None, RANGE),
         ({"tables": dips, **PLAIN}, None, "no list is worth more than the ideal one"),
-        ({"tables": sees_rows, **PLAIN}, None, "ties count as the mean over their orders"),
+        (
+            {"tables": sees_rows, "reads_judgments": True, **PLAIN},
+            None,
+            "ties count as the mean over their orders",
+        ),
         ({"value_range": "[0.5, 1]"}, None, RANGE),
         ({"__eq__": lambda self, other: self is other}, None, "copies are equal"),
     ],
