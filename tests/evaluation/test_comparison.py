@@ -194,23 +194,16 @@ def test_wins_follow_the_direction_of_the_metric():
 
 
 class TestAnytime:
-    def test_covers_at_every_look(self):
-        """20 pairs without a difference, looked at after each tenth query."""
-        random, wrong = np.random.default_rng(0), 0
-        relevance = (random.random((60, 8)) < 0.4).astype(float)
-        relevance[:, 0] = 1
-        qid = np.repeat(np.arange(60), 8)
-        how = {"metrics": "ap", "test": "anytime", "n_resamples": 10}
-        for _ in range(20):
-            scores = random.normal(size=(2, 60, 8))
-            looks = []
-            for n in range(10, 61, 10):
-                systems = dict(zip("ab", scores[:, :n].reshape(2, -1), strict=True))
-                found = compare(systems, relevance[:n].ravel(), groups=qid[: 8 * n], **how)
-                looks.append(found.to_frame().iloc[0])
-            wrong += any(look["p_anytime"] < 0.05 for look in looks)
-            assert (np.diff([look["high"] - look["low"] for look in looks]) <= 1e-9).all()
-        assert wrong <= 2
+    def test_is_by_bets_on_the_differences_in_the_order_of_the_rows(self, data):
+        found = compared(data, test="anytime", correction="none", alpha=0.1)
+        table = found.to_frame().set_index(["metric", "system", "other"])
+        for (metric, first, second), row in table.iterrows():
+            z = (found.per_query[metric, first] - found.per_query[metric, second]).dropna()
+            even, one = np.full(len(z), 1 / len(z)), np.ones(len(z))
+            how = {"bounds": (-one, one), "with_replacement": True}
+            bets = stats.Bets(z, even, even, range(len(z)), **how)
+            assert (row["low"], row["high"]) == bets.interval(0.9)
+            assert row["p_anytime"] == 1 - bets.certainty()
 
     def test_finds_a_clear_difference(self, data):
         found = compared(data, test="anytime", metrics="ndcg@10")

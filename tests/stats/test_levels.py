@@ -122,7 +122,7 @@ def test_hedges_g_is_unbiased():
 
 
 @pytest.mark.parametrize("method", ["tau_b", "tau_ap"])
-@pytest.mark.parametrize("tau", [0.6, 0.95, 0.99])
+@pytest.mark.parametrize("tau", [0.6, 0.99])
 def test_intervals_of_rank_correlations_hold_the_truth(method, tau):
     random = np.random.default_rng(0)
     samples = []
