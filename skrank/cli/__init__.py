@@ -9,7 +9,6 @@ import argparse
 import gc
 import os
 import re
-import signal
 import sys
 import warnings
 from collections.abc import Container, Sequence
@@ -95,8 +94,6 @@ def program() -> int:
     int
         Exit status.
     """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback, wherever the process is
     gc.set_threshold(100_000)  # imports create many objects that remain
     try:
         return main()

@@ -14,8 +14,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from skrank._files import write_atomically
-
 BYTES = "surrogateescape"  # the error handler that writes bytes that are not UTF-8 as they were
 Columns = Mapping[str, Sequence[object]]  # columns of a table, by name, of equal length
 
@@ -109,6 +107,8 @@ def deliver(text: str, path: str | None) -> None:
         if text:
             _print(text)
         return
+    from skrank._files import write_atomically
+
     data = f"{text}\n".encode(errors=BYTES)
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # an interrupt removes unfinished files
         signal.signal(signal.SIGINT, signal.default_int_handler)

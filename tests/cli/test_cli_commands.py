@@ -199,7 +199,7 @@ def test_an_interrupt_during_imports_ends_without_a_word(files, python):
         "class Finder(MetaPathFinder):\n"
         "    def find_spec(self, name, *_):\n"
         "        if name == 'numpy': os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.meta_path.insert(0, Finder())\nfrom skrank.cli import program\n"
+        "sys.meta_path.insert(0, Finder())\nfrom skrank.__main__ import program\n"
         "sys.argv = ['skrank', 'evaluate', 'qrels', 'bm25']\nprogram()\n"
     )
     done = python("-c", code)
