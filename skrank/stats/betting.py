@@ -83,8 +83,15 @@ class Bets:
     ) -> None:
         z = check.as_vector("values", values)
         p, q = check.as_vector("p", p, len(z)), check.as_vector("q", q, len(z))
+        if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+            raise ValueError(f"bounds={bounds!r} must be a pair: the lowest and highest values.")
         low, high = (check.as_vector("bounds", bound, len(z)) for bound in bounds)
-        draws = np.asarray(draws, dtype=np.int64)
+        share, mass, total = check.check_numbers("known", known)
+        draws = check.as_numbers("draws", draws, "numbers of queries").astype(np.int64)
+        if draws.ndim != 1 or not np.isin(draws, np.flatnonzero(q > 0)).all():
+            raise ValueError(
+                f"draws must be a list of queries from 0 to {len(z) - 1}, whose q is above 0."
+            )
 
         def before(summands: np.ndarray) -> np.ndarray:
             """Sum over earlier draws without replacement, at each draw."""
@@ -100,7 +107,6 @@ class Bets:
         self._value = z[draws]
         self._scale = 1 - before(q[draws])
         self._weight = p[draws] / q[draws] * self._scale
-        share, mass, total = known
         self._left = (1 - share) - before(p[draws])
         counts = ~np.isnan(self._value)
         self._mass = mass + before(p[draws] * counts)

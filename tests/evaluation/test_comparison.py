@@ -304,55 +304,44 @@ class TestFolds:
 TWO = {"good": [1, 2, 3], "bad": [2, 1, 3]}
 SEEDS = {"good": [[1, 2], [2, 3], [3, 4]], "bad": [2, 1, 3]}
 DOCS = {"relevance": [1, 0, 1], "groups": ["p", "q", "q"], "metrics": "gap"}
+UNUSED_BY_FOLDS = {
+    "groups": [1, 2, 2], "sample_weight": [1, 1, 1], "test": "t", "max_grade": 3,
+    "metrics": "rubbish@@", "n_resamples": -5, "random_state": 1,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("systems", "how", "message"),
+    ("systems", "how", "named"),
     [
-        ({"good": [1.0]}, DOCS, "systems has 1"),
-        ({"good": [0.1, 0.2]}, {}, "systems has 1"),
-        ({}, {}, "no scores of folds: pass at least two results"),
-        ([[1.0], [2.0]], DOCS, "must be a mapping"),
-        ([[1.0], [2.0]], {}, "without relevance, pass a fitted search"),
-        (TWO | {"more": [0.1, 0.2]}, {}, "different numbers of folds"),
-        ({"a": {"test_ap": [0.1]}, "b": {"test_r2": [0.1]}}, {}, "the first system"),
-        ({"a": [[0.1, 0.2]], "b": [[0.1, 0.3]]}, {}, "Scores of documents need relevance"),
-        *(
-            (TWO, {name: value}, f"^{name} .* relevance")
-            for name, value in {
-                "groups": [1, 2, 2],
-                "sample_weight": [1, 1, 1],
-                "test": "t",
-                "max_grade": 3,
-                "metrics": "rubbish@@",
-                "n_resamples": -5,
-                "random_state": 1,
-            }.items()
-        ),
+        ({"good": [1.0]}, DOCS, "systems"),
+        ({"good": [0.1, 0.2]}, {}, "systems"),
+        ({}, {}, "systems"),
+        ([[1.0], [2.0]], DOCS, "systems"),
+        ([[1.0], [2.0]], {}, "systems"),
+        (TWO | {"more": [0.1, 0.2]}, {}, "folds"),
+        ({"a": {"test_ap": [0.1]}, "b": {"test_r2": [0.1]}}, {}, "system 'b'"),
+        ({"a": [[0.1, 0.2]], "b": [[0.1, 0.3]]}, {}, "system 'a'"),
+        *((TWO, {name: value}, f"^{name} ") for name, value in UNUSED_BY_FOLDS.items()),
         (TWO, DOCS | {"test_share": 0.5}, "test_share"),
+        (TWO, {"test_share": 1}, "test_share=1"),
+        (TWO | {"more": [0, np.nan, 1]}, DOCS, "'more': score of row 1"),
+        (TWO | {"more": [1, 2]}, DOCS, "system 'more'"),
+        *((TWO, DOCS | {"baseline": one}, "baseline") for one in
+          ("god", ["good", "god"], ["good", "bad"], [])),
+        *((TWO, DOCS | {name: value}, f"{name}='?{value}") for name, value in
+          {"test": "z", "correction": "fdr", "alpha": 5, "n_resamples": 0}.items()),
         (SEEDS, DOCS | {"n_resamples": -5}, "n_resamples=-5"),
-        (TWO, DOCS | {"baseline": ["good", "god"]}, "baseline 'god'"),
-        (TWO, DOCS | {"baseline": ["good", "bad"]}, "baseline="),
-        (TWO, DOCS | {"baseline": []}, "baseline="),
-        (TWO, {"test_share": 1}, "test_share=1 must be below"),
-        (TWO | {"more": [0, np.nan, 1]}, DOCS, "'more': score of row 1 is nan"),
-        (TWO | {"more": [1, 2]}, DOCS, "system 'more': scores has 2 rows"),
-        (TWO, DOCS | {"baseline": "god"}, "unknown baseline 'god': did you mean 'good'"),
-        (TWO, DOCS | {"test": "z"}, "test='z' is not a choice"),
-        (TWO, DOCS | {"correction": "fdr"}, "correction='fdr' is not a choice"),
-        (TWO, DOCS | {"correction": "max-t", "test": "randomisation"}, '"max-t" is a t-test'),
-        (SEEDS, DOCS | {"test": "randomisation"}, "test='randomisation' does not count seeds"),
-        (SEEDS, DOCS | {"correction": "max-t"}, "is a t-test by resampling, not test='t'"),
-        (TWO, DOCS | {"metrics": "dcg", "test": "anytime"}, "between 0 and 1, and those of dcg"),
-        (TWO, DOCS | {"sample_weight": [1, 2, 2], "test": "anytime"}, "takes no sample_weight"),
-        (TWO, DOCS | {"alpha": 5}, "alpha=5 must be"),
-        (TWO, DOCS | {"n_resamples": 0}, "n_resamples=0 must be at least 1"),
-        (TWO, DOCS | {"metrics": []}, "metrics is empty"),
-        (TWO, DOCS | {"metrics": ["gap", "gap"]}, "given twice"),
-        (TWO, DOCS | {"groups": None}, "compare needs the query of each row"),
-        (TWO, DOCS | {"relevance": [1, 0, 0]}, "gap is defined on 1 of 2 .* for system 'good'"),
+        (TWO, DOCS | {"correction": "max-t", "test": "randomisation"}, "correction="),
+        (SEEDS, DOCS | {"test": "randomisation"}, "test='randomisation'"),
+        (SEEDS, DOCS | {"correction": "max-t"}, "correction="),
+        (TWO, DOCS | {"metrics": "dcg", "test": "anytime"}, "dcg"),
+        (TWO, DOCS | {"sample_weight": [1, 2, 2], "test": "anytime"}, "sample_weight"),
+        (TWO, DOCS | {"metrics": []}, "metrics"),
+        (TWO, DOCS | {"metrics": ["gap", "gap"]}, "'gap'"),
+        (TWO, DOCS | {"groups": None}, "compare needs the query"),
+        (TWO, DOCS | {"relevance": [1, 0, 0]}, "gap .* system 'good'"),
     ],
-)
-def test_errors(systems, how, message):
-    with pytest.raises(ValueError, match=message):
+)  # fmt: skip
+def test_errors(systems, how, named):
+    with pytest.raises(ValueError, match=named):
         compare(systems, **how)
