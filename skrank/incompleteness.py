@@ -13,12 +13,13 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.names import unique_metrics
+from skrank._engine.plan import average
 from skrank._typing import Axes, Options, RandomState
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
 from skrank.trec._columns import Source
 from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._evaluate import Measured, measure
+from skrank.trec._evaluate import measure_runs
 from skrank.trec._join import MISSING_CHOICES, AnyRuns, CodedQrels, JoinedRuns, Runs
 
 if TYPE_CHECKING:
@@ -382,11 +383,16 @@ def robustness(
     joined = JoinedRuns(pool, sources, missing, single=single)
     parts = list(joined)
 
-    def measured(kept: np.ndarray) -> Measured:
-        reduced = pool.reduced(kept)
-        return measure(reduced, parts, len(sources.sources), [*chosen.values()], missing, top)
+    def measured(kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values by run, metric and query, and means by run and metric."""
+        found = measure_runs(pool.reduced(kept), parts, [*chosen.values()], missing, top)
+        means = [
+            [average(*of_metric) for of_metric in zip(chosen.values(), *of_run, strict=True)]
+            for of_run in zip(found.values, found.weights, strict=True)
+        ]
+        return found.values, np.array(means)
 
-    full = measured(reductions[0](100))
+    full, truth = measured(reductions[0](100))
     names = sources.names(joined.tags)
     joined.warn()
     bootstrap = {"alpha": alpha, "n_resamples": n_resamples, "random_state": seed % 2**32}
@@ -395,22 +401,21 @@ def robustness(
     judgments: list[dict[str, Any]] = []
     for percent, repeat in levels:
         kept = reductions[repeat](percent)
-        found = full if percent == 100 else measured(kept)
+        values, mean = (full, truth) if percent == 100 else measured(kept)
         level = {"percent": percent, "repeat": repeat}
         relevant = np.count_nonzero(pool.qrels.labels[kept] > 0)
         judgments.append(level | {"relevant": relevant, "other": kept.sum() - relevant})
         for m, (name, one) in enumerate(chosen.items()):
             at = {"metric": name, **level}
-            best = _best(one, full.mean[:, m], top_n)
-            mean, truth = found.mean[best, m], full.mean[best, m]
-            power = _power(found.values[best, :, m], bootstrap)
-            rows.append(at | _ranking(one, mean, truth) | power)
-            means += [at | {"run": names[i], "mean": found.mean[i, m]} for i in best]
+            best = _best(one, truth[:, m], top_n)
+            power = _power(values[best, m], bootstrap)
+            rows.append(at | _ranking(one, mean[best, m], truth[best, m]) | power)
+            means += [at | {"run": names[i], "mean": mean[i, m]} for i in best]
         if progress is not None:
             which = f", repeat {repeat + 1} of {n_repeats}" if percent < 100 else ""
             progress(f"{percent} % of the judgments{which}")
     table, by_run, counts = (pd.DataFrame(records) for records in (rows, means, judgments))
-    return Robustness(table, by_run, counts, alpha, full.values.shape[1])
+    return Robustness(table, by_run, counts, alpha, full.shape[2])
 
 
 def _best(metric: Metric, mean: np.ndarray, top_n: int | None) -> np.ndarray:

@@ -275,15 +275,15 @@ def study(
     parts: list[tuple[np.ndarray, ...]] = []
     n_runs = 0
     for part in joined:
-        judgments = JoinedJudgments(pool, [double for double, _ in part], n_runs)
-        n_runs += len(part)
+        judgments = JoinedJudgments(pool, [double for double, _ in part])
         labels = judgments.graded(np.nan)[judgments.codes]
         lists = RankedLists.of(labels, np.diff(judgments.indptr), judgments.retrieved)
         lists = lists.cut(depth, condensed=condensed)
         is_long = np.all([lists.count(label) >= fewest for label in known], axis=0)
         n_left_out += int(np.count_nonzero((judgments.retrieved > 0) & ~is_long))
         chosen = np.flatnonzero(is_long)
-        places = (judgments.run * n_queries + judgments.places)[chosen]
+        places = n_runs * n_queries + chosen
+        n_runs += len(part)
         batches = lists.batches(chosen)
         uninformed = lists.errors(batches, None, levels)[0]
         found = []

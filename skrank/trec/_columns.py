@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from numbers import Integral
@@ -76,7 +77,7 @@ def rows_of_memory(kind: str) -> Where:
 # find the columns ---------------------------------------------------------------------------------
 
 
-def columns_of(thing: object, kind: str, known: Known | None = None) -> Columns | None:
+def columns_of(thing: Any, kind: str, known: Known | None = None) -> Columns | None:
     """The columns of an object in memory; None if it does not hold rows, such as a list of runs.
 
     Parameters
@@ -93,40 +94,34 @@ def columns_of(thing: object, kind: str, known: Known | None = None) -> Columns 
     """
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(thing, pandas.Series):
-        return _of_series(thing, kind)
-    named = _named(thing)
-    if named is not None:
-        return of_names(named, kind, known)
+        if thing.index.nlevels != 2:
+            raise ValueError(
+                f"the {kind} is a Series without documents: its index must have the levels (qid, "
+                "docid), as after set_index(['qid', 'docid'])."
+            )
+        named = str(thing.index.names[0]).lower() in (*QUERY, *DOCUMENT)
+        thing = thing.rename_axis(thing.index.names if named else ["qid", "docid"])
+        thing = thing.rename("rank" if thing.name == "rank" else NUMBER[kind][0]).reset_index()
+    if pandas is not None and isinstance(thing, pandas.DataFrame):
+        if any(str(name).lower() in (*QUERY, *DOCUMENT) for name in thing.index.names):
+            thing = thing.reset_index()
+        check_names(list(map(str, thing.columns)))
+        return of_names({str(name): thing[name] for name in thing.columns}, kind, known)
+    if isinstance(thing, pl.LazyFrame):
+        thing = thing.collect()
+    if hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "__arrow_c_array__"):
+        return of_names(pl.DataFrame(thing).to_dict(), kind, known)
     if hasattr(thing, "qrels_iter") and kind == "qrels":  # a data set of ir_datasets
         thing = thing.qrels_iter()
     elif type(thing).__module__.split(".")[0] == "ranx" and hasattr(thing, "to_dict"):
         thing = thing.to_dict()
     if isinstance(thing, Mapping):
-        return _of_queries(thing, kind)
+        named = is_record(thing, kind) and all(map(_is_list, thing.values()))
+        return of_names(thing, kind, known) if named else _of_queries(thing, kind)
     if isinstance(thing, Iterable) and not is_file(thing):
         records = list(thing)
         if records and is_record(records[0], kind):
             return of_records(records, kind, known, rows_of_memory(kind))
-    return None
-
-
-def _named(thing: Any) -> Mapping[str, Any] | None:
-    """The columns of a table by name; None if it is not a table."""
-    pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(thing, pandas.DataFrame):
-        if any(str(name).lower() in (*QUERY, *DOCUMENT) for name in thing.index.names):
-            thing = thing.reset_index()
-        check_names([str(name) for name in thing.columns])
-        return {str(name): thing[name] for name in thing.columns}
-    if isinstance(thing, Mapping):
-        names = {str(name).lower() for name in thing}
-        columns = all(map(_is_list, thing.values()))
-        named = not names.isdisjoint(QUERY) and not names.isdisjoint(DOCUMENT)
-        return thing if columns and named else None
-    if isinstance(thing, pl.LazyFrame):
-        thing = thing.collect()
-    if hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "__arrow_c_array__"):
-        return pl.DataFrame(thing).to_dict()
     return None
 
 
@@ -138,15 +133,20 @@ def of_names(named: Mapping[str, Any], kind: str, known: Known | None) -> Column
     def chosen(names: Sequence[str], what: str, ids: Iterable[str] | None = None) -> str:
         found = [by_name[name] for name in names if name in by_name]
         if not found:
-            raise _no_column(kind, what, names, list(named))
+            swapped = what == "scores" and not by_name.keys().isdisjoint(NUMBER["qrels"])
+            raise ValueError(
+                f"no column has the {what} of the {kind}: rename one of the columns "
+                f"({', '.join(named)}) to {' or '.join(map(repr, names[:3]))}."
+                + " They look like qrels: qrels come first, then runs."
+                * swapped
+            )
         if len(found) > 1 and ids is not None:
             judged = set(ids)
             found.sort(key=lambda name: judged.isdisjoint(map(str, _listed(named[name]))))
         return found[0]
 
     queries, documents = known or (None, None)
-    query = chosen(QUERY, "queries", queries)
-    document = chosen(DOCUMENT, "documents", documents)
+    query, document = chosen(QUERY, "queries", queries), chosen(DOCUMENT, "documents", documents)
     number = chosen(NUMBER[kind], f"{NUMBER[kind][0]}s")
     columns = Columns(named[query], named[document], named[number])
     if kind == "qrels":
@@ -158,34 +158,9 @@ def of_names(named: Mapping[str, Any], kind: str, known: Known | None) -> Column
 
 def check_names(names: list[str]) -> None:
     """Refuse two columns with one name, if it is one that is read."""
-    lower = [name.lower() for name in names]
-    for name in (*QUERY, *DOCUMENT, *NUMBER["qrels"], *NUMBER["run"], *RUN):
-        if lower.count(name) > 1:
-            raise ValueError(
-                f"{lower.count(name)} columns are called {name!r}: rename all but one."
-            )
-
-
-def _no_column(kind: str, what: str, known: Sequence[str], names: list[str]) -> ValueError:
-    labels = what == "scores" and any(name.lower() in NUMBER["qrels"] for name in names)
-    hint = " They look like qrels: qrels come first, then runs." * labels
-    return ValueError(
-        f"no column has the {what} of the {kind}: rename one of the columns ({', '.join(names)}) "
-        f"to {' or '.join(map(repr, known[:3]))}.{hint}"
-    )
-
-
-def _of_series(series: Any, kind: str) -> Columns:
-    """The columns of a Series of pandas whose index has queries and documents."""
-    if series.index.nlevels != 2:
-        raise ValueError(
-            f"the {kind} is a Series without documents: its index must have the levels (qid, "
-            "docid), as after set_index(['qid', 'docid'])."
-        )
-    query, document = (series.index.get_level_values(level) for level in (0, 1))
-    if str(series.index.names[0]).lower() in DOCUMENT:
-        query, document = document, query
-    return Columns(query, document, series, ranked=kind == "run" and series.name == "rank")
+    for name, count in Counter(map(str.lower, names)).items():
+        if count > 1 and name in (*QUERY, *DOCUMENT, *NUMBER["qrels"], *NUMBER["run"], *RUN):
+            raise ValueError(f"{count} columns are called {name!r}: rename all but one.")
 
 
 def _is_list(value: object) -> bool:
@@ -281,9 +256,8 @@ def table_of(columns: Columns, kind: str, where: Where) -> pl.DataFrame:
         parts["run"] = _ids(columns.run, "run", where)
     if columns.rank is not None:
         parts["rank"] = number if columns.ranked else _numbers(columns.rank, "rank", where)
-    lengths = {name: len(part) for name, part in parts.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"the columns of the {kind} differ in length: {lengths}.")
+    if len({len(part) for part in parts.values()}) > 1:
+        raise ValueError(f"the columns of the {kind} differ in length.")
     return checked(pl.DataFrame(parts), kind, where, columns.ranked)
 
 
@@ -378,8 +352,3 @@ def _numbers(values: Any, kind: str, where: Where) -> pl.Series:
     if len(wrong):
         raise ValueError(f"{where(wrong[0])}: {name} {texts[wrong[0]]!r} is not a number.")
     return numbers.fill_null(np.nan)
-
-
-def shapes(kind: str, thing: object) -> ValueError:
-    """The error for an object that holds neither judgments nor a run."""
-    return ValueError(f"{kind} of type {type(thing).__name__} cannot be read: {SHAPES}.")

@@ -71,7 +71,7 @@ class Qrels:
     @classmethod
     def of_rows(cls, rows: Rows) -> Qrels:
         """The judgments of checked rows."""
-        queries, table = _by_query(rows.table)
+        queries, table = by_query(rows.table)
         labels = table["number"].to_numpy()
         below = labels[labels < 0]
         if not np.array_equal(below, np.rint(below)):
@@ -183,7 +183,7 @@ class Run:
     @classmethod
     def of_rows(cls, rows: Rows, name: str | None = None) -> Run:
         """The run of checked rows; its default name is the tag, or the file if it has none."""
-        queries, table = _by_query(rows.table)
+        queries, table = by_query(rows.table)
         scores = table["number"].to_numpy()
         order = _order(queries, scores, table["docid"])
         if order is not None:
@@ -201,18 +201,20 @@ class Run:
             return self
         return replace(self._part(self.queries, order), scores=scores[order])
 
-    def top(self, depth: int) -> Run:
+    def top(self, depth: int | None) -> Run:
         """The first documents of each query.
 
         Parameters
         ----------
-        depth : int
-            Number of documents of each query.
+        depth : int or None
+            Number of documents of each query; None: all.
 
         Returns
         -------
         Run
         """
+        if depth is None:
+            return self
         depth = check.check_count("depth", depth, "the documents of each query to keep")
         indptr, rows = slices(self.queries.indptr[:-1], np.minimum(self.queries.sizes, depth))
         return self._part(Queries(self.queries.ids, indptr), rows)
@@ -259,11 +261,10 @@ def _rows_of_arrays(qid: ArrayLike, docid: ArrayLike, numbers: ArrayLike, kind: 
         [as_text(one) or str(one) for one in check.as_ids(name, ids, n_rows, what)]
         for name, ids, what in (("qid", qid, "query"), ("docid", docid, "document"))
     )
-    where = rows_of_memory(kind)
-    return Rows(table_of(Columns(queries, documents, numbers), kind, where), where)
+    return Rows(table_of(Columns(queries, documents, numbers), kind, rows_of_memory(kind)))
 
 
-def _by_query(table: pl.DataFrame) -> tuple[Queries, pl.DataFrame]:
+def by_query(table: pl.DataFrame) -> tuple[Queries, pl.DataFrame]:
     """Rows sorted by query, in the order of the first rows, and the queries."""
     runs = table["qid"].rle()
     ids = runs.struct.field("value")

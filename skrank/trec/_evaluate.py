@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from skrank import _progress
 from skrank import _validation as check
 from skrank._engine.names import unique_metrics
-from skrank._engine.plan import average
-from skrank._engine.plan import measure as measure_rankings
+from skrank._engine.plan import Measured, measure
 from skrank._typing import Options
 from skrank.evaluation import DEFAULT_METRICS, Report
 from skrank.metrics import Metric
@@ -27,24 +25,6 @@ from skrank.trec._join import (
     JoinedRuns,
     Runs,
 )
-
-
-class Measured(NamedTuple):
-    """The values of metrics.
-
-    Attributes
-    ----------
-    values, weights : float64 ndarrays of shape (n_runs, n_queries, n_metrics)
-        Value of each query, and its weight in the mean.
-    mean : float64 ndarray of shape (n_runs, n_metrics)
-    empty : int64 ndarray of shape (n_metrics,)
-        Number of queries without a relevant document.
-    """
-
-    values: np.ndarray
-    weights: np.ndarray
-    mean: np.ndarray
-    empty: np.ndarray
 
 
 def evaluate(
@@ -158,23 +138,20 @@ def evaluate(
         depth = check.check_count("depth", depth, "the number of documents of a query that count")
     judgments = as_qrels(qrels)
     sources = Runs.of(runs, judgments.ids)
-    n_runs = len(sources.sources)
-    if pool_judged:
-        judgments = judgments.with_pool_judged()
-    pool = CodedQrels.of(judgments)
-    with _progress.progress(progress, n_runs, "runs") as bar:
-        single = any(one.single_precision for one in chosen.values())
+    pool = CodedQrels.of(judgments.with_pool_judged() if pool_judged else judgments)
+    single = any(one.single_precision for one in chosen.values())
+    with _progress.progress(progress, len(sources.sources), "runs") as bar:
         joined = JoinedRuns(pool, sources, missing, bar, depth, single, exclude_self)
-        found = measure(pool, joined, n_runs, [*chosen.values()], missing, top)
+        found = measure_runs(pool, joined, [*chosen.values()], missing, top)
     joined.warn()
     return Report(
         systems=sources.names(joined.tags),
         queries=pool.qrels.queries.ids,
         metric_of=chosen,
-        values=found.values,
-        weights=found.weights,
-        empty=found.empty,
-        counts={name: [one[name] for one in joined.facts] for name in joined.facts[0]},
+        values=found.values.swapaxes(1, 2),
+        weights=found.weights.swapaxes(1, 2),
+        empty=found.empty.sum(axis=1),
+        counts=dict(joined.counts),
     )
 
 
@@ -188,36 +165,32 @@ def _changed(one: Metric, given: Options) -> Metric:
     return changed
 
 
-def measure(
+def measure_runs(
     pool: CodedQrels,
     parts: Iterable[list[tuple[Joined, Joined]]],
-    n_runs: int,
     metrics: Sequence[Metric],
     missing: str,
     max_grade: int | None,
 ) -> Measured:
-    """Measure all runs, which come in parts as from `JoinedRuns`, by all metrics."""
-    shape = n_runs, len(pool.qrels.queries), len(metrics)
-    values, weights = np.full(shape, np.nan), np.zeros(shape)
-    empty = np.zeros(len(metrics), np.int64)
-    first = 0
+    """Measure all runs, which come in parts as from `JoinedRuns`, as rankings of the judgments."""
+    n_queries = len(pool.qrels.queries)
+    empty = np.zeros((len(metrics), n_queries), bool)
+    cubes = []
     for part in parts:
-        orders = [list(each) for each in zip(*part, strict=True)]  # in double and single precision
-        if all(double is single for double, single in part):
-            orders = orders[:1]
-        rankings = [JoinedRanking(JoinedJudgments(pool, order, first)) for order in orders]
-        first += len(part)
-        for i, one in enumerate(metrics):
-            ranking = rankings[-1 if one.single_precision else 0]
-            judgments = ranking.joined
-            counted = (ranking.retrieved > 0) | (missing != "skip")
-            run, query = judgments.run, judgments.places
-            found = measure_rankings(judgments, [ranking], [one], max_grade=max_grade)
-            values[run, query, i] = np.where(counted, found.values[0, 0], np.nan)
-            weights[run, query, i] = found.weights[0, 0] * counted
-            empty[i] += found.empty[0, run == 0].sum()
-    mean = np.empty((n_runs, len(metrics)))
-    for i, number in np.ndindex(len(metrics), n_runs):
-        of_run = values[number, :, i], weights[number, :, i]
-        mean[number, i] = average(metrics[i], *of_run, stacklevel=4)
-    return Measured(values, weights, mean, empty)
+        cube = np.empty((2, len(metrics), len(part), n_queries))  # of values and weights
+        for order, single in zip(zip(*part, strict=True), (False, True), strict=True):
+            places = [i for i, one in enumerate(metrics) if one.single_precision is single]
+            if not places:
+                continue
+            judgments = JoinedJudgments(pool, order)
+            some = [metrics[i] for i in places]
+            found = measure(judgments, [JoinedRanking(judgments)], some, max_grade=max_grade)
+            for number, by_query in enumerate((found.values, found.weights)):
+                cube[number, places] = by_query[0].reshape(-1, len(part), n_queries)
+            if missing == "skip":
+                left_out = judgments.retrieved.reshape(len(part), n_queries) == 0
+                cube[0, :, left_out], cube[1, :, left_out] = np.nan, 0.0
+            empty[places] = found.empty[:, :n_queries]
+        cubes.append(cube)
+    values, weights = np.concatenate(cubes, axis=2).swapaxes(1, 2)
+    return Measured(values, weights, empty)

@@ -16,34 +16,14 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from skrank import _validation as check
-from skrank.trec._columns import (
-    DOCUMENT,
-    NUMBER,
-    PLACES,
-    QUERY,
-    RANK,
-    RUN,
-    SHAPES,
-    Columns,
-    Known,
-    Source,
-    Where,
-    check_names,
-    checked,
-    columns_of,
-    is_file,
-    is_record,
-    of_fields,
-    of_names,
-    of_records,
-    rows_of_memory,
-    shapes,
-    table_of,
-)
+from skrank.trec import _columns
+from skrank.trec._columns import NUMBER, PLACES, RANK, Columns, Known, Source, Where
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,7 +43,6 @@ class Rows(NamedTuple):
     """Columns "qid", "docid", "number" and perhaps "rank"; names of the file and of the run."""
 
     table: pl.DataFrame
-    where: Where
     name: str | None = None
     tag: str | None = None
 
@@ -73,23 +52,27 @@ def rows_of(source: object, kind: str, known: Known | None = None, *, ranks: boo
 
     `kind` is "qrels" or "run". If `ranks`, lines of TREC are read with their ranks.
     """
-    if is_file(source):
+    if _columns.is_file(source):
         return _read(source, kind, known, ranks=ranks)
-    columns = source if isinstance(source, Columns) else columns_of(source, kind, known)
+    columns = source if isinstance(source, Columns) else _columns.columns_of(source, kind, known)
     if columns is None:
-        raise shapes(kind, source)
-    where = rows_of_memory(kind)
-    table = table_of(columns, kind, where)
-    return Rows(table, where, tag=_one_tag(table, f"the {kind}"))
+        what = f"{kind} of type {type(source).__name__}"
+        raise ValueError(f"{what} cannot be read: {_columns.SHAPES}.")
+    return _rows(columns, kind, _columns.rows_of_memory(kind), None)
 
 
-def _one_tag(table: pl.DataFrame, name: str) -> str | None:
+def _rows(columns: Columns, kind: str, where: Where, name: str | None) -> Rows:
+    """The rows of columns, which must be of one run."""
+    if not len(columns.number):
+        raise ValueError(f"{name or kind} holds no document.")
+    table = _columns.table_of(columns, kind, where)
     tags = table["run"].unique(maintain_order=True).to_list() if "run" in table.columns else []
     if len(tags) > 1:
         raise ValueError(
-            f"{name} holds {len(tags)} runs ({', '.join(tags[:3])}, ...): select the rows of one."
+            f"{name or 'the run'} holds {len(tags)} runs ({', '.join(tags[:3])}, ...): select the "
+            "rows of one."
         )
-    return tags[0] if tags else None
+    return Rows(table, name, tags[0] if tags else None)
 
 
 # bytes --------------------------------------------------------------------------------------------
@@ -132,50 +115,40 @@ def name_of(source: Source) -> str:
 
 def content(source: Source) -> bytes:
     """The decompressed bytes of a path or a file object; errors name the file."""
-    if isinstance(source, (str, os.PathLike)):
-        with open(source, "rb") as file:
-            data = file.read()
-    else:
-        given = source.read()
-        data = given.encode(errors="surrogateescape") if isinstance(given, str) else given
-    name = name_of(source)
+    given = Path(source).read_bytes() if isinstance(source, (str, os.PathLike)) else source.read()
+    data = given.encode(errors="surrogateescape") if isinstance(given, str) else given
     for magic, decompress in _DECOMPRESS.items():
         if data.startswith(magic):
             try:
                 data = decompress(data)
             except Exception as error:  # each library has its own class
-                text = str(error).rstrip(".")
-                raise ValueError(f"{name} cannot be decompressed: {text}.") from None
+                text = f"{name_of(source)} cannot be decompressed: {error}".rstrip(".")
+                raise ValueError(f"{text}.") from None
             break
     for magic, what in _UNREAD.items():
         if data.startswith(magic):
-            raise ValueError(f"{name} is {what}.")
+            raise ValueError(f"{name_of(source)} is {what}.")
     return data
 
 
 def _text(data: bytes, name: str) -> bytes:
     """A text in UTF-8 without byte order mark, whose lines end with newlines."""
-    if data.startswith(BOM):
-        data = data[len(BOM) :]
-    if b"\0" in data:
-        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+    data = data[len(BOM) :] if data.startswith(BOM) else data
+    bad = data.find(b"\0")
+    try:
+        data.isascii() or data.decode()
+    except UnicodeDecodeError as error:
+        bad = error.start
+    if bad >= 0:
+        line = data.count(b"\n", 0, bad) + 1
         raise ValueError(
-            f"{name}, line {line}: the character NUL: the file must be text in UTF-8; if it is in "
-            "another encoding, convert it, for example by iconv -f UTF-16LE -t UTF-8."
+            f"{name}, line {line}: the byte 0x{data[bad]:02x} is not text in UTF-8: convert the "
+            "file, for example by iconv -f LATIN1 -t UTF-8, or -f UTF-16LE if every other byte is "
+            "0x00."
         )
-    if not data.isascii():
-        try:
-            data.decode()
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise ValueError(
-                f"{name}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8: convert the "
-                "file, for example by iconv -f LATIN1 -t UTF-8."
-            ) from None
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
-        if b"\n" not in data:
-            data = data.replace(b"\r", b"\n")
+        data = data if b"\n" in data else data.replace(b"\r", b"\n")
     return data
 
 
@@ -185,25 +158,24 @@ def _text(data: bytes, name: str) -> bytes:
 def _read(source: Source, kind: str, known: Known | None, *, ranks: bool) -> Rows:
     data, name = content(source), name_of(source)
     if data.startswith(b"PAR1"):
-        columns, where = _parquet(data, name, kind, known)
+        columns = _parquet(data, name, kind, known)
+        return _rows(columns, kind, lambda row: f"{name}, row {row}", name)
+    text = _text(data, name)
+    del data
+    if kind == "run" and b"<SYSDESC>" in text[:4096]:  # the description in runs of NTCIR
+        described = re.compile(rb"<SYSDESC>.*?</SYSDESC>", re.DOTALL)
+        text = described.sub(lambda found: b"\n" * found[0].count(b"\n"), text)
+    start, row = _first_row(text, kind)
+    if not row:
+        raise ValueError(f"{name} is empty: a line of {kind} is {_LINES[kind]}.")
+    separator = _separator(row, kind)
+    if row.startswith((b"{", b"[")):
+        columns, where = _json(text, name, kind, known)
+    elif separator:
+        columns, where = _csv(text, start, separator, name, kind, known)
     else:
-        text = _text(data, name)
-        del data
-        if kind == "run" and b"<SYSDESC>" in text[:4096]:  # the description in runs of NTCIR
-            described = re.compile(rb"<SYSDESC>.*?</SYSDESC>", re.DOTALL)
-            text = described.sub(lambda found: b"\n" * found[0].count(b"\n"), text)
-        start, row = _first_row(text, kind)
-        if not row:
-            raise ValueError(f"{name} is empty: a line of {kind} is {_LINES[kind]}.")
-        separator = _separator(row, kind)
-        if row.startswith((b"{", b"[")):
-            columns, where = _json(text, name, kind, known)
-        elif separator:
-            columns, where = _csv(text, start, separator, name, kind, known)
-        else:
-            return _lines(text, name, kind, row, ranks=ranks)
-    table = table_of(columns, kind, where)
-    return Rows(table, where, name, _one_tag(table, name))
+        return _lines(text, name, kind, row, ranks=ranks)
+    return _rows(columns, kind, where, name)
 
 
 def _first_row(text: bytes, kind: str) -> tuple[int, bytes]:
@@ -212,17 +184,11 @@ def _first_row(text: bytes, kind: str) -> tuple[int, bytes]:
     A line that begins with # may be a comment or a row, as ids may begin so. It is the first row
     only if all lines begin with #, and if it has as many columns as the longest form of a row.
     """
-    start, hashed = 0, (len(text), b"")
-    while start < len(text):
-        stop = text.find(b"\n", start)
-        stop = len(text) if stop < 0 else stop
-        line = text[start:stop].strip()
-        if line and not line.startswith(b"#"):
-            return start, line
-        if line and not hashed[1] and _is_row(line, kind, max(PLACES[kind])):
-            hashed = start, line
-        start = stop + 1
-    return hashed
+    found = re.search(rb"^[^\S\n]*([^#\s][^\n]*)", text, re.MULTILINE)
+    if found is not None:
+        return found.start(), found[1].rstrip()
+    rows = (line for line in text.split(b"\n") if _is_row(line, kind, max(PLACES[kind])))
+    return 0, next(rows, b"").strip()
 
 
 def _is_row(line: bytes, kind: str, width: int) -> bool:
@@ -250,7 +216,7 @@ def _separator(row: bytes, kind: str) -> str | None:
     for separator in (b"\t", b",", b";"):
         words = [word.strip(b' "') for word in row.split(separator)]
         names = {word.decode().lower() for word in words}
-        named = not names.isdisjoint(QUERY) and not names.isdisjoint(DOCUMENT)
+        named = not names.isdisjoint(_columns.QUERY) and not names.isdisjoint(_columns.DOCUMENT)
         alone = len(row.split()) == (len(words) if separator == b"\t" else 1)
         unnamed = len(words) in PLACES[kind] and separator != b"\t"
         words_only = len(words) > 2 and not any(map(_is_number, words))
@@ -263,8 +229,8 @@ def _is_number(word: bytes) -> bool:
     return _decimal(word) is not None or re.fullmatch(rb"L\d+", word) is not None
 
 
-def _parquet(data: bytes, name: str, kind: str, known: Known | None) -> tuple[Columns, Where]:
-    wanted = {*QUERY, *DOCUMENT, *NUMBER[kind], *RUN}
+def _parquet(data: bytes, name: str, kind: str, known: Known | None) -> Columns:
+    wanted = {*_columns.QUERY, *_columns.DOCUMENT, *NUMBER[kind], *_columns.RUN}
     try:
         file = pl.scan_parquet(io.BytesIO(data))
         names = [one for one in file.collect_schema().names() if one.lower() in wanted]
@@ -272,7 +238,7 @@ def _parquet(data: bytes, name: str, kind: str, known: Known | None) -> tuple[Co
     except pl.exceptions.PolarsError as error:
         raise ValueError(f"{name}: {error}") from None
     with check.about(name):
-        return of_names(found, kind, known), lambda row: f"{name}, row {row}"
+        return _columns.of_names(found, kind, known)
 
 
 def _json(text: bytes, name: str, kind: str, known: Known | None) -> tuple[Columns, Where]:
@@ -285,24 +251,22 @@ def _json(text: bytes, name: str, kind: str, known: Known | None) -> tuple[Colum
             raise ValueError(f"{name}, line {error.lineno}: no JSON: {error.msg}.") from None
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
-    if thing is not None and not is_record(thing, kind):
+    if thing is not None and not _columns.is_record(thing, kind):
         with check.about(name):
-            columns = columns_of(thing, kind, known)
+            columns = _columns.columns_of(thing, kind, known)
             if columns is None:
-                raise ValueError(f"the file holds no {kind}: {SHAPES}.")
+                raise ValueError(f"the file holds no {kind}: {_columns.SHAPES}.")
         return columns, lambda row: f"{name}, row {row}"
     lines = [(n, line) for n, line in enumerate(text.split(b"\n"), 1) if line.strip()]
     records = []
     for number, line in lines:
         with check.about(f"{name}, line {number}"):
             records.append(json.loads(line, object_pairs_hook=_unique_keys))
-
-    def where(row: int) -> str:
-        return f"{name}, line {lines[row][0]}"
-
-    if not is_record(records[0], kind):
-        raise ValueError(f"{where(0)}: no record with qid, docid and {NUMBER[kind][0]}.")
-    return of_records(records, kind, known, where), where
+    with check.about(name):
+        if not _columns.is_record(records[0], kind):
+            raise ValueError(f"no record with qid, docid and {NUMBER[kind][0]} in line 1.")
+        columns = _columns.of_records(records, kind, known, lambda row: f"line {lines[row][0]}")
+    return columns, lambda row: f"{name}, line {lines[row][0]}"
 
 
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -318,52 +282,43 @@ def _csv(
     text: bytes, start: int, separator: str, name: str, kind: str, known: Known | None
 ) -> tuple[Columns, Where]:
     """Columns of a table of CSV, whose first row, with or without names, begins at `start`."""
-    above = text.count(b"\n", 0, start)
+    text = b"\n" * text.count(b"\n", 0, start) + text[start:]
 
-    def lines() -> list[tuple[int, list[str]]]:
-        """Number and fields of each row, for messages; raises ValueError if a row is malformed."""
-        rows = csv.reader(
-            io.StringIO(text[start:].decode(), newline=""), delimiter=separator, strict=True
-        )
-        found: list[tuple[int, list[str]]] = []
+    def rows() -> Iterator[tuple[int, list[str]]]:
+        """Line and fields of each row; raises ValueError if a row is malformed."""
+        found = csv.reader(io.StringIO(text.decode(), newline=""), delimiter=separator, strict=True)
+        first: list[str] = []
         try:
-            for row in rows:
-                if row and found and len(row) != len(found[0][1]):
-                    columns = f"{len(row)} columns instead of {len(found[0][1])}"
-                    raise ValueError(f"{name}, line {above + rows.line_num}: {columns}.")
-                if row:
-                    found.append((above + rows.line_num, row))
+            for row in filter(None, found):
+                first = first or row
+                if len(row) != len(first):
+                    raise csv.Error(f"{len(row)} columns instead of {len(first)}")
+                yield found.line_num, row
         except csv.Error as error:  # such as a quotation mark that is never closed
-            raise ValueError(f"{name}, line {above + rows.line_num}: {error}.") from None
-        return found
+            raise ValueError(f"{name}, line {found.line_num}: {error}.") from None
 
-    head, _, rest = text[start:].partition(b"\n")
-    names = [one.strip() for one in next(csv.reader([head.decode()], delimiter=separator))]
+    names = [one.strip() for one in next(rows())[1]]
     headed = not any(_is_number(one.encode()) for one in names)
-    body = rest.lstrip(b"\n") if headed else text[start:]
-    if not body.strip():
-        raise ValueError(f"{name} holds no document.")
+    types = {str(place): pl.String for place in range(len(names))}
     try:
         table = pl.read_csv(
-            body, separator=separator, has_header=False,
-            schema={str(place): pl.String for place in range(len(names))},
-        )  # fmt: skip
+            text.lstrip(b"\n"), separator=separator, has_header=False, schema=types
+        ).filter(~pl.all_horizontal(pl.all().is_null()))
     except pl.exceptions.PolarsError as error:
-        lines()
+        list(rows())
         raise ValueError(f"{name}: {str(error).splitlines()[0]}.") from None
-    table = table.filter(~pl.all_horizontal(pl.all().is_null()))
     if table.null_count().sum_horizontal().item():
-        lines()
+        list(rows())
+    columns = table[headed:].get_columns()
 
     def where(row: int) -> str:
-        return f"{name}, line {lines()[row + headed][0]}"
+        return f"{name}, line {next(islice(rows(), row + headed, None))[0]}"
 
-    columns = table.get_columns()
     with check.about(name):
         if not headed:
-            return of_fields(columns, kind), where
-        check_names(names)
-        return of_names(dict(zip(names, columns, strict=True)), kind, known), where
+            return _columns.of_fields(columns, kind), where
+        _columns.check_names(names)
+        return _columns.of_names(dict(zip(names, columns, strict=True)), kind, known), where
 
 
 # lines of TREC ------------------------------------------------------------------------------------
@@ -371,41 +326,31 @@ def _csv(
 
 def _lines(text: bytes, name: str, kind: str, row: bytes, *, ranks: bool) -> Rows:
     """The rows of lines of TREC, of which `row` is the first."""
-    words = row.split()
-    width = min(len(words), max(PLACES[kind]))
-    if width not in PLACES[kind] or (kind == "qrels" and len(words) > width):
-        width = max(PLACES[kind])
-        raise _malformed(_tidied(text, kind, width), name, kind, width)
-    places = PLACES[kind][width]
-    ranked = ranks and width > RANK and kind == "run"
-    table = _regular(text.lstrip(b"\n"), places, ranked=ranked)
+    words, widths = row.split(), PLACES[kind]
+    width = len(words) if len(words) in widths else max(widths)
+    ranks = ranks and width > RANK and kind == "run"
+    table = _parse(text, kind, width, ranks=ranks, whole=False) if _is_regular(text) else None
     if table is None:
         text = _tidied(text, kind, width)
-        table = _tidy(text.lstrip(b"\n"), kind, width, ranked=ranked)
-    if table is None or not table["number"].is_finite().all():
-        raise _malformed(_tidied(text, kind, width), name, kind, width)
+        table = _parse(text, kind, width, ranks=ranks, whole=True)
+    if table is None:
+        raise _malformed(text, name, kind, width)
 
     def where(row: int) -> str:
-        tidied = _tidied(text, kind, width)
-        numbers = [n for n, line in enumerate(tidied.split(b"\n"), 1) if line]
-        return f"{name}, line {numbers[row]}"
+        lines = (n for n, line in enumerate(text.split(b"\n"), 1) if line)
+        return f"{name}, line {next(islice(lines, row, None))}"
 
     guess = None if kind == "run" and width == 3 else False
     tag = words[_TAG].decode() if kind == "run" and width > _TAG else None
-    return Rows(checked(table, kind, where, guess), where, name, tag)
+    return Rows(_columns.checked(table, kind, where, guess), name, tag)
 
 
-def _regular(text: bytes, places: tuple[int, int, int], *, ranked: bool) -> pl.DataFrame | None:
-    """The rows if one space, or one tab, stands between all columns; else None."""
-    tabs = b"\t" in text
-    separator = b"\t" if tabs else b" "
-    if separator * 2 in text or (tabs and b" " in text) or b"\r" in text:
-        return None
-    if b"#" in text and (text.startswith(b"#") or b"\n#" in text):
-        return None  # there may be comments
-    table = _parse(text, places, separator, ranked=ranked)
-    n_columns = text.count(separator, 0, text.find(b"\n") if b"\n" in text else len(text))
-    return None if table is None or text.count(separator) != n_columns * len(table) else table
+def _is_regular(text: bytes) -> bool:
+    """Whether one space, or one tab, may separate all columns, and no line can be a comment."""
+    two = b"\t\t" if b"\t" in text else b"  "
+    if two in text or b"\r" in text or (two == b"\t\t" and b" " in text):
+        return False
+    return b"#" not in text or not (text.startswith(b"#") or b"\n#" in text)
 
 
 def _tidied(text: bytes, kind: str, width: int) -> bytes:
@@ -414,6 +359,8 @@ def _tidied(text: bytes, kind: str, width: int) -> bytes:
     while b"  " in text:
         text = text.replace(b"  ", b" ")
     text = text.replace(b"\n ", b"\n").replace(b" \n", b"\n").strip(b" ")
+    if kind == "qrels":  # NTCIR has labels such as L2
+        text = re.sub(rb"(?m) L(\d+)$", rb" \1", text)
     if text.startswith(b"#") or b"\n#" in text:
         text = re.sub(
             rb"(?m)^#.*$", lambda line: line[0] if _is_row(line[0], kind, width) else b"", text
@@ -421,70 +368,57 @@ def _tidied(text: bytes, kind: str, width: int) -> bytes:
     return text
 
 
-def _tidy(text: bytes, kind: str, width: int, *, ranked: bool) -> pl.DataFrame | None:
-    """The rows of tidied lines, of which those of a run may have further columns; else None."""
-    table = _parse(text, PLACES[kind][width], b" ", ranked=ranked, width=width)
-    if table is None:
-        return None
-    number = pl.col("number")
-    if kind == "qrels":  # NTCIR has labels such as L2
-        number = number.str.replace(r"^L(\d+)$", "$1")
-    table = table.with_columns(number.cast(pl.Float64, strict=False))
-    return None if table["number"].null_count() else table
+def _parse(text: bytes, kind: str, width: int, *, ranks: bool, whole: bool) -> pl.DataFrame | None:
+    """Query, document, number and, if wanted, rank of lines; None if a line is malformed.
 
-
-def _parse(
-    text: bytes, places: tuple[int, int, int], separator: bytes, *, ranked: bool, width: int = 0
-) -> pl.DataFrame | None:
-    """Query, document, number and, if wanted, rank of lines; None if a line lacks one of them.
-
-    With a `width`, this is the number of columns that no line may lack, and the number is a text;
-    lines of runs may have more.
+    If `whole`, lines of runs may have more columns than the first; else a line that lacks columns
+    is found by the number of separators.
     """
-    stop = text.find(b"\n")
-    n_columns = text.count(separator, 0, stop if stop >= 0 else len(text)) + 1
-    wanted = dict(zip(map(str, places), ("qid", "docid", "number"), strict=True))
-    if ranked:
-        wanted[str(RANK)] = "rank"
-    types = {str(place): pl.String for place in range(n_columns)}
-    if not width:
-        types[str(places[2])] = pl.Float64
-    needed = range(width) if width else sorted(map(int, wanted))
+    text = text.lstrip(b"\n")
+    separator = b"\t" if b"\t" in text else b" "
+    n_columns = text.count(separator, 0, text.find(b"\n") % (len(text) + 1)) + 1
+    if n_columns < width or (n_columns > width and kind == "qrels"):
+        return None
+    wanted = dict(zip(PLACES[kind][width], ("qid", "docid", "number"), strict=True))
+    wanted |= {RANK: "rank"} if ranks else {}
+    types = {
+        str(place): pl.Float64 if wanted.get(place) in ("number", "rank") else pl.String
+        for place in range(n_columns)
+    }
     try:
         table = pl.read_csv(
             text, has_header=False, separator=separator.decode(), quote_char=None, schema=types,
-            columns=list(needed), truncate_ragged_lines=width == max(PLACES["run"]),
+            columns=list(range(width)) if whole else sorted(wanted),
+            truncate_ragged_lines=whole and width == max(PLACES["run"]),
         )  # fmt: skip
-        if ranked:
-            table = table.with_columns(pl.col(str(RANK)).cast(pl.Float64))
     except pl.exceptions.PolarsError:
         return None
     if table.null_count().sum_horizontal().item():
         table = table.filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines
-        if table.null_count().sum_horizontal().item():
-            return None
-    return table.select(pl.col(name).alias(alias) for name, alias in wanted.items())
+    complete = whole or text.count(separator) == (n_columns - 1) * len(table)
+    if table.null_count().sum_horizontal().item() or not complete:
+        return None
+    table = table.select(pl.col(str(place)).alias(name) for place, name in wanted.items())
+    return table if table["number"].is_finite().all() else None
 
 
 def _malformed(text: bytes, name: str, kind: str, width: int) -> ValueError:
     """The error for the first line of tidied lines that is not a row."""
-    place = PLACES[kind][width][2]
     for line, row in enumerate(text.split(b"\n"), 1):
-        words = row.split()
-        if not words:
-            continue
-        shown = row.decode() if len(row) <= 60 else row[:57].decode(errors="replace") + "..."
-        if len(words) < width or (kind == "qrels" and len(words) > width):
+        words = row.decode().split(" ")
+        number = _decimal(words[PLACES[kind][width][2]]) if len(words) >= width else None
+        if row and (len(words) < width or (kind == "qrels" and len(words) > width)):
             other = "run" if kind == "qrels" else "qrels"
             swapped = _is_row(row, other, max(PLACES[other]))
-            hint = f" It looks like a line of {other}: qrels come first, then runs." * swapped
             return ValueError(
-                f"{name}, line {line}: {len(words)} columns instead of {width} in {shown!r}: a "
-                f"line of {kind} is {_LINES[kind]}.{hint}"
+                f"{name}, line {line}: {len(words)} columns instead of {width} in "
+                f"{row.decode()[:60]!r}: a line of {kind} is {_LINES[kind]}."
+                + f" It looks like a line of {other}: qrels come first, then runs."
+                * swapped
             )
-        word = words[place].decode()
-        number = _decimal(re.sub(r"^L(?=\d+$)", "", word) if kind == "qrels" else word)
-        if number is None or not math.isfinite(number):
-            what = NUMBER[kind][0]
-            return ValueError(f"{name}, line {line}: {what} {word!r} is not a finite number.")
+        if row and (number is None or not math.isfinite(number)):
+            word = words[PLACES[kind][width][2]]
+            return ValueError(
+                f"{name}, line {line}: {NUMBER[kind][0]} {word!r} is not a finite number."
+            )
     return ValueError(f"{name} has lines that are not of {kind}: a line is {_LINES[kind]}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.queries import Queries
 from skrank.trec._columns import Columns, rows_of_memory, table_of
-from skrank.trec._data import Qrels, Run, as_qrels, as_run
+from skrank.trec._data import Qrels, Run, as_qrels, as_run, by_query
 from skrank.trec._files import Rows
 from skrank.trec._join import AnyRuns, Runs
 
@@ -41,88 +41,28 @@ class FusedRun(Run):
     weights: dict[str, float] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """The documents that at least one run retrieved, by query.
+def _normalised(run: Run, norm: str | None, k: float, *, from_file: bool) -> np.ndarray:
+    """The scores of a run, normalised in each query."""
+    starts, sizes = run.queries.indptr[:-1], run.queries.sizes
 
-    Attributes
-    ----------
-    names : list of str
-        Names of the runs.
-    queries : Queries
-    documents : polars.Series of shape (n_rows,)
-        Ids.
-    scores, ranks : float64 ndarrays of shape (n_rows, n_runs)
-        Score and rank (from 1) of each document in each run; NaN where a run did not retrieve it.
-    """
+    def per_query(reduction: np.ufunc, values: np.ndarray) -> np.ndarray:
+        return np.repeat(reduction.reduceat(values, starts), sizes)
 
-    names: list[str]
-    queries: Queries
-    documents: pl.Series
-    scores: np.ndarray
-    ranks: np.ndarray
-
-    @classmethod
-    def of(cls, named: Mapping[str, Run], *, from_file: bool) -> Candidates:
-        """The candidates of runs, with the ranks of scores, or those of files."""
-        runs = list(named.values())
-        if from_file:
-            lacks = next((name for name, run in named.items() if run.ranks is None), None)
-            if lacks is not None:
-                raise ValueError(f"run {lacks!r} has no column of ranks: choose ranks='score'.")
-        ids = pl.Series(
-            [one for run in runs for one in np.repeat(run.queries.ids, run.queries.sizes)]
-        )
-        names = pl.concat([run.documents for run in runs])
-        queries, documents = (one.unique(maintain_order=True) for one in (ids, names))
-        query, document = (
-            one.cast(pl.Enum(all_ids)).to_physical().to_numpy().astype(np.int64)
-            for one, all_ids in ((ids, queries), (names, documents))
-        )
-        cells, row = np.unique(query * len(documents) + document, return_inverse=True)
-        query, document = np.divmod(cells, len(documents))
-        column = np.repeat(np.arange(len(runs)), [len(run.scores) for run in runs])
-        scores, ranks = np.full((2, len(cells), len(runs)), np.nan)
-        scores[row, column] = np.concatenate([run.scores for run in runs])
-        ranks[row, column] = np.concatenate(
-            [run.ranks if from_file else _ranks(run.queries) for run in runs]
-        )
-        edges = np.searchsorted(query, np.arange(len(queries) + 1))
-        by_query = Queries(np.array(queries.to_list(), dtype=object), edges)
-        return cls(list(named), by_query, documents[document], scores, ranks)
-
-    @property
-    def row_query(self) -> np.ndarray:
-        """Query id of each row."""
-        return np.repeat(self.queries.ids, self.queries.sizes)
-
-    def per_query(self, reduction: np.ufunc, table: np.ndarray) -> np.ndarray:
-        """A reduction over the rows of each query, repeated for each row of the query."""
-        found = reduction.reduceat(table, self.queries.indptr[:-1], axis=0)
-        return np.repeat(found, self.queries.sizes, axis=0)
-
-    def normalised(self, norm: str | None, k: float) -> np.ndarray:
-        """The scores of each query of each run, normalised."""
-        if norm is None:
-            return self.scores
-        if norm == "reciprocal_rank":
-            return 1 / (k + self.ranks)
-        # Scores near the limits of double precision: the norms do not depend on the scale, and a
-        # power of 2 changes no digit.
-        _, exponent = np.frexp(self.per_query(np.fmax, np.abs(self.scores)))
-        scaled = np.ldexp(self.scores, -exponent)
-        shifted = scaled - self.per_query(np.fmin, scaled)  # exactly 0 where all are equal
-        if norm == "min_max":
-            return _ratio(shifted, self.per_query(np.fmax, shifted))
-        n = self.per_query(np.add, 1.0 - np.isnan(self.ranks))
-        centered = shifted - _ratio(self.per_query(np.add, np.nan_to_num(shifted)), n)
-        squares = self.per_query(np.add, np.nan_to_num(centered) ** 2)
-        return _ratio(centered, np.sqrt(_ratio(squares, n)))
-
-
-def _ranks(queries: Queries) -> np.ndarray:
-    """Rank of each row of a run, from 1."""
-    return np.arange(1, queries.n_rows + 1) - np.repeat(queries.indptr[:-1], queries.sizes)
+    if norm is None:
+        return run.scores
+    if norm == "reciprocal_rank":
+        ranks = np.arange(1, len(run.scores) + 1) - np.repeat(starts, sizes)
+        return np.divide(1, k + (run.ranks if from_file and run.ranks is not None else ranks))
+    # The norms do not depend on the scale, and a power of 2 changes no digit: squares of scores
+    # near the limits of double precision would be 0 or inf.
+    _, exponent = np.frexp(per_query(np.maximum, np.abs(run.scores)))
+    shifted = np.ldexp(run.scores, -exponent)
+    shifted -= per_query(np.minimum, shifted)  # exactly 0 where all are equal
+    if norm == "min_max":
+        return _ratio(shifted, per_query(np.maximum, shifted))
+    count = np.repeat(sizes, sizes)
+    centered = shifted - per_query(np.add, shifted) / count
+    return _ratio(centered, np.sqrt(per_query(np.add, centered**2) / count))
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
@@ -222,56 +162,62 @@ def fuse(
     if learned != (qrels is not None):
         raise ValueError("a ranker as weights= needs qrels=, and other weights take none.")
     from_file = ranks == "file"
-    found = Candidates.of(load(runs, ranks=from_file), from_file=from_file)
-    _check_runs(found, name)
+    named = load(runs, ranks=from_file)
+    _check_runs(named, name, from_file=from_file)
     if norm == "auto":
         norm = "reciprocal_rank" if learned else "min_max"
-    table = found.normalised("reciprocal_rank" if method == "rrf" else norm, k)
-    used = None
+    norm = "reciprocal_rank" if method == "rrf" else norm
+    rows = [
+        _table(run, value=_normalised(run, norm, k, from_file=from_file), run=np.int32(number))
+        for number, run in enumerate(named.values())
+    ]
+    # a row for each document that a run retrieved, and a column for each run
+    wide = pl.concat(rows).pivot("run", index=["qid", "docid"], values="value", maintain_order=True)
+    queries, wide = by_query(wide)
+    values = wide.drop("qid", "docid").to_numpy()
+    X, used = np.nan_to_num(values), None
     if learned:
-        scores, used = _cross_fitted(
-            found, np.nan_to_num(table), as_qrels(qrels), weights, n_splits
-        )
+        groups = np.repeat(queries.ids, queries.sizes)
+        scores, used = _cross_fitted(X, wide, groups, as_qrels(qrels), weights, n_splits)
     elif method == "weighted_sum":
-        used = _given_weights(weights, found.names)
-        scores = np.nan_to_num(table) @ used
+        used = _given_weights(weights, list(named))
+        scores = X @ used
     else:
         with np.errstate(over="ignore"):  # infinite scores are refused below
-            scores = np.nansum(table, axis=1)
-        if method == "combmnz":
-            scores = scores * np.count_nonzero(~np.isnan(table), axis=1)
-    where = rows_of_memory("run")
-    columns = Columns(pl.Series(found.row_query.tolist()), found.documents, scores)
-    run = Run.of_rows(Rows(table_of(columns, "run", where), where), name)
-    given = None if used is None else dict(zip(found.names, used.tolist(), strict=True))
-    return FusedRun(**vars(run), weights=given)
+            scores = X.sum(axis=1)
+        scores *= np.count_nonzero(~np.isnan(values), axis=1) if method == "combmnz" else 1
+    columns = Columns(wide["qid"], wide["docid"], scores)
+    fused = Run.of_rows(Rows(table_of(columns, "run", rows_of_memory("run"))), name)
+    given = None if used is None else dict(zip(named, used.tolist(), strict=True))
+    return FusedRun(**vars(fused), weights=given)
+
+
+def _table(given: Run | Qrels, **columns: object) -> pl.DataFrame:
+    ids = pl.Series(np.repeat(given.queries.ids, given.queries.sizes).tolist(), dtype=pl.String)
+    return pl.DataFrame({"qid": ids, "docid": given.documents}).with_columns(**columns)
 
 
 def _cross_fitted(
-    found: Candidates, X: np.ndarray, qrels: Qrels, ranker: Any, n_splits: int
+    X: np.ndarray, rows: pl.DataFrame, groups: np.ndarray, qrels: Qrels, ranker: Any, n_splits: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scores by weights that are trained on other queries, and weights trained on all queries."""
     from sklearn.base import clone
 
     from skrank.model_selection import QueryKFold
 
-    groups = found.row_query
     judged = np.flatnonzero(np.isin(groups, qrels.queries.ids))
     if not len(judged):
-        first = found.queries.name(0), qrels.queries.name(0)
         raise ValueError(
-            f"the runs have no query of the qrels: their first is {first[0]}, and that of the "
-            f"qrels {first[1]}."
+            f"the runs have no query of the qrels: their first is {groups[0]!r}, and that of the "
+            f"qrels {qrels.queries.name(0)}."
         )
-    ids = {"qid": np.repeat(qrels.queries.ids, qrels.queries.sizes), "docid": qrels.documents}
-    known = pl.DataFrame({**ids, "label": qrels.labels})
-    rows = pl.DataFrame({"qid": pl.Series(groups.tolist()), "docid": found.documents})
-    labels = np.nan_to_num(
-        rows.join(known, on=["qid", "docid"], how="left", maintain_order="left")["label"].to_numpy()
-    )
+    labels = rows.join(
+        _table(qrels, label=qrels.labels), on=["qid", "docid"], how="left", maintain_order="left"
+    )["label"]
+    y = np.nan_to_num(labels.to_numpy())
 
     def trained(rows: np.ndarray) -> np.ndarray:
-        weights = clone(ranker).fit(X[rows], labels[rows], groups=groups[rows]).coef_
+        weights = clone(ranker).fit(X[rows], y[rows], groups=groups[rows]).coef_
         if not weights.any():  # no run ranks relevant documents above others
             weights = np.ones_like(weights)
         return weights / np.abs(weights).sum()
@@ -296,24 +242,25 @@ def _given_weights(weights: Any, names: list[str]) -> np.ndarray:
     return np.array(numbers)
 
 
-def _check_runs(found: Candidates, name: str) -> None:
+def _check_runs(named: Mapping[str, Run], name: str, *, from_file: bool) -> None:
     """Raise ValueError unless the runs are several, differ, and share queries."""
-    names = found.names
-    if len(names) < 2:
-        raise ValueError(f"fusion needs at least two runs, and {names[0]!r} is the only one.")
-    if name in names:
+    if len(named) < 2:
+        raise ValueError(f"fusion needs at least two runs, and {list(named)} is the only one.")
+    if name in named:
         raise ValueError(f"name={name!r} is the name of one of the runs: choose another.")
-    for first, second in combinations(range(len(names)), 2):
-        if np.array_equal(found.scores[:, first], found.scores[:, second], equal_nan=True):
+    for (first, one), (second, two) in combinations(named.items(), 2):
+        same = np.array_equal(one.scores, two.scores) and one.documents.equals(two.documents)
+        if same and np.array_equal(one.queries.ids, two.queries.ids):
             raise ValueError(
-                f"runs {names[first]!r} and {names[second]!r} are equal: leave one of them out, or "
-                "give it more weight by method='weighted_sum'."
+                f"runs {first!r} and {second!r} are equal: leave one of them out, or give it more "
+                "weight by method='weighted_sum'."
             )
-    starts = found.queries.indptr[:-1]
-    has = np.maximum.reduceat(~np.isnan(found.ranks), starts, axis=0)
-    alone = ~(has & (has.sum(axis=1) > 1)[:, None]).any(axis=0)
-    if alone.any():
-        raise ValueError(
-            f"run {names[int(np.argmax(alone))]!r} shares no query with the other runs: check that "
-            "their query ids are spelled alike."
-        )
+    count = Counter(query for run in named.values() for query in run.queries.ids)
+    for system, run in named.items():
+        if from_file and run.ranks is None:
+            raise ValueError(f"run {system!r} has no column of ranks: choose ranks='score'.")
+        if all(count[query] == 1 for query in run.queries.ids):
+            raise ValueError(
+                f"run {system!r} shares no query with the other runs: check that their query ids "
+                "are spelled alike."
+            )

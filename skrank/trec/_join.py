@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -81,23 +81,17 @@ class CodedQrels:
         return cls(qrels, codes, np.append(labels[:n_labels], [0.0, 0.0]), n_labels)
 
     @cached_property
-    def _documents(self) -> pl.Enum:
-        """A type whose values are the numbers of documents, the same for all queries."""
-        return pl.Enum(self.qrels.documents.unique(maintain_order=True))
-
-    @cached_property
-    def _keys(self) -> tuple[np.ndarray, np.ndarray]:
-        """Ascending numbers of query and document as one number, and the row of each."""
-        documents = self.qrels.documents.cast(self._documents).to_physical().to_numpy()
-        keys = self._key(self.qrels.queries.row_query, documents)
+    def _index(self) -> tuple[pl.Enum, np.ndarray, np.ndarray]:
+        """A type that numbers the documents, and ascending keys of the rows with their places."""
+        numbers = pl.Enum(self.qrels.documents.unique(maintain_order=True))
+        documents = self.qrels.documents.cast(numbers).to_physical().to_numpy()
+        keys = self.qrels.queries.row_query * np.int64(len(numbers.categories)) + documents
         order = np.argsort(keys)
-        return keys[order], order
-
-    def _key(self, queries: np.ndarray, documents: np.ndarray) -> np.ndarray:
-        return queries * np.int64(len(self._documents.categories)) + documents
+        return numbers, keys[order], order
 
     def join(self, run: Run) -> Joined:
         """Join a run to the judged queries."""
+        numbers, keys, order = self._index
         ids, n_rows = self.qrels.queries.ids, len(self.codes)
         place_of = dict(zip(ids, range(len(ids)), strict=True))
         place = np.array([place_of.get(query, -1) for query in run.queries.ids], np.int64)
@@ -107,21 +101,20 @@ class CodedQrels:
         retrieved[place] = run.queries.sizes[known]
         edges, mine = slices(starts, retrieved[place])
         documents = run.documents if known.all() else run.documents[mine]
-        number = documents.cast(self._documents, strict=False).to_physical()
-        keys, order = self._keys
-        wanted = self._key(np.repeat(place, np.diff(edges)), number.fill_null(0).to_numpy())
-        at = np.minimum(np.searchsorted(keys, wanted), n_rows - 1)
-        found = (keys[at] == wanted) & number.is_not_null().to_numpy()
+        number = documents.cast(numbers, strict=False).to_physical()
+        key = np.repeat(place, np.diff(edges)) * np.int64(len(numbers.categories))
+        key += number.fill_null(0).to_numpy()
+        at = np.minimum(np.searchsorted(keys, key), n_rows - 1)
+        found = (keys[at] == key) & number.is_not_null().to_numpy()
         judged = np.where(found, order[at], n_rows).astype(np.int32)
 
         rest = np.ones(n_rows, bool)
         rest[judged[found]] = False
-        query = self.qrels.queries.row_query[rest]
-        sizes = retrieved + np.bincount(query, minlength=len(ids))
-        indptr = np.concatenate(([0], np.cumsum(sizes)))
-        rows = np.empty(indptr[-1], np.int32)
-        rows[slices(indptr[place], retrieved[place])[1]] = judged
-        rows[slices((indptr[:-1] + retrieved), sizes - retrieved)[1]] = np.flatnonzero(rest)
+        sizes = retrieved + np.bincount(self.qrels.queries.row_query[rest], minlength=len(ids))
+        starts = np.cumsum(sizes) - sizes
+        rows = np.empty(sizes.sum(), np.int32)
+        rows[slices(starts[place], retrieved[place])[1]] = judged
+        rows[slices(starts + retrieved, sizes - retrieved)[1]] = np.flatnonzero(rest)
         labelled = np.append(self.codes < self.unjudged, False)
         return Joined(rows, sizes, retrieved, int(np.count_nonzero(labelled[judged])))
 
@@ -134,19 +127,15 @@ class CodedQrels:
 class JoinedJudgments(Judgments):
     """Judgments of some runs, in which each query of each run is a query of its own.
 
-    `run` and `places` are the numbers of the run and of the query of each of these, and `retrieved`
-    is the number of documents that the run retrieved.
+    `retrieved` is the number of documents that the run retrieved for each of these.
     """
 
-    def __init__(self, pool: CodedQrels, joined: list[Joined], first_run: int) -> None:
-        ids = pool.qrels.queries.ids
-        self.run = np.repeat(np.arange(first_run, first_run + len(joined)), len(ids))
-        self.places = np.tile(np.arange(len(ids)), len(joined))
+    def __init__(self, pool: CodedQrels, joined: Sequence[Joined]) -> None:
         outside = pool.codes.dtype.type(pool.unjudged + 1)
         self.codes = np.append(pool.codes, outside)[np.concatenate([one.rows for one in joined])]
         self.indptr = np.concatenate(([0], np.cumsum([one.sizes for one in joined])))
         self.retrieved = np.concatenate([one.retrieved for one in joined])
-        self.queries = Queries(ids[self.places], self.indptr)
+        self.queries = Queries(np.tile(pool.qrels.queries.ids, len(joined)), self.indptr)
         self.labels, self.unjudged = pool.labels, pool.unjudged
         self._pool = pool
 
@@ -164,7 +153,7 @@ class JoinedRanking(Ranking):
     _deepest = None  # all ranks are known: `Ranking.head` is not used
 
     def __init__(self, judgments: JoinedJudgments) -> None:
-        self.judgments = self.joined = judgments
+        self.judgments = judgments
         self.tied = np.zeros(len(judgments.codes), np.uint8)
         self.retrieved = judgments.retrieved
         self._seen: dict[tuple[str, bool], RankedCodes] = {}
@@ -227,22 +216,21 @@ class Runs:
 
 def _by_run(columns: Columns) -> tuple[list[str] | None, list[object]]:
     """Names of the runs that rows have, and the rows of each."""
-    where = rows_of_memory("run")
-    table = table_of(columns, "run", where)
+    table = table_of(columns, "run", rows_of_memory("run"))
     if columns.run is None:
-        return None, [Rows(table, where)]
+        return None, [Rows(table)]
     parts = table.partition_by("run", maintain_order=True)
-    return [part[0, "run"] for part in parts], [Rows(part, where) for part in parts]
+    return [part[0, "run"] for part in parts], [Rows(part) for part in parts]
 
 
 @dataclass(eq=False)
 class JoinedRuns:
     """Runs that are read and joined with judgments when they are iterated.
 
-    Iteration yields lists of `Joined` of bounded total size, in the order of the runs; with
-    `single`, each beside that of the run in the order of single precision. When the iteration ends,
-    `tags` has the tag of each run, and `facts` its row of ``Report.counts``. `bar` counts runs.
-    For the other fields see `evaluate`.
+    Iteration yields lists of bounded total size, in the order of the runs: a `Joined` of the order
+    of double precision, and one of single precision, which is the same without `single`. When the
+    iteration ends, `tags` has the tag of each run, and `counts` the columns of ``Report.counts``.
+    `bar` counts runs. For the other fields see `evaluate`.
     """
 
     pool: CodedQrels
@@ -253,92 +241,70 @@ class JoinedRuns:
     single: bool = False
     exclude_self: bool = False
     tags: list[str] = field(default_factory=list)
-    facts: list[dict[str, float]] = field(default_factory=list)
+    counts: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     _lacks: list[str] = field(default_factory=list)
     _unknown: list[str] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[list[tuple[Joined, Joined]]]:
         part: list[tuple[Joined, Joined]] = []
-        n_rows = 0
         for number, source in enumerate(self.runs.sources):
             run = as_run(source, self.pool.qrels.ids)
             self.tags.append(run.name)
-            if self.exclude_self:
-                run = run.without_self()
-            single = run.in_single_precision() if self.single else run
-            joined = other = self._join(run)
-            if single is not run:
-                other = self._join(single)
-            part.append((joined, other))
-            self._check(run, joined, number)
+            run = run.without_self() if self.exclude_self else run
+            orders = dict.fromkeys([run, run.in_single_precision()] if self.single else [run])
+            joined = [self.pool.join(one.top(self.depth)) for one in orders]
+            part.append((joined[0], joined[-1]))
+            self._check(run, joined[0], number)
             if self.bar is not None:
                 self.bar.update(1)
-            n_rows += len(joined.rows)
-            if n_rows >= _ROWS_AT_ONCE:
+            if sum(len(one.rows) for one, _ in part) >= _ROWS_AT_ONCE:
                 yield part
-                part, n_rows = [], 0
+                part = []
         if part:
             yield part
-
-    def _join(self, run: Run) -> Joined:
-        return self.pool.join(run if self.depth is None else run.top(self.depth))
 
     def _check(self, run: Run, joined: Joined, number: int) -> None:
         """Raise an error or prepare a warning if a run does not fit the judgments."""
         qrels, given = self.pool.qrels, self.runs.given
         queries = qrels.queries
-        name = run.file or run.name if given is None else given[number]
+        name = f"run {run.file or run.name if given is None else given[number]!r}"
         fractions = number == 0 and (self.pool.labels % 1).any()
         if fractions and check.look_swapped(qrels.labels, run.scores):
             warnings.warn(
-                f"the qrels have many labels that are not whole numbers, and run {name!r} has few "
-                "small whole scores, as if they were swapped: qrels come first, then runs.",
+                f"the qrels have many labels that are not whole numbers, and {name} has few small "
+                "whole scores, as if they were swapped: qrels come first, then runs.",
                 UserWarning,
                 stacklevel=1,
             )
         absent = np.flatnonzero(joined.retrieved == 0)
-        n_present = len(queries) - len(absent)
+        n_present, n_documents = len(queries) - len(absent), int(joined.retrieved.sum())
         if not n_present:
             raise ValueError(
-                f"run {name!r} has no query of the qrels: its first is {run.queries.name(0)}, and "
-                f"that of the qrels {queries.name(0)}."
+                f"{name} has no query of the qrels: its first is {run.queries.name(0)}, and that "
+                f"of the qrels {queries.name(0)}."
             )
-        if len(absent):
-            some = ", ".join(queries.ids[absent[:3]]) + ", ..." * (len(absent) > 3)
-            lacks = f"run {name!r} has no documents for {len(absent)} queries of the qrels"
-            if self.missing == "raise":
-                raise ValueError(f"{lacks} ({some}): choose missing='zero' or 'skip'.")
-            if self.missing == "zero":
-                self._lacks.append(f"{lacks} ({some})")
+        some = ", ".join(queries.ids[absent[:3]]) + ", ..." * (len(absent) > 3)
+        lacks = f"{name} has no documents for {len(absent)} queries of the qrels ({some})"
+        if len(absent) and self.missing == "raise":
+            raise ValueError(f"{lacks}: choose missing='zero' or 'skip'.")
+        if len(absent) and self.missing == "zero":
+            self._lacks.append(lacks)
         if not joined.n_judged:
-            self._unknown.append(f"run {name!r}, whose first is {run.documents[0]!r}")
-        n_documents = int(joined.retrieved.sum())
-        self.facts.append(
-            {
-                "queries": n_present,
-                "missing": len(absent),
-                "ignored": len(run.queries) - n_present,
-                "documents": n_documents,
-                "judged": joined.n_judged / n_documents,
-            }
-        )
+            self._unknown.append(f"{name}, whose first is {run.documents[0]!r}")
+        counts = {"queries": n_present, "missing": len(absent)}
+        counts |= {"ignored": len(run.queries) - n_present, "documents": n_documents}
+        for column, count in {**counts, "judged": joined.n_judged / n_documents}.items():
+            self.counts[column].append(count)
 
     def warn(self) -> None:
         """Warn of what runs lack; the warning points to the caller of `evaluate`."""
+        first = self.pool.qrels.documents[0]
         for found, above, below in (
-            (
-                self._lacks,
-                "",
-                ": they count as queries for which nothing was retrieved. missing='skip' leaves "
-                "them out.",
-            ),
-            (
-                self._unknown,
-                "no retrieved document is judged of ",
-                f", and that of the qrels is {self.pool.qrels.documents[0]!r}: check that their "
-                "document ids are spelled alike.",
-            ),
-        ):
+            (self._lacks, "", ": they count as queries for which nothing was retrieved. "
+             "missing='skip' leaves them out."),
+            (self._unknown, "no retrieved document is judged of ", f", and that of the qrels is "
+             f"{first!r}: check that their document ids are spelled alike."),
+        ):  # fmt: skip
             if found:
                 more = f"; and so on, {len(found)} runs in all" * (len(found) > 3)
                 text = f"{above}{'; '.join(found[:3])}{more}{below}"

@@ -76,7 +76,7 @@ QRELS_ERRORS = {
     "": "file is empty: a line of qrels is <query> <iteration> <document> <label>",
     " \n\n": "file is empty",
     "# nothing\n": "file is empty",
-    "1 0 a 1\n1 0 b\0c 1\n": "file, line 2: the character NUL",
+    "1 0 a 1\n1 0 b\0c 1\n": "file, line 2: the byte 0x00",
     "1 0 a \uff11\n": "file, line 1: label '\uff11'",
     "1 0 a \u0663\n": "file, line 1: label '\u0663'",
     "1 0 c 1\n1 0 a\u00a0b\n": "file, line 2: 3 columns instead of 4",

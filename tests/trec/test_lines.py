@@ -225,7 +225,7 @@ BROKEN = {
     "cut line": (LINES[:-5].encode(), "run, line 3: 4 columns"),
     "cut json": (json.dumps(PLAIN)[:-3].encode(), "run, line 1"),
     "cut json lines": (ODD["json lines"][:-3], "run, line 4"),
-    "no record": (b'{"qid": 1, "docid": "a", "score": 3}\n{"qid": 1}\n', "run, line 2: no record"),
+    "no record": (b'{"qid": 1, "docid": "a", "score": 3}\n{"qid": 1}\n', "run.* line 2: no record"),
     "short csv": (b"qid,docid,score\n1,a,3\n1,b\n", "run, line 3"),
     "long csv": (b"qid,docid,score\n1,a,3\n1,b,2,1\n", "run, line 3"),
     "csv with a word": (b"qid,docid,score\n\n1,a,3\n1,b,high\n", "run, line 4: score 'high'"),
