@@ -83,8 +83,8 @@ class Bets:
     ) -> None:
         z = check.as_vector("values", values)
         p, q = check.as_vector("p", p, len(z)), check.as_vector("q", q, len(z))
-        if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-            raise ValueError(f"bounds={bounds!r} must be a pair: the lowest and highest values.")
+        if not isinstance(bounds, (tuple, list, np.ndarray)) or len(bounds) != 2:
+            raise ValueError("bounds must be a pair: the lowest and highest values.")
         low, high = (check.as_vector("bounds", bound, len(z)) for bound in bounds)
         share, mass, total = check.check_numbers("known", known)
         draws = check.as_numbers("draws", draws, "numbers of queries").astype(np.int64)
