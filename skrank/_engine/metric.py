@@ -372,6 +372,7 @@ class Mixture(Metric):
             k=None,  # each part has a cut-off of its own
             greater_is_better=first.greater_is_better,
             needs_relevant=any(one.needs_relevant for _, one in terms),
+            single_precision=all(one.single_precision for _, one in terms),
             **{name: getattr(first, name) for name in SETTINGS},
         )
 

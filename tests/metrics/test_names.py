@@ -91,3 +91,10 @@ def test_names_have_parameters_that_differ_from_the_default(metric, text):
 def test_names_in_a_sum_in_any_case_of_letters():
     assert str(skrank.metric("0.5*GAP@3 + 0.5*Ndcg")) == "0.5*gap@3+0.5*ndcg"
     assert skrank.scorer("GAP").metrics == skrank.scorer("gap").metrics
+
+
+def test_names_of_trec_eval_9_alone_ask_for_single_precision():
+    for name in ("trec_eval:map", "trec_eval:P_5", "0.5*trec_eval:map+trec_eval:P_5"):
+        assert skrank.metric(name).single_precision
+    for name in ("trec_eval10:map", "ap(empty=0)", "ranx:map", "trec_eval:map+ap(empty=0)"):
+        assert not skrank.metric(name).single_precision
