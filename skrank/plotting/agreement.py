@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._typing import Axes, Options
 from skrank.metrics import metric as metric_named
-from skrank.plotting._display import Display
+from skrank.plotting._display import Display, shown
 from skrank.stats import tau_ap, tau_b
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class TauMatrixDisplay(Display):
         values = self.matrix.to_numpy()
         low = min(0.5, np.nanmin(values, initial=1.0))
         self.image_ = ax.imshow(values, **{"vmin": low, "vmax": 1, "cmap": "viridis", **style})
-        places, names = range(len(values)), list(self.matrix.columns)
+        places, names = range(len(values)), [*map(shown, self.matrix.columns)]
         ax.set_xticks(places, labels=names, rotation=45, ha="right", rotation_mode="anchor")
         ax.set_yticks(places, labels=names)
         for (row, column), value in np.ndenumerate(values):
@@ -164,23 +164,21 @@ class MetricScatterDisplay(Display):
         self.point_names = np.asarray(index).astype(str)[defined].tolist() if named else []
         of_series = [str(getattr(v, "name", None) or n) for n, v in (("x", x), ("y", y))]
         self.names = tuple(of_series if names is None else check.several("names", names, ()))
-        self.what = what
-        if show_names is None:
-            show_names = len(self.x) <= _MOST_NAMED
-        self.show_names = check.check_flag("show_names", show_names)
-        self.n_empty = len(first) - len(self.x)
+        few = len(self.x) <= _MOST_NAMED
+        self.show_names = few if show_names is None else check.check_flag("show_names", show_names)
+        self.what, self.n_empty = what, len(first) - len(self.x)
         self.tau = tau_b(self.x, self.y)
 
     def _draw(self, ax: Axes, style: Options) -> None:
         self.scatter_ = ax.scatter(self.x, self.y, **{"s": 16, "alpha": 0.6, **style})
-        ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        ax.set(xlabel=shown(self.names[0]), ylabel=shown(self.names[1]))
         empty = f"; not defined on {self.n_empty} more" if self.n_empty else ""
-        ax.set_title(f"tau_b = {self.tau:.3f}, {len(self.x)} {self.what}{empty}")
+        ax.set_title(f"tau_b = {self.tau:.3f}, {len(self.x)} {shown(self.what)}{empty}")
         self.texts_ = []
         if self.show_names and self.point_names:
             moved = scipy.stats.rankdata(self.x) - scipy.stats.rankdata(self.y)
             order = np.argsort(-np.abs(moved), kind="stable")
-            names = [self.point_names[i] for i in order]
+            names = [shown(self.point_names[i]) for i in order]
             self.texts_ = _name_points(ax, self.x[order], self.y[order], names)
 
 

@@ -12,7 +12,7 @@ from skrank import _validation as check
 from skrank import metrics
 from skrank._typing import Axes, Options
 from skrank.metrics import Metric
-from skrank.plotting._display import Display
+from skrank.plotting._display import Display, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +97,7 @@ class QueryComparisonDisplay(Display):
             raise ValueError(f"{self.metric} is defined on no query: there is nothing to compare.")
 
     def _draw(self, ax: Axes, style: Options) -> None:
-        a, b = self.names
+        a, b = map(shown, self.names)
         difference = self.difference.sort_values(ascending=False, kind="stable")
         heights, edges = difference.to_numpy(), np.arange(len(difference) + 1) + 0.5
         up, down = (a, b) if self.metric.greater_is_better else (b, a)
@@ -118,7 +118,7 @@ class QueryComparisonDisplay(Display):
         xlabel = f"{len(heights)} queries, sorted by difference{empty}"
         ax.set(xlabel=xlabel, ylabel=f"{self.metric}: {a} − {b}", xlim=(0.5, len(heights) + 0.5))
         if len(heights) <= _MOST_NAMES:
-            ax.set_xticks(edges[:-1] + 0.5, labels=difference.index.astype(str), rotation=90)
+            ax.set_xticks(edges[:-1] + 0.5, labels=[*map(shown, difference.index)], rotation=90)
         ax.set_title(
             f"{self.metric}: {a} against {b}\n"
             f"{self.wins} wins, {self.ties} ties, {self.losses} losses"

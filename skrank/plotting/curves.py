@@ -15,7 +15,7 @@ from skrank import metrics
 from skrank._typing import Axes, Estimator, Options
 from skrank.extending import predicted_scores, require_groups, trained_grade
 from skrank.metrics import Metric
-from skrank.plotting._display import Display
+from skrank.plotting._display import Display, shown
 from skrank.stats import DiscriminativePower
 
 if TYPE_CHECKING:
@@ -253,8 +253,8 @@ class PrecisionRecallDisplay(Display):
                 recall, precision = np.append(recall, 1.0), np.append(precision, 0.0)
             recall, precision = np.insert(recall, 0, 0.0), np.insert(precision, 0, precision[0])
         measured = None if self.value is None else f"{measure} = {self.value:.3f}"
-        name = self.name
-        label = f"{name} ({measured})" if name is not None and measured else name or measured
+        note = f" ({measured})" if measured else ""
+        label = measured if self.name is None else shown(self.name) + note
         (self.line_,) = ax.plot(recall, precision, **{"label": label, **look, **style})
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xticks=np.linspace(0, 1, 11))
         if self.n_queries + self.n_empty > 1:
@@ -387,7 +387,7 @@ class LinesDisplay(Display):
         looks: dict[Any, Options] = {}
         for name, one in powers.items():
             share = f"{one.power:.1%}, difference {one.required_difference:.3f}"
-            looks[name] = {"label": f"{name} ({share})"}
+            looks[name] = {"label": f"{shown(name)} ({share})"}
         label = f"significant at {alpha:g}"
         lines[label], looks[label] = alpha, {"color": "black", "linestyle": "--", "linewidth": 1}
         axes = {
@@ -440,13 +440,13 @@ class LinesDisplay(Display):
             table[[name]].set_axis([label], axis=1) for name in ("value", "low", "high")
         )
         right = budget if budget is not None and math.isfinite(budget) else None
-        axes: Options = {"xlabel": "cost of the labels", "ylabel": label, "xlim": (0, right)}
+        axes: Options = {"xlabel": "cost of the labels", "ylabel": shown(label), "xlim": (0, right)}
         # limits of the y axis from the later half of the intervals, as first ones may be very wide
         ends = table[["low", "high"]].dropna()
-        shown = np.append(table["value"].dropna(), ends[len(ends) // 2 :])
-        if len(shown):
-            margin = 0.05 * np.ptp(shown) or 0.1
-            axes["ylim"] = shown.min() - margin, shown.max() + margin
+        heights = np.append(table["value"].dropna(), ends[len(ends) // 2 :])
+        if len(heights):
+            margin = 0.05 * np.ptp(heights) or 0.1
+            axes["ylim"] = heights.min() - margin, heights.max() + margin
         looks = {label: {"drawstyle": "steps-post", "label": None}}
         return cls(value, low=low, high=high, looks=looks, axes=axes).plot(ax, **kwargs)
 
@@ -454,7 +454,7 @@ class LinesDisplay(Display):
         self.lines_, self.bands_ = {}, {}
         for name in self.lines.columns:
             line = self.lines[name].dropna()
-            look = {"label": name, **self.looks.get(name, {}), **style}
+            look = {"label": shown(name), **self.looks.get(name, {}), **style}
             (self.lines_[name],) = ax.plot(line.index, line, **look)
             if self.low is not None and self.high is not None:
                 band: Options = {"alpha": 0.15, "color": self.lines_[name].get_color()}

@@ -10,7 +10,7 @@ import scipy.stats
 
 from skrank import _validation as check
 from skrank._typing import Axes, Options
-from skrank.plotting._display import Display
+from skrank.plotting._display import Display, shown
 from skrank.stats import BayesianComparison
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class IntervalDisplay(Display):
 
         self.bars_ = draw(~contains, "C0")
         self.faint_bars_ = draw(contains, "0.6") if contains.any() else None
-        ax.set_yticks(rows, labels=self.table.index.astype(str))
-        ax.set(xlabel=self.label, ylim=(-0.6, len(rows) - 0.4))
+        ax.set_yticks(rows, labels=[*map(shown, self.table.index)])
+        ax.set(xlabel=shown(self.label), ylim=(-0.6, len(rows) - 0.4))
         ax.tick_params(axis="y", labelsize="small")
         if self.title:
             ax.set_title(self.title, fontsize="medium")
@@ -176,7 +176,7 @@ class PosteriorDisplay(Display):
 
     def _title(self, pair: int) -> str:
         first, second = self.found.pairs[pair]
-        return f"{self.names[first]} against {self.names[second]}"
+        return f"{shown(self.names[first])} against {shown(self.names[second])}"
 
     def _bars(self, ax: Axes, style: Options) -> None:
         n_pairs = len(self.found.pairs)

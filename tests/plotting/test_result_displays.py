@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.integrate
+from matplotlib.text import Text
 
 import skrank
 from skrank import informativeness, stats
@@ -396,6 +397,25 @@ def test_wrong_columns_and_metrics_of_reports(report, study):
     ):
         with pytest.raises(ValueError, match=r"metric|column"):
             call()
+
+
+def test_dollars_in_names_are_text(report):
+    """matplotlib would draw them as formulas, or refuse what is not one."""
+    name = "$\\no$ $x$"
+    table = TABLE.set_axis([name], axis=0)
+    lines = pd.DataFrame({name: [1, 2]})
+    means = report.mean.rename(index=lambda run: f"{name}{run}", columns=lambda one: f"{one}$x$")
+    for display in (
+        IntervalDisplay(table, label=name), LinesDisplay(lines), TauMatrixDisplay(means),
+        MetricScatterDisplay(means["gap$x$"], means["ndcg@10$x$"], what=name),
+        PosteriorDisplay(FOUND, names=[name, "b", "c"]),
+        QueryComparisonDisplay([0.1, 0.2], [0.2, 0.1], names=(name, "b")),
+        PrecisionRecallDisplay([0, 1], [1, 1], name=name),
+    ):  # fmt: skip
+        display.plot().figure_.draw_without_rendering()
+        texts = display.figure_.findobj(Text)
+        assert any("$" in text.get_text() for text in texts)
+        assert not any(text._preprocess_math(text.get_text())[1] for text in texts)
 
 
 def test_matplotlib_is_imported_when_a_display_is_drawn(monkeypatch):
