@@ -37,7 +37,7 @@ _SECONDS_BETWEEN_LOOKS = 1e-3  # pause between two tests whether all threads hav
 T = TypeVar("T")
 
 _limit: ContextVar[int | None] = ContextVar("skrank_threads", default=None)
-_compiled: ContextVar[bool] = ContextVar("skrank_compiled", default=False)
+_plain_rows: ContextVar[int | None] = ContextVar("skrank_plain_rows", default=None)
 
 
 def thread_count() -> int:
@@ -61,13 +61,20 @@ def limit_threads(n_threads: int) -> Iterator[None]:
 
 
 @contextmanager
-def compiled() -> Iterator[None]:
-    """Call compiled kernels also for few rows inside the block: for calls that are repeated."""
-    token = _compiled.set(True)
+def plain_up_to(n_rows: int) -> Iterator[None]:
+    """Inside the block, run kernels as plain Python up to this number of rows, see `jit`."""
+    token = _plain_rows.set(n_rows)
     try:
         yield
     finally:
-        _compiled.reset(token)
+        _plain_rows.reset(token)
+
+
+@contextmanager
+def compiled() -> Iterator[None]:
+    """Call compiled kernels also for few rows inside the block: for calls that are repeated."""
+    with plain_up_to(-1):
+        yield
 
 
 def run_chunks(
@@ -110,7 +117,7 @@ def run_chunks(
     function, cost = kernel, row_cost or 1
     if isinstance(kernel, Kernel):
         cost = row_cost or kernel.row_cost
-        function = kernel.compiled if _compiled.get() else kernel.for_rows(n_rows, row_cost)
+        function = kernel.for_rows(n_rows, row_cost, _plain_rows.get())
     n_threads = min(1 + int(cost * n_rows / ROWS_PER_THREAD), n_queries)
     if isinstance(kernel, Kernel) and function is kernel.plain:
         n_threads = 1  # the function is plain Python, which runs in one thread at a time

@@ -101,14 +101,14 @@ class Kernel:
     def __reduce__(self):
         return self.__qualname__  # pickled by name, as functions are
 
-    def for_rows(self, n_rows, row_cost=None):
+    def for_rows(self, n_rows, row_cost=None, plain_rows=None):
         """The function for a call: `plain` for few rows, else `compiled`.
 
-        `row_cost` replaces that of the kernel.
+        `row_cost` replaces that of the kernel, and `plain_rows` PLAIN_ROWS.
         """
         cost = row_cost or self.row_cost
         cost = _PLAIN_COST_OF_ONE_PASS if cost == ONE_PASS else max(1, cost)
-        few = n_rows * cost <= PLAIN_ROWS
+        few = n_rows * cost <= (PLAIN_ROWS if plain_rows is None else plain_rows)
         return self.plain if few and self.plain is not None else self.compiled
 
     def compiled(self, *arguments):

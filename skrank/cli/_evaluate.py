@@ -12,6 +12,7 @@ from skrank import trec
 from skrank._engine.name_parser import terms
 from skrank._engine.names import columns
 from skrank._engine.peer_names import split_prefix
+from skrank._engine.threads import plain_up_to
 from skrank._typing import Options
 from skrank.cli import Parser, _output
 from skrank.evaluation import DEFAULT_METRICS, Report
@@ -21,6 +22,8 @@ from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 _PASSED_ON = (
     "max_grade", "rel", "depth", "judged_only", "pool_judged", "exclude_self", "progress",
 )  # fmt: skip
+# a process that evaluates once takes less time without numba up to so many rows of a run
+_PLAIN_ROWS = 60_000
 # the metrics of `skrank curve`
 CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVELS)
 
@@ -94,14 +97,15 @@ def _prefixed(text: str, peer: str) -> str:
 def _report(arguments: argparse.Namespace, runs: list[str], names: list[str]) -> Report:
     trec_eval = (arguments.names or "").startswith("trec_eval")
     empty = arguments.empty
-    report = trec.evaluate(
-        _output.source(arguments.qrels),
-        _output.named_sources(runs),
-        names,
-        missing=arguments.missing or ("skip" if trec_eval else "zero"),
-        empty=int(empty) if empty in ("0", "1") else empty,
-        **{option: getattr(arguments, option) for option in _PASSED_ON},
-    )
+    with plain_up_to(_PLAIN_ROWS):
+        report = trec.evaluate(
+            _output.source(arguments.qrels),
+            _output.named_sources(runs),
+            names,
+            missing=arguments.missing or ("skip" if trec_eval else "zero"),
+            empty=int(empty) if empty in ("0", "1") else empty,
+            **{option: getattr(arguments, option) for option in _PASSED_ON},
+        )
     prefix = f"{arguments.names}:"  # is not shown
     report.metric_of = {name.removeprefix(prefix): one for name, one in report.metric_of.items()}
     report.empty = {name.removeprefix(prefix): count for name, count in report.empty.items()}

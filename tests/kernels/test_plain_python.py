@@ -121,7 +121,7 @@ def test_repeated_calls_are_compiled(monkeypatch):
 def test_many_ties_and_many_labels_count_as_more_rows(name, monkeypatch):
     costs = []
 
-    def for_rows(kernel, n_rows, row_cost=None):
+    def for_rows(kernel, n_rows, row_cost=None, plain_rows=None):
         costs.append(row_cost or kernel.row_cost)
         return kernel.compiled
 
