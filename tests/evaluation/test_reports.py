@@ -65,6 +65,35 @@ class TestValues:
         assert_array_equal(table["std"], found.per_query.std())
         assert found.averages[0, 2] == found.per_query["ap(empty=0)"].mean()
 
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_several_systems_are_one_system_each(self, data, weighted):
+        """A name may be a tuple, or that of a metric."""
+        systems = {
+            "new": data.scores,
+            ("old", 1): -data.scores.clip(-9),
+            "gap": np.zeros(len(data.scores)),
+        }
+        weights = 1.0 + np.unique(data.groups, return_inverse=True)[1] % 3 if weighted else None
+        how = {"groups": data.groups, "metrics": METRICS, "sample_weight": weights}
+        found = skrank.evaluate(data.relevance, systems, **how)
+        assert found.systems == list(systems) == list(found.mean.index)
+        table = found.to_frame()
+        for row, scores in enumerate(systems.values()):
+            one = skrank.evaluate(data.relevance, scores, **how)
+            assert_array_equal(found.averages[row], one.averages[0])
+            assert_array_equal(found.values[row], one.values[0])
+            rows = slice(row * len(METRICS), (row + 1) * len(METRICS))
+            assert_array_equal(table.iloc[rows], one.to_frame())
+            for name, column in found.counts.items():
+                assert column[row] == one.counts[name][0]
+        assert f"3 systems, {len(data.ids)} queries" in repr(found)
+        for wrong, message in (
+            ({"new": data.scores[1:]}, "system 'new'"),
+            ({}, "scores is an empty"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                skrank.evaluate(data.relevance, wrong, **how)
+
     def test_weights_weigh_the_means_only(self, data):
         weight_of = {query: float(i % 3) for i, query in enumerate(data.ids)}
         weights = [weight_of[query] for query in data.groups]
