@@ -27,7 +27,7 @@ def progress(show: bool | None, total: int | None, unit: str) -> Iterator[Bar]:
     Parameters
     ----------
     show : bool or None
-        None: show it if standard error is a terminal and tqdm is installed.
+        None: show it if standard error is a terminal.
     total : int or None
         Number of steps; None if unknown.
     unit : str
@@ -37,21 +37,13 @@ def progress(show: bool | None, total: int | None, unit: str) -> Iterator[Bar]:
     ------
     ValueError
         If `show` is neither a bool nor None.
-    ImportError
-        If `show` is True and tqdm is not installed.
     """
     show = None if show is None else check.check_flag("progress", show)
-    wanted = show or (show is None and sys.stderr is not None and sys.stderr.isatty())
-    try:
-        if wanted:
-            from tqdm import tqdm
-    except ImportError:
-        if show:
-            raise ImportError("progress=True needs tqdm: pip install tqdm") from None
-        wanted = False
-    if not wanted:
+    if not (show or (show is None and sys.stderr is not None and sys.stderr.isatty())):
         yield Bar()
         return
+    from tqdm import tqdm
+
     delay = 0.0 if show else _DELAY
     with tqdm(total=total, unit=f" {unit}", unit_scale=True, delay=delay, file=sys.stderr) as bar:
         yield bar

@@ -138,7 +138,7 @@ def tune(
         journal, to which trials are written; another call with this path continues them, also
         after an interrupt or a crash. Default: a study in memory.
     progress : bool, optional
-        Whether to show a progress bar. Default: on terminals, if tqdm is installed.
+        Whether to show a progress bar. Default: on terminals.
     random_state : int, RandomState instance or None, default=None
         Seed of the sampler and of the rankers. The number of trials depends on the speed of the
         machine; the parameters of the n-th trial do not.

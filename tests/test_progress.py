@@ -1,14 +1,11 @@
 """The bar of long work, on standard error."""
 
-import sys
 from functools import partial
 
 import numpy as np
 import pytest
 
 from skrank.active import simulate
-
-pytest.importorskip("tqdm")
 
 CAMPAIGNS = partial(simulate, [0.0, 1.0, 0.5, 0.2], np.full(4, 0.25), budgets=[2], n_campaigns=20)
 
@@ -26,12 +23,3 @@ def test_campaigns_are_counted(capsys):
 def test_nothing_is_shown_without_a_terminal(capsys, progress):
     CAMPAIGNS(progress=progress)
     assert capsys.readouterr().err == ""
-
-
-def test_without_tqdm(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    CAMPAIGNS(progress=None)
-    assert capsys.readouterr().err == ""
-    with pytest.raises(ImportError, match="progress=True needs tqdm"):
-        CAMPAIGNS(progress=True)

@@ -142,7 +142,7 @@ def simulate(
     random_state : int
     progress : bool, optional
         Show a progress bar on standard error, by tqdm. Default: for long work, if standard error is
-        a terminal and tqdm is installed.
+        a terminal.
 
     Returns
     -------

@@ -91,7 +91,7 @@ def evaluate(
         documents of the collection.
     progress : bool, optional
         Show a bar on standard error, by tqdm. Default: for long work, if standard error is a
-        terminal and tqdm is installed.
+        terminal.
 
     Returns
     -------

@@ -201,7 +201,7 @@ except ImportError as error:
     print(error)
 """
 EXTRAS = (
-    *BOOSTERS, "torch", "dask", "distributed", "matplotlib", "optuna", "onnx", "pyarrow", "tqdm",
+    *BOOSTERS, "torch", "dask", "distributed", "matplotlib", "optuna", "onnx", "pyarrow",
     "sentence_transformers", "skorch", "polars", "ir_datasets", "ranx", "pytrec_eval",
 )  # fmt: skip
 
