@@ -24,9 +24,9 @@ HEAD = """# Metrics
 
 `python docs/build.py` makes this page from the registered metrics.
 
-A metric has a name, `skrank.metric("ndcg(gain=linear)@10")`, a class,
-`skrank.metrics.NDCG(gain="linear", k=10)`, and a function, `skrank.metrics.ndcg_score(relevance,
-scores, gain="linear", k=10)`. All metrics take `condensed`, `empty`, `ties` and `average`, and all
+A metric has a name, `skrank.metric("ndcg(gain=linear)@10")`, and a class,
+`skrank.metrics.NDCG(gain="linear", k=10)`. Both are functions of `(relevance, scores, groups=...)`.
+All metrics take `condensed`, `empty`, `ties` and `average`, and all
 metrics that have a cut-off take `k`. Tied documents count with the exact mean over their orders.
 Metrics marked "strict" have no closed form for ties. They raise an error if their value depends on
 the order of tied documents.
@@ -122,7 +122,7 @@ def described(cls: type[Metric], peers: dict[str, list[str]]) -> str:
         text += f"```math\n{formula(doc)}\n```\n\n"
     own = f"`{parameters(cls)}`" if parameters(cls) else "none of its own"
     lines = [
-        f"names: {', '.join(f'`{name}`' for name in cls.names)}; function `{cls.function}`",
+        f"names: {', '.join(f'`{name}`' for name in cls.names)}",
         f"parameters: {own}",
         f"range: {value_range(cls)}",
         "ties: " + ("refused where the value depends on them" if cls.strict else "exact mean"),

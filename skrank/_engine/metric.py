@@ -69,7 +69,6 @@ class Metric(Parameterised, ABC):
     single_precision: ClassVar[bool] = False
     names: ClassVar[tuple[str, ...]] = ()  # name and aliases, which `register` sets
     unnamed: ClassVar[tuple[str, ...]] = ("k",)  # not in the brackets of `str`: k follows the @
-    function: ClassVar[str] = ""  # name of its score function
     averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")  # also "sum", "micro"
     # with ties="average", tied lists raise an error: the mean over their orders has no closed form
     strict: ClassVar[bool] = False
@@ -279,7 +278,7 @@ def value_of(
     groups: ArrayLike | None,
     sample_weight: ArrayLike | None,
 ) -> float:
-    """`Metric.__call__`, and the score functions: warnings name the line that calls one."""
+    """`Metric.__call__`: warnings name the line that calls it."""
     check.check_same_index(
         relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
     )

@@ -1,48 +1,21 @@
-"""Names of metrics: register classes, make their score functions, expand names for reports."""
+"""Names of metrics: register classes, expand names for reports."""
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
-
-from numpy.typing import ArrayLike
+from typing import TypeVar
 
 from skrank import _validation as check
 from skrank._engine import peer_names
-from skrank._engine.metric import Metric, Mixture, known_text, metric, registry, value_of
+from skrank._engine.metric import Metric, Mixture, known_text, metric, registry
 
 _M = TypeVar("_M", bound=type[Metric])
 
-_SCORE_DOCSTRING = """{summary}: see `{cls}`.
 
-Parameters
-----------
-relevance, scores : array-like of shape (n_rows,)
-    Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
-groups, sample_weight : array-like of shape (n_rows,), optional
-    Query of each row, and weight of that query; see `Metric`.
-{parameters}
-    See `{cls}`.
-
-Returns
--------
-float
-    Mean over queries.
-
-Examples
---------
->>> from skrank.metrics import {name}
->>> {call}
-{value}
-"""
-
-
-def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
+def register(*names: str) -> Callable[[_M], _M]:
     """Decorator that gives a metric class a name.
 
     From then on, the name can be used in `skrank.metric`, scorers, eval metrics, objectives,
@@ -52,8 +25,6 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
     ----------
     *names : str
         The name, and aliases: small letters, digits and underscores.
-    function : str, optional
-        Name of the score function of a metric of skrank itself. Default: ``<name>_score``.
 
     Returns
     -------
@@ -120,7 +91,6 @@ def register(*names: str, function: str | None = None) -> Callable[[_M], _M]:
             _remove(replaced)
         earlier = [name for name, one in registry.items() if one is cls]
         cls.names = tuple(dict.fromkeys((*earlier, *names)))
-        cls.function = function or f"{cls.names[0]}_score"
         registry.update(dict.fromkeys(names, cls))
         _forget_texts()
         return cls
@@ -236,73 +206,3 @@ def unique_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, 
     if not chosen:
         raise ValueError("metrics is empty: name at least one, such as 'gap' or 'ndcg@10'.")
     return chosen
-
-
-def score_function(cls: type[Metric], value: float, **options: object) -> Callable[..., float]:
-    """A function of labels and scores that takes the parameters of a metric class as its own.
-
-    Parameters
-    ----------
-    cls : type of Metric
-        A registered class; the name of the function is ``cls.function``.
-    value : float
-        Result of the example in the docstring of the function, rounded to four digits.
-    **options
-        Parameters of the metric in that example.
-
-    Returns
-    -------
-    function of (relevance, scores, *, groups, <parameters of the class>, sample_weight)
-    """
-    signature = _signature(cls)
-
-    def score(relevance: ArrayLike, scores: ArrayLike, **given: Any) -> float:
-        try:
-            signature.bind(relevance, scores, **given)
-        except TypeError as error:
-            raise TypeError(f"{cls.function}() {error}") from None
-        rows = given.pop("groups", None), given.pop("sample_weight", None)
-        return value_of(cls(**given), relevance, scores, *rows)
-
-    _, _, _, *parameters, _ = signature.parameters
-    score.__name__ = score.__qualname__ = cls.function
-    score.__module__ = cls.__module__
-    score.__doc__ = _docstring(cls, parameters, value, options)
-    types = dict(one for base in reversed(cls.__mro__) for one in _types(base).items())
-    score.__annotations__ = _types(Metric.__call__) | {name: types[name] for name in parameters}
-    vars(score)["__signature__"] = signature  # shown by help(), editors and Sphinx
-    return score
-
-
-@lru_cache
-def _types(one: Any) -> dict[str, Any]:
-    """Annotations of one class or function, as objects for `typing.get_type_hints`."""
-    return inspect.get_annotations(one, eval_str=True)
-
-
-def _signature(cls: type[Metric]) -> inspect.Signature:
-    """The signature of a call of a metric, with k, fields of the class, and those of `Metric`."""
-    _, *rows, groups, weights = inspect.signature(Metric.__call__).parameters.values()
-    shared = [one.name for one in dataclasses.fields(Metric) if one.name != "k"]
-    fields = {one.name: one for one in dataclasses.fields(cls)}
-    own = [name for name in fields if name not in ("k", *shared)]
-    keywords = [
-        inspect.Parameter(name, groups.kind, default=one.default, annotation=one.type)
-        for name, one in ((name, fields[name]) for name in ("k", *own, *shared))
-    ]
-    return inspect.Signature([*rows, groups, *keywords, weights], return_annotation="float")
-
-
-def _docstring(
-    cls: type[Metric], parameters: list[str], value: float, options: dict[str, object]
-) -> str:
-    given = "".join(f", {name}={one!r}" for name, one in options.items())
-    call = f"{cls.function}([2, 0, 1], [0.9, 0.5, 0.1]{given})"
-    return _SCORE_DOCSTRING.format(
-        summary=re.split(r"[.:;,(]", cls.__doc__ or "", maxsplit=1)[0],
-        cls=cls.__name__,
-        parameters=", ".join(parameters),
-        name=cls.function,
-        call=call if value == round(value, 1) else f"round({call}, 4)",
-        value=value,
-    )

@@ -18,6 +18,7 @@ from skrank._engine.judgments import aggregate_judgments as aggregate_judgments
 from skrank._engine.metric import Metric as Metric
 from skrank._engine.metric import Mixture as Mixture
 from skrank._engine.metric import metric as metric
+from skrank._engine.metric import registry
 from skrank._engine.names import register as register
 from skrank._engine.names import registered as registered
 from skrank._engine.names import unregister as unregister
@@ -29,98 +30,53 @@ from skrank.metrics._from_function import metric_from_function as metric_from_fu
 from skrank.metrics.accuracy import Accuracy as Accuracy
 from skrank.metrics.accuracy import Error as Error
 from skrank.metrics.accuracy import Utility as Utility
-from skrank.metrics.accuracy import accuracy_at_k_score as accuracy_at_k_score
-from skrank.metrics.accuracy import error_at_k_score as error_at_k_score
-from skrank.metrics.accuracy import utility_at_k_score as utility_at_k_score
 from skrank.metrics.adaptive_users import BPM as BPM
 from skrank.metrics.adaptive_users import INST as INST
 from skrank.metrics.adaptive_users import BPMResidual as BPMResidual
 from skrank.metrics.adaptive_users import INSTResidual as INSTResidual
 from skrank.metrics.adaptive_users import NearlyERR as NearlyERR
 from skrank.metrics.adaptive_users import NearlyERRResidual as NearlyERRResidual
-from skrank.metrics.adaptive_users import bpm_residual_score as bpm_residual_score
-from skrank.metrics.adaptive_users import bpm_score as bpm_score
-from skrank.metrics.adaptive_users import inst_residual_score as inst_residual_score
-from skrank.metrics.adaptive_users import inst_score as inst_score
-from skrank.metrics.adaptive_users import (
-    nearly_err_residual_score as nearly_err_residual_score,
-)
-from skrank.metrics.adaptive_users import nearly_err_score as nearly_err_score
 from skrank.metrics.ap import AP as AP
 from skrank.metrics.ap import InfAP as InfAP
-from skrank.metrics.ap import average_precision_score as average_precision_score
-from skrank.metrics.ap import infap_score as infap_score
 from skrank.metrics.bpref import BPref as BPref
 from skrank.metrics.bpref import RPref as RPref
-from skrank.metrics.bpref import bpref_score as bpref_score
-from skrank.metrics.bpref import rpref_score as rpref_score
 from skrank.metrics.compat import Compat as Compat
-from skrank.metrics.compat import compat_score as compat_score
 from skrank.metrics.counts import NumNonrelevantRetrieved as NumNonrelevantRetrieved
 from skrank.metrics.counts import NumQueries as NumQueries
 from skrank.metrics.counts import NumRelevant as NumRelevant
 from skrank.metrics.counts import NumRelevantRetrieved as NumRelevantRetrieved
 from skrank.metrics.counts import NumRetrieved as NumRetrieved
-from skrank.metrics.counts import (
-    num_nonrel_judged_ret_score as num_nonrel_judged_ret_score,
-)
-from skrank.metrics.counts import num_q_score as num_q_score
-from skrank.metrics.counts import num_rel_ret_score as num_rel_ret_score
-from skrank.metrics.counts import num_rel_score as num_rel_score
-from skrank.metrics.counts import num_ret_score as num_ret_score
 from skrank.metrics.dcg import CG as CG
 from skrank.metrics.dcg import DCG as DCG
 from skrank.metrics.dcg import NDCG as NDCG
-from skrank.metrics.dcg import cg_score as cg_score
-from skrank.metrics.dcg import dcg_score as dcg_score
-from skrank.metrics.dcg import ndcg_score as ndcg_score
 from skrank.metrics.err import ERR as ERR
 from skrank.metrics.err import NERR as NERR
-from skrank.metrics.err import err_score as err_score
-from skrank.metrics.err import nerr_score as nerr_score
 from skrank.metrics.gap import GAP as GAP
-from skrank.metrics.gap import gap_score as gap_score
 from skrank.metrics.iprec import InterpolatedAP as InterpolatedAP
 from skrank.metrics.iprec import InterpolatedPrecision as InterpolatedPrecision
-from skrank.metrics.iprec import (
-    interpolated_average_precision_score as interpolated_average_precision_score,
-)
-from skrank.metrics.iprec import interpolated_precision_score as interpolated_precision_score
 from skrank.metrics.pfound import PFound as PFound
-from skrank.metrics.pfound import pfound_score as pfound_score
 from skrank.metrics.q import QMeasure as QMeasure
-from skrank.metrics.q import q_measure_score as q_measure_score
 from skrank.metrics.r_precision import RPrecision as RPrecision
-from skrank.metrics.r_precision import r_precision_score as r_precision_score
 from skrank.metrics.rbp import RBP as RBP
 from skrank.metrics.rbp import RBPResidual as RBPResidual
-from skrank.metrics.rbp import rbp_residual_score as rbp_residual_score
-from skrank.metrics.rbp import rbp_score as rbp_score
 from skrank.metrics.rr import RR as RR
 from skrank.metrics.rr import Success as Success
-from skrank.metrics.rr import reciprocal_rank_score as reciprocal_rank_score
-from skrank.metrics.rr import success_at_k_score as success_at_k_score
 from skrank.metrics.sets import FBeta as FBeta
 from skrank.metrics.sets import Judged as Judged
 from skrank.metrics.sets import Precision as Precision
 from skrank.metrics.sets import Recall as Recall
 from skrank.metrics.sets import RelativePrecision as RelativePrecision
 from skrank.metrics.sets import SetAP as SetAP
-from skrank.metrics.sets import f_beta_at_k_score as f_beta_at_k_score
-from skrank.metrics.sets import judged_at_k_score as judged_at_k_score
-from skrank.metrics.sets import precision_at_k_score as precision_at_k_score
-from skrank.metrics.sets import recall_at_k_score as recall_at_k_score
-from skrank.metrics.sets import (
-    relative_precision_at_k_score as relative_precision_at_k_score,
-)
-from skrank.metrics.sets import (
-    set_average_precision_at_k_score as set_average_precision_at_k_score,
-)
 from skrank.metrics.user_models import INSQ as INSQ
 from skrank.metrics.user_models import SDCG as SDCG
 from skrank.metrics.user_models import INSQResidual as INSQResidual
 from skrank.metrics.user_models import SDCGResidual as SDCGResidual
-from skrank.metrics.user_models import insq_residual_score as insq_residual_score
-from skrank.metrics.user_models import insq_score as insq_score
-from skrank.metrics.user_models import sdcg_residual_score as sdcg_residual_score
-from skrank.metrics.user_models import sdcg_score as sdcg_score
+
+
+def __getattr__(name: str) -> object:
+    text = f"skrank.metrics has no {name}"
+    if name.endswith("_score"):
+        known = name.removesuffix("_score").removesuffix("_at_k")
+        shown = known if known in registry else "ndcg@10"
+        text += f": skrank.metric({shown!r})(relevance, scores, groups=qid) is the function"
+    raise AttributeError(text)

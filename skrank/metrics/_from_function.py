@@ -125,7 +125,7 @@ class FunctionMetric(Metric):
         "stopping or a search; or write it as a class: see skrank.register."
     )
 
-    function: Callable[..., float] = None  # type: ignore[assignment,misc]
+    function: Callable[..., float] = None  # type: ignore[assignment]
     name: str = ""
     greater_is_better: bool = flag(True)
     needs_relevant: bool = flag(True)

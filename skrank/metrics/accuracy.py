@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank.metrics.sets import RelevantSet
 
 
-@register("accuracy", function="accuracy_at_k_score")
+@register("accuracy")
 @dataclass(frozen=True, kw_only=True)
 class Accuracy(RelevantSet):
     r"""Accuracy: share of the documents that are relevant and shown, or neither relevant nor shown.
@@ -49,7 +49,7 @@ class Accuracy(RelevantSet):
         return 2.0 * hits + (total - relevant - shown), total
 
 
-@register("error", function="error_at_k_score")
+@register("error")
 @dataclass(frozen=True, kw_only=True)
 class Error(Accuracy):
     """Error: share of the documents that are shown and not relevant, or relevant and not shown.
@@ -101,7 +101,7 @@ def _check_size(n_documents: int | None) -> int | None:
     return None if n_documents is None else check.check_count("n_documents", n_documents, what)
 
 
-@register("utility", function="utility_at_k_score")
+@register("utility")
 @dataclass(frozen=True, kw_only=True)
 class Utility(RelevantSet):
     r"""Utility: weighted sum of the numbers of relevant and other documents, shown and not shown.
@@ -149,8 +149,3 @@ class Utility(RelevantSet):
         others = size - shown - relevant
         shift = of_b * shown + of_c * relevant + of_d * others
         return (of_a - of_b - of_c + of_d) * hits + shift, np.ones(len(hits))
-
-
-accuracy_at_k_score = score_function(Accuracy, 0.3333, k=2)
-error_at_k_score = score_function(Error, 0.3333)
-utility_at_k_score = score_function(Utility, 0.0, k=2)

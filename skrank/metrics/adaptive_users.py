@@ -10,7 +10,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.mixture import SumTables
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.queries import RankedCodes
 from skrank._engine.strict import refuse_order
@@ -364,11 +364,3 @@ class NearlyERRResidual(ReaderResidual, NearlyERR):
     >>> round(skrank.metric("nearly_err_residual")([1, float("nan")], [0.5, 0.9]), 4)
     0.5263
     """
-
-
-inst_score = score_function(INST, 0.6639)
-inst_residual_score = score_function(INSTResidual, 0.1292)
-bpm_score = score_function(BPM, 1.0)
-bpm_residual_score = score_function(BPMResidual, 0.0)
-nearly_err_score = score_function(NearlyERR, 1.0)
-nearly_err_residual_score = score_function(NearlyERRResidual, 0.0)

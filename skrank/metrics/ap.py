@@ -9,14 +9,14 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.metric import DividedByIdeal, Metric
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import choice, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.strict import StrictMetric, StrictTables
 from skrank._engine.tables import Scale, Smooth, discounts
 
 
-@register("ap", "map", function="average_precision_score")
+@register("ap", "map")
 @dataclass(frozen=True, kw_only=True)
 class AP(DividedByIdeal, Metric):
     r"""Average precision: mean over relevant documents of the precision at their ranks.
@@ -100,7 +100,3 @@ class InfAP(StrictMetric):
         return StrictTables(
             "infap", "inferred", found, scale.unjudged, needed, scale.judgments.queries.ids
         )
-
-
-average_precision_score = score_function(AP, 0.8333)
-infap_score = score_function(InfAP, 0.8333)

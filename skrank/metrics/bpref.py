@@ -9,7 +9,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.metric import Metric
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import choice, parameter
 from skrank._engine.preference import PreferenceTables
 from skrank._engine.tables import Gain, Scale, check_gain, gain_shares
@@ -162,7 +162,3 @@ class RPref(PreferenceMetric):
             divide_by={"n": "total", "relative": "above", "relative2": "rank"}[self.variant],
             unjudged=scale.unjudged,
         )  # fmt: skip
-
-
-bpref_score = score_function(BPref, 0.5)
-rpref_score = score_function(RPref, 0.8889)

@@ -10,7 +10,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.metric import Metric
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import flag, parameter
 from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import Scale, Tables
@@ -102,6 +102,3 @@ class Compat(Metric):
         weights = self.p ** (depths - 1)
         share, weight = (np.append(0.0, np.cumsum(one)) for one in (weights / depths, weights))
         return OverlapTables(Overlap(relevant, better, total, share, weight, self.normalize))
-
-
-compat_score = score_function(Compat, 0.8138)

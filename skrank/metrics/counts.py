@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.tables import Scale
 from skrank.metrics.sets import HitsMetric
@@ -198,10 +198,3 @@ class NumNonrelevantRetrieved(RelevantCount):
     def hits(self, scale: Scale) -> np.ndarray:
         """True for labels below `rel`."""
         return scale.judged & (scale.labels < self.rel)
-
-
-num_q_score = score_function(NumQueries, 1.0)
-num_ret_score = score_function(NumRetrieved, 3.0)
-num_rel_score = score_function(NumRelevant, 2.0)
-num_rel_ret_score = score_function(NumRelevantRetrieved, 2.0)
-num_nonrel_judged_ret_score = score_function(NumNonrelevantRetrieved, 1.0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.metric import Metric
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import (
@@ -177,8 +177,3 @@ class NDCG(DCG):
     def ideal_cutoff(self) -> int | None:
         """The best list is cut at rank k, as the ranked list is."""
         return self.k
-
-
-cg_score = score_function(CG, 3.0, k=2)
-dcg_score = score_function(DCG, 3.5)
-ndcg_score = score_function(NDCG, 0.9639)

@@ -9,7 +9,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
 from skrank._engine.metric import Metric
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_code
 
@@ -100,7 +100,3 @@ class NERR(ERR):
     def ideal_cutoff(self) -> int | None:
         """The best list is cut at rank k, as the ranked list is."""
         return self.k
-
-
-err_score = score_function(ERR, 0.7708)
-nerr_score = score_function(NERR, 0.9867)

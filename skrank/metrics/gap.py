@@ -10,7 +10,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.metric import DividedByIdeal, Metric
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import choice, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Scale, Smooth, discounts
@@ -98,6 +98,3 @@ class GAP(DividedByIdeal, Metric):
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
         pairs = PairWorth(weights, worth, worth, np.minimum)
         return QuadraticTables(worth, weights, pairs, ideal=(worth, np.sign(weights)))
-
-
-gap_score = score_function(GAP, 0.8889)

@@ -10,7 +10,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.mixture import SumTables
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.strict import StrictMetric, StrictTables
 from skrank._engine.tables import Scale
@@ -19,7 +19,7 @@ ELEVEN_LEVELS = tuple(tenth / 10 for tenth in range(11))
 ROUNDINGS = ("up", "trec_eval9", "trec_eval10")
 
 
-@register("iprec", function="interpolated_precision_score")
+@register("iprec")
 @dataclass(frozen=True, kw_only=True)
 class InterpolatedPrecision(StrictMetric):
     r"""Interpolated precision: the highest precision at any rank with at least a given recall.
@@ -88,7 +88,7 @@ def _check_levels(levels: Sequence[float]) -> tuple[float, ...]:
     return tuple(check.check_number("levels", level, 0, 1) for level in numbers)
 
 
-@register("iap", function="interpolated_average_precision_score")
+@register("iap")
 @dataclass(frozen=True, kw_only=True)
 class InterpolatedAP(StrictMetric):
     r"""Interpolated average precision: the mean of interpolated precision over levels of recall.
@@ -140,7 +140,3 @@ class InterpolatedAP(StrictMetric):
         )
         parts = ((1.0, replace(level.tables(scale, k), name="iap")) for level in levels)
         return SumTables(tuple(parts), divisor=len(self.levels))
-
-
-interpolated_precision_score = score_function(InterpolatedPrecision, 1.0)
-interpolated_average_precision_score = score_function(InterpolatedAP, 0.8485)

@@ -11,7 +11,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
 from skrank._engine.metric import ORDERLESS, Metric
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
 from skrank._engine.tables import Scale, discounts
 
@@ -88,6 +88,3 @@ class PFound(Metric):
         stay = 1 - self.p_break
         patience = discounts(lambda rank: stay ** (rank - 1), scale.longest, k)
         return CascadeTables(self.probability(scale.labels), patience)
-
-
-pfound_score = score_function(PFound, 0.3177)

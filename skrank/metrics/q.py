@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from skrank._engine.metric import DividedByIdeal, Metric
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_code
@@ -16,7 +16,7 @@ from skrank._engine.threads import run_chunks
 from skrank._kernels import labels
 
 
-@register("q", function="q_measure_score")
+@register("q")
 @dataclass(frozen=True, kw_only=True)
 class QMeasure(DividedByIdeal, Metric):
     r"""Q-measure: average precision, with a blend of precision and cumulated gain at each rank.
@@ -86,6 +86,3 @@ class QMeasure(DividedByIdeal, Metric):
         steps, weights = 1.0 + self.beta * gain[codes], np.empty(indptr[-1])
         run_chunks(labels.q_weights, indptr, run_ptr, lengths, steps, depth, weights)
         return weights
-
-
-q_measure_score = score_function(QMeasure, 0.9167)

@@ -9,7 +9,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.metric import Metric
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import Scale, ratio
@@ -72,6 +72,3 @@ class RPrecision(Metric):
     ) -> tuple[np.ndarray, None]:
         """Divided by the cut-off."""
         return ratio(sums, self._cutoff(relevant)), None
-
-
-r_precision_score = score_function(RPrecision, 0.5)

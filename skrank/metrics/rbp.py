@@ -9,7 +9,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.metric import Metric
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_shares
@@ -131,7 +131,3 @@ class RBPResidual(Metric):
     ) -> tuple[np.ndarray, None]:
         """The sum, plus p^n: the weight of all ranks below the n documents of the list."""
         return sums + self.p**shown, None
-
-
-rbp_score = score_function(RBP, 0.264)
-rbp_residual_score = score_function(RBPResidual, 0.512)

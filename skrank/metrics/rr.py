@@ -11,7 +11,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
 from skrank._engine.metric import Metric
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.tables import Scale, discounts
 
@@ -21,7 +21,7 @@ RULERS: dict[str, tuple[float, ...]] = {
 }
 
 
-@register("rr", "mrr", function="reciprocal_rank_score")
+@register("rr", "mrr")
 @dataclass(frozen=True, kw_only=True)
 class RR(Metric):
     r"""Reciprocal rank of the first relevant document; 0 if there is none.
@@ -77,7 +77,7 @@ class RR(Metric):
         return CascadeTables(found, discounts(lambda rank: worth[: len(rank)], scale.longest, k))
 
 
-@register("success", "hit", function="success_at_k_score")
+@register("success", "hit")
 @dataclass(frozen=True, kw_only=True)
 class Success(Metric):
     r"""Success: 1 if a relevant document is among the first k documents, else 0.
@@ -112,7 +112,3 @@ class Success(Metric):
         """The first relevant document ends the search; all ranks up to the cut-off are worth 1."""
         found = (scale.labels >= self.rel).astype(np.float64)
         return CascadeTables(found, discounts(np.ones_like, scale.longest, k))
-
-
-reciprocal_rank_score = score_function(RR, 1.0)
-success_at_k_score = score_function(Success, 1.0, k=2)

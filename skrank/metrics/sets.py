@@ -10,7 +10,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.metric import Metric
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Scale, discounts, ratio
@@ -62,7 +62,7 @@ class RelevantSet(SetMetric):
         return scale.labels >= self.rel
 
 
-@register("precision", "p", function="precision_at_k_score")
+@register("precision", "p")
 @dataclass(frozen=True, kw_only=True)
 class Precision(RelevantSet):
     r"""Precision: share of relevant documents among the first k documents.
@@ -104,7 +104,7 @@ class Precision(RelevantSet):
         return hits, np.full(len(hits), float(self.k))
 
 
-@register("relative_precision", function="relative_precision_at_k_score")
+@register("relative_precision")
 @dataclass(frozen=True, kw_only=True)
 class RelativePrecision(RelevantSet):
     r"""Relative precision: precision divided by the highest possible precision.
@@ -140,7 +140,7 @@ class RelativePrecision(RelevantSet):
         return hits, np.minimum(shown if self.k is None else self.k, relevant)
 
 
-@register("recall", "r", function="recall_at_k_score")
+@register("recall", "r")
 @dataclass(frozen=True, kw_only=True)
 class Recall(RelevantSet):
     r"""Recall: share of the relevant documents of the query that are among the first k documents.
@@ -175,7 +175,7 @@ class Recall(RelevantSet):
         return hits, relevant
 
 
-@register("f1", "f", function="f_beta_at_k_score")
+@register("f1", "f")
 @dataclass(frozen=True, kw_only=True)
 class FBeta(RelevantSet):
     r"""F measure: weighted harmonic mean of precision P and recall R.
@@ -212,7 +212,7 @@ class FBeta(RelevantSet):
         return (1 + weight) * hits, weight * relevant + (shown if self.k is None else self.k)
 
 
-@register("set_ap", function="set_average_precision_at_k_score")
+@register("set_ap")
 @dataclass(frozen=True, kw_only=True)
 class SetAP(RelevantSet):
     r"""Average precision of a set: precision times recall.
@@ -257,7 +257,7 @@ class SetAP(RelevantSet):
         return hits, shown * relevant
 
 
-@register("judged", function="judged_at_k_score")
+@register("judged")
 @dataclass(frozen=True, kw_only=True)
 class Judged(SetMetric):
     r"""Judged: share of judged documents among the first k documents.
@@ -292,11 +292,3 @@ class Judged(SetMetric):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Divided by the number of documents shown."""
         return hits, shown
-
-
-precision_at_k_score = score_function(Precision, 0.5, k=2)
-relative_precision_at_k_score = score_function(RelativePrecision, 0.5, k=2)
-recall_at_k_score = score_function(Recall, 0.5, k=2)
-f_beta_at_k_score = score_function(FBeta, 0.5, k=2)
-set_average_precision_at_k_score = score_function(SetAP, 0.25, k=2)
-judged_at_k_score = score_function(Judged, 1.0)

@@ -20,7 +20,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.metric import Metric
-from skrank._engine.names import register, score_function
+from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import Gain, Scale, check_gain, gain_shares
@@ -253,9 +253,3 @@ class SDCGResidual(WeightResidual):
     def weigh(self, rank: np.ndarray) -> np.ndarray:
         """The weights of `SDCG`."""
         return log_discount(rank)
-
-
-insq_score = score_function(INSQ, 0.4368)
-insq_residual_score = score_function(INSQResidual, 0.3422)
-sdcg_score = score_function(SDCG, 0.0102)
-sdcg_residual_score = score_function(SDCGResidual, 0.9827)

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 
 import skrank
 from skrank.datasets import make_ranking
-from skrank.metrics import gap_score
+from skrank.metrics import GAP
 
 DATA = make_ranking(30, n_docs=(4, 12), n_features=5, n_informative=3, max_grade=2, random_state=0)
 X, RELEVANCE, QID = DATA.X, DATA.relevance, DATA.qid
@@ -58,7 +58,7 @@ def scores_of(model, X):
 
 
 def value(scores, rows, labels=RELEVANCE):
-    return gap_score(labels[rows], scores[rows], groups=QID[rows], max_grade=2)
+    return GAP(max_grade=2)(labels[rows], scores[rows], groups=QID[rows])
 
 
 def by_fold(score):

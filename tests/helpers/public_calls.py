@@ -1,25 +1,17 @@
 """One usual call of each public function and class, whose arguments tests replace by odd ones."""
 
-import argparse
-import contextlib
 import dataclasses
-import inspect
 import io
 import tempfile
-import warnings
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest import mock
 
-import dask.array as da
 import lightgbm
 import matplotlib
 import numpy as np
-import pandas as pd
 import xgboost
 from sklearn.linear_model import LogisticRegression, Ridge
 
@@ -27,58 +19,11 @@ import skrank
 import skrank.dask
 import skrank.lightgbm
 import skrank.xgboost
-from skrank import active, cli, extending, metrics, stats, trec
+from skrank import extending, metrics, stats, trec
 from tests.helpers import odd
 from tests.helpers.catalogue import CATALOGUE
 
 matplotlib.use("Agg")
-
-MODULES = ("active", "datasets", "evaluation", "incompleteness", "informativeness", "lightgbm",
-           "metrics", "model_selection", "objectives", "plotting", "preprocessing", "rankers",
-           "scoring", "stats", "trec", "xgboost", "dask", "testing", "extending", "cli",
-           *(["torch"] if find_spec("torch") else ()), "")  # fmt: skip
-# classes that users get from functions, and base classes
-NOT_CALLED = {
-    "active": ("Campaign", "Decision", "Estimate", "Moments", "Request", "Simulation"),
-    "datasets": ("Fold", "LETOR"),
-    "evaluation": ("Comparison", "Report"),
-    "incompleteness": ("Robustness",),
-    "informativeness": ("GradeDistribution", "Study", "ThresholdChoice"),
-    "metrics": ("FunctionMetric", "GradedCurve", "Metric"),
-    "model_selection": ("SearchSpace",),
-    "objectives": ("Objective",),
-    "stats": ("Anova", "AnovaRow", "BayesianComparison", "DiscriminativePower",
-              "Interval", "ListOverlap", "MaxT", "PairedEffects", "PairedTest", "RankCorrelation",
-              "TukeyHSD"),
-    "trec": ("FusedRun",),
-    "dask": ("DaskScorer", "Partitions", "partition_queries"),  # the last needs a cluster
-    "torch": ("QueryBatch", "keep_batch"),
-    "": ("Tuning", *(() if find_spec("onnx") else ("save_onnx",))),
-    "extending": ("BoundLoss", "BoundObjective", "PairWorth", "Queries",
-                  "RelevantSet", "Scale", "SetMetric", "Smooth", "StrictTables", "Tables",
-                  "Ranking", "predicted_scores", "require_groups", "run_chunks", "trained_grade"),
-}  # fmt: skip
-
-
-def public() -> set[str]:
-    """Names such as "stats.holm" of all functions and classes that users call, each once."""
-    names, seen = set[str](), set[int]()
-    for place in MODULES:
-        module = import_module(f"skrank.{place}" if place else "skrank")
-        for name in sorted(set(dir(module)) - {"torch"}):
-            thing = getattr(module, name)
-            home = str(getattr(thing, "__module__", ""))
-            is_package = hasattr(module, "__path__") or place == "extending"
-            ours = home.split(".")[0] == "skrank" if is_package else home == module.__name__
-            is_error = inspect.isclass(thing) and issubclass(thing, Exception)
-            if name.startswith("_") or not callable(thing) or not ours or is_error:
-                continue
-            if id(thing) in seen or (place == "cli" and name != "main"):
-                continue
-            seen.add(id(thing))
-            if name not in NOT_CALLED.get(place, ()):
-                names.add(f"{place}.{name}" if place else name)
-    return names
 
 
 class Call(NamedTuple):
@@ -88,10 +33,6 @@ class Call(NamedTuple):
     given: dict[str, Any]
     low: float
     high: float
-
-
-class Word(str):
-    """An argument of the command line: only another string can take its place."""
 
 
 CALLS: dict[str, Call] = {}
@@ -140,8 +81,6 @@ for _cls in metrics.registered().values():
     _points = [point for point in CATALOGUE if type(point.metric) is _cls]
     _given = max((changed(point.settled) for point in _points), key=len)
     usual(f"metrics.{_cls.__name__}", partial(per_query, _cls), **ROWS, **_given)
-    if _cls.function:
-        usual(f"metrics.{_cls.function}", relevance=LABELS, groups=GROUPS, scores=SCORES, **_given)
 
 PARTS = [(0.5, "gap"), (0.5, "ndcg@2")]
 unit("metrics.Mixture", partial(per_query, metrics.Mixture), **ROWS, parts=PARTS)
@@ -249,10 +188,6 @@ for _name, _module, _called in (("lightgbm", skrank.lightgbm, called_by_lightgbm
               partial(module.eval_metric, metric), **given),
           metric="gap@10", preds=PREDS, max_grade=4)  # fmt: skip
 
-CV = {"objective": "gap", "metrics": ["ndcg@3", "ap"], "folds": 2, "seed": 1, "num_boost_round": 2}
-LEAVES = {"verbosity": -1, "num_threads": 1, "num_leaves": 3}
-usual("lightgbm.cv", lambda **given: skrank.lightgbm.cv(LEAVES, dataset(), **given), **CV)
-usual("xgboost.cv", lambda **given: skrank.xgboost.cv({"nthread": 1}, matrix(), **given), **CV)
 usual("xgboost.early_stopping", metric="gap@10", rounds=3, save_best=True, data_name="valid",
       min_delta=0.1)  # fmt: skip
 
@@ -295,17 +230,6 @@ usual(
 usual("rankers.RankerMean", partial(fitted, skrank.RankerMean), **COMMON, weights=[1.0, 2.0],
       estimators=[Ridge(), ("grades", LogisticRegression(max_iter=1000))],
       validation_fraction=0.3)  # fmt: skip
-usual("tune", X=DATA.X, y=Y, time_budget=1e-3, boosters=["lightgbm"], cv=2, metric="gap",
-      random_state=0, sample_weight=np.ones(len(Y)))  # fmt: skip
-
-
-def saved(ranker):
-    with tempfile.TemporaryDirectory() as folder:
-        skrank.save_onnx(ranker, Path(folder, "ranker.onnx"))
-
-
-if find_spec("onnx"):
-    usual("save_onnx", saved, ranker=skrank.LinearRanker(tol=1.0).fit(DATA.X, Y))
 usual("with_groups", relevance=LABELS, qid=GROUPS)
 usual("rank", lambda **given: skrank.rank(**given)["score"], scores=SCORES, groups=GROUPS, k=2,
       ties="average")  # fmt: skip
@@ -351,49 +275,6 @@ usual("stats.Bets", lambda **given: stats.Bets(**given).interval(0.9), values=[0
       with_replacement=False)  # fmt: skip
 unit("stats.holm", p_values=[0.2, 0.01, 0.5])
 usual("stats.queries_needed", difference=0.1, std=0.2, alpha=0.1, power=0.7)
-
-# active evaluation --------------------------------------------------------------------------------
-
-ITEMS = np.repeat(np.arange(3), 3)
-CAMPAIGN = {
-    "groups": ITEMS, "metric": "dcg@2", "grades": [0, 1, 2], "random_state": 0, "mixing": 0.5,
-    "label_model": np.full((9, 3), 1 / 3), "labels": np.where(np.arange(9) == 1, 1, odd.NAN),
-    "items": np.arange(9), "costs": {0: 1.0, 1: 2.0, 2: 3.0}, "cost_aware": True,
-    "frequencies": {0: 2.0, 1: 1.0, 2: 2.0}, "n_label_draws": 3,
-}  # fmt: skip
-
-
-def complete(campaign, first, label):
-    """The estimate of a campaign, after its file was read back and all queries were labelled."""
-    for request in campaign.ask(first):
-        campaign.tell(request, [label] * len(request.rows))
-    with tempfile.TemporaryDirectory() as folder:
-        campaign.save(Path(folder) / "campaign.npz")
-        campaign = type(campaign).load(Path(folder) / "campaign.npz")
-    while (request := campaign.next_query()) is not None:
-        campaign.tell(request.query, dict.fromkeys(request.items.tolist(), 1))
-    found = campaign.estimate()
-    assert found.complete
-    return found.value
-
-
-RANDOM_SCORES = [3.0, 1, 2, -1, 1, 2, 0.5, 2, 1]
-usual("active.ActiveEvaluator",
-      lambda scores, first, label, **given: complete(
-          active.ActiveEvaluator(scores, **given), first, label),
-      scores=RANDOM_SCORES, first=2, label=1, **CAMPAIGN)  # fmt: skip
-usual("active.ActiveComparator",
-      lambda a, b, first, label, **given: complete(
-          active.ActiveComparator({"a": a, "b": b}, **given), first, label),
-      a=RANDOM_SCORES, b=RANDOM_SCORES[::-1], first=2, label=1, center=0.0, **CAMPAIGN)  # fmt: skip
-usual("active.estimate", losses=VALUES, weights=[1.0, 2, 1, 1], confidence=0.9)
-usual("active.label_moments", metric="gap", scores=RANDOM_SCORES, groups=ITEMS, n_draws=5,
-      grades=[0, 1, 2], method="monte-carlo", random_state=0)  # fmt: skip
-MOMENTS = active.label_moments("dcg", RANDOM_SCORES, ITEMS, grades=[0, 1, 2])
-unit("active.sampling_distribution", moments=MOMENTS, costs=[1.0, 2, 3], mixing=0.5,
-     frequencies=[1.0, 2, 1], center=0.5)  # fmt: skip
-usual("active.simulate", values=VALUES[:3], q=[0.2, 0.3, 0.5], budgets=[1, 3], n_campaigns=3,
-      costs=[1.0, 2, 1], frequencies=[2.0, 1, 1], estimator="lure", random_state=0)  # fmt: skip
 
 # files, collections, data -------------------------------------------------------------------------
 
@@ -460,17 +341,10 @@ COLLECTION = {
         for name in ("a", "b", "c")
     ),
 }
-STUDY = COLLECTION | {"min_retrieved": 1, "depth": 8, "rel": (1,)}
 usual("incompleteness.reduce_judgments", qrels=COLLECTION["qrels"], percent=50, random_state=0,
       strata="grade")  # fmt: skip
 usual("incompleteness.robustness", **COLLECTION, metrics=["ap", "bpref"], percents=[100, 50],
       random_state=0, n_repeats=1, alpha=0.1, n_resamples=10)  # fmt: skip
-unit("informativeness.study", lambda **given: skrank.informativeness.study(**given).mean, **STUDY,
-     metrics=["ap", "precision@5"])  # fmt: skip
-usual("informativeness.select_thresholds", **STUDY, candidates=[(0.5, 0.5), (1, 0)])
-usual("informativeness.maximum_entropy", metric="gap", value=0.5, retrieved=[1, 2], n_ranks=6)
-usual("informativeness.threshold_grid", n_grades=2, n_steps=4)
-unit("informativeness.thresholds_from_clicks", grades=[2, 1, 0, 1], clicks=[3.0, 1, 1, 2])
 
 
 def splits(cls, labels, groups, **given):
@@ -496,38 +370,6 @@ usual("model_selection.query_train_test_split",
       X=np.arange(12.0)[:, None], groups=np.arange(12) % 5, test_size=0.2, valid_size=1,
       random_state=0)  # fmt: skip
 usual("model_selection.search_space", estimator=lightgbm.LGBMRanker())
-
-# displays -----------------------------------------------------------------------------------------
-
-
-def drawn(make, plot=(), **given):
-    """Make a display, and draw it with the options that `plot` names."""
-    import matplotlib.pyplot as plt
-
-    options = {name: given.pop(name) for name in plot}
-    try:
-        make(**given).plot(**options).figure_.canvas.draw()
-    finally:
-        plt.close("all")
-
-
-TABLE = pd.DataFrame({"cost": [1.0, 2], "value": [0.5, 0.6], "low": [0.4, 0.5], "high": [0.6, 0.7]})
-for _name, _plot, _given in (
-    ("LinesDisplay", (), {"lines": TABLE, "axes": {"xlabel": "x"}}),
-    ("IntervalDisplay", (), {"table": TABLE, "label": "x", "reference": 0.5}),
-    ("TauMatrixDisplay", (), {"means": pd.DataFrame(MATRIX), "method": "tau_b"}),
-    ("PosteriorDisplay", (), {"found": stats.bayesian_comparison(MATRIX, 0.1),
-                                     "names": ["a", "b", "c"], "pair": 1}),
-    ("InformativenessDisplay", (), {"mean": pd.DataFrame(
-        {1.0: [0.1, 0.2]}, ["gap(thresholds=[0.5,0.5])", "gap(thresholds=[1.0,0.0])"])}),
-):  # fmt: skip
-    usual(f"plotting.{_name}", partial(drawn, getattr(skrank.plotting, _name), _plot), **_given)
-# matplotlib cannot draw the largest numbers
-usual("plotting.MetricScatterDisplay", x=X, y=TIED, what="queries")
-usual("plotting.QueryComparisonDisplay", values_a=VALUES, values_b=VALUES[::-1], metric="gap")
-usual("plotting.PrecisionRecallDisplay",
-      partial(drawn, skrank.plotting.PrecisionRecallDisplay.from_predictions),
-      relevance=[2, 0, 1, 0, 2, 1], scores=SCORES, groups=GROUPS, name="run")  # fmt: skip
 
 # extensions ---------------------------------------------------------------------------------------
 
@@ -569,124 +411,3 @@ usual("testing.ScoredLists", relevance=np.array(LABELS), scores=np.array(SCORES)
       groups=np.array(GROUPS))  # fmt: skip
 usual("testing.check_metric", metric_or_name="gap@2", monotone=False)
 usual("testing.check_objective", objective=skrank.LambdaRank("ap"), random=True)
-
-# Dask, networks -----------------------------------------------------------------------------------
-
-
-def collected(labels, scores, groups, **given):
-    rows = [da.from_array(np.asarray(one), chunks=-1) for one in (labels, scores, groups)]
-    return skrank.dask.evaluate(*rows, **given).mean
-
-
-usual("dask.evaluate", collected, **ROWS, metrics="gap", max_grade=3)
-usual("dask.scorer", lambda metric, max_grade: skrank.dask.scorer(metric, max_grade=max_grade)(
-    FirstColumn(), da.from_array(DATA.X, chunks=(-1, -1)), da.from_array(GRADES, chunks=-1),
-    groups=da.from_array(DATA.qid, chunks=-1)), metric="gap", max_grade=5)  # fmt: skip
-
-if find_spec("torch"):
-    import torch
-
-    from skrank import torch as networks
-
-    TENSORS = {"scores": torch.tensor(JUDGED["scores"]), "labels": torch.tensor(LABELS),
-               "offsets": torch.tensor([0, 3, 6]), "weights": torch.tensor([1.0, 2.0])}  # fmt: skip
-
-    def lost(scores, labels, offsets, weights, **given):
-        if isinstance(scores, torch.Tensor) and scores.is_floating_point():
-            scores = scores.detach().requires_grad_()
-        value = networks.RankingLoss(**given)(scores, labels, offsets, weights=weights)
-        if value.requires_grad:
-            value.sum().backward()
-            assert scores.grad.isfinite().all()
-        return value.detach()
-
-    for _path in ("kernels", "native"):
-        usual(f"torch.RankingLoss {_path}", lost, **TENSORS, objective="gap", max_grade=3,
-              path=_path, reduction="mean")  # fmt: skip
-
-    def accumulated(metric, max_grade, scores, labels, offsets, weights):
-        found = networks.MetricAccumulator(metric, max_grade=max_grade)
-        found.update(scores, labels, offsets, weights=weights)
-        return [*found.compute().values()]
-
-    usual("torch.MetricAccumulator", accumulated, metric="ap", max_grade=3, **TENSORS)
-    usual("torch.query_offsets", groups=GROUPS)
-    usual(
-        "torch.QueryDataset",
-        lambda **given: networks.QueryDataset(**given).__getitems__([1, 0]).X.double().numpy(),
-        X=np.arange(12.0).reshape(6, 2), relevance=LABELS, groups=list("abaabb"),
-        sample_weight=[1.0, 2, 1, 1, 2, 2], dtype=torch.float32,
-    )  # fmt: skip
-    usual(
-        "torch.QueryBatchSampler", lambda **given: [*networks.QueryBatchSampler(**given)],
-        data=[3, 1, 4, 1, 5], max_documents=6, max_queries=2, shuffle=True, random_state=0,
-        rank=0, world_size=2,
-    )  # fmt: skip
-    usual(
-        "torch.NeuralRanker", partial(fitted, networks.NeuralRanker), **COMMON, objective="gap",
-        hidden=(3,), epochs=1, learning_rate=0.01, weight_decay=0.1, dropout=0.5, batch_queries=4,
-        standardize=True, eval_metric="gap", warm_start=False, validation_fraction=0.3,
-        early_stopping_rounds=1, unjudged="drop", max_queries=9, device="cpu", progress=False,
-    )  # fmt: skip
-
-# the command line ---------------------------------------------------------------------------------
-
-
-def run(*words):
-    """What a command prints to standard output; the error that it tells if it fails."""
-    out, err = io.StringIO(), io.StringIO()
-    ends = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
-    with ends[0], ends[1], mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO())):
-        try:
-            status = cli.main(list(words))
-        except SystemExit as stop:
-            status = stop.code
-    text = err.getvalue()
-    assert "Traceback" not in text
-    assert "encountered" not in text  # what numpy warns of
-    if status == 0:
-        return out.getvalue()
-    assert status in (cli.FAILED, 2)
-    assert "error: " in text
-    if status == cli.FAILED:
-        assert_ours(words)
-    return ValueError(text)
-
-
-def assert_ours(words):
-    """The error that ended a command is raised by skrank, or by the system for a file."""
-    arguments = cli._parser(words[0]).parse_args(words, argparse.Namespace(given=words))
-    with warnings.catch_warnings(), mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO())):
-        warnings.simplefilter("ignore")
-        try:
-            arguments.run(arguments)
-        except (OSError, ValueError) as error:
-            if not (odd.is_ours(error) or getattr(error, "filename", None)):
-                raise AssertionError("an error of a library ends the command") from error
-
-
-def command(*words, contents, **options):
-    """A command on files of these contents, with options such as max_grade for --max-grade."""
-    with tempfile.TemporaryDirectory() as folder:
-        paths = []
-        for name in contents:
-            paths.append(str(Path(folder, name)))
-            Path(folder, name).write_bytes(options.pop(name))
-        given = (("--" + name.replace("_", "-"), value) for name, value in options.items())
-        return run(*words, *paths, *(word for pair in given for word in pair))
-
-
-SHOWN = {"metric": Word("ndcg@2"), "format": Word("csv")}
-FILES = {"qrels": QRELS, "run": RUN}
-READ = {"missing": Word("skip"), "empty": Word("0"), "max_grade": Word("2"), "rel": Word("1"),
-        "depth": Word("3")}  # fmt: skip
-usual("cli.main evaluate", partial(command, "evaluate", contents=FILES), **FILES, **SHOWN,
-      **READ)  # fmt: skip
-usual("cli.main compare", partial(command, "compare", contents=(*FILES, "other")), **FILES,
-      other=OTHER_RUN, **SHOWN, **READ)  # fmt: skip
-usual("cli.main curve", partial(command, "curve", contents=FILES), **FILES, format=Word("json"),
-      **READ)  # fmt: skip
-usual("cli.main fuse", partial(command, "fuse", contents=("run", "other")), run=RUN,
-      other=OTHER_RUN, method=Word("combsum"), norm=Word("zscore"), depth=Word("2"),
-      name=Word("both"))  # fmt: skip
-usual("cli.main metrics", partial(run, "metrics"))

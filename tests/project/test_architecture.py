@@ -140,13 +140,6 @@ def test_imports_of_kernels_and_statistics_and_of_numba(module):
         assert library != "numba" or module.startswith(USES_NUMBA)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_files_are_small_and_say_what_they_are_for(path):
-    text = path.read_text(encoding="utf-8")
-    assert text.count("\n") <= 500
-    assert ast.get_docstring(ast.parse(text))
-
-
 def run(code):
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", code],

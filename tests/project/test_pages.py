@@ -9,7 +9,6 @@ import pytest
 import sklearn
 
 import skrank
-from skrank import metrics
 from skrank.metrics import registered
 from tests.helpers.pages import blocks, run, same, write_collection
 
@@ -25,10 +24,6 @@ WITH_MORE_CHECKS = {
     "user_guide/dask.md", "user_guide/external_memory.md", "quickstart.md",
 }  # fmt: skip
 TREES = {"user_guide/judging.md", "user_guide/objectives.md", "user_guide/starts.md"}
-EXPLANATIONS = {  # other pages of the user guide say how to do something
-    "user_guide/active_method.md", "user_guide/informativeness_method.md",
-    "user_guide/significance.md", "user_guide/torch_losses.md",
-}  # fmt: skip
 ALL = [
     name
     for name in sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
@@ -131,14 +126,6 @@ def test_values_of_trees_differ_in_their_last_decimal_at_most(shown, printed, ac
 # ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", ALL)
-def test_pages_are_short(page):
-    """A page of how-to says what to do, and links what that is based on."""
-    how_to = page.startswith("user_guide/") and page not in EXPLANATIONS
-    n_words = len((DOCS / page).read_text(encoding="utf-8").split())
-    assert n_words <= (1500 if how_to else 2500)
-
-
 def test_links_between_pages_lead_somewhere():
     dead = []
     for path in (DOCS / name for name in ALL):
@@ -175,7 +162,6 @@ def test_included_code_replaces_what_stands_on_the_page():
 
 def test_docstrings_of_metrics_tell_range_and_ties():
     for cls in registered().values():
-        assert callable(getattr(metrics, cls.function))
         assert f"Range {cls.value_range}" in (cls.__doc__ or "")
         assert cls.strict == ("no closed form" in (cls.__doc__ or ""))
 

@@ -4,8 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from skrank import warmup
-
 ROOT = Path(__file__).resolve().parents[2]
 
 FIRST_USE = """
@@ -45,11 +43,3 @@ def test_first_use_compiles_nothing():
         )
         assert done.returncode == 0, done.stderr
     assert done.stdout == "\n"
-
-
-def test_it_says_what_it_compiles_unless_it_is_quiet(capsys):
-    assert warmup.main([]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.partition(":")[0] for line in lines] == [name for name, _ in warmup.steps()]
-    assert warmup.main(["--quiet"]) == 0
-    assert capsys.readouterr().out == ""

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import skrank
 from skrank import GroupedRanker
-from skrank.metrics import gap_score
+from skrank.metrics import GAP
 from skrank.scoring import scorer
 from tests.helpers.rankers import (
     RANKERS,
@@ -107,7 +107,7 @@ def test_training_rows_with_equal_labels_are_not_used_for_validation(estimator):
     ranker = stopping.fit(data.X, y, X_val=X_val, y_val=y)
     values, rounds = ranker.evals_result_["validation"]["gap@10"], ranker.best_iteration_
     staged = ranker.estimator_.staged_predict(X_val)
-    expected = [gap_score(y, scores, k=10, max_grade=4) for scores in staged]
+    expected = [GAP(k=10, max_grade=4)(y, scores) for scores in staged]
     np.testing.assert_allclose(values[:rounds], expected[:rounds], rtol=1e-12)
     assert np.argmax(values) + 1 == rounds
 

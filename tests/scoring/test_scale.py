@@ -74,7 +74,6 @@ def test_direct_calls_on_a_part_use_the_highest_grade_of_the_collection(data, y)
         data.relevance[low], scores[low], groups=data.qid[low]
     )
     assert skrank.metric("err")(y[low], scores[low]) == expected
-    assert skrank.metrics.err_score(y[low], scores[low]) == expected
     assert skrank.metric("err").per_query(y[low], scores[low]).mean() == pytest.approx(expected)
     report = skrank.evaluate(y[low], scores[low], metrics=["err", "gap"])
     assert report.averages[0, 0] == expected

@@ -90,7 +90,7 @@ def test_labels_above_the_scale_are_refused():
         scorer("err")(model, X, relevance, groups=qid)
     model.max_grade_ = 4
     value = scorer("err(max_grade=5)")(model, X, relevance, groups=qid)
-    assert value == metrics.err_score(relevance, [3, 2, 1], max_grade=5)
+    assert value == metrics.ERR(max_grade=5)(relevance, [3, 2, 1])
     with pytest.raises(ValueError, match="above max_grade=2"):
         scorer("gap", max_grade=2)(First(), X, relevance, groups=qid)
 
@@ -101,14 +101,14 @@ def test_labels_above_the_scale_are_refused():
 def test_classifiers_rank_by_the_expected_grade(data, y):
     model = LogisticRegression(max_iter=2000).fit(data.X, data.relevance)
     expected = model.predict_proba(data.X) @ model.classes_
-    assert scorer("gap")(model, data.X, y) == metrics.gap_score(y, expected)
+    assert scorer("gap")(model, data.X, y) == metrics.GAP()(y, expected)
     by_class = scorer("gap", response_method="predict")(model, data.X, y)
-    assert by_class == metrics.gap_score(y, model.predict(data.X))
+    assert by_class == metrics.GAP()(y, model.predict(data.X))
 
 
 def test_binary_classifiers_may_have_a_decision_function(data, y):
     model = LinearSVC().fit(data.X, data.relevance > 0)
-    assert scorer("gap")(model, data.X, y) == metrics.gap_score(y, model.decision_function(data.X))
+    assert scorer("gap")(model, data.X, y) == metrics.GAP()(y, model.decision_function(data.X))
 
 
 def test_predictions_that_are_not_one_score_per_row_raise(data, y):

@@ -17,7 +17,6 @@ Y, SCORES, GROUPS = [1, 0, 2, 0], [4.0, 3, 2, 1], ["a", "a", "b", "b"]
 # functions that take labels, scores and query ids
 CALLS = {
     "metric": skrank.metric("ndcg"),
-    "function": skrank.metrics.ndcg_score,
     "evaluate": partial(skrank.evaluate, metrics="ndcg"),
     "objective": skrank.LambdaRank("ndcg"),
     "per_query": skrank.metric("ndcg@2").per_query,
@@ -113,7 +112,7 @@ def test_thresholds(thresholds, message):
     with pytest.raises(ValueError, match=message):
         skrank.metric("gap", thresholds=thresholds)
     with pytest.raises(ValueError, match=message):
-        skrank.metrics.gap_score(Y, SCORES, groups=GROUPS, thresholds=thresholds)
+        skrank.metrics.GAP(thresholds=thresholds)(Y, SCORES, groups=GROUPS)
 
 
 def test_thresholds_that_do_not_cover_the_grades():
@@ -124,7 +123,7 @@ def test_thresholds_that_do_not_cover_the_grades():
         r"label 2 \(row 2\) is above max_grade=1 of gap\(thresholds=\[1.0\]\): .*one threshold per"
     )
     with pytest.raises(ValueError, match=message):
-        skrank.metrics.gap_score(Y, SCORES, groups=GROUPS, thresholds=[1])
+        skrank.metrics.GAP(thresholds=[1])(Y, SCORES, groups=GROUPS)
 
 
 @pytest.mark.parametrize("name", ["gap", "err"])

@@ -58,7 +58,6 @@ def test_labels_of_files_are_named_by_document(tmp_path):
     [
         lambda y, s: GAP(y, s),
         lambda y, s: GAP.per_query(y, s),
-        lambda y, s: metrics.gap_score(y, s),
         lambda y, s: metrics.graded_precision_recall_curve(y, s),
         lambda y, s: skrank.evaluate(y, s, groups=[1] * 4, metrics="gap"),
         lambda y, s: skrank.LambdaRank("gap")(y, s),

@@ -22,7 +22,6 @@ OTHER_ORDER = SCORES.iloc[::-1]
 CALLS = {
     "metric": partial(skrank.metric("gap"), groups=GROUPS),
     "per_query": partial(skrank.metric("gap").per_query, groups=GROUPS),
-    "function": partial(metrics.gap_score, groups=GROUPS),
     "eleven_point_curve": partial(metrics.eleven_point_curve, groups=GROUPS),
     "graded_curve": metrics.graded_precision_recall_curve,
     "objective": partial(skrank.LambdaRank("gap"), groups=GROUPS),
