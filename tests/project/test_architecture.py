@@ -172,7 +172,7 @@ import importlib, inspect, pkgutil, pydoc, sys
 class Missing:
     def find_spec(name, path=None, target=None):
         if name.partition(".")[0] in {extras}:
-            raise ModuleNotFoundError(name)
+            raise ModuleNotFoundError(name, name=name)
 
 sys.meta_path.insert(0, Missing)
 import skrank
