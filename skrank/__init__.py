@@ -11,9 +11,9 @@ __getattr__, _names, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __dir__() -> list[str]:
-    """Public names. `help` and `inspect.getmembers` import all of them, so torch must be there."""
+    """Public names; `help` and `inspect.getmembers` import all, which skrank.torch may refuse."""
     try:
-        installed = find_spec("torch") is not None
+        installed = find_spec("torch") is not None and find_spec("skorch") is not None
     except ImportError:
         installed = False
     return [name for name in _names() if installed or name != "torch"]

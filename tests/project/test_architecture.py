@@ -199,9 +199,11 @@ EXTRAS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("missing", [("torch",), EXTRAS], ids=["torch", "every extra"])
-def test_help_needs_no_extra_and_errors_name_it(missing):
-    expected = "skrank.torch needs torch, which is not installed: pip install skrank[torch]"
+@pytest.mark.parametrize(
+    ("missing", "named"), [(("torch",), "torch"), (("skorch",), "skorch"), (EXTRAS, "skorch")]
+)
+def test_help_needs_no_extra_and_errors_name_it(missing, named):
+    expected = f"skrank.torch needs {named}, which is not installed: pip install skrank[torch]"
     assert run(WITHOUT_EXTRAS.replace("{extras}", repr(missing))) == expected
 
 
