@@ -1,295 +1,22 @@
-"""`Metric`, weighted sums of metrics, and `metric`, which reads names such as "gap@10"."""
+"""Weighted sums of metrics, and `metric`, which reads names such as "gap@10"."""
 
 from __future__ import annotations
 
 import dataclasses
-import numbers
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import Any
 
 from skrank import _validation as check
 from skrank._engine import name_parser, peer_names
-from skrank._engine.judgments import Judgments, judge
-from skrank._engine.mixture import SETTINGS, MixturePlan, check_terms
-from skrank._engine.parameters import Parameterised, choice, count, flag, format_value
-from skrank._engine.plan import Plan, average, measure
-from skrank._engine.ranking import Ranking
-from skrank._engine.tables import Scale, Smooth, Tables
+from skrank._engine.judgments import Judgments
+from skrank._engine.mixture import SETTINGS, MixturePlan, check_terms, terms_of
+from skrank._engine.plan import Metric as Metric
+from skrank._engine.tables import Scale, Tables
 from skrank._typing import Options
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-class DividedByIdeal:
-    """Mixin of metrics with a parameter `normalize`, which is "all" or "ideal"."""
-
-    normalize: str
-    k: int | None
-
-    @property
-    def ideal_cutoff(self) -> int | None:
-        """The best list is the whole list, or is cut at rank k, as `normalize` says."""
-        return None if self.normalize == "all" else self.k
-
-
-ORDERLESS = "its value does not depend on the order of the whole list; add a cut-off."
 registry: dict[str, type[Metric]] = {}  # classes by name, which `register` fills
 _AS_PARTS: Any = None  # a setting of a mixture that is not given: its metrics have the value
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Metric(Parameterised, ABC):
-    """A metric of rankings: a frozen dataclass of parameters.
-
-    Parameters
-    ----------
-    k : int, optional
-        Only the first k ranks count. Default: the whole list.
-    condensed : bool
-        Remove documents that were not judged (label NaN) from the list before it is measured. By
-        default they stay and count as not relevant.
-    empty : {"skip", 0, 1, "nan", "raise"}
-        Value of a query without a relevant document. "skip": NaN per query, left out of the mean.
-    ties : {"average", "stable", "worst", "best"}
-        How documents of equal score are ordered. "average": the mean over all orders, exactly.
-    average : {"macro", "geometric"}
-        Mean over queries: arithmetic, or geometric with values raised to at least 1e-5, as
-        trec_eval's gm_map. Set metrics also have "micro": documents of all queries are counted
-        together. Counts have "sum", which is their default, and "macro".
-    """
-
-    __array_ufunc__: ClassVar[None] = None  # so that numpy.float64(0.5) * metric calls __rmul__
-    # True for metrics of names of trec_eval 9, for which skrank.trec compares scores as float32
-    single_precision: ClassVar[bool] = False
-    names: ClassVar[tuple[str, ...]] = ()  # name and aliases, which `register` sets
-    unnamed: ClassVar[tuple[str, ...]] = ("k",)  # not in the brackets of `str`: k follows the @
-    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")  # also "sum", "micro"
-    # with ties="average", tied lists raise an error: the mean over their orders has no closed form
-    strict: ClassVar[bool] = False
-    orderless: ClassVar[bool] = False  # without a cut-off, all orders of a list have one value
-    cut_instead: ClassVar[str | None] = None  # if `k` is refused: the metric that the error names
-    reads_judgments: ClassVar[bool] = False  # whether `tables` depend on labels of single queries
-
-    # not ClassVar, since some metrics compute them from parameters
-    greater_is_better = True
-    needs_relevant = True  # whether it is undefined for queries without a relevant document
-    value_range = "[0, 1]"
-
-    k: int | None = count(None, "the number of top ranks that count")
-    condensed: bool = flag(False)
-    empty: str | int = choice("skip", check.EMPTY_CHOICES)
-    ties: str = choice("average", check.TIES_CHOICES)
-    average: str = "macro"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(average=check.check_choice("average", self.average, self.averages))
-        if self.cut_instead is not None:
-            check.refuse_cutoff(self.first_name, self.k, self.cut_instead)
-
-    @abstractmethod
-    def tables(self, scale: Scale, k: int | None) -> Tables:
-        """Arrays that define the sum of this metric with the cut-off `k`, before normalisation."""
-
-    @property
-    def ideal_cutoff(self) -> int | None:
-        """Cut-off of the ideal list whose sum is the divisor; None: no cut-off; 0: no divisor."""
-        return 0
-
-    @property
-    def untrainable(self) -> str | None:
-        """Reason why LambdaRank cannot train on this metric, with an alternative; else None."""
-        return ORDERLESS if self.orderless and self.k is None else None
-
-    @property
-    def smooth(self) -> Smooth | None:
-        """The form that SoftRank trains on; None if there is none."""
-        return None
-
-    def discount_at(self, rank: np.ndarray) -> np.ndarray | None:
-        """Discount at each rank, from 1 on, if the sum is of gain times discount; else None.
-
-        LambdaLoss, whose weights of pairs are made of gains and discounts, refuses None.
-        """
-        return None
-
-    @property
-    def needs_scale(self) -> bool:
-        """Whether values depend on a highest grade of the collection that no parameter fixes."""
-        return False
-
-    def values(
-        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Values of queries, linear in `sums`, and their weights in the mean (None: all equal).
-
-        Parameters
-        ----------
-        sums : ndarray of shape (n_queries,)
-            Sums over the ranked lists, divided by those of the best lists unless `ideal_cutoff` is
-            0.
-        shown, relevant, total : float ndarrays of shape (n_queries,)
-            Numbers of documents retrieved, down to the cut-off; of relevant documents of the query,
-            retrieved or not; and of judged or retrieved documents (judged, if `condensed`).
-        """
-        return sums, None
-
-    def bind(self, judgments: Judgments, *, max_grade: int | None = None) -> Plan:
-        """The metric bound to judgments: a plan, which caches all that depends on labels only.
-
-        Parameters
-        ----------
-        judgments : Judgments
-        max_grade : int, optional
-            Highest grade of the collection, for a metric whose parameters do not fix it.
-
-        Returns
-        -------
-        Plan
-        """
-        return Plan(self, judgments, max_grade=max_grade)
-
-    def bind_part(self, judgments: Judgments, *, max_grade: int | None) -> Plan:
-        """The metric bound to labels that may be a part of a collection, such as a fold.
-
-        Parameters
-        ----------
-        judgments : Judgments
-        max_grade : int or None
-            Highest grade of the collection; None if it is unknown.
-
-        Returns
-        -------
-        Plan
-
-        Raises
-        ------
-        ValueError
-            If values depend on the highest grade, and it is unknown.
-        """
-        if not self.needs_scale:
-            return self.bind(judgments)
-        if max_grade is None:
-            raise check.missing_scale(self)
-        return self.bind(judgments, max_grade=max_grade)
-
-    @property
-    def __name__(self) -> str:  # `sklearn.metrics.make_scorer` needs it
-        return str(self)
-
-    def __str__(self) -> str:
-        changed = []
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.name not in self.unnamed and value != field.default:
-                changed.append(f"{field.name}={format_value(value)}")
-        inside = f"({','.join(changed)})" if changed else ""
-        return self.first_name + inside + ("" if self.k is None else f"@{self.k}")
-
-    @property
-    def first_name(self) -> str:
-        """The name in reports, without parameters."""
-        kind: type = type(self)
-        return self.names[0] if self.names else kind.__name__
-
-    def __call__(
-        self,
-        relevance: ArrayLike,
-        scores: ArrayLike,
-        *,
-        groups: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Value of all queries: their mean, or as the parameter `average` says.
-
-        Parameters
-        ----------
-        relevance : array-like of shape (n_rows,)
-            Labels, at least 0; NaN = not judged.
-        scores : array-like of shape (n_rows,)
-            Higher ranks first; -inf = judged but not retrieved.
-        groups : array-like of shape (n_rows,), optional
-            Query of each row. Default: the index level "qid" of `relevance`; without it all rows
-            are one ranked list.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row's query, constant inside a query.
-
-        Returns
-        -------
-        float
-        """
-        return value_of(self, relevance, scores, groups, sample_weight)
-
-    def per_query(
-        self, relevance: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | None = None
-    ) -> pd.Series:
-        """Value of each query, as a Series indexed by query; parameters as in a call."""
-        import pandas as pd
-
-        check.check_same_index(relevance=relevance, scores=scores, groups=groups)
-        with check.labels_first(relevance, scores):
-            judgments = judge(relevance, groups)
-            plan, ranking = self.bind(judgments), Ranking(judgments, scores)
-        ranking.warn_if_swapped(stacklevel=2)
-        values = measure(judgments, [ranking], [plan]).values[0, 0]
-        return pd.Series(values, index=pd.Index(judgments.queries.ids, name="qid"), name=str(self))
-
-    @property
-    def terms(self) -> tuple[tuple[float, Metric], ...]:
-        """The weights and metrics of this sum; a metric that is not a mixture has one term."""
-        return ((1.0, self),)
-
-    def __matmul__(self, k: int) -> Metric:
-        """The same metric cut at rank `k`: ``metric("gap") @ 10``."""
-        return dataclasses.replace(self, k=k)
-
-    def __mul__(self, weight: float) -> Metric:
-        """The metric times a weight above 0, to be added to others: see `Mixture`."""
-        if not isinstance(weight, numbers.Real):
-            return NotImplemented
-        return Mixture(parts=((weight, self),))
-
-    __rmul__ = __mul__
-
-    def __add__(self, other: Metric) -> Metric:
-        """The sum of two metrics: see `Mixture`."""
-        if not isinstance(other, Metric):
-            return NotImplemented
-        return Mixture(parts=((1.0, self), (1.0, other)))
-
-    def on_scale(self, max_grade: int) -> Metric:
-        """The metric with this highest grade of the collection, if `needs_scale` is True."""
-        if not self.needs_scale:
-            return self
-        changes: Options = {"max_grade": max_grade}  # a field of each metric that needs a scale
-        return dataclasses.replace(self, **changes)
-
-
-def value_of(
-    one: Metric,
-    relevance: ArrayLike,
-    scores: ArrayLike,
-    groups: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-) -> float:
-    """`Metric.__call__`: warnings name the line that calls it."""
-    check.check_same_index(
-        relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
-    )
-    with check.labels_first(relevance, scores):
-        judgments = judge(relevance, groups)
-        plan = one.bind(judgments)
-        weights = check.query_weights(sample_weight, judgments.queries)
-        ranking = Ranking(judgments, scores)
-    ranking.warn_if_swapped(stacklevel=3)
-    found = measure(judgments, [ranking], [plan], weights)
-    return average(one, found.values[0, 0], found.weights[0, 0], stacklevel=4)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -357,13 +84,9 @@ class Mixture(Metric):
     def __post_init__(self) -> None:
         given = {name: getattr(self, name) for name in ("k", *SETTINGS)}
         changes = {name: value for name, value in given.items() if value is not None}
-        terms = [
-            (weight * inner, dataclasses.replace(one, **changes) if changes else one)
-            for weight, part in check.check_parts(
-                self.parts, metric, "(0.7, 'gap'), (0.3, 'ndcg@10')"
-            )
-            for inner, one in part.terms
-        ]
+        terms = terms_of(self.parts, metric, "(0.7, 'gap'), (0.3, 'ndcg@10')")
+        if changes:
+            terms = [(weight, dataclasses.replace(one, **changes)) for weight, one in terms]
         check_terms(terms)
         first = terms[0][1]
         self._set(
@@ -419,6 +142,13 @@ class Mixture(Metric):
 
     def __str__(self) -> str:
         return "+".join(f"{weight!r}*{one}" for weight, one in self.parts)
+
+
+def _sum_of(parts: Sequence[tuple[float, Metric]]) -> Mixture:
+    return Mixture(parts=tuple(parts))
+
+
+Metric.sum_of = staticmethod(_sum_of)  # here, since `Mixture` is defined after `Metric`
 
 
 def metric(name: str | Metric, **parameters: object) -> Metric:

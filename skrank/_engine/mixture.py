@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Plan
+from skrank._engine.plan import Metric, Plan
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking, deepest
 from skrank._engine.tables import LambdaKernels, Scale, Tables, sum_in_order
 from skrank._engine.threads import cached_property
-
-if TYPE_CHECKING:
-    from skrank._engine.metric import Metric
 
 SETTINGS = ("condensed", "empty", "ties", "average")  # equal for all metrics of a mixture
 
@@ -117,12 +115,23 @@ class MixturePlan(Plan):
         return total, np.prod(weights, axis=0)
 
 
-def check_terms(terms: Sequence[tuple[float, Metric]]) -> None:
-    """Refuse metrics that cannot be added."""
-    first = terms[0][1]
+def terms_of(parts: object, make: Callable[[Any], Any], example: str) -> list[tuple[float, Any]]:
+    """Weights and metrics, or objectives, of the parts of a sum; sums among them are resolved."""
+    terms = [
+        (weight * inner, one)
+        for weight, part in check.check_parts(parts, make, example)
+        for inner, one in part.terms
+    ]
     for weight, one in terms:
         if not 0 < weight < math.inf:
             raise ValueError(f"the weight of {one} is {weight}: it must be above 0.")
+    return terms
+
+
+def check_terms(terms: Sequence[tuple[float, Metric]]) -> None:
+    """Refuse metrics that cannot be added."""
+    first = terms[0][1]
+    for _, one in terms:
         if one.greater_is_better != first.greater_is_better:
             higher, lower = (first, one) if first.greater_is_better else (one, first)
             raise ValueError(

@@ -31,8 +31,8 @@ FIELDS = tiles.OTHERS + 2
 # sums over pairs.
 EXP, SCORE, RANK, GRAD, HESS = range(5)
 N_ROWS = 5
-# Rows of `exact`, in double precision, by slot: the score minus `lambdarank.Scale.origin`, w, and,
-# from TABLE on, one row of T for each class.
+# Rows of `exact`, in double precision, by slot: the score minus `lambdarank.ScoreScale.origin`, w,
+# and, from TABLE on, one row of T for each class.
 EXACT_SCORE, WEIGHT, TABLE = range(3)
 # Rows of `places`: position by slot, class by rank, and slot by rank.
 POSITION, CLASS, SLOT = range(3)

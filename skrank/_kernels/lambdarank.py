@@ -64,7 +64,7 @@ class Norm(NamedTuple):
     one: float  # 1, likewise
 
 
-class Scale(NamedTuple):
+class ScoreScale(NamedTuple):
     """How the scores of one query are compared."""
 
     origin: float  # subtracted from the scores: their midrange, or 0 if the query is wide
@@ -86,7 +86,7 @@ def score_range(scores, start, stop):
 
 @subroutine()
 def scale_of(pairs, scores, start, stop, grad):
-    """The `Scale` of a query, for pairs in the precision of `grad`.
+    """The `ScoreScale` of a query, for pairs in the precision of `grad`.
 
     A query is wide if exp(sigma (score - middle)) may overflow, for sigma or the least sigma if
     that is more. The larger distance counts: far from 0, the middle may be rounded to the best or
@@ -101,7 +101,7 @@ def scale_of(pairs, scores, start, stop, grad):
     wide = 2.0 * sigma * reach > pairs.widest
     base, slope = (0.01, 1.0) if pairs.score_norm and best != worst else (1.0, 0.0)
     norm = Norm(real(base), real(slope), real(0), real(1))
-    return Scale(0.0 if wide else middle, wide, pairs.sigma, norm)
+    return ScoreScale(0.0 if wide else middle, wide, pairs.sigma, norm)
 
 
 @subroutine()

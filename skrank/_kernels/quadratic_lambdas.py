@@ -32,7 +32,7 @@ class _Query(NamedTuple):
     inverse: float  # one over the value of the best list
     limit: float  # a pair counts if one of its ranks is less
     n_documents: float
-    scale: lambdarank.Scale
+    scale: lambdarank.ScoreScale
 
 
 class _Part(NamedTuple):

@@ -10,9 +10,10 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
-from skrank._engine.metric import ORDERLESS, Metric
+from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
+from skrank._engine.plan import ORDERLESS
 from skrank._engine.tables import Scale, discounts
 
 YANDEX = (0.0, 0.07, 0.14, 0.41, 0.61)  # probability of relevance of the grades 0..4

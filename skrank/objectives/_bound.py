@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import ClassVar, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,34 +57,38 @@ def read_rows(
     return judgments, weights, queries.gather(check.as_vector("scores", scores, queries.n_rows))
 
 
-class BoundFunction(ABC):
-    """A loss function of scores on a data set, with gains per code and weights per query."""
+class BoundFunction:
+    """A loss function of scores on a data set, with weights per query.
 
-    needs: ClassVar[str] = "gradients need"  # begins the error "... finite scores"
+    Parameters
+    ----------
+    objective : Objective
+    judgments : Judgments
+    weights : ndarray of shape (n_queries,), optional
+    fill : callable
+        ``fill(weight, scores, grad, hess, losses)`` fills the loss of each query, times its weight,
+        and the derivatives of their sum.
+    needs : str
+        Begins the error "... finite scores".
+    """
 
     def __init__(
         self,
         objective: object,
         judgments: Judgments,
         weights: Weights,
-        gain: np.ndarray,
+        fill: Callable[..., None],
+        needs: str = "gradients need",
     ) -> None:
-        self.objective = objective
-        self.judgments = judgments
-        self.gain = gain
+        self.objective, self.judgments, self.needs = objective, judgments, needs
         self.weight = check.check_training_weights(weights, judgments.queries)
-
-    @abstractmethod
-    def fill(
-        self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
-    ) -> None:
-        """Fill the loss of each query, times its weight, and the derivatives of the sum."""
+        self.fill = fill
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
         """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
         check.check_finite_scores(scores, self.judgments.queries, self.needs)
         losses = np.empty(len(self.weight))
-        self.fill(scores, grad, hess, losses)
+        self.fill(self.weight, scores, grad, hess, losses)
         check.check_gradients(grad, hess, self.objective)
         return losses
 

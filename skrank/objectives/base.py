@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import numbers
 import re
 from abc import ABC, abstractmethod
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.metric import registry
+from skrank._engine.mixture import terms_of
 from skrank._engine.name_parser import group, names_in, parts_of_name, split, terms
 from skrank._engine.parameters import Parameterised, format_value
 from skrank._engine.peer_names import elsewhere
@@ -197,14 +197,8 @@ class ObjectiveMixture(Objective):
     parts: tuple[tuple[float, Objective], ...]
 
     def __post_init__(self) -> None:
-        terms = tuple(
-            (weight * inner, one)
-            for weight, part in check.check_parts(self.parts, as_objective, _EXAMPLE)
-            for inner, one in part.terms
-        )
-        for weight, one in terms:
-            if not 0 < weight < math.inf:
-                raise ValueError(f"the weight of {one} is {weight}: it must be above 0.")
+        terms = tuple(terms_of(self.parts, as_objective, _EXAMPLE))
+        for _, one in terms:
             if one.takes_positions:
                 raise ValueError(
                     f"{type(one).__name__} learns about positions from the whole gradient: it "

@@ -80,24 +80,14 @@ class Softmax(Objective):
 
     def bind(
         self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
-    ) -> BoundSoftmax:
+    ) -> BoundFunction:
         """The objective bound to judgments, with one weight per query."""
-        gain = gain_per_code(self.gain, judgments.labels)
-        return BoundSoftmax(self, judgments, weights, gain)
+        gain, queries = gain_per_code(self.gain, judgments.labels), judgments.queries
+        random = RandomGains(self.random_gains, self.random_state % 2**63, queries.first_query)
 
+        def fill(weight: np.ndarray, scores: np.ndarray, *out: np.ndarray) -> None:
+            lists = Listwise(judgments.codes, scores, weight)
+            arguments = lists, gain, random, ListwiseGradients(*out)
+            run_chunks(listwise.softmax, judgments.indptr, *arguments)
 
-class BoundSoftmax(BoundFunction):
-    """Softmax cross-entropy bound to a data set: gains by code, weights by query."""
-
-    objective: Softmax
-
-    def fill(
-        self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
-    ) -> None:
-        """Fill in the cross-entropies and their derivatives."""
-        judgments, on = self.judgments, self.objective.random_gains
-        seed = self.objective.random_state % 2**63
-        lists = Listwise(judgments.codes, scores, self.weight)
-        random = RandomGains(on, seed, judgments.queries.first_query)
-        out = ListwiseGradients(grad, hess, losses)
-        run_chunks(listwise.softmax, judgments.indptr, lists, self.gain, random, out)
+        return BoundFunction(self, judgments, weights, fill)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -188,7 +187,6 @@ def _refusal(chosen: Metric, form: str) -> str | None:
 class BoundSoftRank(BoundFunction):
     """SoftRank bound to a data set: gains, discounts, normalisers."""
 
-    needs: ClassVar[str] = "SoftRank needs"
     objective: SoftRank
 
     def __init__(
@@ -206,7 +204,8 @@ class BoundSoftRank(BoundFunction):
         gain = tables.gain
         # gains are divided by a power of two, which is exact, so that they fit single precision
         unit = 2.0 ** np.floor(np.log2(gain.max())) if gain.any() else 1.0
-        super().__init__(objective, judgments, weights, gain / unit)
+        super().__init__(objective, judgments, weights, self._fill, "SoftRank needs")
+        self.gain = gain / unit
         self.discount = tables.u
         self.shift = chosen.smooth.shift if chosen.smooth else None
         with np.errstate(over="ignore"):
@@ -221,13 +220,18 @@ class BoundSoftRank(BoundFunction):
         self._run(scores, SoftGradients(None, None, out))
         return out
 
-    def fill(
-        self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
+    def _fill(
+        self,
+        weight: np.ndarray,
+        scores: np.ndarray,
+        grad: np.ndarray,
+        hess: np.ndarray,
+        losses: np.ndarray,
     ) -> None:
         """Fill in 1 - value of each query with a relevant document, and the derivatives."""
         out = SoftGradients(grad, hess, np.empty(len(self.inverse)))
         self._run(scores, out)
-        losses[:] = self.weight * np.where(self.empty, 0.0, 1.0 - out.values)
+        losses[:] = weight * np.where(self.empty, 0.0, 1.0 - out.values)
 
     def _run(self, scores: np.ndarray, out: SoftGradients) -> None:
         """Run the kernel of the form."""

@@ -105,28 +105,19 @@ class SquaredError(Objective):
 
     def bind(
         self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
-    ) -> BoundSquaredError:
+    ) -> BoundFunction:
         """The objective bound to judgments, with one weight per query."""
         top = self.max_grade or max_grade or judgments.max_grade
-        return BoundSquaredError(self, judgments, weights, self.targets(judgments.labels, top))
+        targets = self.targets(judgments.labels, top)
+
+        def fill(weight: np.ndarray, scores: np.ndarray, *out: np.ndarray) -> None:
+            lists = Listwise(judgments.codes, scores, weight)
+            arguments = lists, targets, self.centered, ListwiseGradients(*out)
+            run_chunks(listwise.squared_error, judgments.indptr, *arguments)
+
+        return BoundFunction(self, judgments, weights, fill)
 
 
 def _listed(gain: Any) -> list[float]:
     """Gains in the order of their labels."""
     return [one[1] if isinstance(one, tuple) else one for one in gain]
-
-
-class BoundSquaredError(BoundFunction):
-    """Squared error bound to a data set: targets by code, weights by query."""
-
-    objective: SquaredError
-
-    def fill(
-        self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray, losses: np.ndarray
-    ) -> None:
-        """Fill in the squared errors and their derivatives."""
-        lists = Listwise(self.judgments.codes, scores, self.weight)
-        run_chunks(
-            listwise.squared_error, self.judgments.indptr, lists, self.gain,
-            self.objective.centered, ListwiseGradients(grad, hess, losses),
-        )  # fmt: skip
