@@ -347,6 +347,8 @@ def _numbers(values: Any, kind: str, where: Where) -> pl.Series:
         if not any(issubclass(one, (str, bytes)) for one in set(map(type, listed))):
             return pl.Series(check.as_vector(name, values) if len(values) else np.zeros(0))
         texts = pl.Series([one and str(one) for one in listed], dtype=pl.String)
+    if texts.dtype == pl.String:
+        texts = texts.str.strip_chars(" \t")
     numbers = texts.cast(pl.Float64, strict=False)
     wrong = (numbers.is_null() & texts.is_not_null()).arg_true()
     if len(wrong):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.queries import Queries, rank_scores, slices
 from skrank.trec._columns import Columns, Known, Source, as_text, rows_of_memory, table_of
-from skrank.trec._files import Rows, rows_of
+from skrank.trec._files import Entries, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +69,7 @@ class Qrels:
         return cls.of_rows(_rows_of_arrays(qid, docid, label, "qrels"))
 
     @classmethod
-    def of_rows(cls, rows: Rows) -> Qrels:
+    def of_rows(cls, rows: Entries) -> Qrels:
         """The judgments of checked rows."""
         queries, table = by_query(rows.table)
         labels = table["number"].to_numpy()
@@ -181,7 +181,7 @@ class Run:
         return cls.of_rows(_rows_of_arrays(qid, docid, score, "run"), name)
 
     @classmethod
-    def of_rows(cls, rows: Rows, name: str | None = None) -> Run:
+    def of_rows(cls, rows: Entries, name: str | None = None) -> Run:
         """The run of checked rows; its default name is the tag, or the file if it has none."""
         queries, table = by_query(rows.table)
         scores = table["number"].to_numpy()
@@ -255,13 +255,13 @@ class Run:
         return f"Run {self.name!r}: {size}"
 
 
-def _rows_of_arrays(qid: ArrayLike, docid: ArrayLike, numbers: ArrayLike, kind: str) -> Rows:
+def _rows_of_arrays(qid: ArrayLike, docid: ArrayLike, numbers: ArrayLike, kind: str) -> Entries:
     n_rows = len(check.as_column("label" if kind == "qrels" else "score", numbers))
     queries, documents = (
         [as_text(one) or str(one) for one in check.as_ids(name, ids, n_rows, what)]
         for name, ids, what in (("qid", qid, "query"), ("docid", docid, "document"))
     )
-    return Rows(table_of(Columns(queries, documents, numbers), kind, rows_of_memory(kind)))
+    return Entries(table_of(Columns(queries, documents, numbers), kind, rows_of_memory(kind)))
 
 
 def by_query(table: pl.DataFrame) -> tuple[Queries, pl.DataFrame]:
@@ -410,5 +410,5 @@ def as_run(run: object, known: Known | None = None, *, ranks: bool = False) -> R
     """A run in memory or in a file; see `rows_of` for the parameters."""
     if isinstance(run, Run):
         return run
-    rows = run if isinstance(run, Rows) else rows_of(run, "run", known, ranks=ranks)
+    rows = run if isinstance(run, Entries) else rows_of(run, "run", known, ranks=ranks)
     return Run.of_rows(rows)

@@ -39,7 +39,7 @@ _TAG = 5  # place of the name of the run in a line
 _SPACES = bytes.maketrans(b"\t\v\f\r", b"    ")
 
 
-class Rows(NamedTuple):
+class Entries(NamedTuple):
     """Columns "qid", "docid", "number" and perhaps "rank"; names of the file and of the run."""
 
     table: pl.DataFrame
@@ -47,7 +47,9 @@ class Rows(NamedTuple):
     tag: str | None = None
 
 
-def rows_of(source: object, kind: str, known: Known | None = None, *, ranks: bool = False) -> Rows:
+def rows_of(
+    source: object, kind: str, known: Known | None = None, *, ranks: bool = False
+) -> Entries:
     """The rows of a path, a file object, or an object in memory; errors name the line or row.
 
     `kind` is "qrels" or "run". If `ranks`, lines of TREC are read with their ranks.
@@ -57,11 +59,12 @@ def rows_of(source: object, kind: str, known: Known | None = None, *, ranks: boo
     columns = source if isinstance(source, Columns) else _columns.columns_of(source, kind, known)
     if columns is None:
         what = f"{kind} of type {type(source).__name__}"
-        raise ValueError(f"{what} cannot be read: {_columns.SHAPES}.")
+        hint = "; judgments come first, then runs" * (kind == "qrels")
+        raise ValueError(f"{what} cannot be read: {_columns.SHAPES}{hint}.")
     return _rows(columns, kind, _columns.rows_of_memory(kind), None)
 
 
-def _rows(columns: Columns, kind: str, where: Where, name: str | None) -> Rows:
+def _rows(columns: Columns, kind: str, where: Where, name: str | None) -> Entries:
     """The rows of columns, which must be of one run."""
     if not len(columns.number):
         raise ValueError(f"{name or kind} holds no document.")
@@ -72,7 +75,7 @@ def _rows(columns: Columns, kind: str, where: Where, name: str | None) -> Rows:
             f"{name or 'the run'} holds {len(tags)} runs ({', '.join(tags[:3])}, ...): select the "
             "rows of one."
         )
-    return Rows(table, name, tags[0] if tags else None)
+    return Entries(table, name, tags[0] if tags else None)
 
 
 # bytes --------------------------------------------------------------------------------------------
@@ -155,7 +158,7 @@ def _text(data: bytes, name: str) -> bytes:
 # formats ------------------------------------------------------------------------------------------
 
 
-def _read(source: Source, kind: str, known: Known | None, *, ranks: bool) -> Rows:
+def _read(source: Source, kind: str, known: Known | None, *, ranks: bool) -> Entries:
     data, name = content(source), name_of(source)
     if data.startswith(b"PAR1"):
         columns = _parquet(data, name, kind, known)
@@ -324,7 +327,7 @@ def _csv(
 # lines of TREC ------------------------------------------------------------------------------------
 
 
-def _lines(text: bytes, name: str, kind: str, row: bytes, *, ranks: bool) -> Rows:
+def _lines(text: bytes, name: str, kind: str, row: bytes, *, ranks: bool) -> Entries:
     """The rows of lines of TREC, of which `row` is the first."""
     words, widths = row.split(), PLACES[kind]
     width = len(words) if len(words) in widths else max(widths)
@@ -342,15 +345,16 @@ def _lines(text: bytes, name: str, kind: str, row: bytes, *, ranks: bool) -> Row
 
     guess = None if kind == "run" and width == 3 else False
     tag = words[_TAG].decode() if kind == "run" and width > _TAG else None
-    return Rows(_columns.checked(table, kind, where, guess), name, tag)
+    return Entries(_columns.checked(table, kind, where, guess), name, tag)
 
 
 def _is_regular(text: bytes) -> bool:
     """Whether one space, or one tab, may separate all columns, and no line can be a comment."""
-    two = b"\t\t" if b"\t" in text else b"  "
-    if two in text or b"\r" in text or (two == b"\t\t" and b" " in text):
+    separator, other = (b"\t", b" ") if b"\t" in text else (b" ", b"\t")
+    if any(one in text for one in (other, b"\r", separator * 2, separator + b"\n")):
         return False
-    return b"#" not in text or not (text.startswith(b"#") or b"\n#" in text)
+    hashed = b"#" in text and (text.startswith(b"#") or b"\n#" in text)
+    return not hashed and not text.endswith(separator)
 
 
 def _tidied(text: bytes, kind: str, width: int) -> bytes:
@@ -393,7 +397,7 @@ def _parse(text: bytes, kind: str, width: int, *, ranks: bool, whole: bool) -> p
         )  # fmt: skip
     except pl.exceptions.PolarsError:
         return None
-    if table.null_count().sum_horizontal().item():
+    if whole:
         table = table.filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines
     complete = whole or text.count(separator) == (n_columns - 1) * len(table)
     if table.null_count().sum_horizontal().item() or not complete:

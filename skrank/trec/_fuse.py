@@ -13,7 +13,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank.trec._columns import Columns, rows_of_memory, table_of
 from skrank.trec._data import Qrels, Run, as_qrels, as_run, by_query
-from skrank.trec._files import Rows
+from skrank.trec._files import Entries
 from skrank.trec._join import AnyRuns, Runs
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def fuse(
             scores = X.sum(axis=1)
         scores *= np.count_nonzero(~np.isnan(values), axis=1) if method == "combmnz" else 1
     columns = Columns(wide["qid"], wide["docid"], scores)
-    fused = Run.of_rows(Rows(table_of(columns, "run", rows_of_memory("run"))), name)
+    fused = Run.of_rows(Entries(table_of(columns, "run", rows_of_memory("run"))), name)
     given = None if used is None else dict(zip(named, used.tolist(), strict=True))
     return FusedRun(**vars(fused), weights=given)
 

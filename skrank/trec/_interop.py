@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,25 +59,18 @@ def ir_measure(name: str | Metric) -> Measure:
     import ir_measures
 
     one = metric(name)
-    if one.needs_scale:
+    if one.needs_scale or one.average != "macro":
         raise ValueError(
-            f"{one} depends on the highest grade of the collection, and ir_measures measures each "
-            "query by itself: give max_grade."
+            f"ir_measures measures each query of {one} by itself, and takes arithmetic means: give "
+            'max_grade, or choose average="macro".'
         )
-    if one.average != "macro":
-        raise ValueError(
-            f"{one} has average={one.average!r}, and ir_measures takes arithmetic means: choose "
-            'average="macro".'
-        )
-
     counted = dataclasses.replace(one, empty=0) if one.empty == "skip" else one
 
     def values(qrels: pd.DataFrame, run: pd.DataFrame) -> Iterator[tuple[str, float]]:
         has = qrels["query_id"].isin(run["query_id"])
         if has.any():  # a query without judgments does not count
-            yield from (
-                evaluate(qrels[has], run, counted).per_query.iloc[:, 0].droplevel("system").items()
-            )
+            found = evaluate(qrels[has], run, counted).per_query.iloc[:, 0]
+            yield from found.droplevel("system").items()
 
     return ir_measures.define(values, name=str(one), support_cutoff=False)
 
@@ -148,31 +142,26 @@ def trec_eval_lines(report: Report, *, per_query: bool = False) -> str:
     """
     check.check_result("report", report, Report, "trec.evaluate")
     per_query = check.check_flag("per_query", per_query)
-    names = sorted(report.metric_of, key=_place)
-    place = {name: list(report.metric_of).index(name) for name in names}
-    whole = {name: report.metric_of[name].average == "sum" for name in names}
-    shown = {name: _printed(split_prefix(name)[1]) for name in names}
-    by_query = [name for name in names if not shown[name].startswith(("gm_", "num_q"))]
+    columns = [
+        (place, _printed(split_prefix(name)[1]), one.average == "sum", _order(name))
+        for place, (name, one) in enumerate(report.metric_of.items())
+    ]
+    columns.sort(key=lambda column: column[-1])
+    by_query = [one for one in columns if not one[1].startswith(("gm_", "num_q"))]
+    head = len(report.systems) > 1 or any(name == "num_q" for _, name, _, _ in columns)
     lines = []
     for run, values, weights, mean in zip(
         report.systems, report.values, report.weights, report.averages, strict=True
     ):
-        if per_query:
-            counted = np.flatnonzero((weights > 0).any(axis=1)).tolist()
-            for row in sorted(counted, key=report.queries.__getitem__):
-                query, its_values = report.queries[row], values[row]
-                lines += [
-                    _line(shown[name], query, its_values[place[name]], whole=whole[name])
-                    for name in by_query
-                ]
-        if len(report.systems) > 1 or "num_q" in shown.values():
-            lines.append(f"{'runid':<22}\tall\t{run}")
-        lines += [_line(shown[name], "all", mean[place[name]], whole=whole[name]) for name in names]
+        rows = [(report.queries[row], values[row]) for row in np.flatnonzero(weights.any(axis=1))]
+        shown = [(*row, by_query) for row in sorted(rows, key=itemgetter(0)) if per_query]
+        for query, numbers, some in (*shown, ("all", mean, columns)):
+            if query == "all" and some is columns and head:
+                lines.append(f"{'runid':<22}\tall\t{run}")
+            for place, name, whole, _ in some:
+                number = f"{numbers[place]:.0f}" if whole else f"{numbers[place]:6.4f}"
+                lines.append(f"{name:<22}\t{query}\t{number}")
     return "\n".join(lines)
-
-
-def _line(name: str, query: str, value: float, *, whole: bool) -> str:
-    return f"{name:<22}\t{query}\t" + (f"{value:.0f}" if whole else f"{value:6.4f}")
 
 
 def _printed(name: str) -> str:
@@ -181,13 +170,10 @@ def _printed(name: str) -> str:
     return "_".join(part for part in parts if part) if parts else name
 
 
-def _place(name: str) -> tuple[int, float]:
-    """The place of a measure in the order of trec_eval, and its parameter."""
-    order, parts = list(tables()["trec_eval"]), split_trec(split_prefix(name)[1])
-    if parts is None:
-        return len(order), 0.0
-    measure, given = parts
-    try:
-        return order.index(measure), float(given or 0)
-    except ValueError:
-        return order.index(measure), 0.0
+def _order(name: str) -> tuple[int, float]:
+    """The place of a measure in the order of trec_eval, and its parameter if it is a number."""
+    names = list(tables()["trec_eval"])
+    measure, given = split_trec(split_prefix(name)[1]) or ("", "")
+    number = re.fullmatch(r"[0-9.]+", given)
+    place = names.index(measure) if measure else len(names)
+    return place, float(given) if number else 0.0

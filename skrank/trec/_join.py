@@ -18,7 +18,7 @@ from skrank._engine.threads import cached_property
 from skrank._progress import Bar
 from skrank.trec._columns import Columns, Known, columns_of, is_file, rows_of_memory, table_of
 from skrank.trec._data import Qrels, Run, as_run
-from skrank.trec._files import Rows, name_of
+from skrank.trec._files import Entries, name_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -101,11 +101,11 @@ class CodedQrels:
         retrieved[place] = run.queries.sizes[known]
         edges, mine = slices(starts, retrieved[place])
         documents = run.documents if known.all() else run.documents[mine]
-        number = documents.cast(numbers, strict=False).to_physical()
+        number = documents.cast(numbers, strict=False).to_physical().cast(pl.Float64).to_numpy()
         key = np.repeat(place, np.diff(edges)) * np.int64(len(numbers.categories))
-        key += number.fill_null(0).to_numpy()
+        key += np.nan_to_num(number).astype(np.int64)  # NaN: a document that no query judges
         at = np.minimum(np.searchsorted(keys, key), n_rows - 1)
-        found = (keys[at] == key) & number.is_not_null().to_numpy()
+        found = (keys[at] == key) & ~np.isnan(number)
         judged = np.where(found, order[at], n_rows).astype(np.int32)
 
         rest = np.ones(n_rows, bool)
@@ -218,9 +218,9 @@ def _by_run(columns: Columns) -> tuple[list[str] | None, list[object]]:
     """Names of the runs that rows have, and the rows of each."""
     table = table_of(columns, "run", rows_of_memory("run"))
     if columns.run is None:
-        return None, [Rows(table)]
+        return None, [Entries(table)]
     parts = table.partition_by("run", maintain_order=True)
-    return [part[0, "run"] for part in parts], [Rows(part) for part in parts]
+    return [part[0, "run"] for part in parts], [Entries(part) for part in parts]
 
 
 @dataclass(eq=False)
