@@ -25,6 +25,7 @@ import argparse
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -35,13 +36,13 @@ import numpy as np
 from active_pools import CHOSEN_ON, CONFIRMED_ON, pools
 
 import skrank
-from skrank.active import estimate, label_moments, sampling_distribution, simulate
-from skrank.active._anytime import Game, log_capital
+from skrank.active import Estimate, label_moments, sampling_distribution, simulate
 from skrank.active._evaluators import _RESERVE, decide
 from skrank.active._intervals import bootstrap_interval, certainty
-from skrank.active._means import importance_mean
-from skrank.active._sampling import Draws, first_draws, running_cost
+from skrank.active._means import mean_of
+from skrank.active._sampling import drawing_order
 from skrank.datasets import make_ranking
+from skrank.stats import Bets
 
 N_PROCESSES = 2
 N_QUERIES = 600
@@ -59,7 +60,7 @@ def spread(function, arguments):
 
 # accuracy
 
-METHODS = ("importance", "lure", "assisted", "strata")
+METHODS = ("lure", "assisted", "strata")
 _N_STRATA = 5
 MIXINGS = (0.3, 0.4, 0.5, 0.6, 0.8, 1.0)  # with mixing=1, draws are uniform
 _MORE = 20  # campaigns of uniform draws per active campaign
@@ -85,7 +86,7 @@ class Cell(NamedTuple):
 def accuracy(options):
     print("Squared error relative to uniform draws without replacement (= 1), at budgets of 10, 20")
     print("and 40 average queries. Geometric means over metrics, label models, costs and budgets.")
-    print("importance, lure, assisted: estimators; strata: five strata by q, Neyman's allocation,")
+    print("lure, assisted: estimators; strata: five strata by q, Neyman's allocation,")
     print("uniform draws inside. Saved: part of the labels of uniform draws without replacement")
     print("that assisted saves.")
     heads = "".join(f"{method:>11}" for method in METHODS)
@@ -160,8 +161,7 @@ def measured(collection, folder, n_campaigns):
             continue
         limits = budgets * pool.costs.mean()
         squares = {
-            name: campaigns(pool, limits, few, name, seed=0)
-            for name in ("importance", "lure", "assisted")
+            name: campaigns(pool, limits, few, name, seed=0) for name in ("lure", "assisted")
         }
         squares["strata"] = in_strata(pool, limits, few)
         base = uniform(pool, limits, _MORE * few)
@@ -289,7 +289,7 @@ def decisions(options):
     arguments = [(name, options.data, options.campaigns) for name in names]
     for name, found in zip(names, spread(named, arguments), strict=True):
         for kind in ("centred", "mirrored"):
-            for estimator in ("assisted", "importance"):
+            for estimator in ("assisted", "lure"):
                 rows = [row[3] for row in found if row[1:3] == (kind, estimator)]
                 if rows:
                     table = np.ma.masked_invalid(rows)
@@ -316,7 +316,7 @@ def named(collection, folder, n_campaigns):
                 )
             moments = skrank.active.Moments(np.arange(len(q)), mass, first, second, "exact")
             limits = np.array([10, 20, 40, 60]) * costs.mean()
-            for estimator in ("assisted", "importance"):
+            for estimator in ("assisted", "lure"):
                 runs = simulate(
                     values, q, limits, costs=costs, estimator=estimator, moments=moments,
                     n_campaigns=n_campaigns, progress=False,
@@ -451,17 +451,17 @@ def selection(options):
 def selected(model, seed, n_campaigns):
     value, moments, costs = world("evaluate", "dcg(empty=0)@10", 1.0, model, seed)
     q = sampling_distribution(moments, costs=costs)
-    drawn = Draws(q, seed).first(10 * n_campaigns * 200).reshape(-1, 200)
-    spent = np.array([running_cost(draws, costs) for draws in drawn])
+    p = np.full(N_QUERIES, 1 / N_QUERIES)
+    drawn = np.array([drawing_order(q, one)[:200] for one in range(10 * n_campaigns)])
+    spent = np.cumsum(costs[drawn], axis=1)
     dear, bought = spent >= 30 * (q @ costs), np.sum(spent <= 10, axis=1)
-    distinct = np.array([len(np.unique(d[:n])) for d, n in zip(drawn, bought, strict=True)])
     cheap, rows = spent[:, 31] <= 10, []
     for name, ends, chosen in (
         ("32 draws", 32, bought >= 0),
         ("32 draws, those that cost 10 and less", 32, cheap),
         ("32 draws, those that cost more", 32, ~cheap),
         ("budget 10", bought, bought > 1),
-        ("budget 10, 30 queries and more", bought, distinct >= 30),
+        ("budget 10, 30 queries and more", bought, bought >= 30),
         ("15 draws that cost as much as 30", 15, dear[:, 14]),
         ("20 draws that cost as much as 30", 20, dear[:, 19]),
     ):
@@ -471,8 +471,8 @@ def selected(model, seed, n_campaigns):
             continue
         sizes = np.broadcast_to(ends, len(drawn))[kept]
         draws = [drawn[row, :size] for row, size in zip(kept, sizes, strict=True)]
-        found = [estimate(value[one], 1 / q[one]) for one in draws]
-        low, high = np.transpose([one.interval for one in found])
+        found = [mean_of(value, one, p, q, all_count=True) for one in draws]
+        low, high = np.transpose([bootstrap_interval(one, 0.95) for one in found])
         covers = np.mean((low <= value.mean()) & (value.mean() <= high))
         bias = np.mean([one.value for one in found]) - value.mean()
         bias /= np.mean([one.standard_error for one in found])
@@ -485,13 +485,13 @@ def selected(model, seed, n_campaigns):
 
 def sequences(options):
     print("Campaigns of 200 draws that exclude the truth at any of 25 times of looking, 95 %:")
-    print("intervals for a fixed budget, and sequences with and without replacement")
-    print(f"{'':24}{'fixed budget':>14}{'with repl.':>12}{'without':>10}")
+    print("intervals for a fixed budget, and confidence sequences (skrank.stats.Bets)")
+    print(f"{'':24}{'fixed budget':>14}{'sequences':>12}")
     arguments = [
         (model, share, options.pool, options.campaigns) for model in MODELS for share in (1.0, 0.25)
     ]
     for name, shares in spread(watched, arguments):
-        print(f"{name:<24}" + "{:>14.3f}{:>12.3f}{:>10.3f}".format(*shares), flush=True)
+        print(f"{name:<24}" + "{:>14.3f}{:>12.3f}".format(*shares), flush=True)
 
 
 def watched(model, share, seed, n_campaigns):
@@ -500,23 +500,19 @@ def watched(model, share, seed, n_campaigns):
     q = sampling_distribution(moments, costs=costs)
     p = np.full(N_QUERIES, 1 / N_QUERIES)
     bounds = np.full(N_QUERIES, -1.0), np.ones(N_QUERIES)
-    truth, misled = np.nanmean(value), np.zeros(3)
+    truth, misled = np.nanmean(value), np.zeros(2)
+    centred = value - truth, p, q
     for campaign in range(n_campaigns):
-        draws = Draws(q, campaign).first(200)
+        draws = drawing_order(q, campaign)[:200]
         for look in looks:
-            mean = importance_mean(value[draws[:look]], (p / q)[draws[:look]])
+            mean = mean_of(value, draws[:look], p, q, deviation=moments.deviation(p))
             low, high = bootstrap_interval(mean, 0.95)
             if not low <= truth <= high:
                 misled[0] += 1
                 break
-        for place, drawn in ((1, draws), (2, first_draws(draws))):
-            game = Game(
-                value, drawn, p, q, bounds, with_replacement=place == 1, may_not_count=share < 1
-            )
-            misled[place] += max(
-                log_capital(game, np.array([truth]))[0],
-                log_capital(game.mirrored(), np.array([-truth]))[0],
-            ) >= np.log(2 / 0.05)
+        shifted = tuple(bound - truth for bound in bounds)
+        bets = Bets(*centred, draws, shifted, with_replacement=False, may_not_count=share < 1)
+        misled[1] += bets.certainty() >= 0.95
     return f"{model}, {share:.0%} count", misled / n_campaigns
 
 
@@ -543,6 +539,9 @@ def winners(options):
         print(f"{name:<42}{share:>7.3f}", flush=True)
 
 
+FOUND = Estimate(0.0, 1.0, (-1.0, 1.0), 0.95, 40, 40, 40.0, 40.0, 0, 40.0, None, False)
+
+
 def misnamed(m, gap, seed, n_campaigns):
     """Name of a row, and share of campaigns that name a winner although no ranker is best."""
     random, wrong = np.random.default_rng([seed, m, gap > 0]), 0
@@ -551,8 +550,12 @@ def misnamed(m, gap, seed, n_campaigns):
         loss = random.standard_normal((m, 40)) + mean
         pairs = {}
         for a, b in combinations(range(m), 2):
-            sure = certainty(importance_mean(loss[a] - loss[b], np.ones(40)))
-            pairs[a, b] = estimate(loss[a] - loss[b]), max(0.0, 1 - _RESERVE * (1 - sure))
+            # 40 draws from a large pool
+            values = np.resize(loss[a] - loss[b], 10**5)
+            equal = np.full(len(values), 1 / len(values))
+            ahead = mean_of(values, np.arange(40), equal, equal, all_count=True)
+            difference = replace(FOUND, value=ahead.value)
+            pairs[a, b] = difference, max(0.0, 1 - _RESERVE * (1 - certainty(ahead)))
         found = decide(
             tuple(map(str, range(m))), loss.mean(axis=1).tolist(),
             lambda a, b, pairs=pairs: pairs[min(a, b), max(a, b)], 0.95,

@@ -16,7 +16,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skrank
-from skrank.active import ActiveComparator, ActiveEvaluator, Moments, sampling_distribution
+from skrank.active import (
+    ActiveComparator,
+    ActiveEvaluator,
+    Design,
+    Moments,
+    sampling_distribution,
+)
 from skrank.active.models import GradeClassifier, OrderedLogit
 from skrank.datasets import make_ranking
 
@@ -151,7 +157,7 @@ def _each(collection, task, scores, labels, query, beliefs, grades) -> Iterator[
             costs = COSTS[(i + j) % 2]
             options = {
                 "metric": metric, "label_model": model, "grades": grades, "random_state": 0,
-                "n_label_draws": 60, "costs": "items" if costs == "items" else equal,
+                "design": Design(n_label_draws=60, costs="items" if costs == "items" else equal),
             }  # fmt: skip
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -10,7 +10,6 @@ passive               uniform draws without replacement
 passive, assisted     the same, corrected by the label model's expectations for queries not drawn
 active                draws without replacement from the optimal distribution, corrected
 active, lure          the same draws, not corrected
-active, importance    draws with replacement from the optimal distribution, as in the paper
 active, any label     active without a label model: all labels equally probable
 active, any cost      active, with a distribution that ignores costs
 
@@ -28,16 +27,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skrank
-from skrank.active import ActiveComparator, ActiveEvaluator, sampling_distribution, simulate
+from skrank.active import ActiveComparator, ActiveEvaluator, Design, sampling_distribution, simulate
 from skrank.active.models import GradeClassifier, OrderedLogit, expected_grade
 from skrank.datasets import load_letor, make_ranking
 
 METRICS = ("dcg", "err")
 METHODS = (
-    "passive", "passive, assisted", "active", "active, lure", "active, importance",
-    "active, any label", "active, any cost",
+    "passive", "passive, assisted", "active", "active, lure", "active, any label",
+    "active, any cost",
 )  # fmt: skip
-ESTIMATORS = {"passive": "lure", "active, lure": "lure", "active, importance": "importance"}
+ESTIMATORS = {"passive": "lure", "active, lure": "lure"}
 EVALUATIONS = ("evaluate forest", "evaluate logit")
 
 
@@ -129,14 +128,14 @@ def tasks(scores, labels, seed):
 # campaigns
 
 
-def design(name, scores, labels, pool, grades, costs, metric):
-    """The sampling distribution of a method."""
+def campaigns_of(name, scores, labels, pool, grades, costs, metric):
+    """Campaigns with a label model and without one, which have the sampling distributions."""
     kind = ActiveEvaluator if name in EVALUATIONS else ActiveComparator
-    options = {"metric": metric, "grades": grades, "costs": costs, "random_state": 0}
+    options = {"metric": metric, "grades": grades, "random_state": 0}
+    design = Design(costs=costs)
     return {
-        "active": kind(scores, pool[2], label_model=labels, **options),
-        "active, any label": kind(scores, pool[2], label_model="uniform", **options),
-        "active, any cost": kind(scores, pool[2], label_model=labels, cost_aware=False, **options),
+        "active": kind(scores, pool[2], label_model=labels, design=design, **options),
+        "active, any label": kind(scores, pool[2], design=design, **options),
     }
 
 
@@ -154,10 +153,11 @@ def run_task(name, scores, labels, pool, grades, metric, budgets, n_campaigns, s
     metric = skrank.metric(metric, empty=0)
     if hasattr(metric, "max_grade"):
         metric = skrank.metric(metric, max_grade=int(grades[-1]))
-    designs = design(name, scores, labels, pool, grades, pool[3] / mean_cost, metric)
-    moments = designs["active"].moments
-    q = {way: campaign.sampling.probability.to_numpy() for way, campaign in designs.items()}
-    values, costs = values_and_costs(scores, pool, metric, designs["active"].sampling)
+    campaigns = campaigns_of(name, scores, labels, pool, grades, pool[3] / mean_cost, metric)
+    moments = campaigns["active"].moments
+    q = {way: campaign.sampling.probability.to_numpy() for way, campaign in campaigns.items()}
+    q["active, any cost"] = sampling_distribution(moments)
+    values, costs = values_and_costs(scores, pool, metric, campaigns["active"].sampling)
     q["passive"] = np.full(len(values), 1 / len(values))
     estimates = {
         way: simulate(

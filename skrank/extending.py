@@ -23,7 +23,8 @@ A `Ranking` is the order that scores give to the documents of `Judgments`, and
 ``metric.bind(judgments).values(ranking)`` are the values of the queries. `run_chunks` calls a
 function on chunks of queries in several threads. `require_groups` finds the query of each row,
 `predicted_scores` the scores of a fitted model, and `trained_grade` the highest label that the
-model was trained on, as skrank's scorers do.
+model was trained on, as skrank's scorers do. `unique_metrics` returns metrics by name.
+`restored_on_failure` keeps the attributes of an estimator whose `fit` fails.
 
 `skrank.register` gives a metric a name; `skrank.testing` tests metrics and objectives.
 """
@@ -31,6 +32,7 @@ model was trained on, as skrank's scorers do.
 from skrank._engine.cascade import CascadeTables as CascadeTables
 from skrank._engine.groups import require_groups as require_groups
 from skrank._engine.judgments import Judgments as Judgments
+from skrank._engine.names import unique_metrics as unique_metrics
 from skrank._engine.preference import PreferenceTables as PreferenceTables
 from skrank._engine.quadratic import PairWorth as PairWorth
 from skrank._engine.quadratic import QuadraticTables as QuadraticTables
@@ -43,6 +45,7 @@ from skrank._engine.tables import Tables as Tables
 from skrank._engine.tables import discounts as discounts
 from skrank._engine.threads import run_chunks as run_chunks
 from skrank._fitted import predicted_scores as predicted_scores
+from skrank._fitted import restored_on_failure as restored_on_failure
 from skrank._fitted import trained_grade as trained_grade
 from skrank.metrics import Metric as Metric
 from skrank.metrics.sets import RelevantSet as RelevantSet

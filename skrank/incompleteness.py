@@ -12,15 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.names import unique_metrics
-from skrank._engine.plan import average
+from skrank import trec
 from skrank._typing import Axes, Options, RandomState
+from skrank.evaluation import Report
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
-from skrank.trec._columns import Source
-from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._evaluate import measure_runs
-from skrank.trec._join import MISSING_CHOICES, AnyRuns, CodedQrels, JoinedRuns, Runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,12 +39,12 @@ _FEWEST_RELEVANT, _FEWEST_OTHER = 1, 10  # a stratum keeps at least this number 
 
 
 def reduce_judgments(
-    qrels: Qrels | Source,
+    qrels: object,
     percent: int,
     random_state: RandomState = 0,
     *,
     strata: str = "relevance",
-) -> Qrels:
+) -> trec.Qrels:
     """Keep a random share of the judgments of each query, the same share of each stratum.
 
     For a query with R relevant and N other documents, ``max(1, R * percent // 100)`` relevant and
@@ -97,7 +93,7 @@ def reduce_judgments(
     Qrels: 1 queries, 60 documents, 11 judged
     """
     [percent] = _check_percents("percent", [percent])
-    given = as_qrels(qrels)
+    given = trec.read_qrels(qrels)
     kept = _reduction(given, check.check_random_state(random_state), strata)(percent)
     return replace(given, labels=np.where(kept, given.labels, np.nan))
 
@@ -115,7 +111,7 @@ def _check_percents(parameter: str, percents: Sequence[int]) -> list[int]:
     return [int(level) for level in levels]
 
 
-def _reduction(qrels: Qrels, seed: int, strata: str) -> Callable[[int], np.ndarray]:
+def _reduction(qrels: trec.Qrels, seed: int, strata: str) -> Callable[[int], np.ndarray]:
     """A function of percent: True for rows that stay judged, the first of a random order.
 
     The documents of each stratum are ordered by a hash of the seed and the ids of query and
@@ -140,7 +136,7 @@ def _reduction(qrels: Qrels, seed: int, strata: str) -> Callable[[int], np.ndarr
     return kept
 
 
-def _hashes(qrels: Qrels, seed: int) -> np.ndarray:
+def _hashes(qrels: trec.Qrels, seed: int) -> np.ndarray:
     """A 64-bit hash per row, which does not depend on other rows, unlike random numbers."""
     names = qrels.documents.to_list()
     digests = bytearray()
@@ -277,8 +273,8 @@ class Robustness:
 
 
 def robustness(
-    qrels: Qrels | Source,
-    runs: AnyRuns,
+    qrels: object,
+    runs: object,
     metrics: str | Metric | Sequence[str | Metric] = ROBUSTNESS_METRICS,
     percents: Sequence[int] = (100, 80, 60, 40, 20),
     *,
@@ -362,7 +358,6 @@ def robustness(
     """
     import pandas as pd
 
-    check.check_choice("missing", missing, MISSING_CHOICES)
     seed = check.check_random_state(random_state)
     check.check_repeats("n_repeats", n_repeats, "the number of random reductions of each level")
     if top_n is not None and check.check_count("top_n", top_n, "the number of best systems") < 2:
@@ -372,50 +367,42 @@ def robustness(
         for percent in _check_percents("percents", percents)
         for repeat in range(1 if percent == 100 else n_repeats)
     ]
-    top = check.check_max_grade(max_grade)
-    chosen = unique_metrics(metrics)
-    pool = CodedQrels.of(as_qrels(qrels))
-    reductions = [_reduction(pool.qrels, seed + repeat, strata) for repeat in range(n_repeats)]
-    sources = Runs.of(runs, pool.qrels.ids)
-    if len(sources.sources) < 2:
+    known, named = trec.read_qrels(qrels), trec.read_runs(runs)
+    if len(named) < 2:
         raise ValueError("runs has 1 run: a ranking needs at least 2.")
-    single = any(one.single_precision for one in chosen.values())
-    joined = JoinedRuns(pool, sources, missing, single=single)
-    parts = list(joined)
+    top = check.check_max_grade(max_grade) or max(1, int(np.ceil(np.nanmax(known.labels))))
+    reductions = [_reduction(known, seed + repeat, strata) for repeat in range(n_repeats)]
 
-    def measured(kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Values by run, metric and query, and means by run and metric."""
-        found = measure_runs(pool.reduced(kept), parts, [*chosen.values()], missing, top)
-        means = [
-            [average(*of_metric) for of_metric in zip(chosen.values(), *of_run, strict=True)]
-            for of_run in zip(found.values, found.weights, strict=True)
-        ]
-        return found.values, np.array(means)
+    def measured(kept: np.ndarray) -> Report:
+        reduced = replace(known, labels=np.where(kept, known.labels, np.nan))
+        return trec.evaluate(
+            reduced, named, metrics, missing=missing, max_grade=top, progress=False
+        )
 
-    full, truth = measured(reductions[0](100))
-    names = sources.names(joined.tags)
-    joined.warn()
+    full = measured(reductions[0](100))
+    names, chosen = list(named), full.metric_of
     bootstrap = {"alpha": alpha, "n_resamples": n_resamples, "random_state": seed % 2**32}
     rows: list[dict[str, Any]] = []
     means: list[dict[str, Any]] = []
     judgments: list[dict[str, Any]] = []
     for percent, repeat in levels:
         kept = reductions[repeat](percent)
-        values, mean = (full, truth) if percent == 100 else measured(kept)
+        found = full if percent == 100 else measured(kept)
         level = {"percent": percent, "repeat": repeat}
-        relevant = np.count_nonzero(pool.qrels.labels[kept] > 0)
+        relevant = np.count_nonzero(known.labels[kept] > 0)
         judgments.append(level | {"relevant": relevant, "other": kept.sum() - relevant})
         for m, (name, one) in enumerate(chosen.items()):
             at = {"metric": name, **level}
-            best = _best(one, truth[:, m], top_n)
-            power = _power(values[best, m], bootstrap)
-            rows.append(at | _ranking(one, mean[best, m], truth[best, m]) | power)
-            means += [at | {"run": names[i], "mean": mean[i, m]} for i in best]
+            best = _best(one, full.averages[:, m], top_n)
+            mean, truth = found.averages[best, m], full.averages[best, m]
+            power = _power(found.values[best, :, m], bootstrap)
+            rows.append(at | _ranking(one, mean, truth) | power)
+            means += [at | {"run": names[i], "mean": found.averages[i, m]} for i in best]
         if progress is not None:
             which = f", repeat {repeat + 1} of {n_repeats}" if percent < 100 else ""
             progress(f"{percent} % of the judgments{which}")
     table, by_run, counts = (pd.DataFrame(records) for records in (rows, means, judgments))
-    return Robustness(table, by_run, counts, alpha, full.shape[2])
+    return Robustness(table, by_run, counts, alpha, full.values.shape[1])
 
 
 def _best(metric: Metric, mean: np.ndarray, top_n: int | None) -> np.ndarray:

@@ -188,6 +188,12 @@ def unique_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, 
     ------
     ValueError
         If no metric is given, or a metric is given twice.
+
+    Examples
+    --------
+    >>> from skrank.extending import unique_metrics
+    >>> list(unique_metrics(["ap", "nDCG@10"]))
+    ['ap', 'ndcg@10']
     """
     chosen: dict[str, Metric] = {}
     for item in check.several("metrics", metrics, (str, Metric)):

@@ -2,21 +2,19 @@
 
 `ActiveEvaluator` estimates the mean of a metric over a pool of queries, `ActiveComparator` the
 difference of two rankers. Both request the labels of one query after another, within a budget.
-`estimate` uses labels that were collected elsewhere; `simulate` runs campaigns on a labelled
-collection.
+`simulate` runs campaigns on a labelled collection.
 """
 
 from skrank.active._campaign import Campaign as Campaign
-from skrank.active._design import BudgetWarning as BudgetWarning
-from skrank.active._design import Request as Request
 from skrank.active._estimate import Estimate as Estimate
-from skrank.active._estimate import estimate as estimate
 from skrank.active._evaluators import ActiveComparator as ActiveComparator
 from skrank.active._evaluators import ActiveEvaluator as ActiveEvaluator
 from skrank.active._evaluators import Decision as Decision
-from skrank.active._label_model import ContestantWarning as ContestantWarning
 from skrank.active._moments import Moments as Moments
 from skrank.active._moments import label_moments as label_moments
 from skrank.active._sampling import sampling_distribution as sampling_distribution
+from skrank.active._setup import BudgetWarning as BudgetWarning
+from skrank.active._setup import Design as Design
+from skrank.active._setup import Request as Request
 from skrank.active._simulate import Simulation as Simulation
 from skrank.active._simulate import simulate as simulate

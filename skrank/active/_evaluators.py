@@ -37,44 +37,20 @@ class ActiveEvaluator(Campaign):
         and are 0 for queries without a relevant document, as in the paper. Normalised metrics (AP,
         nDCG, ...) follow ``empty``, "skip" by default: the mean is over queries with a relevant
         document.
-    label_model : "uniform", array-like of shape (n_rows, n_grades), or fitted classifier
-        Probability of each grade per row: equal, given, or ``label_model.predict_proba(X)``. The
-        model of the evaluated ranker is suitable.
-    X : array-like of shape (n_rows, n_features), optional
-        Features, for a classifier.
+    label_model : "uniform", array-like of shape (n_rows, n_grades), or DataFrame
+        Probability of each grade per row: equal, or given. The columns of a DataFrame are grades,
+        as in ``DataFrame(model.predict_proba(X), columns=model.classes_)``. The model of the
+        evaluated ranker is suitable.
     grades : sequence of float, optional
-        All grades that a label may have, ascending. Default: the classifier's classes, or 0, 1,
+        All grades that a label may have, ascending. Default: the columns of a DataFrame, or 0, 1,
         2, ... for the columns of an array. Required with "uniform".
-    labels : array-like of shape (n_rows,), optional
-        Known labels, NaN if unknown, such as `labels` of an earlier campaign. They replace the
-        label model, and are not asked again. Queries with all labels are in the mean without being
-        drawn.
-    items : array-like of shape (n_rows,), optional
-        Ids of the documents for the assessors, distinct inside a query. Default: row numbers.
-    costs : "items", array-like of shape (n_rows,), or mapping
-        Cost of labelling a query: the number of its items; the sum of the costs of its items, such
-        as the logarithm of their length; or a mapping from query to cost.
-    cost_aware : bool
-        Prefer cheap queries. If False, costs only count towards the budget.
-    frequencies : mapping from query to number, optional
-        How often users send each query: weights of the mean. Default: equal.
     budget : float, optional
         Largest total cost of labels. The first draw that exceeds the budget ends the campaign.
         Default: no limit.
-    mixing : float, optional
-        Part, in [0, 1], of the draws and of the expected squared error that ignores the label
-        model; see `sampling_distribution`. No weight exceeds 1 / `mixing`; 1 is passive sampling.
-        Default: 0.3; 0.8 if fewer than 100 queries can be drawn.
-    center : float, optional
-        R in the expected squared error ``E[(L - R)**2]`` of a value L. Default: the mean that the
-        label model expects.
-    moments : {"auto", "exact", "delta", "monte-carlo"}
-        How E[L] and E[L**2] are computed; see `label_moments`. The attribute `method` is the method
-        that "auto" chose.
-    n_label_draws : int
-        Random label vectors per query, for "monte-carlo".
-    random_state : int, optional
-        Seed. The same integer gives the same campaign.
+    design : Design, optional
+        Known labels, ids of documents, costs, frequencies of queries, and how queries are drawn.
+    random_state : int, Generator, RandomState or None
+        Seed of the draws. The same integer gives the same campaign.
 
     See Also
     --------
@@ -110,23 +86,17 @@ class ActiveEvaluator(Campaign):
     def _named_rankers(scores: Rankers) -> tuple[tuple[str, ...], list[ArrayLike]]:
         return ("ranker",), [cast("ArrayLike", scores)]
 
-    def estimate(
-        self, confidence: float = 0.95, *, estimator: str = "assisted", anytime: bool = False
-    ) -> Estimate:
+    def estimate(self, confidence: float = 0.95, *, estimator: str = "assisted") -> Estimate:
         """Estimate the mean of the metric from the labels so far.
 
         Parameters
         ----------
         confidence : float
             Coverage of the interval.
-        estimator : {"assisted", "importance", "lure"}
-            "lure": draws without replacement, with the weights of Farquhar, Gal and Rainforth.
+        estimator : {"assisted", "lure"}
+            "lure": the weights of Farquhar, Gal and Rainforth for draws without replacement.
             "assisted": the same with normalised weights, corrected by the label model's
             expectations for queries not drawn (the regression estimator of survey sampling).
-            "importance": draws with replacement, weighted by p / q, as in the paper.
-        anytime : bool
-            Return the interval of a confidence sequence, which holds simultaneously after every
-            draw. The campaign may then be stopped at any time; the interval is wider.
 
         Returns
         -------
@@ -142,10 +112,9 @@ class ActiveEvaluator(Campaign):
         ----------
         S. Farquhar, Y. Gal, T. Rainforth, On statistical bias in active learning: how and when to
         fix it, ICLR 2021. C.-E. Särndal, B. Swensson, J. Wretman, Model assisted survey sampling,
-        1992. I. Waudby-Smith, A. Ramdas, Estimating means of bounded random variables by betting,
-        Journal of the Royal Statistical Society B 86, 2024.
+        1992.
         """
-        return self._estimate(0, None, confidence, estimator, anytime)[0]
+        return self._estimate(0, None, confidence, estimator)[0]
 
 
 class ActiveComparator(Campaign):
@@ -158,18 +127,12 @@ class ActiveComparator(Campaign):
     ----------
     scores : mapping from name to array-like of shape (n_rows,), or sequence of array-likes
         Scores of two or more rankers on the same rows; -inf = not retrieved by that ranker.
-    groups, metric, X, grades, labels, items, costs, cost_aware, frequencies
+    groups, metric, grades, budget, design, random_state
         As of `ActiveEvaluator`.
-    label_model : "uniform", array-like of shape (n_rows, n_grades), or fitted classifier
-        As of `ActiveEvaluator`, but not the model of a compared ranker, which would favour it. Use
-        the mean of the probabilities of all rankers, or another model. A model that orders
-        documents like exactly one of the rankers causes a `ContestantWarning`.
-    center : float, optional
-        R in the expected squared error ``E[(L - R)**2]`` of a difference L. Default: the difference
-        that the label model expects, for each pair of rankers. Pass 0 if the label model may favour
-        one ranker.
-    budget, mixing, moments, n_label_draws, random_state
-        As of `ActiveEvaluator`.
+    label_model : "uniform", array-like of shape (n_rows, n_grades), or DataFrame
+        As of `ActiveEvaluator`, but not the model of a compared ranker: it would expect this ranker
+        to win, so that the estimate needs more labels. Use the mean of the probabilities of all
+        rankers, another model, or ``Design(center=0)``.
 
     See Also
     --------
@@ -178,7 +141,7 @@ class ActiveComparator(Campaign):
     Notes
     -----
     ``decision()`` errs too often if it is called after every label and the campaign stops as soon
-    as a winner is named. Fix the budget, or call ``decision(anytime=True)``.
+    as a winner is named. Fix the budget.
 
     References
     ----------
@@ -223,7 +186,6 @@ class ActiveComparator(Campaign):
         *,
         between: tuple[str, str] | None = None,
         estimator: str = "assisted",
-        anytime: bool = False,
     ) -> Estimate:
         """Estimate the difference of the means of two rankers from the labels so far.
 
@@ -233,7 +195,7 @@ class ActiveComparator(Campaign):
             Coverage of the interval.
         between : pair of names, optional
             The second is subtracted from the first. Default: the first two rankers.
-        estimator, anytime
+        estimator
             As of `ActiveEvaluator.estimate`.
 
         Returns
@@ -241,7 +203,7 @@ class ActiveComparator(Campaign):
         Estimate
         """
         first, second = (0, 1) if between is None else self._pair(between)
-        return self._estimate(first, second, confidence, estimator, anytime)[0]
+        return self._estimate(first, second, confidence, estimator)[0]
 
     def _pair(self, between: tuple[str, str]) -> tuple[int, int]:
         """Indices of two rankers from their names."""
@@ -254,7 +216,7 @@ class ActiveComparator(Campaign):
         return self.names.index(between[0]), self.names.index(between[1])
 
     def values(
-        self, confidence: float = 0.95, *, estimator: str = "assisted", anytime: bool = False
+        self, confidence: float = 0.95, *, estimator: str = "assisted"
     ) -> dict[str, Estimate]:
         """Estimate the mean of each ranker, from queries that were chosen to compare them.
 
@@ -262,7 +224,7 @@ class ActiveComparator(Campaign):
         ----------
         confidence : float
             Coverage of each interval.
-        estimator, anytime
+        estimator
             As of `ActiveEvaluator.estimate`.
 
         Returns
@@ -270,13 +232,11 @@ class ActiveComparator(Campaign):
         dict from name to Estimate
         """
         return {
-            name: self._estimate(ranker, None, confidence, estimator, anytime)[0]
+            name: self._estimate(ranker, None, confidence, estimator)[0]
             for ranker, name in enumerate(self.names)
         }
 
-    def decision(
-        self, confidence: float = 0.95, *, estimator: str = "assisted", anytime: bool = False
-    ) -> Decision:
+    def decision(self, confidence: float = 0.95, *, estimator: str = "assisted") -> Decision:
         """Decide which ranker is best, from the labels so far.
 
         The probability of a wrong winner, including a winner among equal rankers, is at most
@@ -286,10 +246,8 @@ class ActiveComparator(Campaign):
         ----------
         confidence : float
             1 minus the largest probability of a wrong winner.
-        estimator : {"assisted", "importance", "lure"}
+        estimator
             As of `ActiveEvaluator.estimate`.
-        anytime : bool
-            Allow calls after every label, and a campaign that stops when a winner is named.
 
         Returns
         -------
@@ -297,8 +255,8 @@ class ActiveComparator(Campaign):
         """
 
         def compare(first: int, second: int) -> tuple[Estimate, float]:
-            found, sure = self._estimate(first, second, confidence, estimator, anytime)
-            return found, sure if anytime else max(0.0, 1 - _RESERVE * (1 - sure))
+            found, sure = self._estimate(first, second, confidence, estimator)
+            return found, max(0.0, 1 - _RESERVE * (1 - sure))
 
         means = [mean.value for mean in self.values(confidence, estimator=estimator).values()]
         return decide(self.names, means, compare, confidence)
@@ -317,9 +275,8 @@ class Decision:
         The ranker with the highest estimate; None if the first two are equal.
     confidence : float
         ``1 - p * n_rankers / 2`` that the leader is best, where p is the two-sided p-value of the
-        leader against its closest rival, which is the one with the largest p-value. Without
-        `anytime`, p-values are multiplied by 1.4 = .07 / .05, because some 95 % intervals without a
-        caution cover .93.
+        leader against its closest rival, which is the one with the largest p-value. P-values are
+        multiplied by 1.4 = .07 / .05, because some 95 % intervals without a caution cover .93.
     difference : Estimate
         With two rankers, the first minus the second; with more, the leader minus its closest rival.
     candidates : tuple of str

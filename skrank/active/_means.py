@@ -1,14 +1,9 @@
-r"""Estimates of a mean over the pool from the values of drawn queries.
+r"""Estimates of a mean over the pool from the values of queries, drawn without replacement.
 
-Each draw gives an unbiased guess of any sum over the pool, such as the sum of p L (frequency times
-value), or the sum of p over the queries that count. An estimate is a weighted mean of the guesses
-of all draws, with weights that sum to 1.
-
-* Draws with replacement (Sawade et al. 2013, "importance"): a draw of query x guesses the sum of
-  all p L as :math:`p(x) L(x) / q(x)`, and the guesses are weighted by p / q.
-* Draws without replacement (Farquhar, Gal and Rainforth 2021, "lure"): the m-th draw guesses the
-  sum of all p L as the sum over the queries drawn before, plus :math:`p(x) L(x)` over the
-  probability of x among the queries not yet drawn.
+The m-th draw, of query x, guesses any sum over the pool, such as the sum of p L (frequency times
+value), or the sum of p over the queries that count: it is the sum over the queries drawn before,
+plus :math:`p(x) L(x)` over the probability of x among the queries not yet drawn. An estimate is a
+mean of the guesses of all draws, with the weights of Farquhar, Gal and Rainforth (2021, "lure").
 
 The estimate of the mean is a ratio of two such sums. It is the zero in m of
 
@@ -23,33 +18,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
-ESTIMATORS = ("assisted", "importance", "lure")
+ESTIMATORS = ("assisted", "lure")
 _ALIKE = 1e-10  # pulls below this part of the mean are rounding errors of equal values
 _FEWEST_TO_ASSIST = 4  # fewest queries that count for fitting the slope of "assisted"
 _MEAN_SLOPE, _DEVIATION_OF_SLOPE = 0.5, 0.5  # prior of that slope
 
 
-@dataclass(frozen=True)
-class Known:
-    """Sums over the queries that were labelled before the campaign.
+class Known(NamedTuple):
+    """Sums over the queries that were labelled before the campaign."""
 
-    Attributes
-    ----------
-    share : float
-        Sum of the frequencies p.
-    mass, total : float
-        Sums of p, and of p times the value, over the queries that count.
-    deviation : float
-        Sum of p times the expected difference of value and mean.
-    """
-
-    share: float = 0.0
-    mass: float = 0.0
-    total: float = 0.0
-    deviation: float = 0.0
+    mass: float = 0.0  # of the frequencies p of those that count
+    total: float = 0.0  # of p times the value of those that count
+    deviation: float = 0.0  # of p times the expected difference of value and mean
 
 
 NOTHING_KNOWN = Known()
@@ -97,58 +81,6 @@ class Mean:
         return 0 < self.spread < math.inf
 
 
-class WithReplacement:
-    """Guesses of draws with replacement.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_draws,)
-        p / q of each draw, up to a factor.
-    known_share : float
-        Sum of p over the queries that were labelled before the campaign.
-
-    Attributes
-    ----------
-    part : ndarray of shape (n_draws,)
-        Weight of each guess; the weights sum to 1.
-    weight : ndarray of shape (n_draws,)
-        Weight of the value of each draw in the estimate of a sum.
-    """
-
-    def __init__(self, weights: np.ndarray, known_share: float = 0.0) -> None:
-        self.part = weights / weights.sum()
-        self.weight = (1 - known_share) * self.part
-
-    def of(self, known: float, summands: np.ndarray) -> np.ndarray:
-        """Weighted guesses of the sum of p times `summands`, of which `known` is already known."""
-        return self.part * known + self.weight * summands
-
-
-class WithoutReplacement:
-    """Guesses of draws without replacement, with the attributes and method of `WithReplacement`.
-
-    Parameters
-    ----------
-    p, q : ndarray of shape (n_draws,)
-        Frequency of each drawn query, and probability of the query at the first draw.
-    n_pool : int
-        Number of queries that can be drawn.
-    """
-
-    def __init__(self, p: np.ndarray, q: np.ndarray, n_pool: int) -> None:
-        # probability of each draw among the queries not yet drawn
-        self._p, self._chance = p, q / np.maximum(1 - (np.cumsum(q) - q), q)
-        self.part = _lure_parts(len(p), n_pool)
-        later = np.cumsum(self.part[::-1])[::-1] - self.part
-        # N / n times equation 8 of Farquhar et al. (2021)
-        self.weight = p * (self.part / self._chance + later)
-
-    def of(self, known: float, summands: np.ndarray) -> np.ndarray:
-        """As in `WithReplacement`; queries drawn before are added to the known queries."""
-        terms = self._p * summands
-        return self.part * (known + np.cumsum(terms) - terms + terms / self._chance)
-
-
 def _lure_parts(n_draws: int, n_pool: int) -> np.ndarray:
     """Weights ``N (N - n) / ((N - m) (N - m + 1) n)`` of the guesses of draws m = 1, ..., n."""
     left = n_pool - np.arange(1, n_draws + 1)
@@ -157,104 +89,66 @@ def _lure_parts(n_draws: int, n_pool: int) -> np.ndarray:
     return n_pool * (n_pool - n_draws) / (left * (left + 1)) / n_draws
 
 
-def importance_mean(values: np.ndarray, weights: np.ndarray, known: Known = NOTHING_KNOWN) -> Mean:
-    """The mean from draws with replacement.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_draws,)
-        NaN for queries that do not count.
-    weights : ndarray of shape (n_draws,)
-        p / q of each draw, up to a factor.
-    known : Known
-    """
-    if len(values) == 0:
-        return Mean(math.nan)
-    return _mean(values, WithReplacement(weights, known.share), known)
-
-
 def mean_of(
     values: np.ndarray,
     draws: np.ndarray,
     p: np.ndarray,
     q: np.ndarray,
     *,
-    estimator: str,
     deviation: np.ndarray | None = None,
     known: Known = NOTHING_KNOWN,
-    all_count: bool = False,
-) -> Mean:
-    """The mean by one of `ESTIMATORS`.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_queries,)
-        NaN for queries that do not count, or are not labelled.
-    draws : ndarray of shape (n_draws,)
-        Queries in the order of drawing; without repeats unless the estimator is "importance".
-    p, q : ndarray of shape (n_queries,)
-        Frequencies, and probabilities of the first draw.
-    deviation : ndarray of shape (n_queries,), optional
-        Expected difference of each value and the mean under the label model, for "assisted".
-    known : Known
-    all_count : bool
-        True if all queries of the pool are known to count.
-    """
-    drawn = values[draws]
-    if estimator == "importance":
-        return importance_mean(drawn, p[draws] / q[draws], known)
-    if len(draws) == 0:
-        return Mean(math.nan)
-    guesses = WithoutReplacement(p[draws], q[draws], int(np.count_nonzero(q > 0)))
-    if estimator == "lure":
-        return _mean(drawn, guesses, known, all_count=all_count)
-    expected = None if deviation is None else deviation[draws]
-    return _mean(drawn, guesses, known, deviation=expected)
-
-
-def _mean(
-    values: np.ndarray,
-    guesses: WithReplacement | WithoutReplacement,
-    known: Known,
-    *,
-    deviation: np.ndarray | None = None,
     all_count: bool = False,
 ) -> Mean:
     """The mean from the values of draws.
 
     Parameters
     ----------
-    values : ndarray of shape (n_draws,)
-        NaN for queries that do not count.
-    guesses : WithReplacement or WithoutReplacement
+    values : ndarray of shape (n_queries,)
+        NaN for queries that do not count, or are not labelled.
+    draws : ndarray of shape (n_draws,)
+        Queries in the order of drawing.
+    p, q : ndarray of shape (n_queries,)
+        Frequencies, and probabilities of the first draw.
+    deviation : ndarray of shape (n_queries,), optional
+        Expected difference of each value and the mean under the label model. The sum over the pool
+        is 0; its estimate from the draws, times a fitted slope, is subtracted from the mean (the
+        regression estimator of survey sampling, "assisted").
     known : Known
-    deviation : ndarray of shape (n_draws,), optional
-        Expected difference of each value and the mean. The sum over the pool is 0; its estimate
-        from the draws, times a fitted slope, is subtracted from the mean (the regression estimator
-        of survey sampling).
     all_count : bool
-        True if all queries count: the mass is 1 and is not estimated.
+        True if all queries of the pool are known to count: the mass is 1 and is not estimated.
     """
-    counts = ~np.isnan(values)
+    if len(draws) == 0:
+        return Mean(math.nan)
+    drawn, p, q, n_pool = values[draws], p[draws], q[draws], int(np.count_nonzero(q > 0))
+    chance = q / np.maximum(1 - (np.cumsum(q) - q), q)  # among the queries not yet drawn
+    part = _lure_parts(len(draws), n_pool)
+
+    def guesses(known_sum: float, summands: np.ndarray) -> np.ndarray:
+        """Weighted guesses of the sum of p times `summands`."""
+        terms = p * summands
+        return part * (known_sum + np.cumsum(terms) - terms + terms / chance)
+
+    counts = ~np.isnan(drawn)
     k = int(np.count_nonzero(counts))
-    masses = guesses.part if all_count else guesses.of(known.mass, counts)
+    masses = part if all_count and deviation is None else guesses(known.mass, counts)
     mass = float(masses.sum())
     if k == 0 and known.mass == 0:
         return Mean(math.nan)
-    sums = guesses.of(known.total, np.where(counts, values, 0.0))
+    sums = guesses(known.total, np.where(counts, drawn, 0.0))
     value = float(sums.sum() / mass)
     pull, share = (sums - value * masses) / mass, masses / mass
     degrees, leverage = k - 1, None
     if deviation is not None and k >= _FEWEST_TO_ASSIST:
-        surplus = guesses.of(known.deviation, deviation) / mass
-        apart = surplus - guesses.part * surplus.sum()
-        slope, leverage = _slope(apart, pull)
+        surplus = guesses(known.deviation, deviation[draws]) / mass
+        slope, leverage = _slope(surplus - part * surplus.sum(), pull)
         degrees = k - 2
         value -= slope * float(surplus.sum())
         pull = (sums - value * masses) / mass - slope * surplus
-    weight = guesses.weight[counts]
-    variance = float(guesses.weight.sum() * (weight @ (values[counts] - value) ** 2)) / mass**2
-    found = Mean(value, math.nan, k, _effective_size(weight), variance)
+    # N / n times equation 8 of Farquhar et al. (2021)
+    weight = p * (part / chance + np.cumsum(part[::-1])[::-1] - part)
+    squares = weight[counts] @ (drawn[counts] - value) ** 2
+    variance = float(weight.sum() * squares) / mass**2
+    found = Mean(value, math.nan, k, _effective_size(weight[counts]), variance)
     if k < 2:
         return found
     found = replace(found, standard_error=math.sqrt(k / degrees * float(pull @ pull)))
@@ -263,8 +157,10 @@ def _mean(
         pull = pull - share * pull.sum()
     if np.abs(pull).max() <= _ALIKE * abs(value):
         return found
-    matters = share > 0
-    return replace(found, pull=pull[matters], share=share[matters])
+    # without corrections, draws that do not count hardly pull, and do not show how values vary
+    matters = counts if leverage is None else share > 0
+    share = share[matters] / share[matters].sum()
+    return replace(found, pull=pull[matters] - share * pull[matters].sum(), share=share)
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:

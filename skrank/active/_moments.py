@@ -1,25 +1,30 @@
-"""Mean and mean square of the value of each query when its labels are random."""
+"""Mean and mean square of the value of each query when its labels are random.
+
+`RandomLabels.moments` computes them by a formula for the families of metrics that have one, and
+else from random label vectors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.judgments import Judgments
-from skrank._engine.queries import Queries
-from skrank._engine.threads import run_chunks
-from skrank._kernels import moments
-from skrank.active._graded_metric import DELTA, METHODS, MONTE_CARLO, GradedMetric, graded_metric
-from skrank.active._label_model import LabelModel, label_probabilities
+from skrank._typing import RandomState
 from skrank.active._pool import Pool, make_pool
+from skrank.extending import CascadeTables, Judgments, QuadraticTables, Queries, Ranking
 from skrank.metrics import Metric, metric
 
-_MOST_ROWS = 1_000_000  # labels drawn at a time, to bound memory
+if TYPE_CHECKING:
+    import pandas as pd
+
+LabelModel: TypeAlias = "str | ArrayLike | pd.DataFrame"
+EXACT, MONTE_CARLO = "exact", "monte-carlo"
+_MOST_ROWS = 1_000_000  # labels drawn, or pairs of ranks, at a time, to bound memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +41,7 @@ class Moments:
     first, second : ndarray of shape (n_queries,)
         Means of L and of L**2, where L is 0 if the query does not count. With two rankers, L is the
         difference of the two values.
-    method : {"exact", "delta", "monte-carlo"}
+    method : {"exact", "monte-carlo"}
         Method of computation.
     """
 
@@ -69,15 +74,15 @@ def label_moments(
     *,
     other: ArrayLike | None = None,
     label_model: LabelModel = "uniform",
-    X: ArrayLike | None = None,
     grades: ArrayLike | None = None,
-    method: str = "auto",
     n_draws: int = 200,
-    random_state: int = 0,
+    random_state: RandomState = 0,
 ) -> Moments:
     """Mean and mean square of the value of each query when its labels are random.
 
-    Labels of different documents are assumed to be independent.
+    Labels of different documents are assumed to be independent. The moments are exact for sums over
+    ranks that are not normalised (DCG, precision, RBP) and for cascades (ERR, PFound, reciprocal
+    rank); for other metrics, they are means over random label vectors.
 
     Parameters
     ----------
@@ -88,21 +93,11 @@ def label_moments(
         Query of each row; default: the index level "qid" of `scores`.
     other : array-like of shape (n_rows,), optional
         Scores of a second ranker. The moments are those of the difference, first minus second.
-    label_model : "uniform", array-like of shape (n_rows, n_grades), or classifier
-        Probability of each grade per row: equal, given, or ``label_model.predict_proba(X)``.
-    X : array-like of shape (n_rows, n_features), optional
-        Features, for a classifier.
-    grades : sequence of float, optional
-        All grades that a label may have, ascending. Default: the classifier's classes, or 0, 1, 2,
-        ... for the columns of an array. Required with "uniform".
-    method : {"auto", "exact", "delta", "monte-carlo"}
-        "exact" exists for sums over ranks (DCG, precision, RBP), for cascades (ERR, PFound,
-        reciprocal rank) and for the AP of one ranker. "delta" exists for the GAP of one ranker: the
-        joint moments of numerator and divisor are exact, those of the ratio are approximated.
-        "monte-carlo" exists for all metrics. "auto" is the first of these that exists.
+    label_model, grades
+        As in `ActiveEvaluator`.
     n_draws : int
-        Random label vectors per query, for "monte-carlo".
-    random_state : int
+        Random label vectors per query, for metrics without a formula.
+    random_state : int, Generator, RandomState or None
         Seed of the order of ties, and of random labels.
 
     Returns
@@ -112,7 +107,7 @@ def label_moments(
     Raises
     ------
     ValueError
-        If probabilities are not a distribution, or the method does not exist for the metric.
+        If probabilities are not a distribution, or a label is not a grade.
 
     References
     ----------
@@ -127,9 +122,139 @@ def label_moments(
     (array([0.8155]), 'exact')
     """
     both = [scores] if other is None else [scores, other]
-    seed = check.check_random_state(random_state)
-    labels = random_labels(metric, both, groups, label_model, X, grades, seed, who="label_moments")
-    return labels.moments(method, n_draws, seed)
+    seed = check.check_random_state(random_state) % 2**32
+    labels = random_labels(metric, both, groups, label_model, grades, seed, who="label_moments")
+    return labels.moments(n_draws, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class GradedMetric:
+    """A metric on given grades.
+
+    Attributes
+    ----------
+    metric : Metric
+    grades : float64 ndarray (n_grades,), ascending
+    max_grade : int
+    family : "linear", "cascade" or None
+        Formula of the moments; None if they need Monte Carlo.
+    gain : float64 ndarray (n_grades,)
+        Gain, or stop probability of a cascade, of each grade; empty if `family` is None.
+    weight : float64 ndarray (depth,)
+        Weight of each rank, down to the last rank with a weight above 0.
+    """
+
+    metric: Metric
+    grades: np.ndarray
+    max_grade: int
+    family: str | None
+    gain: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def of(cls, metric: Metric, grades: np.ndarray, longest: int) -> GradedMetric:
+        """A metric on ascending `grades`, for lists of at most `longest` documents.
+
+        If it is not normalised, ``empty=0``, as in the paper: labels of the first ranks do not show
+        whether the query has a relevant document at all.
+        """
+        if metric.average != "macro":
+            raise ValueError(
+                f"{metric} is not a mean over queries: active evaluation estimates average='macro'."
+            )
+        plain = metric.ideal_cutoff == 0
+        allowed = ("skip", 0) if plain else ("skip", 0, 1)
+        if metric.needs_relevant and metric.empty not in allowed:
+            raise ValueError(
+                f"{metric}: active evaluation supports empty={' or '.join(map(repr, allowed))} for "
+                "this metric. Choose one of them."
+            )
+        max_grade = getattr(metric, "max_grade", None) or max(1, int(np.ceil(grades.max())))
+        example = np.resize(grades, max(longest, len(grades)))  # a list with all grades
+        judgments = Judgments(example, Queries.single(len(example)))
+        tables = metric.bind(judgments, max_grade=max_grade).tables
+        code = np.searchsorted(judgments.labels, grades)
+        family, gain, weight = None, np.empty(0), np.empty(0)
+        factor = _constant_factor(metric) if plain else None
+        if factor is not None and isinstance(tables, CascadeTables):
+            family, gain, weight = "cascade", tables.stop[code], factor * tables.phi
+        elif factor is not None and isinstance(tables, QuadraticTables) and tables.pairs is None:
+            family, gain, weight = "linear", tables.gain[code], factor * tables.u
+        counted = replace(metric, empty=0) if plain else metric
+        weight = np.trim_zeros(weight, "b")[:longest]
+        return cls(counted, grades, max_grade, family, gain, weight)
+
+    @property
+    def all_count(self) -> bool:
+        """True if every query counts, also those without a relevant document."""
+        return self.metric.empty != "skip"
+
+    def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
+        """Value of each ranker on each query; NaN where the query does not count."""
+        plan = self.metric.bind(judgments, max_grade=self.max_grade)
+        return np.stack([plan.values(Ranking(judgments, s)) for s in scores])
+
+
+def _constant_factor(metric: Metric) -> float | None:
+    """The factor a, if the value of each list is a times the sum of the kernel, else None.
+
+    Tested with four lists of different lengths and numbers of relevant documents.
+    """
+    shown, relevant = np.array([1.0, 1.0, 3.0, 7.0]), np.array([1.0, 2.0, 1.0, 5.0])
+    lists = shown, relevant, np.array([1.0, 2.0, 1e6, 1e6])
+    (shift, _), (value, _) = (metric.values(np.full(4, x), *lists) for x in (0.0, 1.0))
+    return float(value[0]) if np.all(value == value[0]) and not np.any(shift) else None
+
+
+def label_probabilities(
+    label_model: LabelModel, grades: ArrayLike | None, n_rows: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ascending grades, and the probability of each grade per row."""
+    known = None if grades is None else ascending_grades("grades", grades)
+    if isinstance(label_model, str):
+        check.check_choice("label_model", label_model, ("uniform",))
+        if known is None:
+            raise ValueError("uniform labels need the grades that occur, such as grades=range(5).")
+        return known, np.full((n_rows, len(known)), 1 / len(known))
+    table = check.as_numbers("label_model", label_model, "of rows x grades")
+    if table.ndim != 2 or len(table) != n_rows:
+        raise ValueError(
+            f"label_model has shape {table.shape}: give one row per document ({n_rows}) and one "
+            "column per grade."
+        )
+    columns = np.arange(float(table.shape[1]))
+    if hasattr(label_model, "columns"):
+        columns = ascending_grades("label_model.columns", label_model.columns)
+    elif known is not None and len(known) == len(columns):
+        columns = known
+    total = table.sum(axis=1)
+    usable = (np.abs(total - 1) < 1e-3) & (table >= 0).all(axis=1)
+    if not usable.all():
+        row = int(np.argmin(usable))
+        raise ValueError(
+            f"probabilities of row {row} are {table[row].tolist()}: they must be at least 0 and "
+            "sum to 1."
+        )
+    known = columns if known is None else known
+    missing = np.setdiff1d(columns, known)
+    if len(missing):
+        raise ValueError(
+            f"label_model gives a probability to grade {missing[0]:g}, which is not in "
+            f"grades={known.tolist()}: add this grade."
+        )
+    spread = np.zeros((n_rows, len(known)))
+    # probabilities of models that compute in float32 do not quite sum to 1
+    spread[:, np.searchsorted(known, columns)] = table / total[:, None]
+    return known, spread
+
+
+def ascending_grades(name: str, grades: ArrayLike) -> np.ndarray:
+    """Grades as ascending distinct labels of at least 0."""
+    values = check.as_numbers(name, grades, "such as range(5)").reshape(-1)
+    is_finite = len(values) > 0 and np.isfinite(values).all()
+    if not is_finite or values[0] < 0 or (np.diff(values) <= 0).any():
+        raise ValueError(f"{name}={values.tolist()} must be ascending numbers of at least 0.")
+    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,48 +273,34 @@ class RandomLabels:
     pool: Pool
     proba: np.ndarray
 
-    def lists(self, ranker: int | slice) -> moments.RandomLists:
-        """The ranked lists of one ranker, or of several, as an argument of kernels."""
-        return moments.RandomLists(self.pool.order[ranker], self.pool.retrieved[ranker], self.proba)
+    def moments(
+        self, n_draws: int, seed: int, p: np.ndarray | None = None, center: float | None = None
+    ) -> Moments:
+        """The moments for one ranker, or for the difference of two.
 
-    def moments(self, method: str, n_draws: int, seed: int) -> Moments:
-        """The moments for one ranker, or for the difference of two."""
-        graded, ids = self.graded, self.pool.queries.ids
-        check.check_choice("moments", method, METHODS)
-        method = graded.method(method, len(self.pool.scores))
-        if method == MONTE_CARLO:
+        For more rankers, ``E[(L - R)**2]`` is averaged over the differences L of all pairs, and
+        returned as the second moment of a value of mean 0. R is `center`, or the expected mean of L
+        under the frequencies p.
+        """
+        n_rankers, ids = len(self.pool.scores), self.pool.queries.ids
+        one, zero = np.ones(len(ids)), np.zeros(len(ids))
+        if n_rankers > 2:
+            errors = []
+            for pair in combinations(range(n_rankers), 2):
+                found = replace(self, pool=self.pool.of_rankers(pair)).moments(n_draws, seed)
+                errors.append(found.squared_error(found.center(p) if center is None else center))
+            return Moments(ids, one, zero, np.mean(errors, axis=0), found.method)
+        if self.graded.family is None:
             n_draws = check.check_repeats("n_draws", n_draws, "random label vectors per query")
             mass, first, second = _monte_carlo(self, n_draws, seed)
-            return Moments(ids, mass, first, second, method)
-        mass = relevant = np.ones(len(ids))
-        if graded.metric.empty != 0 or method == DELTA:  # else a query without one counts as 0
-            relevant = _some_relevant(self)
-        first, second = _delta(self, relevant) if method == DELTA else _exact(self)
-        if not graded.all_count:
-            mass = relevant
-        elif graded.metric.empty == 1:
-            first, second = first + (1 - relevant), second + (1 - relevant)
-        return Moments(ids, mass, first, second, method)
+            return Moments(ids, mass, first, second, MONTE_CARLO)
+        first, second = _linear(self) if self.graded.family == "linear" else _cascade(self)
+        return Moments(ids, one, first, second, EXACT)
 
-    def mean_moments(
-        self, method: str, n_draws: int, seed: int, p: np.ndarray, center: float | None
-    ) -> Moments:
-        """The moments for any number of rankers; for one or two, those of `moments`.
-
-        For more than two rankers, ``E[(L - R)**2]`` is averaged over the differences L of all
-        pairs, and returned as the second moment of a value of mean 0. R is `center`, or the
-        expected mean of L under the frequencies p.
-        """
-        n_rankers = len(self.pool.scores)
-        if n_rankers <= 2:
-            return self.moments(method, n_draws, seed)
-        errors = []
-        for pair in combinations(range(n_rankers), 2):
-            two = replace(self, pool=self.pool.of_rankers(list(pair)))
-            found = two.moments(method, n_draws, seed)
-            errors.append(found.squared_error(found.center(p) if center is None else center))
-        zero, one = np.zeros(len(p)), np.ones(len(p))
-        return Moments(self.pool.queries.ids, one, zero, np.mean(errors, axis=0), found.method)
+    @property
+    def gains(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean gain of each document, and mean squared gain."""
+        return self.proba @ self.graded.gain, self.proba @ self.graded.gain**2
 
 
 def random_labels(
@@ -197,7 +308,6 @@ def random_labels(
     scores: list[ArrayLike],
     groups: ArrayLike | None,
     label_model: LabelModel,
-    X: ArrayLike | None,
     grades: ArrayLike | None,
     seed: int,
     *,
@@ -205,74 +315,96 @@ def random_labels(
 ) -> RandomLabels:
     """The documents whose label matters, with their probabilities; messages name `who`."""
     pool = make_pool(scores, groups, seed, who)
-    known, probabilities = label_probabilities(label_model, X, grades, pool.queries.n_rows)
-    graded = graded_metric(metric(name), known, pool.queries.longest)
-    needed = graded.needs_label(pool)
-    if not needed.all():
-        pool = pool.of_rows(needed, seed)
-    in_place = len(probabilities) == len(pool.rows) and (np.diff(pool.rows) == 1).all()
-    return RandomLabels(graded, pool, probabilities if in_place else probabilities[pool.rows])
+    known, probabilities = label_probabilities(label_model, grades, pool.queries.n_rows)
+    graded = GradedMetric.of(metric(name), known, pool.queries.longest)
+    if graded.family is not None:
+        pool = pool.of_rows(pool.needed(len(graded.weight)))
+    return RandomLabels(graded, pool, probabilities[pool.rows])
 
 
-def _some_relevant(labels: RandomLabels) -> np.ndarray:
-    """Probability that a query has a relevant document."""
-    indptr, irrelevant = labels.pool.queries.indptr, 1.0 - labels.graded.relevant
-    mass = np.empty(len(indptr) - 1)
-    run_chunks(moments.some_relevant, indptr, labels.proba, irrelevant, mass)
-    return mass
+def _linear(labels: RandomLabels) -> tuple[np.ndarray, np.ndarray]:
+    """Moments of the sum over ranks of weight times gain; for two rankers, of their difference.
 
-
-def _exact(labels: RandomLabels) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and mean square per query, for the families that have formulas."""
-    graded, indptr = labels.graded, labels.pool.queries.indptr
-    gain = moments.RandomGain(graded.gain, graded.gain**2, graded.weight)
-
-    def run(kernel: Callable[..., None], ranker: int | slice, *how: object) -> moments.Moments:
-        found = moments.Moments(*np.empty((2, len(indptr) - 1)))
-        run_chunks(kernel, indptr, labels.lists(ranker), *how, found)
-        return found
-
-    if graded.family == "linear":
-        return run(moments.linear, slice(None), gain)
-    if graded.family == "ap":
-        ideal = getattr(graded.metric, "normalize", "all") == "ideal"
-        return run(moments.average_precision, 0, graded.relevant, len(graded.weight), ideal)
-    first, *other = (run(moments.cascade, r, gain) for r in range(len(labels.pool.scores)))
-    if not other:
-        return first
-    product = np.empty(len(indptr) - 1)
-    run_chunks(moments.cascade_product, indptr, labels.lists(slice(None)), gain, product)
-    difference = first.mean - other[0].mean
-    second = first.second + other[0].second - 2 * product
-    return difference, np.maximum(second, difference**2)
-
-
-def _delta(labels: RandomLabels, relevant: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Moments of GAP by the delta method of second order.
-
-    GAP is the ratio N / D of random variables whose moments E N, E D, E N**2, E N D and E D**2 are
-    exact. D is not 0 if the query has a relevant document; the probability of this is `relevant`.
-    Under this condition, E (N / D) is about n / d - cov(N, D) / d**2 + n var(D) / d**3, where n and
-    d are the means.
+    A document has the same label in both lists. So its gain counts with the difference of its
+    weights; and since documents are independent, means and variances add.
     """
-    graded, indptr = labels.graded, labels.pool.queries.indptr
-    levels = np.unique(np.append(0.0, graded.gain))
-    at_least = np.ascontiguousarray(graded.gain >= levels[1:, None], dtype=np.float64)
-    joint = np.empty((len(indptr) - 1, 5))
-    run_chunks(
-        moments.graded_precision, indptr, labels.lists(0), at_least, np.diff(levels),
-        len(graded.weight), joint,
-    )  # fmt: skip
-    some = np.where(relevant > 0, relevant, 1.0)
-    n, d, nn, nd, dd = (joint / some[:, None]).T
-    d = np.where(d > 0, d, 1.0)
-    variance_d = dd - d * d
-    covariance = nd - n * d
-    ratio = n / d
-    mean = np.clip(ratio - covariance / d**2 + n * variance_d / d**3, 0.0, 1.0)
-    variance = (nn - n * n - 2 * ratio * covariance + ratio**2 * variance_d) / d**2
-    square = np.clip(variance + mean**2, mean**2, mean)  # GAP is between 0 and 1
-    return relevant * mean, relevant * square
+    pool, weight = labels.pool, labels.graded.weight
+    net = np.zeros(pool.queries.n_rows)
+    for ranker, sign in zip(range(len(pool.scores)), (1, -1), strict=False):
+        rows, shown = pool.ranked(ranker, len(weight))
+        net[rows[shown]] += sign * np.broadcast_to(weight, rows.shape)[shown]
+    gain, square = labels.gains
+    starts = pool.queries.indptr[:-1]
+    mean = np.add.reduceat(net * gain, starts)
+    variance = np.add.reduceat(net**2 * np.maximum(square - gain**2, 0.0), starts)
+    return mean, variance + mean**2
+
+
+def _cascade(labels: RandomLabels) -> tuple[np.ndarray, np.ndarray]:
+    """Moments of cascades, whose value is a sum of weight times the probability to stop there.
+
+    The value from a rank on is V = weight * stop + (1 - stop) * V', where V' is the value from the
+    next rank on; V' is independent of `stop`. The means of V and V**2 follow from the last rank up.
+    """
+    pool, weight = labels.pool, labels.graded.weight
+    found = []
+    for ranker in range(len(pool.scores)):
+        rows, shown = pool.ranked(ranker, len(weight))
+        e, m = (np.where(shown, part[rows], 0.0).T for part in labels.gains)  # by rank and query
+        v = vv = np.zeros(len(rows))
+        for w, stop, square in zip(weight[::-1], e[::-1], m[::-1], strict=True):
+            vv = w * w * square + 2 * w * (stop - square) * v + (1 - 2 * stop + square) * vv
+            v = w * stop + (1 - stop) * v
+        found.append((v, vv))
+    if len(found) == 1:
+        return found[0]
+    (first, first_square), (second, second_square) = found
+    difference = first - second
+    square = first_square + second_square - 2 * _cascade_product(labels)
+    return difference, np.maximum(square, difference**2)
+
+
+def _cascade_product(labels: RandomLabels) -> np.ndarray:
+    """Mean of the product of the cascade values of two lists of the same documents.
+
+    Two users read one list each, independently given the labels. ``reach[q, i]`` is the mean
+    probability that the first user reaches rank i and the second user the current rank r. A
+    document above both ranks contributes the factor E (1 - stop)**2, a document above one of them
+    E (1 - stop). A document at the rank of one list and above that of the other stops one user and
+    not the other: E stop (1 - stop), in place of the factor E (1 - stop) that `reach` contains.
+    """
+    pool, weight = labels.pool, labels.graded.weight
+    depth, gains = len(weight), labels.gains
+    (rows_a, shown_a), (rows_b, shown_b) = (pool.ranked(ranker, depth) for ranker in (0, 1))
+    place = np.full(pool.queries.n_rows, depth)  # in the first list, unless it is not shown
+    place[rows_a[shown_a]] = np.broadcast_to(np.arange(depth), rows_a.shape)[shown_a]
+    rank, product = np.arange(depth), np.empty(len(rows_a))
+    block = max(1, _MOST_ROWS // depth)
+    for start in range(0, len(rows_a), block):
+        part = slice(start, start + block)
+        stop, e = (np.where(s[part], gains[0][r[part]], 0.0) for r, s in
+                   ((rows_a, shown_a), (rows_b, shown_b)))  # fmt: skip
+        m = np.where(shown_b[part], gains[1][rows_b[part]], 0.0)
+        at = np.where(shown_b[part], place[rows_b[part]], depth)
+        passing = np.cumprod(1 - stop, axis=1)
+        reach = np.concatenate([np.ones((len(stop), 1)), passing[:, :-1]], axis=1)
+        term, total = weight * stop, np.zeros(len(stop))
+        for r in range(depth):
+            a, f = at[:, r], 1 - e[:, r]
+            # mean probability to stop one user, given that the document did not stop the other;
+            # if f is 0, the document stops all users, and nobody reaches the ranks below
+            given = np.divide(e[:, r] - m[:, r], f, out=np.zeros(len(f)), where=f > 0)
+            both = np.divide(f - e[:, r] + m[:, r], f, out=np.zeros(len(f)), where=f > 0)
+            above, below = rank < a[:, None], rank > a[:, None]
+            terms, listed = reach * term, a < depth
+            here = e[:, r] * (terms * above).sum(axis=1) + given * (terms * below).sum(axis=1)
+            query, i = np.flatnonzero(listed), a[listed]
+            here[listed] += m[listed, r] * weight[i] * reach[query, i]
+            term[query, i] = weight[i] * given[listed]
+            reach *= np.where(below, both[:, None], f[:, None])
+            total += weight[r] * here
+        product[part] = total
+    return product
 
 
 def _monte_carlo(labels: RandomLabels, n_draws: int, seed: int) -> np.ndarray:

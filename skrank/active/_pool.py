@@ -1,25 +1,24 @@
-"""The pool: queries with ranked documents that can be labelled, their labels and costs."""
+"""The pool: queries with ranked documents that can be labelled, their labels, costs and shares."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.groups import require_groups, show
-from skrank._engine.queries import Queries, check_scores, rank_scores
-from skrank._engine.threads import cached_property, run_chunks
+from skrank.extending import Queries, require_groups
 
 Costs: TypeAlias = str | ArrayLike | Mapping[object, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Documents to label, grouped by query, and their ranks.
+    """Documents to label, grouped by query.
 
     Attributes
     ----------
@@ -28,119 +27,107 @@ class Pool:
     rows : int64 ndarray (n_rows,)
         Row of each document in the arrays of the caller.
     scores : float64 ndarray (n_rankers, n_rows)
-    order : int32 ndarray (n_rankers, n_rows)
-        At rank r of a query, the position of the document in the query. Ties are in random order.
-    tied : uint8 ndarray (n_rankers, n_rows)
-        1 if the document at rank r is tied with the document at rank r - 1.
-    retrieved : int64 ndarray (n_rankers, n_queries)
-        Number of documents with a score above -inf.
+    seed : int
+        Seed of the order of tied documents, which is random as the order of rows may leak labels.
     """
 
     queries: Queries
     rows: np.ndarray
     scores: np.ndarray
-    order: np.ndarray
-    tied: np.ndarray
-    retrieved: np.ndarray
+    seed: int
 
     @cached_property
-    def start(self) -> np.ndarray:
-        """First row of the query of each row."""
-        return np.repeat(self.queries.indptr[:-1], self.queries.sizes)
+    def by_rank(self) -> np.ndarray:
+        """Row of the document at each rank of each query, of shape (n_rankers, n_rows)."""
+        random = np.random.RandomState(self.seed).random_sample(self.queries.n_rows)
+        query = self.queries.row_query
+        return np.stack([np.lexsort((random, -scores, query)) for scores in self.scores])
 
     @cached_property
     def rank(self) -> np.ndarray:
-        """Position of each row in its query: the rank, from 0, of entries of `order`."""
-        return np.arange(self.queries.n_rows) - self.start
+        """Rank, from 0, of the entries of each row of `by_rank`."""
+        starts = self.queries.indptr[:-1]
+        return np.arange(self.queries.n_rows) - np.repeat(starts, self.queries.sizes)
 
-    def is_retrieved(self, ranker: int) -> np.ndarray:
-        """True for entries of `order` whose document has a score above -inf."""
-        return self.rank < np.repeat(self.retrieved[ranker], self.queries.sizes)
+    def ranked(self, ranker: int, depth: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of the first `depth` documents of each query, and which of them are retrieved."""
+        places = self.queries.indptr[:-1, None] + np.arange(depth)
+        inside = np.arange(depth) < self.queries.sizes[:, None]
+        rows = self.by_rank[ranker][np.where(inside, places, 0)]
+        return rows, inside & (self.scores[ranker][rows] > -np.inf)
 
-    def by_rank(self, ranker: int) -> np.ndarray:
-        """Row of the document of each entry of `order`."""
-        return self.start + self.order[ranker]
-
-    def rows_of(self, query: int) -> slice:
-        """Rows of the documents of a query."""
-        return slice(int(self.queries.indptr[query]), int(self.queries.indptr[query + 1]))
-
-    def of_rankers(self, rankers: list[int]) -> Pool:
+    def of_rankers(self, rankers: tuple[int, ...]) -> Pool:
         """The pool with these rankers only."""
-        return replace(
-            self,
-            scores=self.scores[rankers],
-            order=self.order[rankers],
-            tied=self.tied[rankers],
-            retrieved=self.retrieved[rankers],
-        )
+        return replace(self, scores=self.scores[list(rankers)])
 
-    def of_rows(self, needed: np.ndarray, seed: int) -> Pool:
+    def needed(self, depth: int) -> np.ndarray:
+        """Rows that some ranker may put among its first `depth` documents, whatever their order."""
+        out = np.zeros(self.queries.n_rows, np.bool_)
+        row = np.arange(self.queries.n_rows)
+        for scores, by_rank in zip(self.scores, self.by_rank, strict=True):
+            ordered = scores[by_rank]
+            # a tied document may have any rank of its group of ties: the first rank counts
+            begins = np.append(True, ordered[1:] != ordered[:-1]) | (self.rank == 0)
+            first = np.maximum.accumulate(np.where(begins, row, 0))
+            shown = (self.rank[first] < depth) & (ordered > -np.inf)
+            out[by_rank[shown]] = True
+        return out
+
+    def of_rows(self, needed: np.ndarray) -> Pool:
         """The pool with the documents in the mask `needed`, at least one per query."""
-        counts = np.add.reduceat(needed, self.queries.indptr[:-1], dtype=np.int64)
+        counts = self.count(needed)
         if not counts.all():
             query = self.queries.name(int(np.argmin(counts)))
             raise ValueError(
                 f"query {query} has no document with a score above -inf, so its value is 0 for all "
                 "labels: leave this query out of the pool."
             )
-        indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        indptr = np.concatenate(([0], np.cumsum(counts)))
         queries = Queries(self.queries.ids, indptr)
-        return rank(queries, self.rows[needed], self.scores[:, needed], seed)
+        return Pool(queries, self.rows[needed], self.scores[:, needed], self.seed)
 
-
-def rank(queries: Queries, rows: np.ndarray, scores: np.ndarray, seed: int) -> Pool:
-    """Sort contiguous scores. Ties get a random order, as the order of rows may leak labels."""
-    from skrank._kernels import ranking
-
-    scores = np.ascontiguousarray(scores)
-    order = np.empty(scores.shape, np.int32)
-    tied = np.empty(scores.shape, np.uint8)
-    retrieved = np.empty((len(scores), len(queries)), np.int64)
-    original = Queries(queries.ids, queries.indptr, rows)  # error messages name the caller's rows
-    for r in range(len(scores)):
-        check_scores(original, scores[r])
-        order[r], tied[r], retrieved[r] = rank_scores(original, scores[r])
-        run_chunks(ranking.shuffle_ties, queries.indptr, tied[r], None, seed, 0, order[r])
-    return Pool(queries, rows, scores, order, tied, retrieved)
+    def count(self, mask: np.ndarray) -> np.ndarray:
+        """Number of documents of each query in a mask of rows."""
+        return np.add.reduceat(mask, self.queries.indptr[:-1], dtype=np.int64)
 
 
 def make_pool(scores: list[ArrayLike], groups: ArrayLike | None, seed: int, who: str) -> Pool:
     """The pool of all rows, from one vector of scores per ranker; messages name `who`."""
     vectors = [check.as_vector("scores", s) for s in scores]
-    if len({len(v) for v in vectors}) > 1:
-        lengths = " and ".join(str(len(v)) for v in vectors)
+    if len({len(vector) for vector in vectors}) > 1:
         raise ValueError(
-            f"the rankers score {lengths} rows: score the same rows, with -inf where a ranker did "
-            "not retrieve a document."
+            f"the rankers score {' and '.join(str(len(v)) for v in vectors)} rows: score the same "
+            "rows, with -inf where a ranker did not retrieve a document."
         )
+    for vector in vectors:
+        bad = np.flatnonzero(~(vector < np.inf))  # NaN, too
+        if len(bad):
+            raise check.bad_score(float(vector[bad[0]]), int(bad[0]))
     ids = require_groups(groups, scores[0], who=who)
-    _check_length("groups", ids, len(vectors[0]))
+    if len(ids) != len(vectors[0]):
+        raise ValueError(f"groups has {len(ids)} entries for {len(vectors[0])} rows of scores.")
     queries = Queries.from_groups(ids)
     rows = np.arange(queries.n_rows) if queries.order is None else queries.order
-    contiguous = np.stack([queries.gather(v) for v in vectors])
     named = Queries(storable_ids("query ids", queries.ids), queries.indptr)
-    return rank(named, rows, contiguous, seed)
+    return Pool(named, rows, np.stack(vectors)[:, rows], seed)
 
 
 def cost_per_query(costs: Costs, pool: Pool, is_open: np.ndarray, n_rows: int) -> np.ndarray:
     """Cost of labelling the unlabelled rows of each query: their number, or a sum of costs."""
-    starts = pool.queries.indptr[:-1]
+    n_open = pool.count(is_open)
     if isinstance(costs, str):
         check.check_choice("costs", costs, ("items",))
-        return np.add.reduceat(is_open, starts, dtype=np.float64)
+        return n_open.astype(np.float64)
     if isinstance(costs, Mapping):
-        by_query = _by_query("costs", costs, pool.queries, zero=False)
-        return np.where(np.logical_or.reduceat(is_open, starts), by_query, 0.0)
-    per_row = check.as_vector("costs", costs)
-    _check_length("costs", per_row, n_rows)
+        return np.where(n_open > 0, _by_query("costs", costs, pool.queries, zero=False), 0.0)
+    per_row = _per_row("costs", costs, n_rows)
     bad = np.flatnonzero(~((per_row > 0) & np.isfinite(per_row)))
     if len(bad):
         raise ValueError(
             f"cost of row {bad[0]} is {per_row[bad[0]]}: costs must be positive and finite, for "
             "example the logarithm of the document's length plus one."
         )
-    return np.add.reduceat(np.where(is_open, per_row[pool.rows], 0.0), starts)
+    return np.add.reduceat(np.where(is_open, per_row[pool.rows], 0.0), pool.queries.indptr[:-1])
 
 
 def frequency_per_query(frequencies: Mapping[object, float] | None, queries: Queries) -> np.ndarray:
@@ -161,13 +148,11 @@ def _by_query(
         raise ValueError(f"{name}={values!r} must map each query to a number.")
     out = np.empty(len(queries))
     for q, query in enumerate(queries.ids.tolist()):
-        if query not in values:
-            raise ValueError(f"{name} has no entry for query {show(query)}: pass all queries.")
-        number = values[query]
+        number = values.get(query, np.nan)
         is_number = isinstance(number, (int, float, np.integer, np.floating))
         if not (is_number and 0 <= number <= 1e300 and (zero or number > 0)):
             bound = "at least 0" if zero else "positive"
-            raise ValueError(f"{name} of query {show(query)} is {number}: it must be {bound}.")
+            raise ValueError(f"{name} of query {query!r} is {number}: it must be {bound}.")
         out[q] = number
     return out
 
@@ -196,7 +181,7 @@ def item_ids(items: ArrayLike | None, pool: Pool, n_rows: int) -> np.ndarray | N
     if len(again):
         row = again[0]
         raise ValueError(
-            f"item {show(ids[row])} occurs more than once in query "
+            f"item {ids[row].item()!r} occurs more than once in query "
             f"{pool.queries.name(query[row])}: give each document of a query its own id, because "
             "labels refer to ids."
         )
@@ -207,8 +192,7 @@ def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> n
     """Known labels, NaN if unknown; raises an error for labels that are not grades."""
     if labels is None:
         return np.full(n_rows, np.nan)
-    given = check.as_vector("labels", labels)
-    _check_length("labels", given, n_rows)
+    given = _per_row("labels", labels, n_rows)
     wrong = np.flatnonzero(~np.isnan(given) & ~np.isin(given, grades))
     if len(wrong):
         raise ValueError(
@@ -219,6 +203,9 @@ def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> n
     return given
 
 
-def _check_length(name: str, values: np.ndarray, n_rows: int) -> None:
-    if len(values) != n_rows:
-        raise ValueError(f"{name} has {len(values)} entries for {n_rows} rows: give one per row.")
+def _per_row(name: str, values: ArrayLike, n_rows: int) -> np.ndarray:
+    """The values, if there is one per row."""
+    vector = check.as_vector(name, values)
+    if len(vector) != n_rows:
+        raise ValueError(f"{name} has {len(vector)} entries for {n_rows} rows: give one per row.")
+    return vector

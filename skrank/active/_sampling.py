@@ -1,4 +1,4 @@
-"""The distribution that queries are drawn from, the draws, and the cost of draws."""
+"""The distribution that queries are drawn from, and the draws."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank.active._moments import Moments
 
-_BLOCK = 1024  # fewest draws generated at a time
-_MOST_DRAWS = 2**24  # 128 MiB
 _MIXING = 0.3  # default of `mixing`
 # In a pool of fewer queries, few labels cannot make up for the loss by a wrong label model.
 _SMALL_POOL, _MIXING_OF_SMALL_POOLS = 100, 0.8
@@ -110,83 +108,18 @@ def costs_and_shares(
     return cost, share
 
 
-class Draws:
-    """The sequence of draws with replacement from q; the same for the same seed.
+def drawing_order(q: np.ndarray, seed: int) -> np.ndarray:
+    """The queries in the order in which they are drawn from q without replacement.
 
-    NumPy guarantees that the stream of ``RandomState`` never changes, so a saved campaign continues
-    with the same draws in every version of NumPy.
+    The query with the least of exponential times with the rates q is distributed as a draw from q;
+    the next one as a draw from the other queries, and so on. NumPy guarantees that the stream of
+    ``RandomState`` never changes, so a saved campaign has the same draws in every version of NumPy.
     """
-
-    def __init__(self, q: np.ndarray, seed: int) -> None:
-        cumulative = np.cumsum(q)
-        self._cumulative = cumulative / cumulative[-1]
-        self._can_be_drawn = np.diff(self._cumulative, prepend=0.0) > 0
-        self._random = np.random.RandomState(seed)
-        self._drawn = np.empty(0, np.int64)
-
-    def first(self, n: int) -> np.ndarray:
-        """The first `n` draws."""
-        while len(self._drawn) < n:
-            uniform = self._random.random_sample(max(_BLOCK, len(self._drawn)))
-            more = np.searchsorted(self._cumulative, uniform, side="right")
-            self._drawn = np.concatenate((self._drawn, more))
-        return self._drawn[:n]
-
-    def next_outside(self, seen: np.ndarray, start: int) -> int:
-        """Index of the first draw, from `start` on, whose query is not in the mask `seen`."""
-        while start < _MOST_DRAWS:
-            self.first(start + _BLOCK)
-            fresh = np.flatnonzero(~seen[self._drawn[start:]])
-            if len(fresh):
-                return start + int(fresh[0])
-            start = len(self._drawn)
-        raise _too_unlikely()
-
-    def until(self, budget: float, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The first draws, up to one that exceeds the budget or to all queries; and running costs.
-
-        Some more draws may follow.
-        """
-        n, total = _BLOCK, costs[self._can_be_drawn].sum()
-        while True:
-            spent = running_cost(self.first(n), costs)
-            if not fits(spent[-1], budget) or np.isclose(spent[-1], total, rtol=1e-12):
-                return self.first(n), spent
-            if n >= _MOST_DRAWS:
-                raise _too_unlikely()
-            n *= 2
-
-    def affordable(self, costs: np.ndarray, budget: float) -> int:
-        """Number of draws before the first draw that exceeds the budget."""
-        if fits(costs[self._can_be_drawn].sum(), budget):
-            raise ValueError(
-                f"budget={budget:g} pays for the whole pool: label all queries, without draws."
-            )
-        _, spent = self.until(budget, costs)
-        return int(np.argmin(fits(spent, budget)))
+    times = np.random.RandomState(seed).standard_exponential(len(q))
+    can_be_drawn = np.flatnonzero(q > 0)
+    return can_be_drawn[np.argsort(times[can_be_drawn] / q[can_be_drawn], kind="stable")]
 
 
-def _too_unlikely() -> ValueError:
-    """The error for queries that are hardly ever drawn."""
-    return ValueError(
-        f"after {_MOST_DRAWS} draws, some queries are not drawn yet: their probabilities are close "
-        "to 0. Raise mixing or these probabilities, or end the campaign."
-    )
-
-
-def first_draws(draws: np.ndarray) -> np.ndarray:
-    """The distinct queries in the order of their first draws: draws without replacement."""
-    return draws[np.sort(np.unique(draws, return_index=True)[1])]
-
-
-def running_cost(draws: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """Cost of the labels after each draw, where each query is paid for once."""
-    first = np.full(len(costs), -1)
-    first[draws[::-1]] = np.arange(len(draws))[::-1]  # for repeated indices NumPy keeps the last
-    paid = np.where(first[draws] == np.arange(len(draws)), costs[draws], 0.0)
-    return np.cumsum(paid)
-
-
-def fits(cost: float | np.ndarray, budget: float | np.ndarray) -> bool | np.ndarray:
+def fits(cost: ArrayLike, budget: ArrayLike) -> np.ndarray:
     """True if a sum of costs is within the budget, up to rounding errors."""
-    return cost <= budget * (1 + 1e-12)
+    return np.less_equal(cost, np.multiply(budget, 1 + 1e-12))

@@ -9,12 +9,14 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._progress import tracked
-from skrank.active._design import as_seed
-from skrank.active._estimate import are_few, check_squares, typical_number
+from skrank._typing import RandomState
+from skrank.active._estimate import are_few, typical_number
 from skrank.active._intervals import bootstrap_interval
 from skrank.active._means import ESTIMATORS, Mean, mean_of
 from skrank.active._moments import Moments
-from skrank.active._sampling import Draws, costs_and_shares, first_draws, fits
+from skrank.active._sampling import costs_and_shares, drawing_order, fits
+
+_LARGEST = 1e100  # largest value, so that squares are finite
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,7 +31,7 @@ class Simulation:
     values, standard_errors : ndarray of shape (n_campaigns, n_budgets)
         Estimate and its standard error. The estimate is NaN if no draw counts, the error if fewer
         than two draws count.
-    n_draws, n_counted, n_distinct, n_typical, costs : ndarray of shape (n_campaigns, n_budgets)
+    n_queries, n_counted, n_typical, costs : ndarray of shape (n_campaigns, n_budgets)
         As in `Estimate`, where `costs` is named `cost`.
     complete : ndarray of shape (n_budgets,)
         True if the budget pays for the whole pool, so that the value is exact.
@@ -41,21 +43,17 @@ class Simulation:
     truth: float
     values: np.ndarray
     standard_errors: np.ndarray
-    n_draws: np.ndarray
+    n_queries: np.ndarray
     n_counted: np.ndarray
-    n_distinct: np.ndarray
     n_typical: np.ndarray
     costs: np.ndarray
     complete: np.ndarray
     means: list[list[Mean]]
 
     def __repr__(self) -> str:
-        budgets = ", ".join(f"{budget:g}" for budget in self.budgets)
-        root = ", ".join(f"{error:.3g}" for error in self.error()[0])
-        return (
-            f"Simulation(campaigns={len(self.values)}, truth={self.truth:.4g}, "
-            f"budgets=[{budgets}], root mean squared errors=[{root}])"
-        )
+        pairs = zip(self.budgets, self.error()[0], strict=True)
+        errors = ", ".join(f"{error:.3g} at budget {budget:g}" for budget, error in pairs)
+        return f"Simulation: campaigns {len(self.values)}, truth {self.truth:.4g}, error {errors}"
 
     def intervals(self, confidence: float = 0.95) -> np.ndarray:
         """Ends of the intervals, of shape (n_campaigns, n_budgets, 2); may be infinite."""
@@ -67,23 +65,7 @@ class Simulation:
 
     def cautious(self) -> np.ndarray:
         """True for estimates with a caution, of shape (n_campaigns, n_budgets)."""
-        return ~self._is_bounded | (are_few(self.n_distinct, self.n_typical) & ~self.complete)
-
-    def covered(self, confidence: float = 0.95) -> np.ndarray:
-        """Share of the finite intervals that contain the truth, per budget.
-
-        NaN if no interval is finite. `told` is the share of campaigns with a finite interval.
-        """
-        low, high = np.moveaxis(self.intervals(confidence), 2, 0)
-        slack = 1e-12 * (1 + abs(self.truth))
-        holds = (low <= self.truth + slack) & (self.truth - slack <= high)
-        finite = np.isfinite(low)
-        hits, n = (holds & finite).sum(axis=0), finite.sum(axis=0)
-        return np.divide(hits, n, out=np.full(len(n), np.nan), where=n > 0)
-
-    def told(self) -> np.ndarray:
-        """Share of the campaigns with a finite interval, per budget."""
-        return self._is_bounded.mean(axis=0)
+        return ~self._is_bounded | (are_few(self.n_counted, self.n_typical) & ~self.complete)
 
     @property
     def _is_bounded(self) -> np.ndarray:
@@ -97,15 +79,6 @@ class Simulation:
         spread = np.nanstd(squared, axis=0) / np.sqrt(np.isfinite(squared).sum(axis=0))
         return root, spread / np.where(root > 0, 2 * root, 1.0)
 
-    def wrong_sign(self) -> tuple[np.ndarray, np.ndarray]:
-        """Share of the campaigns whose estimate has the wrong sign, and its standard error.
-
-        A NaN estimate, and an estimate of 0, count half.
-        """
-        signs = np.sign(np.nan_to_num(self.values)) * np.sign(self.truth)
-        share = ((1 - signs) / 2).mean(axis=0)
-        return share, np.sqrt(share * (1 - share) / len(signs))
-
 
 def simulate(
     values: ArrayLike,
@@ -117,7 +90,7 @@ def simulate(
     estimator: str = "assisted",
     moments: Moments | None = None,
     n_campaigns: int = 1000,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     progress: bool | None = None,
 ) -> Simulation:
     """Run campaigns of `ActiveEvaluator` on a pool whose values are known.
@@ -134,12 +107,12 @@ def simulate(
         Cost of labelling each query. Default: 1.
     frequencies : array-like of shape (n_queries,), optional
         How often users send each query, as counts or shares. Default: equal.
-    estimator : {"assisted", "importance", "lure"}
+    estimator : {"assisted", "lure"}
         As in `ActiveEvaluator.estimate`.
     moments : Moments, optional
         Moments under a label model, for "assisted"; without moments, nothing is corrected.
     n_campaigns : int
-    random_state : int
+    random_state : int, Generator, RandomState or None
     progress : bool, optional
         Show a progress bar on standard error, by tqdm. Default: for long work, if standard error is
         a terminal.
@@ -177,41 +150,36 @@ def simulate(
     check.check_choice("estimator", estimator, ESTIMATORS)
     if moments is not None:
         check.check_result("moments", moments, Moments, "active.label_moments")
-    check_squares(loss, "values[{}]=")
-    complete = np.asarray(fits(cost[q > 0].sum(), limits))
+    large = np.flatnonzero(np.abs(loss) > _LARGEST)
+    if len(large):
+        raise ValueError(
+            f"values[{large[0]}]={loss[large[0]]}: values beyond {_LARGEST:g} overflow when they "
+            "are squared. Scale the values down."
+        )
+    complete = fits(cost[q > 0].sum(), limits)
     is_counted = ~np.isnan(loss)
     truth = float(p @ np.where(is_counted, loss, 0.0) / (p @ is_counted))
-    deviation = None if moments is None else moments.deviation(p)
-    seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(n_campaigns)
+    deviation = moments.deviation(p) if moments is not None and estimator == "assisted" else None
+    all_count = estimator == "lure" and bool(is_counted.all())
+    seeds = np.random.SeedSequence(check.check_random_state(random_state)).generate_state(
+        n_campaigns
+    )
     rows: list[tuple[float, ...]] = []
     means: list[list[Mean]] = []
     for seed in tracked(seeds.tolist(), progress, "campaigns"):
-        drawn, spent = Draws(q, seed).until(limits.max(), cost)
+        order = drawing_order(q, seed)
+        spent = np.append(0.0, np.cumsum(cost[order]))
         means.append([])
-        for size in np.searchsorted(spent, limits * (1 + 1e-12), side="right"):
-            draws = drawn[:size]
-            queries = np.unique(draws)
-            used = draws if estimator == "importance" else first_draws(draws)
-            mean = mean_of(
-                loss, used, p, q, estimator=estimator, deviation=deviation,
-                all_count=bool(is_counted.all()),
-            )  # fmt: skip
+        for budget in limits:
+            draws = order[: np.count_nonzero(fits(spent[1:], budget))]
+            mean = mean_of(loss, draws, p, q, deviation=deviation, all_count=all_count)
             means[-1].append(mean)
-            estimated = mean.value, mean.standard_error, mean.n_counted
-            counts = len(used), len(queries), int(np.count_nonzero(is_counted[queries]))
-            rows.append((*estimated, *counts, spent[size - 1] if size else 0.0))
+            n_counted = int(np.count_nonzero(is_counted[draws]))
+            rows.append((mean.value, mean.standard_error, n_counted, len(draws), spent[len(draws)]))
     table = np.array(rows, dtype=np.float64).reshape(n_campaigns, len(limits), -1)
-    value, error, n_counted, n_draws, n_asked, n_distinct, paid = np.moveaxis(table, 2, 0)
+    value, error, counted, drawn, paid = np.moveaxis(table, 2, 0)
+    typical = typical_number(counted, drawn, paid, float(q @ cost))
+    value, error = np.where(complete, truth, value), np.where(complete, 0.0, error)
     return Simulation(
-        budgets=limits,
-        truth=truth,
-        values=np.where(complete, truth, value),
-        standard_errors=np.where(complete, 0.0, error),
-        n_draws=n_draws,
-        n_counted=n_counted,
-        n_distinct=n_distinct,
-        n_typical=typical_number(n_distinct, n_asked, paid, float(q @ cost)),
-        costs=paid,
-        complete=complete,
-        means=means,
-    )
+        limits, truth, value, error, drawn, counted, typical, paid, complete, means
+    )  # fmt: skip

@@ -15,8 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank import _validation as check
-from skrank._fitted import restored_on_failure
 from skrank._typing import Estimator, RandomState
+from skrank.extending import restored_on_failure
 
 
 def expected_grade(model: Estimator, X: ArrayLike) -> np.ndarray:

@@ -7,7 +7,7 @@ import argparse
 from skrank import trec
 from skrank._engine.names import columns
 from skrank.cli import Parser, _output
-from skrank.trec._fuse import load
+from skrank.trec._fuse import read_runs
 
 
 def add_arguments(parser: Parser, _: str) -> None:
@@ -36,7 +36,7 @@ def _run(arguments: argparse.Namespace) -> str:
     if len(paths) < 2:
         parser.error(f"name {'judgments and ' * trained}at least two runs.")
     qrels = trec.read_qrels(_output.source(judgments[0])) if trained else None
-    runs = load(_output.named_sources(files), ranks=arguments.ranks == "file")
+    runs = read_runs(_output.named_sources(files), ranks=arguments.ranks == "file")
     weights = None if arguments.weights is None else arguments.weights.split(",")
     if trained:
         from skrank.rankers import LinearRanker

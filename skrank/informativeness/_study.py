@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.names import unique_metrics
+from skrank import trec
 from skrank._typing import RandomState
+from skrank.extending import unique_metrics
 from skrank.informativeness._lists import Expectation, RankedLists
 from skrank.metrics import Metric
-from skrank.trec._columns import Source
-from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._join import (
-    AnyRuns,
-    CodedQrels,
-    JoinedJudgments,
-    JoinedRuns,
-    Runs,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STUDY_METRICS = ("gap", "ap", "ndcg", "ndcg(gain=linear)", "q", "rbp", "precision@10")
 _MOST_LABELS = 20
+_ROWS_AT_ONCE = 1_000_000  # documents that are measured together, to bound memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,8 +170,8 @@ class Study:
 
 
 def study(
-    qrels: Qrels | Source,
-    runs: AnyRuns,
+    qrels: object,
+    runs: object,
     metrics: str | Metric | Sequence[str | Metric] = STUDY_METRICS,
     *,
     rel: Sequence[float] | None = None,
@@ -265,25 +258,23 @@ def study(
                 "condensed: leave condensed out of the metric, and pass condensed=True to the "
                 "study."
             )
-    pool = CodedQrels.of(as_qrels(qrels))
-    known = np.unique(pool.qrels.labels[pool.qrels.labels > 0])
+    judged = trec.read_qrels(qrels).to_frame()
+    known = np.unique(judged["label"][judged["label"] > 0])
     levels = _check_rel(rel, known)
     top = top or max(1, int(np.ceil(known[-1])))
-    sources = Runs.of(runs, pool.qrels.ids)
-    n_queries, n_left_out = len(pool.qrels.queries), 0
-    joined = JoinedRuns(pool, sources, "skip")
+    named = trec.read_runs(runs)
+    n_left_out, n_runs = 0, 0
+    table: list[pd.DataFrame] = []
     parts: list[tuple[np.ndarray, ...]] = []
-    n_runs = 0
-    for part in joined:
-        judgments = JoinedJudgments(pool, [double for double, _ in part])
-        labels = judgments.graded(np.nan)[judgments.codes]
-        lists = RankedLists.of(labels, np.diff(judgments.indptr), judgments.retrieved)
-        lists = lists.cut(depth, condensed=condensed)
+    for part in _parts(judged, named):
+        n_runs += part["run"].nunique()
+        row = part.groupby(["run", "qid"], sort=False)
+        lists = RankedLists.of(
+            part["label"].to_numpy(), row.size().to_numpy(), row["retrieved"].sum().to_numpy()
+        ).cut(depth, condensed=condensed)
         is_long = np.all([lists.count(label) >= fewest for label in known], axis=0)
-        n_left_out += int(np.count_nonzero((judgments.retrieved > 0) & ~is_long))
+        n_left_out += int(np.count_nonzero((row["retrieved"].sum() > 0) & ~is_long))
         chosen = np.flatnonzero(is_long)
-        places = n_runs * n_queries + chosen
-        n_runs += len(part)
         batches = lists.batches(chosen)
         uninformed = lists.errors(batches, None, levels)[0]
         found = []
@@ -293,26 +284,21 @@ def study(
             found.append((expectation.values, errors, converged))
             if progress is not None:
                 n_defined = np.count_nonzero(~np.isnan(expectation.values[chosen]))
-                progress(f"{n_runs} of {len(sources.sources)} runs: {name}, {n_defined} lists")
+                progress(f"{n_runs} of {len(named)} runs: {name}, {n_defined} lists")
         by_metric = (np.stack(each, axis=1)[chosen] for each in zip(*found, strict=True))
-        parts.append((places, lists.retrieved[chosen], uninformed[chosen], *by_metric))
-    place, ranks, uninformed, values, errors, converged = map(
-        np.concatenate, zip(*parts, strict=True)
-    )
-    if len(place) == 0:
+        parts.append((uninformed[chosen], *by_metric))
+        ids = row.size().index.to_frame(index=False)
+        table.append(ids.assign(ranks=lists.retrieved).iloc[chosen])
+    uninformed, values, errors, converged = map(np.concatenate, zip(*parts, strict=True))
+    if len(values) == 0:
         raise ValueError(
             f"no list has {fewest} documents of each label above 0: lower min_retrieved, or raise "
             "depth."
         )
-    table = {
-        "run": np.array(sources.names(joined.tags), dtype=object)[place // n_queries],
-        "qid": pool.qrels.queries.ids[place % n_queries],
-        "ranks": ranks,
-    }
     return Study(
         metrics=tuple(asked),
         rel=levels,
-        lists=pd.DataFrame(table),
+        lists=pd.concat(table, ignore_index=True),
         values=values,
         errors=errors,
         converged=converged,
@@ -322,6 +308,28 @@ def study(
         condensed=condensed,
         metric_of=dict(asked),
     )
+
+
+def _parts(judged: pd.DataFrame, runs: dict[str, trec.Run]) -> Iterator[pd.DataFrame]:
+    """Rows of run, qid, label and "retrieved": the documents of each judged query of some runs.
+
+    The documents that the run retrieved come first, by rank, and then other judged documents.
+    """
+    import pandas as pd
+
+    part: list[pd.DataFrame] = []
+    keys, queries = ["qid", "docid"], pd.Index(judged["qid"].unique())
+    for number, (name, run) in enumerate(runs.items(), start=1):
+        shown = run.to_frame()[keys].merge(judged, how="left", on=keys).assign(retrieved=True)
+        shown = shown[shown["qid"].isin(queries)]
+        if shown.empty:
+            raise ValueError(f"run {name!r} has no query of the qrels.")
+        both = pd.concat([shown, judged.assign(retrieved=False)])
+        both = both[~both.duplicated(keys)].assign(run=name)  # keeps the retrieved documents
+        part.append(both.sort_values("qid", key=queries.get_indexer, kind="stable"))
+        if sum(map(len, part)) >= _ROWS_AT_ONCE or number == len(runs):
+            yield pd.concat(part, ignore_index=True)
+            part = []
 
 
 def _check_rel(rel: Sequence[float] | None, relevant: np.ndarray) -> np.ndarray:

@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank import trec
 from skrank.informativeness._study import Study, study
 from skrank.metrics.gap import GAP
 from skrank.stats import t_interval
-from skrank.trec._columns import Source
-from skrank.trec._data import Qrels, as_qrels
-from skrank.trec._join import AnyRuns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,8 +111,8 @@ class ThresholdChoice:
 
 
 def select_thresholds(
-    qrels: Qrels | Source,
-    runs: AnyRuns,
+    qrels: object,
+    runs: object,
     candidates: Sequence[Sequence[float]] | None = None,
     *,
     rel: Sequence[float] | None = None,
@@ -168,7 +166,7 @@ def select_thresholds(
     >>> len(choice.table), sum(choice.thresholds)
     (5, 1.0)
     """
-    known = as_qrels(qrels)
+    known = trec.read_qrels(qrels)
     labels = known.labels[~np.isnan(known.labels)]
     if len(labels) == 0 or labels.max() < 1 or (labels != np.rint(labels)).any():
         raise ValueError(

@@ -315,17 +315,18 @@ def _frame(given: Qrels | Run, **column: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"qid": qid, "docid": pd.Index(given.documents.to_list())} | column)
 
 
-def read_qrels(source: Source) -> Qrels:
+def read_qrels(source: object) -> Qrels:
     """Read judgments: lines of query, iteration, document and label, or another format.
 
     Parameters
     ----------
-    source : path or file object
-        Lines of TREC, with or without the iteration, and with labels such as L2 of NTCIR; JSON of
-        queries, documents and labels; JSON Lines, CSV, TSV or Parquet with named columns. Plain, or
-        compressed with gzip, bzip2, xz or Zstandard. The content decides, not the name. Text is
-        UTF-8. Blank lines and comments are ignored. A comment begins with # and cannot be a row: it
-        has too few or too many columns, or its label is not a number.
+    source : path, file object, or judgments in memory
+        As in `evaluate`. A file has lines of TREC, with or without the iteration, and with labels
+        such as L2 of NTCIR; JSON of queries, documents and labels; JSON Lines, CSV, TSV or Parquet
+        with named columns. Plain, or compressed with gzip, bzip2, xz or Zstandard. The content
+        decides, not the name. Text is UTF-8. Blank lines and comments are ignored. A comment begins
+        with # and cannot be a row: it has too few or too many columns, or its label is not a
+        number.
 
     Returns
     -------
@@ -347,7 +348,7 @@ def read_qrels(source: Source) -> Qrels:
     >>> trec.read_qrels(io.StringIO("301 0 FBIS3-1 1\\n301 0 FT934-9 0\\n"))
     Qrels: 1 queries, 2 documents, 2 judged
     """
-    return Qrels.of_rows(rows_of(source, "qrels"))
+    return as_qrels(source)
 
 
 def as_qrels(qrels: object) -> Qrels:

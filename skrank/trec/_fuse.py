@@ -70,8 +70,26 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     return np.divide(numerator, denominator, out=numerator.copy(), where=denominator != 0)
 
 
-def load(runs: AnyRuns, *, ranks: bool = False) -> dict[str, Run]:
-    """Runs by name; those in files are read, with their ranks if these are wanted."""
+def read_runs(runs: AnyRuns, *, ranks: bool = False) -> dict[str, Run]:
+    """Read several runs.
+
+    Parameters
+    ----------
+    runs
+        As in `evaluate`.
+    ranks : bool
+        Order documents by the column of ranks, which all runs must have, instead of by score.
+
+    Returns
+    -------
+    dict from name to Run
+
+    Examples
+    --------
+    >>> from skrank import trec
+    >>> trec.read_runs({"bm25": {"q1": {"a": 2.0, "b": 1.0}}})
+    {'bm25': Run 'run': 1 queries, 2 documents}
+    """
     sources = Runs.of(runs)
     loaded = [as_run(source, ranks=ranks) for source in sources.sources]
     names = sources.names([run.name for run in loaded])
@@ -162,7 +180,7 @@ def fuse(
     if learned != (qrels is not None):
         raise ValueError("a ranker as weights= needs qrels=, and other weights take none.")
     from_file = ranks == "file"
-    named = load(runs, ranks=from_file)
+    named = read_runs(runs, ranks=from_file)
     _check_runs(named, name, from_file=from_file)
     if norm == "auto":
         norm = "reciprocal_rank" if learned else "min_max"

@@ -1,6 +1,7 @@
 """Classifiers of ordered grades."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import expit
@@ -79,13 +80,12 @@ def test_a_classifier_that_misses_a_grade_serves_a_campaign():
         options = {"metric": "err", "label_model": label_model} | options
         return ActiveEvaluator(data.X[:, 0], data.qid, **options).sampling.probability
 
-    given = np.column_stack([model.predict_proba(data.X), np.zeros(len(data.X))])
-    found = probabilities(model, X=data.X, grades=range(5))
-    np.testing.assert_allclose(found, probabilities(given, grades=range(5)))
-    with pytest.raises(ValueError, match="needs X"):
-        probabilities(model)
+    found = pd.DataFrame(model.predict_proba(data.X), columns=model.classes_)
+    given = np.column_stack([found, np.zeros(len(data.X))])
+    by_name = probabilities(found, grades=range(5))
+    np.testing.assert_allclose(by_name, probabilities(given, grades=range(5)))
     with pytest.raises(ValueError, match="grade 3, which is not in"):
-        probabilities(model, X=data.X, grades=range(3))
+        probabilities(found, grades=range(3))
 
 
 def test_ordered_logit_refuses_bad_parameters():

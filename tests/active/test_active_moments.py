@@ -8,17 +8,12 @@ import pytest
 import skrank
 from skrank.active import ActiveEvaluator, label_moments
 from skrank.metrics import registered
-from tests.helpers.engine import limit_threads
 
 EXACT = [
     "dcg", "dcg@3", "dcg(gain=linear)", "dcg(discount=romip)@3", "cg", "cg@2",
     "rbp", "rbp(p=0.5)@3", "precision@3", "precision(rel=2)@7",
     "err", "err(max_grade=4)@3", "pfound", "pfound(p_rel=yandex)@4",
     "rr", "rr(rel=2)@3", "rr(ruler=romip)", "success@2",
-]  # fmt: skip
-EXACT_FOR_ONE = [
-    "ap", "ap@2", "ap(rel=2)", "ap(normalize=ideal)@3", "ap(empty=0)", "ap(empty=1)",
-    "gap(thresholds=[0,1])", "gap(thresholds=[1,0],normalize=ideal)@2",
 ]  # fmt: skip
 GRADES = [0.0, 1.0, 2.0]
 
@@ -66,7 +61,7 @@ def counted(name):
 
 
 @pytest.mark.parametrize("n_rankers", [1, 2])
-@pytest.mark.parametrize("name", [*EXACT, *EXACT_FOR_ONE, *sorted(registered())])
+@pytest.mark.parametrize("name", [*EXACT, *sorted(registered())])
 def test_exact_moments_equal_enumeration(name, n_rankers):
     """Also of every metric that `GradedMetric` takes for a sum over ranks."""
     random, is_exact = np.random.default_rng(0), set()
@@ -85,7 +80,7 @@ def test_exact_moments_equal_enumeration(name, n_rankers):
             expected = enumerated(metric, scores[:n_rankers], probabilities, GRADES)
             got = (found.mass[0], found.first[0], found.second[0])
             np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12)
-    if name in EXACT or (name in EXACT_FOR_ONE and n_rankers == 1):
+    if name in EXACT:
         assert is_exact == {True}
 
 
@@ -103,39 +98,7 @@ def test_cascade_of_long_lists_neither_underflows_nor_loses_digits():
     assert both.first[0] == pytest.approx(one.first[0] - other.first[0], rel=1e-12)
 
 
-def literal_gap(labels, u, depth):
-    """Sum N and divisor D of graded average precision of one list."""
-    worth = u[labels]
-    sums = [np.minimum(worth[: n + 1], worth[n]).sum() / (n + 1) for n in range(len(labels))]
-    return sum(sums[:depth]), worth.sum()
-
-
-@pytest.mark.parametrize("depth", [None, 3])
-def test_moments_of_gap_are_the_delta_method_on_enumerated_sums_and_divisors(depth):
-    """The delta method is of second order, conditional on a relevant document."""
-    random = np.random.default_rng(2)
-    n, g = 6, np.array([0.2, 0.5, 0.3])
-    u = np.concatenate(([0.0], np.cumsum(g)))
-    metric = skrank.metric("gap", thresholds=g, k=depth)
-    probabilities = random.dirichlet([0.5] * 4, n)
-    scores = random.random(n)
-    found = label_moments(metric, scores, np.zeros(n), label_model=probabilities)
-    ranked = probabilities[np.argsort(-scores)]
-    lists = list(itertools.product(range(4), repeat=n))[1:]  # without the list of zeros
-    chance = np.array([np.prod(ranked[np.arange(n), labels]) for labels in lists])
-    sums = np.array([literal_gap(np.array(labels), u, depth or n) for labels in lists]).T
-    relevant = chance.sum()
-    assert found.mass[0] == pytest.approx(relevant)
-    num, div = sums @ chance / relevant
-    covariance = np.cov(sums, aweights=chance, ddof=0)
-    mean = num / div - covariance[0, 1] / div**2 + num * covariance[1, 1] / div**3
-    slope = np.array([1 / div, -num / div**2])
-    assert found.first[0] == pytest.approx(relevant * mean, rel=1e-12)
-    square = np.clip(slope @ covariance @ slope + mean**2, mean**2, mean)
-    assert found.second[0] == pytest.approx(relevant * square, rel=1e-12)
-
-
-@pytest.mark.parametrize("name", ["err@3", "ndcg", "q", "gap", "ap(empty=1)", "bpref"])
+@pytest.mark.parametrize("name", ["ndcg", "q", "gap", "ap(empty=1)", "bpref"])
 @pytest.mark.parametrize("n_rankers", [1, 2])
 def test_monte_carlo_converges_to_enumeration(name, n_rankers):
     random = np.random.default_rng(4)
@@ -144,7 +107,7 @@ def test_monte_carlo_converges_to_enumeration(name, n_rankers):
     second = scores[1] if n_rankers == 2 else None
     found = label_moments(
         fixed(name), scores[0], np.zeros(5), other=second, label_model=probabilities,
-        method="monte-carlo", n_draws=40_000,
+        n_draws=40_000,
     )  # fmt: skip
     expected = enumerated(metric, scores[:n_rankers], probabilities, GRADES)
     got = (found.mass[0], found.first[0], found.second[0])
@@ -174,17 +137,14 @@ def test_grades_need_not_be_consecutive_nor_start_at_0():
         np.testing.assert_allclose(got, expected, atol=1e-12)
 
 
-def test_row_order_and_threads_do_not_matter():
+def test_row_order_does_not_matter():
     random = np.random.default_rng(7)
-    groups, scores = np.repeat(np.arange(600), 120), random.standard_normal((2, 72_000))
+    groups, scores = np.repeat(np.arange(60), 20), random.standard_normal((2, 1200))
     model = random.dirichlet([0.5] * 3, groups.size)
     found = []
-    for threads, rows in ((1, np.arange(groups.size)), (2, random.permutation(groups.size))):
-        with limit_threads(threads):
-            one, two = scores[:, rows]
-            found.append(
-                label_moments("err", one, groups[rows], other=two, label_model=model[rows])
-            )
+    for rows in (np.arange(groups.size), random.permutation(groups.size)):
+        one, two = scores[:, rows]
+        found.append(label_moments("err", one, groups[rows], other=two, label_model=model[rows]))
     order = np.argsort(found[1].queries)
     np.testing.assert_allclose(found[1].second[order], found[0].second, rtol=1e-12, atol=1e-15)
 
@@ -192,14 +152,14 @@ def test_row_order_and_threads_do_not_matter():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"label_model": "random"}, "'uniform', an array"),
+        ({"label_model": "random"}, "label_model='random'"),
         ({}, "need the grades"),
         ({"label_model": np.full((4, 2), 0.4)}, "row 0 are .0.4, 0.4."),
-        ({"label_model": np.full((3, 2), 0.5)}, r"\(4, 2\) is expected"),
-        ({"label_model": np.full(4, 0.5)}, "one column per grade"),
+        ({"label_model": np.full((3, 2), 0.5)}, r"label_model has shape \(3, 2\)"),
+        ({"label_model": np.full(4, 0.5)}, "label_model has shape"),
         ({"grades": [0, 2, 1]}, "must be ascending"),
-        ({"grades": [-1, 0]}, "at least 0"),
-        ({"grades": [0, 1], "method": "exact", "metric": "ndcg"}, "'monte-carlo', or 'auto'"),
+        ({"grades": [-1, 0]}, "must be ascending"),
+        ({"grades": [0, 1], "label_model": np.full((4, 3), 1 / 3)}, "grade 2, which is not in"),
         ({"grades": [0, 1], "metric": "dcg(empty=nan)"}, "empty='skip' or 0"),
         ({"grades": [0, 1], "metric": "ap(average=geometric)"}, "not a mean over queries"),
         ({"grades": [0, 1], "metric": "ndcg", "n_draws": 0}, "n_draws=0 must be at least 1"),

@@ -20,7 +20,7 @@ def test_the_study_reports_savings(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", arguments)
     runpy.run_path(str(STUDY), run_name="__main__")
     printed = capsys.readouterr().out
-    assert printed.count("active, importance") == 12 + 8  # errors, and selection errors
+    assert printed.count("active, lure") == 12 + 8  # errors, and selection errors
     assert printed.count("selection error") == 8
     assert "the label model predicted to save" in printed
     assert (tmp_path / "plot.png").stat().st_size > 0

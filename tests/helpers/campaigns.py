@@ -1,9 +1,11 @@
 """Data and campaigns for the tests of active evaluation."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from skrank.active import ActiveComparator, ActiveEvaluator
+from skrank.active import ActiveComparator, ActiveEvaluator, Design
 from skrank.datasets import make_ranking
 
 data = make_ranking(60, n_docs=(2, 15), random_state=0)
@@ -11,13 +13,20 @@ SCORES = {"old": data.X[:, :3].sum(axis=1), "new": data.X[:, 1:5].sum(axis=1)}
 COSTS = np.bincount(data.qid).astype(float)
 
 
+def designed(options):
+    """The options of a campaign, of which those of a `Design` are in one."""
+    fields = {field.name for field in dataclasses.fields(Design)}
+    design = Design(**{name: options.pop(name) for name in fields & options.keys()})
+    return options | {"design": design}
+
+
 def evaluator(**options):
-    options = {"metric": "dcg", "grades": range(5), "random_state": 0} | options
+    options = designed({"metric": "dcg", "grades": range(5), "random_state": 0} | options)
     return ActiveEvaluator(options.pop("scores", SCORES["old"]), data.qid, **options)
 
 
 def comparator(**options):
-    options = {"metric": "err", "grades": range(5), "random_state": 0} | options
+    options = designed({"metric": "err", "grades": range(5), "random_state": 0} | options)
     return ActiveComparator(options.pop("scores", SCORES), data.qid, **options)
 
 
@@ -42,9 +51,10 @@ def contest(differences, **options):
     differences = np.asarray(differences, float)
     labels = np.maximum(np.column_stack([differences, -differences]), 0)
     scores, queries = np.tile([1.0, 0.0], 20_000), np.repeat(np.arange(20_000), 2)
+    options = designed({"mixing": 1, "random_state": 0} | options)
     campaign = ActiveComparator(
         {"old": scores, "new": -scores}, queries, metric="cg(gain=linear)@1",
-        grades=np.unique(np.append(labels, [0, 1])), random_state=0, **{"mixing": 1} | options,
+        grades=np.unique(np.append(labels, [0, 1])), **options,
     )  # fmt: skip
     for request, told in zip(campaign.ask(len(labels)), labels, strict=True):
         campaign.tell(request, told)

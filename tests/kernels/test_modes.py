@@ -10,7 +10,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 OBJECTIVES = "tests/objectives"
 PROPERTIES = "tests/metrics/test_properties.py::test_every_property"
-ENTROPY = "tests/informativeness/test_informativeness.py::TestDistribution"
 LITERAL = "literal_double_loop"
 POINTS = "gap ndcg@3 q err@2 bpref rpref compat inst bpm nearly_err iprec(recall=0.5) infap"
 
@@ -34,11 +33,6 @@ TESTS = {
         f"{OBJECTIVES}/test_softrank.py::test_gradients_are_finite_differences_of_the_definition",
         f"{OBJECTIVES}/test_softrank.py::test_pairs_that_are_not_kept_are_made_again",
         f"{OBJECTIVES}/test_listwise.py",
-    ],
-    "distributions": [
-        f"{ENTROPY}::test_gap_equals_a_general_solver",
-        f"{ENTROPY}::test_reach_is_that_of_all_orders",
-        "tests/active/test_active_moments.py::test_exact_moments_equal_enumeration",
     ],
 }
 

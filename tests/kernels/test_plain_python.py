@@ -1,7 +1,6 @@
 """Kernels run as plain Python on few rows, with the same bits as compiled."""
 
 import copy
-import dataclasses
 import pickle
 import subprocess
 import sys
@@ -14,7 +13,6 @@ from numpy.testing import assert_array_equal
 import skrank
 from skrank._engine.threads import compiled, run_chunks
 from skrank._kernels import jit
-from skrank.active import label_moments
 from skrank.metrics import registered
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,28 +63,6 @@ def test_both_forms_give_the_same_bits(name, plain_python):
         with plain_python():
             plain = values(metric)
         assert_array_equal(plain, compiled, strict=True)
-
-
-@pytest.mark.parametrize("name", ["dcg@5", "rbp", "err", "pfound@3", "ap", "gap@4"])
-@pytest.mark.parametrize("empty", ["skip", 0])
-def test_moments_have_the_same_bits(name, empty, plain_python):
-    groups, [_, (_, tied), *_, (_, shown)] = lists(SIZES)
-    shown[0] = 7.0  # each query retrieves a document
-    proba = np.random.default_rng(0).dirichlet(np.ones(5), len(groups))
-    proba[groups == 4] = [1, 0, 0, 0, 0]
-    metric = dataclasses.replace(skrank.metric(name), empty=empty)
-    options = {"grades": range(5), "label_model": proba}
-    if name in ("dcg@5", "rbp", "err", "pfound@3"):
-        options["other"] = tied
-
-    def found():
-        moments = label_moments(metric, shown, groups, **options)
-        return moments.mass, moments.first, moments.second
-
-    compiled = found()
-    with plain_python():
-        plain = found()
-    assert_array_equal(plain, compiled, strict=True)
 
 
 def double(first, last, indptr, values):

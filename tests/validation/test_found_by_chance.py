@@ -25,7 +25,9 @@ REFUSED = {
         "n_campaigns=2147483647 is beyond 10000000: give fewer",
     ),
     "a number as frequencies": (
-        lambda: active.ActiveEvaluator([1], metric="dcg", groups=[1], grades=[0, 1], frequencies=2),
+        lambda: active.ActiveEvaluator(
+            [1], metric="dcg", groups=[1], grades=[0, 1], design=active.Design(frequencies=2)
+        ),
         "frequencies=2 must map each query to a number",
     ),
     "no budget": (
@@ -96,8 +98,10 @@ def test_an_evaluator_with_equal_draws_has_no_passive_cost():
     labels[1] = 2
     evaluator = active.ActiveEvaluator(
         [-2, -3, -2, 2, -2, 3, -3, 0, 2, 1, 0, 2], metric="dcg@2", grades=[0, 1, 2],
-        groups=np.repeat(range(4), 3), labels=labels, frequencies={0: 2, 1: 1, 2: 2, 3: 1},
-        mixing=0.0895, n_label_draws=4, cost_aware=False, random_state=2,
+        groups=np.repeat(range(4), 3), random_state=2,
+        design=active.Design(
+            labels=labels, frequencies={0: 2, 1: 1, 2: 2, 3: 1}, mixing=0.0895, n_label_draws=4
+        ),
     )  # fmt: skip
     for request in evaluator.ask(2):
         evaluator.tell(request, np.ones(len(request.rows)))

@@ -2,12 +2,13 @@
 Which of two rankers is better, with few labels?
 ================================================
 
-Queries are labelled one by one; informative queries are drawn more often. The band is an interval
-that holds simultaneously after every label, so labelling may stop as soon as the band excludes 0.
+Queries are labelled one by one, within a budget; informative queries are drawn more often. The band
+is the 95 % interval of the difference of the rankers.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -34,25 +35,17 @@ campaign = ActiveComparator(
     scores,
     qid,
     metric="err@10",
-    label_model=label_model,
-    X=X,
+    label_model=pd.DataFrame(label_model.predict_proba(X), columns=label_model.classes_),
     grades=range(5),
     budget=1500,
     random_state=0,
 )
 while (request := campaign.next_query()) is not None:
     campaign.tell(request.query, truth[request.rows])
-    if campaign.decision(confidence=0.95, anytime=True).better is not None:
-        break
-print(
-    campaign.decision(confidence=0.95, anytime=True).better,
-    "is better, after",
-    len(campaign.progress()),
-    "queries",
-)
+print(campaign.decision(confidence=0.95))
 
 LinesDisplay.from_progress(
-    campaign.progress(anytime=True), budget=campaign.budget, label="err@10: old less new"
+    campaign.progress(), budget=campaign.budget, label="err@10: old less new"
 )
 plt.axhline(0, color="0.5", linewidth=0.8)
 plt.show()

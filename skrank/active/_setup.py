@@ -1,0 +1,272 @@
+"""The inputs of a campaign, which do not change as labels arrive, and estimates from its draws."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skrank import _validation as check
+from skrank.active._estimate import Estimate, typical_number
+from skrank.active._intervals import bootstrap_interval, certainty
+from skrank.active._means import Known, mean_of
+from skrank.active._moments import GradedMetric, Moments
+from skrank.active._pool import Costs, Pool
+from skrank.active._sampling import drawing_order
+from skrank.extending import Judgments, Queries
+
+# A smaller budget causes a warning. With fewer than five draws of average cost, at least 3 % of
+# campaigns end without a label.
+_FEW_DRAWS = 5.0  # in units of the average cost of a draw
+_MOST_TOO_DEAR = 0.05  # probability of a draw whose cost alone exceeds the budget
+
+
+class BudgetWarning(UserWarning):
+    """The budget is small compared with the cost of a typical query."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Design:
+    """What a campaign asks and how it draws, for `ActiveEvaluator` and `ActiveComparator`.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_rows,), optional
+        Known labels, NaN if unknown, such as `labels` of an earlier campaign. They replace the
+        label model, and are not asked again. Queries with all labels are in the mean without being
+        drawn.
+    items : array-like of shape (n_rows,), optional
+        Ids of the documents for the assessors, distinct inside a query. Default: row numbers.
+    costs : "items", array-like of shape (n_rows,), or mapping
+        Cost of labelling a query: the number of its items; the sum of the costs of its items, such
+        as the logarithm of their length; or a mapping from query to cost.
+    frequencies : mapping from query to number, optional
+        How often users send each query: weights of the mean. Default: equal.
+    mixing : float, optional
+        Part, in [0, 1], of the draws and of the expected squared error that ignores the label
+        model; see `sampling_distribution`. No weight exceeds 1 / `mixing`; 1 is passive sampling.
+        Default: 0.3; 0.8 if fewer than 100 queries can be drawn.
+    center : float, optional
+        R in the expected squared error ``E[(L - R)**2]`` of a value or difference L. Default: the
+        mean that the label model expects, for each pair of rankers. Pass 0 for a comparison if the
+        label model may favour one ranker.
+    n_label_draws : int
+        Random label vectors per query, for metrics whose moments have no formula.
+
+    Examples
+    --------
+    >>> from skrank.active import ActiveEvaluator, Design
+    >>> design = Design(costs=[2.0, 1.0, 1.0], frequencies={"a": 3, "b": 1})
+    >>> campaign = ActiveEvaluator(
+    ...     [3, 2, 1], ["a", "a", "b"], metric="dcg", grades=[0, 1], design=design, random_state=0
+    ... )
+    >>> campaign.sampling.cost.tolist()
+    [3.0, 1.0]
+    """
+
+    labels: ArrayLike | None = None
+    items: ArrayLike | None = None
+    costs: Costs = "items"
+    frequencies: Mapping[object, float] | None = None
+    mixing: float | None = None
+    center: float | None = None
+    n_label_draws: int = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A query to label.
+
+    Attributes
+    ----------
+    query : int or str
+        Id of the query.
+    items : ndarray of shape (n_items,)
+        Documents to label: ids if the campaign has `items`, otherwise row numbers.
+    rows : ndarray of shape (n_items,)
+        Rows of these documents in the arrays passed to the campaign.
+    cost : float
+        Cost of labelling the query.
+    """
+
+    query: Hashable
+    items: np.ndarray
+    rows: np.ndarray
+    cost: float
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def checked(
+        self, labels: ArrayLike | Mapping[Hashable, float], grades: np.ndarray
+    ) -> np.ndarray:
+        """Labels in the order of the items; raises an error if they are not grades."""
+        if isinstance(labels, Mapping):
+            items = self.items.tolist()
+            unlike = [item for item in (*items, *labels) if (item in labels) != (item in items)]
+            if unlike:
+                problem = "is not one of the items asked" if unlike[0] in labels else "has no label"
+                raise ValueError(f"item {unlike[0]!r} of query {self.query!r} {problem}.")
+            labels = [labels[item] for item in items]
+        values = check.as_numbers(f"labels of query {self.query!r}", labels, "one grade per item")
+        if values.shape != self.items.shape:
+            raise ValueError(
+                f"{values.size} labels for the {len(self)} items of query {self.query!r}: give one "
+                "label per item, in the order of Request.items."
+            )
+        wrong = np.flatnonzero(~np.isin(values, grades))
+        if len(wrong):
+            raise ValueError(
+                f"label {values[wrong[0]]:g} of item {self.items[wrong[0]].item()!r} of query "
+                f"{self.query!r} is not one of the grades {grades.tolist()}: correct the label, or "
+                "pass all grades= when the campaign starts."
+            )
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """The inputs of a campaign.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the rankers.
+    graded : GradedMetric
+    pool : Pool
+        Documents whose labels can change a value.
+    items : ndarray of shape (n_rows,) or None
+        Ids of the documents of the pool; None if row numbers are the ids.
+    given : ndarray of shape (n_rows,)
+        Labels known before the campaign; NaN if unknown.
+    n_caller_rows : int
+        Number of rows of the arrays that the caller passed.
+    p, q, costs : ndarray of shape (n_queries,)
+        Frequency of each query, probability of its draw, cost of its labels.
+    moments : Moments
+        Moments of the values under the label model.
+    """
+
+    names: tuple[str, ...]
+    graded: GradedMetric
+    pool: Pool
+    items: np.ndarray | None
+    given: np.ndarray
+    n_caller_rows: int
+    p: np.ndarray
+    q: np.ndarray
+    costs: np.ndarray
+    moments: Moments
+
+    @property
+    def queries(self) -> Queries:
+        """The queries of the pool."""
+        return self.pool.queries
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The queries in the order in which they are drawn."""
+        return drawing_order(self.q, self.pool.seed)
+
+    @cached_property
+    def is_known(self) -> np.ndarray:
+        """True for queries labelled completely before the campaign, which are never drawn."""
+        return self.pool.count(np.isnan(self.given)) == 0
+
+    @property
+    def draw_cost(self) -> float:
+        """Average cost of a draw."""
+        return float(self.q @ self.costs)
+
+    def warn_of_small_budget(self, budget: float | None) -> None:
+        """Warn of a budget that pays for few draws of average cost."""
+        if budget is None:
+            return
+        too_dear = float(self.q[self.costs > budget].sum())
+        if budget >= _FEW_DRAWS * self.draw_cost and too_dear <= _MOST_TOO_DEAR:
+            return
+        warnings.warn(
+            f"budget={budget:g} is small: a draw costs {self.draw_cost:.3g} on average, and "
+            f"{too_dear:.0%} of draws cost more than the whole budget. The campaign may end "
+            "without an estimate, and its estimate favours cheap queries. Raise the budget, or "
+            "leave expensive queries out of the pool.",
+            BudgetWarning,
+            stacklevel=3,
+        )
+
+    def request(self, query: int) -> Request:
+        """The request for the labels of a query that are not known."""
+        rows = np.arange(*self.queries.indptr[query : query + 2])
+        rows = rows[np.isnan(self.given[rows])]
+        caller_rows = self.pool.rows[rows]
+        items = caller_rows if self.items is None else self.items[rows]
+        return Request(self.queries.ids[query].item(), items, caller_rows, float(self.costs[query]))
+
+    def evaluate(self, query: int, labels: np.ndarray) -> np.ndarray:
+        """Value of each ranker from new and known labels; NaN if the query does not count."""
+        rows = slice(*self.queries.indptr[query : query + 2])
+        merged = self.given[rows].copy()
+        merged[np.isnan(merged)] = labels
+        judgments = Judgments(merged, Queries.single(len(merged)))
+        return self.graded.values(judgments, self.pool.scores[:, rows])[:, 0]
+
+    def estimate(
+        self, values: np.ndarray, n_draws: int, confidence: float, estimator: str
+    ) -> tuple[Estimate, float]:
+        """The estimate of a mean from the first draws, and the highest confidence that excludes 0.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_queries,)
+            Value, or difference of two values, of each query; NaN if the query does not count.
+        n_draws : int
+            All these draws are labelled. If these are all queries, the mean is exact.
+        confidence : float
+        estimator : str
+        """
+        p, q, draws = self.p, self.q, self.order[:n_draws]
+        deviation = self.moments.deviation(p)
+        known = self.is_known
+        counted = known & ~np.isnan(values)
+        sums = Known(
+            float(p[counted].sum()), float(p[counted] @ values[counted]),
+            float(p[known] @ deviation[known]),
+        )  # fmt: skip
+        mean = mean_of(
+            values, draws, p, q, deviation=deviation if estimator == "assisted" else None,
+            known=sums, all_count=self.graded.all_count,
+        )  # fmt: skip
+        n_counted = int(np.count_nonzero(~np.isnan(values[draws])))
+        cost = float(self.costs[draws].sum())
+        n_typical = float(typical_number(n_counted, len(draws), cost, self.draw_cost))
+        complete = n_draws == len(self.order)
+        if complete:
+            counts = ~np.isnan(values)
+            mass, square = float(p @ counts), float(p[counts] @ p[counts])
+            value = float(p[counts] @ values[counts] / mass) if mass > 0 else math.nan
+            size, n_typical = mass**2 / square if mass > 0 else 0.0, float(n_counted)
+            error, interval, sure, passive = 0.0, (value, value), 1.0, None
+        else:
+            value, error, size = mean.value, mean.standard_error, mean.effective_sample_size
+            interval, sure = bootstrap_interval(mean, confidence), certainty(mean)
+            passive = self._passive_cost(mean.standard_error, mean.variance)
+        found = Estimate(
+            value, error, interval, confidence, len(draws), n_counted, n_typical, size,
+            0, cost, passive, complete,
+        )  # fmt: skip
+        return found, sure
+
+    def _passive_cost(self, error: float, variance: float) -> float | None:
+        """Expected cost of passive draws, with p, without replacement, of equal standard error."""
+        if not (error > 0 and variance > 0):
+            return None
+        p = np.where(self.q > 0, self.p, 0.0)
+        p /= p.sum()
+        # n draws without replacement from N queries: variance of a single draw * (1 / n - 1 / N),
+        # where 1 / N is the sum of p^2
+        return float(p @ self.costs) / (error**2 / variance + float(p @ p))
