@@ -50,7 +50,7 @@ def judge_part(data: Supplied, *, training: bool = False) -> tuple[Judgments, We
         sizes, weights = sizes_and_weights(data)
         queries = Queries.from_sizes(sizes)
         if weights is not None:
-            check.check_weights(weights, queries)
+            check.check_weights(weights, lambda query: f"weight of query {queries.name(query)}")
         judgments = Judgments(as_written(data.labels), queries)
     except Exception as error:
         max_over_workers(1, error)

@@ -108,7 +108,7 @@ def query_weights(
     starts = queries.indptr[:-1]
     weights = rows[starts]
     # before the comparison of rows, in which NaN differs from itself
-    check_weights(weights, queries, part=part)
+    check_weights(weights, lambda query: f"weight of query {queries.name(query)}", part=part)
     varies = np.flatnonzero(np.maximum.reduceat(rows, starts) != np.minimum.reduceat(rows, starts))
     if len(varies):
         raise ValueError(
@@ -118,36 +118,25 @@ def query_weights(
     return weights
 
 
-def check_weights(weights: np.ndarray, queries: RowsByQuery, *, part: bool = False) -> np.ndarray:
-    """Check that weights of queries are finite and not negative, and not all 0 unless `part`."""
+def check_weights(
+    weights: np.ndarray, name: Callable[[int], str], *, part: bool = False
+) -> np.ndarray:
+    """Check that weights are finite and not negative, and not all 0 unless `part`.
+
+    `name` is called for the name of an entry in errors, such as "weight of query 'a'".
+    """
     bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
     if len(bad):
-        query = queries.name(bad[0])
         raise ValueError(
-            f"weight of query {query} is {weights[bad[0]]}: it must be finite and not negative."
+            f"{name(bad[0])} is {weights[bad[0]]}: it must be finite and not negative."
         )
-    if not part:
-        check_some_weight(weights)
+    if not part and not weights.any():
+        # scikit-learn's check_estimator expects the second sentence
+        raise ValueError(
+            "all weights are 0: at least one query must count. Sample weights must contain at "
+            "least one non-zero number."
+        )
     return weights
-
-
-def check_row_weights(weights: np.ndarray) -> None:
-    """Check that weights of rows are finite and not negative, and not all 0."""
-    bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
-    if len(bad):
-        raise ValueError(
-            f"sample_weight of row {bad[0]} is {weights[bad[0]]}: it must be finite and not "
-            "negative."
-        )
-    if not weights.any():
-        # the text that scikit-learn's check_estimator expects
-        raise ValueError("Sample weights must contain at least one non-zero number.")
-
-
-def check_some_weight(weights: np.ndarray) -> None:
-    """Check that not all weights are 0."""
-    if not weights.any():
-        raise ValueError("all weights are 0: at least one query must count.")
 
 
 def check_frequencies(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from skrank._typing import RandomState
 from skrank._validation.arrays import as_numbers, check_same_index
+from skrank._validation.data import check_weights
 from skrank._validation.parameters import check_choice, check_random_state, check_repeats
 
 NAN_CHOICES = ("drop", "raise")
@@ -147,13 +148,7 @@ def check_importance(weights: ArrayLike | None, n_queries: int) -> np.ndarray | 
     vector = as_numbers("weights", weights, "one per query")
     if vector.shape != (n_queries,):
         raise ValueError(f"weights has shape {vector.shape}: pass one per query ({n_queries}).")
-    bad = np.flatnonzero(~((vector >= 0) & np.isfinite(vector)))
-    if len(bad):
-        raise ValueError(
-            f"weight of query {bad[0]} is {vector[bad[0]]}: it must be finite and at least 0."
-        )
-    if not vector.any():
-        raise ValueError("all weights are 0: at least two queries must count.")
+    check_weights(vector, "weight of query {}".format)
     return None if (vector == vector[0]).all() else _relative(vector)
 
 

@@ -154,7 +154,7 @@ def reports(
         _measured, metrics=metrics, labels=labels, max_grade=max_grade, scores_of=scores_of
     )
     found = _computed(work, [parts[number] for number in filled])
-    check.check_some_weight(np.array([heaviest for _, heaviest in found]))
+    check.check_weights(np.array([heaviest for _, heaviest in found]), str)
     by_scores = zip(*(measured for measured, _ in found), strict=True)
     return [Report(metric_of=metrics, **joined({SCORES: parts})) for parts in by_scores]
 

@@ -365,7 +365,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             # `ids` are the distinct queries; `part` checks weights of queries
             check_several_rows_per_query(rows.ids, len(rows.y))
         elif rows.weights is not None:
-            check.check_row_weights(rows.weights)
+            check.check_weights(rows.weights, "sample_weight of row {}".format)
 
         # Numbers of the queries to train on (None: all) and of the queries to hold out. The latter
         # are empty if X_val is given, since X_val is refused together with `validation_fraction`.

@@ -154,7 +154,7 @@ class Offsets(NamedTuple):
 def _offsets(summaries: Sequence[PartitionSummary], labels: Judgments) -> list[Offsets]:
     weights = [np.ones(len(one.ids)) if one.weights is None else one.weights for one in summaries]
     heaviest = max(float(one.max()) for one in weights)
-    check.check_some_weight(np.array([heaviest]))
+    check.check_weights(np.array([heaviest]), str)
     used = [
         (one.ids[mass > 0], one.sizes[mass > 0])
         for one, mass in zip(summaries, weights, strict=True)
