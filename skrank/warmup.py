@@ -24,8 +24,8 @@ def main() -> None:
     for name, y, s in [*calls, ("ndcg@1", labels, tied), ("ndcg(ties=worst)", labels, tied)]:
         with suppress(ValueError):  # some refuse ties
             metric(name)(y, s, groups=groups)
-    gap, ndcg, err = map(metric, ("gap", "ndcg@10", "err(max_grade=2)"))
-    lambdas = LambdaRank(gap), LambdaRank(ndcg), LambdaRank(err), LambdaLoss(ndcg)
+    gap, ndcg, err = map(metric, ("gap", "ndcg", "err(max_grade=2)"))
+    lambdas = LambdaRank(gap), LambdaRank(ndcg @ 10), LambdaRank(err), LambdaLoss(ndcg)
     others = SoftRank(gap), SoftRank(ndcg), Softmax(), SquaredError(centered=True)
     for one in (*lambdas, *others):
         for dtype in (np.float32, np.float64):
