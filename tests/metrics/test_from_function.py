@@ -24,7 +24,7 @@ def first(ranked):
 
 def found_share(ranked, unretrieved):
     relevant = (ranked > 0).sum() + (unretrieved > 0).sum()
-    return float((ranked > 0).sum() / relevant)
+    return float((ranked > 0).sum() / relevant) if relevant else 0.0  # all may be cut off
 
 
 PAIRS = [(my_dcg, "dcg"), (first, "rr"), (found_share, "recall")]
