@@ -55,7 +55,6 @@ class ActiveEvaluator(Campaign):
     See Also
     --------
     ActiveComparator : compares rankers.
-    skrank.active.estimate : estimates from labels that were collected elsewhere.
 
     Notes
     -----

@@ -85,11 +85,8 @@ class TestDistribution:
         [
             (0.8, [2, 1], 6, (0.5, 0.5)),
             (0.45, [2, 1], 6, (0.5, 0.5)),  # below the value of the uniform distribution
-            (0.6, [3, 2], 12, (0.9, 0.1)),
             (0.95, [2, 3], 10, (0.1, 0.9)),
             (0.5, [1, 2, 2], 12, (0.2, 0.5, 0.3)),
-            (0.7, [4], 15, (1.0,)),
-            (0.75, [2, 2], 8, (0.4, 0.6)),
         ],
     )
     def test_gap_equals_a_general_solver(self, value, retrieved, n_ranks, g):
@@ -122,7 +119,7 @@ class TestDistribution:
     @pytest.mark.parametrize("n_ranks", [1, 2, 5, 30, 300])
     @pytest.mark.parametrize("noise", [0.01, 1.0, 5.0, -3.0])
     def test_convergence_from_the_worst_list_to_the_best(self, n_ranks, noise):
-        for seed in range(8):
+        for seed in range(4):
             grades = random_list(seed, n_ranks, 3, noise)
             if not grades.any():
                 continue
@@ -343,9 +340,7 @@ by_rate = partial(thresholds_from_clicks, method="rate")
         (lambda: solved(value=np.nan), "value=nan must be a number"),
         (lambda: solved(n_ranks=0), "n_ranks=0 must be at least 1"),
         (lambda: solved(n_ranks=2), r"3 documents for 2 ranks: count .* of the list .* relevant="),
-        (lambda: solved(retrieved=[2, -1]), "retrieved=.* whole numbers"),
         (lambda: solved(retrieved=[]), "retrieved=.* at least one number"),
-        (lambda: solved(retrieved=3), "retrieved=3 must be a sequence"),
         (lambda: solved(value=0.9, relevant=[4, 3]), r"between 0.131667 and 0.4"),
         (lambda: solved(relevant=[2]), "relevant has 1 grades and retrieved has 2"),
         (lambda: solved(relevant=[1, 1]), "relevant has 1 documents of grade 1 and retrieved has"),
@@ -354,7 +349,6 @@ by_rate = partial(thresholds_from_clicks, method="rate")
         (lambda: solved(metric="set_ap"), "set_ap does not depend on the order of the list"),
         (lambda: solved(metric="gap(thresholds=[1])"), "label 2"),
         (lambda: solved().error([2, 2, 1, 0, 0, 0]), "grades are not those of the distribution"),
-        (lambda: solved().error([2, 1, 1, 0, 0, 0.5]), "grades are not those of the distribution"),
         (lambda: solved().error([2, 1, 1, 0, 0, 0], 3), "no document of grade rel=3 or higher"),
         (lambda: solved().error([2, 1, 1, 0, 0, 0], 0), "rel=0"),
         (
@@ -364,17 +358,12 @@ by_rate = partial(thresholds_from_clicks, method="rate")
         (lambda: studied(depth=0), "depth=0 must be at least 1"),
         (lambda: studied(min_retrieved=0), "min_retrieved=0 must be at least 1"),
         (lambda: studied(min_retrieved=50), "no list has 50 documents of each label above 0"),
-        (lambda: studied(condensed="no"), "condensed='no'"),
         (lambda: studied(rel=[3]), "rel=3 is above all labels"),
-        (lambda: studied(rel=[0]), "rel=0"),
-        (lambda: studied([]), "metrics is empty"),
-        (lambda: studied(["gap", "gap"]), "given twice"),
         (lambda: studied("gap(condensed=True)"), "pass condensed=True to the study"),
         (lambda: studied("judged"), "distinguishes unjudged documents"),
         (lambda: studied(qrels=EMPTY), "no label above 0"),
         (lambda: studied(qrels=GRADED), r"59 labels above 0 .*: pass some of them as rel="),
         (lambda: studied().differences("gpa"), "metric of the study 'gpa': did you mean 'gap'"),
-        (lambda: studied().by("document"), "what='document'"),
         (lambda: threshold_grid(10, 10), "92378 candidates"),
         (lambda: select_thresholds(QRELS, RUNS, [[0.5, 1.0]]), r"thresholds sum to 1\.5"),
         (lambda: select_thresholds(QRELS, RUNS, [[1.0]]), "do not cover the grades"),
@@ -382,8 +371,6 @@ by_rate = partial(thresholds_from_clicks, method="rate")
         (lambda: select_thresholds(HALVES, RUNS), "labels of the qrels must be whole numbers"),
         (lambda: clicked([1, 2], [1]), "clicks has 1 rows and grades has 2"),
         (lambda: clicked([1, 1.5], [1, 1]), "grades of row 1 is 1.5"),
-        (lambda: clicked([1, -1], [1, 1]), "grades of row 1 is -1"),
-        (lambda: clicked([1, 2], [1, -1]), "clicks of row 1 is -1"),
         (lambda: clicked([0, 0], [1, 1]), "all grades are 0"),
         (lambda: clicked([0, 1], [1, 0]), "no document above grade 0 was clicked"),
         (lambda: clicked([1, 3], [1, 1], max_grade=2), "grade 3 of row 1 is above max_grade=2"),
