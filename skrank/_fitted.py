@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -75,6 +76,12 @@ def class_names(estimator: Estimator) -> Iterator[tuple[str, str]]:
         yield cls.__module__.partition(".")[0], cls.__name__
 
 
+def is_instance(estimator: object, library: str, name: str) -> bool:
+    """True for an instance of a class of a library, which is not imported for that."""
+    found = getattr(sys.modules.get(library), name, None)
+    return found is not None and isinstance(estimator, found)
+
+
 def cloned(estimator: Any, *, safe: bool = True) -> Any:
     """A clone, also of estimators and of lists of estimators that `clone` of scikit-learn refuses.
 
@@ -82,7 +89,7 @@ def cloned(estimator: Any, *, safe: bool = True) -> Any:
     """
     if isinstance(estimator, (list, tuple)):
         return type(estimator)(cloned(one, safe=safe) for one in estimator)
-    if ("catboost", "CatBoost") in class_names(estimator):
+    if is_instance(estimator, "catboost", "CatBoost"):
         return type(estimator)(**copy.deepcopy(estimator.get_params()))
     if not type(estimator).__module__.startswith(DASK_MODULES):
         return clone(estimator, safe=safe)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from inspect import cleandoc
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
@@ -18,11 +20,24 @@ from skrank._fitted import cloned, predicted_scores, restored_on_failure, warn_o
 from skrank._ranked_lists import rank
 from skrank._typing import Table
 from skrank.metrics import Metric
-from skrank.rankers._rows import LabelledRows, features
+from skrank.rankers._rows import Rows, features
 from skrank.scoring import scorer
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_Fit = TypeVar("_Fit", bound=Callable[..., object])
+
+
+def further_parameters(text: str) -> Callable[[_Fit], _Fit]:
+    """A decorator that gives a `fit` the docstring of `Ranker.fit`, with further parameters."""
+
+    def described(fit: _Fit) -> _Fit:
+        parameters, _, rest = cleandoc(Ranker.fit.__doc__ or "").partition("\n\nReturns\n")
+        fit.__doc__ = f"{parameters}\n{cleandoc(text)}\n\nReturns\n{rest}"
+        return fit
+
+    return described
 
 
 class Ranker(BaseEstimator):
@@ -54,11 +69,12 @@ class Ranker(BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
-            Features: numbers, which may be NaN but not infinite, and categories. A `RankerMean`
-            accepts the features that its rankers accept. A `LinearRanker` also accepts Dask
-            collections for all arguments; each query must lie in one partition.
+            Features: numbers, which may be NaN but not infinite, and categories. A `GroupedRanker`
+            and a `RankerMean` accept the features that their estimators accept. A `LinearRanker`,
+            and a `GroupedRanker` with a Dask ranker, also accept Dask collections for all
+            arguments; each query must lie in one partition.
         y : array-like of shape (n_rows,)
-            Labels, at least 0.
+            Labels, at least 0 for a ranker.
         groups : array-like of shape (n_rows,), optional
             Query of each row. Default: the index level "qid" of `y`, or of `X`.
         qid : array-like of shape (n_rows,), optional
@@ -66,9 +82,10 @@ class Ranker(BaseEstimator):
         sample_weight : array-like of shape (n_rows,), optional
             Weight of each row's query, constant inside a query.
         X_val, y_val, groups_val : optional
-            Validation rows, instead of those of `validation_fraction`. A `LinearRanker` chooses
-            among its `alphas` by these rows. A `RankerMean` chooses "validation" weights by these
-            rows, and passes them to rankers that stop early and have no `validation_fraction`.
+            Validation rows, instead of those of `validation_fraction`. A `GroupedRanker` stops
+            early by these rows. A `LinearRanker` chooses among its `alphas` by them. A `RankerMean`
+            chooses "validation" weights by these rows, and passes them to rankers that stop early
+            and have no `validation_fraction`.
 
         Returns
         -------
@@ -80,10 +97,10 @@ class Ranker(BaseEstimator):
         ValueError
             If groups are missing, have the wrong length, or differ between two sources; if a label
             is negative or NaN, or all are 0; if weights vary inside a query; if a feature is
-            infinite, or is text and not a category; if the ranker cannot train on the objective; if
-            only a part of the arguments for validation is given; if a `RankerMean` needs validation
-            rows for its weights. A note of the error names the ranker of a `RankerMean` that raised
-            it.
+            infinite, or is text and not a category; if the ranker or its estimator does not support
+            the objective, the metric or early stopping; if only a part of the arguments for
+            validation is given; if a `RankerMean` needs validation rows for its weights. A note of
+            the error names the ranker of a `RankerMean` that raised it.
 
         Warns
         -----
@@ -92,7 +109,7 @@ class Ranker(BaseEstimator):
         UserWarning
             If the column "qid" of `X` is a feature.
         """
-        rows = LabelledRows(X, y, self._given_groups(y, groups, qid), sample_weight)
+        rows = Rows(X, y, self._given_groups(y, groups, qid), sample_weight)
         return self._fit(rows, X_val, y_val, groups_val)
 
     def score(
@@ -185,7 +202,7 @@ class Ranker(BaseEstimator):
 
     def _fit(
         self,
-        train: LabelledRows,
+        train: Rows,
         X_val: Table | None,
         y_val: ArrayLike | None,
         groups_val: ArrayLike | None,
@@ -197,7 +214,7 @@ class Ranker(BaseEstimator):
             raise ValueError("groups_val is the query of each row of X_val: give X_val and y_val.")
         valid = None
         if X_val is not None and y_val is not None:
-            valid = LabelledRows(X_val, y_val, groups_val)
+            valid = Rows(X_val, y_val, groups_val)
         on_dask = hasattr(train.X, "__dask_graph__")
         if not on_dask:
             check.check_same_index(
@@ -230,7 +247,7 @@ class Ranker(BaseEstimator):
             )
         return groups if qid is None else qid
 
-    def _resolved(self, rows: LabelledRows, *, validation: bool) -> LabelledRows:
+    def _resolved(self, rows: Rows, *, validation: bool) -> Rows:
         """The rows with X as a checked table, and one query id per row, or None if not needed."""
         table = self._table(rows.X, reset=not validation)
         check_consistent_length(table, rows.y)
@@ -253,11 +270,11 @@ class Ranker(BaseEstimator):
         """True if each row must have a query; `validation` asks about the validation rows."""
         return True
 
-    def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+    def _train(self, train: Rows, valid: Rows | None) -> None:
         """Train on rows that `_resolved` returned, and set the fitted attributes."""
         raise NotImplementedError  # a subclass defines this method, or `fit`
 
-    def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+    def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
         """Train on Dask collections, and set the fitted attributes."""
         raise ValueError(
             f"X is a Dask collection, and {type(self).__name__} trains on one machine: pass "

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from skrank._boosters.adapters import import_booster
 from skrank._typing import Estimator, Options, Reduced, Table
-from skrank.rankers._fit import VALIDATION, Booster, Fit, Log, Validator
+from skrank.rankers._fit import VALIDATION, Booster, Fit, Validator, validation_log
 from skrank.rankers._rows import Part
 
 _NOT_MEASURED = -1.0  # value for training rows; not NaN, since CatBoost writes values as JSON
@@ -26,14 +26,15 @@ _PAIRS = {"pairs", "graph"}  # arguments of fit that are pairs of row numbers
 class CatBoost(Booster):
     """Estimators of CatBoost."""
 
+    classes = ("catboost", "CatBoost", "CatBoostRanker")
     rounds_parameter = "iterations"
     start_argument = "baseline"
     model_argument = "init_model"
     takes_callables = False
     patience_parameters = ("early_stopping_rounds", "od_wait")
 
-    def __init__(self, role: str) -> None:
-        super().__init__(role)
+    def __init__(self, estimator: Estimator) -> None:
+        super().__init__(estimator)
         self.row_arguments = ("baseline", "subgroup_id")
 
     def select(self, params: Options, rows: np.ndarray, n_rows: int) -> Options:
@@ -73,10 +74,10 @@ class CatBoost(Booster):
                 estimator.set_params(eval_metric=metric)
         arguments |= self._queries_and_weights(train, "sample_weight") | {"baseline": train.start}
         estimator.fit(train.X, train.y, **arguments)
-        if metric is not None:
-            fit.log = metric.release()
-        elif valid is not None:
+        if valid is not None:
             fit.log = dict(estimator.get_evals_result().get(VALIDATION, {}))
+        if metric is not None:
+            fit.log = validation_log(metric.release(), fit.log[type(metric).__name__])
         fit.best_iteration = int(estimator.tree_count_)
 
     def set_rounds(self, fit: Fit, n_rounds: int) -> None:
@@ -176,15 +177,12 @@ class _EvalMetric:
     def bind(self, part: Part, metrics: Validator) -> None:
         """Set the validation rows."""
         self.metrics, self.labels = metrics, part.y.astype(np.float32)
-        # By memory address of the labels: training rows with equal labels are measured too, first.
-        self.values: dict[int, list[dict[str, float]]] = {}
+        self.calls: list[dict[str, float]] = []
 
-    def release(self) -> Log:
-        """Values per round on the validation rows. Frees the rows: the estimator keeps `self`."""
-        rounds = list(self.values.values())[-1]
-        self.metrics = self.labels = None
-        self.values = {}
-        return {name: [means[name] for means in rounds] for name in rounds[0]}
+    def release(self) -> list[dict[str, float]]:
+        """Values of all calls. Frees the rows: the estimator keeps `self`."""
+        calls, self.calls, self.metrics, self.labels = self.calls, [], None, None
+        return calls
 
     def __reduce__(self) -> Reduced:
         return _metric_named, (type(self).__name__,)
@@ -211,7 +209,7 @@ class _EvalMetric:
             return _NOT_MEASURED, 1.0
         (scores,) = approxes
         means = self.metrics.means(scores)
-        self.values.setdefault(target.__array_interface__["data"][0], []).append(means)
+        self.calls.append(means)
         return next(iter(means.values())), 1.0
 
 

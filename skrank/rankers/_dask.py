@@ -37,7 +37,7 @@ from skrank.rankers._fit import (
 from skrank.rankers._lightgbm import LightGBM
 from skrank.rankers._linear import LinearRanker, linear_init
 from skrank.rankers._linear_dask import refuse_choice_of_rows
-from skrank.rankers._rows import LabelledRows, Part, score_sums, spread_of
+from skrank.rankers._rows import Part, Rows, score_sums, spread_of
 from skrank.rankers._xgboost import XGBoost, take_booster, train_options
 
 if TYPE_CHECKING:
@@ -66,11 +66,11 @@ class DaskRanker(Booster):
         self.train_partitions(fit, *placed)
 
     def placed(
-        self, client: Client, train: LabelledRows, valid: LabelledRows | None
+        self, client: Client, train: Rows, valid: Rows | None
     ) -> tuple[Partitions, Partitions | None]:
         """Training and validation rows in partitions of whole queries on the workers."""
 
-        def on_workers(rows: LabelledRows, workers: Sequence[str] = ()) -> Partitions:
+        def on_workers(rows: Rows, workers: Sequence[str] = ()) -> Partitions:
             given = client, rows.X, rows.y, rows.groups, rows.sample_weight
             return placed_queries(*given, workers=workers, fill_workers=self.fills_workers)
 
@@ -90,6 +90,8 @@ class DaskLightGBMRanker(DaskRanker, LightGBM):
     Workers of LightGBM do not exchange values of metrics. They train all rounds; then the rounds
     are measured on the validation rows, and those after early stopping are not used.
     """
+
+    classes = ("lightgbm.dask", "DaskLGBMRanker", "DaskLGBMRanker")
 
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
         estimator = fit.estimator
@@ -128,6 +130,7 @@ class DaskXGBoostRanker(DaskRanker, XGBoost):
     XGBoost fails if a worker has no rows of a frame that others have.
     """
 
+    classes = ("xgboost.dask", "DaskXGBRanker", "DaskXGBRanker")
     fills_workers = True
 
     def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
@@ -182,9 +185,9 @@ def _stop_early(fit: Fit, patience: int) -> int:
     return best
 
 
-def _arguments(part: Part) -> LabelledRows:
+def _arguments(part: Part) -> Rows:
     queries = part.queries
-    return LabelledRows(part.X, part.y, queries.ids[queries.row_query], part.weights)
+    return Rows(part.X, part.y, queries.ids[queries.row_query], part.weights)
 
 
 def _matrix(fit: Fit, client: Client, parts: Partitions) -> xgboost.dask.DaskDMatrix:
@@ -224,8 +227,8 @@ def _refuse_positions(estimator: Estimator, objective: Objective | None) -> None
 def fit_collections(
     ranker: Estimator,
     kind: EstimatorKind,
-    rows: LabelledRows,
-    validation: LabelledRows | None,
+    rows: Rows,
+    validation: Rows | None,
 ) -> tuple[Fit, int]:
     """Train the estimator of a GroupedRanker on Dask collections.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from skrank._engine.names import unique_metrics
 from skrank._engine.plan import average, measure
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
-from skrank._fitted import cloned, predicted_scores
+from skrank._fitted import cloned, is_instance, predicted_scores
 from skrank._typing import Estimator, Options, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
@@ -28,6 +28,8 @@ _DEFAULT_METRIC = "ndcg@10"  # for early stopping of rankers with their own obje
 _DEFAULT_PATIENCE = 50  # rounds
 
 Log = dict[str, list[float]]  # values per round, by the name of the metric
+Link = Callable[[np.ndarray], np.ndarray]
+Links = Mapping[str, Link]  # by the name of the objective
 
 
 class EstimatorKind(ABC):
@@ -51,6 +53,8 @@ class EstimatorKind(ABC):
         Argument of `fit` of the estimator for start scores, such as "init_score".
     model_argument : str or None
         Argument of `fit` of the estimator for a fitted model whose training continues.
+    links : dict of str to callable
+        Inverse links of the objectives of regressors; `np.positive` for the identity.
     row_arguments : tuple of str or None
         Arguments of `fit` with an entry per row. None: all arguments with as many entries as there
         are rows, which is the convention of scikit-learn.
@@ -59,6 +63,7 @@ class EstimatorKind(ABC):
     rounds_parameter: str | None = None
     model_argument: str | None = None
     row_arguments: tuple[str, ...] | None = None
+    links: ClassVar[Links] = {}
     patience_parameters: tuple[str, ...] = ()
     trains_on_queries: bool = False
     trains_objectives: bool = False
@@ -117,22 +122,37 @@ class EstimatorKind(ABC):
         """Predictions from margins, such as exp(margins) for a Poisson objective."""
         return margins
 
+    def link(self, estimator: Estimator, objective: str) -> Link:
+        """The inverse link of an objective; raises if it is unknown."""
+        if objective not in self.links:
+            raise ValueError(
+                f"init cannot start {type(estimator).__name__}: skrank does not know the inverse "
+                f"link of {objective}, which turns margins into predictions. Leave init unset, or "
+                "choose another objective."
+            )
+        return self.links[objective]
+
 
 class Booster(EstimatorKind):
     """Estimators of LightGBM, XGBoost or CatBoost: a subclass per library.
 
-    Parameters
+    Attributes
     ----------
-    role : {"ranker", "regressor", "classifier"}
-        "regressor": any estimator of the library that is neither a ranker nor a classifier.
+    classes : tuple of str
+        Module, base class of all its estimators, and class of its rankers.
+    takes_callables : bool
+        True if the objective may be a function that gets the queries.
     """
 
-    takes_callables: bool = True  # True if the objective may be a function that gets the queries
+    classes: tuple[str, str, str]
+    takes_callables: bool = True
 
-    def __init__(self, role: str) -> None:
-        self.trains_on_queries = role == "ranker"
-        self.trains_objectives = role == "ranker" and self.takes_callables
-        self.follows_metrics = self.starts_from_scores = role != "classifier"
+    def __init__(self, estimator: Estimator) -> None:
+        library, _, ranker = self.classes
+        self.trains_on_queries = is_instance(estimator, library, ranker)
+        self.trains_objectives = self.trains_on_queries and self.takes_callables
+        classifies = hasattr(estimator, "predict_proba") and not self.trains_on_queries
+        self.follows_metrics = self.starts_from_scores = not classifies
         self.row_arguments = () if self.start_argument is None else (self.start_argument,)
 
 
@@ -267,7 +287,7 @@ class Fit:
             self.kind.set_rounds(self, n_rounds - self.n_old)
         self.kind.train(self)
         if start.factor:
-            self._check_link()
+            self.kind.inverse_link(self.estimator, np.zeros(1))  # raises if it is unknown
             if n_rounds == 0:
                 self.best_iteration = 0
             if self.valid is not None and self.metrics:
@@ -296,17 +316,6 @@ class Fit:
                 )
             self.valid = replace(self.valid, start=np.asarray(self.valid.params[name]))
         self.train = replace(self.train, start=np.asarray(scores))
-
-    def _check_link(self) -> None:
-        """Raise if predictions of 8 rows differ from the inverse link of their margins."""
-        X = _safe_indexing(self.train.X, np.arange(min(8, self.train.X.shape[0])))
-        expected = self.kind.inverse_link(self.estimator, self.kind.margins(self.estimator, X))
-        if not np.allclose(predicted_scores(self.estimator, X), expected, 1e-3, equal_nan=True):
-            raise ValueError(
-                f"init cannot start {type(self.estimator).__name__}: skrank does not know the "
-                "inverse link by which it computes predictions from margins. Leave init unset, or "
-                "choose another objective."
-            )
 
     def log_start(self, means: Mapping[str, float]) -> None:
         """Insert the values of the start before those of the rounds.
@@ -380,6 +389,23 @@ def metrics_of(
         if not any(params.get(name) for name in ("metric", "metrics", "eval_metric")):
             chosen = _DEFAULT_METRIC
     return {} if chosen is None else unique_metrics(chosen)
+
+
+def validation_log(calls: Sequence[Mapping[str, float]], record: Sequence[float]) -> Log:
+    """Values of metrics per round on the validation rows, from the calls of an eval metric.
+
+    Boosters do not say for which rows they call an eval metric. They call it in each round for the
+    training rows first, if these have the same labels as the validation rows, and then for the
+    validation rows. The booster's own `record` of the first metric proves which calls count.
+    """
+    step = max(1, len(calls) // len(record))
+    chosen = calls[step - 1 :: step]
+    if [next(iter(means.values())) for means in chosen] != list(record):
+        raise RuntimeError(
+            "the booster called eval_metric in another order than the versions that skrank knows, "
+            "so that values cannot be assigned to rounds: leave eval_metric unset, and report it."
+        )
+    return {name: [means[name] for means in chosen] for name in chosen[0]}
 
 
 class Validator:

@@ -22,11 +22,11 @@ from skrank.dask._scorer import head_of, predict_collection
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.rankers import _checks, _dask
-from skrank.rankers._base import Ranker
+from skrank.rankers._base import Ranker, further_parameters
 from skrank.rankers._fit import VALIDATION, Fit, Start, continues, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._linear import linear_init
-from skrank.rankers._rows import LabelledRows, Part, Rows, check_several_rows_per_query, features
+from skrank.rankers._rows import Part, Rows, check_several_rows_per_query, features
 
 
 class GroupedRanker(MetaEstimatorMixin, Ranker):
@@ -181,6 +181,19 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self.scoring = scoring
         self.random_state = random_state
 
+    @further_parameters(
+        """
+        position : array-like of shape (n_rows,), optional
+            Position at which each document was shown, for objectives that learn about positions:
+            whole numbers of at least 0. Default: the order of the rows inside their query, with a
+            warning.
+        **fit_params
+            Passed on to `fit` of the estimator: for boosters, start scores, `subgroup_id` and
+            `pairs` follow their rows; for others, all values with an entry per row do. `init_model`
+            of LightGBM and CatBoost and `xgb_model` of XGBoost, whose training continues, may be a
+            fitted GroupedRanker.
+        """
+    )
     def fit(
         self,
         X: Table,
@@ -188,54 +201,16 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         groups: ArrayLike | None = None,
         *,
         qid: ArrayLike | None = None,
-        position: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         X_val: Table | None = None,
         y_val: ArrayLike | None = None,
         groups_val: ArrayLike | None = None,
+        position: ArrayLike | None = None,
         **fit_params: object,
     ) -> GroupedRanker:
-        """Train.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Array, DataFrame or sparse matrix, as the estimator takes them.
-        y : array-like of shape (n_rows,)
-            Labels, at least 0 for a ranker.
-        groups : array-like of shape (n_rows,), optional
-            Query of each row. Default: the index level "qid" of `y`, or of `X`.
-        qid : array-like of shape (n_rows,), optional
-            Another name for `groups`.
-        position : array-like of shape (n_rows,), optional
-            Position at which each document was shown, for objectives that learn about positions:
-            whole numbers of at least 0. Default: the order of the rows inside their query, with a
-            warning.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weights; for a ranker, constant inside a query.
-        X_val, y_val, groups_val : optional
-            Validation rows, instead of those of `validation_fraction`.
-        **fit_params
-            Passed on to `fit` of the estimator: for boosters, start scores, `subgroup_id` and
-            `pairs` follow their rows; for others, all values with an entry per row do. `init_model`
-            of LightGBM and CatBoost and `xgb_model` of XGBoost, whose training continues, may be a
-            fitted GroupedRanker.
-
-        Returns
-        -------
-        GroupedRanker
-            Itself, fitted.
-
-        Raises
-        ------
-        ValueError
-            If groups are needed and missing, have the wrong length, or differ between two sources;
-            if a label is negative or NaN; if weights vary inside a query; if the estimator does not
-            support the objective, the metric, or early stopping.
-        """
         _checks.check_fit_params(fit_params, kind_of(self.estimator))
         given = self._given_groups(y, groups, qid)
-        rows = LabelledRows(X, y, given, sample_weight, position, fit_params)
+        rows = Rows(X, y, given, sample_weight, position, fit_params)
         return self._fit(rows, X_val, y_val, groups_val)
 
     def predict(self, X: Table) -> np.ndarray:
@@ -346,7 +321,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         draws_queries = self.validation_fraction is not None or self.max_queries is not None
         return draws_queries or _trains_on_queries(self.init)
 
-    def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+    def _train(self, train: Rows, valid: Rows | None) -> None:
         kind = kind_of(self.estimator)
         validates = valid is not None or self.validation_fraction is not None
         objective = None if self.objective is None else as_objective(self.objective)
@@ -359,11 +334,11 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         # Rows checks labels and weights, drops unjudged rows, and knows the query of each row
         ranks = kind.trains_on_queries or _trains_on_queries(self.init)
         graded = ranks or self.eval_metric is not None
-        rows = Rows(train, unjudged=self.unjudged, graded=graded, select=kind.select)
+        rows = train.check(unjudged=self.unjudged, graded=graded, select=kind.select)
         _checks.check_use_of_positions(objective, rows)
         if kind.trains_on_queries:
             # `ids` are the distinct queries; `part` checks weights of queries
-            check_several_rows_per_query(rows.ids, len(rows.y))
+            check_several_rows_per_query(rows.ids, len(rows.labels))
         elif rows.weights is not None:
             check.check_weights(rows.weights, "sample_weight of row {}".format)
 
@@ -375,8 +350,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
         validation = rows.part(held_out) if len(held_out) else None
         if valid is not None:
-            validation = Rows(valid, unjudged=self.unjudged, graded=graded).part()
-        labels = rows.y if validation is None else np.append(rows.y, validation.y)
+            validation = valid.check(unjudged=self.unjudged, graded=graded).part()
+        labels = rows.labels if validation is None else np.append(rows.labels, validation.y)
         # highest of all labels passed to `with_groups`, if `train.y` is a part of its result; else
         # the highest of these labels. It is not used if labels are not graded.
         max_grade = collection_grade(train.y, labels)
@@ -389,7 +364,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             fit.log = stopped.log
         self._set_attributes(fit, max_grade)
 
-    def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+    def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
         """`_train` for collections; they refuse `max_queries`, `validation_fraction`, positions."""
         fit, max_grade = _dask.fit_collections(self, kind_of(self.estimator), train, valid)
         self._set_attributes(fit, max_grade)

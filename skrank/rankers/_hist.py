@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Table
-from skrank.rankers._fit import EstimatorKind, Fit, Log, Validator
+from skrank.rankers._fit import EstimatorKind, Fit, Log, Validator, validation_log
 from skrank.rankers._rows import Part
 
 
@@ -46,7 +46,7 @@ def _values_of_rounds(fit: Fit, valid: Part) -> tuple[np.ndarray, Log]:
             "HistGradientBoosting takes validation rows since scikit-learn 1.7: update it, or "
             "leave validation_fraction and X_val unset."
         )
-    scorer = _ValidationScorer(Validator(valid, fit.metrics), valid.y) if fit.metrics else None
+    scorer = _Scorer(Validator(valid, fit.metrics), valid.y) if fit.metrics else None
     estimator.set_params(early_stopping=True, n_iter_no_change=fit.patience or estimator.max_iter)
     if scorer is not None:
         estimator.set_params(scoring=scorer)
@@ -54,39 +54,30 @@ def _values_of_rounds(fit: Fit, valid: Part) -> tuple[np.ndarray, Log]:
         train.X, train.y, sample_weight=train.weights, **fit.arguments,
         X_val=valid.X, y_val=valid.y, sample_weight_val=valid.weights,
     )  # fmt: skip
-    scores = estimator.validation_score_[1:]  # [0] is from before the first round
-    return scores, {"loss": (-scores).tolist()} if scorer is None else scorer.log_of(len(scores))
+    record = estimator.validation_score_  # the first entry is from before the first round
+    if scorer is None:
+        return record[1:], {"loss": (-record[1:]).tolist()}
+    log = validation_log(scorer.calls, scorer.sign * record)
+    return record[1:], {name: values[1:] for name, values in log.items()}
 
 
-class _ValidationScorer:
+class _Scorer:
     """`scoring` of HistGradientBoosting by the first metric on the validation rows.
 
-    HistGradientBoosting calls it before the first round and after each round, first with training
-    rows and then with the validation rows. Only values of validation rows decide when to stop.
+    HistGradientBoosting calls it for training rows, too, whose values do not decide when to stop.
     """
 
     def __init__(self, metrics: Validator, y: np.ndarray) -> None:
         self.metrics = metrics
         self.y = y
-        self.values: Log = {name: [] for name in metrics.plans}
+        plan = next(iter(metrics.plans.values()))
+        self.sign = 1 if plan.metric.greater_is_better else -1
+        self.calls: list[dict[str, float]] = []
 
     def __call__(
         self, estimator: Estimator, X: Table, y: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> float:
-        if len(y) != len(self.y) or not np.array_equal(y, self.y):
+        if not np.array_equal(y, self.y):
             return 0.0  # training rows
-        for name, value in self.metrics.means(predicted_scores(estimator, X)).items():
-            self.values[name].append(value)
-        name, plan = next(iter(self.metrics.plans.items()))
-        return self.values[name][-1] * (1 if plan.metric.greater_is_better else -1)
-
-    def log_of(self, n_rounds: int) -> Log:
-        """Values on the validation rows after each round.
-
-        If training rows have the same labels, they were measured too, first in each round.
-        """
-        log = {}
-        for name, values in self.values.items():
-            per_round = len(values) // (1 + n_rounds)  # 1 or 2; the first is before round 1
-            log[name] = values[per_round - 1 :: per_round][1:]
-        return log
+        self.calls.append(self.metrics.means(predicted_scores(estimator, X)))
+        return self.sign * next(iter(self.calls[-1].values()))

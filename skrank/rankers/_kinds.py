@@ -1,12 +1,13 @@
-"""kind_of: the EstimatorKind of an estimator, found by the names of its classes."""
+"""kind_of: the EstimatorKind of an estimator, by its class."""
 
 from __future__ import annotations
 
 from inspect import signature
 
 import sklearn
+from sklearn.pipeline import Pipeline
 
-from skrank._fitted import DASK_MODULES, class_names
+from skrank._fitted import DASK_MODULES, is_instance
 from skrank._typing import Estimator
 from skrank.rankers._catboost import CatBoost
 from skrank.rankers._dask import DaskLightGBMRanker, DaskRanker, DaskXGBoostRanker
@@ -15,23 +16,7 @@ from skrank.rankers._hist import HistGradientBoosting
 from skrank.rankers._lightgbm import LightGBM
 from skrank.rankers._xgboost import XGBoost
 
-# by package and class name, so that no booster is imported to recognise its estimators
-_KINDS: dict[tuple[str, str], EstimatorKind] = {
-    ("lightgbm", "DaskLGBMRanker"): DaskLightGBMRanker("ranker"),
-    ("xgboost", "DaskXGBRanker"): DaskXGBoostRanker("ranker"),
-    ("lightgbm", "LGBMRanker"): LightGBM("ranker"),
-    ("xgboost", "XGBRanker"): XGBoost("ranker"),
-    ("catboost", "CatBoostRanker"): CatBoost("ranker"),
-    ("lightgbm", "LGBMModel"): LightGBM("regressor"),
-    ("xgboost", "XGBModel"): XGBoost("regressor"),
-    ("catboost", "CatBoost"): CatBoost("regressor"),
-    ("sklearn", "BaseHistGradientBoosting"): HistGradientBoosting(),
-}
-_CLASSIFIERS: dict[tuple[str, str], EstimatorKind] = {
-    ("lightgbm", "LGBMModel"): LightGBM("classifier"),
-    ("xgboost", "XGBModel"): XGBoost("classifier"),
-    ("catboost", "CatBoost"): CatBoost("classifier"),
-}
+_BOOSTERS = (DaskLightGBMRanker, DaskXGBoostRanker, LightGBM, XGBoost, CatBoost)
 # arguments of `fit` that take the query of each row; `group` of LightGBM takes sizes of queries
 _QUERY_ARGUMENTS = ("groups", "qid", "qids", "group_id")
 
@@ -42,24 +27,24 @@ def kind_of(estimator: Estimator) -> EstimatorKind:
         raise TypeError(
             f"estimator={estimator!r} has no fit: pass an estimator, such as lightgbm.LGBMRanker()."
         )
-    names = list(class_names(estimator))
-    if ("sklearn", "Pipeline") in names and kind_of(estimator.steps[-1][1]).trains_on_queries:
+    if isinstance(estimator, Pipeline) and kind_of(estimator.steps[-1][1]).trains_on_queries:
         inner = type(estimator.steps[-1][1]).__name__
         raise TypeError(
             f"a Pipeline passes no groups to its {inner}: put the GroupedRanker into the pipeline, "
             f"make_pipeline(..., GroupedRanker({inner}()))."
         )
-    on_dask = type(estimator).__module__.startswith(DASK_MODULES)
-    # a booster with `predict_proba` is a classifier, whose entry replaces that of regressors
-    kinds = _KINDS | _CLASSIFIERS if hasattr(estimator, "predict_proba") else _KINDS
-    for name in names:
-        if name in kinds:
-            if on_dask and not isinstance(kinds[name], DaskRanker):
+    for name in ("HistGradientBoostingRegressor", "HistGradientBoostingClassifier"):
+        if is_instance(estimator, "sklearn.ensemble", name):
+            return HistGradientBoosting()
+    for kind in _BOOSTERS:
+        if is_instance(estimator, *kind.classes[:2]):
+            on_dask = type(estimator).__module__.startswith(DASK_MODULES)
+            if on_dask and not issubclass(kind, DaskRanker):
                 raise TypeError(
                     f"{type(estimator).__name__} trains on single rows of Dask collections: give "
                     "DaskLGBMRanker or DaskXGBRanker to GroupedRanker, or train it by its own fit."
                 )
-            return kinds[name]
+            return kind(estimator)
     return OtherKind(estimator)
 
 

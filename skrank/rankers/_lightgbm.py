@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -15,14 +15,25 @@ import skrank.lightgbm
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank._typing import Estimator, Options, Table
-from skrank.rankers._fit import VALIDATION, Booster, Fit, Validator
+from skrank.rankers._fit import VALIDATION, Booster, Fit, Links, Validator
 from skrank.rankers._rows import Part
 
 
 class LightGBM(Booster):
     """Estimators of LightGBM."""
 
+    classes = ("lightgbm", "LGBMModel", "LGBMRanker")
     rounds_parameter = "n_estimators"
+    # of objectives as LightGBM names them in a model; "none" is a function of the user
+    links: ClassVar[Links] = {
+        **dict.fromkeys(
+            ["none", "regression", "regression_l1", "huber", "fair", "quantile", "mape"],
+            np.positive,
+        ),
+        **dict.fromkeys(("poisson", "gamma", "tweedie"), np.exp),
+        "cross_entropy": expit,
+        "cross_entropy_lambda": partial(np.logaddexp, 0),
+    }
     start_argument: str | None = "init_score"
     model_argument = "init_model"
     patience_parameters = (
@@ -132,13 +143,4 @@ class LightGBM(Booster):
             return np.copysign(margins**2, margins)
         if name == "binary":
             return expit(float(parameters[0].removeprefix("sigmoid:")) * margins)
-        return _INVERSE_LINKS[name](margins) if name in _INVERSE_LINKS else margins
-
-
-_INVERSE_LINKS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "poisson": np.exp,
-    "gamma": np.exp,
-    "tweedie": np.exp,
-    "cross_entropy": expit,
-    "cross_entropy_lambda": partial(np.logaddexp, 0),
-}
+        return self.link(estimator, name)(margins)

@@ -28,7 +28,7 @@ from skrank.rankers._linear_dask import collection_rows, validation_values
 from skrank.rankers._linear_rows import LinearRows, RowParts, TrainingRows, standardised
 from skrank.rankers._linear_training import LinearTraining, Stages
 from skrank.rankers._matrix import products
-from skrank.rankers._rows import LabelledRows, Part, Rows, check_several_rows_per_query
+from skrank.rankers._rows import Part, Rows, check_several_rows_per_query
 
 
 class LinearRanker(Ranker):
@@ -249,10 +249,10 @@ class LinearRanker(Ranker):
                 "LinearRanker uses X_val to choose among alphas: set alphas, or leave X_val out."
             )
 
-    def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+    def _train(self, train: Rows, valid: Rows | None) -> None:
         last_fit = self._last_fit()
-        rows = Rows(train, unjudged=self.unjudged)
-        check_several_rows_per_query(rows.ids, len(rows.y))
+        rows = train.check(unjudged=self.unjudged)
+        check_several_rows_per_query(rows.ids, len(rows.labels))
         refits = self.alphas is not None and valid is None
         share = self.validation_fraction if refits else None
         rng = check.as_random_state("random_state", self.random_state)
@@ -261,8 +261,8 @@ class LinearRanker(Ranker):
         if refits:
             part = rows.part(held_out)
         elif valid is not None:
-            part = Rows(valid, unjudged=self.unjudged).part()
-        labels = rows.y if part is None else np.append(rows.y, part.y)
+            part = valid.check(unjudged=self.unjudged).part()
+        labels = rows.labels if part is None else np.append(rows.labels, part.y)
         self.max_grade_ = collection_grade(train.y, labels)
         stages = self._stages().on_scale(self.max_grade_)
         training = self._training(rows, chosen, stages)
@@ -280,7 +280,7 @@ class LinearRanker(Ranker):
             weights = self._best_weights(training, np.array([self.alpha_]), start, None)
         self.coef_ = weights / training.scale
 
-    def _train_on_dask(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+    def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
         last_fit = self._last_fit()
         rows = collection_rows(self, train, valid)
         training = self._training_on(rows, self._stages().on_scale(self.max_grade_))
@@ -362,7 +362,7 @@ class LinearRanker(Ranker):
         elif not weights.all():
             return self._training(rows, numbers[weights > 0], stages)
         weights = weights / weights.max()  # only ratios matter; gradients are in single precision
-        y = rows.y[used]
+        y = rows.labels[used]
         X = rows.X if is_used.all() else _safe_indexing(rows.X, used)
         self.feature_map_ = FeatureMap(self.features, self.categorical_features)
         self.feature_map_.set_columns(X, queries.scatter(queries.centered(queries.gather(y))))

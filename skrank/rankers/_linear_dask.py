@@ -21,7 +21,7 @@ from skrank.metrics import Metric
 from skrank.model_selection._parts import QueryRows
 from skrank.rankers._feature_map import FeatureMap
 from skrank.rankers._linear_rows import RowParts, TrainingRows
-from skrank.rankers._rows import LabelledRows, check_several_rows_per_query, features
+from skrank.rankers._rows import Rows, check_several_rows_per_query, features
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def collection_rows(
-    ranker: Estimator, train: LabelledRows, valid: LabelledRows | None
-) -> OnWorkers:
+def collection_rows(ranker: Estimator, train: Rows, valid: Rows | None) -> OnWorkers:
     """`TrainingRows` of a LinearRanker, on the workers.
 
     Sets `feature_map_`, not yet fitted, `max_grade_`, `n_features_in_` and `feature_names_in_`.
@@ -58,7 +56,7 @@ def collection_rows(
     return OnWorkers(rows, client)
 
 
-def _check_parameters(ranker: Estimator, train: LabelledRows, *, validates: bool) -> None:
+def _check_parameters(ranker: Estimator, train: Rows, *, validates: bool) -> None:
     """Raise if a parameter needs all rows on one machine."""
     if train.groups is None:
         raise ValueError("LinearRanker.fit needs groups=, the query of each row, beside X of Dask.")
@@ -88,7 +86,7 @@ def refuse_choice_of_rows(ranker: Estimator, defaults: Mapping[str, object]) -> 
 
 def validation_values(
     ranker: Estimator,
-    valid: LabelledRows,
+    valid: Rows,
     name: str,
     metric: Metric,
     tried: Sequence[np.ndarray],

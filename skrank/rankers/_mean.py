@@ -22,7 +22,7 @@ from skrank.rankers._base import Ranker
 from skrank.rankers._fit import Validator
 from skrank.rankers._grouped import GroupedRanker
 from skrank.rankers._kinds import OtherKind, kind_of, weight_argument
-from skrank.rankers._rows import LabelledRows, Part, Rows
+from skrank.rankers._rows import Part, Rows
 
 Named: TypeAlias = tuple[str, Estimator]
 
@@ -251,7 +251,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         elif self.weights is not None:
             self._given_weights()
 
-    def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+    def _train(self, train: Rows, valid: Rows | None) -> None:
         labels, weights = check.as_vector("y", train.y), train.sample_weight
         if weights is not None:
             weights = check.as_vector("sample_weight", weights, len(labels))
@@ -266,7 +266,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         )
         self.estimators_ = list(self.named_estimators_.values())
         self.max_grade_ = collection_grade(y, labels)
-        part = Rows(train, **_UNCHECKED).part()
+        part = train.check(**_UNCHECKED).part()
         check.query_weights(part.weights, part.queries)  # raises if they vary inside a query
         spreads = np.array([part.spread(scores) for scores in self._scores(part.X)])
         factors = np.divide(1.0, spreads, out=np.zeros_like(spreads), where=spreads > 0)
@@ -277,7 +277,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         """Scores of the fitted rankers, one after the other."""
         return (_finite_scores(name, one, X) for name, one in self.named_estimators_.items())
 
-    def _split(self, train: LabelledRows, share: float) -> tuple[LabelledRows, LabelledRows]:
+    def _split(self, train: Rows, share: float) -> tuple[Rows, Rows]:
         """Training rows, and rows of the queries to hold out."""
         arrays = [train.X, train.y, train.groups]
         if train.sample_weight is not None:
@@ -285,7 +285,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         parts = query_train_test_split(
             *arrays, test_size=share, stratify="n_relevant", random_state=self.random_state
         )
-        return LabelledRows(*parts[::2]), LabelledRows(*parts[1::2])
+        return Rows(*parts[::2]), Rows(*parts[1::2])
 
     def _given_weights(self) -> np.ndarray:
         weights = np.array(check.check_numbers("weights", self.weights))
@@ -296,14 +296,14 @@ class RankerMean(MetaEstimatorMixin, Ranker):
             )
         return weights / weights.sum()
 
-    def _weights(self, factors: np.ndarray, valid: LabelledRows | None) -> np.ndarray:
+    def _weights(self, factors: np.ndarray, valid: Rows | None) -> np.ndarray:
         """Weights of the rankers; scores times `factors` are standardised."""
         if self.weights is None:
             return np.full(len(factors), 1 / len(factors))
         if not isinstance(self.weights, str):
             return self._given_weights()
         assert valid is not None
-        part = Rows(valid, **_UNCHECKED).part()
+        part = valid.check(**_UNCHECKED).part()
         scores = factors[:, np.newaxis] * np.array(list(self._scores(part.X)))
         return _best_weights(scores, part, metric(self.scoring).on_scale(self.max_grade_))
 
@@ -332,7 +332,7 @@ def _best_weights(scores: np.ndarray, part: Part, metric: Metric) -> np.ndarray:
     return counts / counts.sum()
 
 
-def _with_query_index(rows: LabelledRows) -> LabelledRows:
+def _with_query_index(rows: Rows) -> Rows:
     """The rows with queries on the index of the labels, where rankers of skrank find them."""
     if index_level(rows.y) is not None:
         return rows
@@ -363,9 +363,7 @@ def _check_member(estimator: Estimator) -> None:
         )
 
 
-def _fitted(
-    name: str, estimator: Estimator, train: LabelledRows, valid: LabelledRows | None
-) -> Estimator:
+def _fitted(name: str, estimator: Estimator, train: Rows, valid: Rows | None) -> Estimator:
     """A fitted clone; validation rows are passed to rankers that use them for early stopping."""
     with _naming(name):
         member = cloned(estimator)

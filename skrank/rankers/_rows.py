@@ -25,21 +25,6 @@ _ROUNDING = 1e-9  # scores with (standard deviation) / (largest |score|) below i
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledRows:
-    """The arguments of `fit` for training or validation rows, not yet checked.
-
-    `params` are the further arguments of `GroupedRanker.fit`, for `fit` of the estimator.
-    """
-
-    X: Table
-    y: ArrayLike
-    groups: ArrayLike | None = None
-    sample_weight: ArrayLike | None = None
-    position: ArrayLike | None = None
-    params: Options = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
 class Part:
     """Training or validation rows, sorted by query if the queries are known.
 
@@ -149,24 +134,22 @@ def _as_pandas(X: pl.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+@dataclass(eq=False)
 class Rows:
-    """Rows that a caller passes to `fit`, after checks of labels, weights and positions.
+    """Training or validation rows that a caller passes to `fit`.
 
     Parameters
     ----------
-    given : LabelledRows
-        Its `groups` are query ids, or None if the estimator needs no queries.
-    unjudged : {"raise", "drop", "zero"}
-        As the parameter of `GroupedRanker`.
-    graded : bool
-        Labels below 0 raise an error.
-    select : callable
-        ``select(params, rows, n_rows)``: the further arguments of `fit` for some of the rows.
+    X, y, groups, sample_weight, position
+        As the caller gives them; Dask collections are not checked. `groups` may be None if the
+        estimator needs no queries.
+    params : dict
+        Further arguments of `GroupedRanker.fit`, for `fit` of the estimator.
 
     Attributes
     ----------
-    y, weights, positions : ndarray of shape (n_rows,) or None
-        The caller's, with label 0 for unjudged documents that count as not relevant.
+    labels, weights, positions : ndarray of shape (n_rows,) or None
+        After `check`, with label 0 for unjudged documents that count as not relevant.
     codes : int64 ndarray of shape (n_rows,) or None
         Number of the query of each row, by ascending query id.
     ids, sizes : ndarray of shape (n_queries,)
@@ -177,41 +160,60 @@ class Rows:
         Numbers of the kept rows, sorted by query.
     """
 
-    def __init__(
+    X: Table
+    y: ArrayLike
+    groups: ArrayLike | None = None
+    sample_weight: ArrayLike | None = None
+    position: ArrayLike | None = None
+    params: Options = field(default_factory=dict)
+    labels: np.ndarray = field(init=False)
+    weights: np.ndarray | None = field(init=False, default=None)
+    positions: np.ndarray | None = field(init=False, default=None)
+    codes: np.ndarray | None = field(init=False, default=None)
+    ids: np.ndarray = field(init=False)
+    sizes: np.ndarray = field(init=False)
+    kept: np.ndarray = field(init=False)
+    order: np.ndarray = field(init=False)
+    select: Callable[[Options, np.ndarray, int], Options] = field(init=False)
+
+    def check(
         self,
-        given: LabelledRows,
         *,
         unjudged: str = "raise",
         graded: bool = True,
-        select: Callable[[Options, np.ndarray, int], Options] | None = None,
-    ) -> None:
-        self._select = select or (lambda params, rows, n_rows: params)
-        self.y = column_or_1d(check.without_index(given.y), warn=True)
-        if self.y.dtype == object:  # such as the dtype boolean of pandas, which has NA
-            self.y = check.as_vector("y", given.y)
-        judged = check.check_training_labels(self.y, unjudged, graded)
+        select: Callable[[Options, np.ndarray, int], Options] = lambda params, *_: params,
+    ) -> Rows:
+        """Check labels, weights and positions, and find the rows of each query.
+
+        `unjudged` is the parameter of `GroupedRanker`. With `graded`, labels below 0 raise an
+        error. ``select(params, rows, n_rows)`` are the further arguments of `fit` for some rows.
+        """
+        self.select = select
+        self.labels = column_or_1d(check.without_index(self.y), warn=True)
+        if self.labels.dtype == object:  # such as the dtype boolean of pandas, which has NA
+            self.labels = check.as_vector("y", self.y)
+        judged = check.check_training_labels(self.labels, unjudged, graded)
         if unjudged == "zero" and not judged.all():
-            self.y = np.where(judged, self.y, 0.0)
+            self.labels = np.where(judged, self.labels, 0.0)
         self.kept = judged | (unjudged == "zero")
-        self.X, self.params = given.X, given.params
-        self.weights = None
-        if given.sample_weight is not None:
-            self.weights = check.as_vector("sample_weight", given.sample_weight)
-            if len(self.weights) != len(self.y):
+        n_rows = len(self.labels)
+        if self.sample_weight is not None:
+            self.weights = check.as_vector("sample_weight", self.sample_weight)
+            if len(self.weights) != n_rows:
                 raise ValueError(
-                    f"sample_weight has {len(self.weights)} entries for {len(self.y)} rows: give a "
+                    f"sample_weight has {len(self.weights)} entries for {n_rows} rows: give a "
                     "weight per row, the same for all rows of a query. From one weight per query, "
                     "by ascending id: weights[numpy.unique(groups, return_inverse=True)[1]]."
                 )
-        self.positions = None
-        if given.position is not None:
-            self.positions = check.check_positions(given.position, len(self.y))
-        self.codes, self.order = None, np.flatnonzero(self.kept)
-        if given.groups is not None:
-            rows = QueryRows.of(np.asarray(given.groups), given.y, "rows that are given to fit")
+        if self.position is not None:
+            self.positions = check.check_positions(self.position, n_rows)
+        self.order = np.flatnonzero(self.kept)
+        if self.groups is not None:
+            rows = QueryRows.of(np.asarray(self.groups), self.y, "rows that are given to fit")
             self.codes, self.ids, self.sizes = rows.codes, rows.ids, rows.sizes
             if np.any(rows.codes[1:] < rows.codes[:-1]):
                 self.order = self.order[np.argsort(rows.codes[self.order], kind="stable")]
+        return self
 
     def choose(
         self, max_queries: int | None, held_out: float | None, rng: np.random.RandomState
@@ -237,7 +239,7 @@ class Rows:
                 f"{len(used)}: leave it unset, or give X_val, y_val and groups_val to fit."
             )
         count = min(count, len(used) - 1)
-        relevant = QueryRows(self.codes, self.ids, self.sizes, self.y).strata("n_relevant")
+        relevant = QueryRows(self.codes, self.ids, self.sizes, self.labels).strata("n_relevant")
         assert relevant is not None
         parts = draw_parts([count, len(used) - count], relevant[used], self.sizes[used], rng)
         return used[parts == 1], used[parts == 0]
@@ -253,14 +255,13 @@ class Rows:
             codes = self.codes[rows]  # ascending
             first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
             queries = Queries(self.ids[codes[first]], np.append(first, len(rows)))
-        if len(rows) == len(self.y) and not np.any(rows[1:] < rows[:-1]):
-            params = self._select(self.params, rows, len(self.y))
-            return Part(self.X, self.y, self.weights, params, queries, positions=self.positions)
-        weights = None if self.weights is None else self.weights[rows]
-        positions = None if self.positions is None else self.positions[rows]
-        params = self._select(self.params, rows, len(self.y))
-        X = _safe_indexing(self.X, rows)
-        return Part(X, self.y[rows], weights, params, queries, positions=positions)
+        params = self.select(self.params, rows, len(self.labels))
+        X, labels, weights, positions = self.X, self.labels, self.weights, self.positions
+        if len(rows) < len(labels) or np.any(rows[1:] < rows[:-1]):
+            X, labels = _safe_indexing(X, rows), labels[rows]
+            weights = None if weights is None else weights[rows]
+            positions = None if positions is None else positions[rows]
+        return Part(X, labels, weights, params, queries, positions=positions)
 
 
 def check_several_rows_per_query(ids: np.ndarray, n_rows: int) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from skrank._boosters.adapters import import_booster
 from skrank._boosters.xgboost_data import log_name
 from skrank._engine.groups import LEVEL
 from skrank._typing import Estimator, Options, Table
-from skrank.rankers._fit import VALIDATION, Booster, Fit, Log, Validator
+from skrank.rankers._fit import VALIDATION, Booster, Fit, Links, Log, Validator
 from skrank.rankers._rows import Part
 
 if TYPE_CHECKING:
@@ -24,10 +24,24 @@ if TYPE_CHECKING:
     Data: TypeAlias = xgboost.DMatrix | xgboost.dask.DaskDMatrix
 
 
+_IDENTITY = (
+    "squarederror", "linear", "squaredlogerror", "pseudohubererror", "absoluteerror",
+    "quantileerror", "expectileerror",
+)  # fmt: skip
+
+
 class XGBoost(Booster):
     """Estimators of XGBoost."""
 
+    classes = ("xgboost", "XGBModel", "XGBRanker")
     rounds_parameter = "n_estimators"
+    links: ClassVar[Links] = {
+        **{f"reg:{name}": np.positive for name in _IDENTITY},
+        "binary:logitraw": np.positive,
+        **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox"), np.exp),
+        **dict.fromkeys(("reg:logistic", "binary:logistic"), expit),
+        "binary:hinge": lambda margins: np.heaviside(margins, 0.0),
+    }
     patience_parameters = ("early_stopping_rounds",)
     start_argument: str | None = "base_margin"
     model_argument = "xgb_model"
@@ -145,7 +159,9 @@ class XGBoost(Booster):
 
     def inverse_link(self, estimator: Estimator, margins: np.ndarray) -> np.ndarray:
         name = estimator.objective
-        return _INVERSE_LINKS[name](margins) if name in _INVERSE_LINKS else margins
+        if self.trains_on_queries or name is None or callable(name):
+            return margins
+        return self.link(estimator, name)(margins)
 
 
 def train_options(fit: Fit, evals: list[tuple[Data, str]]) -> Options:
@@ -250,12 +266,3 @@ def _dmatrix(
 
 
 _CONSTRAINTS = ("monotone_constraints", "interaction_constraints")
-_INVERSE_LINKS: dict[object, Callable[[np.ndarray], np.ndarray]] = {
-    "count:poisson": np.exp,
-    "reg:gamma": np.exp,
-    "reg:tweedie": np.exp,
-    "survival:cox": np.exp,
-    "reg:logistic": expit,
-    "binary:logistic": expit,
-    "binary:hinge": lambda margins: np.heaviside(margins, 0.0),
-}

@@ -25,7 +25,7 @@ from skrank.objectives import Objective, as_objective
 from skrank.objectives.base import metric_of
 from skrank.rankers._base import Ranker
 from skrank.rankers._fit import VALIDATION, Validator
-from skrank.rankers._rows import LabelledRows, Part, Rows, check_several_rows_per_query
+from skrank.rankers._rows import Part, Rows, check_several_rows_per_query
 from skrank.torch._dataset import QueryBatch, QueryDataset
 from skrank.torch._loss import RankingLoss
 
@@ -269,18 +269,18 @@ class NeuralRanker(Ranker):
             table.sum_duplicates()
         return table
 
-    def _train(self, train: LabelledRows, valid: LabelledRows | None) -> None:
+    def _train(self, train: Rows, valid: Rows | None) -> None:
         rng = check.as_random_state("random_state", self.random_state)
         seed = int(rng.randint(2**31 - 1))
-        rows = Rows(train, unjudged=self.unjudged)
-        check_several_rows_per_query(rows.ids, len(rows.y))
+        rows = train.check(unjudged=self.unjudged)
+        check_several_rows_per_query(rows.ids, len(rows.labels))
         chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
         part, valid_part = rows.part(chosen), None
         if valid is not None:
-            valid_part = Rows(valid, unjudged=self.unjudged).part()
+            valid_part = valid.check(unjudged=self.unjudged).part()
         elif len(held_out):
             valid_part = rows.part(held_out)
-        labels = rows.y if valid_part is None else np.append(rows.y, valid_part.y)
+        labels = rows.labels if valid_part is None else np.append(rows.labels, valid_part.y)
         self.max_grade_ = collection_grade(train.y, labels)
         if self.standardize and not self._continues():
             self.scaler_ = standard_scaler(part.X)

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 import skrank
 from skrank import GroupedRanker
 from skrank.metrics import GAP
+from skrank.rankers._fit import validation_log
 from skrank.scoring import scorer
 from tests.helpers.rankers import (
     RANKERS,
@@ -110,6 +111,16 @@ def test_training_rows_with_equal_labels_are_not_used_for_validation(estimator):
     expected = [GAP(k=10, max_grade=4)(y, scores) for scores in staged]
     np.testing.assert_allclose(values[:rounds], expected[:rounds], rtol=1e-12)
     assert np.argmax(values) + 1 == rounds
+
+
+def test_calls_of_an_eval_metric_are_assigned_to_rounds_by_the_record_of_the_booster():
+    train, valid = [{"gap": 0.5, "err": 0.1}, {"gap": 0.6, "err": 0.2}], [{"gap": 0.3, "err": 0.4}]
+    valid.append({"gap": 0.2, "err": 0.3})
+    both = [train[0], valid[0], train[1], valid[1]]
+    for calls in (valid, both):
+        assert validation_log(calls, [0.3, 0.2]) == {"gap": [0.3, 0.2], "err": [0.4, 0.3]}
+    with pytest.raises(RuntimeError, match="eval_metric"):
+        validation_log([valid[0], train[0], valid[1], train[1]], [0.3, 0.2])
 
 
 @pytest.mark.parametrize(

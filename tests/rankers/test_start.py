@@ -15,6 +15,7 @@ from sklearn.linear_model import Ridge
 import skrank
 from skrank import GroupedRanker, LinearRanker
 from skrank.datasets import make_ranking
+from skrank.rankers._kinds import kind_of
 from tests.helpers import rankers
 from tests.helpers.rankers import First
 
@@ -290,17 +291,17 @@ def test_an_objective_of_the_user_has_no_link():
         assert_allclose(model.predict(X), START + rounds, rtol=1e-6)
 
 
-def test_an_unknown_link_raises():
-    """Such as the link of a subclass, or of an objective of a later version."""
-
-    class Clipped(xgboost.XGBRegressor):
-        def predict(self, X, **options):
-            return np.maximum(super().predict(X, **options), 0.7 if not options else -np.inf)
-
-    estimator = Clipped(n_estimators=3, n_jobs=1)
-    with pytest.raises(ValueError, match="init cannot start Clipped: skrank does not"):
-        fit(estimator, HALF, y=COUNTS)
-    fit(estimator, None, y=COUNTS)
+def test_an_unknown_link_raises(monkeypatch):
+    """The links of XGBoost and LightGBM are tables; the test above compares all their entries."""
+    for estimator, name in ((xgb(), "reg:squarederror"), (lgbm(), "regression")):
+        kind = type(kind_of(estimator))
+        monkeypatch.setattr(kind, "links", dict(kind.links))
+        kind.links.pop(name)
+        with pytest.raises(
+            ValueError, match=f"init cannot start {type(estimator).__name__}.*{name}"
+        ):
+            fit(estimator, HALF, y=COUNTS)
+        fit(estimator, None, y=COUNTS)
 
 
 @pytest.mark.parametrize("init", ["linear", skrank.LinearRanker(), GroupedRanker(Ridge())], ids=str)
