@@ -368,5 +368,5 @@ def _judge(data: Supplied) -> tuple[Judgments, Weights, int | None]:
         # LightGBM does not warn if a subset has only some rows of a query
         check.check_whole_queries(data.owner.reference.get_group(), rows)
     queries = Queries.from_sizes(sizes)
-    weights = check.query_weights(data.weights, queries)
+    weights = check.query_weights(data.weights, queries, name="weight")
     return Judgments(as_written(data.labels), queries), weights, data.max_grade

@@ -96,23 +96,28 @@ def warn_single_rows(queries: RowsByQuery) -> None:
 
 
 def query_weights(
-    sample_weight: ArrayLike | None, queries: RowsByQuery, *, part: bool = False
+    values: ArrayLike | None,
+    queries: RowsByQuery,
+    *,
+    name: str = "sample_weight",
+    part: bool = False,
 ) -> np.ndarray | None:
-    """One weight per query from one per row; None stays None.
+    """One weight per query from `values`, one per row; None stays None.
 
-    With `part`, these are some of the queries, such as those of a worker: all may have weight 0.
+    `name` is the name of the argument. With `part`, these are some of the queries, such as those of
+    a worker: all may have weight 0.
     """
-    if sample_weight is None:
+    if values is None:
         return None
-    rows = queries.gather(as_vector("sample_weight", sample_weight, queries.n_rows))
+    rows = queries.gather(as_vector(name, values, queries.n_rows))
     starts = queries.indptr[:-1]
     weights = rows[starts]
     # before the comparison of rows, in which NaN differs from itself
-    check_weights(weights, lambda query: f"weight of query {queries.name(query)}", part=part)
+    check_weights(weights, lambda query: f"{name} of query {queries.name(query)}", part=part)
     varies = np.flatnonzero(np.maximum.reduceat(rows, starts) != np.minimum.reduceat(rows, starts))
     if len(varies):
         raise ValueError(
-            f"sample_weight varies inside query {queries.name(varies[0])}: "
+            f"{name} varies inside query {queries.name(varies[0])}: "
             "give all rows of a query the same weight, because weights belong to queries."
         )
     return weights
