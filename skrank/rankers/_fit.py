@@ -394,18 +394,21 @@ def metrics_of(
 def validation_log(calls: Sequence[Mapping[str, float]], record: Sequence[float]) -> Log:
     """Values of metrics per round on the validation rows, from the calls of an eval metric.
 
-    Boosters do not say for which rows they call an eval metric. They call it in each round for the
-    training rows first, if these have the same labels as the validation rows, and then for the
-    validation rows. The booster's own `record` of the first metric proves which calls count.
+    Boosters do not say for which rows they call an eval metric. If the training rows have the same
+    labels as the validation rows, calls for them come in between, in some rounds and before those
+    for the validation rows. The booster's own `record` of the first metric says which calls count.
     """
-    step = max(1, len(calls) // len(record))
-    chosen = calls[step - 1 :: step]
-    if [next(iter(means.values())) for means in chosen] != list(record):
-        raise RuntimeError(
-            "the booster called eval_metric in another order than the versions that skrank knows, "
-            "so that values cannot be assigned to rounds: leave eval_metric unset, and report it."
-        )
-    return {name: [means[name] for means in chosen] for name in chosen[0]}
+    remaining, chosen = list(calls), []
+    for value in reversed(record):
+        while remaining and next(iter(remaining[-1].values())) != value:
+            remaining.pop()
+        if not remaining:
+            raise RuntimeError(
+                "the booster recorded a value of eval_metric that it did not compute, so that "
+                "values cannot be assigned to rounds: leave eval_metric unset, and report it."
+            )
+        chosen.append(remaining.pop())
+    return {name: [means[name] for means in reversed(chosen)] for name in chosen[0]}
 
 
 class Validator:

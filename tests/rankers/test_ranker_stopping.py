@@ -101,7 +101,7 @@ def test_logged_values_equal_the_metric(estimator):
         assert log[name][ranker.best_iteration_ - 1] == pytest.approx(expected[name], abs=error)
 
 
-@pytest.mark.parametrize("estimator", [*STOPPING_HISTS, CAT], ids=str)
+@pytest.mark.parametrize("estimator", [*STOPPING_HISTS, CAT, cat(metric_period=3)], ids=str)
 def test_training_rows_with_equal_labels_are_not_used_for_validation(estimator):
     X_val = data.X + np.random.default_rng(0).normal(size=data.X.shape)
     stopping = GroupedRanker(estimator, eval_metric="gap@10", early_stopping_rounds=4)
@@ -117,10 +117,10 @@ def test_calls_of_an_eval_metric_are_assigned_to_rounds_by_the_record_of_the_boo
     train, valid = [{"gap": 0.5, "err": 0.1}, {"gap": 0.6, "err": 0.2}], [{"gap": 0.3, "err": 0.4}]
     valid.append({"gap": 0.2, "err": 0.3})
     both = [train[0], valid[0], train[1], valid[1]]
-    for calls in (valid, both):
+    for calls in (valid, both, both[1:], [train[0], *valid]):
         assert validation_log(calls, [0.3, 0.2]) == {"gap": [0.3, 0.2], "err": [0.4, 0.3]}
     with pytest.raises(RuntimeError, match="eval_metric"):
-        validation_log([valid[0], train[0], valid[1], train[1]], [0.3, 0.2])
+        validation_log(both, [0.2, 0.3])
 
 
 @pytest.mark.parametrize(
