@@ -452,6 +452,7 @@ def selected(model, seed, n_campaigns):
     value, moments, costs = world("evaluate", "dcg(empty=0)@10", 1.0, model, seed)
     q = sampling_distribution(moments, costs=costs)
     p = np.full(N_QUERIES, 1 / N_QUERIES)
+    deviation = moments.deviation(p)
     drawn = np.array([drawing_order(q, one)[:200] for one in range(10 * n_campaigns)])
     spent = np.cumsum(costs[drawn], axis=1)
     dear, bought = spent >= 30 * (q @ costs), np.sum(spent <= 10, axis=1)
@@ -471,7 +472,7 @@ def selected(model, seed, n_campaigns):
             continue
         sizes = np.broadcast_to(ends, len(drawn))[kept]
         draws = [drawn[row, :size] for row, size in zip(kept, sizes, strict=True)]
-        found = [mean_of(value, one, p, q, all_count=True) for one in draws]
+        found = [mean_of(value, one, p, q, deviation=deviation) for one in draws]
         low, high = np.transpose([bootstrap_interval(one, 0.95) for one in found])
         covers = np.mean((low <= value.mean()) & (value.mean() <= high))
         bias = np.mean([one.value for one in found]) - value.mean()
