@@ -16,16 +16,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._boosters.adapters import import_booster
 from skrank._files import write_atomically
 from skrank._fitted import class_names
 from skrank._typing import Estimator, Options
+from skrank.preprocessing import RidgeImputer, SignedLog
+from skrank.preprocessing._columns import FARTHEST
 from skrank.rankers import GroupedRanker, LinearRanker, RankerMean
-from skrank.rankers._feature_map import FeatureMap
-from skrank.rankers._feature_numbers import FARTHEST, signed_log
 from skrank.rankers._lightgbm import LightGBM
+from skrank.rankers._linear_features import as_numbers
 
 if TYPE_CHECKING:
     import onnx
@@ -62,7 +67,8 @@ def save_onnx(ranker: Estimator, path: str | PathLike[str]) -> None:
         If the file has another suffix, or a ranker cannot be converted: trees with categorical
         features or linear leaves, a linear booster, CatBoost's asymmetric trees or scales, an
         objective of LightGBM with a link (such as "poisson"), or a linear ranker with categories or
-        with a transformer in `features`.
+        with other steps in `features` than ColumnTransformer, Pipeline, SignedLog, RidgeImputer,
+        SimpleImputer and StandardScaler.
 
     Examples
     --------
@@ -163,51 +169,85 @@ def _scores(graph: _Graph, ranker: Estimator) -> str:
 
 def _linear(graph: _Graph, ranker: LinearRanker) -> str:
     weights = graph.constant(ranker.coef_.astype(np.float64)[:, np.newaxis])
-    return graph.node("MatMul", _features(graph, ranker), weights)
+    return graph.node("MatMul", _features(graph, ranker.feature_map_, _INPUT), weights)
 
 
-def _features(graph: _Graph, ranker: LinearRanker) -> str:
-    """Features of `feature_map_`: columns or their logs with NaN replaced; indicators of NaN."""
-    feature_map = ranker.feature_map_
-    if feature_map.transformer_ is not None or feature_map.encoders_:
-        raise ValueError(
-            "save_onnx cannot convert a linear ranker of categories, or of a transformer in "
-            "features=: encode the columns before the ranker, and save the encoder by skl2onnx."
-        )
-    numbers = _without_nan(graph, _logs(graph, feature_map), feature_map)
-    if not len(feature_map.missing_):
-        return numbers
-    columns = graph.node("Gather", _INPUT, feature_map.missing_, axis=1)
-    missing = graph.cast(graph.node("IsNaN", columns), np.float64)
-    return graph.node("Concat", numbers, missing, axis=1)
+def _features(graph: _Graph, step: Any, X: str) -> str:
+    """The output of a fitted transformer of features."""
+    if isinstance(step, Pipeline):
+        for _, one in step.steps:
+            X = _features(graph, one, X)
+        return X
+    if isinstance(step, ColumnTransformer):
+        names = list(getattr(step, "feature_names_in_", ()))
+        parts = []
+        for _, one, columns in step.transformers_:
+            if isinstance(one, str):  # "drop"
+                continue
+            if not isinstance(columns, slice):
+                columns = [names.index(one) if isinstance(one, str) else one for one in columns]
+            taken = graph.node("Gather", X, np.arange(step.n_features_in_)[columns], axis=1)
+            parts.append(_features(graph, one, taken))
+        return graph.node("Concat", *parts, axis=1)
+    if isinstance(step, SignedLog):
+        return _signed_log(graph, step, X)
+    if isinstance(step, RidgeImputer):
+        return _estimated(graph, step, X)
+    if isinstance(step, SimpleImputer) and np.isreal(step.statistics_).all():
+        return _imputed(graph, step, X)
+    if isinstance(step, StandardScaler):
+        X = X if step.mean_ is None else graph.node("Sub", X, step.mean_)
+        return X if step.scale_ is None else graph.node("Div", X, step.scale_)
+    if isinstance(step, FunctionTransformer) and step.func in (None, as_numbers):
+        return X
+    raise ValueError(
+        f"save_onnx cannot convert {type(step).__name__} in the features of a linear ranker: "
+        "encode the columns before the ranker, and save the encoder by skl2onnx."
+    )
 
 
-def _logs(graph: _Graph, feature_map: FeatureMap) -> str:
+def _signed_log(graph: _Graph, step: SignedLog, X: str) -> str:
     """Columns, or their signed logarithms where the scale is finite; NaN stays NaN."""
-    logs = np.isfinite(feature_map.scale_)
-    if not logs.any():
-        return _INPUT
-    center = np.where(logs, feature_map.center_, 0.0)
-    scale = np.where(logs, feature_map.scale_, 1.0)
-    away = graph.node("Div", graph.node("Sub", _INPUT, center), scale)
+    logs = np.isfinite(step.scale_)
+    center, scale = np.where(logs, step.center_, 0.0), np.where(logs, step.scale_, 1.0)
+    away = graph.node("Div", graph.node("Sub", X, center), scale)
     size = graph.node("Add", graph.node("Abs", away), 1.0)
     signed = graph.node("Mul", graph.node("Sign", away), graph.node("Log", size))
-    of_zero = signed_log(np.zeros(len(center)), center, scale)
-    return graph.node("Where", logs, graph.node("Sub", signed, of_zero), _INPUT)
+    of_zero = np.copysign(np.log1p(np.abs(center / scale)), -center)
+    return graph.node("Where", logs, graph.node("Sub", signed, of_zero), X)
 
 
-def _without_nan(graph: _Graph, values: str, feature_map: FeatureMap) -> str:
-    """Values with an estimate from the other features, or the median, in place of NaN."""
-    is_nan = graph.node("IsNaN", values)
-    if (ridge := feature_map.estimates_) is None:
-        return graph.node("Where", is_nan, feature_map.fill_, values)
-    standard = graph.node("Div", graph.node("Sub", values, ridge.mean), ridge.deviation)
-    standard = graph.node("Where", is_nan, 0.0, standard)
-    estimates = graph.node("MatMul", standard, ridge.weights.T.copy())
-    estimates = graph.node("Max", graph.node("Min", estimates, FARTHEST), -FARTHEST)
-    spread = np.where(np.isfinite(ridge.deviation), ridge.deviation, 0.0)
-    estimates = graph.node("Add", graph.node("Mul", estimates, spread), ridge.mean)
-    return graph.node("Where", is_nan, estimates, values)
+def _estimated(graph: _Graph, step: RidgeImputer, X: str) -> str:
+    """Columns with estimates, or medians, in place of NaN, and indicators of NaN."""
+    is_nan = graph.node("IsNaN", X)
+    if step.weights_ is None or step.deviation_ is None or step.mean_ is None:
+        filled = graph.node("Where", is_nan, step.fill_, X)
+    else:
+        standard = graph.node("Div", graph.node("Sub", X, step.mean_), step.deviation_)
+        standard = graph.node("Where", is_nan, 0.0, standard)
+        estimates = graph.node("MatMul", standard, step.weights_.T.copy())
+        estimates = graph.node("Max", graph.node("Min", estimates, FARTHEST), -FARTHEST)
+        spread = np.where(np.isfinite(step.deviation_), step.deviation_, 0.0)
+        estimates = graph.node("Add", graph.node("Mul", estimates, spread), step.mean_)
+        filled = graph.node("Where", is_nan, estimates, X)
+    return _with_indicators(graph, filled, X, step.missing_)
+
+
+def _with_indicators(graph: _Graph, filled: str, X: str, columns: np.ndarray) -> str:
+    if not len(columns):
+        return filled
+    is_nan = graph.node("IsNaN", graph.node("Gather", X, columns, axis=1))
+    return graph.node("Concat", filled, graph.cast(is_nan, np.float64), axis=1)
+
+
+def _imputed(graph: _Graph, step: SimpleImputer, X: str) -> str:
+    """Columns with statistics in place of NaN, and indicators of NaN."""
+    fill = step.statistics_.astype(np.float64)
+    filled = graph.node("Where", graph.node("IsNaN", X), fill, X)
+    if np.isnan(fill).any():  # columns without values, which are left out
+        filled = graph.node("Gather", filled, np.flatnonzero(~np.isnan(fill)), axis=1)
+    marked = () if step.indicator_ is None else step.indicator_.features_
+    return _with_indicators(graph, filled, X, np.asarray(marked, dtype=np.int64))
 
 
 def _grouped(graph: _Graph, ranker: GroupedRanker) -> str:

@@ -7,8 +7,12 @@ import pandas as pd
 import pytest
 import xgboost
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
 import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
@@ -91,6 +95,26 @@ def test_linear_rankers_and_means(path):
 FLAT = LinearRanker(alpha=1e9, positive=True)
 
 
+@pytest.mark.parametrize("options", [{}, {"features": "standard"}, {"features": "log"}])
+@pytest.mark.parametrize("names", [False, True])
+def test_features_of_linear_rankers(options, names, path):
+    heavy = np.where(np.isnan(HOLES), np.nan, np.sinh(4 * HOLES))
+    rows = pd.DataFrame(heavy).add_prefix("f") if names else heavy
+    fitted = LinearRanker(**options).fit(rows, Y)
+    np.testing.assert_allclose(
+        served(fitted, heavy, path), fitted.predict(rows), rtol=1e-9, atol=1e-9
+    )
+
+
+def test_transformers_of_linear_rankers(path):
+    steps = make_column_transformer(
+        (make_pipeline(SimpleImputer(strategy="mean"), StandardScaler()), [3, 0, 1]),
+        (SimpleImputer(add_indicator=True), slice(4, 6)),
+    )
+    fitted = LinearRanker(features=steps).fit(HOLES, Y)
+    np.testing.assert_allclose(served(fitted, HOLES, path), fitted.predict(HOLES), rtol=1e-9)
+
+
 def test_where_no_round_is_better_the_start_is_saved_alone(path):
     trees = lightgbm.LGBMRanker(n_estimators=2, learning_rate=10.0, verbosity=-1, n_jobs=1)
     fitted = GroupedRanker(trees, objective="gap", init="linear", **STOP).fit(X, Y)
@@ -116,6 +140,8 @@ def xgb(**parameters):
     [
         (GroupedRanker(Ridge()), X, "cannot convert Ridge"),
         (RankerMean([Ridge()]), X, "cannot convert Ridge"),
+        (LinearRanker(), CATEGORY, "FunctionTransformer"),
+        (LinearRanker(features=QuantileTransformer(n_quantiles=9)), X, "QuantileTransformer"),
         (GroupedRanker(lightgbm.LGBMRegressor(**QUIET)), X, "LGBMRegressor"),
         (GroupedRanker(LGBM, init=Ridge()), X, "cannot convert Ridge"),
         (GroupedRanker(LGBM), CATEGORY, "categorical features of LightGBM"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +12,7 @@ from uuid import uuid4
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from skrank import _validation as check
@@ -376,6 +378,61 @@ def _summary(piece: Partition, number: int) -> PartitionSummary:
         labels = check.check_labels(y, n_rows)
         query_weights = check.query_weights(weights, queries, part=True)
     return PartitionSummary(queries.ids, queries.sizes, query_weights, np.unique(labels))
+
+
+def gathered_queries(
+    X: DaskTable,
+    y: DaskColumn,
+    groups: DaskColumn,
+    weights: DaskColumn | None,
+    max_rows: int,
+    rng: np.random.RandomState,
+) -> tuple[Table, np.ndarray, np.ndarray, np.ndarray | None, float]:
+    """Rows of random queries, at most `max_rows` in all, in memory; and the highest label of all.
+
+    The draw depends on the query ids, not on the order of rows and partitions.
+    """
+    client = current_client()
+    pieces, found = zip(*loaded_partitions(client, X, y, groups, weights), strict=True)
+    ids, sizes = (np.concatenate(one) for one in zip(*(one[:2] for one in found), strict=True))
+    used = np.ones(len(ids), dtype=bool)
+    if sizes.sum() > max_rows:
+        order = rng.permutation(np.argsort(ids))
+        used[order[np.cumsum(sizes[order]) > max_rows]] = False
+        used[order[0]] = True
+        warnings.warn(
+            f"LinearRanker trains on {used.sum()} of {len(ids)} queries, drawn at random, since "
+            f"the collection has more than max_rows={max_rows} rows: raise max_rows for more.",
+            UserWarning,
+            stacklevel=6,  # where fit is called
+        )
+    parts = np.split(used, np.cumsum([len(one.ids) for one in found])[:-1])
+    drawn = [client.submit(_of_queries, *one) for one in zip(pieces, parts, strict=True)]
+    *tables, given = zip(*client.gather(drawn), strict=True)
+    table, labels, qid = (stacked(one) for one in tables)
+    top = max(float(one.labels.max()) for one in found)
+    return table, labels, qid, None if weights is None else stacked(given), top
+
+
+def _of_queries(piece: Partition, used: np.ndarray) -> Partition:
+    """The rows of some queries of a partition."""
+    X, y, groups, weights = piece
+    ids = check.as_ids("groups", groups, X.shape[0])
+    queries = Queries.from_groups(ids)
+    rows = np.flatnonzero(queries.scatter(used[queries.row_query]))
+    weights = None if weights is None else np.asarray(weights)[rows]
+    return _safe_indexing(X, rows), np.asarray(y)[rows], ids[rows], weights
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Frames, arrays or matrices, one below the other."""
+    if hasattr(parts[0], "iloc"):
+        from dask.dataframe.dispatch import concat
+
+        return concat(parts, ignore_index=True)  # unites the categories of the parts
+    return (
+        sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+    )
 
 
 # The result

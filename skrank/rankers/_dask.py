@@ -21,7 +21,7 @@ from skrank._boosters.adapters import import_booster
 from skrank._typing import Estimator, Table
 from skrank.dask import Partitions, evaluate
 from skrank.dask._evaluate import evaluate_each
-from skrank.dask._partitions import aligned_partitions, placed_queries
+from skrank.dask._partitions import placed_queries
 from skrank.dask._scorer import head_of
 from skrank.objectives import Objective
 from skrank.rankers._fit import (
@@ -35,8 +35,7 @@ from skrank.rankers._fit import (
     fit_of,
 )
 from skrank.rankers._lightgbm import LightGBM
-from skrank.rankers._linear import LinearRanker, linear_init
-from skrank.rankers._linear_dask import refuse_choice_of_rows
+from skrank.rankers._linear import LinearRanker, linear_init, refuse_choice_of_rows
 from skrank.rankers._rows import Part, Rows, score_sums, spread_of
 from skrank.rankers._xgboost import XGBoost, take_booster, train_options
 
@@ -267,7 +266,7 @@ def fit_collections(
 
 
 def _trained_start(init: Estimator, scale: float | None, train: Partitions) -> Start:
-    """Train a clone of `init` on Dask; its scores are scaled to the standard deviation `scale`."""
+    """Train a clone of `init`; its scores are scaled to the standard deviation `scale`."""
     import dask
 
     if not isinstance(init, LinearRanker):
@@ -279,10 +278,9 @@ def _trained_start(init: Estimator, scale: float | None, train: Partitions) -> S
     start = Start(fitted, 1.0)
     if scale is None:
         return start
-    scores = train.per_row(start.finite_scores)
-    pieces = aligned_partitions(scores=scores, group=train.group, sample_weight=train.weight)
-    sums = dask.compute(*(dask.delayed(score_sums)(*piece) for piece in pieces))
-    return Start.scaled(fitted, scale, spread_of(sums))
+    # a number per row, in memory, so that the spread is that of one machine to the last bit
+    given = train.per_row(start.finite_scores), train.group, train.weight
+    return Start.scaled(fitted, scale, spread_of([score_sums(*dask.compute(*given))]))
 
 
 # clients ------------------------------------------------------------------------------------------

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -17,30 +17,39 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
 from skrank._typing import RandomState, Table
+from skrank.dask._partitions import gathered_queries
 from skrank.dask._scorer import head_of, predict_collection
 from skrank.metrics import DCG, NDCG, Metric
 from skrank.objectives import Objective
 from skrank.objectives.base import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
-from skrank.rankers._feature_map import EncoderFolds, FeatureMap
 from skrank.rankers._fit import VALIDATION, Fit, Validator
-from skrank.rankers._linear_dask import collection_rows, validation_values
-from skrank.rankers._linear_rows import LinearRows, RowParts, TrainingRows, standardised
+from skrank.rankers._linear_features import (
+    as_matrix,
+    categorical_columns,
+    columns_or,
+    feature_names,
+    mean_columns,
+    rows_by_fold,
+    transformed,
+    unfitted_features,
+)
+from skrank.rankers._linear_rows import LinearRows, products
 from skrank.rankers._linear_training import LinearTraining, Stages
-from skrank.rankers._matrix import products
 from skrank.rankers._rows import Part, Rows, check_several_rows_per_query
 
 
 class LinearRanker(Ranker):
     """A linear ranker whose weights maximise a ranking metric.
 
-    The score of a document is a weighted sum of features. A feature map computes the features from
-    the columns of `X`: it takes logarithms of columns with heavy tails, and adds indicators of NaN
-    and categories. Training starts from ridge regression on the grades, centred by query. L-BFGS
-    then maximises the smooth form of the metric (`skrank.SoftRank`), with less smoothing in each
-    stage. A metric without a smooth form, such as ERR or precision at 10, is maximised in two
-    steps: first the smooth form of the metric without its cut-off, or of GAP; then the metric
-    itself, by Newton steps of `skrank.LambdaRank` of the length that is best for the metric.
+    The score of a document is a weighted sum of features. A ColumnTransformer of scikit-learn
+    computes the features from the columns of `X`: it takes logarithms of columns with heavy tails,
+    replaces NaN and encodes categories. Training starts from ridge regression on the grades,
+    centred by query. L-BFGS then maximises the smooth form of the metric (`skrank.SoftRank`), with
+    less smoothing in each stage. A metric without a smooth form, such as ERR or precision at 10, is
+    maximised in two steps: first the smooth form of the metric without its cut-off, or of GAP; then
+    the metric itself, by Newton steps of `skrank.LambdaRank` of the length that is best for the
+    metric.
 
     Parameters
     ----------
@@ -72,10 +81,10 @@ class LinearRanker(Ranker):
         A stage ends when an iteration lowers the loss, or a Newton step raises the metric minus the
         penalty, by less than this. Where the loss is above 1, this is a share of it.
     features : {"auto", "standard", "log"} or transformer, default="auto"
-        Map of columns of numbers. "standard": no transformation. "log": signed logarithms. "auto":
-        signed logarithms of columns with heavy tails. A transformer of scikit-learn gets all
-        columns, categorical columns too; the `y` of its `fit` are grades minus the mean grade of
-        their query.
+        Features of columns of numbers. "standard": no transformation. "log": signed logarithms.
+        "auto": signed logarithms of columns with heavy tails (`skrank.preprocessing.SignedLog`).
+        A transformer of scikit-learn gets all columns, categorical columns too; the `y` of its
+        `fit` are grades minus the mean grade of their query, and its output must have no NaN.
     categorical_features : sequence of str, int or bool, optional
         Names, numbers or a mask of categorical columns, besides columns of the dtype category.
     positive : bool, default=False
@@ -88,6 +97,9 @@ class LinearRanker(Ranker):
     max_queries : int, optional
         Train on at most this number of queries, drawn at random; a larger number draws the same
         queries and further ones.
+    max_rows : int, default=1_000_000
+        On Dask collections, train on whole queries, drawn at random, of at most this number of rows
+        in all, in the memory of the client. A warning says so if not all rows are drawn.
     scoring : str or Metric, default="ndcg@10"
         Metric of `score`.
     random_state : int, RandomState instance or None, default=None
@@ -97,7 +109,7 @@ class LinearRanker(Ranker):
     Attributes
     ----------
     feature_map_ : transformer
-        Its `transform` computes the features. Its `repr` is a table with a row per feature.
+        Its `transform` computes the features: a ColumnTransformer, or the fitted `features`.
     coef_ : ndarray of shape (n_features_out,)
         Weights of the features of `feature_map_`, not standardised; 0 for a constant feature.
     alpha_ : float
@@ -121,18 +133,14 @@ class LinearRanker(Ranker):
     -----
     The loss of a metric is not convex: the weights depend on the start, but not on random numbers.
     Scaling and shifting of columns changes scores only by rounding. Sparse `X` stays sparse.
-    Besides `X`, training takes some 40 bytes per row, and a copy of `X` unless no column is
-    transformed and all queries are trained on.
+    Besides `X`, training takes some 40 bytes per row and the features, and for a time a second copy
+    of these.
 
-    The logarithm is sign(x - center) * log(1 + abs(x - center) / scale), where values are densest
-    at the center. "auto" uses it if the kurtosis of a column is above 5, and that of its logarithms
-    less than 0.9 times as large, unless more than 99 % of the column are 0. NaN is estimated from
-    the other columns of the row, and has a weight if it correlates with the grade. A category of up
-    to 4 levels has a weight per level. Levels of other categories are replaced by their mean grade
-    in other queries, after centring by query (`sklearn.preprocessing.TargetEncoder`).
-
-    On Dask collections with whole queries in their partitions, workers send sums of losses and
-    gradients to the client; weights equal those of one machine up to rounding.
+    NaN in a column of numbers becomes the median, and has a weight if it occurs in training
+    (`sklearn.impute.SimpleImputer`). A category of up to 4 levels has a weight per level
+    (`sklearn.preprocessing.OneHotEncoder`). Levels of other categories are replaced by their mean
+    grade, after centring by query (`sklearn.preprocessing.TargetEncoder`): in training, by that in
+    other folds of queries, which follow from levels and grades. Four queries may lie in two folds.
 
     The loss depends on differences of scores inside queries only. There is thus no intercept, and a
     feature that is constant inside queries gets a weight of about 0.
@@ -180,6 +188,7 @@ class LinearRanker(Ranker):
         warm_start: bool = False,
         unjudged: str = "raise",
         max_queries: int | None = None,
+        max_rows: int = 1_000_000,
         scoring: str | Metric = "ndcg@10",
         random_state: RandomState = None,
     ) -> None:
@@ -197,6 +206,7 @@ class LinearRanker(Ranker):
         self.warm_start = warm_start
         self.unjudged = unjudged
         self.max_queries = max_queries
+        self.max_rows = max_rows
         self.scoring = scoring
         self.random_state = random_state
 
@@ -220,8 +230,7 @@ class LinearRanker(Ranker):
         if hasattr(X, "__dask_graph__"):
             self._checked(head_of(X))
             return predict_collection(self, X)
-        table = self._checked(X)
-        X = self.feature_map_.apply(table)
+        X = transformed(self.feature_map_, self._checked(X))
         with np.errstate(over="ignore", invalid="ignore"):
             scores = products(X, self.coef_)
         wrong = np.flatnonzero(~np.isfinite(scores))
@@ -244,12 +253,14 @@ class LinearRanker(Ranker):
         check.check_flag("warm_start", self.warm_start)
         self._alphas()
         self._stages()
+        check.check_count("max_rows", self.max_rows, "rows of Dask collections to train on")
         if has_X_val and self.alphas is None:
             raise ValueError(
                 "LinearRanker uses X_val to choose among alphas: set alphas, or leave X_val out."
             )
 
-    def _train(self, train: Rows, valid: Rows | None) -> None:
+    def _train(self, train: Rows, valid: Rows | None, *, max_grade: int = 1) -> None:
+        """Train; `max_grade` is the highest grade of rows that were not drawn."""
         last_fit = self._last_fit()
         rows = train.check(unjudged=self.unjudged)
         check_several_rows_per_query(rows.ids, len(rows.labels))
@@ -263,36 +274,57 @@ class LinearRanker(Ranker):
         elif valid is not None:
             part = valid.check(unjudged=self.unjudged).part()
         labels = rows.labels if part is None else np.append(rows.labels, part.y)
-        self.max_grade_ = collection_grade(train.y, labels)
+        self.max_grade_ = max(max_grade, collection_grade(train.y, labels))
         stages = self._stages().on_scale(self.max_grade_)
-        training = self._training(rows, chosen, stages)
+        training, names = self._training(rows, chosen, stages)
         if not refits:
             del rows  # frees memory
         measure = None if part is None else partial(self._validation_values, part)
         self.evals_result_ = {}
-        start = training.start(self._warm_weights(last_fit, training))
+        start = training.start(self._warm_weights(last_fit, names, training.scale))
         weights = self._best_weights(training, self._alphas(), start, measure)
         if refits:
-            first_map = self.feature_map_
-            training = self._training(rows, np.append(chosen, held_out), stages)
+            known = dict(zip(names, weights, strict=True))
+            training, names = self._training(rows, np.append(chosen, held_out), stages)
             # weights of standardised features are a start: their scale hardly differs
-            start = training.start(self.feature_map_.transferred(first_map, weights))
+            start = training.start(np.array([known.get(name, 0.0) for name in names]))
             weights = self._best_weights(training, np.array([self.alpha_]), start, None)
         self.coef_ = weights / training.scale
 
     def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
-        last_fit = self._last_fit()
-        rows = collection_rows(self, train, valid)
-        training = self._training_on(rows, self._stages().on_scale(self.max_grade_))
-        measure = None if valid is None else partial(validation_values, self, valid)
-        self.evals_result_ = {}
-        start = training.start(self._warm_weights(last_fit, training))
-        self.coef_ = self._best_weights(training, self._alphas(), start, measure) / training.scale
+        """Train on whole queries that are drawn from the collections, in memory."""
+        refuse_choice_of_rows(self, {"unjudged": "raise"})
+        rng = check.as_random_state("random_state", self.random_state)
+        first, top = self._gathered(train, rng, validation=False)
+        held_out = None
+        if valid is not None:
+            held_out, top_valid = self._gathered(valid, rng, validation=True)
+            top = max(top, top_valid)
+        self._train(first, held_out, max_grade=check.highest_grade(np.array([top])))
 
-    def _last_fit(self) -> tuple[FeatureMap, np.ndarray] | None:
-        """The map and the weights of the last fit, if `warm_start` uses them."""
-        is_used = self.warm_start and hasattr(self, "coef_")
-        return (self.feature_map_, self.coef_) if is_used else None
+    def _gathered(
+        self, rows: Rows, rng: np.random.RandomState, *, validation: bool
+    ) -> tuple[Rows, float]:
+        """Rows drawn from collections, in memory, and the highest label of the collections."""
+        if rows.groups is None:
+            raise ValueError(
+                "LinearRanker.fit needs groups=, the query of each row, beside X of Dask."
+            )
+        X, y, groups, weights, top = gathered_queries(
+            rows.X, rows.y, rows.groups, rows.sample_weight, self.max_rows, rng
+        )
+        drawn = Rows(X, y, groups, weights)
+        return self._resolved(drawn, validation=validation), top
+
+    def _last_fit(self) -> dict[str, float] | None:
+        """The weights of the last fit by name of the feature, if `warm_start` uses them."""
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return None
+        given, known = self.n_features_in_, self.feature_map_.n_features_in_
+        if given != known:
+            raise ValueError(f"warm_start: X has {given} features, and the last fit had {known}.")
+        names = feature_names(self.feature_map_, len(self.coef_))
+        return dict(zip(names, self.coef_.tolist(), strict=True))
 
     def _best_weights(
         self,
@@ -321,7 +353,7 @@ class LinearRanker(Ranker):
     ) -> list[float]:
         """Values of a metric on validation rows, for each of the `coef_` tried."""
         metrics = Validator(part, {name: metric})
-        X = self.feature_map_.apply(part.X)
+        X = transformed(self.feature_map_, part.X)
         return [metrics.means(products(X, coef))[name] for coef in tried]
 
     def _alphas(self) -> np.ndarray:
@@ -346,12 +378,20 @@ class LinearRanker(Ranker):
         check.check_number("tol", self.tol, 0, 1)
         return Stages.of(self.objective, sigmas)
 
-    def _training(self, rows: Rows, chosen: np.ndarray, stages: Stages) -> LinearTraining:
-        """Training on the chosen queries, except those of weight 0."""
+    def _training(
+        self, rows: Rows, chosen: np.ndarray, stages: Stages
+    ) -> tuple[LinearTraining, list[str]]:
+        """Training on the chosen queries, except those of weight 0, and the names of features."""
         assert rows.codes is not None
         is_used = rows.kept & np.isin(rows.codes, chosen)
         # all rows are used without a copy
-        used = slice(None) if is_used.all() else np.flatnonzero(is_used)
+        used: Any = slice(None) if is_used.all() else np.flatnonzero(is_used)
+        X = rows.X if is_used.all() else _safe_indexing(rows.X, used)
+        feature_map = unfitted_features(self.features, X, self.categorical_features)
+        categorical = categorical_columns(X, self.categorical_features)
+        order = rows_by_fold(X, categorical, rows.labels[used], rows.codes[used])
+        if order is not None:
+            used, X = np.flatnonzero(is_used)[order], _safe_indexing(X, order)
         queries = Queries.from_groups(rows.codes[used])
         numbers = queries.ids
         queries = replace(queries, ids=rows.ids[numbers])  # for messages
@@ -363,40 +403,26 @@ class LinearRanker(Ranker):
             return self._training(rows, numbers[weights > 0], stages)
         weights = weights / weights.max()  # only ratios matter; gradients are in single precision
         y = rows.labels[used]
-        X = rows.X if is_used.all() else _safe_indexing(rows.X, used)
-        self.feature_map_ = FeatureMap(self.features, self.categorical_features)
-        self.feature_map_.set_columns(X, queries.scatter(queries.centered(queries.gather(y))))
-        columns = self.feature_map_.split(X)
-        training = TrainingRows(*columns, Judgments(y, queries), y, weights, numbers)
-        return self._training_on(RowParts([training]), stages)
-
-    def _training_on(self, rows: RowParts, stages: Stages) -> LinearTraining:
-        """Training on `TrainingRows`, which fits the map of features."""
-        feature_map = self.feature_map_
-        folds = feature_map.fit_columns(rows)
-        mapped = rows.map(_with_features, feature_map, folds)
-        mapped, scale = standardised(mapped, feature_map.least_deviations())
-        return LinearTraining(mapped, scale, stages, self.max_iter, self.tol, self.positive)
+        grades = queries.scatter(queries.centered(queries.gather(y)))
+        with np.errstate(over="ignore"):  # medians of extreme values
+            features = columns_or(as_matrix(feature_map.fit_transform(X, grades)), X)
+        self.feature_map_ = feature_map
+        # If levels hardly tell documents apart, their mean grades hardly differ. Divided by their
+        # own standard deviation, these small differences would count as much as other features.
+        means = mean_columns(feature_map, features.shape[1])
+        least = np.where(means, np.sqrt(np.mean(grades**2)), 0.0)
+        mapped, scale = LinearRows(features, Judgments(y, queries), weights).standardised(least)
+        training = LinearTraining(mapped, scale, stages, self.max_iter, self.tol, self.positive)
+        return training, feature_names(feature_map, len(scale))
 
     def _warm_weights(
-        self, last_fit: tuple[FeatureMap, np.ndarray] | None, training: LinearTraining
+        self, known: dict[str, float] | None, names: list[str], scale: np.ndarray
     ) -> np.ndarray | None:
         """The weights of the last fit, for the standardised features of this training."""
-        if last_fit is None:
+        if known is None:
             return None
-        last_map, weights = last_fit
-        given, known = self.n_features_in_, last_map.n_features_in_
-        if given != known:
-            raise ValueError(f"warm_start: X has {given} features, and the last fit had {known}.")
-        scale = np.where(np.isfinite(training.scale), training.scale, 0.0)  # inf if constant
-        return self.feature_map_.transferred(last_map, weights) * scale
-
-
-def _with_features(
-    rows: TrainingRows, feature_map: FeatureMap, folds: EncoderFolds | None
-) -> LinearRows:
-    X = feature_map.features_of(rows.numbers, rows.categories, folds, rows.query_of_row)
-    return LinearRows(X, rows.judgments, rows.weights)
+        weights = np.array([known.get(name, 0.0) for name in names])
+        return weights * np.where(np.isfinite(scale), scale, 0.0)  # inf if constant
 
 
 def linear_init(fit: Fit, *, grades: bool) -> LinearRanker:
@@ -408,3 +434,13 @@ def linear_init(fit: Fit, *, grades: bool) -> LinearRanker:
         metric or "gap",
         categorical_features=fit.kind.categorical_features(fit.estimator, fit.arguments),
     )
+
+
+def refuse_choice_of_rows(ranker: Ranker, defaults: Mapping[str, object]) -> None:
+    """Raise if a parameter that chooses rows in memory differs from its default."""
+    for name, default in defaults.items():
+        if getattr(ranker, name) != default:
+            raise ValueError(
+                f"{name} is for data in memory: choose the rows of Dask collections before fit, "
+                "and give validation rows as X_val, y_val and groups_val."
+            )

@@ -15,14 +15,14 @@ from skrank._engine.plan import average
 from skrank.metrics import Metric, Mixture
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
 from skrank.objectives.base import ObjectiveMixture, metric_of, metric_or_objective
-from skrank.rankers._linear_rows import LinearRows, RowParts
+from skrank.rankers._linear_rows import LinearRows
 
 SIGMAS = (1.0, 0.5)  # in units of the spread of scores; chosen on validation parts of LETOR
 _RIDGE = 0.005  # penalty of the ridge regression per row, for features of variance 1
 _LEAST_CURVATURE = 1e-6  # lower bound of alpha in curvatures, so that Newton steps are finite
 _LENGTHS = 4 * 0.5 ** np.arange(10)  # of steps to try, in units of the Newton step
 # Losses and gradients are rounded to multiples of _GRID times a power of 2 near the loss of zero
-# scores. The last bits of sums depend on the partitions of the rows, and L-BFGS would amplify them.
+# scores. The last bits of sums depend on the order of the rows, and L-BFGS would amplify them.
 _GRID = 2.0**-36
 _SMALL_LOSS = 1e-3  # smaller losses are rescaled: tolerances of scipy are absolute below 1
 
@@ -120,8 +120,7 @@ class LinearTraining:
 
     Attributes
     ----------
-    rows : RowParts
-        Of LinearRows.
+    rows : LinearRows
     scale : ndarray of shape (n_features,)
         Standard deviations of the features.
     stages : Stages
@@ -129,7 +128,7 @@ class LinearTraining:
         See LinearRanker.
     """
 
-    rows: RowParts
+    rows: LinearRows
     scale: np.ndarray
     stages: Stages
     max_iter: int
@@ -138,16 +137,16 @@ class LinearTraining:
 
     def start(self, given: np.ndarray | None = None) -> np.ndarray:
         """Start weights, by default of ridge regression, scaled so that scores have spread 1."""
-        _, rows = self._masses()
+        _, rows = self.rows.masses()
         if given is None:
             squares = SquaredError("linear", centered=True)
             given = self._minimise(squares, rows, _RIDGE, np.zeros(len(self.scale))).x
-        spread = np.sqrt(self.rows.sum(LinearRows.centered_squares, given) / rows)
+        spread = np.sqrt(self.rows.centered_squares(given) / rows)
         return given / spread if spread > 0 else given
 
     def path(self, alphas: np.ndarray, weights: np.ndarray) -> Iterator[Solution]:
         """The solution for each alpha; each solution is the start for the next alpha."""
-        mass, _ = self._masses()
+        mass, _ = self.rows.masses()
         if mass == 0:
             raise ValueError(
                 "no training query has a relevant document (and a weight above 0). Labels must be "
@@ -175,22 +174,17 @@ class LinearTraining:
                 stacklevel=7,  # where fit is called
             )
 
-    def _masses(self) -> tuple[float, float]:
-        """Sums of the weights of queries with a relevant document, and of the weights of rows."""
-        relevant, rows = self.rows.sum(LinearRows.masses).tolist()
-        return relevant, rows
-
     def _minimise(
         self, objective: Objective, mass: float, alpha: float, weights: np.ndarray
     ) -> OptimizeResult:
         """Weights that minimise sum(losses) / mass + alpha * sum(weights**2)."""
-        first = self.rows.sum(LinearRows.loss, objective, np.zeros(len(weights)))[0] / mass
+        first = self.rows.loss(objective, np.zeros(len(weights)))[0] / mass
         # losses far below 1, such as squared errors of click rates, are divided by the first loss
         unit = first if 0 < first < _SMALL_LOSS else 1.0
         grid = np.ldexp(_GRID, np.frexp(first)[1])
 
         def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-            means = self.rows.sum(LinearRows.loss, objective, weights) / mass
+            means = self.rows.loss(objective, weights) / mass
             value, *slopes = np.round(means / grid) * grid
             gradient = np.array(slopes) + 2 * alpha * weights
             return (value + alpha * weights @ weights) / unit, gradient / unit
@@ -222,8 +216,7 @@ class LinearTraining:
         """Mean of the metric (negated if lower is better) minus penalty, for each of `tried`."""
         metric = self.stages.metric
         assert metric is not None
-        parts = self.rows.collect(LinearRows.values, metric, tried)
-        values, mass = (np.concatenate(one, axis=1) for one in zip(*parts, strict=True))
+        values, mass = self.rows.values(metric, tried)
         sign = 1 if metric.greater_is_better else -1
         return [
             sign * average(metric, values[i], mass[i]) - alpha * weights @ weights
@@ -232,13 +225,14 @@ class LinearTraining:
 
     def _newton(self, weights: np.ndarray, alpha: float, mass: float) -> np.ndarray:
         """Newton step d, with hessian @ d = gradient, by at most 20 conjugate gradients."""
+        assert self.stages.final is not None
         point = self.stages.final, weights
-        slopes = self.rows.sum(LinearRows.slopes, *point) / mass + 2 * alpha * weights
+        slopes = self.rows.slopes(*point) / mass + 2 * alpha * weights
 
         def curve(direction: np.ndarray) -> np.ndarray:
             direction = direction.ravel()
             least = 2 * max(alpha, _LEAST_CURVATURE)
-            sums = self.rows.sum(LinearRows.curvature, *point, direction)
+            sums = self.rows.curvature(*point, direction)
             return sums / mass + least * direction
 
         size = len(slopes)

@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 import skrank
 import skrank.dask
 import skrank.lightgbm
+import skrank.preprocessing
 import skrank.xgboost
 from skrank import extending, metrics, stats, trec
 from tests.helpers import odd
@@ -239,6 +240,13 @@ usual(
     X=np.array([[1, odd.NAN], [2, 1e308], [-1, 3]]), groups=["a", "b", "a"],
     kinds=["rank", "zscore"], keep_original=True,
 )  # fmt: skip
+
+usual("preprocessing.SignedLog",
+      lambda X, columns: skrank.preprocessing.SignedLog(columns).fit_transform(X),
+      X=np.array([[1.0, odd.NAN], [2, 50], [-1, 3]]), columns="all")  # fmt: skip
+usual("preprocessing.RidgeImputer",
+      lambda X, y: skrank.preprocessing.RidgeImputer().fit(X, y).transform(X),
+      X=np.array([[1.0, odd.NAN], [2, 50], [-1, 3]]), y=[1.0, 0.0, -1.0])  # fmt: skip
 
 # statistics ---------------------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ def test_the_block_size_does_not_change_values(monkeypatch):
     features = QueryFeatures(KINDS).fit(values)
     expected = features.transform(values, groups)
     for size in (1, 40, 100):
-        monkeypatch.setattr("skrank.preprocessing._BLOCK", size)
+        monkeypatch.setattr("skrank.preprocessing._query_features._BLOCK", size)
         np.testing.assert_array_equal(features.transform(values, groups), expected)
 
 

@@ -1,0 +1,191 @@
+"""The features of a linear ranker: a ColumnTransformer of scikit-learn by default."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import sklearn
+from scipy.sparse import csr_matrix, issparse
+from sklearn.base import TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.model_selection import KFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, TargetEncoder
+from sklearn.utils import _safe_indexing
+from sklearn.utils.fixes import parse_version
+
+from skrank import _validation as check
+from skrank._typing import Table
+from skrank.preprocessing import RidgeImputer, SignedLog
+
+_FEW_LEVELS = 4  # number up to which each level has a weight
+_FOLDS = 5  # of rows, for the target encoding of training rows
+
+
+def unfitted_features(
+    features: str | TransformerMixin, X: Table, categorical: Sequence[str | int | bool] | None
+) -> TransformerMixin:
+    """The transformer of `features`, a parameter of LinearRanker, for the columns of X."""
+    if isinstance(features, str):
+        check.check_choice("features", features, ("auto", "standard", "log"))
+        return _default(features, X, categorical_columns(X, categorical))
+    if not hasattr(features, "transform") or isinstance(features, type):
+        raise ValueError(
+            f'features={features!r} must be "auto", "standard", "log", or a transformer '
+            "of scikit-learn, such as QuantileTransformer()."
+        )
+    if categorical is not None:
+        raise ValueError(
+            "features is a transformer of all columns, so that categorical_features has no "
+            "effect: leave it unset, and encode categories by the transformer, such as "
+            "make_column_transformer((OneHotEncoder(), ['site']), remainder='passthrough')."
+        )
+    return clone(features)
+
+
+def _default(kind: str, X: Table, categorical: np.ndarray) -> ColumnTransformer:
+    names = list(getattr(X, "columns", range(X.shape[1])))
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        names = list(range(len(names)))
+    if categorical.any() and not categorical.all():  # before the order of rows changes: errors
+        as_numbers(_safe_indexing(X, np.flatnonzero(~categorical), axis=1))
+    few = np.zeros(len(names), dtype=bool)
+    few[categorical] = _n_levels(X, categorical) <= _FEW_LEVELS
+    one_to_one: Any = {"feature_names_out": "one-to-one", "accept_sparse": True}
+    first = {
+        "auto": SignedLog(),
+        "log": SignedLog("all"),
+        "standard": FunctionTransformer(as_numbers, **one_to_one),
+    }[kind]
+    steps = {
+        "numbers": ([first, RidgeImputer()], ~categorical),
+        "levels": ([OneHotEncoder(handle_unknown="ignore", sparse_output=False)], few),
+        "means": ([_target_encoder()], categorical & ~few),
+    }
+    objects = FunctionTransformer(_objects, **one_to_one)
+    return ColumnTransformer(
+        [
+            (
+                name,
+                make_pipeline(*([] if name == "numbers" else [objects]), *made),
+                [names[number] for number in np.flatnonzero(chosen)],
+            )
+            for name, (made, chosen) in steps.items()
+            if chosen.any()
+        ],
+        sparse_threshold=1.0,
+        verbose_feature_names_out=False,
+    )
+
+
+def _target_encoder() -> TargetEncoder:
+    """Encodes training rows by the other folds, which are blocks of consecutive rows."""
+    if parse_version(sklearn.__version__) >= parse_version("1.9"):
+        return TargetEncoder(target_type="continuous", cv=KFold(_FOLDS))
+    return TargetEncoder(target_type="continuous", cv=_FOLDS, shuffle=False)
+
+
+def as_numbers(X: Table) -> np.ndarray | csr_matrix:
+    return check.feature_numbers(X, "Make it a category, or encode it.", who="LinearRanker")
+
+
+def _objects(X: Any) -> Any:
+    """Categories as encoders accept them: dense, with NaN in place of NA of pandas."""
+    if issparse(X):
+        return X.toarray()
+    return X.astype(object).where(X.notna(), np.nan) if hasattr(X, "notna") else X
+
+
+def _n_levels(X: Table, columns: np.ndarray) -> np.ndarray:
+    import pandas as pd
+
+    levels = pd.DataFrame(_objects(_safe_indexing(X, np.flatnonzero(columns), axis=1)))
+    return levels.nunique(dropna=False).to_numpy()
+
+
+def rows_by_fold(
+    X: Table, columns: np.ndarray, y: np.ndarray, queries: np.ndarray
+) -> np.ndarray | None:
+    """An order of rows in which blocks of rows are folds of whole queries, but for their ends.
+
+    The order of the queries is random, but depends on their levels and labels only, not on names of
+    queries or the order of rows. Returns None without categorical columns.
+    """
+    import pandas as pd
+
+    if not columns.any():
+        return None
+    levels = pd.DataFrame(_objects(_safe_indexing(X, np.flatnonzero(columns), axis=1))).astype(str)
+    levels.columns = range(levels.shape[1])
+    hashes = pd.util.hash_pandas_object(levels.assign(y=y), index=False).to_numpy()
+    digests = np.zeros(queries.max() + 1, dtype=np.uint64)
+    np.add.at(digests, queries, hashes)  # modulo 2**64, in any order of rows
+    return np.lexsort((hashes, queries, digests[queries]))
+
+
+def categorical_columns(X: Table, given: Sequence[str | int | bool] | None) -> np.ndarray:
+    """True for columns of the pandas dtype category, and for columns that the caller names."""
+    dtypes = getattr(X, "dtypes", [None] * X.shape[1])
+    categorical = np.array([str(one) == "category" for one in dtypes], dtype=bool)
+    names = list(getattr(X, "columns", ()))
+    chosen = [] if given is None else list(np.atleast_1d(np.asarray(given, dtype=object)))
+    if chosen and all(isinstance(one, (bool, np.bool_)) for one in chosen):
+        if len(chosen) != len(categorical):
+            raise ValueError(
+                f"categorical_features has {len(chosen)} entries, and X has {len(categorical)} "
+                "columns: give one True or False per column, or names or numbers of columns."
+            )
+        chosen = list(np.flatnonzero(chosen))
+    for one in chosen:
+        number = names.index(one) if isinstance(one, str) and one in names else one
+        if isinstance(number, str) or not 0 <= number < len(categorical):
+            raise ValueError(
+                f"categorical_features: X has no column {one!r}. Give names of columns of a "
+                f"DataFrame, or numbers from 0 to {len(categorical) - 1}."
+            )
+        categorical[number] = True
+    return categorical
+
+
+def transformed(transformer: TransformerMixin, X: Table) -> np.ndarray | csr_matrix:
+    """Features of rows, by a fitted transformer."""
+    if getattr(transformer, "sparse_output_", False) and not issparse(X):
+        X = csr_matrix(X)  # a ColumnTransformer that was fitted on sparse rows needs them
+    return as_matrix(transformer.transform(X))
+
+
+def as_matrix(features: Any) -> np.ndarray | csr_matrix:
+    """The output of a transformer as an array or a CSR matrix of finite numbers."""
+    matrix = check.feature_numbers(features, "Encode it by features.", who="LinearRanker")
+    if np.isnan(matrix.data if issparse(matrix) else matrix).any():
+        raise ValueError(
+            "the output of features has NaN: impute by the transformer, such as by RidgeImputer()."
+        )
+    return matrix
+
+
+def columns_or(features: np.ndarray | csr_matrix, X: Table) -> np.ndarray | csr_matrix:
+    """The columns of X itself if these are the features, in place of a copy; else the features."""
+    if issparse(features):
+        return features
+    columns = np.asarray(X)
+    same = features.dtype == columns.dtype and np.array_equal(features, columns)
+    return columns if same else features
+
+
+def feature_names(transformer: TransformerMixin, n_features: int) -> list[str]:
+    if hasattr(transformer, "get_feature_names_out"):
+        return list(transformer.get_feature_names_out())
+    return [f"x{number}" for number in range(n_features)]
+
+
+def mean_columns(transformer: TransformerMixin, n_features: int) -> np.ndarray:
+    """True for features that are mean grades of the levels of a category."""
+    found = np.zeros(n_features, dtype=bool)
+    for name, part, _ in getattr(transformer, "transformers_", ()):
+        last = part.steps[-1][1] if isinstance(part, Pipeline) else part
+        if isinstance(last, TargetEncoder):
+            found[transformer.output_indices_[name]] = True
+    return found
