@@ -119,7 +119,8 @@ def rows_by_fold(
         return None
     levels = pd.DataFrame(_objects(_safe_indexing(X, np.flatnonzero(columns), axis=1))).astype(str)
     levels.columns = range(levels.shape[1])
-    hashes = pd.util.hash_pandas_object(levels.assign(y=y), index=False).to_numpy()
+    table = levels.assign(y=y.astype(np.float64))  # equal hashes for labels of any dtype
+    hashes = pd.util.hash_pandas_object(table, index=False).to_numpy()
     digests = np.zeros(queries.max() + 1, dtype=np.uint64)
     np.add.at(digests, queries, hashes)  # modulo 2**64, in any order of rows
     return np.lexsort((hashes, queries, digests[queries]))

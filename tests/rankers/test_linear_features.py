@@ -165,7 +165,7 @@ def test_names_of_queries_and_the_order_of_rows_change_nothing():
     table = frame(site=pd.Categorical(RNG.integers(0, 40, len(X)) + 40 * (LABELS > 2)))
     expected = fit(table).predict(table)
     names = np.random.default_rng(7).permutation(QID.max() + 1)[QID]
-    renamed = LinearRanker().fit(table, LABELS, names)
+    renamed = LinearRanker().fit(table, LABELS.astype(np.float32), names)
     assert_allclose(renamed.predict(table), expected, rtol=1e-3, atol=1e-4)
     order = np.random.default_rng(8).permutation(len(X))
     mixed = LinearRanker().fit(table.iloc[order], LABELS[order], names[order])
