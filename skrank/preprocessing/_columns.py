@@ -10,7 +10,12 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags, gen_batches
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from skrank import _validation as check
 from skrank._typing import Table
@@ -220,7 +225,9 @@ class RidgeImputer(_Numbers):
         if not _has_nan(values):
             return self
         if y is not None:
-            self.missing_ = np.flatnonzero(_correlated_nan(values, np.asarray(y, np.float64)))
+            labels = check.as_vector("y", y)
+            check_consistent_length(values, labels)
+            self.missing_ = np.flatnonzero(_correlated_nan(values, labels))
         if not sparse.issparse(sample) and width <= _MOST_ESTIMATED:
             self._fit_estimates(sample.astype(np.float64, copy=False))
         return self
@@ -340,7 +347,8 @@ def _correlated_nan(values: Any, y: np.ndarray) -> np.ndarray:
             block = block.toarray()
         sums += np.array([np.ones(len(y[rows])), y[rows]]) @ np.isnan(block).astype(np.float64)
     share = sums[0] / len(y)
-    return sums[1] ** 2 > _SIGNIFICANT**2 * share * (1 - share) * (y @ y)
+    with np.errstate(all="ignore"):  # of labels that are infinite or too large to square
+        return sums[1] ** 2 > _SIGNIFICANT**2 * share * (1 - share) * (y @ y)
 
 
 def _signed_log(values: np.ndarray, center: np.ndarray, scale: np.ndarray) -> np.ndarray:
