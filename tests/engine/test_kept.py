@@ -93,10 +93,17 @@ def test_weights_of_q_have_the_same_bits_from_counts_and_from_lists(monkeypatch,
     assert (weights == 0).any() == (k is not None)
 
 
-def test_lists_have_numbers_of_documents():
+def test_metrics_get_numbers_of_documents(monkeypatch):
     """Of four documents, two are retrieved, and one of these and one of the others are judged."""
     judgments = Judgments([np.nan, 1, 0, np.nan], Queries.single(4))
-    one = Ranking(judgments, [3, -np.inf, 1, -np.inf])
-    for condensed, shown, total in ((False, 2, 3), (True, 1, 2)):
-        lists = skrank.metric("ap@3", condensed=condensed).bind(judgments).lists(one)
-        assert (lists.shown, lists.relevant, lists.total) == (shown, 1, total)
+    one, seen = Ranking(judgments, [3, -np.inf, 1, -np.inf]), []
+    values = skrank.metrics.AP.values
+
+    def noted(metric, sums, shown, relevant, total):
+        seen.append((*shown, *relevant, *total))
+        return values(metric, sums, shown, relevant, total)
+
+    monkeypatch.setattr(skrank.metrics.AP, "values", noted)
+    for condensed in (False, True):
+        skrank.metric("ap@3", condensed=condensed).bind(judgments).values(one)
+    assert seen == [(2, 1, 3), (1, 1, 2)]
