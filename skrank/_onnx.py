@@ -29,7 +29,6 @@ from skrank._typing import Estimator, Options
 from skrank.preprocessing import RidgeImputer, SignedLog
 from skrank.preprocessing._columns import FARTHEST
 from skrank.rankers import GroupedRanker, LinearRanker, RankerMean
-from skrank.rankers._lightgbm import LightGBM
 from skrank.rankers._linear_features import as_numbers
 
 if TYPE_CHECKING:
@@ -334,12 +333,17 @@ def _attributes(nodes: Sequence[_Node], dtype: type, base: float = 0.0) -> Optio
     }
 
 
+# objectives of LightGBM whose predictions are a function of the sum of the trees
+_LINKED = ("poisson", "gamma", "tweedie", "binary", "cross_entropy", "cross_entropy_lambda")
+
+
 def _lightgbm_trees(estimator: Estimator, n_rounds: int | None) -> Options:
     """Trees of LightGBM, which compares in double precision."""
     model = estimator.booster_.dump_model(num_iteration=n_rounds)
     if model["average_output"]:
         raise _refused("the random forest of LightGBM, whose trees are averaged", "boost instead")
-    if LightGBM("regressor").inverse_link(estimator, np.array([0.25])) != 0.25:
+    name, *options = str(model.get("objective", "none")).split()
+    if name in _LINKED or "sqrt" in options:
         link = f"objective={model['objective']!r} of LightGBM, which has a link"
         raise _refused(link, "train on a ranking objective")
     nodes: list[_Node] = []

@@ -133,8 +133,8 @@ class LinearRanker(Ranker):
     -----
     The loss of a metric is not convex: the weights depend on the start, but not on random numbers.
     Scaling and shifting of columns changes scores only by rounding. Sparse `X` stays sparse.
-    Besides `X`, training takes some 40 bytes per row and the features, and for a time a second copy
-    of these.
+    Besides `X`, training takes some 40 bytes per row and the features, and for a time two further
+    copies of these.
 
     NaN in a column of numbers becomes the median, and has a weight if it occurs in training
     (`sklearn.impute.SimpleImputer`). A category of up to 4 levels has a weight per level
