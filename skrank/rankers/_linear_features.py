@@ -52,7 +52,8 @@ def _default(kind: str, X: Table, categorical: np.ndarray) -> ColumnTransformer:
     if categorical.any() and not categorical.all():  # before the order of rows changes: errors
         as_numbers(_safe_indexing(X, np.flatnonzero(~categorical), axis=1))
     few = np.zeros(len(names), dtype=bool)
-    few[categorical] = _n_levels(X, categorical) <= _FEW_LEVELS
+    if categorical.any():
+        few[categorical] = _n_levels(X, categorical) <= _FEW_LEVELS
     one_to_one: Any = {"feature_names_out": "one-to-one", "accept_sparse": True}
     first = {
         "auto": SignedLog(),
