@@ -1,4 +1,7 @@
-"""Tests of each family of kernels also pass under bounds checking, and without compilation."""
+"""Tests of each family of kernels also pass under bounds checking, and without compilation.
+
+These take minutes: SKRANK_MODES=1 pytest tests/kernels/test_modes.py
+"""
 
 import os
 import subprocess
@@ -37,6 +40,7 @@ TESTS = {
 }
 
 
+@pytest.mark.skipif("SKRANK_MODES" not in os.environ, reason="SKRANK_MODES is not set")
 @pytest.mark.parametrize("mode", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 @pytest.mark.parametrize("name", TESTS)
 def test_other_modes_of_numba(name, mode):
