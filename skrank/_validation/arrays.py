@@ -91,6 +91,8 @@ def _as_numbers(name: str, given: np.ndarray, what: str) -> np.ndarray:
 
                 missing = np.asarray(np.frompyfunc(lambda one: one is pd.NA, 1, 1)(given), bool)
                 given = np.where(missing, np.nan, given)
+                if any(isinstance(one, np.complexfloating) for one in given.flat):
+                    raise TypeError  # NumPy would drop the imaginary part
             return given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be numbers, {what}.") from None

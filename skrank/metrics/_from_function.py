@@ -89,8 +89,9 @@ def metric_from_function(
     >>> metric([0, 1, 2], [1, 1, 1]) == skrank.metric("rr")([0, 1, 2], [1, 1, 1])
     True
     >>> skrank.evaluate([0, 1, 2], [3, 2, 1], groups=[1, 1, 1], metrics=[metric @ 2]).mean
-    first_relevant@2    0.5
-    Name: mean, dtype: float64
+            first_relevant@2
+    system
+    scores               0.5
     """
     return FunctionMetric(
         function=function,

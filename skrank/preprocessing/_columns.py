@@ -189,8 +189,8 @@ class RidgeImputer(_Numbers):
     >>> import numpy as np
     >>> from skrank.preprocessing import RidgeImputer
     >>> rows = np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0], [3.0, np.nan]])
-    >>> RidgeImputer().fit_transform(rows).round(1)[-1]
-    array([3. , 5.2])
+    >>> RidgeImputer().fit_transform(rows).round()[-1]
+    array([3., 5.])
     """
 
     def fit(self, X: Table, y: ArrayLike | None = None) -> RidgeImputer:

@@ -230,7 +230,8 @@ class LinearRanker(Ranker):
         if hasattr(X, "__dask_graph__"):
             self._checked(head_of(X))
             return predict_collection(self, X)
-        X = transformed(self.feature_map_, self._checked(X))
+        table = self._checked(X)  # raises if the ranker is not fitted
+        X = transformed(self.feature_map_, table)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = products(X, self.coef_)
         wrong = np.flatnonzero(~np.isfinite(scores))

@@ -409,7 +409,7 @@ SERIES = pd.Series([2.0, 1.0], pd.MultiIndex.from_tuples([("1", "a"), ("1", "b")
 def test_shapes_of_runs(run):
     qrels = {"1": {"a": 1, "b": 0}}
     assert trec.evaluate(qrels, run, "rr").mean.iloc[0, 0] == 1
-    (loaded,) = trec._fuse.load(run).values()
+    (loaded,) = trec.read_runs(run).values()
     assert loaded.documents.to_list() == ["a", "b"]
 
 

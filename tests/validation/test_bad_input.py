@@ -199,7 +199,7 @@ def test_errors_say_that_labels_and_scores_look_swapped(call):
 
 
 @pytest.mark.parametrize("labels", [CHANCES, skrank.with_groups(CHANCES, QUERIES)])
-@pytest.mark.parametrize("name", ["function", "metric", "evaluate", "per_query"])
+@pytest.mark.parametrize("name", ["metric", "evaluate", "per_query"])
 def test_swapped_labels_and_scores_without_an_error_warn(name, labels):
     with pytest.warns(UserWarning, match=SWAPPED) as found:
         CALLS[name](labels, LABELS, groups=QUERIES)
