@@ -20,7 +20,7 @@ from sphinx.ext.autodoc.mock import mock
 import skrank
 
 NOT_LISTED = {"cli": "the command is described in the user guide"}
-MOCKED = ["sentence_transformers", "torch"]
+MOCKED = ["sentence_transformers", "skorch", "torch"]
 
 
 def public_modules() -> list[str]:
