@@ -170,10 +170,13 @@ def test_memory_of_a_round(objective, monkeypatch):
     try:
         called = skrank.lightgbm.objective(objective)
         called(scores, data)
-        gc.collect()
-        tracemalloc.reset_peak()
-        called(scores, data)
-        peak = tracemalloc.get_traced_memory()[1]
+        peaks = []
+        for _ in range(3):  # other threads of the test process may allocate memory meanwhile
+            gc.collect()
+            tracemalloc.reset_peak()
+            called(scores, data)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        peak = min(peaks)
     finally:
         tracemalloc.stop()
     bytes_per_row = 40 if isinstance(objective, UnbiasedLambdaRank) else 24
