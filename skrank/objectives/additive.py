@@ -48,7 +48,8 @@ class AdditivePositionBias(PositionObjective):
 
     The biases are learned from round to round. `skrank.GroupedRanker` and the functions `cv` begin
     each training with biases of 0. Before a further `lightgbm.train` or `xgboost.train` with the
-    same callable and data set, call ``restart()`` of the callable: else the biases are kept.
+    same callable and data set, call ``restart()`` of the callable, which otherwise starts from
+    the biases of the last training.
 
     Only differences between biases matter.
 

@@ -69,7 +69,8 @@ class UnbiasedLambdaRank(PairObjective, PositionObjective):
 
     The ratios are learned from round to round. `skrank.GroupedRanker` and the functions `cv` begin
     each training with ratios of 1. Before a further `lightgbm.train` or `xgboost.train` with the
-    same callable and data set, call ``restart()`` of the callable: else the ratios are kept.
+    same callable and data set, call ``restart()`` of the callable, which otherwise starts from
+    the ratios of the last training.
 
     XGBoost's ``rank:ndcg`` with ``lambdarank_unbiased=True`` differs in two ways. Its loss of a
     pair is ``log(1 + exp(s_i - s_j))``, which is high for pairs in the right order; here, and in
