@@ -19,8 +19,8 @@ on the metric.
 An objective derives from `skrank.Objective`. Its method `bind` takes `Judgments` and returns a
 `BoundObjective`, or a `BoundLoss` if its gradient is the gradient of a function.
 
-A `Ranking` is the order that scores give to the documents of `Judgments`, and
-``metric.bind(judgments).values(ranking)`` are the values of the queries. `run_chunks` calls a
+A `Ranking` is the order that scores give to the documents of `Judgments`, and `measure` computes
+the values of metrics for rankings of the same judgments, and their means. `run_chunks` calls a
 function on chunks of queries in several threads. `require_groups` finds the query of each row,
 `predicted_scores` the scores of a fitted model, and `trained_grade` the highest label that the
 model was trained on, as skrank's scorers do. `unique_metrics` returns metrics by name.
@@ -33,6 +33,7 @@ from skrank._engine.cascade import CascadeTables as CascadeTables
 from skrank._engine.groups import require_groups as require_groups
 from skrank._engine.judgments import Judgments as Judgments
 from skrank._engine.names import unique_metrics as unique_metrics
+from skrank._engine.plan import measure as measure
 from skrank._engine.preference import PreferenceTables as PreferenceTables
 from skrank._engine.quadratic import PairWorth as PairWorth
 from skrank._engine.quadratic import QuadraticTables as QuadraticTables

@@ -13,7 +13,7 @@ from skrank import _validation as check
 from skrank._engine.groups import collection_of, require_groups, warn_of_cut_queries
 from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
-from skrank._engine.plan import average, measure
+from skrank._engine.plan import measure
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank._fitted import RESPONSES, predicted_scores, trained_grade, warn_of_feature
@@ -358,7 +358,7 @@ def _mean(
     else:
         plan = one.bind_part(ranking.judgments, max_grade=known)
     found = measure(ranking.judgments, [ranking], [plan], weights)
-    return average(one, found.values[0, 0], found.weights[0, 0], stacklevel=5)
+    return float(found.means(stacklevel=5)[0, 0])
 
 
 def _without_prefix(item: str | Metric) -> str | Metric:

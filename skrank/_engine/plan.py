@@ -228,7 +228,7 @@ class Metric(Parameterised, ABC):
             ranking = Ranking(judgments, scores)
         ranking.warn_if_swapped(stacklevel=2)
         found = measure(judgments, [ranking], [plan], weights)
-        return average(self, found.values[0, 0], found.weights[0, 0], stacklevel=3)
+        return float(found.means(stacklevel=3)[0, 0])
 
     def per_query(
         self, relevance: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | None = None
@@ -462,11 +462,24 @@ class Measured(NamedTuple):
         Value of each query, and its weight in the mean: 0 for skipped queries, whose value is NaN.
     empty : bool ndarray of shape (n_metrics, n_queries)
         Whether the query has no relevant document, so that the metric is not defined.
+    metrics : tuple of Metric
     """
 
     values: np.ndarray
     weights: np.ndarray
     empty: np.ndarray
+    metrics: tuple[Metric, ...]
+
+    def means(self, *, stacklevel: int = 2) -> np.ndarray:
+        """Mean over queries by ranking and metric, as the parameter `average` of the metric says.
+
+        The warning that no query counts has this `stacklevel`: 2 is the line of the caller.
+        """
+        out = np.empty(self.values.shape[:2])
+        for i, j in np.ndindex(out.shape):  # not a comprehension, which may add a frame
+            given = self.metrics[j], self.values[i, j], self.weights[i, j]
+            out[i, j] = average(*given, stacklevel=stacklevel + 1)
+        return out
 
 
 def measure(
@@ -494,7 +507,16 @@ def measure(
     Returns
     -------
     Measured
-        `average` computes means over queries from its values and weights.
+        Values of the queries and their weights in means; its method `means` computes the means.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> from skrank.extending import Judgments, Queries, Ranking, measure
+    >>> judgments = Judgments([1, 0, 0, 1], Queries.from_sizes([2, 2]))
+    >>> found = measure(judgments, [Ranking(judgments, [3, 2, 4, 5])], [skrank.metric("ap")])
+    >>> found.values, found.means()
+    (array([[[1., 1.]]]), array([[1.]]))
     """
     plans = [
         one if isinstance(one, Plan) else one.bind(judgments, max_grade=max_grade)
@@ -507,7 +529,8 @@ def measure(
     values, mass = np.moveaxis(np.array(found, np.float64), 2, 0)
     if weights is not None:
         mass = mass * weights
-    return Measured(values, mass, np.array([plan.empty for plan in plans]))
+    empty = np.array([plan.empty for plan in plans])
+    return Measured(values, mass, empty, tuple(plan.metric for plan in plans))
 
 
 def average(

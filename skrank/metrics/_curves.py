@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.groups import resolve_groups
 from skrank._engine.judgments import judge
-from skrank._engine.plan import Plan, average, measure
+from skrank._engine.plan import Plan, measure
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
 from skrank.metrics.gap import GAP
@@ -113,7 +113,7 @@ def graded_precision_recall_curve(
     n_queries = int(np.count_nonzero(~plan.empty))
     if n_queries == 0:
         raise ValueError("no document is relevant to any user: graded recall is not defined.")
-    (gap,) = _means(ranking, [plan])
+    gap = float(measure(plan.judgments, [ranking], [plan]).means(stacklevel=3)[0, 0])
     if drawn is not ranking:
         plan = grading.bind(drawn.judgments)  # its queries may have another order
     worth = grading.worth(plan.scale)
@@ -231,12 +231,5 @@ def eleven_point_curve(
     metric = InterpolatedPrecision(rel=rel, condensed=condensed, empty=empty, ties=ties)
     _, _, drawn = _ranked(metric, relevance, scores, groups)
     drawn_metric = replace(metric, ties="stable") if ties == "average" else metric
-    levels = (replace(drawn_metric, recall=level) for level in ELEVEN_LEVELS)
-    return np.array(_means(drawn, [level.bind(drawn.judgments) for level in levels]))
-
-
-def _means(ranking: Ranking, plans: Sequence[Plan]) -> list[float]:
-    """Mean over queries of each metric."""
-    found = measure(ranking.judgments, [ranking], plans)
-    each = zip(plans, found.values[0], found.weights[0], strict=True)
-    return [average(plan.metric, *of) for plan, *of in each]
+    levels = [replace(drawn_metric, recall=level) for level in ELEVEN_LEVELS]
+    return measure(drawn.judgments, [drawn], levels).means(stacklevel=3)[0]

@@ -193,4 +193,4 @@ def measure_runs(
             empty[places] = found.empty[:, :n_queries]
         cubes.append(cube)
     values, weights = np.concatenate(cubes, axis=2).swapaxes(1, 2)
-    return Measured(values, weights, empty)
+    return Measured(values, weights, empty, tuple(metrics))
