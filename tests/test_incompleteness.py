@@ -102,7 +102,7 @@ def test_files(tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"percent": p}, "percent=.* whole number from 1 to 100") for p in (0, 101, 50.0, True, None)]
+    [({"percent": p}, "percent=") for p in (0, 101, 50.0, True, None)]
     + [
         ({"percent": 50, "random_state": 0.5}, r"random_state=0\.5"),
         ({"percent": 50, "strata": "document"}, "strata="),
@@ -200,7 +200,7 @@ def test_the_scale_of_grades_stays():
 
 def test_metric_that_is_defined_nowhere():
     qrels, runs = collection(3)
-    with pytest.warns(RuntimeWarning, match="no query has a relevant document"):
+    with pytest.warns(RuntimeWarning, match="no query"):
         found = robustness(qrels, runs, "ap(rel=9)", [100], n_resamples=10).table.loc[0]
     assert found.queries == 0
     assert found[["mean", "tau_b", "tau_ap", "power", "required_difference"]].isna().all()
@@ -211,7 +211,7 @@ def test_missing_queries():
     rows = runs[2].to_frame().query("qid != '5'")
     lacking = trec.Run.from_arrays(rows["qid"], rows["docid"], rows["score"], name="lacking")
     options = {"metrics": "ap", "percents": [50], "n_resamples": 10}
-    with pytest.warns(UserWarning, match="run 'lacking' has no documents for 1 queries"):
+    with pytest.warns(UserWarning, match="'lacking'"):
         zero = robustness(qrels, [*runs, lacking], **options)
     skip = robustness(qrels, [*runs, lacking], missing="skip", **options)
     zero, skip = (found.means.set_index("run")["mean"] for found in (zero, skip))
@@ -223,14 +223,14 @@ def test_missing_queries():
 def test_wrong_options():
     qrels, runs = collection(2, 3)
     for options, message in [
-        ({"runs": []}, "runs is empty"),
+        ({"runs": []}, "runs"),
         ({"runs": runs[:1]}, "needs at least 2"),
-        ({"runs": [runs[0], runs[0]]}, "2 runs are called '0.8'"),
-        ({"percents": []}, "percents is empty"),
-        ({"percents": [50, 0]}, "percents=0 must be"),
-        ({"percents": 0.5}, "percents=0.5 must be"),
+        ({"runs": [runs[0], runs[0]]}, "'0.8'"),
+        ({"percents": []}, "percents"),
+        ({"percents": [50, 0]}, "percents=0"),
+        ({"percents": 0.5}, "percents=0.5"),
         ({"percents": [50, 50]}, "a level twice"),
-        ({"top_n": 1}, "top_n=1 must be at least 2"),
+        ({"top_n": 1}, "top_n=1"),
         ({"n_repeats": 0}, "n_repeats=0"),
         ({"random_state": "x"}, "random_state='x'"),
         ({"metrics": ["gap", "gap"]}, "given twice"),

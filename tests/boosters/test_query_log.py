@@ -88,12 +88,12 @@ def test_another_training_is_another_data_set(train, valid):
 
 def test_what_was_not_evaluated_is_refused(train, valid):
     log = skrank.xgboost.QueryLog()
-    with pytest.raises(ValueError, match="data=-1: 0 data sets were evaluated"):
+    with pytest.raises(ValueError, match="data=-1"):
         log.frame("gap")
     boosted(XGBoost, train, valid, log, 1)
-    with pytest.raises(ValueError, match="data=2: 2 data sets"):
+    with pytest.raises(ValueError, match="data=2"):
         log.frame("gap@5", 2)
-    with pytest.raises(ValueError, match=r"gap was not evaluated: choose one of gap@5, err"):
+    with pytest.raises(ValueError, match=r"gap .*gap@5, err"):
         log.frame("gap")
-    with pytest.raises(ValueError, match="must be a QueryLog"):
+    with pytest.raises(ValueError, match="QueryLog"):
         skrank.lightgbm.eval_metric("gap", per_query=[])

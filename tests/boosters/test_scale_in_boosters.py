@@ -66,7 +66,7 @@ def test_outside_of_a_training(library, train):
         call(make("err"), LOW)
     for metric in ("gap", skrank.metric("err", max_grade=4)):
         call(make(metric), LOW)
-    with pytest.raises(ValueError, match=r"above max_grade=2 of err: give the highest grade"):
+    with pytest.raises(ValueError, match="max_grade=2"):
         call(make("err", max_grade=2), train)
     with pytest.raises(ValueError, match="max_grade=0"):
         make("err", max_grade=0)

@@ -122,16 +122,16 @@ def test_early_stopping_of_xgboost_in_the_right_direction_works(train, valid, me
 )
 def test_stopping_on_a_metric_that_is_not_evaluated_names_the_others(train, valid, stop, evaluated):
     callback = skrank.xgboost.early_stopping(stop, rounds=3)
-    with pytest.raises(ValueError, match=r"not an evaluated metric: gap.*, ndcg@5\. Pass"):
+    with pytest.raises(ValueError, match=r"gap.*ndcg@5"):
         train_until(train, valid, callback, evaluated, "ndcg@5")
 
 
 def test_dart_cannot_stop_early(train, valid):
     stop = skrank.xgboost.early_stopping("gap", rounds=3)
-    with pytest.raises(ValueError, match="XGBoost with dart cannot stop early"):
+    with pytest.raises(ValueError, match="dart"):
         train_until(train, valid, stop, "gap", booster="dart")
     options = {"objective": "gap", "folds": 2, "early_stopping_rounds": 3}
-    with pytest.raises(ValueError, match="XGBoost with dart cannot stop early"):
+    with pytest.raises(ValueError, match="dart"):
         skrank.xgboost.cv(XGB | {"booster": "dart"}, train.matrix(), **options)
     fit(train.matrix(), skrank.xgboost.objective("gap"), 3, booster="dart")
 
@@ -190,7 +190,7 @@ def test_a_geometric_mean_is_not_summed_over_workers(train, monkeypatch):
     monkeypatch.setattr(xgb.collective, "get_world_size", lambda: 2)
     monkeypatch.setattr(xgb.collective, "allreduce", lambda values, op: values)
     metric = skrank.xgboost.eval_metric(skrank.metric("ap", average="geometric"))
-    with pytest.raises(ValueError, match=r"cannot be summed over the workers"):
+    with pytest.raises(ValueError, match="workers"):
         metric(np.zeros(len(train.y)), train.matrix())
 
 
@@ -198,7 +198,7 @@ def test_a_geometric_mean_is_not_summed_over_workers(train, monkeypatch):
 
 
 def test_scikit_learn_estimators_of_xgboost_are_refused(train):
-    remedy = r"needs a DMatrix with queries.*xgboost.train, or skrank.GroupedRanker"
+    remedy = "xgboost.train, or skrank.GroupedRanker"
     model = xgb.XGBRegressor(objective=skrank.xgboost.objective("gap"), n_estimators=2)
     with pytest.raises(TypeError, match=remedy):
         model.fit(train.X, train.y)
@@ -225,11 +225,11 @@ def test_arrays_of_a_device_are_fetched(train):
 
 @pytest.mark.parametrize("make", [skrank.xgboost.objective, skrank.xgboost.eval_metric])
 def test_weights_of_rows_are_refused(make, train):
-    with pytest.raises(ValueError, match=r"weights for 60 queries.*one weight per query"):
+    with pytest.raises(ValueError, match="weights"):
         make("gap")(np.zeros(len(train.y)), train.matrix(weight=train.weight))
 
 
 def test_early_stopping_needs_xgboost(monkeypatch):
     monkeypatch.setitem(sys.modules, "xgboost", None)
-    with pytest.raises(ImportError, match=r"pip install skrank\[xgboost\]"):
+    with pytest.raises(ImportError, match=r"skrank\[xgboost\]"):
         skrank.xgboost.early_stopping("gap", 5)

@@ -59,7 +59,7 @@ def test_with_groups_keeps_type_and_name_and_leaves_its_arguments():
 
 def test_with_groups_of_series_that_are_not_aligned():
     relevance, qid = pd.Series(Y, index=[0, 1, 2, 3]), pd.Series(IDS, index=[3, 2, 1, 0])
-    with pytest.raises(ValueError, match=r"different indexes: align them.*qid.to_numpy\(\)"):
+    with pytest.raises(ValueError, match=r"qid.to_numpy\(\)"):
         skrank.with_groups(relevance, qid)
     y = skrank.with_groups(relevance, qid.to_numpy())
     assert y.index.to_list() == list(zip(IDS, range(4), strict=True))
@@ -68,12 +68,12 @@ def test_with_groups_of_series_that_are_not_aligned():
 @pytest.mark.parametrize(
     ("qid", "message"),
     [
-        (["a", "b"], "qid has 2 entries for 4 rows: pass one query id per row"),
-        ([3, 1], r"look like group sizes: use numpy.repeat\(numpy.arange\(len\(sizes\)\), sizes\)"),
-        (np.ones((4, 2)), r"qid has shape \(4, 2\)"),
-        (5, r"qid has shape \(\)"),
-        ([(1, "a"), (1, "b"), (2, "a"), (2, "b")], "qid holds tuples.*get_level_values"),
-        (pd.MultiIndex.from_product([[1, 2], [3, 4]]), "qid holds tuples"),
+        (["a", "b"], "qid"),
+        ([3, 1], r"numpy.repeat\(numpy.arange"),
+        (np.ones((4, 2)), "qid"),
+        (5, "qid"),
+        ([(1, "a"), (1, "b"), (2, "a"), (2, "b")], "qid.*get_level_values"),
+        (pd.MultiIndex.from_product([[1, 2], [3, 4]]), "qid"),
     ],
 )
 def test_with_groups_of_bad_ids(qid, message):
@@ -113,7 +113,7 @@ def test_groups_come_first_then_the_index_of_y_then_that_of_x(sources):
 
 
 def test_then_the_column_of_x_with_a_warning():
-    with pytest.warns(UserWarning, match=r'column "qid" of X.*feature.*with_groups'):
+    with pytest.warns(UserWarning, match="column.*with_groups"):
         assert resolve_groups(None, Y, frame(column=IDS)).tolist() == IDS
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -125,24 +125,22 @@ def test_no_source():
     assert resolve_groups(None, Y, frame()) is None
     assert resolve_groups(None, pd.Series(Y), np.ones((4, 1))) is None
     assert resolve_groups() is None
-    with pytest.raises(
-        ValueError, match=r"Ranker needs the query of each row.*with_groups.*groups="
-    ):
+    with pytest.raises(ValueError, match=r"with_groups.*groups="):
         require_groups(None, Y, who="Ranker")
 
 
 DISAGREE = [
     (
         (["b", "b", "b", "b"], labelled(IDS)),
-        "groups and the .* of y disagree: row 2 has query 'b' in one and 'a' in the other",
+        "groups.*row 2 has query 'b'.*'a'",
     ),
     (
         (IDS, Y, frame(["b", "b", "a", "c"])),
-        'groups and the index level "qid" of X disagree: row 3',
+        "groups.*row 3",
     ),
-    ((None, labelled(IDS), frame(IDS[::-1])), 'of y and the index level "qid" of X disagree'),
-    (([1, 1, 2, 2], labelled(IDS)), "row 0 has query 1 in one and 'b' in the other. Pass only one"),
-    ((["1", "1", "2", "2"], labelled([1, 1, 2, 2])), "row 0 has query '1' in one and 1 in the"),
+    ((None, labelled(IDS), frame(IDS[::-1])), "of y and .* of X"),
+    (([1, 1, 2, 2], labelled(IDS)), "row 0 has query 1.*'b'"),
+    ((["1", "1", "2", "2"], labelled([1, 1, 2, 2])), "row 0 has query '1'"),
     *(
         ((groups, Y), f"groups has {len(groups)} entries for 4 rows")
         for groups in (IDS[:3], [*IDS, "c"], [])

@@ -89,7 +89,7 @@ class TestValues:
         assert f"3 systems, {len(data.ids)} queries" in repr(found)
         for wrong, message in (
             ({"new": data.scores[1:]}, "system 'new'"),
-            ({}, "scores is an empty"),
+            ({}, "scores"),
         ):
             with pytest.raises(ValueError, match=message):
                 skrank.evaluate(data.relevance, wrong, **how)
@@ -123,8 +123,8 @@ class TestValues:
         [
             ({"metrics": ["map", "ap"]}, r"metric '.*' is given twice"),
             ({"metrics": ["gap@5", skrank.metric("gap", k=5)]}, r"metric '.*' is given twice"),
-            ({"metrics": []}, "metrics is empty: name at least one, such as 'gap'"),
-            ({"max_grade": 0}, "max_grade=0 must be at least 1"),
+            ({"metrics": []}, "metrics.*'gap'"),
+            ({"max_grade": 0}, "max_grade=0"),
         ],
     )
     def test_errors(self, data, how, message):
@@ -133,7 +133,7 @@ class TestValues:
 
     @pytest.mark.parametrize(("relevance", "score"), [(0, 1), (np.nan, -np.inf)])
     def test_no_query_with_a_relevant_document(self, relevance, score):
-        with pytest.warns(RuntimeWarning, match="no query has a relevant document"):
+        with pytest.warns(RuntimeWarning, match="no query"):
             found = skrank.evaluate([relevance] * 2, [score] * 2, groups=[1, 1], metrics="gap")
         assert np.isnan(found.averages).all()
         assert found.empty["gap"] == 1
@@ -146,7 +146,7 @@ class TestValues:
         def compare(relevance, scores, **how):
             return skrank.compare({"x": scores, "y": scores[::-1]}, relevance, **how)
 
-        message = "each of the 3 queries has one document"
+        message = "each of the 3 queries"
         for call in (skrank.evaluate, compare):
             with pytest.warns(UserWarning, match=message) as caught:
                 call([1, 1, 2], [3.0, 2.0, 1.0], groups=["a", "b", "c"], metrics="ndcg")

@@ -31,7 +31,7 @@ def test_the_mean_over_queries_without_relevant_documents(point):
     for empty, mean in {"skip": value, "nan": NAN, 0: value / 3, 1: (value + 2) / 3}.items():
         chosen = replace(metric, empty=empty)
         assert chosen(RELEVANCE, SCORES, groups=GROUPS) == pytest.approx(mean, nan_ok=True)
-    with pytest.raises(ValueError, match=r"query 'b' has no relevant document.*empty="):
+    with pytest.raises(ValueError, match=r"query 'b'.*empty="):
         replace(metric, empty="raise")(RELEVANCE, SCORES, groups=GROUPS)
 
 
@@ -46,7 +46,7 @@ def test_metrics_defined_for_every_query_have_no_empty_queries(name):
 def test_the_mean_of_no_query_is_nan_and_warns():
     for metric in ("gap", "err", "precision@1"):
         function = skrank.metric(metric)
-        with pytest.warns(RuntimeWarning, match="no query has a relevant document") as caught:
+        with pytest.warns(RuntimeWarning, match="no query") as caught:
             assert math.isnan(function([0, np.nan], [1, 2]))
         assert caught[0].filename == __file__
         assert skrank.metric(metric, empty=0)([0, np.nan], [1, 2]) == 0
@@ -206,7 +206,7 @@ def test_threads_reset_and_nest():
 def test_errors_in_threads_are_raised():
     data = big()
     data.scores[70_000] = np.nan
-    with limit_threads(4), pytest.raises(ValueError, match="score of row 70000 is nan"):
+    with limit_threads(4), pytest.raises(ValueError, match="score of row 70000"):
         per_query(skrank.metric("gap"), data)
 
 

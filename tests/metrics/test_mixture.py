@@ -121,7 +121,7 @@ def test_a_query_counts_where_all_metrics_count():
         one = dataclasses.replace(skip, empty=empty)
         assert_array_equal(one.per_query(*EMPTY, groups=QUERIES), values)
         assert mean(one, Lists(*EMPTY, QUERIES)) == pytest.approx(average, nan_ok=True)
-    with pytest.raises(ValueError, match=r"query 'c' has no relevant document, so ap\(empty=raise"):
+    with pytest.raises(ValueError, match=r"query 'c'.*empty=raise"):
         mean(dataclasses.replace(skip, empty="raise"), Lists(*EMPTY, QUERIES))
     report = skrank.evaluate(*EMPTY, groups=QUERIES, metrics=[skip])
     assert report.empty == {str(skip): 2}

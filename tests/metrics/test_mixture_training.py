@@ -107,11 +107,11 @@ def test_all_metrics_of_a_mixture_share_one_order_of_ties():
 
 
 def test_mixtures_that_cannot_be_trained_on():
-    with pytest.raises(ValueError, match=r"precision: its value does not depend on the order"):
+    with pytest.raises(ValueError, match="precision"):
         LambdaRank("0.5*gap+0.5*precision")
     with pytest.raises(ValueError, match="drop the training rows without a label"):
         LambdaRank(skrank.metric("0.5*gap+0.5*ap", condensed=True))
-    with pytest.raises(ValueError, match=r"mix the objectives instead: 0.7 \* SoftRank\('gap'\)"):
+    with pytest.raises(ValueError, match="'gap'"):
         SoftRank(TEXT)
 
 
@@ -137,17 +137,17 @@ def test_targets_are_gains_on_the_scale_of_the_collection(options, targets):
 
 def test_options_of_squared_error_are_checked():
     for options, message in [
-        ({"gain": "exp"}, "gain='exp' is not a choice"),
+        ({"gain": "exp"}, "gain='exp'"),
         ({"gain": [0, 2, 1]}, "must not fall as labels rise"),
         ({"gain": [0, 0]}, "is 0 for every label"),
         ({"gain": {0: 0, 2: 0}}, "is 0 for every label"),
-        ({"max_grade": 0}, "max_grade=0 must be at least 1"),
+        ({"max_grade": 0}, "max_grade=0"),
     ]:
         with pytest.raises(ValueError, match=message):
             SquaredError(**options)
-    with pytest.raises(ValueError, match=r"label 4 is above max_grade=3 of SquaredError"):
+    with pytest.raises(ValueError, match=r"label 4.*max_grade=3"):
         SquaredError(max_grade=3)([0, 4], [0, 0])
-    with pytest.raises(ValueError, match="gain has no value for label 2"):
+    with pytest.raises(ValueError, match=r"gain.*label 2"):
         SquaredError([0, 1])([0, 2], [0, 0])
 
 
@@ -174,7 +174,7 @@ def test_weights_and_parts_are_checked(one, other, mixture):
     for weight in (True, math.nan, math.inf, 0, -1.0):
         with pytest.raises(ValueError, match="weight="):
             weight * one
-    with pytest.raises(ValueError, match=r"weight of .*gap.* is 0\.0: it must be above 0"):
+    with pytest.raises(ValueError, match="weight"):
         1e-200 * (1e-200 * one)
     for weight in ("2", None, np.array([0.5, 0.5])):
         with pytest.raises(TypeError, match=r"operand|multiply"):

@@ -87,7 +87,7 @@ def test_values_are_those_of_ir_measures(names, ties):
         for one in ir_measures.iter_calc([measure], qrels, run):
             theirs[one.query_id, str(measure)] = one.value
         means[measure] = ir_measures.calc_aggregate([measure], qrels, run)[measure]
-    with pytest.warns(UserWarning, match="run has no documents|'run' has no documents"):
+    with pytest.warns(UserWarning, match="run"):
         ours, mean = values(qrels, run, [f"ir_measures:{name}" for name in names], "zero")
     for name, measure in measures.items():
         found = ours[f"ir_measures:{name}"]
@@ -144,7 +144,7 @@ def test_ir_measures_rounds_to_five_decimals(name):
     qrels, run = ({q[1:]: docs for q, docs in one.items()} for one in collection(1))
     run.pop("14")  # of which there are no judgments
     theirs = of_ir_measures(name, qrels, run)
-    with pytest.warns(UserWarning, match="run has no documents|'run' has no documents"):
+    with pytest.warns(UserWarning, match="run"):
         ours, _ = values(qrels, run, [f"ir_measures:{name}"], "zero")
     ours = ours.iloc[:, 0]
     expected = [theirs[query] for query in ours.index]

@@ -128,11 +128,11 @@ def test_a_cross_encoder_learns(model, tmp_path):
 
 def test_wrong_input_is_refused(model):
     loss = ours.CrossEncoderLoss(model, "ap")
-    with pytest.raises(ValueError, match="query 1 has 1 documents and 2 labels"):
+    with pytest.raises(ValueError, match="query 1"):
         loss([["a", "b"], [["c"], ["d"]]], [torch.tensor([1]), torch.tensor([1, 0])])
     with pytest.raises(ValueError, match="queries, lists of documents and lists of labels"):
         loss([["a"], ["b"]], torch.tensor([1]))
-    with pytest.raises(ValueError, match="1 queries, 2 lists of documents"):
+    with pytest.raises(ValueError, match="2 lists of documents"):
         ours.CrossEncoderEvaluator(["a"], [["b"], ["c"]], [[1]])
-    with pytest.raises(ValueError, match="query 0 has 1 documents and 2 labels"):
+    with pytest.raises(ValueError, match="query 0"):
         ours.CrossEncoderEvaluator(["a"], [["b"]], [[1, 0]])

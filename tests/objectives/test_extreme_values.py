@@ -208,7 +208,7 @@ def test_gradients_of_gains_that_nothing_divides_are_numbers_or_refused(objectiv
         bound.gradient(FEW, *out)
         assert np.isfinite(out).all()
     if label == 900:
-        with pytest.raises(ValueError, match=r"beyond the range of float32"):
+        with pytest.raises(ValueError, match="float32"):
             bound.gradient(FEW, *out)
     wide = np.empty((2, 4))
     bound.gradient(FEW, *wide)
@@ -216,7 +216,7 @@ def test_gradients_of_gains_that_nothing_divides_are_numbers_or_refused(objectiv
 
 
 def test_calls_refuse_gradients_beyond_double_precision():
-    with pytest.raises(ValueError, match=r"beyond the range of float64.*ndcg for dcg"):
+    with pytest.raises(ValueError, match="float64"):
         LambdaRank("dcg", sigmoid=1e6, norm=False)([0, 990, 0], [0, 0, 0], sample_weight=[1e15] * 3)
 
 
@@ -238,6 +238,6 @@ def test_linear_gains_without_end_are_refused(objective):
     "objective", [LambdaRank("gap"), SoftRank("gap"), SquaredError()], ids=repr
 )
 def test_weights_without_end_are_refused(objective):
-    with pytest.raises(ValueError, match=r"weight of query 0 is 1e\+308.*Scale the weights down"):
+    with pytest.raises(ValueError, match="weight of query 0"):
         gradient(objective, NEAR, weight=1e308)
     assert np.isfinite(gradient(objective, NEAR, np.float32, weight=1e15)).all()

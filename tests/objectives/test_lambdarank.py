@@ -98,7 +98,7 @@ def test_swaps_of_documents_equal_swaps_of_classes(name, options, monkeypatch):
 @pytest.mark.parametrize("name", ["gap(labels=interp)", "q", "0.5*ndcg+0.5*q"])
 def test_pairs_of_documents_name_what_takes_continuous_labels(name):
     data = continuous(0)
-    with pytest.raises(ValueError, match=r"distinct labels .*ndcg\(gain=linear\)"):
+    with pytest.raises(ValueError, match="gain=linear"):
         gradient(name, data)
 
 

@@ -115,7 +115,7 @@ def test_regressors_continue():
     old = GroupedRanker(xgb(xgboost.XGBRegressor, n_estimators=6)).fit(data.X, y)
     stopping = GroupedRanker(xgb(xgboost.XGBRegressor), eval_metric="ndcg@5", **STOP)
     assert clone(stopping).fit(data.X, y, xgb_model=old).best_iteration_ > 6
-    with pytest.raises(ValueError, match="xgb_model= of fit is a regressor that started"):
+    with pytest.raises(ValueError, match="xgb_model="):
         stopping.fit(data.X, y, xgb_model=clone(old).set_params(init="linear").fit(data.X, y))
 
 

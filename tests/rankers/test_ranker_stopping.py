@@ -149,7 +149,7 @@ def test_validation_labels_of_a_regressor_may_be_negative():
     (values,) = model.evals_result_["validation"].values()
     errors = model.predict(below["X_val"]) - below["y_val"]
     assert values[-1] == pytest.approx(np.mean(errors**2))
-    with pytest.raises(ValueError, match="labels must be at least 0"):
+    with pytest.raises(ValueError, match="labels"):
         model.set_params(eval_metric="gap").fit(X, labels, **VALIDATION | below)
 
 
@@ -161,9 +161,9 @@ def test_external_validation_needs_its_groups():
         ranker.fit(*TRAIN, **given)
     logged = ranker.fit(*TRAIN, **given, groups_val=data.qid[test]).evals_result_
     assert ranker.fit(*TRAIN, **given | {"y_val": y[test]}).evals_result_ == logged
-    with pytest.raises(ValueError, match="has 7 features, but GroupedRanker is expecting 8"):
+    with pytest.raises(ValueError, match=r"7 features.* 8"):
         ranker.fit(*TRAIN, **VALIDATION | {"X_val": VALIDATION["X_val"][:, 1:]})
-    with pytest.raises(ValueError, match="set one of the two"):
+    with pytest.raises(ValueError, match="one of the two"):
         clone(ranker).set_params(validation_fraction=0.2).fit(*TRAIN, **VALIDATION)
 
 
@@ -179,7 +179,7 @@ def test_external_validation_is_routed_through_a_pipeline():
 
 @pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat(), *STOPPING_HISTS], ids=str)
 def test_validation_without_a_relevant_document_raises(estimator):
-    with pytest.raises(ValueError, match="no validation query has a relevant document"):
+    with pytest.raises(ValueError, match="validation query"):
         GroupedRanker(estimator, eval_metric="gap").fit(
             *TRAIN, **VALIDATION | {"y_val": 0 * VALIDATION["y_val"]}
         )
@@ -216,7 +216,7 @@ def test_all_rounds_are_trained_without_early_stopping(estimator):
 def test_values_are_recorded_without_early_stopping(estimator):
     ranker = GroupedRanker(estimator, objective="gap", **STOP)
     if "dart" in repr(estimator):
-        with pytest.raises(ValueError, match="Ranker with dart cannot stop early"):
+        with pytest.raises(ValueError, match="dart"):
             ranker.fit(data.X, y)
     model = ranker.set_params(early_stopping_rounds=None).fit(data.X, y)
     assert len(model.evals_result_["validation"]["gap"]) == model.best_iteration_ == 25
@@ -311,5 +311,5 @@ def test_fitted_rankers_of_catboost_store_no_rows_and_can_be_pickled():
     assert len(pickle.dumps(stored)) < 200  # without labels
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(data.X), model.predict(data.X))
-    with pytest.raises(catboost.CatBoostError, match="this eval_metric was for one training"):
+    with pytest.raises(catboost.CatBoostError, match="eval_metric"):
         clone(model.estimator_).fit(data.X, data.relevance, group_id=data.qid)

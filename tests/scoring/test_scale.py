@@ -83,7 +83,7 @@ def test_direct_calls_on_a_part_use_the_highest_grade_of_the_collection(data, y)
 
 def test_the_highest_label_of_the_collection_is_named_where_it_is_too_high():
     labels = skrank.with_groups([1, 0, 2000, 1], [1, 1, 2, 2])
-    with pytest.raises(ValueError, match=r"^2000, the highest label of all, is above 1000"):
+    with pytest.raises(ValueError, match=r"^2000"):
         skrank.metric("gap")(labels.iloc[:2], [1.0, 2.0])
 
 
@@ -131,7 +131,7 @@ def test_without_a_highest_grade_a_metric_that_needs_it_raises(name, data):
     low = data.qid > 0
     model = Ridge().fit(data.X, data.relevance)
     arguments = model, data.X[low], data.relevance[low]
-    with pytest.raises(ValueError, match=r"depends on the highest grade.*Give max_grade="):
+    with pytest.raises(ValueError, match="max_grade="):
         scorer(name)(*arguments, groups=data.qid[low])
     with routing(), pytest.raises(ValueError, match=r"Give max_grade="):
         scorer(name).to_sklearn()(*arguments, groups=data.qid[low])

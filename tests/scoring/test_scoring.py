@@ -86,7 +86,7 @@ def test_labels_above_the_scale_are_refused():
     X, relevance, qid = np.array([[3.0], [2.0], [1.0]]), [0, 3, 1], [1, 1, 1]
     model = First()
     model.max_grade_ = 1
-    with pytest.raises(ValueError, match=r"label 3 \(row 1\) is above max_grade=1.*as max_grade"):
+    with pytest.raises(ValueError, match=r"label 3 \(row 1.*max_grade=1.*as max_grade"):
         scorer("err")(model, X, relevance, groups=qid)
     model.max_grade_ = 4
     value = scorer("err(max_grade=5)")(model, X, relevance, groups=qid)
@@ -113,7 +113,7 @@ def test_binary_classifiers_may_have_a_decision_function(data, y):
 
 def test_predictions_that_are_not_one_score_per_row_raise(data, y):
     many = LinearSVC().fit(data.X, data.relevance)
-    with pytest.raises(ValueError, match="classifier with predict_proba"):
+    with pytest.raises(ValueError, match="predict_proba"):
         scorer("gap")(many, data.X, y)
     names = RandomForestClassifier(n_estimators=2).fit(
         data.X, [f"grade {label}" for label in data.relevance]
@@ -164,10 +164,10 @@ def test_a_bound_scorer_scores_one_data_set(data, ridge):
 def test_a_query_column_that_is_a_feature_is_reported(data, y):
     frame = pd.DataFrame(data.X, columns=data.feature_names).assign(qid=data.qid)
     model = Ridge().fit(frame, data.relevance)
-    with pytest.warns(UserWarning, match="is a feature of the model"):
+    with pytest.warns(UserWarning, match="feature"):
         scorer("gap")(model, frame, y)
     piped = make_pipeline(StandardScaler().set_output(transform="pandas"), Ridge())
-    with pytest.warns(UserWarning, match="is a feature of the model"):
+    with pytest.warns(UserWarning, match="feature"):
         scorer("gap")(piped.fit(frame, data.relevance), frame, y)
 
 
@@ -182,7 +182,7 @@ def test_groups_are_routed_under_another_name(data):
             Ridge(), data.X, data.relevance, cv=cv, scoring=scoring, params={"session": data.qid}
         )
     assert np.all(found["test_score"] > 0.5)
-    with pytest.raises(ValueError, match="did you mean 'groups'"):
+    with pytest.raises(ValueError, match="'groups'"):
         scorer("gap").set_score_request(group=True)
 
 
@@ -229,7 +229,7 @@ def test_names():
     assert names == sorted(names)
     for name in names:
         get_scorer(name)
-    with pytest.raises(ValueError, match="did you mean 'ndcg'"):
+    with pytest.raises(ValueError, match="'ndcg'"):
         scorer("ndgc")
     with pytest.raises(ValueError, match="given twice"):
         scorer("ap", "map")

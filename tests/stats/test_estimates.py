@@ -160,7 +160,7 @@ class TestBootstrapInterval:
         assert_allclose([found.low, found.high], [expected.low, expected.high])
 
     def test_too_few_resamples_for_the_confidence_warn(self):
-        with pytest.warns(UserWarning, match=r"0.5 of 1000 resamples .*n_resamples=2000") as caught:
+        with pytest.warns(UserWarning, match="n_resamples=2000") as caught:
             stats.bootstrap_interval(values(), confidence=0.999)
         assert caught[0].filename == __file__
         stats.bootstrap_interval(values(), confidence=0.999, n_resamples=2000)

@@ -71,9 +71,9 @@ class TestWeights:
     @pytest.mark.parametrize(
         ("w", "message"),
         [
-            ([1.0, 2.0], r"weights has shape \(2,\)"),
-            (np.full(20, -1.0), "eights? of query 0"),
-            (np.append(np.ones(19), np.nan), "eights? of query 19"),
+            ([1.0, 2.0], "weights"),
+            (np.full(20, -1.0), "query 0"),
+            (np.append(np.ones(19), np.nan), "query 19"),
             (["a"] * 20, "must be numbers"),
             (pd.Series(weights()).iloc[::-1], "same labels in another order"),
         ],
@@ -92,18 +92,18 @@ NO_VALUES = np.array([[0.1, 0.2, NAN], [0.2, NAN, 0.3], [0.3, 0.4, 0.5]])
     ("matrix", "how", "message"),
     [
         ([1.0, 2.0], {}, r"shape \(2,\).*numpy.column_stack"),
-        (np.zeros((2, 1)), {}, r"1 system \(column\).*at least 2"),
-        (np.zeros((1, 2)), {}, r"1 query \(row\).*at least 2"),
-        ([[0.0, np.inf], [0.0, 1.0]], {}, r"system 1 on query 0 is inf"),
-        ([[1, 1e200], [1, 2]], {}, r"system 1 on query 0 is 1e\+200.*divide all scores"),
+        (np.zeros((2, 1)), {}, "1 system"),
+        (np.zeros((1, 2)), {}, "1 query"),
+        ([[0.0, np.inf], [0.0, 1.0]], {}, "system 1 on query 0"),
+        ([[1, 1e200], [1, 2]], {}, "system 1 on query 0"),
         ([["a", "b"], ["c", "d"]], {}, "must be numbers"),
-        (NO_VALUES, {"nan": "raise"}, r"system 2 on query 0 is nan.*nan=\"drop\""),
-        (NO_VALUES, {}, r"systems 1 and 2 both have a value on 1 query"),
-        (NO_VALUES, {"nan": "ignore"}, r"nan='ignore' is not a choice"),
+        (NO_VALUES, {"nan": "raise"}, "system 2 on query 0 is nan.*nan="),
+        (NO_VALUES, {}, "systems 1 and 2"),
+        (NO_VALUES, {"nan": "ignore"}, "nan='ignore'"),
         (scores(), {"pairs": 4}, r"outside 0\.\.3"),
         (scores(), {"pairs": [(0, -1)]}, r"outside 0\.\.3"),
         (scores(), {"pairs": "first"}, "number of one column"),
-        (scores(), {"pairs": [0, 1]}, r"shape \(n_pairs, 2\)"),
+        (scores(), {"pairs": [0, 1]}, "n_pairs"),
         (scores(), {"pairs": np.empty((0, 2), int)}, "at least one pair"),
         # weights that are negligible beside other weights count as 0
         ([[1, 2], [2, 3], [4, 1]], {"weights": [1e300, 1, 1]}, "comparison needs at least 2"),
@@ -116,9 +116,9 @@ def test_wrong_scores_and_pairs(test, matrix, how, message):
 
 @pytest.mark.parametrize("test", [*RESAMPLED, stats.discriminative_power, stats.bootstrap_interval])
 def test_wrong_draws(test):
-    with pytest.raises(ValueError, match="n_resamples=0 must be at least 1"):
+    with pytest.raises(ValueError, match="n_resamples=0"):
         test(SCORES, n_resamples=0)
-    with pytest.raises(ValueError, match="random_state=-1 is not a seed"):
+    with pytest.raises(ValueError, match="random_state=-1"):
         test(SCORES, random_state=-1)
 
 
@@ -137,41 +137,41 @@ X, Y = [1, 2, 3], [1, 3, 2]
             (lambda alpha=alpha: stats.discriminative_power(SCORES, alpha=alpha), "alpha=")
             for alpha in (0, 1, 5, "a", NAN)
         ),
-        (lambda: stats.bootstrap_interval([0.1]), r"column 0 of values has 1 query\(s\)"),
-        (lambda: stats.bootstrap_interval([0.1, np.inf]), "values of query 1 are not usable"),
+        (lambda: stats.bootstrap_interval([0.1]), "column 0"),
+        (lambda: stats.bootstrap_interval([0.1, np.inf]), "values of query 1"),
         (lambda: stats.bootstrap_interval([1e200, 1.0]), "at most 1e"),
         (lambda: stats.bootstrap_interval([0.1, 0.2], weights=[1, 0]), "1 query"),
-        (lambda: stats.bootstrap_interval(np.zeros((2, 2, 2))), r"values has shape \(2, 2, 2\)"),
+        (lambda: stats.bootstrap_interval(np.zeros((2, 2, 2))), "values"),
         (lambda: stats.bootstrap_interval([0.1, 0.2], confidence=95), "confidence=95"),
-        (lambda: stats.bootstrap_interval([0.1, 0.2], confidence=1), "confidence=1 must be below"),
-        (lambda: stats.bootstrap_interval([0.1, 0.2], method="t"), "method='t' is not a choice"),
+        (lambda: stats.bootstrap_interval([0.1, 0.2], confidence=1), "confidence=1"),
+        (lambda: stats.bootstrap_interval([0.1, 0.2], method="t"), "method='t'"),
         (lambda: stats.bounded_interval([0.5]), "at least 2"),
-        (lambda: stats.bounded_interval([0.1, 1.2]), "the value of row 1 lies outside"),
-        (lambda: stats.bounded_interval([-0.1, 0.2]), "the value of row 0 lies outside"),
+        (lambda: stats.bounded_interval([0.1, 1.2]), "row 1"),
+        (lambda: stats.bounded_interval([-0.1, 0.2]), "row 0"),
         (lambda: stats.bounded_interval([1, 2], bounds=(1, 0)), "must be the least and the larg"),
         (lambda: stats.bounded_interval([1, 2], bounds=(0, np.inf)), "bounds"),
-        (lambda: stats.queries_needed(0, 1), "difference is 0"),
+        (lambda: stats.queries_needed(0, 1), "difference"),
         (lambda: stats.queries_needed(1e-9, 1), "more than 1000000000 queries"),
         (lambda: stats.queries_needed(1, 0), "std=0"),
-        (lambda: stats.queries_needed(std=1), "either the difference .* or the width"),
-        (lambda: stats.queries_needed(1, 1, width=1), "either the difference"),
+        (lambda: stats.queries_needed(std=1), "difference"),
+        (lambda: stats.queries_needed(1, 1, width=1), "difference"),
         (lambda: stats.queries_needed(width=0), "width=0"),
-        (lambda: stats.queries_needed(width=1e-9), "width=1e-09 needs more than"),
+        (lambda: stats.queries_needed(width=1e-9), "width=1e"),
         (lambda: stats.queries_needed(1, 1, n_systems=1), "n_systems=1"),
         (lambda: stats.queries_needed(NAN, 1), "difference=nan"),
-        (lambda: stats.queries_needed(1, 1, power=1), "power=1 must be below 1"),
-        (lambda: stats.tau_ap(X, Y, ties="c"), "ties='c' is not a choice"),
-        (lambda: stats.tau_ap([1, 1, 2], [1, 2, 3]), r'truth has ties.*ties="b"'),
-        (lambda: stats.tau_ap([1, 2, 3], [1, 1, 2], symmetric=True), "estimate has ties"),
+        (lambda: stats.queries_needed(1, 1, power=1), "power=1"),
+        (lambda: stats.tau_ap(X, Y, ties="c"), "ties='c'"),
+        (lambda: stats.tau_ap([1, 1, 2], [1, 2, 3]), "ties="),
+        (lambda: stats.tau_ap([1, 2, 3], [1, 1, 2], symmetric=True), "estimate"),
         (lambda: stats.rank_correlation([1, 2], [1, 2], method="rho"), "method='rho'"),
-        (lambda: stats.rank_biased_overlap(X, Y, ties="c"), "ties='c' is not a choice"),
-        (lambda: stats.rank_biased_overlap(X, Y, p=1), "p=1 must be"),
-        (lambda: stats.list_overlap([1, 2, 1], ["a"]), "x holds 1 twice"),
-        (lambda: stats.list_overlap(["a"], ["b", {"c"}]), "y has .* at rank 2"),
-        (lambda: stats.list_overlap(["a"], ["b"], p=1.0), "p=1.0 must be below 1"),
-        (lambda: stats.rank_biased_overlap([1, 2], [2, 1], p=1), "p=1 must be below 1"),
+        (lambda: stats.rank_biased_overlap(X, Y, ties="c"), "ties='c'"),
+        (lambda: stats.rank_biased_overlap(X, Y, p=1), "p=1"),
+        (lambda: stats.list_overlap([1, 2, 1], ["a"]), "^x"),
+        (lambda: stats.list_overlap(["a"], ["b", {"c"}]), "y.*rank 2"),
+        (lambda: stats.list_overlap(["a"], ["b"], p=1.0), "p=1.0"),
+        (lambda: stats.rank_biased_overlap([1, 2], [2, 1], p=1), "p=1"),
         *(
-            (lambda x=x: stats.list_overlap(x, ["a"]), "x must be a list")
+            (lambda x=x: stats.list_overlap(x, ["a"]), "^x")
             for x in ([], "abc", 1, {"a", "b"}, [{}])
         ),
     ],

@@ -187,12 +187,12 @@ def test_queries_without_all_systems_are_left_out(test):
     p, expected = (getattr(one, "systems", one).p_value for one in (found, alone))
     assert_array_equal(p, expected)
     assert (found.n_queries, found.n_dropped) == (28, 2)
-    with pytest.raises(ValueError, match="system 0 on query 2 is nan"):
+    with pytest.raises(ValueError, match="system 0 on query 2"):
         test(matrix, nan="raise")
     matrix[:29, 2] = np.nan
     with pytest.raises(ValueError, match=r"a value on 1 query\(s\)"):
         test(matrix)
-    with pytest.raises(ValueError, match=r"1 query \(row\)"):
+    with pytest.raises(ValueError, match="1 query"):
         test([[0.5, 0.4]])
 
 
