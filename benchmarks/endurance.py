@@ -36,10 +36,6 @@ OBJECTIVES = {
     "Softmax": skrank.Softmax(),
     "SquaredError": skrank.SquaredError(centered=True),
     "mixture": 0.5 * skrank.LambdaRank("gap") + 0.5 * skrank.LambdaRank("ndcg"),
-    "additive": skrank.AdditivePositionBias("gap"),
-    "additive, perturbed": skrank.AdditivePositionBias(skrank.LambdaRank("gap", perturbations=2)),
-    "unbiased": skrank.UnbiasedLambdaRank("ndcg"),
-    "unbiased, perturbed": skrank.UnbiasedLambdaRank("ndcg", perturbations=2),
 }
 GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)
 

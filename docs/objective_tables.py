@@ -27,17 +27,14 @@ PEERS = {  # what the tests reproduce, or what is the same by its definition
     "SoftRank": "none that is maintained",
     "Softmax": "LightGBM `rank_xendcg`: `Softmax(random_gains=True)`; CatBoost `QuerySoftMax`",
     "SquaredError": "CatBoost `QueryRMSE`: `SquaredError(centered=True)`",
-    "UnbiasedLambdaRank": "XGBoost `lambdarank_unbiased`, except for a sign in its cost",
-    "AdditivePositionBias": "LightGBM `lambdarank` on data with positions",
 }
-LABELS = {"UnbiasedLambdaRank": "clicks", "AdditivePositionBias": "clicks"}
 HEAD = """# Objectives
 
 `python docs/build.py` makes this page from the classes. [The
 guide](../user_guide/objectives.md) says which objective to use when, with examples.
 
-| objective | as a string | labels | metrics | works with |
-|---|---|---|---|---|
+| objective | as a string | metrics |
+|---|---|---|
 """
 
 
@@ -53,8 +50,6 @@ def classes() -> list[type[Objective]]:
 def trainable(cls: type[Objective]) -> str:
     """The metrics that an objective takes, found by making it of each."""
     parameters = inspect.signature(cls).parameters
-    if "objective" in parameters:
-        return "those of the objective in it"
     if "metric" not in parameters:
         return "none: it depends on the gains of labels"
     taken = {name for name in registered() if takes(cls, name)}
@@ -80,14 +75,10 @@ def page() -> str:
     text = HEAD
     for cls in classes():
         name = cls.__name__
-        linear = name not in LABELS
-        serves = "boosters, `LinearRanker`, networks" if linear else "boosters, on one machine"
         link = f"[{name}](#{name.lower()})"
-        inner = {"metric": ":ndcg", "objective": ":gap"}.get(dataclasses.fields(cls)[0].name, "")
+        inner = ":ndcg" if dataclasses.fields(cls)[0].name == "metric" else ""
         written = f"`{cls.name}{inner}`"
-        text += (
-            f"| {link} | {written} | {LABELS.get(name, 'grades')} | {trainable(cls)} | {serves} |\n"
-        )
+        text += f"| {link} | {written} | {trainable(cls)} |\n"
     for cls in classes():
         doc = inspect.getdoc(cls) or ""
         text += f"\n## {cls.__name__}\n\n{' '.join(doc.partition(chr(10) * 2)[0].split())}\n\n"

@@ -41,14 +41,12 @@ from .model_selection import QueryTimeSeriesSplit as QueryTimeSeriesSplit
 from .model_selection import RepeatedQueryKFold as RepeatedQueryKFold
 from .model_selection import query_train_test_split as query_train_test_split
 from .model_selection import search_space as search_space
-from .objectives import AdditivePositionBias as AdditivePositionBias
 from .objectives import LambdaLoss as LambdaLoss
 from .objectives import LambdaRank as LambdaRank
 from .objectives import Objective as Objective
 from .objectives import Softmax as Softmax
 from .objectives import SoftRank as SoftRank
 from .objectives import SquaredError as SquaredError
-from .objectives import UnbiasedLambdaRank as UnbiasedLambdaRank
 from .preprocessing import QueryFeatures as QueryFeatures
 from .rankers import GroupedRanker as GroupedRanker
 from .rankers import LinearRanker as LinearRanker

@@ -28,7 +28,6 @@ from skrank._engine.queries import Queries
 from skrank._typing import Folds, Table, Weights
 from skrank.metrics import Metric
 from skrank.objectives import Objective
-from skrank.objectives._positions import PositionObjective
 
 if TYPE_CHECKING:
     import lightgbm
@@ -58,7 +57,7 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     ValueError
         If `x` or an option is unknown. In training: if the data has no groups, labels are negative,
         weights vary inside a query, a subset has only some rows of a query, or the Dataset has
-        positions that `x` does not correct for.
+        positions.
 
     Notes
     -----
@@ -68,19 +67,13 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
       ``folds=GroupKFold(5)``.
     * Weights are per row in LightGBM: give all rows of a query the same weight.
     * LightGBM keeps labels as float32 and turns NaN into 0.
-    * After a training on clicks with `skrank.UnbiasedLambdaRank` or `skrank.AdditivePositionBias`,
-      ``position_bias_`` of the callable is the bias that was learned. `LGBMRanker` does not pass
-      positions to the callable: the position of a row is then its place inside its query.
     * Leave ``bagging_by_query`` False: LightGBM draws queries for its own objectives only, and
       trains trees of one leaf with a callable. `skrank.lightgbm.cv` and `skrank.GroupedRanker`
       refuse it.
-    * Gradients are a function of labels, scores and seed. What is learned about positions belongs
-      to the Dataset: call ``restart()`` of the callable before a further training on the same
-      Dataset, and use one callable for each of several simultaneous trainings.
+    * Gradients are a function of labels, scores and seed.
     * The highest grade of the collection is the highest training label. With several machines
       (`DaskLGBMRanker`) it is the highest label of each machine: fix it with
-      ``skrank.metric("err", max_grade=4)``. Objectives that learn about positions would learn a
-      different bias on each.
+      ``skrank.metric("err", max_grade=4)``.
 
     Examples
     --------
@@ -296,10 +289,7 @@ class _LightGBMObjective(GradientCallable):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature per row."""
         scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
-        if not isinstance(self.objective, PositionObjective):
-            check.check_no_positions(data.positions)
-        elif self.objective.max_position is not None:
-            check.check_shown_order(data.positions, data.sizes)
+        _check_no_positions(data.owner)
         return self._gradient(data, scores, _judge)
 
 
@@ -336,20 +326,21 @@ def _read(
     dataset: lightgbm.Dataset = second
     labels = np.asarray(dataset.get_label())
     sizes, weights = _array(dataset.get_group()), _array(dataset.get_weight())
-    found = _trained_grade(dataset), _positions(dataset)
-    return first, Supplied(dataset, labels, sizes, weights, *found)
+    return first, Supplied(dataset, labels, sizes, weights, _trained_grade(dataset))
 
 
 def _array(values: ArrayLike | None) -> np.ndarray | None:
     return None if values is None else np.asarray(values)
 
 
-def _positions(dataset: lightgbm.Dataset) -> np.ndarray | None:
-    """Positions of a Dataset. LightGBM drops the positions of a subset: they are looked up."""
-    if dataset.used_indices is None:
-        return _array(dataset.get_position())
-    whole = _array(dataset.reference.get_position())
-    return None if whole is None else whole[dataset.used_indices]
+def _check_no_positions(data: Any) -> None:
+    """Refuse a Dataset with positions. LightGBM drops those of a subset: the whole has them."""
+    whole = data if getattr(data, "used_indices", None) is None else data.reference
+    if hasattr(whole, "get_position") and whole.get_position() is not None:
+        raise ValueError(
+            "the Dataset has position=, which objectives of skrank do not correct for: build it "
+            "without position=, or train with objective='lambdarank' of LightGBM."
+        )
 
 
 def _trained_grade(dataset: lightgbm.Dataset) -> int:

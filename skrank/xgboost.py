@@ -75,12 +75,7 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
     * Give ``disable_default_eval_metric=1``. Otherwise XGBoost evaluates RMSE.
     * Predictions start at ``base_score``, 0.5 by default, which does not change the ranking.
     * Weights are per query in XGBoost; `xgboost.cv` drops them.
-    * After a training on clicks with `skrank.UnbiasedLambdaRank` or `skrank.AdditivePositionBias`,
-      ``position_bias_`` of the callable is the bias that was learned. The position of a row is its
-      place inside its query.
-    * Gradients are a function of labels, scores and seed. What is learned about positions belongs
-      to the DMatrix: call ``restart()`` of the callable before a further training on the same
-      DMatrix, and use one callable for each of several simultaneous trainings.
+    * Gradients are a function of labels, scores and seed.
     * The highest grade of the collection is the highest training label, in distributed training of
       all workers. There, the random order of tied documents depends on the distribution of queries
       over workers; with ``tie_order="stable"`` the model does not.
@@ -212,8 +207,6 @@ class _XGBoostObjective(GradientCallable):
     def __call__(self, preds: ArrayLike, dtrain: xgboost.DMatrix) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature per row."""
         data = read(dtrain, "skrank.xgboost.objective")
-        if self.objective.takes_positions and n_workers() > 1:
-            check.refuse_distributed_positions()
         if is_absent(data):
             self._absent.get(data.at_least(self.max_grade), join_training)
             return np.empty(0, np.float32), np.empty(0, np.float32)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from numbers import Integral
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,11 +26,7 @@ from skrank.metrics import Metric, metric
 from skrank.model_selection import QueryKFold
 from skrank.objectives import as_objective
 from skrank.objectives._bound import BoundBlocks, BoundObjective
-from skrank.objectives._positions import BoundPositionObjective, PositionBias, PositionObjective
 from skrank.objectives.base import Objective
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 T = TypeVar("T")
 
@@ -60,8 +56,6 @@ class Supplied:
         Per row in LightGBM, per query in XGBoost.
     max_grade : int, optional
         Highest grade of the collection, if it is known from other data, such as the training set.
-    positions : ndarray of shape (n_rows,), optional
-        Position at which each document was shown.
     """
 
     owner: Any
@@ -69,13 +63,12 @@ class Supplied:
     sizes: np.ndarray | None
     weights: np.ndarray | None
     max_grade: int | None = None
-    positions: np.ndarray | None = None
 
     @property
     def digest(self) -> list[int | None]:
         """Hashes of all data that plans and objectives depend on, to detect changes."""
         found = [self.max_grade]
-        for one in (self.labels, self.sizes, self.weights, self.positions):
+        for one in (self.labels, self.sizes, self.weights):
             found.append(None if one is None else hash(one.tobytes()))
         return found
 
@@ -151,29 +144,20 @@ if hasattr(os, "register_at_fork"):
 class GradientCallable:
     """An objective as boosters call it.
 
-    Estimates that are learned belong to the data set. Pickles have the objective and `max_grade`
-    only; deep copies also have the positions, and share what was learned.
+    The only state is a cache of the objective bound to data sets; copies start without it.
     """
 
     def __init__(self, objective: Objective, max_grade: int | None = None) -> None:
         self.objective = objective
         self.max_grade = max_grade
-        self.positions: np.ndarray | None = None  # for boosters that pass no positions
         self._bound: PerDataSet[BoundObjective] = PerDataSet()
         # the highest grades of data sets of which this worker has no rows
         self._absent: PerDataSet[int] = PerDataSet()
         self._lock = threading.Lock()  # a bound objective has workspace for one call at a time
         _callables.add(self)
-        self._learned: dict[str, PositionBias] = {}  # entry "bias"; shared with deep copies
 
     def __reduce__(self) -> Reduced:
         return type(self), (self.objective, self.max_grade)
-
-    def __deepcopy__(self, memo: dict[int, object]) -> GradientCallable:
-        # LightGBM trains with a deep copy, and the user reads the bias from the original
-        copied = type(self)(self.objective, self.max_grade)
-        copied._learned, copied.positions = self._learned, self.positions
-        return copied
 
     def __repr__(self) -> str:
         return f"{type(self).__module__}.objective({self.objective!r})"
@@ -185,47 +169,16 @@ class GradientCallable:
 
         def bind(data: Supplied) -> BoundObjective:
             judgments, weights, max_grade = judge(data)
-            if isinstance(self.objective, PositionObjective):
-                return self.objective.bind(
-                    judgments, weights, max_grade=max_grade, positions=data.positions
-                )
             parts = self.objective.bind_blocks(judgments, weights, max_grade)
             return BoundBlocks(parts) if len(parts) > 1 else parts[0][1]
 
         data = data.at_least(self.max_grade)
-        if self.positions is not None:
-            data = replace(data, positions=self.positions)
         vector = check.as_vector("scores", scores, len(data.labels))
         with self._lock:
             bound = self._bound.get(data, bind)
             grad, hess = np.empty(len(vector), np.float32), np.empty(len(vector), np.float32)
             bound.gradient(vector, grad, hess)
-            if isinstance(bound, BoundPositionObjective):
-                self._learned["bias"] = bound.position_bias
         return grad, hess
-
-    def restart(self) -> None:
-        """Forget what was learned about positions, before a further training on the same data.
-
-        Objectives that learn nothing about positions need no restart: their gradients are a
-        function of labels, scores and seed.
-        """
-        with self._lock:
-            self._bound = PerDataSet()
-
-    @property
-    def position_bias_(self) -> pd.DataFrame:
-        """Position bias that the latest training, by this callable or a deep copy, has learned.
-
-        One row per position; columns as in `position_bias` of the objective. Only after a training
-        with an objective that learns about positions.
-        """
-        if "bias" not in self._learned:
-            raise AttributeError(
-                "nothing was learned about positions: train with skrank.AdditivePositionBias or "
-                "skrank.UnbiasedLambdaRank."
-            )
-        return self._learned["bias"].frame()
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,18 +1,11 @@
-"""LambdaRank gradients of quadratic metrics: see `buckets` for workspace and order of pairs.
+"""LambdaRank gradients of quadratic metrics: see `buckets` for workspace and order of pairs."""
 
-The same kernel computes gradients from labels and from clicks (see `debiased`). For labels,
-`clicks` and `debias` are None; numba compiles the kernel for each case, without the branches of the
-other. (`debias` stands for `clicks` where a reference to arrays would be counted.)
-"""
-
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels import buckets, debiased, lambdarank, tiles
+from skrank._kernels import buckets, lambdarank, tiles
 from skrank._kernels.buckets import LANES
-from skrank._kernels.debiased import COST_LANES, SKIP_LANES
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.simd import exp
 from skrank._kernels.tiles import CAPACITY, EXP, GRAD, HESS, RANK, SCORE
@@ -64,20 +57,18 @@ def _exponentials(n, score, sigma, out):
 
 
 @subroutine(fastmath=True)
-def _sweep(tile, n_lanes, limit, better, click, exact, low, scale):
+def _sweep(tile, n_lanes, limit, better, exact, low, scale):
     """Compare one better document with the worse documents of a tile.
 
-    Returns sums over the pairs of pull, curvature and cost; adds these of each document of the tile
-    to the tile. `exact` is None unless the query is wide; `low` is the slot of the first document
-    in the tile. With clicks (`click` = 1 / t+ of the better document, else None), a pair has the
-    weight and the costs of `debiased`.
+    Returns sums over the pairs of pull and curvature; adds these of each document of the tile to
+    the tile. `exact` is None unless the query is wide; `low` is the slot of the first document in
+    the tile.
     """
-    norm, real = scale.norm, tile.dtype.type
-    pulls, curvatures, cost = norm.zero, norm.zero, norm.zero
+    norm = scale.norm
+    pulls, curvatures = norm.zero, norm.zero
     for lane in range(np.uint64(n_lanes)):
         t = np.uint64(lane)
-        delta = buckets.change(tile, t, better, limit, norm.zero)
-        weight = delta if click is None else delta * click * tile[t + SKIP_LANES]
+        weight = buckets.change(tile, t, better, limit, norm.zero)
         if exact is None:
             ahead, e_other = better.score - tile[t + SCORE], tile[t + EXP]
             distance = norm.base + norm.slope * abs(ahead)
@@ -91,21 +82,11 @@ def _sweep(tile, n_lanes, limit, better, click, exact, low, scale):
         tile[t + HESS] += curvature
         pulls += pull
         curvatures += curvature
-        if click is not None:
-            if exact is None:
-                wrong = better.exp < e_other
-                e = (better.exp if wrong else e_other) / (e_other if wrong else better.exp)
-                pair = debiased.cost_of(delta, ahead, e, real(scale.sigma), norm)
-            else:
-                e = math.exp(-abs(scale.sigma * ahead))
-                pair = debiased.cost_of(delta, ahead, e, scale.sigma, norm)
-            tile[t + COST_LANES] += pair * click
-            cost += pair * tile[t + SKIP_LANES]
-    return pulls, curvatures, cost
+    return pulls, curvatures
 
 
 @subroutine()
-def _load(tile, low, size, end_rank, slots, debias):
+def _load(tile, low, size, end_rank, slots):
     """Fill a tile with `size` documents from slot `low` on.
 
     Other lanes have the rank `end_rank`, the number of documents: they are not less than any limit.
@@ -116,13 +97,10 @@ def _load(tile, low, size, end_rank, slots, debias):
     tiles.load_row(tile, RANK, slots, buckets.RANK, low, size, end, end_rank)
     tiles.fill(tile, GRAD, end, 0.0)
     tiles.fill(tile, HESS, end, 0.0)
-    if debias is not None:
-        tiles.load_row(tile, SKIP_LANES, slots, debiased.SKIP, low, size, end, 0.0)
-        tiles.fill(tile, COST_LANES, end, 0.0)
 
 
 @subroutine()
-def _compare(tile, part, slots, exact, query, debias, pulls):
+def _compare(tile, part, slots, exact, query, pulls):
     """Compare the better documents of `part` with the tile.
 
     Returns `pulls` plus the sum of the pulls of these pairs.
@@ -137,23 +115,21 @@ def _compare(tile, part, slots, exact, query, debias, pulls):
         n_lanes = np.uint64((size + LANES - 1) // LANES) * np.uint64(LANES)
         below, above = buckets.below_above(exact, i, part.swap)
         below, above = real(below), real(above)
-        exp, click = slots[buckets.EXP, i], None if debias is None else slots[debiased.CLICK, i]
+        exp = slots[buckets.EXP, i]
         if scale.wide:  # its scores are in double precision: numba compiles `_sweep` for each
             precise = _Better(rank, below, above, exact[buckets.EXACT_SCORE, i], exp)
-            pull, curve, cost = _sweep(tile, n_lanes, limit, precise, click, exact, low, scale)
+            pull, curve = _sweep(tile, n_lanes, limit, precise, exact, low, scale)
         else:
             rounded = _Better(rank, below, above, slots[buckets.SCORE, i], exp)
-            pull, curve, cost = _sweep(tile, n_lanes, limit, rounded, click, None, low, scale)
+            pull, curve = _sweep(tile, n_lanes, limit, rounded, None, low, scale)
         slots[buckets.GRAD, i] -= pull
         slots[buckets.HESS, i] += curve
-        if debias is not None:
-            slots[debiased.CLICKED, i] += cost
         pulls += pull
     return pulls
 
 
 @subroutine()
-def _compare_all(tile, begin, worth, slots, exact, query, debias):
+def _compare_all(tile, begin, worth, slots, exact, query):
     """Compare all documents of a query, whose classes start at the slots `begin`.
 
     Returns the sum of the pulls of its pairs (see `lambdarank`).
@@ -163,7 +139,7 @@ def _compare_all(tile, begin, worth, slots, exact, query, debias):
         for low in range(begin[worse], begin[worse + 1], CAPACITY):
             size = tiles.least(CAPACITY, begin[worse + 1] - low)
             n_above = buckets.count_above(slots, low, size, query.limit)
-            _load(tile, low, size, query.n_documents, slots, debias)
+            _load(tile, low, size, query.n_documents, slots)
             for better in range(worse + 1, len(worth)):
                 first, end = begin[better], begin[better + 1]
                 if n_above == 0:  # pairs count only with the first documents of the better class
@@ -173,16 +149,14 @@ def _compare_all(tile, begin, worth, slots, exact, query, debias):
                 swap = buckets.swap_of(worth, better, worse, query.inverse)
                 buckets.fill_tile(tile, low, tiles.padded(size, LANES), swap, exact)
                 part = _Part(low, size, n_above, first, end, swap)
-                pulls = _compare(tile, part, slots, exact, query, debias, pulls)
+                pulls = _compare(tile, part, slots, exact, query, pulls)
             tiles.collect_row(tile, GRAD, low, size, slots, buckets.GRAD)
             tiles.collect_row(tile, HESS, low, size, slots, buckets.HESS)
-            if debias is not None:
-                tiles.collect_row(tile, COST_LANES, low, size, slots, debiased.SKIPPED)
     return pulls
 
 
 @kernel()
-def _lambdas(first, last, indptr, lists, tables, pairs, work, out, clicks, debias):
+def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
     """As `lambdas`, with a workspace."""
     codes, order, scores, inverse, weight = lists
     gain, worth, u, w, offset = tables
@@ -200,37 +174,31 @@ def _lambdas(first, last, indptr, lists, tables, pairs, work, out, clicks, debia
         if inverse[q] == 0 or weight[q] == 0:
             out.totals[q] = 0.0
             lambdarank.clear(out.grad, out.hess, start, stop)
-            if clicks is not None:
-                debiased.clear(clicks, start, stop)
             continue
         scale = lambdarank.scale_of(pairs, scores, start, stop, tile)
         buckets.fill(codes, order, start, stop, places, classes)
         buckets.fill_scores(scores, start, n, scale.origin, places, slots, exact)
         buckets.tabulate(gain, worth, u, w, offset[q], n, places, exact)
-        if clicks is not None:
-            debiased.gather(clicks, start, n, places, slots)
         if not scale.wide:
             _exponentials(n, score, scale.sigma, exps)
         query = _Query(inverse[q], real(tiles.least(pairs.truncation, n)), real(n), scale)
-        pulls = _compare_all(tile, begin, worth, slots, exact, query, debias)
+        pulls = _compare_all(tile, begin, worth, slots, exact, query)
         lambdarank.write(out, q, start, position[:n], sums, pulls, weight[q], pairs)
-        if clicks is not None:
-            debiased.scatter(clicks, start, n, places, slots, weight[q])
 
 
-def lambdas(first, last, indptr, lists, tables, pairs, out, clicks=None):
-    """Fill in LambdaRank gradients; with `debiased.Clicks`, gradients from clicks, and costs.
+def lambdas(first, last, indptr, lists, tables, pairs, out):
+    """Fill in LambdaRank gradients.
 
     Changes by swaps are computed in double precision, and rounded to the precision of ``out.grad``,
     in which pairs are computed.
     """
     longest, real = int(np.diff(indptr[first : last + 1]).max()), out.grad.dtype
-    n_rows, n_fields, debias = buckets.N_ROWS, buckets.FIELDS, None
-    if clicks is not None:
-        n_rows, n_fields, debias = debiased.N_ROWS, debiased.FIELDS, True
     n = longest + LANES  # loops write past the last document
-    slots, exact = np.zeros((n_rows, n), real), np.zeros((buckets.TABLE + len(tables.worth), n))
+    slots, exact = (
+        np.zeros((buckets.N_ROWS, n), real),
+        np.zeros((buckets.TABLE + len(tables.worth), n)),
+    )
     places, classes = np.zeros((3, n), np.int32), np.zeros((2, len(tables.worth) + 1), np.int64)
-    tile = np.zeros(n_fields * tiles.FIELD, real)
+    tile = np.zeros(buckets.FIELDS * tiles.FIELD, real)
     work = _Workspace(slots, exact, places, classes, tile)
-    _lambdas(first, last, indptr, lists, tables, pairs, work, out, clicks, debias)
+    _lambdas(first, last, indptr, lists, tables, pairs, work, out)

@@ -1,7 +1,7 @@
 """Functions of one number without calls and branches, so that loops over them run in SIMD.
 
-In single precision, and for `power` and `normal` also in double precision. `exp` and `log1p` of
-doubles are those of the C library.
+In single precision, and for `power` and `normal` also in double precision. `exp` of
+doubles is that of the C library.
 
 Powers of two: with the integer k nearest to x, and r = x - k, 2^x is 2^k, whose bits follow from k,
 times a polynomial in r that approximates 2^r.
@@ -84,23 +84,6 @@ def _exp_double(score, sigma):
 
 
 exp = by_precision(_exp_single, _exp_double)  # exp(sigma * score)
-
-# Coefficients 2 / (2 k + 1) of 2 atanh(z) = 2 (z + z^3 / 3 + ...), highest power first.
-_SERIES = tuple(np.float32(2 / (2 * k + 1)) for k in range(7, -1, -1))
-
-
-def _log1p_single(u):
-    # log(1 + u) = 2 atanh(u / (2 + u))
-    z = u / (np.float32(2) + u)
-    square = z * z
-    total = np.float32(0)
-    for c in _SERIES:
-        total = total * square + c
-    return total * z
-
-
-# log(1 + u) for u in [0, 1]
-log1p = by_precision(_log1p_single, lambda u: math.log1p(u))
 
 PEAK = 1 / math.sqrt(2 * math.pi)  # largest value of the density
 UNIT = math.sqrt(0.5 / math.log(2))  # one standard deviation, as a distance y

@@ -81,39 +81,6 @@ def _given(params: Mapping[str, Any], default: object, *aliases: str) -> Any:
     return default
 
 
-def refuse_distributed_positions() -> None:
-    """Refuse objectives that learn about positions in distributed training."""
-    raise ValueError(
-        "an objective that learns from positions cannot be trained on several workers: each worker "
-        "would learn a bias of its own. Train on one machine, or with another objective."
-    )
-
-
-def check_no_positions(positions: ArrayLike | None) -> None:
-    """Refuse a LightGBM Dataset with positions, for objectives that cannot use them."""
-    if positions is not None:
-        raise ValueError(
-            "the Dataset has position=, which this objective does not correct for: build it "
-            "without position=, or train with skrank.AdditivePositionBias(objective), with "
-            "skrank.UnbiasedLambdaRank(metric), or with objective='lambdarank'."
-        )
-
-
-def check_shown_order(positions: np.ndarray | None, sizes: np.ndarray | None) -> None:
-    """Check that the positions of a LightGBM Dataset rise inside each query."""
-    if positions is None or sizes is None:
-        return
-    rises = np.diff(positions.astype(np.int64)) > 0
-    rises[np.cumsum(sizes)[:-1] - 1] = True  # between two queries
-    if not rises.all():
-        raise ValueError(
-            f"rows {int(np.argmin(rises))} and {int(np.argmin(rises)) + 1} are not in the order of "
-            "their positions: LightGBM numbers positions by their first occurrence, so that "
-            "max_position has no meaning. Sort the rows of each query by position, or clip "
-            "position= yourself and leave max_position unset."
-        )
-
-
 def check_whole_queries(sizes: ArrayLike | None, rows: ArrayLike) -> None:
     """Check that `rows` contain all rows of a query, or none."""
     sizes = np.asarray(sizes).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Checks of labels, scores, weights and positions. Messages name the row or query."""
+"""Checks of labels, scores and weights. Messages name the row or query."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from skrank._validation.parameters import (
     LEAST_LABEL,
     MOST_GRADES,
     MOST_LABEL,
-    MOST_RANKS,
     check_choice,
 )
 
@@ -266,18 +265,6 @@ def look_up(parameter: str, table: Mapping[float, float], labels: np.ndarray) ->
     return np.array([table.get(label, 0.0) for label in labels], dtype=np.float64)
 
 
-def check_positions(positions: ArrayLike, n_rows: int) -> np.ndarray:
-    """Positions at which documents were shown: one whole number of at least 0 per row."""
-    vector = as_vector("positions", positions, n_rows)
-    bad = np.flatnonzero(~((vector >= 0) & (vector <= MOST_RANKS) & (vector == np.rint(vector))))
-    if len(bad):
-        raise ValueError(
-            f"position of row {bad[0]} is {vector[bad[0]]:g}: positions must be whole numbers of "
-            "at least 0, such as the rank at which the document was shown."
-        )
-    return vector.astype(np.int64)
-
-
 def check_times(times: np.ndarray, name: str) -> np.ndarray:
     """Check that times of queries are not strings, and that none is missing."""
     values = times.ravel().tolist() if times.dtype.kind == "O" else []
@@ -290,16 +277,6 @@ def check_times(times: np.ndarray, name: str) -> np.ndarray:
     if len(missing):
         raise ValueError(f"{name} have no value for {len(missing)} queries: give one for each.")
     return times
-
-
-def check_rows_shown(kept: np.ndarray) -> None:
-    """Check that no row would be dropped, if the order of rows gives the positions of documents."""
-    if not kept.all():
-        raise ValueError(
-            f"the document of row {int(np.argmin(kept))} has no label and would be dropped, and "
-            "those below it would move up: positions are the order of the rows inside their query. "
-            'Choose unjudged="zero" for documents that were shown and not clicked.'
-        )
 
 
 def check_training_labels(y: np.ndarray, unjudged: str, graded: bool) -> np.ndarray:

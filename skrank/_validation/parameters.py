@@ -334,7 +334,6 @@ _WRITTEN = {
     "rmse": "squared_error",
     "regsquarederror": "squared_error",
     "queryrmse": "squared_error(centered=True)",
-    "unbiasedlambdamart": "unbiased_lambdarank:ndcg",
 }
 
 

@@ -37,7 +37,6 @@ class Objective(Parameterised, ABC):
 
     named: ClassVar[dict[str, type[Objective]]] = {}  # subclasses by `name`
     name: ClassVar[str] = ""  # in texts such as "lambdarank:gap"
-    takes_positions: ClassVar[bool] = False  # whether `bind` has a parameter `positions`
     __array_ufunc__: ClassVar[None] = None  # so that numpy.float64(0.5) * objective calls __rmul__
 
     def __init_subclass__(cls, **options: object) -> None:
@@ -103,7 +102,7 @@ class Objective(Parameterised, ABC):
         """Gradient and curvature in double precision.
 
         They depend on the labels and scores, and on the seed of the objective if it draws random
-        numbers. For objectives that learn about positions, they are those of the first round.
+        numbers.
 
         Parameters
         ----------
@@ -182,8 +181,7 @@ class ObjectiveMixture(Objective):
     Raises
     ------
     ValueError
-        If there is no part, a weight is not above 0, or a part is not an objective or learns about
-        positions.
+        If there is no part, a weight is not above 0, or a part is not an objective.
 
     Examples
     --------
@@ -197,14 +195,7 @@ class ObjectiveMixture(Objective):
     parts: tuple[tuple[float, Objective], ...]
 
     def __post_init__(self) -> None:
-        terms = tuple(terms_of(self.parts, as_objective, _EXAMPLE))
-        for _, one in terms:
-            if one.takes_positions:
-                raise ValueError(
-                    f"{type(one).__name__} learns about positions from the whole gradient: it "
-                    "cannot be part of a mixture. Mix inside it: AdditivePositionBias(mixture)."
-                )
-        self._set(parts=terms)
+        self._set(parts=tuple(terms_of(self.parts, as_objective, _EXAMPLE)))
 
     def __str__(self) -> str:
         return "+".join(f"{weight!r}*{one}" for weight, one in self.parts)

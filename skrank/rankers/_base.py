@@ -218,9 +218,8 @@ class Ranker(BaseEstimator):
         on_dask = hasattr(train.X, "__dask_graph__")
         if not on_dask:
             check.check_same_index(
-                X=train.X, y=train.y, groups=train.groups, sample_weight=train.sample_weight,
-                position=train.position,
-            )  # fmt: skip
+                X=train.X, y=train.y, groups=train.groups, sample_weight=train.sample_weight
+            )
             if valid is not None:
                 check.check_same_index(X_val=valid.X, y_val=valid.y, groups_val=valid.groups)
         self._check_parameters(has_X_val=valid is not None)

@@ -9,10 +9,8 @@ from skrank._boosters.adapters import objective_of
 from skrank._fitted import DASK_MODULES
 from skrank._typing import Estimator, Options
 from skrank.metrics import metric
-from skrank.objectives import Objective
 from skrank.rankers._fit import EstimatorKind, metrics_of
 from skrank.rankers._kinds import kind_of
-from skrank.rankers._rows import Rows
 
 _MODELS = ("init_model", "xgb_model")  # arguments of fit for a model to continue
 _SIZES = ("group", "group_id")  # arguments of fit of LightGBM, XGBoost and CatBoost
@@ -153,22 +151,3 @@ def check_validation_params(params: Options) -> None:
                 f"GroupedRanker would overwrite {name}= of fit: set its eval_metric and "
                 "early_stopping_rounds, and pass X_val, y_val and groups_val to fit."
             )
-
-
-def check_use_of_positions(objective: Objective | None, rows: Rows) -> None:
-    """Raise if the objective ignores given positions; warn if it needs positions not given."""
-    if objective is None or not objective.takes_positions:
-        if rows.positions is not None:
-            raise ValueError(
-                "position= is for objectives that learn about positions: train with "
-                "skrank.AdditivePositionBias(objective) or skrank.UnbiasedLambdaRank(metric)."
-            )
-        return
-    if rows.positions is None:
-        check.check_rows_shown(rows.kept)
-        warnings.warn(
-            "no position= is given to fit: the row order inside each query is used as the "
-            "positions at which documents were shown. This is wrong if the rows were shuffled.",
-            UserWarning,
-            stacklevel=5,  # where fit is called
-        )

@@ -23,7 +23,6 @@ from skrank.dask import Partitions, evaluate
 from skrank.dask._evaluate import evaluate_each
 from skrank.dask._partitions import placed_queries
 from skrank.dask._scorer import head_of
-from skrank.objectives import Objective
 from skrank.rankers._fit import (
     VALIDATION,
     Booster,
@@ -57,7 +56,6 @@ class DaskRanker(Booster):
 
     def train(self, fit: Fit) -> None:
         """Send rows in memory to the workers, in partitions of whole queries, and train there."""
-        _refuse_positions(fit.estimator, fit.objective)
         if fit.valid is not None and fit.metrics:
             Validator(fit.valid, fit.metrics)  # raises if a metric has no value
         valid = None if fit.valid is None else _arguments(fit.valid)
@@ -211,15 +209,6 @@ def _start_scores(fit: Fit, parts: Partitions) -> dask.array.Array | None:
     return parts.per_row(fit.start.finite_scores) if fit.start.factor else None
 
 
-def _refuse_positions(estimator: Estimator, objective: Objective | None) -> None:
-    """Raise if the objective learns about positions."""
-    if objective is not None and objective.takes_positions:
-        raise ValueError(
-            f"{type(estimator).__name__} cannot learn about positions, since workers do not "
-            "exchange estimates of position bias: train on one machine, or on another objective."
-        )
-
-
 # data on Dask -------------------------------------------------------------------------------------
 
 
@@ -243,15 +232,12 @@ def fit_collections(
     refuse_choice_of_rows(
         ranker, {"validation_fraction": None, "max_queries": None, "unjudged": "raise"}
     )
-    if rows.position is not None:
-        raise ValueError("position is for data in memory: Dask collections have no positions.")
     validate_data(ranker, head_of(rows.X), skip_check_array=True)
     train, valid = kind.placed(client_of(ranker.estimator), rows, validation)
     tops = dask.compute(*(part.y.max() for part in (train, valid) if part is not None))
     max_grade = check.highest_grade(np.array(tops))
     part = Part(rows.X, np.empty(0), params=rows.params)  # without labels, which `train` has
     fit = fit_of(ranker, kind, part, None, max_grade)
-    _refuse_positions(fit.estimator, fit.objective)
     if not continues(ranker, fit) and ranker.init is not None:
         init = ranker.init
         if isinstance(init, str):

@@ -147,8 +147,6 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     True
     """
 
-    # Metadata routing passes `position` on by default, as `Ranker` requests for groups and qid.
-    __metadata_request__fit: ClassVar[dict[str, object]] = {"position": True}
     _fitted_by: ClassVar[str] = "estimator_"  # attribute by which `check_is_fitted` knows a fit
     _inner: ClassVar[tuple[str, ...]] = ("estimator", "init")
 
@@ -183,10 +181,6 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     @further_parameters(
         """
-        position : array-like of shape (n_rows,), optional
-            Position at which each document was shown, for objectives that learn about positions:
-            whole numbers of at least 0. Default: the order of the rows inside their query, with a
-            warning.
         **fit_params
             Passed on to `fit` of the estimator: for boosters, start scores, `subgroup_id` and
             `pairs` follow their rows; for others, all values with an entry per row do. `init_model`
@@ -205,12 +199,11 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         X_val: Table | None = None,
         y_val: ArrayLike | None = None,
         groups_val: ArrayLike | None = None,
-        position: ArrayLike | None = None,
         **fit_params: object,
     ) -> GroupedRanker:
         _checks.check_fit_params(fit_params, kind_of(self.estimator))
         given = self._given_groups(y, groups, qid)
-        rows = Rows(X, y, given, sample_weight, position, fit_params)
+        rows = Rows(X, y, given, sample_weight, fit_params)
         return self._fit(rows, X_val, y_val, groups_val)
 
     def predict(self, X: Table) -> np.ndarray:
@@ -335,7 +328,6 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         ranks = kind.trains_on_queries or _trains_on_queries(self.init)
         graded = ranks or self.eval_metric is not None
         rows = train.check(unjudged=self.unjudged, graded=graded, select=kind.select)
-        _checks.check_use_of_positions(objective, rows)
         if kind.trains_on_queries:
             # `ids` are the distinct queries; `part` checks weights of queries
             check_several_rows_per_query(rows.ids, len(rows.labels))
@@ -365,7 +357,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self._set_attributes(fit, max_grade)
 
     def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
-        """`_train` for collections; they refuse `max_queries`, `validation_fraction`, positions."""
+        """`_train` for collections; they refuse `max_queries` and `validation_fraction`."""
         fit, max_grade = _dask.fit_collections(self, kind_of(self.estimator), train, valid)
         self._set_attributes(fit, max_grade)
 

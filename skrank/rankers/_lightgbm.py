@@ -42,12 +42,9 @@ class LightGBM(Booster):
 
     def train(self, fit: Fit) -> None:
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
-        objective = None
         if fit.objective is not None:
             check.check_bagging(estimator.get_params())
-            objective = skrank.lightgbm.objective(fit.objective)
-            objective.positions = train.positions
-            estimator.set_params(objective=objective)
+            estimator.set_params(objective=skrank.lightgbm.objective(fit.objective))
         if fit.metrics and (fit.objective is not None or valid is not None):
             estimator.set_params(metric="None")  # training would also stop by metrics of LightGBM
         if self.trains_on_queries:
@@ -68,8 +65,6 @@ class LightGBM(Booster):
                 f"needs min_child_samples={least} of {type(estimator).__name__}. Set a smaller "
                 "min_child_samples, or give features that are not constant."
             ) from error
-        if objective is not None:
-            objective.positions = None  # frees memory: the fitted estimator keeps the objective
         if valid is not None:
             fit.log = estimator.evals_result_.get(VALIDATION, {})
         fit.best_iteration = estimator.best_iteration_ or estimator.n_estimators_

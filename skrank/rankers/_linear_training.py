@@ -63,7 +63,7 @@ class Stages:
             return cls(objective, sigmas or tuple(own[:1]) or (1.0,))
         if isinstance(objective, Objective):
             metric = metric_of(objective)
-            if metric is None or objective.takes_positions:
+            if metric is None:
                 raise ValueError(
                     f"LinearRanker cannot train on {objective}: give a metric, or an objective "
                     "that is a function or belongs to a metric: SoftRank, Softmax, SquaredError, "

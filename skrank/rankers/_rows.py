@@ -38,8 +38,6 @@ class Part:
         None if the estimator needs no queries.
     start : ndarray of shape (n_rows,) or None
         Scores that boosting starts from.
-    positions : int64 ndarray of shape (n_rows,) or None
-        Position at which each document was shown.
     """
 
     X: Table
@@ -48,7 +46,6 @@ class Part:
     params: Options = field(default_factory=dict)
     known: Queries | None = None
     start: np.ndarray | None = None
-    positions: np.ndarray | None = None
 
     @property
     def queries(self) -> Queries:
@@ -140,7 +137,7 @@ class Rows:
 
     Parameters
     ----------
-    X, y, groups, sample_weight, position
+    X, y, groups, sample_weight
         As the caller gives them; Dask collections are not checked. `groups` may be None if the
         estimator needs no queries.
     params : dict
@@ -148,7 +145,7 @@ class Rows:
 
     Attributes
     ----------
-    labels, weights, positions : ndarray of shape (n_rows,) or None
+    labels, weights : ndarray of shape (n_rows,) or None
         After `check`, with label 0 for unjudged documents that count as not relevant.
     codes : int64 ndarray of shape (n_rows,) or None
         Number of the query of each row, by ascending query id.
@@ -164,11 +161,9 @@ class Rows:
     y: ArrayLike
     groups: ArrayLike | None = None
     sample_weight: ArrayLike | None = None
-    position: ArrayLike | None = None
     params: Options = field(default_factory=dict)
     labels: np.ndarray = field(init=False)
     weights: np.ndarray | None = field(init=False, default=None)
-    positions: np.ndarray | None = field(init=False, default=None)
     codes: np.ndarray | None = field(init=False, default=None)
     ids: np.ndarray = field(init=False)
     sizes: np.ndarray = field(init=False)
@@ -183,7 +178,7 @@ class Rows:
         graded: bool = True,
         select: Callable[[Options, np.ndarray, int], Options] = lambda params, *_: params,
     ) -> Rows:
-        """Check labels, weights and positions, and find the rows of each query.
+        """Check labels and weights, and find the rows of each query.
 
         `unjudged` is the parameter of `GroupedRanker`. With `graded`, labels below 0 raise an
         error. ``select(params, rows, n_rows)`` are the further arguments of `fit` for some rows.
@@ -205,8 +200,6 @@ class Rows:
                     "weight per row, the same for all rows of a query. From one weight per query, "
                     "by ascending id: weights[numpy.unique(groups, return_inverse=True)[1]]."
                 )
-        if self.position is not None:
-            self.positions = check.check_positions(self.position, n_rows)
         self.order = np.flatnonzero(self.kept)
         if self.groups is not None:
             rows = QueryRows.of(np.asarray(self.groups), self.y, "rows that are given to fit")
@@ -256,12 +249,11 @@ class Rows:
             first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
             queries = Queries(self.ids[codes[first]], np.append(first, len(rows)))
         params = self.select(self.params, rows, len(self.labels))
-        X, labels, weights, positions = self.X, self.labels, self.weights, self.positions
+        X, labels, weights = self.X, self.labels, self.weights
         if len(rows) < len(labels) or np.any(rows[1:] < rows[:-1]):
             X, labels = _safe_indexing(X, rows), labels[rows]
             weights = None if weights is None else weights[rows]
-            positions = None if positions is None else positions[rows]
-        return Part(X, labels, weights, params, queries, positions=positions)
+        return Part(X, labels, weights, params, queries)
 
 
 def check_several_rows_per_query(ids: np.ndarray, n_rows: int) -> None:

@@ -120,8 +120,6 @@ class XGBoost(Booster):
                 (make(valid, self.trains_on_queries or bool(fit.metrics), like=data), VALIDATION)
             ]
         options = train_options(fit, evals)
-        if fit.objective is not None:
-            options["obj"].positions = train.positions
         log: dict[str, Log] = {}
         booster = import_booster("xgboost").train(
             dtrain=data, evals_result=log, verbose_eval=verbose, xgb_model=xgb_model, **options

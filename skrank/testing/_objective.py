@@ -79,10 +79,7 @@ def gradients_of_queries_sum_to_0(case: ObjectiveCase) -> None:
 
 def queries_are_trained_on_alone(case: ObjectiveCase) -> None:
     """Gradients of a query do not depend on other queries, nor on the order of rows."""
-    assume(
-        not (case.random or case.objective.takes_positions),
-        "random draws and positions depend on the order of rows",
-    )
+    assume(not case.random, "random draws depend on the order of rows")
     together = np.stack(case.gradient(case.data))
     for rows in case.data.rows_of_queries():
         close(case.gradient(case.data.reordered(rows)), together[:, rows], 1e-9)
@@ -128,7 +125,6 @@ def single_precision_is_close(case: ObjectiveCase) -> None:
 
 def gradients_are_a_function(case: ObjectiveCase) -> None:
     """A further call with the same scores gives identical gradients."""
-    assume(not case.objective.takes_positions, "its state changes from round to round")
     assert_array_equal(case.bound(case.data, times=3), case.bound(case.data))
 
 
@@ -151,7 +147,6 @@ def copies_are_equal(case: ObjectiveCase) -> None:
 
 def boosters_take_it(case: ObjectiveCase) -> None:
     """The callables of both boosters give its gradients."""
-    assume(not case.objective.takes_positions, "its state changes from round to round")
     boosters_train_on_it(case.objective.on_scale(3))
 
 

@@ -213,13 +213,8 @@ class _WithGradient(torch.autograd.Function):
 
 
 def _prepared(objective: Objective, max_grade: int | None) -> Objective:
-    """The objective with the highest grade `max_grade`, after a check that it can use batches."""
+    """The objective with the highest grade `max_grade`; raises if it needs one."""
     for _, one in objective.terms:
-        if one.takes_positions:
-            raise ValueError(
-                f"{type(one).__name__} learns about positions from round to round over one data "
-                "set, and batches change: use the objective inside it."
-            )
         needy = one.needs_scale or getattr(one, "metric", one).needs_scale
         if needy and max_grade is None:
             raise needs_max_grade(getattr(one, "metric", type(one).__name__))

@@ -55,15 +55,13 @@ labels, rounds = rng.choice(4, n, p=[.7, .2, .07, .03]) * 1.0, rng.normal(size=(
 judgments = judge(labels, np.repeat(np.arange(len(sizes)), sizes))
 
 def gradients(bound):
-    if hasattr(bound, "position_bias"):
-        bound.position_bias.reset()
     out = np.zeros((2, n), np.float32)
     for scores in rounds:
         bound.gradient(scores, *out)
     return out
 
 stopped = 0
-for name in ("LambdaRank", "UnbiasedLambdaRank"):
+for name in ("LambdaRank", "LambdaLoss"):
     objective = getattr(skrank, name)("ndcg@10", truncation_level=3)
     expected, bound = gradients(objective.bind(judgments)), objective.bind(judgments)
 

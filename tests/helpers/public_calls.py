@@ -146,10 +146,7 @@ PAIRS = {"sigmoid": 2.0, "truncation_level": 2, "norm": True, "tie_order": "stab
 for _name, _options in {
     "LambdaRank": PAIRS | {"metric": "gap", "pairs": "all", "perturbations": 2},
     "LambdaLoss": PAIRS | {"metric": "ndcg@3", "mu": 5.0},
-    "UnbiasedLambdaRank": PAIRS | {"metric": "ap", "bias_norm": 0.5, "max_position": 3},
     "SoftRank": {"metric": "gap", "sigma": 0.5, "relative": True, "form": "moments"},
-    "AdditivePositionBias": {"objective": skrank.LambdaRank("ndcg"), "max_position": 3,
-                             "learning_rate": 0.1, "regularization": 0.1},
     "Softmax": {"gain": "linear", "random_gains": True, "random_state": 1},
     "SquaredError": {"gain": "linear", "max_grade": 3, "centered": True},
     "ObjectiveMixture": {"parts": ((0.5, skrank.LambdaRank("gap")), (2.0, skrank.Softmax()))},

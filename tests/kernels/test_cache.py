@@ -70,7 +70,6 @@ OBJECTIVES = [
     ("LambdaLoss", {"metric": "ndcg@3"}),
     ("SoftRank", {"metric": "gap"}),
     ("SoftRank", {"metric": "ndcg", "form": "distribution"}),
-    ("UnbiasedLambdaRank", {"metric": "ndcg@3"}),
 ]
 
 

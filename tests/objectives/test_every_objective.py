@@ -8,19 +8,16 @@ from numpy.testing import assert_array_equal
 
 import skrank
 from skrank import (
-    AdditivePositionBias,
     LambdaLoss,
     LambdaRank,
     Softmax,
     SoftRank,
     SquaredError,
-    UnbiasedLambdaRank,
 )
 from skrank.objectives import Objective, ObjectiveMixture, as_objective
 from tests.helpers.engine import judge, limit_threads
 from tests.helpers.mixture_cases import TEXT, gap, ndcg
 
-BOTH = [UnbiasedLambdaRank("ndcg"), AdditivePositionBias("ndcg")]  # about positions
 THREADED = [
     LambdaRank("gap"),
     LambdaRank("gap", tie_order="stable"),
@@ -32,7 +29,6 @@ THREADED = [
     LambdaLoss("ndcg@10"),
     *(SoftRank(name) for name in ("gap", "ap", "ndcg")),
     SoftRank("ndcg@4", form="distribution"),
-    *BOTH,
 ]
 
 
@@ -43,8 +39,6 @@ def rounds(objective, judgments, scores):
         found.append(np.full((2, len(scores)), np.nan, np.float32))
         bound.gradient(now, *found[-1])
         assert np.isfinite(found[-1]).all()
-    if objective.takes_positions:
-        found.append(bound.position_bias.frame())
     if isinstance(objective, SoftRank):
         found.append(bound.values(scores))
     return found
@@ -126,12 +120,6 @@ NDCG = skrank.metric("ndcg@10")
             SoftRank(NDCG, sigma=2.0, form="distribution"),
             {"sigma": 3},
         ),
-        (UnbiasedLambdaRank("ndcg@10"), UnbiasedLambdaRank(NDCG), {"max_position": 5}),
-        (
-            AdditivePositionBias("ndcg@10"),
-            AdditivePositionBias(LambdaRank(NDCG)),
-            {"max_position": 5},
-        ),
         (
             0.9 * LambdaRank("gap") + 0.1 * SquaredError(),
             ObjectiveMixture([(0.9, "gap"), (0.1, "squared_error")]),
@@ -177,16 +165,6 @@ REFUSED = [
         (LambdaLoss, {"metric": name}, "LambdaLoss")
         for name in ("gap", "err", "ap", "rbp", "precision@3")
     ),
-    (UnbiasedLambdaRank, {"bias_norm": -1}, "bias_norm=-1"),
-    (UnbiasedLambdaRank, {"max_position": 0}, "max_position=0"),
-    (UnbiasedLambdaRank, {"pairs": "adjacent"}, "pairs='adjacent'"),
-    (AdditivePositionBias, {"learning_rate": 0}, "learning_rate=0"),
-    (AdditivePositionBias, {"learning_rate": 2}, "learning_rate=2"),
-    (AdditivePositionBias, {"regularization": -1}, "regularization=-1"),
-    (AdditivePositionBias, {"max_position": 2.5}, "max_position=2.5"),
-    (AdditivePositionBias, {"objective": BOTH[0]}, "learns about positions itself"),
-    (AdditivePositionBias, {"objective": BOTH[1]}, "use it alone"),
-    (ObjectiveMixture, {"parts": [(0.5, BOTH[0])]}, "cannot be part of"),
     (Softmax, {"random_gains": 2}, "random_gains"),
     (Softmax, {"gain": "log"}, "gain='log'"),
     (SquaredError, {"centered": "no"}, "centered='no'"),

@@ -29,7 +29,6 @@ DOORS = {
     "skrank.xgboost": skrank.xgboost.objective,
     "as_objective": objectives.as_objective,
     "mixture": lambda one: objectives.ObjectiveMixture([(1.0, one)]),
-    "positions": skrank.AdditivePositionBias,
 }
 if find_spec("torch"):
     RANKERS["neural"] = skrank.torch.NeuralRanker(epochs=2, random_state=0)
@@ -66,23 +65,15 @@ TEXTS = {
     "0.5*(gap + 0.2*squared_error(centered=True))": 0.5 * skrank.LambdaRank("gap")
     + 0.1 * skrank.SquaredError(centered=True),
 }
-ALONE = {
-    "unbiased_lambdarank(bias_norm=1):ndcg": skrank.UnbiasedLambdaRank("ndcg", bias_norm=1),
-    "additive_position_bias:(0.9*gap+0.1*softmax)": skrank.AdditivePositionBias(
-        0.9 * skrank.LambdaRank("gap") + 0.1 * skrank.Softmax()
-    ),
-}  # they cannot be parts of a mixture
 
 
-@pytest.mark.parametrize("text", [*TEXTS, *ALONE])
+@pytest.mark.parametrize("text", TEXTS)
 def test_texts_are_objectives(text):
-    expected = (TEXTS | ALONE)[text]
+    expected = TEXTS[text]
     found = objectives.as_objective(text)
     assert found == expected
     assert objectives.as_objective(str(expected)) == expected
-    if text in TEXTS:
-        assert objectives.ObjectiveMixture([(2, text)]) == 2 * expected
-        assert skrank.AdditivePositionBias(text).objective == expected
+    assert objectives.ObjectiveMixture([(2, text)]) == 2 * expected
     for door in (skrank.lightgbm.objective, skrank.xgboost.objective):
         assert door(text).objective == expected
 
@@ -171,8 +162,7 @@ def test_all_objectives_have_names():
 @pytest.mark.parametrize(
     "name",
     ["LambdaMART", "rank:ndcg", "rank:map", "RankMAP", "SoftmaxLoss", "QuerySoftMax", "ListNet",
-     "XE NDCG", "rank_xendcg", "MSE", "RMSE", "reg:squarederror", "QueryRMSE",
-     "unbiased_lambdamart"],
+     "XE NDCG", "rank_xendcg", "MSE", "RMSE", "reg:squarederror", "QueryRMSE"],
 )  # fmt: skip
 def test_names_in_papers_and_libraries_point_to_an_objective(name):
     with pytest.raises(ValueError, match="unknown objective") as error:

@@ -277,7 +277,6 @@ def test_a_search_clones_rankers_with_a_client(client):
 
 
 LIGHTGBM, XGBOOST = lgb.DaskLGBMRanker(**LIGHT), dxgb.DaskXGBRanker(**XGB)
-CLICKS = skrank.AdditivePositionBias("gap")
 ROWS = np.ones(len(train.y))
 SHARE = {"validation_fraction": 0.2}
 UNSUPPORTED = [
@@ -285,7 +284,6 @@ UNSUPPORTED = [
     (lgb.DaskLGBMRanker(boosting_type="dart"), SHARE | {"early_stopping_rounds": None}, "dart"),
     (LIGHTGBM, {"init": LIGHTGBM}, "init=DaskLGBMRanker trains on Dask"),
     (LIGHTGBM, {"init": "linear", "init_score": ROWS}, "init_score= of fit and init"),
-    (LIGHTGBM, {"objective": CLICKS, "position": ROWS}, "cannot learn about positions"),
     (XGBOOST, {"sample_weight": ROWS}, "takes no weights of queries on Dask"),
     (lgb.DaskLGBMRegressor(), {"objective": None}, "trains on single rows of Dask collections"),
     (dxgb.DaskXGBClassifier(), {"objective": None}, "trains on single rows of Dask collections"),

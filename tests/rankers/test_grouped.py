@@ -22,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import skrank
 import skrank.lightgbm
 import skrank.xgboost
-from skrank import AdditivePositionBias, GroupedRanker, QueryKFold, UnbiasedLambdaRank, scorer
+from skrank import GroupedRanker, QueryKFold, scorer
 from tests.helpers.rankers import (
     RANKERS,
     STOP,
@@ -31,7 +31,6 @@ from tests.helpers.rankers import (
     fit_with,
     hist,
     lgbm,
-    routing,
     xgb,
     y,
 )  # fmt: skip
@@ -444,99 +443,11 @@ def test_a_classifier_of_strings_has_no_highest_grade():
     assert scorer("err")(grades, X, **labels) == scorer("err", max_grade=3)(grades, X, **labels)
 
 
-# positions ----------------------------------------------------------------------------------------
-
-N, LONG = 120, 8
-RNG = np.random.default_rng(0)
-QID, RANK = np.repeat(np.arange(N), LONG), np.tile(np.arange(1, LONG + 1), N)
-X = RNG.normal(size=(N * LONG, 3))
-CLICKS = (RNG.random(N * LONG) < 1 / (1 + np.exp(1 - X[:, 0])) / RANK).astype(int)
-SHUFFLED, ROWS = np.argsort(RNG.random(N * LONG)), (X, CLICKS, QID)
-
-OBJECTIVES = [  # the order of ties depends on the order of rows; without ties, the model does not
-    AdditivePositionBias(skrank.LambdaRank("ndcg", tie_order="stable")),
-    UnbiasedLambdaRank("ndcg", tie_order="stable"),
-]
-each_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda x: type(x).__name__)
-ESTIMATORS = {"lightgbm": lgbm(n_estimators=10), "xgboost": xgb(n_estimators=10)}
-each_estimator = pytest.mark.parametrize("name", ESTIMATORS)
-
-
-def ranker(name="lightgbm", objective=OBJECTIVES[0], **parameters):
-    return GroupedRanker(ESTIMATORS[name], objective=objective, **parameters)
-
-
-@each_objective
-@each_estimator
-def test_positions_in_row_order_equal_the_default(name, objective):
-    given = ranker(name, objective).fit(*ROWS, position=RANK)
-    with pytest.warns(UserWarning, match="position="):
-        by_order = ranker(name, objective).fit(*ROWS)
-    assert given.predict(X).tolist() == by_order.predict(X).tolist()
-    if name == "lightgbm":
-        assert given.estimator_.objective.positions is None  # it stores no rows
-
-
-@each_objective
-@each_estimator
-def test_positions_are_sorted_with_shuffled_rows(name, objective, monkeypatch):
-    """Each document has the position that was given for its row."""
-    seen = []
-    bind = type(objective).bind
-
-    def noting(self, judgments, weights=None, *, max_grade=None, positions=None):
-        seen.append((judgments.codes.copy(), np.asarray(positions)))
-        return bind(self, judgments, weights, max_grade=max_grade, positions=positions)
-
-    monkeypatch.setattr(type(objective), "bind", noting)
-    ranker(name, objective).fit(*(one[SHUFFLED] for one in ROWS), position=RANK[SHUFFLED])
-    labels, positions = seen[0]
-    kept = np.argsort(QID[SHUFFLED], kind="stable")
-    assert positions.tolist() == RANK[SHUFFLED][kept].tolist()
-    assert labels.tolist() == CLICKS[SHUFFLED][kept].tolist()
-
-
-@each_estimator
-def test_positions_follow_validation_rows_and_max_queries(name):
-    options = {"validation_fraction": 0.25, "max_queries": 80, "random_state": 0, "refit": True}
-    stopping = ranker(name, eval_metric="ndcg@5", **options)
-    model = stopping.fit(*(one[SHUFFLED] for one in ROWS), position=RANK[SHUFFLED])
-    assert np.ptp(model.predict(X)) > 0
-
-
-def test_unlabelled_documents_may_be_dropped_where_positions_are_given():
-    clicks = CLICKS.astype(float)
-    clicks[13] = np.nan
-    dropping = ranker(unjudged="drop")
-    model = dropping.fit(X, skrank.with_groups(clicks, QID), position=RANK)
-    kept = np.arange(len(clicks)) != 13
-    again = ranker().fit(X[kept], CLICKS[kept], QID[kept], position=RANK[kept])
-    assert model.predict(X).tolist() == again.predict(X).tolist()
-
-
-def test_positions_are_routed():
-    model, cv = ranker(), skrank.QueryKFold(3)
-    piped = make_pipeline(StandardScaler(with_mean=False, with_std=False), model)
-    scoring = skrank.scorer("ndcg@5")
-    with routing():
-        params = {"groups": QID, "position": RANK}
-        routed = cross_validate(piped, X, CLICKS, cv=cv, scoring=scoring, params=params)
-        grid = {"estimator__num_leaves": [7]}  # as before
-        search = GridSearchCV(model, grid, cv=cv, scoring=scoring).fit(X, CLICKS, **params)
-    by_hand = []
-    for train, test in cv.split(X, CLICKS, QID):
-        model.fit(X[train], CLICKS[train], QID[train], position=RANK[train])
-        by_hand.append(scoring(model, X[test], CLICKS[test], groups=QID[test]))
-    assert routed["test_score"].tolist() == pytest.approx(by_hand)
-    assert search.best_score_ == pytest.approx(np.mean(by_hand))
-
-
 # errors -------------------------------------------------------------------------------------------
 
 
 ONES, START, SETS = np.ones(len(data.qid)), data.X[:, 0], [(data.X, data.relevance)]
-BIASED, GAP = {"objective": AdditivePositionBias("ndcg")}, {"objective": "gap"}
-NO_POSITIONS = r"position= is for objectives that learn about positions"
+GAP = {"objective": "gap"}
 NO_WEIGHTS = "KNeighborsRegressor takes no sample_weight: fit"
 TWO_STARTS = "base_margin= of fit and init of GroupedRanker are both given"
 FOREST = "random forest of LightGBM averages trees, and"
@@ -575,10 +486,6 @@ FOREST = "random forest of LightGBM averages trees, and"
             (lgbm(), {"objective": "gap", name: SETS}, f"overwrite {name}= of fit: .*X_val, y_val")
             for name in ("eval_set", "eval_qid", "sample_weight_eval_set")
         ),
-        (lgbm(), BIASED | {"position": ONES + 0.5}, "position of row 0"),
-        (xgb(), BIASED | {"position": ONES[1:]}, f"positions has {len(ONES) - 1} rows"),
-        *((one, {"position": ONES}, NO_POSITIONS) for one in (Ridge(), lgbm(), xgb())),
-        *((one, {"position": ONES} | GAP, NO_POSITIONS) for one in (lgbm(), xgb())),
         # starts
         (hist(), {"init": "linear"}, "BoostingRegressor"),
         (Ridge(), {"init": "linear"}, "Ridge"),

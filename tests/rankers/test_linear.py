@@ -398,7 +398,6 @@ def test_squared_errors_of_labels_in_any_unit(power, centered):
         ({"tol": -1}, "tol=-1"),
         ({"objective": "gapp"}, "'gap'"),
         ({"objective": skrank.Softmax(random_gains=True)}, "LinearRanker .*softmax"),
-        ({"objective": skrank.AdditivePositionBias("gap")}, "LinearRanker"),
         ({"unjudged": "maybe"}, "unjudged='maybe'"),
         ({"max_queries": 0}, "max_queries=0"),
         ({"labels": np.zeros(len(X))}, "training query"),

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from skrank import (
-    AdditivePositionBias,
     LambdaLoss,
     LambdaRank,
     Softmax,
     SoftRank,
     SquaredError,
-    UnbiasedLambdaRank,
 )
 from skrank.objectives import Objective
 from skrank.testing import check_objective
@@ -35,8 +33,6 @@ PLAIN = [
     Softmax(),
     Softmax({0: 0.5, 1: 1, 2: 4, 3: 4}),
     SquaredError(centered=True),
-    UnbiasedLambdaRank("ndcg"),
-    AdditivePositionBias("ndcg"),
     0.5 * Softmax() + 0.5 * SoftRank("gap"),
 ]
 OTHER = [

@@ -32,9 +32,6 @@ CALLS = {
         {"a": s.to_numpy(), "b": s}, y, groups=GROUPS, metrics="gap"
     ),
     "SoftRank.value": partial(skrank.SoftRank("gap").value, groups=GROUPS),
-    "position_bias": partial(
-        skrank.AdditivePositionBias("ndcg").position_bias, groups=GROUPS, rounds=1
-    ),
     "kendall_tau": stats.kendall_tau,
     "tau_b": stats.tau_b,
     "tau_ap": lambda x, y: stats.tau_ap(x, y, ties="b"),
