@@ -112,7 +112,6 @@ def many(population: Population, n: int, repeats: int, n_resamples: int) -> Rows
         for name, pairs in pair_p_values(scores, N_SYSTEMS, n_resamples).items():
             p_values[f"{name}, Holm"] = [stats.holm(row).min() for row in pairs]
         p_values["Tukey"] = [stats.tukey_hsd(one, **how).p_value.min() for one in samples]
-        p_values["ANOVA, corrected"] = [stats.two_way_anova(one).p_corrected for one in samples]
         for name, p in p_values.items():
             found.setdefault(name, []).extend(np.array(p) < 0.05)
     return {name: 100 * np.mean(each) for name, each in found.items()}
@@ -157,11 +156,6 @@ def weighted(sigma: float, n: int, repeats: int, n_resamples: int) -> Rows:
         ):
             hit = (interval.low <= 0.8 / 2.8) & (interval.high >= 0.8 / 2.8)
             found.setdefault(name, []).extend(hit)
-    for _ in range(5 * repeats):
-        w, five = np.exp(sigma * random.normal(size=n)), random.normal(size=(n, N_SYSTEMS))
-        anova = stats.two_way_anova(five, weights=w)
-        for name, p in (("ANOVA", anova.systems.p_value), ("ANOVA, corrected", anova.p_corrected)):
-            found.setdefault(f"{name} level, of five (0.3)", []).append(p < 0.05)
     return {name: 100 * np.mean(each) for name, each in found.items()}
 
 
@@ -204,8 +198,6 @@ def means(draw: Callable, n: int, repeats: int, n_resamples: int) -> Rows:
     found = {"t": stats.t_interval(values)}
     for method in ("bootstrap-t", "bca", "percentile"):
         found[method] = stats.bootstrap_interval(values, method=method, n_resamples=n_resamples)
-    if values.min() >= 0 and values.max() <= 1:
-        found["bounded"] = stats.bounded_interval(values, n_resamples=n_resamples)
     hits = {name: (i.low <= true + 1e-12) & (true - 1e-12 <= i.high) for name, i in found.items()}
     return {name: 100 * np.mean(hit) for name, hit in hits.items()}
 

@@ -241,19 +241,6 @@ def check_share(parameter: str, value: object, because: str = "") -> float:
     return share
 
 
-def check_margin(parameter: str, margin: Any) -> tuple[float, float]:
-    """Bounds (low, high) with low < 0 < high, from two numbers, or from one number for both."""
-    if np.ndim(margin) == 0:
-        half = check_number(parameter, margin, 0, math.inf, open_low=True)
-        return -half, half
-    numbers = check_numbers(parameter, margin)
-    if len(numbers) != 2 or not numbers[0] < 0 < numbers[1]:
-        raise ValueError(
-            f"{parameter}={margin!r} must be a number above 0, or one below and one above 0."
-        )
-    return numbers[0], numbers[1]
-
-
 def check_result(parameter: str, value: object, kind: type[T], source: str) -> T:
     """`value`, after a check that it has the type `kind`, which `source` returns."""
     if not isinstance(value, kind):

@@ -13,12 +13,13 @@ from skrank import _validation as check
 from skrank._engine.groups import collection_of, require_groups
 from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
+from skrank._engine.plan import Measured, measure
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank._typing import DaskColumn, Table
 from skrank.dask._partitions import Partitions, aligned_partitions, check_unsplit_queries
 from skrank.evaluation import Report
-from skrank.evaluation._evaluate import DEFAULT_METRICS, Measured, joined, measure
+from skrank.evaluation._evaluate import DEFAULT_METRICS, contents
 from skrank.evaluation._report import SCORES
 from skrank.metrics import Metric
 
@@ -87,7 +88,7 @@ def evaluate(
     pieces = aligned_partitions(
         relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
     )
-    (report,) = reports(pieces, chosen, max_grade)
+    report = joined_report(pieces, chosen, max_grade)
     n_rows = int(report.counts["documents"][0])
     if len(report.queries) == n_rows:
         check.warn_single_rows(Queries.from_sizes(np.ones(n_rows, np.int64)))
@@ -110,8 +111,8 @@ def evaluate_each(
     metrics : dict of str to Metric
     """
     pieces = aligned_partitions(y=rows.y, X=rows.X, groups=rows.qid, sample_weight=rows.weight)
-    found = [report.averages[0].tolist() for report in reports(pieces, metrics, None, scores_of)]
-    return dict(zip(metrics, map(list, zip(*found, strict=True)), strict=True))
+    averages = joined_report(pieces, metrics, None, scores_of).averages
+    return dict(zip(metrics, averages.T.tolist(), strict=True))
 
 
 class ScoredPartition(NamedTuple):
@@ -138,13 +139,13 @@ class ScoredPartition(NamedTuple):
         )
 
 
-def reports(
+def joined_report(
     pieces: Sequence[tuple[Delayed | None, ...]],
     metrics: Mapping[str, Metric],
     max_grade: int | None,
     scores_of: Callable[[Any], Iterable[ArrayLike]] = lambda scores: [scores],
-) -> list[Report]:
-    """Reports on labels, scores, groups and weights of partitions, for each of the scores.
+) -> Report:
+    """Report on labels, scores, groups and weights of partitions, with a system for each score.
 
     `scores_of` returns arrays of scores from the scores of a partition; by default, this one array.
     """
@@ -154,9 +155,17 @@ def reports(
         _measured, metrics=metrics, labels=labels, max_grade=max_grade, scores_of=scores_of
     )
     found = _computed(work, [parts[number] for number in filled])
-    check.check_weights(np.array([heaviest for _, heaviest in found]), str)
-    by_scores = zip(*(measured for measured, _ in found), strict=True)
-    return [Report(metric_of=metrics, **joined({SCORES: parts})) for parts in by_scores]
+    measured, ids, sizes, heaviest = zip(*found, strict=True)
+    check.check_weights(np.array(heaviest), str)
+    values, weights, empty = (
+        np.concatenate([getattr(one, name) for one in measured], axis=-1)
+        for name in ("values", "weights", "empty")
+    )
+    whole = Measured(values, weights, empty, tuple(metrics.values()))
+    n_rows, n_unjudged, *n_retrieved = np.sum(sizes, axis=0).tolist()
+    given = contents(whole, np.concatenate(ids), n_rows, n_unjudged, n_retrieved)
+    systems = [SCORES] if len(n_retrieved) == 1 else range(len(n_retrieved))
+    return Report(systems, metric_of=metrics, **given)
 
 
 def _computed(work: Callable[..., T], pieces: Sequence[ScoredPartition]) -> list[T]:
@@ -199,10 +208,11 @@ def _measured(
     labels: Judgments,
     max_grade: int | None,
     scores_of: Callable[[Any], Iterable[ArrayLike]],
-) -> tuple[list[Measured], float]:
-    """Values of the queries of a partition by each of its scores, and their highest weight.
+) -> tuple[Measured, np.ndarray, list[int], float]:
+    """Values and ids of the queries of a partition, numbers of rows, and the highest weight.
 
-    Runs on a worker.
+    The numbers are those of all rows, of rows without a label, and of retrieved rows by each of the
+    scores. Runs on a worker.
     """
     one = ScoredPartition(*piece)
     with check.about(f"partition {one.number}"):
@@ -213,8 +223,13 @@ def _measured(
         assert judgments is not None
         weights = check.query_weights(one.weights, judgments.queries, part=True)
         part = judgments.coded_as(labels)
-        plans = [metric.bind(part, max_grade=max_grade) for metric in metrics.values()]
-        measured = [
-            measure(plans, Ranking(part, scores), weights) for scores in scores_of(one.scored)
-        ]
-        return measured, 1.0 if weights is None else float(weights.max())
+        sizes = [part.queries.n_rows, part.n_unjudged]
+
+        def rankings() -> Iterator[Ranking]:  # one at a time, as they may be as many as trees
+            for scores in scores_of(one.scored):
+                ranking = Ranking(part, scores)
+                sizes.append(ranking.n_retrieved)
+                yield ranking
+
+        found = measure(part, rankings(), [*metrics.values()], weights, max_grade=max_grade)
+        return found, part.queries.ids, sizes, 1.0 if weights is None else float(weights.max())

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._fitted import chain_of, predicted_scores, trained_grade
 from skrank._typing import DaskColumn, DaskTable, Estimator, Table
-from skrank.dask._evaluate import reports
+from skrank.dask._evaluate import joined_report
 from skrank.dask._partitions import aligned_partitions
 from skrank.metrics import Metric
 from skrank.scoring import RankingScorer, as_scores
@@ -120,7 +120,7 @@ class DaskScorer:
             method = self._local.response_method
             pieces = [(predict(model, part, method), *rest) for part, *rest in pieces]
         pieces = [(labels, scores, *rest) for scores, labels, *rest in pieces]
-        (report,) = reports(pieces, metrics, max_grade)
+        report = joined_report(pieces, metrics, max_grade)
         return as_scores(dict(zip(metrics.values(), report.averages[0].tolist(), strict=True)))
 
     def __repr__(self) -> str:

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.names import unique_metrics
-from skrank._engine.plan import average
+from skrank._engine.plan import Measured
 from skrank._engine.ranking import Ranking
 from skrank._typing import Options, RandomState
 from skrank.evaluation import _pair_tests
 from skrank.evaluation._comparison import Comparison, compare_values, system_pairs
-from skrank.evaluation._evaluate import DEFAULT_METRICS, Measured, joined, judged, measure
+from skrank.evaluation._evaluate import DEFAULT_METRICS, judged, measured_arrays
 from skrank.evaluation._report import Report
 from skrank.metrics import Metric
 
@@ -52,11 +52,9 @@ def compare(
     metrics : names or Metrics
     baseline : name of a system or list of names, optional
         Compare the other systems with these only. Default: all with all.
-    test : {"resampled-t", "t", "randomisation", "anytime"}, optional
+    test : {"resampled-t", "t", "randomisation"}, optional
         Test whose p-values are corrected, over all pairs and metrics together. "resampled-t", the
-        default: `skrank.stats.max_t`. "t": `skrank.stats.paired_t`. "anytime": a test by betting
-        for queries that arrive one after the other; its p-values and intervals hold however often
-        the comparison is repeated with more rows, for metrics between 0 and 1 without weights.
+        default: `skrank.stats.max_t`. "t": `skrank.stats.paired_t`.
     correction : {"max-t", "holm", "none"}, optional
         "max-t", the default for "resampled-t": p-values and intervals agree, and gain from how
         systems and metrics depend on each other. "holm", the default otherwise: Holm's method, and
@@ -128,18 +126,12 @@ def compare(
             "random_state": random_state != 0,
         }  # fmt: skip
         if any(unused.values()):
-            given = ", ".join(name for name, is_given in unused.items() if is_given)
+            names = ", ".join(name for name, is_given in unused.items() if is_given)
             raise ValueError(
-                f"{given} cannot be used without relevance: scores of folds are compared by the "
+                f"{names} cannot be used without relevance: scores of folds are compared by the "
                 "corrected resampled t-test. Pass relevance, or leave the argument out."
             )
-        folds = _pair_tests.fold_scores(systems)
-        share = 1 / len(folds) if test_share is None else test_share
-        t_test = partial(_pair_tests.fold_test, folds, check.check_share("test_share", share))
-        means = folds.mean().unstack("metric", sort=False)
-        return compare_values(
-            folds, means, {}, own_test=("corrected resampled t-test", t_test), **how
-        )
+        return _compare_folds(systems, test_share, how)
     if test_share is not None:
         raise ValueError(
             "test_share is for results of cross-validation, without relevance: leave it out."
@@ -153,47 +145,55 @@ def compare(
     system_pairs(list(systems), baseline)  # raises for fewer than two, or an unknown baseline
     judgments, weights = judged(relevance, systems, groups, sample_weight, who="compare")
     check.warn_single_rows(judgments.queries)
-    plans = [one.bind(judgments, max_grade=max_grade) for one in chosen.values()]
-    by_seed: list[list[Measured]] = []
+    rankings: list[Ranking] = []
+    n_seeds = []
     for name, scores in systems.items():
         with check.about(f"system {name!r}"):
             columns = np.asarray(scores).T if np.ndim(scores) == 2 else [scores]
-            rankings = [Ranking(judgments, one) for one in columns]
-        by_seed.append([measure(plans, one, weights) for one in rankings])
+            rankings += [Ranking(judgments, one) for one in columns]
+        n_seeds.append(len(columns))
+    found, given = measured_arrays(judgments, rankings, chosen, weights, max_grade)
     how |= {"test": test, "n_resamples": n_resamples, "random_state": random_state}
-    if all(len(seeds) == 1 for seeds in by_seed):
-        found = dict(zip(systems, by_seed, strict=True))
-        return Report(metric_of=chosen, query_weights=weights, **joined(found)).compare(**how)
-    return _compare_seeds(dict(zip(systems, by_seed, strict=True)), chosen, weights, how)
+    if max(n_seeds) == 1:
+        return Report(list(systems), **given).compare(**how)
+    return _compare_seeds(found, dict(zip(systems, n_seeds, strict=True)), given, how)
+
+
+def _compare_folds(results: object, test_share: float | None, how: Options) -> Comparison:
+    """Compare results of cross-validation by the corrected resampled t-test."""
+    folds = _pair_tests.fold_scores(results)
+    share = 1 / len(folds) if test_share is None else test_share
+    test = partial(_pair_tests.fold_test, folds, check.check_share("test_share", share))
+    means = folds.mean().unstack("metric", sort=False)
+    return compare_values(folds, means, {}, own_test=("corrected resampled t-test", test), **how)
 
 
 def _compare_seeds(
-    found: Mapping[Hashable, Sequence[Measured]],
-    metrics: Mapping[str, Metric],
-    weights: np.ndarray | None,
-    how: Options,
+    found: Measured, n_seeds: Mapping[Hashable, int], given: Options, how: Options
 ) -> Comparison:
-    """Compare means over seeds, by a test in which queries and seeds vary."""
+    """Compare means over seeds, by a test in which queries and seeds vary.
+
+    `found` has a ranking for each seed of each system, and `given` has arguments of `Report`.
+    """
     import pandas as pd
 
-    means, columns = np.zeros((len(found), len(metrics))), []
-    for j, metric in enumerate(metrics.values()):
-        for i, seeds in enumerate(found.values()):
-            columns.append(np.column_stack([one.values[j] for one in seeds]))
-            for one in seeds:
-                mean = average(metric, one.values[j], one.weights[j])
-                means[i, j] += mean / len(seeds)
-    index = pd.Index(next(iter(found.values()))[0].ids, name="qid")
-    names = pd.MultiIndex.from_product([metrics, found], names=["metric", "system"])
+    metrics, weights = given["metric_of"], given["query_weights"]
+    ends = np.cumsum([*n_seeds.values()])[:-1]
+    # sum, not a method of NumPy, whose order of additions depends on the number of seeds
+    means = [sum(rows / len(rows)) for rows in np.split(found.means(stacklevel=4), ends)]
+    columns = [
+        np.ascontiguousarray(values.T)  # of shape (n_queries, n_seeds)
+        for of_metric in found.values.swapaxes(0, 1)
+        for values in np.split(of_metric, ends)
+    ]
+    names = pd.MultiIndex.from_product([metrics, n_seeds], names=["metric", "system"])
     per_query = np.column_stack([values.mean(axis=1) for values in columns])
+    test = partial(_pair_tests.seed_test, columns, weights)
     return compare_values(
-        pd.DataFrame(per_query, index, names),
-        pd.DataFrame(means, pd.Index(found, name="system"), list(metrics)),
+        pd.DataFrame(per_query, pd.Index(given["queries"], name="qid"), names),
+        pd.DataFrame(np.array(means), pd.Index(n_seeds, name="system"), [*metrics]),
         metrics,
         weights=weights,
-        own_test=(
-            "t-test over queries and seeds",
-            partial(_pair_tests.seed_test, columns, weights),
-        ),
+        own_test=("t-test over queries and seeds", test),
         **how,
     )

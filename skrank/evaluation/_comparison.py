@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._typing import Axes, Options, RandomState
-from skrank.evaluation import _pair_tests
+from skrank.evaluation._pair_tests import Tested, paired_effects
 from skrank.evaluation._tables import Tabular, Worse
 from skrank.metrics import Metric
 
@@ -20,21 +19,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from skrank.plotting import IntervalDisplay
-    from skrank.stats import PairedEffects
 
 TEST_CHOICES = {
     "resampled-t": "t-test by resampling",
     "t": "paired t-test",
     "randomisation": "randomisation test",
-    "anytime": "test by betting, for any number of looks",
 }
 CORRECTION_CHOICES = {
     "max-t": "corrected by the largest t of all; intervals hold together at {:g} %",
     "holm": "corrected by Holm's method; intervals hold together at {:g} % (Bonferroni)",
     "none": "not corrected; each interval holds by itself at {:g} %",
 }
-# Style of printed tables; longer tables are cut in the middle.
-_STYLE: Options = {"float_format": "{:.4f}".format, "max_rows": 40}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +44,7 @@ class Comparison(Tabular):
     per_query : DataFrame of shape (n_queries, n_metrics * n_systems)
         Value of each query, with columns (metric, system); NaN where a metric is not defined. For
         systems with several seeds, the mean over seeds. For folds, the value of each fold.
-    test : {"resampled-t", "t", "randomisation", "anytime"}
+    test : {"resampled-t", "t", "randomisation"}
         Test whose p-values are corrected.
     correction : {"max-t", "holm", "none"}
         Correction for the number of comparisons.
@@ -95,8 +90,8 @@ class Comparison(Tabular):
             p_t, p_randomisation
                 P-values of the paired t-test and of the randomisation test. With seeds and folds,
                 p_t is the p-value of their own t-test, and p_randomisation is missing.
-            p_resampled_t, p_anytime
-                P-values of these tests, if one of them is corrected by Holm's method or not at all.
+            p_resampled_t
+                P-value of "resampled-t", if corrected by Holm's method or not at all.
             p_max_t or p_holm
                 P-value of the chosen test corrected over all rows; missing without correction.
             significant
@@ -128,7 +123,6 @@ class Comparison(Tabular):
         -------
         skrank.plotting.IntervalDisplay
         """
-
         from skrank.plotting import IntervalDisplay
 
         name = check.chosen_names("metric", metric, self.means.columns)[0]
@@ -168,13 +162,8 @@ class Comparison(Tabular):
             f"{self.alpha:g}, {how}; random_state={self.random_state}"
         )
 
-    def __repr__(self) -> str:
-        means, table = self.means.to_string(**_STYLE), self._table.to_string(index=False, **_STYLE)
-        return f"{self._caption()}\n\n{means}\n\n{table}"
-
-    def _repr_html_(self) -> str:
-        means, table = self.means.to_html(**_STYLE), self._table.to_html(index=False, **_STYLE)
-        return f"<p>{escape(self._caption(), quote=False)}</p>{means}{table}"
+    def _printed(self) -> list[tuple[pd.DataFrame, bool]]:
+        return [(self.means, True), (self._table, False)]
 
 
 def compare_values(
@@ -189,7 +178,7 @@ def compare_values(
     alpha: float = 0.05,
     n_resamples: int = 10_000,
     random_state: RandomState = 0,
-    own_test: tuple[str, Callable[[np.ndarray, float], _pair_tests.Tested]] | None = None,
+    own_test: tuple[str, Callable[[np.ndarray, float], Tested]] | None = None,
 ) -> Comparison:
     """Compare systems whose values per query are known.
 
@@ -199,6 +188,8 @@ def compare_values(
     values over seeds or folds: its name, and a function of pairs and alpha. The other parameters
     are those of `compare`.
     """
+    import pandas as pd
+
     from skrank import stats
 
     pairs = system_pairs(list(means.index), baseline)
@@ -217,68 +208,40 @@ def compare_values(
     level = alpha / len(columns) if correction == "holm" else alpha
     how: Options = {"pairs": columns, "weights": weights}
     resampled: Options = {"n_resamples": n_resamples, "random_state": random_state}
-    effects = stats.paired_effects(per_query, confidence=1 - level, **how)
-    bounds: Sequence[np.ndarray] = effects.low, effects.high
-    p_values: dict[str, np.ndarray] = {}
+    paired = stats.paired_t(per_query, confidence=1 - level, **how)
+    low, high, p_values = paired.low, paired.high, {"t": paired.p_value}
     if own_test is not None:
-        p_values["t"], *bounds = own_test[1](columns, level)
+        p_values["t"], low, high = own_test[1](columns, level)
     else:
-        p_values["t"] = stats.paired_t(per_query, **how).p_value
         p_values["randomisation"] = stats.randomisation_test(per_query, **how, **resampled).p_value
     if test == "resampled-t":
         adjust = correction == "max-t"
         largest = stats.max_t(per_query, adjust=adjust, alpha=level, **how, **resampled)
         p_values["max-t" if adjust else test] = largest.p_value
-        bounds = largest.low, largest.high
-    elif test == "anytime":
-        if weights is not None:
-            raise ValueError('test="anytime" takes no sample_weight: choose another test.')
-        p_values[test], *bounds = _pair_tests.anytime_test(per_query, metric_of, columns, level)
+        low, high = largest.low, largest.high
     corrected = p_values["max-t" if correction == "max-t" else test]
     if correction == "holm":
         corrected = p_values["holm"] = stats.holm(corrected)
     # scikit-learn's scores of folds are better where they are greater
     rises = dict.fromkeys(means.columns, True)
     rises |= {name: one.greater_is_better for name, one in metric_of.items()}
-    table = _table(per_query.columns, rises, effects, bounds, p_values, corrected < alpha)
+    first, second = (per_query.columns[numbers] for numbers in columns.T)
+    names, of_system = (first.get_level_values(name) for name in ("metric", "system"))
+    effect_size, ahead, behind = paired_effects(per_query, columns, weights)
+    rising = np.array([rises[name] for name in names], dtype=bool)
+    p_columns = {f"p_{name.replace('-', '_')}": p for name, p in p_values.items()}
+    table = pd.DataFrame({
+        "metric": names, "system": of_system, "other": second.get_level_values("system"),
+        "difference": paired.difference, "low": low, "high": high, **p_columns,
+        "significant": corrected < alpha, "effect_size": effect_size,
+        "wins": np.where(rising, ahead, behind), "ties": paired.n_queries - ahead - behind,
+        "losses": np.where(rising, behind, ahead), "queries": paired.n_queries,
+    })  # fmt: skip
     text = TEST_CHOICES[test] if own_test is None else own_test[0]
     return Comparison(
         means, per_query, test, correction, alpha, baseline, weights is not None, random_state,
         table, text, rises,
     )  # fmt: skip
-
-
-def _table(
-    columns: pd.MultiIndex,
-    rises: Mapping[str, bool],
-    effects: PairedEffects,
-    bounds: Sequence[np.ndarray],
-    p_values: Mapping[str, np.ndarray],
-    significant: np.ndarray,
-) -> pd.DataFrame:
-    """The table that `Comparison.to_frame` returns."""
-    import pandas as pd
-
-    first, second = (columns[numbers] for numbers in effects.pairs.T)
-    names = first.get_level_values("metric")
-    is_better_above = np.array([rises[name] for name in names], dtype=bool)
-    return pd.DataFrame(
-        {
-            "metric": names,
-            "system": first.get_level_values("system"),
-            "other": second.get_level_values("system"),
-            "difference": effects.difference,
-            "low": bounds[0],
-            "high": bounds[1],
-            **{f"p_{name.replace('-', '_')}": p for name, p in p_values.items()},
-            "significant": significant,
-            "effect_size": effects.cohen_d,
-            "wins": np.where(is_better_above, effects.wins, effects.losses),
-            "ties": effects.ties,
-            "losses": np.where(is_better_above, effects.losses, effects.wins),
-            "queries": effects.n_queries,
-        }
-    )
 
 
 def _choices(test: str | None, correction: str | None, has_own_test: bool) -> tuple[str, str]:
@@ -307,11 +270,8 @@ def system_pairs(systems: Sequence[Hashable], baseline: Any) -> np.ndarray:
         )
     if baseline is None:
         return np.array(list(combinations(range(len(systems)), 2)))
-    several = isinstance(baseline, (list, set)) or (
-        isinstance(baseline, tuple) and baseline not in systems
-    )
     against = []
-    for name in dict.fromkeys(baseline if several else [baseline]):
+    for name in dict.fromkeys(baseline if isinstance(baseline, list) else [baseline]):
         if name not in systems:
             raise check.unknown_name("baseline", name, map(str, systems))
         against.append(systems.index(name))

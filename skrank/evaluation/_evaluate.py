@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,8 +13,7 @@ from skrank import _validation as check
 from skrank._engine.groups import require_groups, warn_of_cut_queries
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.names import unique_metrics
-from skrank._engine.plan import Plan
-from skrank._engine.plan import measure as measure_rankings
+from skrank._engine.plan import Measured, measure
 from skrank._engine.ranking import Ranking
 from skrank.evaluation._report import SCORES, Report
 from skrank.metrics import Metric
@@ -81,15 +80,14 @@ def evaluate(
     with check.labels_first(relevance, next(iter(systems.values()))):
         judgments, weights = judged(relevance, scores, groups, sample_weight, who="evaluate")
         check.warn_single_rows(judgments.queries)
-        rankings = {}
+        rankings = []
         for name, one in systems.items():
             with check.about(f"system {name!r}") if several else nullcontext():
-                rankings[name] = Ranking(judgments, one)
-        plans = [one.bind(judgments, max_grade=max_grade) for one in chosen.values()]
-        found = {name: [measure(plans, one, weights)] for name, one in rankings.items()}
-    for ranking in rankings.values():
+                rankings.append(Ranking(judgments, one))
+        _, given = measured_arrays(judgments, rankings, chosen, weights, max_grade)
+    for ranking in rankings:
         ranking.warn_if_swapped(stacklevel=2)
-    return Report(metric_of=chosen, query_weights=weights, **joined(found))
+    return Report(list(systems), **given)
 
 
 def judged(
@@ -115,62 +113,38 @@ def judged(
     return judgments, check.query_weights(sample_weight, queries)
 
 
-class Measured(NamedTuple):
-    """The values of some queries for one system.
+def contents(
+    found: Measured, ids: np.ndarray, n_rows: int, n_unjudged: int, n_retrieved: Sequence[int]
+) -> dict[str, Any]:
+    """Arguments of `Report` from the values of queries for each system.
 
-    Attributes
-    ----------
-    ids : ndarray of shape (n_queries,)
-    values, weights : ndarray of shape (n_metrics, n_queries)
-    empty : int ndarray of shape (n_metrics,)
-        Number of queries without a relevant document.
-    n_rows, n_unjudged, n_retrieved : int
-        Rows, those without a label, and those with a score above -inf.
+    The numbers are those of rows, of rows without a label, and, by system, of rows with a score
+    above -inf.
     """
-
-    ids: np.ndarray
-    values: np.ndarray
-    weights: np.ndarray
-    empty: np.ndarray
-    n_rows: int
-    n_unjudged: int
-    n_retrieved: int
-
-
-def measure(plans: Sequence[Plan], ranking: Ranking, weights: np.ndarray | None) -> Measured:
-    """Value of each metric for each query of a ranking, and its weight in the mean."""
-    judgments = ranking.judgments
-    found = measure_rankings(judgments, [ranking], plans, weights)
-    values, mass, empty = found.values[0], found.weights[0], found.empty.sum(axis=1)
-    n_rows, n_unjudged = judgments.queries.n_rows, judgments.n_unjudged
-    ids = judgments.queries.ids
-    return Measured(ids, values, mass, empty, n_rows, n_unjudged, ranking.n_retrieved)
-
-
-def joined(found: Mapping[Hashable, Sequence[Measured]]) -> dict[str, Any]:
-    """Arguments of `Report` from the parts of the queries that were measured for each system."""
-    some = next(iter(found.values()))
-    cubes = (
-        np.stack(
-            [np.concatenate([one[place] for one in parts], axis=1).T for parts in found.values()]
-        )
-        for place in (1, 2)
-    )
-    values, weights = cubes
-    n_rows = sum(one.n_rows for one in some)
-    shares = [
-        [
-            1.0 - sum(one.n_unjudged for one in parts) / n_rows,
-            sum(one.n_retrieved for one in parts) / n_rows,
-        ]
-        for parts in found.values()
-    ]
-    judged, retrieved = zip(*shares, strict=True)
+    judged = 1.0 - n_unjudged / n_rows
     return {
-        "systems": list(found),
-        "queries": np.concatenate([one.ids for one in some]),
-        "values": values,
-        "weights": weights,
-        "empty": np.sum([one.empty for one in some], axis=0),
-        "counts": {"documents": [n_rows] * len(found), "judged": judged, "retrieved": retrieved},
+        "queries": ids,
+        "values": found.values.swapaxes(1, 2),
+        "weights": found.weights.swapaxes(1, 2),
+        "empty": found.empty.sum(axis=1),
+        "counts": {
+            "documents": [n_rows] * len(n_retrieved),
+            "judged": [judged] * len(n_retrieved),
+            "retrieved": [number / n_rows for number in n_retrieved],
+        },
     }
+
+
+def measured_arrays(
+    judgments: Judgments,
+    rankings: Sequence[Ranking],
+    metrics: Mapping[str, Metric],
+    weights: np.ndarray | None,
+    max_grade: int | None,
+) -> tuple[Measured, dict[str, Any]]:
+    """Values of rankings, and the arguments of a `Report` of a system for each ranking."""
+    found = measure(judgments, rankings, [*metrics.values()], weights, max_grade=max_grade)
+    retrieved = [one.n_retrieved for one in rankings]
+    sizes = judgments.queries.n_rows, judgments.n_unjudged, retrieved
+    given = contents(found, judgments.queries.ids, *sizes)
+    return found, given | {"metric_of": metrics, "query_weights": weights}

@@ -1,4 +1,4 @@
-"""Tests of pairs of systems for values over seeds, values of folds, and any number of looks.
+"""Tests of pairs of systems for values over seeds, and values of folds.
 
 Each test takes pairs of columns, and alpha: its intervals have the level 1 - alpha.
 """
@@ -6,12 +6,12 @@ Each test takes pairs of columns, and alpha: its intervals have the level 1 - al
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from skrank.metrics import Metric
+from skrank import _validation as check
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,51 +87,43 @@ def fold_scores(results: object) -> pd.DataFrame:
             f"systems is of type {type(results).__name__}: without relevance, pass a fitted search "
             "or a mapping of names to results of cross_validate."
         )
-    found = _search_scores(results) if "params" in results else _system_scores(results)
-    lengths = {len(scores) for scores in found.values()}
-    if not lengths:
+    frames = {}
+    for system, result in (_candidates(results) if "params" in results else results).items():
+        scores = result if isinstance(result, Mapping) else {"test_score": result}
+        numbers = {
+            name.removeprefix("test_"): np.asarray(values, dtype=np.float64)
+            for name, values in scores.items()
+            if name.startswith("test_")
+        }
+        with check.about(f"system {system!r}"):
+            frames[system] = pd.DataFrame(numbers)
+    first = next(iter(frames.values()), pd.DataFrame())
+    for system, frame in frames.items():
+        if not frame.size or len(frame) != len(first) or list(frame) != list(first):
+            raise ValueError(
+                f"system {system!r} has the scores {list(frame)} of {len(frame)} folds, and the "
+                f"first system {list(first)} of {len(first)}: pass results of cross_validate on "
+                "the same folds with the same scoring. Scores of documents need relevance, too."
+            )
+    if not frames:
         raise ValueError("systems has no scores of folds: pass at least two results.")
-    if len(lengths) > 1:
-        raise ValueError(
-            f"the systems have different numbers of folds {sorted(lengths)}: validate all of them "
-            "on the same folds."
-        )
+    found = {(name, system): frames[system][name] for name in first for system in frames}
     columns = pd.MultiIndex.from_tuples(found, names=["metric", "system"])
-    index = pd.RangeIndex(lengths.pop(), name="fold")
+    index = pd.RangeIndex(len(first), name="fold")
     return pd.DataFrame(np.column_stack(list(found.values())), index, columns)
 
 
-def _search_scores(results: Mapping[str, np.ndarray]) -> dict[tuple[str, Hashable], np.ndarray]:
+def _candidates(results: Mapping[str, Any]) -> dict[str, dict[str, np.ndarray]]:
+    """Results of a search by candidate, as `cross_validate` returns them."""
     names = [", ".join(f"{key}={value}" for key, value in one.items()) for one in results["params"]]
     splits: dict[str, list[np.ndarray]] = {}
     for key, scores in results.items():
-        if match := re.fullmatch(r"split\d+_test_(.+)", key):
+        if match := re.fullmatch(r"split\d+_(test_.+)", key):
             splits.setdefault(match[1], []).append(scores)
     return {
-        (metric, system): scores
-        for metric, by_fold in splits.items()
-        for system, scores in zip(names, np.transpose(by_fold), strict=True)
+        name: {metric: np.array([fold[i] for fold in folds]) for metric, folds in splits.items()}
+        for i, name in enumerate(names)
     }
-
-
-def _system_scores(results: Mapping[Hashable, object]) -> dict[tuple[str, Hashable], np.ndarray]:
-    by_system: dict[Hashable, dict[str, np.ndarray]] = {}
-    for system, result in results.items():
-        scores = result if isinstance(result, Mapping) else {"test_score": result}
-        by_system[system] = {
-            key.removeprefix("test_"): np.asarray(values, dtype=np.float64)
-            for key, values in scores.items()
-            if key.startswith("test_")
-        }
-    metrics = list(next(iter(by_system.values()), {}))
-    for system, found in by_system.items():
-        if not found or list(found) != metrics or any(one.ndim != 1 for one in found.values()):
-            raise ValueError(
-                f"system {system!r} has the scores {list(found)} of folds, and the first system "
-                f"{metrics}: pass results of cross_validate with the same scoring for all. Scores "
-                "of documents need relevance, too."
-            )
-    return {(metric, system): by_system[system][metric] for metric in metrics for system in results}
 
 
 def fold_test(values: pd.DataFrame, test_share: float, pairs: np.ndarray, alpha: float) -> Tested:
@@ -156,27 +148,14 @@ def _by_t(mean: np.ndarray, error: np.ndarray, freedom: np.ndarray, alpha: float
     return t_p_value(ratio(mean, error), freedom), mean - half, mean + half
 
 
-def anytime_test(
-    values: pd.DataFrame, metric_of: Mapping[str, Metric], pairs: np.ndarray, alpha: float
-) -> Tested:
-    """A test by bets on the sign of the mean difference, valid at any number of looks.
+def paired_effects(
+    values: pd.DataFrame, pairs: np.ndarray, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Cohen's d of each pair of columns, and the numbers of queries ahead and behind."""
+    from skrank.stats._pairs import SystemPairs, Weights, moments, ratio
 
-    The p-value is one over the highest wealth so far, and the interval is the confidence sequence
-    of `skrank.stats.Bets`, in the order of the rows.
-    """
-    from skrank.stats import Bets
+    def effects(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
+        return ratio(*moments(z, w)), (z > 0).sum(axis=1), (z < 0).sum(axis=1)
 
-    for name, one in metric_of.items():
-        if one.value_range not in ("[0, 1]", "[0, 1)"):
-            raise ValueError(
-                f'test="anytime" needs values between 0 and 1, and those of {name} have the range '
-                f"{one.value_range}: leave the metric out, or choose another test."
-            )
-    matrix, out = values.to_numpy(), np.empty((3, len(pairs)))
-    for row, (first, second) in enumerate(pairs):
-        z = matrix[:, first] - matrix[:, second]
-        z = z[~np.isnan(z)]
-        ones, even = np.ones(len(z)), np.full(len(z), 1 / len(z))
-        bets = Bets(z, even, even, range(len(z)), (-ones, ones), with_replacement=True)
-        out[:, row] = 1 - bets.certainty(), *bets.interval(1 - alpha)
-    return out[0], out[1], out[2]
+    size, ahead, behind = SystemPairs(values, pairs, weights=weights).measure(effects, 3)
+    return size, ahead.astype(np.int64), behind.astype(np.int64)

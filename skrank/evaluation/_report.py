@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 _BEYOND = 10  # least expected number of resamples beyond both ends of an interval
 SCORES = "scores"  # name of the system of a single array of scores
-_STYLE: Options = {"float_format": "{:.4f}".format}
 
 
 class Report(Tabular):
@@ -128,30 +126,52 @@ class Report(Tabular):
         DataFrame with columns "mean", "low", "high", "std", "queries", "empty"
             Indexed by system and metric. "low" and "high" are NaN where fewer than two queries
             count.
-
-        Notes
-        -----
-        Resampling cannot recover rare values that no query has. If fewer than twenty queries count
-        and most of their values are 0, use `skrank.stats.bounded_interval` of a column of
-        `per_query`: its coverage is at least its confidence.
         """
         import pandas as pd
 
-        tables = []
-        for i in range(len(self.systems)):
-            values, weights = (
-                pd.DataFrame(cube[i], columns=list(self.metric_of))
-                for cube in (self.values, self.weights)
-            )
-            counted = values.where(weights > 0)
-            low, high = mean_intervals(values, weights, self.metric_of, confidence, interval)
-            columns = {"mean": self.mean.iloc[i], "low": low, "high": high, "std": counted.std()}
-            columns |= {"queries": counted.notna().sum(), "empty": pd.Series(self.empty)}
-            tables.append(pd.DataFrame(columns))
-        index = pd.MultiIndex.from_product(
-            [_index(self.systems, "system"), pd.Index(list(self.metric_of), name="metric")]
+        check.check_choice("interval", interval, ("bootstrap-t", "t", "percentile", "bca"))
+        check.check_share("confidence", confidence)
+        systems, names = _index(self.systems, "system"), pd.Index([*self.metric_of], name="metric")
+        ends = [self._intervals(i, confidence, interval) for i in range(len(systems))]
+        low, high = np.concatenate(ends, axis=1)
+        counted = np.where(self.weights > 0, self.values, np.nan).swapaxes(0, 1)
+        by_query = pd.DataFrame(
+            counted.reshape(len(self.queries), -1),
+            columns=pd.MultiIndex.from_product([systems, names]),
         )
-        return pd.concat(tables).set_axis(index)
+        found = {"mean": self.averages.ravel(), "low": low, "high": high, "std": by_query.std()}
+        empty = list(self.empty.values()) * len(systems)
+        return pd.DataFrame(found | {"queries": by_query.notna().sum(), "empty": empty})
+
+    def _intervals(self, system: int, confidence: float, interval: str) -> np.ndarray:
+        """Ends of intervals of the means of a system, of shape (2, n_metrics).
+
+        The ends lie within the range of the metric. They are NaN if the mean is not defined, or if
+        fewer than two queries count.
+        """
+        from skrank.stats import bootstrap_interval, t_interval
+
+        weights, metrics = self.weights[system].T, np.array([*self.metric_of.values()], object)
+        values = np.where(weights > 0, self.values[system].T, np.nan)
+        n_counted = (weights > 0).sum(axis=1)
+        usable = (n_counted >= 2) & ((~np.isnan(values)).sum(axis=1) == n_counted)
+        ends = np.full((2, len(metrics)), np.nan)
+        if not usable.any():
+            return ends
+        averages = np.array([one.average for one in metrics[usable]])
+        values, weights, geometric = values[usable], weights[usable], averages == "geometric"
+        values[geometric] = np.log(np.maximum(values[geometric], GEOMETRIC_FLOOR))
+        how: Options = {"weights": weights.T, "confidence": confidence}
+        if interval == "t":
+            found = t_interval(values.T, **how)
+        else:
+            how["n_resamples"] = max(1000, math.ceil(_BEYOND / (1 - confidence)))
+            found = bootstrap_interval(values.T, method=interval, **how)
+        both = np.stack([found.low, found.high])
+        both[:, geometric] = np.exp(both[:, geometric])
+        both *= np.where(averages == "sum", weights.sum(axis=1), 1)
+        ends[:, usable] = np.clip(both, *np.transpose([bounds_of(one) for one in metrics[usable]]))
+        return ends
 
     def compare(
         self,
@@ -192,14 +212,9 @@ class Report(Tabular):
             pd.DataFrame(values, _index(self.queries, "qid"), columns),
             self.mean[chosen],
             {name: self.metric_of[name] for name in chosen},
-            weights=self.query_weights,
-            baseline=baseline,
-            test=test,
-            correction=correction,
-            alpha=alpha,
-            n_resamples=n_resamples,
-            random_state=random_state,
-        )
+            weights=self.query_weights, baseline=baseline, test=test, correction=correction,
+            alpha=alpha, n_resamples=n_resamples, random_state=random_state,
+        )  # fmt: skip
 
     def plot(
         self,
@@ -246,78 +261,23 @@ class Report(Tabular):
         return self.mean, f"{self._caption()}. Best values are bold.", rises, None
 
     def _caption(self) -> str:
-        n_systems, text, most = (
-            len(self.systems),
-            f"{len(self.queries)} queries",
-            max(self.empty.values()),
-        )
-        if n_systems > 1:
-            text = f"{n_systems} systems, {text}"
+        text, most = f"{len(self.queries)} queries", max(self.empty.values())
+        if len(self.systems) > 1:
+            text = f"{len(self.systems)} systems, {text}"
             return f"{text}, up to {most} of them without a relevant document" if most else text
         for name, (value,) in self.counts.items():
             if name != "queries":
                 text += f", {value:.1%} {name}" if isinstance(value, float) else f", {value} {name}"
         return text if self.systems == [SCORES] else f"{self.systems[0]}: {text}"
 
-    def _printed(self) -> pd.DataFrame:
+    def _printed(self) -> list[tuple[pd.DataFrame, bool]]:
         if len(self.systems) == 1:
-            return self.to_frame().droplevel("system").rename_axis(None)
-        return self.mean.assign(**self.counts)
-
-    def __repr__(self) -> str:
-        return f"{self._caption()}\n{self._printed().to_string(**_STYLE)}"
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self._caption())}</p>{self._printed().to_html(**_STYLE)}"
+            return [(self.to_frame().droplevel("system").rename_axis(None), True)]
+        return [(self.mean.assign(**self.counts), True)]
 
 
 def _index(names: Sequence[Any] | np.ndarray, level: str) -> pd.Index:
     """An index of one level; names that are tuples stay entries."""
     import pandas as pd
 
-    try:
-        return pd.Index(names, name=level, tupleize_cols=False)
-    except UnicodeEncodeError:  # bytes of a file that are not UTF-8
-        return pd.Index(names, dtype=object, name=level)
-
-
-def mean_intervals(
-    per_query: pd.DataFrame,
-    weights: pd.DataFrame,
-    metric_of: Mapping[str, Metric],
-    confidence: float = 0.95,
-    interval: str = "bootstrap-t",
-) -> tuple[pd.Series, pd.Series]:
-    """Lower and upper ends of confidence intervals of the means of metrics.
-
-    The columns of `per_query` and of `weights`, the weights of queries in the means, are metrics.
-    The ends lie within the range of the metric. They are NaN if the mean is not defined, or if
-    fewer than two queries count.
-    """
-    import pandas as pd
-
-    from skrank.stats import bootstrap_interval, t_interval
-
-    check.check_choice("interval", interval, ("bootstrap-t", "t", "percentile", "bca"))
-    check.check_share("confidence", confidence)
-    values = per_query.where(weights > 0)
-    counted = weights > 0
-    undefined = (counted & per_query.isna()).any()
-    names = per_query.columns[~undefined & (counted.sum() >= 2)]
-    bounds = pd.DataFrame(np.nan, index=["low", "high"], columns=per_query.columns)
-    if len(names):
-        geometric = [name for name in names if metric_of[name].average == "geometric"]
-        values[geometric] = np.log(np.maximum(values[geometric], GEOMETRIC_FLOOR))
-        how: Options = {"weights": weights[names], "confidence": confidence}
-        if interval == "t":
-            found = t_interval(values[names], **how)
-        else:
-            how["n_resamples"] = max(1000, math.ceil(_BEYOND / (1 - confidence)))
-            found = bootstrap_interval(values[names], method=interval, **how)
-        bounds[names] = np.stack([found.low, found.high])
-        bounds[geometric] = np.exp(bounds[geometric])
-        sums = [name for name in names if metric_of[name].average == "sum"]
-        bounds[sums] *= weights[sums].sum()
-        for name in names:
-            bounds[name] = bounds[name].clip(*bounds_of(metric_of[name]))
-    return bounds.loc["low"], bounds.loc["high"]
+    return pd.Index(names, name=level, tupleize_cols=False)

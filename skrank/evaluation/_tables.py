@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -27,6 +28,16 @@ _LIGATURES = r"(?<=[-`',])(?=[-`',])|(?<=[?!])(?=`)"  # places inside, such as o
 
 class Tabular(ABC):
     """A report that is a table of values."""
+
+    _most_rows: int | None = None  # printed tables of more rows are cut in the middle
+
+    @abstractmethod
+    def _caption(self) -> str:
+        """What was measured, in a sentence without a full stop."""
+
+    @abstractmethod
+    def _printed(self) -> list[tuple[pd.DataFrame, bool]]:
+        """The tables of the text, and whether they show their index."""
 
     @abstractmethod
     def _shown(self) -> tuple[pd.DataFrame, str, Sequence[bool], Worse | None]:
@@ -103,6 +114,16 @@ class Tabular(ABC):
         head, *lines = (f"| {' | '.join(row)} |" for row in rows)
         aligned = "|:--" * n_names + "|--:" * (len(rows[0]) - n_names) + "|"
         return "\n".join([head, aligned, *lines, "", _escaped_markdown(caption)])
+
+    def __repr__(self) -> str:
+        style = {"float_format": "{:.4f}".format, "max_rows": self._most_rows}
+        tables = [table.to_string(index=index, **style) for table, index in self._printed()]
+        return ("\n" * len(tables)).join([self._caption(), *tables])
+
+    def _repr_html_(self) -> str:
+        style = {"float_format": "{:.4f}".format, "max_rows": self._most_rows}
+        tables = [table.to_html(index=index, **style) for table, index in self._printed()]
+        return f"<p>{escape(self._caption(), quote=False)}</p>{''.join(tables)}"
 
     def _cells(
         self, digits: int, bold: str, raised: str, escaped: Callable[[str], str]

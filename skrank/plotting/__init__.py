@@ -10,5 +10,4 @@ from skrank.plotting.comparison import QueryComparisonDisplay as QueryComparison
 from skrank.plotting.curves import LinesDisplay as LinesDisplay
 from skrank.plotting.curves import PrecisionRecallDisplay as PrecisionRecallDisplay
 from skrank.plotting.estimates import IntervalDisplay as IntervalDisplay
-from skrank.plotting.estimates import PosteriorDisplay as PosteriorDisplay
 from skrank.plotting.thresholds import InformativenessDisplay as InformativenessDisplay

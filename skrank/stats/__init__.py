@@ -1,28 +1,16 @@
-"""Statistics of arrays of queries x systems: tests, intervals, effect sizes and correlations.
+"""Statistics of arrays of queries x systems: tests, intervals and correlations.
 
 Comparisons of a system leave out the queries on which that system has no value (NaN), and results
 report their number as `n_dropped`. `random_state` seeds all random draws; its default is 0.
 """
 
-from skrank.stats.all_pairs import MaxT as MaxT
 from skrank.stats.all_pairs import holm as holm
 from skrank.stats.all_pairs import max_t as max_t
-from skrank.stats.all_systems import Anova as Anova
-from skrank.stats.all_systems import AnovaRow as AnovaRow
-from skrank.stats.all_systems import TukeyHSD as TukeyHSD
-from skrank.stats.all_systems import tukey_hsd as tukey_hsd
-from skrank.stats.all_systems import two_way_anova as two_way_anova
-from skrank.stats.betting import Bets as Bets
 from skrank.stats.design import queries_needed as queries_needed
 from skrank.stats.discrimination import DiscriminativePower as DiscriminativePower
 from skrank.stats.discrimination import discriminative_power as discriminative_power
-from skrank.stats.effects import BayesianComparison as BayesianComparison
-from skrank.stats.effects import PairedEffects as PairedEffects
-from skrank.stats.effects import bayesian_comparison as bayesian_comparison
-from skrank.stats.effects import paired_effects as paired_effects
 from skrank.stats.intervals import Interval as Interval
 from skrank.stats.intervals import bootstrap_interval as bootstrap_interval
-from skrank.stats.intervals import bounded_interval as bounded_interval
 from skrank.stats.intervals import t_interval as t_interval
 from skrank.stats.paired import PairedTest as PairedTest
 from skrank.stats.paired import paired_bootstrap as paired_bootstrap
@@ -38,3 +26,4 @@ from skrank.stats.rankings import rank_biased_overlap as rank_biased_overlap
 from skrank.stats.rankings import rank_correlation as rank_correlation
 from skrank.stats.rankings import tau_ap as tau_ap
 from skrank.stats.rankings import tau_b as tau_b
+from skrank.stats.tukey import tukey_hsd as tukey_hsd

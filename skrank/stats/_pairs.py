@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,16 +27,6 @@ class Block(NamedTuple):
     kept: np.ndarray  # of shape (n_all_queries,): True for queries with a value for both systems
     z: np.ndarray  # of shape (n_block, n_queries): first system minus second, on the kept queries
     weights: Weights  # of the kept queries
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PairResult:
-    """Fields of the results of all tests of pairs; see `PairedTest`."""
-
-    pairs: np.ndarray
-    difference: np.ndarray
-    n_queries: np.ndarray
-    n_dropped: np.ndarray
 
 
 class SystemPairs:
@@ -85,7 +74,7 @@ class SystemPairs:
 
     @property
     def described(self) -> dict[str, Any]:
-        """The fields of `PairResult` that do not depend on the test."""
+        """The fields of `PairedTest` that do not depend on the test."""
         return {"pairs": self.index, "n_queries": self.n_queries, "n_dropped": self.n_dropped}
 
     def blocks(self, width: int = 256) -> Iterator[Block]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,49 +17,17 @@ from skrank.stats._pairs import (
     EQUAL,
     ROUNDING,
     Block,
-    PairResult,
     SystemPairs,
     Weights,
     effective_size,
     moments,
     ratio,
 )
+from skrank.stats.paired import PairedTest
 
 _CELLS = 2**21  # most numbers in a block of resamples x pairs with adjust=False
 _CACHED = 2**18  # most numbers in a chunk of resamples x pairs: 2 MB, for the processor's cache
 _POOLED = 0.5  # pooled variance = (1 - _POOLED) * variance of the pair + _POOLED * median variance
-
-
-@dataclass(frozen=True, eq=False)
-class MaxT(PairResult):
-    """A test of many pairs of systems at once, with intervals that agree with it.
-
-    Attributes
-    ----------
-    pairs, difference, n_queries, n_dropped
-        As in `PairedTest`.
-    statistic : ndarray of shape (n_pairs,)
-        The difference over the root of its pooled variance: the mean of the variance of the mean
-        difference of the pair, and of its median over the pairs that are connected by common
-        systems. For one pair, and with ``adjust=False``, it is Student's t (without weights).
-    p_value : ndarray of shape (n_pairs,)
-        Adjusted: with probability alpha, any pair of equal true means has a p-value below alpha.
-        With ``adjust=False``, this holds for each pair by itself.
-    low, high : ndarray of shape (n_pairs,)
-        Simultaneous confidence intervals: with probability 1 - alpha, all intervals contain the
-        true differences. An interval excludes 0 if the p-value is below alpha. Intervals are
-        infinite if queries are too few for a p-value below alpha.
-    alpha : float
-    critical_t : float, or ndarray of shape (n_pairs,) with ``adjust=False``
-        A pair is significant at `alpha` if the absolute statistic exceeds this value.
-    """
-
-    statistic: np.ndarray
-    p_value: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    alpha: float
-    critical_t: float | np.ndarray
 
 
 def max_t(
@@ -73,7 +40,7 @@ def max_t(
     nan: str = "drop",
     weights: ArrayLike | None = None,
     random_state: check.RandomState = 0,
-) -> MaxT:
+) -> PairedTest:
     """Test pairs of systems at once, by the distribution of the largest t of all pairs.
 
     The t of a pair is compared with the largest t of all pairs in resamples in which no systems
@@ -97,7 +64,16 @@ def max_t(
 
     Returns
     -------
-    MaxT
+    PairedTest
+        `statistic` is the difference over the root of its pooled variance: the mean of the variance
+        of the mean difference of the pair, and of the median of this variance over the pairs that
+        are connected with it by common systems. For one pair, and with ``adjust=False``, it is
+        Student's t (without weights). `p_value` is adjusted: with probability alpha, any pair of
+        equal true means has a p-value below alpha. With probability 1 - alpha, all intervals
+        contain the true differences. An interval excludes 0 if the p-value is below alpha.
+        Intervals are infinite if queries are too few for a p-value below alpha. With
+        ``adjust=False``, `critical_value` is an array, and all of this holds for each pair by
+        itself.
 
     See Also
     --------
@@ -158,16 +134,11 @@ def max_t(
     # half the width of the intervals; constant differences have the error 0
     constant = np.where((t != 0) & (p_value >= alpha), math.inf, 0.0)
     half = np.where(error > 0, critical * np.where(error > 0, error, 1), constant)
-    return MaxT(
-        difference=mean,
-        statistic=t,
-        p_value=p_value,
-        low=mean - half,
-        high=mean + half,
-        alpha=alpha,
-        critical_t=float(critical[0]) if adjust else critical,
-        **chosen.described,
-    )
+    return PairedTest(
+        name="max-t" if adjust else "resampled t", difference=mean, statistic=t, p_value=p_value,
+        low=mean - half, high=mean + half, alpha=alpha,
+        critical_value=float(critical[0]) if adjust else critical, **chosen.described,
+    )  # fmt: skip
 
 
 def _families(pairs: np.ndarray) -> list[np.ndarray | slice]:
@@ -222,12 +193,10 @@ def _critical(nulls: list[_Null], alpha: float) -> float:
     return float(candidates[significant.argmax()] / EQUAL) if significant.any() else math.inf
 
 
-class _Sample(NamedTuple):
-    """Resamples as coefficients of the differences, of shape (n_resamples, n_queries)."""
-
-    drawn: np.ndarray  # how often each difference is drawn, negative if its sign changes
-    weight: np.ndarray  # sum of the weights that it is drawn for, negative if its sign changes
-    square: np.ndarray  # sum of the squares of these weights
+# Resamples as coefficients of the differences, of shape (n_resamples, n_queries): how often each
+# difference is drawn, and the sum of the weights that it is drawn for, both negative if its sign
+# changes; and the sum of the squares of these weights.
+_Sample: TypeAlias = tuple[np.ndarray, ...]
 
 
 def _null_distributions(
@@ -245,9 +214,9 @@ def _null_distributions(
     every = n <= math.log2(n_resamples) + 1
     flips = [_resampling.every_flip(n)] if every else _resampling.sign_flips(n, n_resamples, seed)
     signs = (1 - 2 * flip for flip in flips)
-    changed = (_Sample(sign, sign * w, np.broadcast_to(w**2, sign.shape)) for sign in signs)
+    changed = ((sign, sign * w, np.broadcast_to(w**2, sign.shape)) for sign in signs)
     drawn = (
-        _Sample(*(_resampling.sums_by_query(draws, values) for values in (None, w, w**2)))
+        tuple(_resampling.sums_by_query(draws, values) for values in (None, w, w**2))
         for draws in _resampling.query_draws(n, n_resamples, seed)
     )
     every_draw = _resampling.visits_all(n, n_resamples)
@@ -268,9 +237,9 @@ def _resampled_t(
     z_squared = [block.z**2 for block in blocks]
     found = []
     for sample in samples:
-        for start in range(0, len(sample.drawn), rows):
-            part = _Sample(*(factors[start : start + rows] for factors in sample))
-            mean, variance = np.empty((2, len(part.drawn), n_pairs))
+        for start in range(0, len(sample[0]), rows):
+            part = tuple(factors[start : start + rows] for factors in sample)
+            mean, variance = np.empty((2, len(part[0]), n_pairs))
             for block, squares, own in zip(blocks, z_squared, columns, strict=True):
                 mean[:, own], variance[:, own] = _resampled_moments(block, squares, part)
             t_squared = ratio(mean**2, _pooled(variance, families))

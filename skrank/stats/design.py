@@ -32,12 +32,14 @@ def queries_needed(
         True mean difference, not 0: of two systems; or of the best and the worst of several
         systems, all others being halfway between the two.
     std : float
-        Standard deviation over queries of the difference of two systems, above 0.
+        Standard deviation over queries of the difference of two systems, above 0. For several
+        systems, the root of twice the residual mean square of the analysis of variance.
     width : float, optional
         Instead of `difference`: expected width of the interval of the mean difference.
     n_systems : int
-        2: the paired t-test, or the interval of one difference. More: `two_way_anova` of
-        `n_systems` systems, or simultaneous intervals of all pairs (Bonferroni).
+        2: the paired t-test, or the interval of one difference. More: the F test of systems in an
+        analysis of variance of systems and queries, or simultaneous intervals of all pairs
+        (Bonferroni).
     alpha : float
         Level of the test. The level of the intervals is 1 - alpha.
     power : float
@@ -46,10 +48,6 @@ def queries_needed(
     Returns
     -------
     int
-
-    See Also
-    --------
-    two_way_anova : estimates `std` as ``sqrt(2 * variances["residual"])``.
 
     References
     ----------

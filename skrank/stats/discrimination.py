@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.stats._pairs import PairResult, SystemPairs, Weights, moments
+from skrank.stats._pairs import SystemPairs, Weights, moments
 from skrank.stats._resampling import centred_draws
-from skrank.stats.paired import achieved_level, block_width
+from skrank.stats.paired import PairedTest, achieved_level, block_width
 
 
-@dataclass(frozen=True, eq=False)
-class DiscriminativePower(PairResult):
-    """Discriminative power and required difference of a metric.
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class DiscriminativePower(PairedTest):
+    """Discriminative power and required difference of a metric, and the tests of all pairs.
 
     Attributes
     ----------
@@ -27,19 +27,23 @@ class DiscriminativePower(PairResult):
     required_difference : float
         Difference of means that is significant for every pair: the largest value of `required`. A
         single unusual pair may determine it.
-    pairs, difference, n_queries, n_dropped
-        As in `PairedTest`.
-    asl : ndarray of shape (n_pairs,)
-        ASL of `paired_bootstrap`.
     required : ndarray of shape (n_pairs,)
         Difference of means at which each pair becomes significant.
+    pairs, difference, statistic, p_value, n_queries, n_dropped
+        As in `PairedTest`, by `paired_bootstrap`.
+    asl : ndarray of shape (n_pairs,)
+        ASL, the p-value of `paired_bootstrap`.
     """
 
     alpha: float
     power: float
     required_difference: float
-    asl: np.ndarray
     required: np.ndarray
+
+    @property
+    def asl(self) -> np.ndarray:
+        """Achieved significance level of each pair."""
+        return self.p_value
 
     @property
     def asl_curve(self) -> np.ndarray:
@@ -108,15 +112,11 @@ def discriminative_power(
         extreme = squares.shape[1] - max(1, math.ceil(alpha * squares.shape[1] - 1e-9))
         at = np.argpartition(squares, extreme, axis=1)[:, extreme, None]
         required = np.abs(np.take_along_axis(means, at, axis=1)[:, 0])
-        return moments(z, w)[0], achieved_level(t, squares), required
+        return moments(z, w)[0], t, achieved_level(t, squares), required
 
-    difference, asl, required = pairs.measure(block, 3, block_width(n_resamples))
+    difference, t, asl, required = pairs.measure(block, 4, block_width(n_resamples))
     return DiscriminativePower(
-        alpha=alpha,
-        power=float(np.mean(asl < alpha)),
-        required_difference=float(required.max()),
-        difference=difference,
-        asl=asl,
-        required=required,
-        **pairs.described,
-    )
+        name="paired bootstrap", difference=difference, statistic=t, p_value=asl, alpha=alpha,
+        power=float(np.mean(asl < alpha)), required_difference=float(required.max()),
+        required=required, **pairs.described,
+    )  # fmt: skip

@@ -23,7 +23,7 @@ from skrank.stats._pairs import (
     t_bounds,
     unique_rows,
 )
-from skrank.stats._resampling import blocks, centred, resampled_moments, standard_error
+from skrank.stats._resampling import centred, resampled_moments, standard_error
 
 _FEWEST_DRAWN = 5  # effective queries; with fewer, bootstrap-t intervals cover less than t
 _FEWEST_BEYOND = 1  # expected number of resamples beyond each end of an interval
@@ -86,7 +86,7 @@ def t_interval(
     """
     confidence = check.check_share("confidence", confidence)
     interval = partial(_t_bounds, confidence=confidence)
-    return intervals_by_column(values, weights, confidence, interval)
+    return _by_column(values, weights, confidence, interval)
 
 
 def bootstrap_interval(
@@ -123,10 +123,6 @@ def bootstrap_interval(
     UserWarning
         If fewer than 1 of the resamples is expected beyond each end of an interval.
 
-    See Also
-    --------
-    bounded_interval : for fewer than twenty queries, which may miss rare values.
-
     Notes
     -----
     The percentile and BCa intervals are too narrow for few queries: 95 % intervals of 10 normal
@@ -135,6 +131,9 @@ def bootstrap_interval(
     ``min(.5, sqrt(n) / 16)`` times that of the data, and each tail has the level
     ``(1 - confidence) / 2 * (1 - 2 / n)``; for weighted queries, the n of the tail is the effective
     number ``sum(w)**2 / sum(w**2)``. Below 5 effective queries, `t_interval` is returned.
+
+    Resampling cannot recover rare values that no query has: with fewer than twenty queries, most of
+    whose values are 0, no method here reaches its level.
 
     References
     ----------
@@ -183,7 +182,7 @@ def bootstrap_interval(
         constant = np.ptp(z, axis=1) == 0  # width 0, without rounding errors
         return mean, np.where(constant, mean, low), np.where(constant, mean, high)
 
-    return intervals_by_column(values, weights, confidence, interval)
+    return _by_column(values, weights, confidence, interval)
 
 
 def _t_bounds(z: np.ndarray, weights: Weights, confidence: float) -> tuple[np.ndarray, ...]:
@@ -216,7 +215,7 @@ def _quantiles_of_t(
     return np.quantile(shifts / np.maximum(np.sqrt(squares), least), tails, axis=1)[::-1]
 
 
-def intervals_by_column(
+def _by_column(
     values: ArrayLike, weights: ArrayLike | None, confidence: float, interval: Measure
 ) -> Interval:
     """Intervals of columns.
@@ -238,94 +237,3 @@ def intervals_by_column(
         found = tuple(array.item() for array in found)
     mean, low, high, n_queries, n_dropped = found
     return Interval(mean, low, high, confidence, n_queries, n_dropped)
-
-
-def bounded_interval(
-    values: ArrayLike,
-    *,
-    bounds: tuple[float, float] = (0.0, 1.0),
-    confidence: float = 0.95,
-    n_resamples: int = 10_000,
-    random_state: check.RandomState = 0,
-) -> Interval:
-    r"""Confidence intervals of means of bounded values, for any number of queries.
-
-    The coverage is at least `confidence` for every distribution within the bounds, even if the
-    sample is all 0 because rare larger values were not drawn. The upper end is the quantile of the
-    level (1 + `confidence`) / 2, over U, of
-
-    .. math:: z_{(n+1)} - \sum_{i=1}^n U_{(i)} (z_{(i+1)} - z_{(i)})
-
-    where the :math:`z_{(i)}` are the values in ascending order, :math:`z_{(n+1)}` is the upper
-    bound, and the :math:`U_{(i)}` are n ascending uniform random numbers. The lower end is that of
-    mirrored values: the sum of the bounds minus the upper end for (the sum of the bounds minus z).
-    For values 0 and 1, this is the interval of Clopper and Pearson.
-
-    Parameters
-    ----------
-    values, confidence
-        As in `t_interval`.
-    bounds : (float, float)
-        Least and largest possible value, such as those of the metric, not of the sample.
-    n_resamples : int
-        Random draws of U.
-    random_state : int, Generator, RandomState or None
-
-    Returns
-    -------
-    Interval
-
-    Raises
-    ------
-    ValueError
-        If a column has fewer than 2 queries with a value, or a value lies outside the bounds.
-
-    See Also
-    --------
-    bootstrap_interval : shorter, for twenty or more queries.
-
-    References
-    ----------
-    E. Learned-Miller, P. S. Thomas, A New Confidence Interval for the Mean of a Bounded Random
-    Variable, 2019. M. Phan, P. S. Thomas, E. Learned-Miller, Towards Practical Mean Bounds for
-    Small Samples, ICML 2021.
-
-    Examples
-    --------
-    >>> from skrank import stats
-    >>> interval = stats.bounded_interval([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-    >>> interval.low, round(interval.high, 1)
-    (0.0, 0.3)
-    """
-    confidence = check.check_share("confidence", confidence)
-    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-        raise ValueError(f"bounds={bounds!r} must be a pair: the least and the largest value.")
-    least, most = (check.check_number("bounds", bound, -1e300, 1e300) for bound in bounds)
-    n_resamples, seed = check.check_draws(n_resamples, random_state)
-    numbers = check.as_numbers("values", values, "one per query")
-    outside = np.argwhere((numbers < least) | (numbers > most))
-    if least >= most or len(outside):
-        where = f"; the value of row {outside[0][0]} lies outside" if len(outside) else ""
-        raise ValueError(
-            f"bounds={bounds!r} must be the least and the largest possible value{where}."
-        )
-    level = (1 + confidence) / 2
-
-    def interval(z: np.ndarray, weights: Weights) -> tuple[np.ndarray, ...]:
-        mean = z.mean(axis=1)
-        high = _upper(z, most, level, n_resamples, seed)
-        low = least + most - _upper(least + most - z, most, level, n_resamples, seed)
-        return mean, np.clip(low, least, mean), np.clip(high, mean, most)
-
-    return intervals_by_column(values, None, confidence, interval)
-
-
-def _upper(z: np.ndarray, most: float, level: float, n_resamples: int, seed: int) -> np.ndarray:
-    """Upper end of the interval of each row of values, which are at most `most`."""
-    steps = np.diff(np.sort(z, axis=1), axis=1, append=most)
-    random, n_queries = np.random.default_rng(seed), z.shape[1]
-    above = [
-        steps @ np.sort(random.random((rows, n_queries)), axis=1).T
-        for rows in blocks(n_queries, n_resamples)
-    ]
-    return most - np.quantile(np.concatenate(above, axis=1), 1 - level, axis=1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.stats
@@ -15,21 +17,21 @@ from skrank.stats._pairs import (
     EQUAL,
     ROUNDING,
     Measure,
-    PairResult,
     SystemPairs,
     Weights,
     moments,
     ratio,
     student_t,
+    t_bounds,
     t_p_value,
 )
 
 _MOST_EXACT = 13  # with at most this many queries all sign flips are visited, as in scipy
 
 
-@dataclass(frozen=True, eq=False)
-class PairedTest(PairResult):
-    """A two-sided test of every pair of systems.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairedTest:
+    """A two-sided test of pairs of systems.
 
     Attributes
     ----------
@@ -40,34 +42,46 @@ class PairedTest(PairResult):
         Mean score of the first system minus that of the second.
     statistic, p_value : ndarray of shape (n_pairs,)
     n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
-        Numbers of queries with a value for both systems, and of other queries.
+        Numbers of queries that the pair is compared on, and of other queries.
+    low, high : ndarray of shape (n_pairs,), optional
+        Confidence intervals of the differences, by `paired_t` and `max_t`.
+    alpha : float, optional
+        One minus the level of the intervals, and the level of `critical_value`.
+    critical_value : float or ndarray of shape (n_pairs,), optional
+        By `max_t` and `tukey_hsd`: a pair is significant at `alpha` if its absolute statistic
+        exceeds this value, which is infinite if queries are too few for a p-value below `alpha`.
     """
 
     name: str
+    pairs: np.ndarray
+    difference: np.ndarray
     statistic: np.ndarray
     p_value: np.ndarray
-
-    def to_matrix(self) -> np.ndarray:
-        """P-values in a symmetric matrix of systems x systems; NaN for pairs not tested.
-
-        Systems after the last system of a pair have no row.
-        """
-        n_systems = int(self.pairs.max()) + 1
-        matrix = np.full((n_systems, n_systems), np.nan)
-        first, second = self.pairs.T
-        matrix[first, second] = matrix[second, first] = self.p_value
-        return matrix
+    n_queries: np.ndarray
+    n_dropped: np.ndarray
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    alpha: float | None = None
+    critical_value: float | np.ndarray | None = None
 
 
-def run_test(name: str, pairs: SystemPairs, function: Measure, width: int = 256) -> PairedTest:
-    """Test all pairs; `function` returns the differences, statistics and p-values of a block."""
-    difference, statistic, p_value = pairs.measure(function, 3, width)
-    return PairedTest(name, statistic, p_value, difference=difference, **pairs.described)
+def run_test(
+    name: str,
+    pairs: SystemPairs,
+    function: Measure,
+    width: int = 256,
+    fields: Sequence[str] = ("difference", "statistic", "p_value"),
+    **known: Any,
+) -> PairedTest:
+    """Test all pairs; `function` returns the `fields` of the result for a block of pairs."""
+    found = dict(zip(fields, pairs.measure(function, len(fields), width), strict=True))
+    return PairedTest(name=name, **pairs.described, **found, **known)
 
 
 def paired_t(
     scores: ArrayLike,
     *,
+    confidence: float = 0.95,
     pairs: int | ArrayLike | None = None,
     nan: str = "drop",
     weights: ArrayLike | None = None,
@@ -78,6 +92,8 @@ def paired_t(
     ----------
     scores : array-like of shape (n_queries, n_systems)
         Value of a metric on each query; NaN where it has none.
+    confidence : float
+        Level of each interval, which excludes 0 if the p-value is below 1 - confidence.
     pairs : int or array-like of shape (n_pairs, 2), optional
         Columns to compare; an int c compares every other column with column c. Default: all pairs.
     nan : {"drop", "raise"}
@@ -89,8 +105,8 @@ def paired_t(
     Returns
     -------
     PairedTest
-        `statistic` is t. If all differences are equal, t is 0 (p 1) for differences of 0, and
-        infinite (p 0) for others.
+        `statistic` is t, and `low` and `high` are Student's intervals. If all differences are
+        equal, t is 0 (p 1) for differences of 0, and infinite (p 0) for others.
 
     Raises
     ------
@@ -114,10 +130,13 @@ def paired_t(
     """
 
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
-        mean, _, t, freedom = student_t(z, w)
-        return mean, t, t_p_value(t, freedom)
+        mean, error, t, freedom = student_t(z, w)
+        return mean, t, t_p_value(t, freedom), *t_bounds(mean, error, freedom, confidence)
 
-    return run_test("paired t", SystemPairs(scores, pairs, nan, weights=weights), block)
+    confidence = check.check_share("confidence", confidence)
+    chosen = SystemPairs(scores, pairs, nan, weights=weights)
+    fields = ("difference", "statistic", "p_value", "low", "high")
+    return run_test("paired t", chosen, block, fields=fields)
 
 
 def wilcoxon(

@@ -54,7 +54,6 @@ def test_fuse_without_judgments_prints_a_run(call, files):
         {"test": "t", "baseline": "dense"},
         {"alpha": 0.2, "correction": "none"},
         {"test": "randomisation", "correction": "holm"},
-        {"test": "anytime"},
     ],
 )
 def test_compare(call, files, how):

@@ -250,23 +250,18 @@ usual("preprocessing.RidgeImputer",
 OPTIONS = {"weights": [1.0, 2, 1, 1, 1, 0.5], "nan": "drop"}
 PAIR, RANDOM = {"pairs": 0}, {"n_resamples": 40, "random_state": 0}
 for _name, _given in {
-    "paired_t": PAIR, "sign_test": PAIR, "wilcoxon": PAIR | {"zeros": "pratt"},
+    "paired_t": PAIR | {"confidence": 0.9}, "sign_test": PAIR,
+    "wilcoxon": PAIR | {"zeros": "pratt"},
     "paired_bootstrap": PAIR | RANDOM, "randomisation_test": PAIR | RANDOM,
     "max_t": PAIR | RANDOM | {"alpha": 0.1, "adjust": True}, "tukey_hsd": RANDOM | {"alpha": 0.1},
 }.items():  # fmt: skip
     _tested = lambda name=_name, **given: getattr(stats, name)(**given).p_value  # noqa: E731
     unit(f"stats.{_name}", _tested, scores=MATRIX, **OPTIONS, **_given)
 usual("stats.discriminative_power", scores=MATRIX, **OPTIONS, **RANDOM, alpha=0.1)
-usual("stats.paired_effects", scores=MATRIX, **OPTIONS, pairs=0, confidence=0.9)
-usual("stats.two_way_anova", scores=MATRIX, **OPTIONS)
-usual("stats.bayesian_comparison", scores=MATRIX, **OPTIONS, rope=0.1, method="signed-rank",
-      n_samples=30, random_state=0)  # fmt: skip
 VALUES = [0.1, 0.5, 0.9, 0.2]
 usual("stats.t_interval", values=VALUES, confidence=0.9, weights=[1.0, 2, 1, 1])
 usual("stats.bootstrap_interval", values=VALUES, confidence=0.5, method="bca", n_resamples=50,
       random_state=0, weights=[1.0, 2, 1, 1])  # fmt: skip
-usual("stats.bounded_interval", values=VALUES, confidence=0.9, bounds=(0, 1), n_resamples=50,
-      random_state=0)  # fmt: skip
 X, TIED = [1.0, 2.0, 3.0, 5.0], [1.0, 3.0, 2.0, 3.0]
 tau = partial(usual, low=-1, high=1)
 tau("stats.kendall_tau", x=X, y=TIED)
@@ -275,9 +270,6 @@ tau("stats.tau_ap", truth=X, estimate=TIED, ties="b", symmetric=True)
 unit("stats.rank_biased_overlap", x=X, y=TIED, p=0.9, ties="w")
 usual("stats.rank_correlation", x=X, y=TIED, method="tau_b", confidence=0.9, **RANDOM)
 usual("stats.list_overlap", x=list("abcd"), y=list("bacd"), p=0.9)
-usual("stats.Bets", lambda **given: stats.Bets(**given).interval(0.9), values=[0.2, 0.5, 0.1],
-      p=[0.5, 0.25, 0.25], q=[0.5, 0.25, 0.25], draws=[0, 2, 1], bounds=([0, 0, 0], [1, 1, 1]),
-      with_replacement=False)  # fmt: skip
 unit("stats.holm", p_values=[0.2, 0.01, 0.5])
 usual("stats.queries_needed", difference=0.1, std=0.2, alpha=0.1, power=0.7)
 

@@ -1,4 +1,4 @@
-"""Displays of intervals, posteriors, systems and studies show the values of results."""
+"""Displays of intervals, systems and studies show the values of results."""
 
 import itertools
 import subprocess
@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.integrate
 from matplotlib.text import Text
 
 import skrank
@@ -19,7 +18,6 @@ from skrank.plotting import (
     IntervalDisplay,
     LinesDisplay,
     MetricScatterDisplay,
-    PosteriorDisplay,
     PrecisionRecallDisplay,
     QueryComparisonDisplay,
     TauMatrixDisplay,
@@ -261,31 +259,6 @@ class TestIntervals:
         assert np.isfinite(IntervalDisplay(unknown).plot().ax_.get_xlim()).all()
 
 
-class TestPosterior:
-    @pytest.fixture
-    def found(self):
-        scores = np.random.default_rng(0).random((30, 4)) + np.array([0.2, 0.1, 0, 0])
-        return stats.bayesian_comparison(scores, 0.05)
-
-    def test_bars_are_the_probabilities(self, found):
-        shown = PosteriorDisplay(found, names=list("abcd")).plot()
-        patches = np.array([patch.get_width() for patch in shown.ax_.patches]).reshape(3, 6)
-        np.testing.assert_allclose(patches, [found.worse, found.equivalent, found.better])
-        ends = [patch.get_x() + patch.get_width() for patch in shown.ax_.patches[-6:]]
-        np.testing.assert_allclose(ends, 1)
-        assert row_names(shown)[-1] == "a against b"
-        heights = [patch.get_y() for patch in shown.ax_.patches[:6]]
-        assert heights == sorted(heights, reverse=True)  # the first pair on top
-
-    def test_density(self, found):
-        shown = PosteriorDisplay(found, pair=2).plot()
-        x, density = shown.ax_.lines[0].get_data()
-        assert scipy.integrate.trapezoid(density, x) == pytest.approx(1, abs=0.01)
-        assert x[density.argmax()] == pytest.approx(found.difference[2], abs=0.01)
-        assert texts(shown.ax_)[2] == f"better: {found.better[2]:.3f}"
-        assert shown.ax_.get_title() == "0 against 3"
-
-
 class TestQueryComparison:
     @pytest.mark.parametrize("metric", ["gap", "ndcg@10", "ap(condensed=True)"])
     def test_is_the_comparison(self, data, metric):
@@ -328,7 +301,6 @@ class TestQueryComparison:
 
 MATRIX = np.random.default_rng(0).random((9, 3))
 POWERS = {alpha: stats.discriminative_power(MATRIX, alpha=alpha) for alpha in (0.01, 0.05)}
-FOUND, SAME = (stats.bayesian_comparison(x, 0.1) for x in (MATRIX, np.ones((3, 2))))
 TABLE = pd.DataFrame({"value": [1], "low": [0], "high": [2]})
 ERRORS = pd.DataFrame({1.0: [0.1, 0.2]}, ["gap(thresholds=[0.5,0.5])", "gap(thresholds=[0.0,1.0])"])
 PROGRESS = pd.DataFrame({"cost": [1, 2], "value": 0.5, "low": [-np.inf, 0], "high": [np.inf, 1]})
@@ -343,7 +315,6 @@ PROGRESS = pd.DataFrame({"cost": [1, 2], "value": 0.5, "low": [-np.inf, 0], "hig
         lambda: InformativenessDisplay(ERRORS),
         lambda: IntervalDisplay(TABLE),
         lambda: MetricScatterDisplay([1, 2], [2, 1]),
-        lambda: PosteriorDisplay(FOUND),
         lambda: QueryComparisonDisplay([0.1, 0.2], [0.2, 0.1]),
         lambda: TauMatrixDisplay(pd.DataFrame({"a": [1, 2], "b": [2, 1]})),
     ],
@@ -372,10 +343,6 @@ def test_plots_again_on_new_and_on_given_axes(make):
         (lambda: InformativenessDisplay(TABLE), "is not a metric"),
         (lambda: IntervalDisplay(TABLE[:0][["value"]]), "'high', 'low'"),
         (lambda: IntervalDisplay(TABLE, reference="zero"), "reference='zero'"),
-        (lambda: PosteriorDisplay(FOUND, pair=3), "pair=3"),
-        (lambda: PosteriorDisplay(FOUND, names=["a", "b"]), "names"),
-        (lambda: PosteriorDisplay(FOUND, names=3), "names=3"),
-        (lambda: PosteriorDisplay(SAME, pair=0), "no density"),
         (lambda: QueryComparisonDisplay([0.1], [0.2], names=("a", "a")), "names="),
         (lambda: QueryComparisonDisplay([0.1], [0.2], names="ab"), "names="),
         (lambda: QueryComparisonDisplay([0.1], [0.2], metric="gapp"), "unknown metric"),
@@ -408,7 +375,6 @@ def test_dollars_in_names_are_text(report):
     for display in (
         IntervalDisplay(table, label=name), LinesDisplay(lines), TauMatrixDisplay(means),
         MetricScatterDisplay(means["gap$x$"], means["ndcg@10$x$"], what=name),
-        PosteriorDisplay(FOUND, names=[name, "b", "c"]),
         QueryComparisonDisplay([0.1, 0.2], [0.2, 0.1], names=(name, "b")),
         PrecisionRecallDisplay([0, 1], [1, 1], name=name),
     ):  # fmt: skip

@@ -17,11 +17,13 @@ each_test = pytest.mark.parametrize("test", [*PAIRED, stats.tukey_hsd])
 class TestValues:
     def test_paired_t_is_that_of_scipy(self):
         matrix = scores()
-        found = stats.paired_t(matrix)
+        found = stats.paired_t(matrix, confidence=0.9)
         expected = [scipy.stats.ttest_1samp(z, 0) for z in differences(matrix)]
         assert_allclose(found.statistic, [one.statistic for one in expected])
         assert_allclose(found.p_value, [one.pvalue for one in expected])
         assert_allclose(found.difference, [z.mean() for z in differences(matrix)])
+        ends = [one.confidence_interval(0.9) for one in expected]
+        assert_allclose(np.transpose([found.low, found.high]), ends)
 
     def test_weighted_t(self):
         x, w = scores(20, 3), weights()
@@ -29,10 +31,10 @@ class TestValues:
         expected = [literal_t(z, w, hc2=0.5) for z in differences(x)]
         assert_allclose(found.statistic, expected, rtol=1e-12)
         assert_allclose(found.p_value, 2 * scipy.stats.t.sf(np.abs(expected), 19), rtol=1e-12)
-        interval = stats.t_interval(np.transpose(differences(x)), weights=w)
         half = scipy.stats.t.isf(0.025, 19) * found.difference / expected
-        assert_allclose(interval.low, found.difference - half, rtol=1e-12)
-        assert_allclose(interval.high, found.difference + half, rtol=1e-12)
+        for interval in (found, stats.t_interval(np.transpose(differences(x)), weights=w)):
+            assert_allclose(interval.low, found.difference - half, rtol=1e-12)
+            assert_allclose(interval.high, found.difference + half, rtol=1e-12)
 
     @pytest.mark.parametrize("zeros", ["wilcox", "pratt", "zsplit"])
     @pytest.mark.parametrize("n_queries", [8, 20, 60])
@@ -117,12 +119,17 @@ def test_the_data_count_as_a_resample(test, least):
 
 class TestConstantDifferences:
     def test_all_the_same_up_to_rounding(self):
-        one = scores(n_systems=1)
+        one = scores(8, n_systems=1)
         shifted = np.hstack([one + 0.1, one])
         assert np.ptp(shifted[:, 0] - shifted[:, 1]) > 0
         for test in (stats.paired_t, stats.paired_bootstrap):
             found = test(shifted)
             assert (found.statistic, found.p_value) == (np.inf, 0)
+        assert stats.sign_test(shifted).p_value == stats.wilcoxon(shifted).p_value == 2 / 2**8
+        found = stats.max_t(shifted)
+        assert (found.statistic, found.low, found.high) == (np.inf, *[found.difference] * 2)
+        # 1 of 128 changes of signs reaches t; of 2500 random draws plus the data, only the data do
+        assert found.p_value == pytest.approx(np.sqrt((1 / 2**14 + 1 / 2501**2) / 2))
 
     def test_a_constant_resample(self):
         # z = -1, 0, 1 has t 0; a draw that repeats one query has t 0 (the middle) or infinity
@@ -157,9 +164,9 @@ class TestPairs:
     @pytest.mark.parametrize("test", PAIRED[:-1])
     def test_pairs_do_not_depend_on_the_other_pairs(self, test):
         matrix = scores(n_systems=60)
-        every, found = test(matrix).to_matrix(), test(matrix, pairs=1)
-        assert_array_equal(every, every.T)
-        assert np.isnan(np.delete(np.delete(found.to_matrix(), 1, 0), 1, 1)).all()
+        every, found = np.empty((60, 60)), test(matrix, pairs=1)
+        (first, second), p = test(matrix).pairs.T, test(matrix).p_value
+        every[first, second] = every[second, first] = p
         assert found.pairs[:3].tolist() == [[0, 1], [2, 1], [3, 1]]
         assert_allclose(found.p_value, np.delete(every[:, 1], 1), rtol=1e-12)
         assert_allclose(found.difference, np.delete((matrix - matrix[:, [1]]).mean(axis=0), 1))
