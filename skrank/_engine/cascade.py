@@ -72,18 +72,10 @@ class CascadeTables(Tables):
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         out = np.empty(len(inverse))
-        some = ranked.contributing(self.relevant) if self._reads_all else ranked.all_retrieved
-        lists, cost = (ranked.indptr, ranked.lists), ONE_PASS if ranked.without_ties else None
-        run_chunks(cascade.values, *lists, some, self._form, inverse, out, row_cost=cost)
+        cost = ONE_PASS if ranked.without_ties else None
+        lists = ranked.indptr, ranked.lists, ranked.first_tie
+        run_chunks(cascade.values, *lists, self._form, inverse, out, row_cost=cost)
         return out
-
-    @property
-    def _reads_all(self) -> bool:
-        """Whether users may read to the end of any list: no cut-off, and no document has rho = 1.
-
-        Then it pays to find the documents with rho > 0.
-        """
-        return self.depth == len(self.phi) and bool(np.all(self.stop < 1))
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         best = judgments.best_lists(self.stop, self.depth)

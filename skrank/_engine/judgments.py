@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import Collection, collection_of, resolve_groups
-from skrank._engine.queries import Queries, RankedCodes, rank_scores
+from skrank._engine.queries import Queries, RankedCodes, rank_codes
 from skrank._engine.threads import cached_property, run_chunks
-from skrank._kernels import labels, ranking
+from skrank._kernels import labels
 
 _MOST_COUNTED = 64  # with at most this many codes, documents are counted by query and code
 _MOST_IN_A_BYTE = 254  # with at most this many labels, and two codes of unjudged, codes are uint8
@@ -140,12 +140,10 @@ class Judgments:
         """The codes of each query by descending ``worth[code]``, down to rank `k` at least."""
         sizes, indptr = self.queries.sizes, self.indptr
         if self.counts is None:
-            codes = np.empty_like(self.codes)
             height = np.empty(len(worth))  # distinct, so that codes of equal worth do not mix
             height[best_first(worth)] = -np.arange(len(worth))
-            order, _, _ = rank_scores(self.queries, height[self.codes])
-            run_chunks(ranking.gather, indptr, self.codes, order, codes)
-            return RankedCodes.untied(indptr, codes, sizes)
+            _, ranked = rank_codes(self.queries, height[self.codes], self.codes)
+            return RankedCodes.untied(indptr, ranked.codes, sizes)
         if k is not None and k < self.queries.longest:
             sizes = np.minimum(sizes, k)
             indptr = np.concatenate(([0], np.cumsum(sizes)))

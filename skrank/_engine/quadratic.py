@@ -194,14 +194,10 @@ class QuadraticTables(Tables):
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         out = np.empty(len(inverse))
         tables = self._value_tables._replace(offset=self._starts(len(inverse)))
-        if self._depth == len(self.u):  # no cut-off: it pays to find the documents that contribute
-            some = ranked.contributing(self._contributes, find=self.pairs is not None)
-        else:
-            some = ranked.all_retrieved
         # a block of ties takes time for each pair of classes
         cost = None if ranked.without_ties else max(1, tables.worth.size / _PAIRS_OF_CLASSES)
-        lists = ranked.indptr, ranked.lists
-        run_chunks(quadratic.values, *lists, some, tables, inverse, out, row_cost=cost)
+        lists = ranked.indptr, ranked.lists, ranked.first_tie
+        run_chunks(quadratic.values, *lists, tables, inverse, out, row_cost=cost)
         return out
 
     @cached_property
@@ -212,16 +208,12 @@ class QuadraticTables(Tables):
         return self._tables(*self._worth())
 
     def _tables(self, classes: np.ndarray, worth: np.ndarray) -> Quadratic:
-        offset, weights = self._starts(0), self._pair_weights
-        gain, classes = self.gain, classes.astype(np.uint8)
-        return Quadratic(gain, classes, worth, self.u, weights, offset, self._depth)
-
-    @cached_property
-    def _contributes(self) -> np.ndarray:
-        """Whether documents of each code add to the sum, alone or in pairs."""
-        tables = self._value_tables
-        paired: np.ndarray = np.any(tables.worth, axis=0) | np.any(tables.worth, axis=1)
-        return (tables.gain != 0) | paired[tables.classes]
+        paired = np.any(worth, axis=0) | np.any(worth, axis=1)
+        classes = classes.astype(np.uint8)
+        return Quadratic(
+            self.gain, (self.gain != 0) | paired[classes], classes, worth, self.u,
+            self._pair_weights, self._starts(0), self._depth,
+        )  # fmt: skip
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         if self.ideal is None and (self.pairs is not None or self.offset is not None):

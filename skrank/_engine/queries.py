@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,7 +10,9 @@ from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import ranking
-from skrank._kernels.ranking import NO_TIE, Contributing, Ranked, RankedRows
+from skrank._kernels.ranking import Ranked
+
+NO_TIE = 2**62  # larger than every rank
 
 
 def slices(starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -151,67 +153,62 @@ class RankedCodes:
     codes: np.ndarray
     tied: np.ndarray
     retrieved: np.ndarray
-    # codes that contribute (a mask), and what `contributing` found for them
-    _found: list[tuple[np.ndarray, Contributing]] = field(
-        default_factory=list, init=False, repr=False
-    )
 
     @classmethod
     def untied(cls, indptr: np.ndarray, codes: np.ndarray, retrieved: np.ndarray) -> RankedCodes:
         """Codes in an order without ties."""
         ranked = cls(indptr, codes, np.zeros(len(codes), np.uint8), retrieved)
-        vars(ranked)["_tie"] = np.full(len(retrieved), NO_TIE)  # the cached property
+        vars(ranked)["first_tie"] = np.full(len(retrieved), NO_TIE)  # the cached property
         return ranked
 
     @property
-    def rows(self) -> RankedRows:
-        """Argument `lists` or `out` of kernels that do not need the first tie of each query."""
-        return RankedRows(self.codes, self.tied, self.retrieved)
-
-    @property
     def lists(self) -> Ranked:
-        """Argument `lists` of other kernels."""
-        return Ranked(self.codes, self.tied, self.retrieved, self._tie)
+        """Argument of kernels."""
+        return Ranked(self.codes, self.tied, self.retrieved)
 
     @cached_property
-    def _tie(self) -> np.ndarray:
-        """The first rank of each query that is tied with the one above, or `NO_TIE`."""
-        tie = np.empty_like(self.retrieved)
-        run_chunks(ranking.first_ties, self.indptr, self.tied, self.retrieved, tie)
+    def first_tie(self) -> np.ndarray:
+        """The first retrieved rank of each query that is tied with the one above, or `NO_TIE`."""
+        tie = np.full(len(self.retrieved), NO_TIE)
+        rows = np.flatnonzero(self.tied.view(bool))
+        query = np.searchsorted(self.indptr, rows, side="right") - 1
+        ranks = rows - self.indptr[query]
+        inside = ranks < self.retrieved[query]
+        query, first = np.unique(query[inside], return_index=True)
+        tie[query] = ranks[inside][first]
         return tie
 
     @cached_property
     def without_ties(self) -> bool:
         """Whether no documents are tied."""
-        return bool((self._tie == NO_TIE).all())
+        return bool((self.first_tie == NO_TIE).all())
 
-    @cached_property
-    def all_retrieved(self) -> Contributing:
-        """All retrieved documents: the ranks of each query start at index 0 of one array."""
-        ranks = np.arange(self.retrieved.max(initial=0), dtype=np.uint32)
-        return Contributing(ranks, np.zeros_like(self.retrieved), self.retrieved)
 
-    def contributing(self, contributes: np.ndarray, *, find: bool = True) -> Contributing:
-        """The retrieved documents that contribute, and maybe others; cached for other metrics.
+def rank_into(
+    indptr: np.ndarray,
+    sizes: np.ndarray,
+    scores: np.ndarray,
+    codes: np.ndarray,
+    order: np.ndarray,
+    ranked: Ranked,
+    *,
+    warm: bool = False,
+) -> None:
+    """Sort contiguous scores without NaN: fill `order` and `ranked`, see `ranking.rank`."""
+    if sizes.max(initial=0) > ranking.LONGEST_SORTED:
+        run_chunks(ranking.sort_long, indptr, sizes, scores, order)
+    run_chunks(ranking.rank, indptr, sizes, scores, codes, warm, order, ranked)
 
-        Parameters
-        ----------
-        contributes : bool ndarray (n_codes,)
-            Whether documents of a code contribute to the value of a metric.
-        find : bool
-            Whether to search the documents if the cache lacks them. False: return all documents
-            instead, which is faster for a sum of gains.
-        """
-        for covered, found in self._found:
-            if covered[contributes].all():
-                return found
-        if not find:
-            return self.all_retrieved
-        ranks, count = np.empty(len(self.codes), np.uint32), np.empty_like(self.retrieved)
-        found = Contributing(ranks, self.indptr[:-1], count)
-        run_chunks(ranking.find_contributing, self.indptr, self.lists, contributes, found)
-        self._found.append((contributes, found))
-        return found
+
+def rank_codes(
+    queries: Queries, scores: np.ndarray, codes: np.ndarray
+) -> tuple[np.ndarray, RankedCodes]:
+    """Sort contiguous scores without NaN; the position of each rank in its query, and the codes."""
+    order, tied = np.empty(len(scores), np.int32), np.empty(len(scores), np.uint8)
+    retrieved = np.empty(len(queries), np.int64)
+    ranked = RankedCodes(queries.indptr, np.empty_like(codes), tied, retrieved)
+    rank_into(queries.indptr, queries.sizes, scores, codes, order, ranked.lists)
+    return order, ranked
 
 
 def rank_scores(queries: Queries, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -226,25 +223,26 @@ def rank_scores(queries: Queries, scores: np.ndarray) -> tuple[np.ndarray, np.nd
     retrieved : int64 ndarray of shape (n_queries,)
         Number of documents with a score above -inf.
     """
-    order, tied = np.empty(len(scores), np.int32), np.empty(len(scores), np.uint8)
-    retrieved = np.empty(len(queries), np.int64)
-    run_chunks(ranking.rank, queries.indptr, scores, False, order, tied, retrieved)
-    return order, tied, retrieved
+    order, ranked = rank_codes(queries, scores, np.empty(len(scores), np.uint8))
+    return order, ranked.tied, ranked.retrieved
 
 
-def rank_head(queries: Queries, scores: np.ndarray, codes: np.ndarray, depth: int) -> RankedCodes:
-    """Codes of the first `depth` ranks, and of all documents tied with the last of these.
+def rank_head(
+    queries: Queries, scores: np.ndarray, codes: np.ndarray, depth: int
+) -> RankedCodes | None:
+    """Codes of the first `depth` ranks at least, and of all documents tied with the last of these.
 
-    Of each query, only the first `retrieved` rows of the result are filled.
+    Of each query, only the first `retrieved` rows of the result are filled. None if so many
+    documents tie that it is better to sort all.
     """
     head = RankedCodes(
         queries.indptr,
         np.empty_like(codes),
-        np.empty(len(codes), np.uint8),
+        np.zeros(len(codes), np.uint8),
         np.empty(len(queries), np.int64),
     )
-    run_chunks(ranking.head, queries.indptr, scores, codes, depth, head.rows)
-    return head
+    stopped = run_chunks(ranking.head, queries.indptr, scores, codes, depth, head.lists)
+    return None if any(stopped) else head
 
 
 def check_scores(queries: Queries, scores: np.ndarray) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.queries import RankedCodes, check_scores, rank_head, rank_scores
+from skrank._engine.queries import RankedCodes, check_scores, rank_codes, rank_head
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import labels, ranking
 
@@ -61,8 +61,8 @@ class Ranking:
             check.warn_swapped(labels[self.judgments.codes], self._scores, stacklevel + 2)
 
     @cached_property
-    def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return rank_scores(self.judgments.queries, self._scores)
+    def _sorted(self) -> tuple[np.ndarray, RankedCodes]:
+        return rank_codes(self.judgments.queries, self._scores, self.judgments.codes)
 
     @property
     def order(self) -> np.ndarray:
@@ -72,12 +72,12 @@ class Ranking:
     @cached_property
     def tied(self) -> np.ndarray:
         """By rank: 1 if the score equals the score of the rank above."""
-        return self._sorted[1]
+        return self._sorted[1].tied
 
     @cached_property
     def retrieved(self) -> np.ndarray:
         """Number of documents of each query with a score above -inf."""
-        return self._sorted[2]
+        return self._sorted[1].retrieved
 
     @property
     def n_retrieved(self) -> int:
@@ -99,7 +99,10 @@ class Ranking:
             ranks = max(depth, self._deepest or 0)
             if ranks <= _DEEPEST_HEAD and _LONG * ranks <= judgments.queries.longest:
                 codes = rank_head(judgments.queries, self._scores, judgments.codes, ranks)
-                self._head = ranks, codes
+                if codes is None:
+                    self._deepest = None  # sort all
+                else:
+                    self._head = ranks, codes
         if self._head is None or self._head[0] < depth:
             return None
         return self._head[1]
@@ -142,10 +145,7 @@ class Ranking:
         """Codes by rank, with ties ordered as in `Metric.ties`."""
         judgments = self.judgments
         if ties == "average":
-            order, tied, retrieved = self._sorted
-            ranked = np.empty_like(judgments.codes)
-            run_chunks(ranking.gather, judgments.indptr, judgments.codes, order, ranked)
-            return RankedCodes(judgments.indptr, ranked, tied, retrieved)
+            return self._sorted[1]
         with_ties = self.codes("average", False)
         if ties == "stable":
             return RankedCodes.untied(judgments.indptr, with_ties.codes, self.retrieved)
@@ -167,6 +167,6 @@ class Ranking:
             np.empty(n_rows, np.uint8),
             np.empty_like(full.retrieved),
         )
-        target = judged.rows
-        run_chunks(ranking.condense, full.indptr, full.rows, judgments.unjudged, indptr, target)
+        target = judged.lists
+        run_chunks(ranking.condense, full.indptr, full.lists, judgments.unjudged, indptr, target)
         return judged

@@ -25,7 +25,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.ranking import end_of_block, longest
+from skrank._kernels.ranking import end_of_block
+from skrank._kernels.tiles import longest
 
 _NEGLIGIBLE = 1e-18  # relative size of terms that are lost to rounding
 
@@ -90,38 +91,34 @@ def _expect_block(codes, low, high, tables, first_rank, passes):
 
 
 @subroutine()
-def _read(codes, row, ranks, low, high, tables):
-    """Value of a list without ties, from the documents at ``ranks[low:high]``."""
+def _read(codes, row, n, tables):
+    """Value of the first n ranks of a list without ties."""
     stop, phi = tables.stop, tables.phi
-    alive, value, i = 1.0, 0.0, low
-    while i < high and alive > 0:
-        rank = ranks[i]
+    alive, value, rank = 1.0, 0.0, np.uint64(0)
+    while rank < n and alive > 0:
         rho = stop[codes[row + rank]]
         value += alive * rho * phi[rank]
         alive *= 1.0 - rho
-        i += np.uint64(1)
+        rank += np.uint64(1)
     return value
 
 
-@kernel(plain=True)
-def values(first, last, indptr, lists, contributing, tables, inverse, out):
+@kernel(plain=True, work=lambda first, last, indptr, *_: np.empty(longest(first, last, indptr) + 1))
+def values(first, last, indptr, lists, first_tie, tables, inverse, out, passes):
     """Fill in the mean value of each query over the orders of tied documents, times `inverse`.
 
-    `contributing` holds all documents; without a cut-off, it may lack documents whose rho is 0.
+    `first_tie` is as in `quadratic.values`.
     """
-    codes, tied, retrieved, first_tie = lists.codes, lists.tied, lists.retrieved, lists.first_tie
-    ranks, starts, counts = contributing.ranks, contributing.starts, contributing.counts
+    codes, tied, retrieved = lists
     stop, phi = tables.stop, tables.phi
-    passes = np.empty(longest(first, last, indptr) + 1)
     for q in range(first, last):
         out[q] = 0.0
         if inverse[q] == 0:
             continue
-        start, end, n = indptr[q], indptr[q] + retrieved[q], min(retrieved[q], tables.depth)
+        start, end = indptr[q], indptr[q] + retrieved[q]
+        n = retrieved[q] if retrieved[q] < tables.depth else tables.depth
         if first_tie[q] > n:
-            low, row = np.uint64(starts[q]), np.uint64(start)
-            high = low + np.uint64(min(counts[q], n))
-            out[q] = inverse[q] * _read(codes, row, ranks, low, high, tables)
+            out[q] = inverse[q] * _read(codes, np.uint64(start), np.uint64(n), tables)
             continue
         alive, value, low = 1.0, 0.0, start
         while low < start + n and alive > 0:

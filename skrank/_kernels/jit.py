@@ -72,7 +72,7 @@ def by_precision(single, double):
     return choose
 
 
-def kernel(*, fastmath=False, plain=False, row_cost=1):
+def kernel(*, fastmath=False, plain=False, row_cost=1, work=None):
     """Declare a function that Python calls.
 
     Parameters
@@ -84,17 +84,22 @@ def kernel(*, fastmath=False, plain=False, row_cost=1):
     row_cost : float
         Time of a row, as a multiple of that of most kernels: few rows that cost little are not
         shared by threads. Kernels of the cost ONE_PASS run as plain Python for more rows.
+    work : function, optional
+        Function of the arguments of a call that returns a workspace, which is a further argument of
+        the kernel. To allocate an array in a kernel takes numba a twentieth of a second to compile.
     """
-    return lambda function: Kernel(function, _OPTIONS | {"fastmath": fastmath}, plain, row_cost)
+    options = _OPTIONS | {"fastmath": fastmath, "no_cfunc_wrapper": True}
+    return lambda function: Kernel(function, options, plain, row_cost, work)
 
 
 class Kernel:
     """A function that runs as plain Python or compiled: see `kernel`."""
 
-    def __init__(self, function, options, plain, row_cost):
+    def __init__(self, function, options, plain, row_cost, work):
         update_wrapper(self, function)
         self.row_cost = row_cost
-        self.plain = np.errstate(all="ignore")(function) if plain else None
+        self.plain = np.errstate(all="ignore")(self._with(function, work)) if plain else None
+        self.compiled = self._with(self._compiled, work)
         self._function, self._options = function, options
         self._dispatcher = None  # numba's dispatcher, which compiles or loads machine code on calls
 
@@ -111,7 +116,18 @@ class Kernel:
         few = n_rows * cost <= (PLAIN_ROWS if plain_rows is None else plain_rows)
         return self.plain if few and self.plain is not None else self.compiled
 
-    def compiled(self, *arguments):
+    @staticmethod
+    def _with(function, work):
+        """The function with a workspace as last argument."""
+        if work is None:
+            return function
+        return lambda *arguments: function(*arguments, work(*arguments))
+
+    def __call__(self, *arguments):
+        """Call the compiled function."""
+        return self.compiled(*arguments)
+
+    def _compiled(self, *arguments):
         """Call the compiled function. Each new tuple of argument types compiles it once more."""
         if self._dispatcher is None:
             self._dispatcher = self._dispatch(cache=True)
@@ -121,8 +137,6 @@ class Kernel:
             _warn_that_nothing_is_cached(error)
             self._dispatcher = self._dispatch(cache=False)
             return self._dispatcher(*arguments)
-
-    __call__ = compiled
 
     def _dispatch(self, cache):
         import numba

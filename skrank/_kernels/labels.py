@@ -23,14 +23,17 @@ def encode_grades(first, last, indptr, labels, unjudged, codes):
     return others
 
 
-@kernel(plain=True, row_cost=ONE_PASS)
-def count(first, last, indptr, codes, counts):
+def _counters(first, last, indptr, codes, counts):
+    return np.zeros((counts.shape[1], 4), np.int64)
+
+
+@kernel(plain=True, row_cost=ONE_PASS, work=_counters)
+def count(first, last, indptr, codes, counts, parts):
     """Fill in the number of documents of each code in each query.
 
     Four counters per code take turns, since most rows have the code of the row before: a single
     counter would be read before its last sum is in memory. This saves a tenth of nDCG@10.
     """
-    parts = np.zeros((counts.shape[1], 4), np.int64)
     for q in range(first, last):
         for row in range(indptr[q], indptr[q + 1]):
             parts[codes[row], row & 3] += 1

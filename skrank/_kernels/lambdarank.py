@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.ranking import longest
+from skrank._kernels.tiles import longest
 
 _LOG_2 = math.log(2.0)
 _WIDEST_GAP = 1e300  # larger differences of scores are clipped to this, so that products are finite
@@ -185,16 +185,20 @@ def normalise(first, last, indptr, out):
                 hess[row] *= scale
 
 
-@kernel()
-def neighbours(first, last, indptr, lists, changes, pairs, out):
+def _workspace(first, last, indptr, *_):
+    most = longest(first, last, indptr)
+    return np.empty(most), np.empty(most), np.arange(most)
+
+
+@kernel(work=_workspace)
+def neighbours(first, last, indptr, lists, changes, pairs, out, work):
     """Fill in LambdaRank gradients from pairs of adjacent ranks.
 
     ``changes[row]`` is for a swap of the ranks r = row - indptr[q] and r + 1, and above 0 if the
     better document is at r + 1: see `quadratic.adjacent_deltas`.
     """
     order, all_scores, weight = lists.order, lists.scores, lists.weight
-    most = longest(first, last, indptr)
-    grad, hess, position = np.empty(most), np.empty(most), np.arange(most)
+    grad, hess, position = work
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
         for i in range(n):

@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skrank._kernels.draws import STEP, query_state, uniform
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.ranking import STEP, longest, query_state, uniform
 from skrank._kernels.simd import LONGEST_DOUBLE, power
+from skrank._kernels.tiles import longest
 
 _BITS = math.log2(math.e)  # exp(s) = 2^(_BITS s)
 _MOST = LONGEST_DOUBLE - 1.0  # 2^-x counts as 0 for larger x
@@ -100,16 +101,20 @@ def _exponentials(scores, start, n, highest, out):
         out[i] = 0.0 if bits > _MOST else value
 
 
-@kernel()
-def softmax(first, last, indptr, lists, gain_of, random, out):
+def _workspace(first, last, indptr, *_):
+    n = longest(first, last, indptr)
+    return np.empty(n), np.empty(n)
+
+
+@kernel(work=_workspace)
+def softmax(first, last, indptr, lists, gain_of, random, out, work):
     """Fill in gradients of rows and losses of queries; 0 for a query whose gains are all 0.
 
     `gain_of` is by code; `random` is `RandomGains`.
     """
     codes, scores, weight = lists.codes, lists.scores, lists.weight
     grad, hess, losses = out.grad, out.hess, out.losses
-    n = longest(first, last, indptr)
-    gain, exp = np.empty(n), np.empty(n)
+    gain, exp = work
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
         for i in range(n):

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.ranking import end_of_block, longest
+from skrank._kernels.ranking import end_of_block
+from skrank._kernels.tiles import longest
 
 
 class Overlap(NamedTuple):
@@ -47,13 +48,16 @@ def _block(above, size, count, before, depth, share, chance):
     return worth
 
 
-@kernel(plain=True)
-def compat(first, last, indptr, lists, tables, inverse, out):
+def _workspace(first, last, indptr, lists, tables, *_):
+    placed, held = np.empty((2, len(tables.relevant)), np.int64)
+    return placed, held, np.empty(longest(first, last, indptr) + 1)
+
+
+@kernel(plain=True, work=_workspace)
+def compat(first, last, indptr, lists, tables, inverse, out, work):
     """Fill in compatibility times `inverse`."""
     ranked, tied, relevant, share = lists.codes, lists.tied, tables.relevant, tables.share
-    placed = np.zeros(len(relevant), np.int64)
-    held = np.zeros(len(relevant), np.int64)
-    chance = np.empty(longest(first, last, indptr) + 1)
+    placed, held, chance = work
     for q in range(first, last):
         out[q] = 0.0
         if inverse[q] == 0:

@@ -82,12 +82,16 @@ def _add_block(value, block, size, above, n_above, tables, cap, divisor):
     return value
 
 
-@kernel(plain=True)
-def values(first, last, indptr, lists, tables, inverse, out):
+def _workspace(first, last, indptr, lists, tables, *_):
+    return np.empty(len(tables.share)), np.empty(len(tables.share))
+
+
+@kernel(plain=True, work=_workspace)
+def values(first, last, indptr, lists, tables, inverse, out, work):
     """Fill in the value of each query times `inverse`, its mean over the orders of ties."""
     codes, tied, share, unjudged = lists.codes, lists.tied, tables.share, tables.unjudged
     n_codes = len(share)
-    above, block = np.zeros(n_codes), np.zeros(n_codes)  # number of documents by code
+    above, block = work  # number of documents by code
     for q in range(first, last):
         start, end = indptr[q], indptr[q] + lists.retrieved[q]
         cap, divisor = tables.cap[q], tables.divisor[q]

@@ -25,8 +25,7 @@ A function declared as `kernel` is called by Python, a `subroutine` by kernels; 
 The parameters `first`, `last` and `indptr` are the same for all kernels: a call computes the
 queries ``first .. last - 1``, query q has the rows ``indptr[q] .. indptr[q + 1] - 1``, and threads
 call a kernel for different queries. Ranks count from 0. The weights of the ranks of query q start
-at ``offset[q]`` in u and w. `Ranked` and `Contributing` are defined in `ranking`, `Scored` in
-`lambdarank`.
+at ``offset[q]`` in u and w. `Ranked` is defined in `ranking`, `Scored` in `lambdarank`.
 """
 
 from typing import NamedTuple
@@ -35,12 +34,14 @@ import numpy as np
 
 from skrank._kernels.jit import ONE_PASS, kernel, subroutine
 from skrank._kernels.ranking import end_of_block
+from skrank._kernels.tiles import longest
 
 
 class Quadratic(NamedTuple):
     """The tables of a metric, for documents that are given as codes (uint8)."""
 
     gain: np.ndarray  # g by code
+    contributes: np.ndarray  # by code: whether documents add to the sum, alone or in pairs
     classes: np.ndarray  # class by code (uint8)
     worth: np.ndarray  # K by class of the upper document and class of the lower document
     u: np.ndarray  # weight of a document by rank
@@ -64,33 +65,39 @@ class QuadraticSwaps(NamedTuple):
     offset: np.ndarray
 
 
-# ``ranks[low:high]`` are the ranks of the documents of a list that contribute, their codes are
-# ``codes[row + rank]``, and ``above[z]`` is the sum of K(y_s, z) over all s above the current rank.
-# Codes, classes and rows are unsigned, so that numba emits no check for negative indexes: 20
-# metrics of the same lists take a third less time. `ranks` is unsigned, too, since uint64 plus a
-# signed integer is a float. Only `_expect_block` has signed rows, since few lists have ties.
+# The codes of a list are ``codes[row + rank]``, and ``above[z]`` is the sum of K(y_s, z) over all s
+# above the current rank. Codes, classes and rows are unsigned, so that numba emits no check for
+# negative indexes: 20 metrics of the same lists take a third less time. Only `_expect_block` has
+# signed rows, since few lists have ties.
 
 
 @subroutine()
-def _sum_gains(codes, row, ranks, low, high, tables, offset):
-    """Sum of a list if K = 0."""
+def _sum_gains(codes, row, n, tables, offset):
+    """Sum of the first n ranks of a list if K = 0."""
     gain, u = tables.gain, tables.u
     total = 0.0
-    for i in range(low, high):
-        rank = ranks[i]
+    for rank in range(n):
         total += u[offset + rank] * gain[codes[row + rank]]
     return total
 
 
 @subroutine()
-def _sum_pairs(codes, row, ranks, low, high, tables, offset, above):
-    """Sum of a list."""
+def _sum_pairs(codes, row, n, tables, offset, above, ranks):
+    """Sum of the first n ranks of a list.
+
+    The workspace `ranks` takes the ranks of the documents that contribute.
+    """
     gain, classes, worth, u, w = tables.gain, tables.classes, tables.worth, tables.u, tables.w
+    contributes = tables.contributes
+    found = np.uint64(0)
+    for rank in range(n):
+        ranks[found] = rank  # in any case: the processor would often mispredict a branch
+        found += np.uint64(contributes[codes[row + rank]])
     gains, pairs = 0.0, 0.0
     for z in range(len(above)):
         above[z] = 0.0
-    for i in range(low, high):
-        rank = ranks[i]
+    for i in range(found):
+        rank = np.uint64(ranks[i])
         code = codes[row + rank]
         c = classes[code]
         gains += u[offset + rank] * gain[code]
@@ -131,51 +138,50 @@ def _expect_block(codes, low, high, tables, shift, above, block):
     return (sum_u * gains + sum_w * with_above) / n + sum_w_steps * within / n_pairs
 
 
-@kernel(plain=True, row_cost=ONE_PASS)
-def values(first, last, indptr, lists, contributing, tables, inverse, out):
+def _workspace(first, last, indptr, lists, first_tie, tables, inverse, out):
+    n_classes = len(tables.worth)
+    ranks = np.empty(longest(first, last, indptr) + 1, np.uint32)
+    return np.empty(n_classes), np.empty(n_classes), ranks
+
+
+@kernel(plain=True, row_cost=ONE_PASS, work=_workspace)
+def values(first, last, indptr, lists, first_tie, tables, inverse, out, work):
     """Fill in each query's sum, averaged over all orders of tied documents, times ``inverse[q]``.
 
     Parameters
     ----------
     lists : Ranked
-        Documents in rank order. ``tied[row]`` is 1 if the row has the score of the row above, and
-        ``first_tie[q]`` is the first rank with a tied row, or NO_TIE, which is larger than any
-        number of rows. ``retrieved[q]`` documents are ranked; the others follow them.
-    contributing : Contributing
-        Ascending ranks of the retrieved documents whose gain, row or column in K is not 0, and
-        maybe of others: for query q, ``counts[q]`` entries of ``ranks`` from ``starts[q]`` on.
-        (With a cut-off, the caller passes all ranks, which is faster than to choose.) Not used for
-        lists in which a document above rank `depth` is tied.
+        Documents in rank order. ``tied[row]`` is 1 if the row has the score of the row above;
+        ``retrieved[q]`` documents are ranked, and the others follow them.
+    first_tie : array by query
+        The first rank with a tied row; larger than any number of rows if there is none.
     tables : Quadratic
     inverse : array by query
         One over the normaliser; 0 if the value is 0 whatever the order.
     """
-    codes, tied, retrieved, first_tie = lists.codes, lists.tied, lists.retrieved, lists.first_tie
-    ranks, starts, counts = contributing.ranks, contributing.starts, contributing.counts
+    codes, tied, retrieved = lists
     offsets, depth, n_classes = tables.offset, tables.depth, len(tables.worth)
     has_pairs = n_classes > 1 or tables.worth[0, 0] != 0
-    above, block = np.zeros(n_classes), np.zeros(n_classes)
+    above, block, ranks = work
     for q in range(first, last):
         if inverse[q] == 0:
             out[q] = 0.0
             continue
-        n = min(retrieved[q], depth)
-        row, offset = np.uint64(indptr[q]), np.uint64(offsets[q])
-        # ranks ascend: at most the first n are below n; later ones are not retrieved or weigh 0
-        low, high = np.uint64(starts[q]), np.uint64(starts[q] + min(counts[q], n))
+        start = indptr[q]
+        n = retrieved[q] if retrieved[q] < depth else depth
+        row, offset = np.uint64(start), np.uint64(offsets[q])
         if first_tie[q] <= n:  # n, too: then ranks n - 1 and n, inside and below the cut-off, tie
-            value = 0.0
+            value, low = 0.0, start
             for z in range(n_classes):
                 above[z] = 0.0
-            start, end, shift = indptr[q], indptr[q] + retrieved[q], offsets[q] - indptr[q]
-            while start < indptr[q] + n:
-                stop = end_of_block(tied, start, end)
-                value += _expect_block(codes, start, stop, tables, shift, above, block)
-                start = stop
+            while low < start + n:
+                high = end_of_block(tied, low, start + retrieved[q])
+                value += _expect_block(codes, low, high, tables, offsets[q] - start, above, block)
+                low = high
         elif has_pairs:
-            value = _sum_pairs(codes, row, ranks, low, high, tables, offset, above)
+            value = _sum_pairs(codes, row, np.uint64(n), tables, offset, above, ranks)
         else:
-            value = _sum_gains(codes, row, ranks, low, high, tables, offset)
+            value = _sum_gains(codes, row, np.uint64(n), tables, offset)
         out[q] = value * inverse[q]
 
 

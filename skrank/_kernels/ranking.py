@@ -1,17 +1,16 @@
-"""Rank documents by score inside each query, find ties, and order them at random."""
+"""Rank documents by score inside each query, best first; ties keep the order of rows."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from skrank._kernels.jit import ONE_PASS, kernel, subroutine
-from skrank._kernels.sorting import GAPS, WIDTH, resort, sort
-from skrank._kernels.tiles import padded
+from skrank._kernels.tiles import longest, padded
 
+LONGEST_SORTED = 2048  # documents of the longest lists that `rank` sorts itself
+_WIDTH = 32  # scores are compared in batches of this size
 _LANES = 8  # double precision numbers per SIMD instruction
-
-
-NO_TIE = 2**62  # larger than every rank
+_GAPS = np.array([1750, 701, 301, 132, 57, 23, 10, 4, 1])  # Ciura's, for Shell's sort
 
 
 class Ranked(NamedTuple):
@@ -20,33 +19,6 @@ class Ranked(NamedTuple):
     codes: np.ndarray  # by row: code of the label
     tied: np.ndarray  # by row: 1 if the score equals the score of the rank above
     retrieved: np.ndarray  # by query: number of documents with a score above -inf
-    first_tie: np.ndarray  # by query: first retrieved rank tied with the rank above, or NO_TIE
-
-
-class RankedRows(NamedTuple):
-    """`Ranked` without `first_tie`, which `first_ties` computes only if a kernel needs it."""
-
-    codes: np.ndarray
-    tied: np.ndarray
-    retrieved: np.ndarray
-
-
-class Contributing(NamedTuple):
-    """Documents of ranked lists that contribute to a value."""
-
-    ranks: np.ndarray  # of all queries, ascending within each
-    starts: np.ndarray  # by query: index in `ranks` of its first document
-    counts: np.ndarray  # by query: number of its documents in `ranks`
-
-
-@subroutine()
-def longest(first, last, indptr):
-    """Number of documents of the longest of the queries first .. last - 1."""
-    most = 0
-    for q in range(first, last):
-        n = indptr[q + 1] - indptr[q]
-        most = n if n > most else most
-    return most
 
 
 @subroutine()
@@ -58,26 +30,94 @@ def end_of_block(tied, row, end):
     return stop
 
 
-@kernel(plain=True)
-def rank(first, last, indptr, scores, warm, order, tied, retrieved):
-    """Fill `order` (position by rank), `tied` and `retrieved`. Scores must not be NaN.
+@subroutine()
+def _insert(scores, most_moves, keys, order):
+    """Sort by insertion, starting from the given `order`; fill `keys` with the scores by rank.
 
-    With `warm`, `order` has the order of similar scores, from which the sort starts; the result is
-    the same. `resort` gives up after some moves: with 0, it only tests whether a list is sorted, as
-    in many files.
+    Returns False, with `order` partly sorted, after more than `most_moves` moves.
     """
-    size = longest(first, last, indptr) + WIDTH
+    n_moves = 0
+    for i in range(len(scores)):
+        item = order[i]
+        key, j = scores[item], i
+        while j > 0 and (keys[j - 1] < key or (keys[j - 1] == key and order[j - 1] > item)):
+            keys[j], order[j] = keys[j - 1], order[j - 1]
+            j -= 1
+        keys[j], order[j] = key, item
+        n_moves += i - j
+        if n_moves > most_moves:
+            return False
+    return True
+
+
+def _sort_by_numpy(scores, work, order):
+    """The order of `_sort`, in plain Python."""
+    order[:] = np.argsort(-scores, kind="stable")
+    work[0][: len(scores)] = scores[order]
+
+
+@subroutine(plain=_sort_by_numpy)
+def _sort(scores, work, order):
+    """Sort by the number of higher scores of each document, O(n^2) comparisons in SIMD.
+
+    Scores are compared in single precision, twice as many per SIMD instruction, as differences to
+    the first score. `_insert` then separates different scores that single precision rounds to one.
+    """
+    keys, single, n_above, n_placed = work
+    n = len(scores)
+    origin = scores[0] if n > 0 and scores[0] > -np.inf else 0.0
+    n_compared = padded(n, _WIDTH)
+    for i in range(n_compared):
+        single[i] = scores[i] - origin if i < n else -np.inf
+    for i in range(n):
+        key, above = single[i], np.int32(0)
+        for j in range(n_compared):
+            above = np.int32(above + (single[j] > key))
+        n_above[i], n_placed[i] = above, 0
+    for i in range(n):  # documents with the same number of higher scores keep the order of rows
+        rank = n_above[i]
+        order[rank + n_placed[rank]] = i
+        n_placed[rank] += 1
+    rises, before = False, np.inf
+    for r in range(n):
+        key = scores[order[r]]
+        rises |= key > before
+        keys[r] = before = key
+    if rises:
+        _insert(scores, n * n, keys, order)
+
+
+def _workspace(first, last, indptr, *_):
+    size = longest(first, last, indptr) + _WIDTH
     keys, single = np.empty(size), np.empty(size, np.float32)
-    n_above, n_placed = np.empty(size, np.int64), np.empty(size, np.int64)
+    return keys, single, np.empty(size, np.int64), np.empty(size, np.int64)
+
+
+@kernel(plain=True, work=_workspace)
+def rank(first, last, indptr, sizes, scores, codes, warm, order, out, work):
+    """Fill `order` (position by rank) and `out`. Scores must not be NaN.
+
+    Query q has ``sizes[q]`` rows from ``indptr[q]`` on. With `warm`, `order` has the order of
+    similar scores, from which the sort starts; so has it for lists of more than LONGEST_SORTED
+    documents, whose right order `sort_long` fills in. The result is the same.
+    """
+    ranked, tied, retrieved = out
+    keys = work[0]
     for q in range(first, last):
-        start, stop = indptr[q], indptr[q + 1]
-        n, mine, chosen = stop - start, scores[start:stop], order[start:stop]
-        if not warm:
+        start, n = indptr[q], sizes[q]
+        stop = start + n
+        mine, chosen = scores[start:stop], order[start:stop]
+        if not warm and n <= LONGEST_SORTED:
             for i in range(n):
                 chosen[i] = i
-        if not resort(mine, 6 * n if warm else 0, keys, chosen):
-            sort(mine, single, keys, n_above, n_placed, chosen)
-        tied[start] = 0
+        # with 0 moves, it tests whether the list is sorted, as in many files
+        if not _insert(mine, 6 * n if warm else 0, keys, chosen):
+            _sort(mine, work, chosen)
+        given, target = codes[start:stop], ranked[start:stop]
+        for r in range(n):
+            target[r] = given[chosen[r]]
+        if n > 0:
+            tied[start] = 0
         for r in range(1, n):
             tied[start + r] = keys[r] == keys[r - 1]
         n_retrieved = n
@@ -86,190 +126,65 @@ def rank(first, last, indptr, scores, warm, order, tied, retrieved):
         retrieved[q] = n_retrieved
 
 
-@subroutine()
-def _lower_bound(scores, depth, tops):
-    """A score that at least `depth` documents reach.
+def sort_long(first, last, indptr, sizes, scores, order):
+    """Fill in the order of the lists of more than LONGEST_SORTED documents."""
+    for q in first + np.flatnonzero(sizes[first:last] > LONGEST_SORTED):
+        rows = slice(indptr[q], indptr[q] + sizes[q])
+        order[rows] = np.argsort(-scores[rows], kind="stable")
 
-    Document i belongs to part i modulo the number of entries of `tops`, a workspace for the highest
-    score of each part. The result is the `depth`-th highest entry of `tops`.
+
+def _head_workspace(first, last, indptr, scores, codes, depth, out):
+    sort = _workspace(first, last, indptr)
+    size, tops = len(sort[0]), np.empty(padded(2 * depth, _LANES))
+    return np.empty(size), np.empty(size, np.int64), np.empty(size, np.int32), tops, sort
+
+
+@kernel(plain=True, work=_head_workspace)
+def head(first, last, indptr, scores, codes, depth, out, work):
+    """Rank `depth` documents or more, without any that ties with a document that is left out.
+
+    Fills `out` with these documents only. Scores must not be NaN. They are the documents whose
+    score reaches a bound, the `depth`-th highest entry of `tops`, which has the highest score of
+    each part of the list: document i belongs to part i modulo the number of entries. Returns True,
+    with `out` incomplete, if too many documents of a query reach its bound.
     """
-    for j in range(len(tops)):
-        tops[j] = -np.inf
-    for base in range(0, len(scores), len(tops)):
-        block = scores[base : base + len(tops)]
-        for j in range(len(block)):
-            tops[j] = block[j] if block[j] > tops[j] else tops[j]
-    bound = np.inf
-    for i in range(len(tops)):
-        n_above = 0
-        for j in range(len(tops)):
-            n_above += tops[j] > tops[i]
-        if n_above < depth:
-            bound = min(bound, tops[i])
-    return bound
-
-
-@subroutine()
-def _candidates(scores, bound, candidates, positions):
-    """Fill in scores above -inf that reach `bound`, and their positions. Returns their number."""
-    found = 0
-    for i in range(len(scores)):
-        candidates[found], positions[found] = scores[i], i  # in any case: a branch is slower
-        found += scores[i] >= bound and scores[i] > -np.inf
-    return found
-
-
-@kernel(plain=True)
-def head(first, last, indptr, scores, codes, depth, out):
-    """Rank the first `depth` documents, and all documents tied with the last of these.
-
-    Fills `out.codes`, `out.tied` and `out.retrieved` with these documents only. Scores must not be
-    NaN.
-    """
-    size = longest(first, last, indptr) + WIDTH
-    candidates, keys = np.empty(size), np.empty(size)
-    positions, order = np.empty(size, np.int64), np.empty(size, np.int32)
-    single = np.empty(size, np.float32)
-    n_above, n_placed = np.empty(size, np.int64), np.empty(size, np.int64)
-    tops = np.empty(padded(2 * depth, _LANES))
-    ranked, tied, retrieved = out.codes, out.tied, out.retrieved
+    ranked, tied, retrieved = out
+    best, positions, order, tops, sort = work
+    keys, n_parts = sort[0], len(tops)
     for q in range(first, last):
         start = indptr[q]
         mine = scores[start : indptr[q + 1]]
-        n = _candidates(mine, _lower_bound(mine, depth, tops), candidates, positions)
-        sort(candidates[:n], single, keys, n_above, n_placed, order[:n])
-        shown = min(n, depth)
-        while 0 < shown < n and keys[shown] == keys[shown - 1]:
-            shown += 1
-        for r in range(shown):
+        for j in range(n_parts):
+            tops[j] = -np.inf
+        for base in range(0, len(mine), n_parts):
+            block = mine[base : base + n_parts]
+            for j in range(len(block)):
+                tops[j] = block[j] if block[j] > tops[j] else tops[j]
+        bound = np.inf
+        for i in range(n_parts):
+            n_above = 0
+            for j in range(n_parts):
+                n_above += tops[j] > tops[i]
+            if n_above < depth and tops[i] < bound:
+                bound = tops[i]
+        n = 0
+        for i in range(len(mine)):
+            best[n], positions[n] = mine[i], i  # in any case: a branch is slower
+            n += mine[i] >= bound and mine[i] > -np.inf
+        if n > LONGEST_SORTED:
+            return True
+        _sort(best[:n], sort, order[:n])
+        for r in range(n):
             ranked[start + r] = codes[start + positions[order[r]]]
             tied[start + r] = r > 0 and keys[r] == keys[r - 1]
-        retrieved[q] = shown
-
-
-@kernel(plain=True, row_cost=ONE_PASS)
-def gather(first, last, indptr, codes, order, ranked):
-    """Fill `ranked` with the codes in rank order."""
-    for q in range(first, last):
-        start, stop = indptr[q], indptr[q + 1]
-        mine, chosen, target = codes[start:stop], order[start:stop], ranked[start:stop]
-        for r in range(stop - start):
-            target[r] = mine[chosen[r]]
-
-
-@kernel(plain=True, row_cost=ONE_PASS)
-def find_contributing(first, last, indptr, lists, contributes, out):
-    """Fill `out` with the ranks of the retrieved documents whose code contributes."""
-    codes, retrieved = lists.codes, lists.retrieved
-    all_ranks, counts = out.ranks, out.counts
-    for q in range(first, last):
-        start, n = indptr[q], retrieved[q]
-        mine, ranks = codes[start : start + n], all_ranks[start : start + n]
-        found = 0
-        for r in range(n):
-            ranks[found] = r  # in any case: the processor would often mispredict a branch
-            found += contributes[mine[r]]
-        counts[q] = found
-
-
-# random numbers from counters: splitmix64
-# --------------------------------------------------------------------------------------------------
-
-# The random numbers of a query depend on the seed, on the number of the query and on its scores, so
-# not on threads, chunks, processes and earlier rounds. G. Steele, D. Lea, C. Flood, Fast Splittable
-# Pseudorandom Number Generators, OOPSLA 2014.
-
-STEP = np.uint64(0x9E3779B97F4A7C15)  # between states of neighbouring counters
-
-
-@subroutine()
-def mix(x):
-    """64 random bits of a state."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-@subroutine()
-def uniform(state):
-    """Random number in [0, 1), a multiple of 2^-53, of a state."""
-    return np.float64(mix(state) >> np.uint64(11)) * 2.0**-53
-
-
-@subroutine()
-def query_state(seed, number, scores, start, stop):
-    """State of the random numbers of query `number`, with the scores in rows start .. stop - 1.
-
-    The digest of the scores is the sum of their hashed bits. If `scores` is None, the state depends
-    on the seed and the number only.
-    """
-    state = mix(np.uint64(seed) + STEP * np.uint64(number + 1))
-    if scores is not None:
-        place = state
-        for row in range(np.uint64(start), np.uint64(stop)):
-            place += STEP
-            score = np.float64(scores[row] + 0.0)  # -0.0 becomes 0.0
-            state += mix(score.view(np.uint64) ^ place)
-        state = mix(state)
-    return state
-
-
-@kernel(plain=True)
-def shuffle_ties(first, last, indptr, tied, scores, seed, n_before, order):
-    """Order each block of ties at random.
-
-    The order depends on `seed`, on the number of the query in the data set, `n_before` + q, and on
-    the scores of the query unless `scores` is None.
-    """
-    for q in range(first, last):
-        start, stop = indptr[q], indptr[q + 1]
-        low, state, drawn = start, np.uint64(0), False
-        for row in range(start + 1, stop):
-            if not tied[row]:
-                low = row
-                continue
-            if not drawn:  # most queries have no ties in later rounds
-                state, drawn = query_state(seed, n_before + q, scores, start, stop), True
-            state += STEP
-            other = low + np.int64(uniform(state) * (row - low + 1))
-            order[row], order[other] = order[other], order[row]
-
-
-@kernel()
-def add_noise(first, last, indptr, scores, temperature, seed, n_before, noisy):
-    """Fill `noisy` with scores plus Gumbel noise times `temperature`.
-
-    The noise depends on `seed`, on the number of the query in the data set, `n_before` + q, and on
-    its scores.
-    """
-    for q in range(first, last):
-        state = query_state(seed, n_before + q, scores, indptr[q], indptr[q + 1])
-        for row in range(indptr[q], indptr[q + 1]):
-            state += STEP
-            share = uniform(state) + 2.0**-54  # never 0
-            noisy[row] = scores[row] - temperature * np.log(-np.log(share))
-
-
-@kernel(plain=True, row_cost=ONE_PASS)
-def first_ties(first, last, indptr, tied, retrieved, first_tie):
-    """Fill in the first retrieved rank of each query that is tied with the one above, or NO_TIE."""
-    for q in range(first, last):
-        start, stop = indptr[q], indptr[q] + retrieved[q]
-        some = np.uint8(0)
-        for row in range(np.uint64(start), np.uint64(stop)):  # all rows, in SIMD: ties are rare
-            some |= tied[row]
-        first_tie[q] = NO_TIE
-        if some:
-            rank = 0
-            while not tied[start + rank]:
-                rank += 1
-            first_tie[q] = rank
+        retrieved[q] = n
+    return False
 
 
 @subroutine()
 def _sort_block(ranked, low, high, place):
     """Shell's sort of the codes in rows low .. high - 1 by `place`."""
-    for gap in GAPS:
+    for gap in _GAPS:
         for row in range(low + gap, high):
             code, j = ranked[row], row
             while j >= low + gap and place[code] < place[ranked[j - gap]]:

@@ -17,6 +17,11 @@ EXP, SCORE, RANK, GRAD, HESS = (np.uint64(i * FIELD) for i in range(5))
 OTHERS = 5
 
 
+def longest(first, last, indptr):
+    """Number of documents of the longest of the queries first .. last - 1."""
+    return int((indptr[first + 1 : last + 1] - indptr[first:last]).max())
+
+
 @subroutine()
 def least(one, other):
     """The smaller of two numbers. Compiles faster than numba's `min`."""

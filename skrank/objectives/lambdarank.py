@@ -15,10 +15,12 @@ from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, count, flag, number, random_seed
 from skrank._engine.plan import Plan
+from skrank._engine.queries import rank_into
 from skrank._engine.tables import LambdaKernels
 from skrank._engine.threads import compiled, run_chunks
-from skrank._kernels import lambdarank, ranking
+from skrank._kernels import draws, lambdarank
 from skrank._kernels.lambdarank import Gradients, PairOptions, Scored
+from skrank._kernels.ranking import Ranked
 from skrank._typing import Weights
 from skrank.metrics import Metric, metric
 from skrank.objectives.base import Objective
@@ -181,6 +183,7 @@ class BoundPairs:
         self.sum_norm = objective.norm if objective.sum_norm is None else objective.sum_norm
         n_rows, n_queries = self.queries.n_rows, len(self.queries)
         self.order, self.tied = np.empty(n_rows, np.int32), np.empty(n_rows, np.uint8)
+        self.codes, self.ranked = plan.judgments.codes, np.empty_like(plan.judgments.codes)
         self.retrieved, self.totals = np.empty(n_queries, np.int64), np.empty(n_queries)
         self.warm = False  # True if `order` holds the order of the last call, to sort faster
 
@@ -206,12 +209,11 @@ class BoundPairs:
     ) -> None:
         """Fill in the gradient of `scores` in the order of `ranked`, which may have noise."""
         warm, self.warm = self.warm, False  # an interrupt leaves the order incomplete
-        run_chunks(ranking.rank, self.indptr, ranked, warm, self.order, self.tied, self.retrieved)
+        sizes, out_rows = self.queries.sizes, Ranked(self.ranked, self.tied, self.retrieved)
+        rank_into(self.indptr, sizes, ranked, self.codes, self.order, out_rows, warm=warm)
         if self.objective.tie_order == "random":
             before = self.queries.first_query
-            run_chunks(
-                ranking.shuffle_ties, self.indptr, self.tied, ranked, seed, before, self.order
-            )
+            run_chunks(draws.shuffle_ties, self.indptr, self.tied, ranked, seed, before, self.order)
         pairs = PairOptions(
             self.objective.sigmoid, self.truncation, self.score_norm, sum_norm,
             _WIDEST[out.grad.dtype.type],
@@ -259,7 +261,7 @@ class BoundPairs:
         for order in range(n_orders):
             order_seed = (seed + order * SEED_STEP) % 2**63
             run_chunks(
-                ranking.add_noise, self.indptr, scores, self.objective.temperature, order_seed,
+                draws.add_noise, self.indptr, scores, self.objective.temperature, order_seed,
                 self.queries.first_query, noisy,
             )  # fmt: skip
             self._fill_order(noisy, scores, order_seed, one, sum_norm=False)

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import LambdaLoss, LambdaRank, Softmax
-from skrank._kernels import ranking
+from skrank._kernels import draws
 from skrank.objectives.lambdarank import SEED_STEP
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import Point, every_objective, lists
@@ -167,7 +167,7 @@ def test_noise_has_the_distribution_that_it_claims():
     indptr = np.array([0, 3 * n], dtype=np.int64)
     scores, noisy = np.tile([1.0, 0.0, -0.5], n), np.empty(3 * n)
     temperature = 0.8
-    ranking.add_noise(0, 1, indptr, scores, temperature, 11, 0, noisy)
+    draws.add_noise(0, 1, indptr, scores, temperature, 11, 0, noisy)
     first = np.argmax(noisy.reshape(n, 3), axis=1)
     weights = np.exp(scores[:3] / temperature)
     shares = weights / weights.sum()
@@ -222,7 +222,7 @@ def test_an_interrupted_round_leaves_nothing_behind(monkeypatch):
     bound = LambdaRank("gap").bind(judge(labels, GROUPS))
     first = step(bound, scores)
     with monkeypatch.context() as patch:
-        patch.setattr("skrank._kernels.ranking.shuffle_ties", interrupt)
+        patch.setattr("skrank._kernels.draws.shuffle_ties", interrupt)
         with pytest.raises(KeyboardInterrupt):
             step(bound, scores)
     assert_array_equal(step(bound, scores), first)

@@ -51,8 +51,8 @@ def test_one_metric_is_the_metric_function(name, data, y, ridge):
 
 
 def test_several_metrics_use_one_prediction_and_one_sort(data, y, monkeypatch):
-    sort = Mock(wraps=ranking.rank_scores)
-    monkeypatch.setattr(ranking, "rank_scores", sort)
+    sort = Mock(wraps=ranking.rank_codes)
+    monkeypatch.setattr(ranking, "rank_codes", sort)
     model = First()
     model.predict = Mock(wraps=model.predict)
     found = scorer("gap", "ndcg@10", "err@20")(model, data.X, y)
