@@ -33,6 +33,7 @@ from skrank._engine.cascade import CascadeTables as CascadeTables
 from skrank._engine.groups import require_groups as require_groups
 from skrank._engine.judgments import Judgments as Judgments
 from skrank._engine.names import unique_metrics as unique_metrics
+from skrank._engine.plan import Measured as Measured
 from skrank._engine.plan import measure as measure
 from skrank._engine.preference import PreferenceTables as PreferenceTables
 from skrank._engine.quadratic import PairWorth as PairWorth

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 try:
     from sentence_transformers.base.evaluation import BaseEvaluator
+    from sentence_transformers.util import batch_to_device
 except ImportError as error:
     raise ImportError(
         "skrank.sentence_transformers needs sentence-transformers 6 or later, which is not "
@@ -19,8 +19,8 @@ import torch
 from torch import nn
 
 from skrank import _validation as check
-from skrank._engine.names import unique_metrics
 from skrank.evaluation import evaluate
+from skrank.extending import unique_metrics
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.torch import RankingLoss
@@ -81,21 +81,12 @@ class CrossEncoderLoss(nn.Module):
         Tensor of shape ()
         """
         if isinstance(labels, torch.Tensor) or len(inputs) != 2:
-            raise ValueError(
-                "the data must have 3 columns: queries, lists of documents and lists of labels."
-            )
+            raise ValueError("the 3 columns must be queries, lists of documents, lists of labels.")
         queries, documents = inputs
-        sizes = _checked_sizes(documents, labels)
-        pairs = _pairs(queries, documents)
+        pairs, sizes = _pairs(queries, documents, labels)
         tokens = self.model.preprocess(pairs, prompt=prompt, task=task)
-        device = self.model.device
-        on_device = {
-            name: value.to(device) if isinstance(value, torch.Tensor) else value
-            for name, value in tokens.items()
-        }
-        scores = self.model(on_device)["scores"].view(-1)
-        offsets = torch.tensor([0, *accumulate(sizes)])
-        return self.ranking_loss(scores, torch.cat(list(labels)).to(scores), offsets)
+        scores = self.model(batch_to_device(tokens, self.model.device))["scores"].view(-1)
+        return self.ranking_loss(scores, torch.cat(list(labels)), np.append(0, np.cumsum(sizes)))
 
     def get_config_dict(self) -> dict[str, str]:
         """Parameters for the model card."""
@@ -142,20 +133,13 @@ class CrossEncoderEvaluator(BaseEvaluator):
         batch_size: int = 32,
     ) -> None:
         super().__init__()
-        chosen = unique_metrics(metrics)
-        if not len(queries) == len(documents) == len(labels) > 0:
-            raise ValueError(
-                f"there are {len(queries)} queries, {len(documents)} lists of documents and "
-                f"{len(labels)} lists of labels: give as many of each, and at least 1."
-            )
-        sizes = _checked_sizes(documents, labels)
-        self.pairs = _pairs(queries, documents)
-        self.labels = np.array([label for some in labels for label in some], dtype=np.float64)
+        self.metrics = unique_metrics(metrics)
+        self.pairs, sizes = _pairs(queries, documents, labels)
+        self.labels = np.concatenate(labels, dtype=np.float64)
         self.groups = np.repeat(np.arange(len(queries)), sizes)
-        self.metrics = chosen
         self.name = name
         self.batch_size = check.check_count("batch_size", batch_size, "pairs scored at once")
-        first, metric = next(iter(chosen.items()))
+        first, metric = next(iter(self.metrics.items()))
         self.primary_metric = f"{name}_{first}" if name else first
         self.greater_is_better = metric.greater_is_better
 
@@ -176,23 +160,23 @@ class CrossEncoderEvaluator(BaseEvaluator):
         dict of str to float
         """
         scores = model.predict(self.pairs, batch_size=self.batch_size, show_progress_bar=False)
-        report = evaluate(
-            self.labels, scores, groups=self.groups, metrics=list(self.metrics.values())
-        )
-        means = dict(zip(report.metric_of, report.averages[0].tolist(), strict=True))
+        metrics = list(self.metrics.values())
+        report = evaluate(self.labels, scores, groups=self.groups, metrics=metrics)
+        means = dict(zip(self.metrics, report.averages[0].tolist(), strict=True))
         values: dict[str, float] = self.prefix_name_to_metrics(means, self.name)
         self.store_metrics_in_model_card_data(model, values, epoch, steps)
         return values
 
 
-def _pairs(queries: Sequence[str], documents: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
-    return [(query, one) for query, some in zip(queries, documents, strict=True) for one in some]
-
-
-def _checked_sizes(documents: Sequence[Sequence[str]], labels: Sequence[Any]) -> list[int]:
-    """Number of documents of each query."""
+def _pairs(
+    queries: Sequence[str], documents: Sequence[Sequence[str]], labels: Sequence[Any]
+) -> tuple[list[tuple[str, str]], list[int]]:
+    """All pairs of a query and a document, and the number of documents of each query."""
     sizes = [len(some) for some in documents]
-    for query, (size, given) in enumerate(zip(sizes, labels, strict=True)):
-        if size != len(given):
-            raise ValueError(f"query {query} has {size} documents and {len(given)} labels.")
-    return sizes
+    if len(queries) != len(sizes) or sizes != [len(some) for some in labels]:
+        raise ValueError(
+            f"there are {len(queries)} queries, documents of sizes {sizes[:9]} and labels of sizes "
+            f"{[len(some) for some in labels][:9]}: give a label for each document of each query."
+        )
+    every = zip(queries, documents, strict=True)
+    return [(query, one) for query, some in every for one in some], sizes

@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils import _safe_indexing, column_or_1d
 
 from skrank import _validation as check
-from skrank._engine.groups import show
+from skrank._engine.groups import collection_grade, show
 from skrank._engine.queries import Queries
 from skrank._typing import Options, Table
 from skrank.model_selection._parts import QueryRows, count_queries, draw_parts
@@ -236,6 +236,11 @@ class Rows:
         assert relevant is not None
         parts = draw_parts([count, len(used) - count], relevant[used], self.sizes[used], rng)
         return used[parts == 1], used[parts == 0]
+
+    def max_grade(self, valid: Part | None = None) -> int:
+        """Highest grade of the collection, of all labels and of those of a validation part."""
+        labels = self.labels if valid is None else np.append(self.labels, valid.y)
+        return collection_grade(self.y, labels)
 
     def part(self, chosen: np.ndarray | None = None) -> Part:
         """The rows of the chosen queries, by default of all queries."""

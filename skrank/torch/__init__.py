@@ -11,8 +11,6 @@ except ImportError as error:
 from skrank.torch._accumulator import MetricAccumulator as MetricAccumulator
 from skrank.torch._dataset import QueryBatch as QueryBatch
 from skrank.torch._dataset import QueryDataset as QueryDataset
-from skrank.torch._dataset import keep_batch as keep_batch
 from skrank.torch._dataset import query_offsets as query_offsets
 from skrank.torch._loss import RankingLoss as RankingLoss
 from skrank.torch._ranker import NeuralRanker as NeuralRanker
-from skrank.torch._sampler import QueryBatchSampler as QueryBatchSampler

@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.judgments import Judgments
-from skrank._engine.names import unique_metrics
-from skrank._engine.plan import average, measure
-from skrank._engine.queries import Queries
-from skrank._engine.ranking import Ranking
+from skrank.extending import Measured, Ranking, measure, unique_metrics
 from skrank.metrics import Metric
-from skrank.torch._batch import Batch, needs_max_grade, whole_numbers
-from skrank.torch._ranks import check_group, gather_all
+from skrank.torch._batch import Batch, Values, whole_numbers
+from skrank.torch._ranks import gather_all
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
@@ -58,27 +53,26 @@ class MetricAccumulator:
     ) -> None:
         self.metrics = unique_metrics(metrics)
         self.max_grade = check.check_max_grade(max_grade)
-        self.process_group = check_group(process_group)
+        self.process_group = process_group
         for one in self.metrics.values():
             if one.needs_scale and self.max_grade is None:
-                raise needs_max_grade(one)
+                raise ValueError(f"{one} needs max_grade: a batch may lack the highest grade.")
         self.reset()
 
     def reset(self) -> None:
         """Remove all queries."""
-        self._values: list[np.ndarray] = []
-        self._mass: list[np.ndarray] = []
+        self._parts: list[tuple[np.ndarray, np.ndarray]] = []  # values and weights of queries
         self._seen: set[int] = set()
 
     def update(
         self,
         scores: torch.Tensor,
-        labels: torch.Tensor | ArrayLike,
-        offsets: torch.Tensor | ArrayLike | None = None,
+        labels: Values,
+        offsets: Values | None = None,
         *,
-        mask: torch.Tensor | ArrayLike | None = None,
-        weights: torch.Tensor | ArrayLike | None = None,
-        ids: torch.Tensor | ArrayLike | None = None,
+        mask: Values | None = None,
+        weights: Values | None = None,
+        ids: Values | None = None,
     ) -> None:
         """Add a batch of whole queries. An error leaves the accumulator unchanged.
 
@@ -104,24 +98,15 @@ class MetricAccumulator:
         batch = Batch(scores, labels, offsets, mask, unjudged=unjudged)
         weight = np.ones(len(batch))
         if weights is not None:
-            weight = batch.weights(weights, highest=math.inf).double().numpy()
-        seen = set() if ids is None else self._unseen(ids, len(batch))
-        if batch.kept.any():
-            values, mass = self._measured(batch, weight)
-            self._values.append(values)
-            self._mass.append(mass)
-        self._seen |= seen
-
-    def _measured(self, batch: Batch, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Value and weight by metric (row) and query with documents (column)."""
-        sizes, kept = batch.sizes.numpy(), batch.kept.numpy()
-        filled = sizes > 0
-        labels, scores = (one.double().numpy()[kept] for one in (batch.labels, batch.scores))
-        judgments = Judgments(labels, Queries.from_sizes(sizes[filled]))
-        ranking = Ranking(judgments, scores)
-        metrics = list(self.metrics.values())
-        found = measure(judgments, [ranking], metrics, weight[filled], max_grade=self.max_grade)
-        return found.values[0], found.weights[0]
+            weight = batch.weights(weights, highest=math.inf)
+        seen = self._seen if ids is None else self._seen_with(ids, len(batch))
+        if len(batch.labels):
+            judgments = batch.judgments
+            ranking = Ranking(judgments, batch.scores.double().numpy())
+            metrics, mass = list(self.metrics.values()), weight[batch.filled]
+            found = measure(judgments, [ranking], metrics, mass, max_grade=self.max_grade)
+            self._parts.append((found.values[0], found.weights[0]))
+        self._seen = seen
 
     def compute(self) -> dict[str, float]:
         """Mean of each metric over all queries; NaN if no query counts, see `empty` of the metric.
@@ -131,26 +116,26 @@ class MetricAccumulator:
         dict of str to float
         """
         none = np.empty((len(self.metrics), 0))  # of no query: hstack needs an array
-        mine = np.hstack([none, *self._values]), np.hstack([none, *self._mass])
-        ranks = gather_all(mine, self.process_group)
-        values, mass = (np.hstack(parts) for parts in zip(*ranks, strict=True))
-        return {
-            name: average(one, values[i], mass[i], stacklevel=4)
-            for i, (name, one) in enumerate(self.metrics.items())
-        }
+        ranks = gather_all([(none, none), *self._parts], self.process_group)
+        parts = (part for parts in ranks for part in parts)
+        values, mass = map(np.hstack, zip(*parts, strict=True))
+        empty = np.zeros(values.shape, np.bool_)
+        found = Measured(values[None], mass[None], empty, tuple(self.metrics.values()))
+        return dict(zip(self.metrics, found.means()[0].tolist(), strict=True))
 
-    def _unseen(self, ids: torch.Tensor | ArrayLike, n_queries: int) -> set[int]:
-        """The numbers of queries, after a check that all are new."""
-        remedy = "give one whole number per query, such as the ids of a QueryBatch"
-        numbers = whole_numbers("ids", ids, remedy)
+    def _seen_with(self, ids: Values, n_queries: int) -> set[int]:
+        """The numbers of all queries so far, after a check that those of a batch are new."""
+        numbers = whole_numbers("ids", ids).tolist()
         if len(numbers) != n_queries:
-            raise ValueError(f"there are {len(numbers)} ids for {n_queries} queries: {remedy}.")
-        found: set[int] = set()
-        for one in numbers.tolist():
-            if one in self._seen or one in found:
+            raise ValueError(
+                f"ids has {len(numbers)} numbers for {n_queries} queries: give one each."
+            )
+        seen = set(self._seen)
+        for one in numbers:
+            if one in seen:
                 raise ValueError(
-                    f"query {one} comes twice: batches must hold whole queries, each query in one "
-                    "batch. Call reset() between epochs."
+                    f"query {one} of ids comes twice: batches must hold whole queries, each query "
+                    "in one batch. Call reset() between epochs."
                 )
-            found.add(one)
-        return found
+            seen.add(one)
+        return seen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,23 +9,14 @@ import torch
 from torch import nn
 
 from skrank import _validation as check
-from skrank._engine.judgments import Judgments
-from skrank._engine.queries import Queries
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, as_objective
-from skrank.objectives._bound import BoundFunction
-from skrank.objectives.lambdarank import BoundPairs
-from skrank.torch._batch import Batch, needs_max_grade
+from skrank.torch._batch import Batch, Values
 from skrank.torch._native import native_losses, refusal
-from skrank.torch._ranks import check_group, n_ranks, total_over
+from skrank.torch._ranks import n_ranks, total_over
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
-
-PATHS = ("auto", "kernels", "native")
-REDUCTIONS = ("mean", "sum", "none")
-# types of devices on which the loss stays outside of the graph of torch.compile, to check values
-_OUTSIDE_OF_GRAPHS = ("cpu",)
 
 
 class RankingLoss(nn.Module):
@@ -44,7 +34,7 @@ class RankingLoss(nn.Module):
         ``"softrank:ndcg"``.
     max_grade : int, optional
         Highest grade of the collection. Metrics such as ERR need it, as a batch may lack the
-        highest grade. With it, the native path does not read labels on the host.
+        highest grade.
     reduction : {"mean", "sum", "none"}
         Weighted mean of the losses of the queries, their weighted sum, or one loss per query.
         Queries without documents do not count.
@@ -55,9 +45,9 @@ class RankingLoss(nn.Module):
           of documents.
         - "native": tensor operations on the device of the scores, with tensors of all pairs of
           documents, in blocks of queries. For Softmax, SquaredError, SoftRank by moments, and
-          LambdaRank on sums over documents and pairs, such as GAP, AP and nDCG. Labels must be
-          whole numbers. Other objectives, such as LambdaRank on Q-measure, R-precision and ERR,
-          are refused.
+          LambdaRank on sums over documents and pairs, such as GAP, AP and nDCG. Other objectives,
+          such as LambdaRank on Q-measure, R-precision and ERR, are refused. Labels, offsets and
+          weights are read on the host, and are best left there.
         - "auto": "kernels" for scores on the host. For scores on a device, "native" if the
           objective has this path, else "kernels".
     process_group : torch.distributed process group, optional
@@ -75,8 +65,9 @@ class RankingLoss(nn.Module):
     ValueError
         If the objective cannot be trained on batches, or does not have the path. In a call: if
         shapes or offsets do not fit, a score is NaN or infinite, a label is negative, infinite or
-        above `max_grade`, or a weight is not allowed. For bad values on a device, the loss and its
-        gradients are NaN instead, as reading values there would wait for the device.
+        above `max_grade`, or a weight is not allowed. The native path does not read scores from a
+        device, as reading would wait for the device: if one is NaN or infinite there, the loss and
+        its gradients are NaN.
 
     Notes
     -----
@@ -116,11 +107,11 @@ class RankingLoss(nn.Module):
     ) -> None:
         super().__init__()
         self.max_grade = check.check_max_grade(max_grade)
-        self.reduction = check.check_choice("reduction", reduction, REDUCTIONS)
-        self.path = check.check_choice("path", path, PATHS)
-        self.process_group = check_group(process_group)
+        self.reduction = check.check_choice("reduction", reduction, ("mean", "sum", "none"))
+        self.path = check.check_choice("path", path, ("auto", "kernels", "native"))
+        self.process_group = process_group
         self.objective = _prepared(as_objective(objective), self.max_grade)
-        self._refusal = refusal(self.objective)
+        self._refusal = refusal(self.objective, self.max_grade)
         if self.path == "native" and self._refusal:
             raise ValueError(f'no native path: {self._refusal}. Use path="kernels".')
 
@@ -128,65 +119,64 @@ class RankingLoss(nn.Module):
         """Parameters that ``repr`` shows."""
         return f"{self.objective}, reduction={self.reduction!r}, path={self.path!r}"
 
+    @torch.compiler.disable
     def forward(
         self,
         scores: torch.Tensor,
-        labels: torch.Tensor,
-        offsets: torch.Tensor | None = None,
+        labels: Values,
+        offsets: Values | None = None,
         *,
-        mask: torch.Tensor | None = None,
-        weights: torch.Tensor | None = None,
+        mask: Values | None = None,
+        weights: Values | None = None,
     ) -> torch.Tensor:
         """The loss of a batch of whole queries.
 
         Parameters
         ----------
         scores : Tensor of shape (n_rows,) or (n_queries, n_documents)
-        labels : Tensor of the same shape
+        labels : Tensor or array-like of the same shape
             At least 0; NaN = left out, as padding or not judged.
-        offsets : int Tensor of shape (n_queries + 1,), for flat rows
-            First row of each query, and the number of rows. Offsets on the host are fastest.
-        mask : bool Tensor of the shape of padded `scores`, optional
+        offsets : int Tensor or array-like of shape (n_queries + 1,), for flat rows
+            First row of each query, and the number of rows.
+        mask : bool Tensor or array-like of the shape of padded `scores`, optional
             Where there is a document. Default: where there is a label.
-        weights : Tensor of shape (n_queries,), optional
+        weights : Tensor or array-like of shape (n_queries,), optional
             Weight of each query, from 0 to 1e15.
 
         Returns
         -------
         Tensor of shape (), or (n_queries,) without a reduction
         """
-        if torch.compiler.is_compiling() and scores.device.type in _OUTSIDE_OF_GRAPHS:
-            return _outside_of_graph(self, scores, labels, offsets, mask=mask, weights=weights)
         with torch.no_grad():
             batch = Batch(scores, labels, offsets, mask, max_grade=self.max_grade)
-            native = self.path == "native" or (self.path == "auto" and batch.device.type != "cpu")
-            if native and not self._refusal and batch.scores.numel() > 0:
-                compute = native_losses
-            else:
-                compute = kernel_losses
-            losses, gradient = compute(self.objective, batch, self.max_grade)
-            weight = self._weight(batch, weights)
-            value, gradient = losses * weight, gradient * batch.spread(weight)
-            row_query = None
+            on_device = batch.device.type != "cpu"
+            weight = batch.put(self._weight(batch, weights))
+            value = batch.scores.new_zeros(len(batch))
+            gradient = torch.zeros_like(batch.scores)
+            if len(batch.labels):
+                native = self.path == "native" or (self.path == "auto" and on_device)
+                compute = native_losses if native and not self._refusal else kernel_losses
+                losses, slopes = compute(self.objective, batch, self.max_grade)
+                value[batch.put(np.flatnonzero(batch.filled))] = losses
+                if on_device:
+                    weight = weight.masked_fill(~batch.scores.isfinite().all(), torch.nan)
+                value, gradient = value * weight, slopes * batch.spread(weight)
             if self.reduction != "none":
                 value = value.sum()
-            elif batch.offsets is not None:
-                row_query = batch.row_query
-        return _WithGradient.apply(scores, value, gradient, row_query)
+        return _WithGradient.apply(scores, value, gradient, batch)
 
-    def _weight(self, batch: Batch, given: torch.Tensor | None) -> torch.Tensor:
-        """Factor of the loss of each query, (n_queries,); NaN where a value on a device is bad."""
-        weight = (batch.sizes > 0).to(batch.scores.dtype)
+    def _weight(self, batch: Batch, given: Values | None) -> np.ndarray:
+        """Factor of the loss of each query, (n_queries,)."""
+        weight = batch.filled.astype(np.float64)
         if given is not None:
-            weight = weight * batch.weights(given, highest=check.HEAVIEST_QUERY)
+            weight *= batch.weights(given, highest=check.HEAVIEST_QUERY)
         if self.reduction == "mean":
-            total, ranks = weight.sum(), n_ranks(self.process_group) if self.training else 1
+            total, ranks = float(weight.sum()), n_ranks(self.process_group) if self.training else 1
             if ranks > 1:
-                total = total_over(total, self.process_group)
-            # Tiny weights are divided by their sum first, as one over the sum may be infinite.
-            weight = torch.where(total > 0, weight / total * ranks, 0.0)
-        weight = weight.to(batch.scores.dtype)
-        return weight if batch.readable else weight.masked_fill(batch.bad, torch.nan)
+                total = total_over(total, batch.device, self.process_group)
+            if total > 0:
+                weight = weight / total * ranks  # one over the sum may be infinite
+        return weight
 
 
 class _WithGradient(torch.autograd.Function):
@@ -194,22 +184,18 @@ class _WithGradient(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        scores: torch.Tensor,
-        values: torch.Tensor,
-        gradient: torch.Tensor,
-        row_query: torch.Tensor | None,
+        ctx: Any, scores: torch.Tensor, values: torch.Tensor, gradient: torch.Tensor, batch: Batch
     ) -> torch.Tensor:
-        ctx.save_for_backward(gradient, row_query)
-        ctx.dtype = scores.dtype
+        ctx.save_for_backward(gradient)
+        ctx.batch, ctx.dtype = batch, scores.dtype
         return values.clone()
 
     @staticmethod
     def backward(ctx: Any, slope: torch.Tensor) -> tuple[torch.Tensor, None, None, None]:
-        gradient, row_query = ctx.saved_tensors
+        (gradient,) = ctx.saved_tensors
         if slope.ndim:
-            slope = slope[:, None] if row_query is None else slope[row_query]
-        return (gradient * slope).to(ctx.dtype), None, None, None
+            slope = ctx.batch.spread(slope)
+        return ctx.batch.unpacked(gradient * slope).to(ctx.dtype), None, None, None
 
 
 def _prepared(objective: Objective, max_grade: int | None) -> Objective:
@@ -217,51 +203,35 @@ def _prepared(objective: Objective, max_grade: int | None) -> Objective:
     for _, one in objective.terms:
         needy = one.needs_scale or getattr(one, "metric", one).needs_scale
         if needy and max_grade is None:
-            raise needs_max_grade(getattr(one, "metric", type(one).__name__))
+            who = getattr(one, "metric", type(one).__name__)
+            raise ValueError(f"{who} needs max_grade: a batch may lack the highest grade.")
     return objective if max_grade is None else objective.on_scale(max_grade)
 
 
-_outside_of_graph = torch.compiler.disable(RankingLoss.forward)
-
-
-@torch.compiler.disable
 def kernel_losses(
     objective: Objective, batch: Batch, max_grade: int | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Loss of each query, and gradient in the layout of the scores, from compiled loops.
+    """Loss of each query with documents, and gradient of each document, from compiled loops.
 
-    Without `max_grade`, the highest label of the batch, rounded up, is the highest grade. Losses
-    are defined in `RankingLoss`, Notes.
+    Losses are defined in `RankingLoss`, Notes.
     """
-    sizes, kept = batch.sizes.numpy(force=True), batch.kept.numpy(force=True).ravel()
-    if not sizes.any():
-        return batch.scores.new_zeros(len(sizes)), torch.zeros_like(batch.scores)
-    filled, rows = sizes > 0, slice(None) if kept.all() else kept
     real = np.float64 if batch.scores.dtype == torch.float64 else np.float32
-    labels = batch.labels.double().numpy(force=True).ravel()[rows]
-    scores = batch.scores.double().numpy(force=True).ravel()[rows]
-    judgments = Judgments(labels, Queries.from_sizes(sizes[filled]))
-    top = max_grade or max(1, math.ceil(labels.max()))
-    losses, gradient = np.zeros(len(sizes), real), np.zeros(len(kept), real)
-    total: np.ndarray = np.zeros(len(labels), real)
-    grad, hess = np.empty((2, len(labels)), real)
+    scores, judgments = batch.scores.double().numpy(force=True), batch.judgments
+    losses: np.ndarray = np.zeros(len(judgments.queries), real)
+    total: np.ndarray = np.zeros(len(scores), real)
+    grad, hess = np.zeros((2, len(scores)), real)
     for weight, one in objective.terms:
-        bound = one.bind(judgments, max_grade=top)
-        if isinstance(bound, BoundFunction):
+        bound: Any = one.bind(judgments, max_grade=max_grade)
+        if hasattr(bound, "losses"):
             value = bound.losses(scores, grad, hess)
         else:
             bound.gradient(scores, grad, hess)
             if isinstance(one, LambdaRank):
-                assert isinstance(bound, BoundPairs)
                 pairs = np.log2(1.0 + bound.totals) if bound.sum_norm else bound.totals
                 value = pairs / (2.0 * one.sigmoid)
             else:
                 absolute = np.abs(grad, dtype=np.float64)
                 value = 0.5 * np.add.reduceat(absolute, judgments.indptr[:-1])
-        losses[filled] += weight * value
+        losses += weight * value
         total += weight * grad
-    gradient[rows] = total
-    return (
-        torch.from_numpy(losses).to(batch.device),
-        torch.from_numpy(gradient).view(batch.kept.shape).to(batch.device),
-    )
+    return batch.put(losses), batch.put(total)

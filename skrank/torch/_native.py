@@ -7,18 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from skrank import _validation as check
-from skrank._engine.judgments import Judgments
-from skrank._engine.plan import constant_slope, slope_of
-from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.queries import Queries
-from skrank._engine.tables import gain_per_code
+from skrank.extending import Judgments, QuadraticTables, Queries
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, Softmax, SoftRank, SquaredError
 from skrank.torch._batch import Batch
@@ -34,8 +29,9 @@ _LEAST_SPREAD = 0.01  # of the scores of a query, if sigma is relative to it
 _WIDEST = 1e15  # bound of scaled scores: single precision can square their differences
 
 
-def refusal(objective: Objective) -> str | None:
+def refusal(objective: Objective, max_grade: int | None) -> str | None:
     """Why an objective has no native path; None if it has one."""
+    two = Judgments(np.arange(2.0), Queries.single(2))  # families of tables depend on no label
     for _, one in objective.terms:
         if type(one) not in _LOSSES:
             return f"{type(one).__name__} has kernels only"
@@ -43,56 +39,39 @@ def refusal(objective: Objective) -> str | None:
             if getattr(one, option, value) != value:
                 return f"{option}={getattr(one, option)!r} has kernels only"
         for _, metric in one.metric.terms if isinstance(one, LambdaRank) else ():
-            if quadratic_tables(metric, None, 1, 8) is None:
+            tables = metric.bind(two, max_grade=max_grade).tables
+            if not isinstance(tables, QuadraticTables) or tables.offset is not None:
                 return f"{metric} is not a sum over documents and pairs with one weight per rank"
     return None
 
 
 def native_losses(objective: Objective, batch: Batch, max_grade: int | None) -> Losses:
-    """Loss of each query, and gradient in the layout of the scores."""
-    queries, losses, gradients = _dense(batch, max_grade), [], []
-    n_queries, longest = queries.labels.shape
+    """Loss of each query with documents, and gradient of each document."""
+    judgments, losses, gradients = batch.judgments, [], []
+    indptr = judgments.indptr
     pairs = _PAIRS_ON_HOST if batch.device.type == "cpu" else _PAIRS_ON_DEVICE
-    step = n_queries if torch.compiler.is_compiling() else max(1, pairs // longest**2)
-    for scores, labels, valid in zip(*(part.split(step) for part in queries[:3]), strict=True):
-        block = DenseQueries(scores, labels, valid, queries.max_grade)
-        loss, gradient = torch.zeros_like(scores[:, 0]), torch.zeros_like(scores)
+    step = max(1, pairs // judgments.queries.longest**2)
+    for first in range(0, len(judgments.queries), step):
+        part = judgments.block(slice(first, first + step))
+        rows = slice(indptr[first], indptr[first] + part.queries.n_rows)
+        block = Dense.of(batch, batch.scores[rows], part, max_grade)
+        loss, gradient = torch.zeros_like(block.scores[:, 0]), torch.zeros_like(block.scores)
         for weight, one in objective.terms:
             value, slope = _LOSSES[type(one)](one, block)
             loss, gradient = loss + weight * value, gradient + weight * slope
         losses.append(loss)
-        gradients.append(gradient)
-    return torch.cat(losses), batch.unpadded(torch.cat(gradients))
+        gradients.append(gradient.view(-1)[block.places])
+    return torch.cat(losses), torch.cat(gradients)
 
 
-def _dense(batch: Batch, max_grade: int | None) -> DenseQueries:
-    """All queries of a batch. Without `max_grade`, the highest label is read on the host."""
-    scores, labels, valid = batch.padded()
-    labels = labels.masked_fill(~valid, 0.0)
-    batch.refuse(
-        labels != labels.round(), labels,
-        'label {value:g} is not a whole number, as path="native" needs: use path="kernels".',
-    )  # fmt: skip
-    if max_grade is None:
-        max_grade = max(1, int(labels.max()))
-        if max_grade > check.MOST_GRADES:
-            raise ValueError(
-                f"label {max_grade} is above {check.MOST_GRADES}, the highest label of "
-                'path="native": use path="kernels", or bin the labels into grades.'
-            )
-    codes = labels.to(torch.int64).clamp(0, max_grade).masked_fill(~valid, max_grade + 1)
-    return DenseQueries(scores.masked_fill(~valid, 0.0), codes, valid, max_grade)
-
-
-def lambdarank(objective: LambdaRank, queries: DenseQueries) -> Losses:
+def lambdarank(objective: LambdaRank, queries: Dense) -> Losses:
     """The loss is S / (2 sigmoid), see Notes of `RankingLoss`; for options see `LambdaRank`."""
-    order = _ranked(objective, queries)
-    scores, labels, valid = (part.gather(1, order) for part in queries[:3])
-    queries, sigma = DenseQueries(scores, labels, valid, queries.max_grade), objective.sigmoid
+    order, sigma = _ranked(objective, queries), objective.sigmoid
+    queries = queries.reordered(order)
+    scores, valid = queries.scores, queries.valid
     delta = torch.zeros_like(scores[:, :, None])
     for weight, metric in objective.metric.terms:
-        levels = [level for level in (metric.k, objective.truncation_level) if level is not None]
-        bound = queries.bind(metric, min(levels, default=None))
+        bound = queries.bind(metric, replace(objective, metric=metric).ideal_cutoff)
         delta = delta + (weight * bound.inverse)[:, None, None] * _deltas(bound)
     counted = valid[:, :, None] & valid[:, None]
     if objective.truncation_level is not None:
@@ -133,7 +112,7 @@ def _deltas(metric: QuadraticSum) -> torch.Tensor:
     return torch.where(gain[:, :, None] > gain[:, None], change, 0.0)
 
 
-def _ranked(objective: LambdaRank, queries: DenseQueries) -> torch.Tensor:
+def _ranked(objective: LambdaRank, queries: Dense) -> torch.Tensor:
     """Index that sorts the documents of each query by rank, with the padding at the end."""
     keys = queries.fill(-queries.scores, math.inf)
     if objective.tie_order != "random":
@@ -142,13 +121,12 @@ def _ranked(objective: LambdaRank, queries: DenseQueries) -> torch.Tensor:
     return places.gather(1, torch.argsort(keys.gather(1, places), dim=1, stable=True))
 
 
-def _drawn(seed: int, queries: DenseQueries) -> torch.Tensor:
-    """A random number of 31 bits for each document, which depends on the scores of its query."""
+def _drawn(seed: int, queries: Dense) -> torch.Tensor:
+    """A random number of 31 bits for each document, which depends on its score and place."""
     scores = queries.scores + 0.0  # -0.0 becomes 0.0
     bits = scores.view(torch.int32 if scores.dtype == torch.float32 else torch.int64).long()
     places = torch.arange(scores.shape[1], device=scores.device)
-    digest = (queries.fill(_hashed(bits), 0) * (2 * places + 1)).sum(1, keepdim=True)
-    return _hashed(_hashed(digest + seed % 2**31) + places)
+    return _hashed(_hashed(_hashed(bits) + seed % 2**31) + places)
 
 
 def _hashed(numbers: torch.Tensor) -> torch.Tensor:
@@ -159,7 +137,7 @@ def _hashed(numbers: torch.Tensor) -> torch.Tensor:
     return found
 
 
-def softrank(objective: SoftRank, queries: DenseQueries) -> Losses:
+def softrank(objective: SoftRank, queries: Dense) -> Losses:
     """The loss is one minus the smooth value; see `skrank.SoftRank`.
 
     With theta = sqrt(2) sigma, document i stands above j with probability P_ij = Phi((s_i - s_j) /
@@ -189,7 +167,7 @@ def softrank(objective: SoftRank, queries: DenseQueries) -> Losses:
     return loss, inverse[:, None] * (pull.sum(1) - pull.sum(2)) / theta
 
 
-def _scaled(objective: SoftRank, queries: DenseQueries) -> tuple[torch.Tensor, torch.Tensor]:
+def _scaled(objective: SoftRank, queries: Dense) -> tuple[torch.Tensor, torch.Tensor]:
     """(Scores - midrange of the query) / theta, and theta of each query, (n_queries, 1)."""
     high, low = _extremes(queries)
     centred = queries.fill(queries.scores - (0.5 * high + 0.5 * low), 0.0)
@@ -204,16 +182,16 @@ def _scaled(objective: SoftRank, queries: DenseQueries) -> tuple[torch.Tensor, t
     return (centred / theta).clamp(-_WIDEST, _WIDEST), theta
 
 
-def _extremes(queries: DenseQueries) -> tuple[torch.Tensor, torch.Tensor]:
+def _extremes(queries: Dense) -> tuple[torch.Tensor, torch.Tensor]:
     """Highest and lowest score of each query, (n_queries, 1); finite also if a query is empty."""
     scores, limits = queries.scores, torch.finfo(queries.scores.dtype)
     high, low = queries.fill(scores, limits.min), queries.fill(scores, limits.max)
     return high.amax(1, keepdim=True), low.amin(1, keepdim=True)
 
 
-def softmax(objective: Softmax, queries: DenseQueries) -> Losses:
+def softmax(objective: Softmax, queries: Dense) -> Losses:
     """The loss is the cross-entropy of softmax and the shares of gain; see `skrank.Softmax`."""
-    gain = queries.look_up(gain_per_code(objective.gain, np.arange(queries.max_grade + 1.0)))
+    gain = queries.look_up(objective.gains(queries.judgments.labels))
     total = gain.sum(1, keepdim=True)
     share = torch.where(total > 0, gain / total, 0.0)
     logarithm = torch.log_softmax(queries.fill(queries.scores, torch.finfo(gain.dtype).min), 1)
@@ -221,10 +199,10 @@ def softmax(objective: Softmax, queries: DenseQueries) -> Losses:
     return loss, torch.where((total > 0) & queries.valid, logarithm.exp() - share, 0.0)
 
 
-def squared_error(objective: SquaredError, queries: DenseQueries) -> Losses:
+def squared_error(objective: SquaredError, queries: Dense) -> Losses:
     """The loss is half the sum of (score - target)**2; see `skrank.SquaredError`."""
-    top = objective.max_grade or queries.max_grade
-    targets = objective.targets(np.arange(queries.max_grade + 1.0), top)
+    top = objective.max_grade or queries.max_grade or queries.judgments.max_grade
+    targets = objective.targets(queries.judgments.labels, top)
     rest = queries.scores - queries.look_up(targets)
     if objective.centered:
         n = queries.valid.sum(1, keepdim=True).clamp(min=1)
@@ -240,60 +218,66 @@ _LOSSES: dict[type[Objective], Callable[..., Losses]] = {
 # queries and metrics as tensors
 
 
-class DenseQueries(NamedTuple):
-    """Tensors (n_queries, n_documents) of queries, padded to the length of the longest.
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """Queries as tensors (n_queries, n_documents), padded to the length of the longest.
 
-    In the padding, scores are 0, labels (int64) are ``max_grade + 1`` and `valid` is False.
+    In the padding, scores are 0 and `valid` is False. `codes` are those of `judgments`, and in the
+    padding the number of codes. `places` are those of the documents in the flattened tensors.
     """
 
+    batch: Batch
+    judgments: Judgments
+    max_grade: int | None
     scores: torch.Tensor
-    labels: torch.Tensor
+    codes: torch.Tensor
     valid: torch.Tensor
-    max_grade: int
+    places: torch.Tensor
+
+    @classmethod
+    def of(
+        cls, batch: Batch, scores: torch.Tensor, judgments: Judgments, max_grade: int | None
+    ) -> Dense:
+        """The queries of a batch that `judgments` has, of which `scores` are flat."""
+        queries = judgments.queries
+        inside = np.arange(queries.longest) < queries.sizes[:, None]
+        codes = np.full(inside.shape, len(judgments.labels))
+        codes[inside] = judgments.codes
+        valid, places = batch.put(inside), batch.put(np.flatnonzero(inside))
+        padded = scores.new_zeros(inside.size)
+        padded[places] = scores
+        return cls(
+            batch, judgments, max_grade, padded.view(inside.shape), batch.put(codes), valid, places
+        )
+
+    def reordered(self, order: torch.Tensor) -> Dense:
+        """The queries with their documents in another order."""
+        scores, codes, valid = (
+            one.gather(1, order) for one in (self.scores, self.codes, self.valid)
+        )
+        return replace(self, scores=scores, codes=codes, valid=valid)
 
     def fill(self, values: torch.Tensor, padding: float) -> torch.Tensor:
         """The values, replaced by one value in the padding."""
         return values.masked_fill(~self.valid, padding)
 
-    @torch.compiler.disable
     def look_up(self, table: np.ndarray) -> torch.Tensor:
-        """Entries of a table of the labels 0 to max_grade, and 0 in the padding."""
-        return self._put(np.append(table[: self.max_grade + 1], 0.0))[self.labels]
+        """Entries of a table of the codes, and 0 in the padding."""
+        n_codes = len(self.judgments.labels)
+        return self.batch.put(np.append(table[:n_codes], 0.0))[self.codes]
 
-    @torch.compiler.disable
     def bind(self, metric: Metric, cutoff: int | None) -> QuadraticSum:
         """The sum of a metric for these queries; their best lists are cut at `cutoff`."""
-        n = self.labels.shape[1]
-        longest = 1 << (n - 1).bit_length()  # a power of 2, so that batches share cached tables
-        found = quadratic_tables(metric, cutoff, self.max_grade, longest)
-        assert found is not None
-        tables, worth, ideal = found
-        relevant = self.look_up(tables.relevant).sum(1)
-        inverse = self._slope(metric, relevant)
-        if metric.ideal_cutoff != 0:
-            best = self.look_up(worth).sort(1, descending=True).values * self._put(ideal[:n])
-            inverse = torch.where(best.sum(1) > 0, inverse / best.sum(1), 0.0)
-        if metric.needs_relevant:
-            inverse = torch.where(relevant > 0, inverse, 0.0)
-        w = k = None
+        plan, n = metric.bind(self.judgments, max_grade=self.max_grade), self.codes.shape[1]
+        inverse = self.batch.put(plan.inverse_ideal(cutoff) * plan.slope())
+        tables, w, k = plan.tables, None, None
+        assert isinstance(tables, QuadraticTables)
         if tables.pairs is not None:
             upper, lower = self.look_up(tables.pairs.upper), self.look_up(tables.pairs.lower)
             join = torch.minimum if tables.pairs.join is np.minimum else torch.mul
-            w, k = self._put(tables.pairs.weights[:n]), join(upper[:, :, None], lower[:, None])
-        return QuadraticSum(inverse, self.look_up(tables.gain), self._put(tables.u[:n]), w, k)
-
-    def _slope(self, metric: Metric, relevant: torch.Tensor) -> torch.Tensor:
-        """Change of the metric per unit of its normalised sum, for each query."""
-        slope = constant_slope(metric)
-        if slope is not None:
-            return torch.full_like(relevant, slope)
-        # it depends on numbers of documents, which are read on the host
-        n, found = (one.cpu().double().numpy() for one in (self.valid.sum(1), relevant))
-        return self._put(slope_of(metric, np.minimum(n, metric.k or np.inf), found, n))
-
-    def _put(self, array: np.ndarray) -> torch.Tensor:
-        found = torch.from_numpy(array).to(self.scores.dtype)
-        return found.to(self.scores.device, non_blocking=True)
+            w = self.batch.put(tables.pairs.weights[:n])
+            k = join(upper[:, :, None], lower[:, None])
+        return QuadraticSum(inverse, self.look_up(tables.gain), self.batch.put(tables.u[:n]), w, k)
 
 
 class QuadraticSum(NamedTuple):
@@ -308,20 +292,3 @@ class QuadraticSum(NamedTuple):
     u: torch.Tensor
     w: torch.Tensor | None
     k: torch.Tensor | None
-
-
-@lru_cache(maxsize=64)
-def quadratic_tables(
-    metric: Metric, cutoff: int | None, max_grade: int, longest: int
-) -> tuple[QuadraticTables, np.ndarray, np.ndarray] | None:
-    """Tables of a metric, and gains by label and weights by rank of the sum of its best list.
-
-    None if the metric is not a sum over documents and pairs with one weight per rank.
-    """
-    labels = np.resize(np.arange(max_grade + 1.0), max(longest, max_grade + 1))  # all labels
-    plan = metric.bind(Judgments(labels, Queries.single(len(labels))), max_grade=max_grade)
-    # a cut-off of 0 says that nothing is divided by the best list: the whole list serves as well
-    tables, best = plan.tables, metric.tables(plan.scale, cutoff or None)
-    if not (isinstance(tables, QuadraticTables) and isinstance(best, QuadraticTables)):
-        return None
-    return (tables, *(best.ideal or (best.gain, best.u))) if tables.offset is None else None

@@ -17,15 +17,11 @@ from skorch.utils import noop
 from torch import nn
 
 from skrank import _validation as check
-from skrank._engine.groups import collection_grade
-from skrank._engine.names import unique_metrics
 from skrank._typing import RandomState, Table
+from skrank.extending import Judgments, Ranking, measure, unique_metrics
 from skrank.metrics import Metric, metric
 from skrank.objectives import Objective, as_objective
-from skrank.objectives.base import metric_of
-from skrank.rankers._base import Ranker
-from skrank.rankers._fit import VALIDATION, Validator
-from skrank.rankers._rows import Part, Rows, check_several_rows_per_query
+from skrank.rankers import Ranker
 from skrank.torch._dataset import QueryBatch, QueryDataset
 from skrank.torch._loss import RankingLoss
 
@@ -73,10 +69,6 @@ class NeuralRanker(Ranker):
     early_stopping_rounds : int or None, default=10
         With validation, training stops after this number of epochs without improvement, and the
         weights of the best epoch are restored. None: train to the end, then restore them.
-    warm_start : bool, default=False
-        Continue the training of the last fit for `epochs` more epochs, with its network, optimizer
-        and standardization; patience starts again. Another `hidden`, `module`, `dropout`,
-        `standardize` or `random_state` has no effect.
     callbacks : sequence of skorch callbacks, default=()
         Such as `skorch.callbacks.Checkpoint` or `LRScheduler`. The history of skorch has the
         metrics of `eval_metric` by name, after those of `train_loss`.
@@ -106,10 +98,9 @@ class NeuralRanker(Ranker):
         Number of epochs trained.
     best_epoch_ : int
         Epoch, from 1 on, whose weights `module_` has: the best epoch on the validation queries of
-        the last fit, or the last epoch without validation.
+        the fit, or the last epoch without validation.
     evals_result_ : dict of str to dict of str to list of float
-        ``evals_result_["validation"]["gap@10"]``: values per epoch, with validation; NaN for epochs
-        of an earlier fit without this metric (`warm_start`).
+        ``evals_result_["validation"]["gap@10"]``: values per epoch, with validation.
     max_grade_ : int
         Highest grade among the labels, at least 1. `skrank.scorer` reads it, so that folds share
         one scale.
@@ -126,7 +117,8 @@ class NeuralRanker(Ranker):
     The same seed gives the same network on the same machine with the same number of threads of
     torch. Small networks train fastest with one thread (``torch.set_num_threads(1)``). Rows of a
     sparse `X` become dense in a batch. An interrupt ends the training after the last complete epoch
-    (skorch handles `KeyboardInterrupt`).
+    (skorch handles `KeyboardInterrupt`). Without validation,
+    ``net_.partial_fit(QueryDataset(scaler_.transform(X), y, groups))`` continues the training.
 
     Examples
     --------
@@ -158,7 +150,6 @@ class NeuralRanker(Ranker):
         eval_metric: str | Metric | Sequence[str | Metric] | None = None,
         validation_fraction: float | None = None,
         early_stopping_rounds: int | None = 10,
-        warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
         unjudged: str = "raise",
         max_queries: int | None = None,
@@ -179,7 +170,6 @@ class NeuralRanker(Ranker):
         self.eval_metric = eval_metric
         self.validation_fraction = validation_fraction
         self.early_stopping_rounds = early_stopping_rounds
-        self.warm_start = warm_start
         self.callbacks = callbacks
         self.unjudged = unjudged
         self.max_queries = max_queries
@@ -209,8 +199,7 @@ class NeuralRanker(Ranker):
         bad = np.flatnonzero(~np.isfinite(scores))
         if len(bad):
             raise ValueError(
-                f"the network gives row {bad[0]} of X the score {scores[bad[0]]}: its features are "
-                "too far from those of the training rows, or its training has diverged. Scale the "
+                f"the network gives row {bad[0]} of X the score {scores[bad[0]]}: scale the "
                 "features, or lower learning_rate."
             )
         return scores
@@ -226,150 +215,114 @@ class NeuralRanker(Ranker):
         tags.non_deterministic = self.random_state is None
         return tags
 
-    # steps of fit, called by `Ranker._fit` --------------------------------------------------------
+    # steps of fit, called by `Ranker` -------------------------------------------------------------
 
     def _check_parameters(self, *, has_X_val: bool) -> None:
         hidden_widths(self.hidden)
-        if self.module is not None and not callable(self.module):
-            raise ValueError(
-                f"module={self.module!r} must be a torch.nn.Module, or a function of the number "
-                "of features that returns a module."
-            )
         check.check_flag("standardize", self.standardize)
-        check.check_flag("warm_start", self.warm_start)
-        check.check_flag("progress", self.progress)
         check.check_count("epochs", self.epochs, "passes over the training queries")
-        check.check_count("batch_queries", self.batch_queries, "queries of a batch")
         if self.early_stopping_rounds is not None:
             rounds = self.early_stopping_rounds
             check.check_count("early_stopping_rounds", rounds, "epochs without improvement")
         check.check_number("learning_rate", self.learning_rate, 0, 1e3, open_low=True)
-        check.check_number("weight_decay", self.weight_decay, 0, 1e3)
-        if check.check_number("dropout", self.dropout, 0, 1):
-            check.check_share("dropout", self.dropout, ": it leaves no unit")
         with check.about("scoring"):
             metric(self.scoring)
         if has_X_val and self.validation_fraction is not None:
             raise ValueError("X_val and validation_fraction are both given: leave out one.")
 
-    def _continues(self) -> bool:
-        """True if `fit` continues the training of the last fit."""
-        return self.warm_start and hasattr(self, "net_")
-
     def _table(self, X: Table, *, reset: bool) -> Table:
         """Features as an array or a CSR matrix, after checks."""
-        reset = reset and not self._continues()
         with check.about("X", also=TypeError):
-            try:
-                table = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
-            except OverflowError as error:  # a Python integer too large for float64
-                raise ValueError(error) from None
-        if issparse(table) and not table.has_canonical_format:  # duplicate entries add up
-            table = table.copy()
-            table.sum_duplicates()
-        return table
+            table = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
+        return check.summed(table) if issparse(table) else table
 
-    def _train(self, train: Rows, valid: Rows | None) -> None:
+    def _train(self, train: Any, valid: Any) -> None:
         rng = check.as_random_state("random_state", self.random_state)
         seed = int(rng.randint(2**31 - 1))
         rows = train.check(unjudged=self.unjudged)
-        check_several_rows_per_query(rows.ids, len(rows.labels))
         chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
         part, valid_part = rows.part(chosen), None
+        if part.queries.longest == 1 < len(part.y):
+            raise ValueError("each row is a query of its own: give the ids of queries as groups.")
         if valid is not None:
             valid_part = valid.check(unjudged=self.unjudged).part()
         elif len(held_out):
             valid_part = rows.part(held_out)
-        labels = rows.labels if valid_part is None else np.append(rows.labels, valid_part.y)
-        self.max_grade_ = collection_grade(train.y, labels)
-        if self.standardize and not self._continues():
-            self.scaler_ = standard_scaler(part.X)
+        self.max_grade_ = rows.max_grade(valid_part)
+        if self.standardize:
+            self.scaler_ = StandardScaler(with_mean=not issparse(part.X)).fit(part.X)
         check.check_training_weights(part.query_weights, part.queries)
-        data = QueryDataset(
-            self._scaled(part.X), part.y, part.queries.row_query, sample_weight=part.weights,
-            dtype=torch.float64,
-        )  # fmt: skip
-        devices = [self.device] if torch.device(usable(self.device)).type == "cuda" else []
-        with torch.random.fork_rng(devices=devices):
+        X, groups = self._scaled(part.X), part.queries.row_query
+        data = QueryDataset(X, part.y, groups, sample_weight=part.weights)
+        on_gpu = torch.device(self.device).type == "cuda"
+        with torch.random.fork_rng(devices=[self.device] if on_gpu else []):
             torch.manual_seed(seed)
-            net = self._net(part.X.shape[1], valid_part)
-            first = len(net.history)
-            self.net_ = net.partial_fit(data)
-        history = net.history
-        self.n_epochs_ = len(history)
-        stopping = dict(net.callbacks_).get("stopping")
-        self.best_epoch_ = stopping.best_epoch_ if stopping else self.n_epochs_
-        names = [] if valid_part is None else dict(net.callbacks_)["validation"].names
-        values = {name: [row.get(name, np.nan) for row in history] for name in names}
-        self.evals_result_ = {VALIDATION: values} if first < len(history) and names else {}
+            callbacks = [*self.callbacks]
+            if valid_part is not None:
+                callbacks = [*self._early_stopping(valid_part), *callbacks]
+            named = [(f"callback {i}", one) for i, one in enumerate(callbacks)]
+            self.net_ = QueryNet(
+                self._network(part.X.shape[1]),
+                RankingLoss(self.objective, max_grade=self.max_grade_),
+                optimizer=torch.optim.Adam,
+                optimizer__weight_decay=self.weight_decay,
+                lr=self.learning_rate,
+                max_epochs=self.epochs,
+                batch_size=self.batch_queries,
+                train_split=None,
+                iterator_train__shuffle=True,
+                iterator_train__collate_fn=features_and_labels,
+                iterator_valid__batch_size=_ROWS,
+                callbacks=named,
+                device=self.device,
+                verbose=int(self.progress),
+            ).fit(data)
+        history = self.net_.history
+        self.n_epochs_ = self.best_epoch_ = len(history)
+        self.evals_result_ = {}
+        if valid_part is not None and history:
+            validation, stopping, *_ = callbacks
+            self.best_epoch_ = stopping.best_epoch_
+            self.evals_result_["validation"] = {
+                name: [row[name] for row in history if name in row] for name in validation.metrics
+            }
 
-    def _net(self, n_features: int, valid: Part | None) -> NeuralNet:
-        """The net of skorch, which the training of the last fit may have trained before."""
-        objective = as_objective(self.objective)
-        callbacks: list[tuple[str, Callback]] = []
-        if valid is not None:
-            metrics = self._metrics(objective)
-            first = next(iter(metrics))
-            stopping = EarlyStopping(
-                first,
-                patience=self.early_stopping_rounds or self.epochs + 1,
-                threshold=0,
-                lower_is_better=not metrics[first].greater_is_better,
-                sink=noop,
-                load_best=True,
-            )
-            validation = Validation(Validator(valid, metrics), in_single(self._scaled(valid.X)))
-            callbacks = [("validation", validation), ("stopping", stopping)]
-        callbacks += [(f"callback {i}", one) for i, one in enumerate(self.callbacks)]
-        options: dict[str, Any] = {
-            "max_epochs": self.epochs,
-            "lr": self.learning_rate,
-            "optimizer__weight_decay": self.weight_decay,
-            "batch_size": self.batch_queries,
-            "verbose": int(self.progress),
-        }
-        top = self.max_grade_
-        loss = RankingLoss(objective, max_grade=top)
-        if self._continues():
-            net = copy.deepcopy(self.net_)  # so that an error leaves the old one
-            before = net.get_params(deep=False)
-            changed = {name: value for name, value in options.items() if before[name] != value}
-            if net.criterion.objective != loss.objective or net.criterion.max_grade != top:
-                changed["criterion"] = loss  # a new optimizer, too
-            return net.set_params(callbacks=callbacks, **changed).initialize_callbacks()
-        return QueryNet(
-            self._network(n_features),
-            loss,
-            optimizer=torch.optim.Adam,
-            train_split=None,
-            iterator_train__shuffle=True,
-            iterator_train__collate_fn=features_and_labels,
-            iterator_valid__batch_size=_ROWS,
-            callbacks=callbacks,
-            device=self.device,
-            **options,
-        ).initialize()
+    def _early_stopping(self, valid: Any) -> tuple[Validation, EarlyStopping]:
+        """Callbacks that measure the validation rows, and stop by the first metric."""
+        chosen = self.eval_metric
+        if chosen is None:
+            terms = as_objective(self.objective).terms
+            metrics = (one.metric for _, one in terms if hasattr(one, "metric"))
+            chosen = next(metrics, self.scoring)
+        with check.about("eval_metric"):
+            named = unique_metrics(chosen)
+        X = in_single(self._scaled(valid.X))
+        validation = Validation(valid, X, named, self.max_grade_)
+        name, first = next(iter(named.items()))
+        stopping = EarlyStopping(
+            name,
+            patience=self.early_stopping_rounds or self.epochs + 1,
+            threshold=0,
+            lower_is_better=not first.greater_is_better,
+            sink=noop,
+            load_best=True,
+        )
+        return validation, stopping
 
     def _network(self, n_features: int) -> nn.Module:
         """A new network."""
         if self.module is None:
             return layers(n_features, hidden_widths(self.hidden), self.dropout)
-        given = isinstance(self.module, nn.Module)
-        made = copy.deepcopy(self.module) if given else self.module(n_features)
+        made = self.module
+        if isinstance(made, nn.Module):
+            return copy.deepcopy(made)
+        made = made(n_features) if callable(made) else made
         if not isinstance(made, nn.Module):
             raise ValueError(
-                f"module returns a {type(made).__name__}: it must return a torch.nn.Module."
+                f"module={self.module!r} must be a torch.nn.Module, or a function of the number "
+                "of features that returns a module."
             )
         return made
-
-    def _metrics(self, objective: Objective) -> dict[str, Metric]:
-        """Metrics for early stopping by name, the deciding metric first."""
-        chosen = self.eval_metric
-        if chosen is None:
-            chosen = metric_of(objective) or self.scoring
-        with check.about("eval_metric"):
-            named = unique_metrics(chosen)
-        return {name: one.on_scale(self.max_grade_) for name, one in named.items()}
 
     def _scaled(self, X: Table) -> Table:
         """Standardized features, after a check that single precision can hold them."""
@@ -378,8 +331,7 @@ class NeuralRanker(Ranker):
             row, feature = divmod(int(abs(table).argmax()), table.shape[1])
             raise ValueError(
                 f"feature {feature} of row {row} of X is {X[row, feature]:g}, too large for single "
-                "precision or too far from the training rows: look for an error in the data, scale "
-                "the features, or choose standardize=True."
+                "precision, or too far from the training rows: scale the features."
             )
         return table
 
@@ -391,36 +343,35 @@ class QueryNet(NeuralNet):
         self, y_pred: torch.Tensor, y_true: QueryBatch, *args: Any, **kwargs: Any
     ) -> torch.Tensor:
         """The loss of a batch."""
-        n_rows = len(y_true.labels)
-        if y_pred.shape not in ((n_rows,), (n_rows, 1)):
-            raise ValueError(
-                f"module returns {tuple(y_pred.shape)} for {n_rows} rows: it must return one score "
-                "per row, a Tensor of shape (n_rows,) or (n_rows, 1)."
-            )
-        scores = y_pred.reshape(-1)
+        scores = y_pred.flatten()
         return self.criterion_(scores, y_true.labels, y_true.offsets, weights=y_true.weights)
 
 
 class Validation(Callback):
     """Metrics of validation queries, in the history of skorch."""
 
-    def __init__(self, validator: Validator, X: np.ndarray) -> None:
-        self.names = list(validator.plans)
-        self.held_out = validator, X
+    def __init__(
+        self, valid: Any, X: np.ndarray, metrics: dict[str, Metric], max_grade: int
+    ) -> None:
+        self.metrics = metrics
+        judgments = Judgments(valid.y, valid.queries)
+        plans = [one.bind(judgments, max_grade=max_grade) for one in metrics.values()]
+        self.held_out = judgments, plans, valid.query_weights, X
 
     def __getstate__(self) -> dict[str, object]:
-        return {"names": self.names}  # pickles and copies of a net have no data
+        return {"metrics": self.metrics}  # pickles and copies of a net have no data
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
         """Measure the queries."""
-        validator, X = self.held_out
-        means = validator.means(net.predict(X).reshape(-1).astype(np.float64))
-        for name, value in means.items():
-            if np.isnan(value) and name == self.names[0]:
-                raise ValueError(
-                    f"eval_metric {name} is NaN on the validation queries, so that early stopping "
-                    'cannot use it: choose empty="skip", or another metric.'
-                )
+        judgments, plans, weights, X = self.held_out
+        ranking = Ranking(judgments, net.predict(X).reshape(-1).astype(np.float64))
+        means = measure(judgments, [ranking], plans, weights).means()[0].tolist()
+        if np.isnan(means[0]):
+            raise ValueError(
+                f"eval_metric {next(iter(self.metrics))} is NaN on the validation queries: choose "
+                'other queries, another metric, or empty="skip".'
+            )
+        for name, value in zip(self.metrics, means, strict=True):
             net.history.record(name, value)
 
 
@@ -430,17 +381,8 @@ def in_single(X: np.ndarray | csr_matrix) -> np.ndarray:
 
 
 def features_and_labels(batch: QueryBatch) -> tuple[torch.Tensor, QueryBatch]:
-    """The two parts of a batch that skorch expects, features in single precision."""
-    return batch.X.float(), batch
-
-
-def standard_scaler(X: np.ndarray | csr_matrix) -> StandardScaler:
-    """Standardization by the rows of X, after which constant features are always 0."""
-    scaler = StandardScaler(with_mean=not issparse(X)).fit(X)
-    ends = X.max(axis=0), X.min(axis=0)
-    low, high = (one.toarray()[0] if issparse(one) else one for one in ends)
-    scaler.scale_[low == high] = np.inf
-    return scaler
+    """The two parts of a batch that skorch expects."""
+    return batch.X, batch
 
 
 def layers(n_features: int, hidden: tuple[int, ...], dropout: float) -> nn.Sequential:
@@ -456,20 +398,5 @@ def layers(n_features: int, hidden: tuple[int, ...], dropout: float) -> nn.Seque
 
 def hidden_widths(hidden: Sequence[int] | int) -> tuple[int, ...]:
     """Widths of the hidden layers; one number is the width of one hidden layer."""
-    hidden = [hidden] if isinstance(hidden, (int, np.integer)) else hidden
-    if not isinstance(hidden, (list, tuple, np.ndarray)) or np.ndim(hidden) != 1:
-        raise ValueError(
-            f"hidden={hidden!r} must be the width of the hidden layer, or a sequence of widths."
-        )
-    return tuple(check.check_count("each of hidden", width, "units of a layer") for width in hidden)
-
-
-def usable(device: str | torch.device) -> torch.device:
-    """A device, after a check that tensors can be created there."""
-    try:
-        found = torch.device(device)
-        torch.empty(0, device=found)
-    except (AssertionError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
-        raise ValueError(f"device={device!r} cannot be used: {reason}") from None
-    return found
+    widths = hidden if isinstance(hidden, (list, tuple, np.ndarray)) else [hidden]
+    return tuple(check.check_count("hidden", width, "units of a layer") for width in widths)

@@ -128,11 +128,10 @@ def test_a_cross_encoder_learns(model, tmp_path):
 
 def test_wrong_input_is_refused(model):
     loss = ours.CrossEncoderLoss(model, "ap")
-    with pytest.raises(ValueError, match="query 1"):
+    with pytest.raises(ValueError, match="label for each"):
         loss([["a", "b"], [["c"], ["d"]]], [torch.tensor([1]), torch.tensor([1, 0])])
-    with pytest.raises(ValueError, match="queries, lists of documents and lists of labels"):
+    with pytest.raises(ValueError, match="columns"):
         loss([["a"], ["b"]], torch.tensor([1]))
-    with pytest.raises(ValueError, match="2 lists of documents"):
-        ours.CrossEncoderEvaluator(["a"], [["b"], ["c"]], [[1]])
-    with pytest.raises(ValueError, match="query 0"):
-        ours.CrossEncoderEvaluator(["a"], [["b"]], [[1, 0]])
+    for documents, labels in (([["b"], ["c"]], [[1]]), ([["b"]], [[1, 0]])):
+        with pytest.raises(ValueError, match="label for each"):
+            ours.CrossEncoderEvaluator(["a"], documents, labels)

@@ -41,27 +41,10 @@ def test_losses_on_the_gpu_are_those_of_the_host(objective):
             close(slope.cpu(), slopes, share)
 
 
-@pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("objective", ["gap", "softrank:ndcg", "softmax"])
-def test_compiled_losses_on_the_gpu_are_the_eager_ones(objective):
-    eager = RankingLoss(objective, max_grade=4, path="native").to("cuda")
-    compiled = torch.compile(eager, dynamic=True)
-    for n_queries, length in ((9, 24), (5, 31)):
-        scores, labels, offsets = make(torch.float32, n_queries, length, seed=length)
-        lines, marks = (pad(one, offsets, length).cuda() for one in (scores, labels))
-        value, grad = step(eager, lines.nan_to_num(0.0), marks)
-        found, slopes = step(compiled, lines.nan_to_num(0.0), marks)
-        torch.testing.assert_close(found, value)
-        close(slopes, grad, 5e-5)
-    torch.compiler.reset()
-
-
-def test_bad_values_on_the_gpu_make_the_loss_nan():
-    loss = RankingLoss("gap", max_grade=4)
-    for scores, labels in (([1.0, np.nan], [1.0, 0.0]), ([1.0, 2.0], [1.0, 5.0])):
-        value, grad = step(loss, torch.tensor([scores]).cuda(), torch.tensor([labels]).cuda())
-        assert value.isnan()
-        assert grad.isnan().all()
+def test_bad_scores_on_the_gpu_make_the_loss_nan():
+    value, grad = step(RankingLoss("gap"), torch.tensor([[1.0, np.nan]]).cuda(), [[1.0, 0.0]])
+    assert value.isnan()
+    assert grad.isnan().all()
 
 
 def test_metrics_of_scores_on_the_gpu():

@@ -11,12 +11,7 @@ from torch import distributed  # noqa: E402
 from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 
 import skrank  # noqa: E402
-from skrank.torch import (  # noqa: E402
-    MetricAccumulator,
-    QueryBatchSampler,
-    QueryDataset,
-    RankingLoss,
-)
+from skrank.torch import MetricAccumulator, QueryDataset, RankingLoss  # noqa: E402
 
 METRICS = [
     "gap", "ndcg@10", "err@20", "ap(average=geometric)", "precision(average=micro)@5", "bpref",
@@ -40,7 +35,7 @@ def test_equal_to_evaluate(padded, weighted):
     found = MetricAccumulator(*METRICS, max_grade=4)
     data = QueryDataset(scores[:, None], labels, qid, sample_weight=per_row, dtype=torch.float64)
     for _ in range(2):
-        for numbers in QueryBatchSampler(data, max_documents=40):
+        for numbers in np.array_split(rng.permutation(20), 6):
             batch = data.__getitems__(numbers)
             more = {"weights": batch.weights, "ids": batch.ids}
             if padded:
@@ -77,12 +72,12 @@ def test_a_batch_that_is_refused_changes_nothing():
     ids, nan = torch.tensor([7, 8]), float("nan")
     refused = [
         ((good[0] * nan, *good[1:]), {"ids": ids}, "score of row 0"),
-        ((good[0], good[1] * 9, good[2]), {"ids": ids}, "label 9.*max_grade=2"),
+        ((good[0], good[1] * 9, good[2]), {"ids": ids}, "label 9"),
         (good, {"ids": torch.tensor([7, 7])}, "query 7"),
-        (good, {"ids": torch.tensor([7])}, "give one whole number per query"),
-        (good, {"ids": torch.tensor([7.0, 8.0])}, "give one whole number per query"),
+        (good, {"ids": torch.tensor([7])}, "ids"),
+        (good, {"ids": torch.tensor([7.0, 8.5])}, "ids"),
         *(
-            (good, {"weights": [3.0, one]}, f"weight of query 1 of the batch is {one:g}")
+            (good, {"weights": [3.0, one]}, "weight of query 1")
             for one in (-1.0, nan, float("inf"))
         ),
     ]
@@ -104,19 +99,17 @@ def test_labels_and_scores_keep_their_precision():
 
 
 def test_bad_options_are_refused():
-    with pytest.raises(ValueError, match="process_group=3"):
-        MetricAccumulator("gap", process_group=3)
-    with pytest.raises(ValueError, match=r"^err"):
+    with pytest.raises(ValueError, match="err needs max_grade"):
         MetricAccumulator("err")
 
 
 def test_metrics_without_a_query_are_nan():
-    with pytest.warns(RuntimeWarning, match="gap"):
+    with pytest.warns(RuntimeWarning, match="gap is NaN"):
         assert np.isnan(MetricAccumulator("gap").compute()["gap"])
 
 
 def train(n_queries, objective, path, world_size):
-    """Gradient, means, loss and number of stored batches of a linear network after one epoch."""
+    """Gradient, means and loss of a linear network after one epoch."""
     rng = np.random.default_rng(0)
     sizes = rng.integers(2, 9, n_queries)
     qid = np.repeat(np.arange(n_queries), sizes)
@@ -126,10 +119,9 @@ def train(n_queries, objective, path, world_size):
     model = torch.nn.Linear(4, 1, dtype=torch.float64)
     net = DistributedDataParallel(model) if world_size > 1 else model
     loss, found = RankingLoss(objective, path=path), MetricAccumulator("gap", "ndcg@5")
-    # all queries in one batch of one process, or in one batch of each
-    share = sizes.sum() if world_size == 1 else -(-sizes.sum() // world_size) + 8
+    rank = distributed.get_rank() if world_size > 1 else 0
     value = torch.zeros((), dtype=torch.float64)
-    for numbers in QueryBatchSampler(data, max_documents=int(share), shuffle=False):
+    for numbers in (np.arange(rank, n_queries, world_size),):  # one batch of each process
         batch = data.__getitems__(numbers)
         scores = net(batch.X).squeeze(1)
         some = loss(scores, batch.labels, batch.offsets)
@@ -138,7 +130,7 @@ def train(n_queries, objective, path, world_size):
         found.update(scores, batch.labels, batch.offsets, ids=batch.ids)
     if world_size > 1:
         distributed.all_reduce(value)
-    return model.weight.grad, found.compute(), value.item(), len(found._values)
+    return model.weight.grad, found.compute(), value.item()
 
 
 def work(rank, world_size, folder):
@@ -164,10 +156,8 @@ def test_two_processes_compute_the_results_of_one(tmp_path):
     alone, *both = (
         torch.load(tmp_path / name, weights_only=False) for name in ("1-0", "2-0", "2-1")
     )
-    for case, (grad, means, value, _) in enumerate(alone):
-        for slopes, found, total, _ in (cases[case] for cases in both):
+    for case, (grad, means, value) in enumerate(alone):
+        for slopes, found, total in (cases[case] for cases in both):
             torch.testing.assert_close(slopes, grad, rtol=1e-10, atol=1e-12)
             assert found == pytest.approx(means, rel=1e-12)
             assert total == pytest.approx(value, rel=1e-10)
-    assert [cases[0][3] for cases in both] == [1, 1]
-    assert sorted(cases[1][3] for cases in both) == [0, 1]

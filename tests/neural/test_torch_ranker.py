@@ -1,4 +1,4 @@
-"""NeuralRanker: training, early stopping, warm starts, and the tools of scikit-learn."""
+"""NeuralRanker: training, early stopping, and the tools of scikit-learn and skorch."""
 
 import pickle
 
@@ -15,7 +15,7 @@ from skorch.callbacks import Checkpoint, LRScheduler  # noqa: E402
 
 import skrank  # noqa: E402
 from skrank.datasets import make_ranking  # noqa: E402
-from skrank.torch import NeuralRanker  # noqa: E402
+from skrank.torch import NeuralRanker, QueryDataset  # noqa: E402
 from tests.helpers.rankers import fit_with  # noqa: E402
 
 DATA = make_ranking(n_queries=30, n_docs=(5, 20), n_features=6, n_informative=4, random_state=0)
@@ -103,30 +103,15 @@ PART = DATA.qid < 20
 VALID = {"X_val": DATA.X[~PART], "y_val": Y[~PART]}
 
 
-def test_a_warm_start_continues_the_training():
-    """With its weights, standardization and optimizer, also from a pickle."""
-    half = ranker(epochs=4, warm_start=True).fit(DATA.X, Y)
-    again = pickle.loads(pickle.dumps(half)).set_params(epochs=2).fit(DATA.X + 1, Y)
-    assert (half.n_epochs_, again.n_epochs_) == (4, 6)
-    assert_allclose(again.scaler_.mean_, half.scaler_.mean_)
-    steps = again.net_.optimizer_.state_dict()["state"][0]["step"]
-    assert steps == half.net_.optimizer_.state_dict()["state"][0]["step"] * 1.5
-    slow = pickle.loads(pickle.dumps(half)).set_params(learning_rate=1e-30).fit(DATA.X, Y)
-    assert_allclose(slow.predict(DATA.X), half.predict(DATA.X))
-    other = half.set_params(objective=skrank.Softmax(), batch_queries=3).fit(DATA.X, Y)
-    assert isinstance(other.net_.criterion_.objective, skrank.Softmax)
-    assert other.set_params(warm_start=False).fit(DATA.X, Y).n_epochs_ == 4
-
-
-def test_a_warm_start_measures_the_validation_rows_of_its_fit():
-    found = ranker(warm_start=True, eval_metric="ndcg@5").fit(DATA.X[PART], Y[PART])
-    assert found.evals_result_ == {}
-    found.fit(DATA.X[PART], Y[PART], **VALID)
-    values = found.evals_result_["validation"]["ndcg@5"]
-    assert np.isnan(values).tolist() == [True] * 6 + [False] * 6
-    assert found.best_epoch_ == np.nanargmax(values) + 1
-    served = skrank.scorer("ndcg@5")(found, VALID["X_val"], VALID["y_val"])
-    assert served == pytest.approx(np.nanmax(values))
+def test_skorch_continues_the_training():
+    """With the weights and the optimizer, also from a pickle."""
+    half = ranker(epochs=4).fit(DATA.X, Y)
+    again = pickle.loads(pickle.dumps(half))
+    data = QueryDataset(half.scaler_.transform(DATA.X), DATA.relevance, DATA.qid)
+    again.net_.set_params(max_epochs=2).partial_fit(data)
+    steps = [one.net_.optimizer_.state_dict()["state"][0]["step"] for one in (half, again)]
+    assert steps[1] == steps[0] * 1.5
+    assert not np.array_equal(again.predict(DATA.X), half.predict(DATA.X))
 
 
 def test_callbacks_of_skorch(tmp_path):
@@ -137,28 +122,22 @@ def test_callbacks_of_skorch(tmp_path):
     assert_allclose(found.net_.history[:, "event_lr"], [0.02, 0.01, 0.005])
 
 
-@pytest.mark.parametrize("warm", [False, True])
-def test_a_fit_that_is_refused_changes_nothing(warm, monkeypatch):
+def test_a_fit_that_is_refused_changes_nothing(monkeypatch):
     names = pd.DataFrame(DATA.X, columns=list("abcdef"))
-    found = ranker(epochs=2, warm_start=warm, module=Failing).fit(names, Y)
+    found = ranker(epochs=2, module=Failing).fit(names, Y)
     before = found.predict(names)
-    X = names if warm else DATA.X[:, :3]  # a warm fit needs the same features
     fail(monkeypatch, ValueError("not in the second epoch"), batches=3)
     with pytest.raises(ValueError, match="not in the second epoch"):
-        found.fit(X, Y + 1)
+        found.fit(DATA.X[:, :3], Y + 1)
     assert found.feature_names_in_.tolist() == list("abcdef")
-    assert found.n_features_in_ == 6
-    assert found.n_epochs_ == 2
-    assert found.max_grade_ == 4
+    assert (found.n_features_in_, found.n_epochs_, found.max_grade_) == (6, 2, 4)
     np.testing.assert_array_equal(found.predict(names), before)
-    again = ranker(epochs=2, warm_start=warm, module=Failing).fit(names, Y)
-    again = again.fit(names, Y) if warm else again
-    np.testing.assert_array_equal(found.fit(names, Y).predict(names), again.predict(names))
 
 
-def test_an_interrupt_ends_the_training_after_a_whole_epoch(monkeypatch):
+@pytest.mark.parametrize("more", [{}, VALID])
+def test_an_interrupt_ends_the_training_after_a_whole_epoch(more, monkeypatch):
     fail(monkeypatch, KeyboardInterrupt, batches=5)  # in the third epoch
-    found = ranker(module=Failing).fit(DATA.X, Y)
+    found = ranker(module=Failing).fit(DATA.X, Y, **more)
     assert found.predict(DATA.X).shape == (len(Y),)
 
 
@@ -170,27 +149,19 @@ def test_features_are_standardized():
     assert np.corrcoef(found, plain)[0, 1] > 0.999
 
 
-def test_duplicate_entries_of_sparse_matrices_are_added():
-    once = csr_matrix(DATA.X)
-    data = np.repeat(once.data / 2, 2), np.repeat(once.indices, 2), 2 * once.indptr
-    twice = csr_matrix(data, once.shape)
-    plain, found = (ranker(epochs=1).fit(X, Y) for X in (once, twice))
-    assert_allclose(found.predict(twice), plain.predict(once), rtol=1e-5)
-
-
 def test_features_beyond_single_precision_are_refused():
     found = ranker(epochs=1).fit(DATA.X, Y)
     far = DATA.X.copy()
     far[7, 2] = 1e200
-    with pytest.raises(ValueError, match="feature 2 of row 7"):
+    with pytest.raises(ValueError, match=r"feature 2 of row 7 of X is 1e\+200"):
         found.predict(far)
     for X in (far, csr_matrix(far)):
-        with pytest.raises(ValueError, match="feature 2 of row 7"):
+        with pytest.raises(ValueError, match=r"feature 2 of row 7 of X is 1e\+200"):
             ranker(standardize=False).fit(X, Y)
     module = torch.nn.Linear(6, 1)
     torch.nn.init.ones_(module.weight)
     sums = ranker(epochs=1, module=module, standardize=False).fit(DATA.X, Y)
-    with pytest.raises(ValueError, match="row 0"):
+    with pytest.raises(ValueError, match="row 0 of X"):
         sums.predict(np.full_like(DATA.X, 1e38))
 
 
@@ -227,51 +198,31 @@ def test_networks():
     assert made.fit(DATA.X, Y).predict(DATA.X).shape == (len(Y),)
 
 
-def test_constant_features_are_left_out():
-    X, moved = (np.column_stack([DATA.X, np.full(len(Y), value)]) for value in (0.1, 1e6))
-    found = ranker(epochs=2).fit(X, Y)
-    np.testing.assert_allclose(found.predict(moved), found.predict(X), atol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"objective": "gpa"}, "'gap'"),
+        ({"objective": "gpa"}, "did you mean 'gap'"),
         ({"hidden": (0,)}, "hidden=0"),
         ({"hidden": None}, "hidden=None"),
-        ({"hidden": (8.5,)}, "hidden=8.5"),
-        ({"module": 3}, "module=3.*torch.nn"),
-        ({"module": lambda n: None}, "module"),
-        ({"module": torch.nn.Linear(6, 2)}, "module"),
+        ({"module": 3}, "module=3"),
+        ({"module": lambda n: None}, "module=<function"),
+        ({"module": torch.nn.Linear(6, 2)}, "scores"),
         ({"epochs": 0}, "epochs=0"),
         ({"learning_rate": 0}, "learning_rate=0"),
-        ({"weight_decay": None}, "weight_decay=None"),
-        ({"dropout": 1.0}, "dropout=1.0"),
-        ({"batch_queries": None}, "batch_queries=None"),
+        ({"dropout": 1.5}, "dropout .* got 1.5"),
         ({"standardize": "no"}, "standardize='no'"),
-        ({"warm_start": None}, "warm_start=None"),
-        ({"eval_metric": 3, "validation_fraction": 0.2}, "eval_metric: metrics=3"),
+        ({"eval_metric": 3, "validation_fraction": 0.2}, "eval_metric"),
         ({"validation_fraction": 1.5}, "validation_fraction=1.5"),
         ({"early_stopping_rounds": 0}, "early_stopping_rounds=0"),
         ({"max_queries": 0}, "max_queries=0"),
-        ({"scoring": "dcgn"}, "'dcgn'"),
-        ({"device": "gpu"}, "device='gpu'"),
+        ({"scoring": "dcgn"}, "scoring: unknown metric 'dcgn'"),
         ({"random_state": "a"}, "random_state='a'"),
         # data
-        ({"y": DATA.relevance}, r"NeuralRanker\.fit"),
-        ({"X_val": DATA.X}, "y_val"),
-        ({"groups_val": DATA.qid}, "groups_val"),
-        (VALID | {"validation_fraction": 0.2}, "validation_fraction"),
-        ({"y": Y[:3]}, "Found input variables with inconsistent"),
-        ({"X_val": DATA.X, "y_val": Y[:3]}, "Found input variables with inconsistent"),
-        ({"X_val": DATA.X[:, :3], "y_val": Y}, r"\bX\b"),
-        ({"sample_weight": np.where(DATA.qid == 3, np.nan, 1)}, "weight of query 3"),
-        ({"sample_weight": np.where(DATA.qid == 3, 1e16, 1)}, "query 3"),
+        (VALID | {"validation_fraction": 0.2}, "X_val and validation_fraction"),
+        ({"groups": np.arange(len(Y)), "y": DATA.relevance}, "groups"),
+        ({"X_val": DATA.X[:, :3], "y_val": Y}, "X: X has 3 features"),
+        ({"sample_weight": np.where(DATA.qid == 3, 1e16, 1)}, r"query 3 is 1e\+16"),
         ({"X": np.where(DATA.X > 2, np.nan, DATA.X)}, "contains NaN"),
-        (
-            {"X": pd.DataFrame(DATA.X), "y": pd.Series(DATA.relevance)[::-1], "groups": DATA.qid},
-            "X and y",
-        ),
     ],
 )
 def test_bad_options_and_data_are_refused(changes, message):
