@@ -246,7 +246,7 @@ def show(title: str, repeats: int, sizes: str, measure: Callable, rows: dict[str
     width = len(cells) // len(rows)
     table = {
         name: {
-            method: " / ".join(f"{one[method]:.1f}" for one in cells[i * width : (i + 1) * width])
+            method: ", ".join(f"{one[method]:.1f}" for one in cells[i * width : (i + 1) * width])
             for method in cells[i * width]
         }
         for i, name in enumerate(rows)
@@ -289,7 +289,7 @@ def main() -> None:
         name: [(population, n, repeats, drawn) for n in SIZES]
         for name, population in populations.items()
     }
-    by_query = "10 / 25 / 50 queries"
+    by_query = "10, 25, 50 queries"
     if "two" in given.parts:
         title = "T. Two equal systems: percentage of samples with a difference at .05"
         show(title, repeats, by_query, two, sampled)
@@ -307,7 +307,7 @@ def main() -> None:
             for name, draw in kinds.items()
         }
         title = "I. One mean: percentage of 95 % intervals that contain the mean"
-        show(title, 2 * repeats, "10 / 20 / 50 queries", means, rows)
+        show(title, 2 * repeats, "10, 20, 50 queries", means, rows)
     if "correlations" in given.parts:
         rows = {
             f"tau {tau:g}": [(tau, n, repeats) for n in (10, 20, 40)] for tau in (0.8, 0.95, 0.99)
@@ -315,7 +315,7 @@ def main() -> None:
         title = (
             "C. Rank correlations: percentage of 95 % intervals over systems that contain the truth"
         )
-        show(title, repeats, "10 / 20 / 40 systems", correlated, rows)
+        show(title, repeats, "10, 20, 40 systems", correlated, rows)
         rows = {
             f"{a} and {b}": [(tables[a], tables[b], n, repeats) for n in SIZES]
             for a, b in combinations(tables, 2)
@@ -331,7 +331,7 @@ def main() -> None:
             for spread in (0, 0.3, 0.7)
         }
         title = "S. Two equal rankers, several seeds: samples with a difference at .05, in percent"
-        show(title, repeats, "2 / 3 / 5 seeds", seeds, rows)
+        show(title, repeats, "2, 3, 5 seeds", seeds, rows)
     print(f"\n{(time.perf_counter() - start) / 60:.1f} minutes")
 
 

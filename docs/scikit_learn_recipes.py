@@ -20,12 +20,14 @@ from sklearn.ensemble import (
     AdaBoostRegressor, BaggingRegressor, StackingRegressor, VotingRegressor,
 )
 from sklearn.experimental import enable_halving_search_cv
-from sklearn.feature_selection import RFE, RFECV, SelectFromModel, SequentialFeatureSelector
+from sklearn.feature_selection import (
+    RFE, RFECV, SelectFromModel, SequentialFeatureSelector,
+)
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import (
-    GridSearchCV, HalvingGridSearchCV, HalvingRandomSearchCV, RandomizedSearchCV,
-    cross_val_predict, cross_val_score, cross_validate,
+    GridSearchCV, HalvingGridSearchCV, HalvingRandomSearchCV,
+    RandomizedSearchCV, cross_val_predict, cross_val_score, cross_validate,
     learning_curve, permutation_test_score, validation_curve,
 )
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -34,10 +36,14 @@ from sklearn.preprocessing import StandardScaler
 MODEL = """\
 from skrank.datasets import make_ranking
 
-data = make_ranking(60, n_docs=(5, 15), n_features=5, n_informative=3, random_state=0)
-X, relevance, qid = data.X, data.relevance, data.qid       # or yours
+data = make_ranking(
+    60, n_docs=(5, 15), n_features=5, n_informative=3, random_state=0
+)
+X, relevance, qid = data.X, data.relevance, data.qid    # or yours
 
-booster = lightgbm.LGBMRanker(n_estimators=10, n_jobs=1, random_state=0, verbosity=-1)
+booster = lightgbm.LGBMRanker(
+    n_estimators=10, n_jobs=1, random_state=0, verbosity=-1
+)
 model = skrank.GroupedRanker(booster, random_state=0)
 grid = {"estimator__learning_rate": [0.05, 0.5]}
 """
@@ -173,7 +179,7 @@ ESTIMATORS = {
     ),
     "grouped ridge": Estimator(
         "GroupedRanker(Ridge())",
-        remark="`GroupedRanker` adds `max_queries`, and passes groups through ensembles.",
+        remark="It adds `max_queries`, and passes groups through ensembles.",
     ),
     "grouped hist": Estimator(
         "GroupedRanker(HistGradientBoostingRegressor())",
@@ -209,7 +215,10 @@ CONTAINERS = {
     "csr": "sparse",
 }
 
-SEARCH = "    search = GridSearchCV(model, grid, scoring=scoring, cv=cv, n_jobs=2).fit(DATA)"
+SEARCH = """\
+    search = GridSearchCV(
+        model, grid, scoring=scoring, cv=cv, n_jobs=2
+    ).fit(DATA)"""
 BACKENDS = {
     "loky": by_fit('with joblib.parallel_config("loky"):\n' + SEARCH),
     "threading": by_fit('with joblib.parallel_config("threading"):\n' + SEARCH),

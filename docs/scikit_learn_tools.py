@@ -70,10 +70,8 @@ TOOLS = (
         models=RANKERS,
         remark=(
             'Use `resource="max_queries"` of `GroupedRanker` (in a pipeline '
-            '`"groupedranker__max_queries"`), and wrap regressors in `GroupedRanker`. A larger '
-            "number of queries includes the queries of a smaller number, and the test parts keep "
-            'all queries. The default resource, `"n_samples"`, draws rows, in the test parts, '
-            "too: lists become shorter and scores rise. With groups on `y`, skrank then issues a "
+            '`"groupedranker__max_queries"`). The default resource, `"n_samples"`, draws '
+            "rows, also in the test parts: lists become shorter, and skrank issues a "
             "`skrank.CutQueryWarning`."
         ),
     ),
@@ -88,7 +86,6 @@ TOOLS = (
         result=MEANS,
         oracle="search",
         models=RANKERS,
-        remark=("Use the same parameters as for HalvingGridSearchCV."),
     ),
     Tool(
         "cross_validate",
@@ -96,9 +93,8 @@ TOOLS = (
         result=SCORES,
         oracle="validated",
         remark=(
-            '`skrank.scorer("gap", "ndcg@10")` computes several metrics with one prediction and '
-            "one sort per fold. With metadata routing, pass the groups in `params`, because "
-            "scikit-learn refuses `groups=`."
+            '`skrank.scorer("gap", "ndcg@10")` computes several metrics with one prediction '
+            "per fold."
         ),
     ),
     Tool(
@@ -113,9 +109,9 @@ TOOLS = (
         result="predicted",
         oracle="out_of_fold",
         remark=(
-            "All rows of a query are predicted by the same model. `skrank.evaluate(relevance, "
-            "predicted, groups=qid)` is therefore valid. Scores of different queries are not "
-            "comparable."
+            "All rows of a query are predicted by the same model, so that "
+            "`skrank.evaluate(relevance, predicted, groups=qid)` is valid. Scores of "
+            "different queries are not comparable."
         ),
     ),
     Tool(
@@ -132,9 +128,9 @@ TOOLS = (
         result="scores",
         oracle="row_curve",
         remark=(
-            "`learning_curve` counts rows and cuts queries: the last query of a training part, or "
-            "every query with `shuffle=True`. With groups on `y`, skrank then warns. The test "
-            "parts keep all queries. To cut no query, use `validation_curve` over `max_queries`."
+            "`learning_curve` counts rows and cuts the last query of a training part (with "
+            "`shuffle=True`, every query). skrank then warns. To cut no query, use "
+            "`validation_curve` over `max_queries`."
         ),
     ),
     Tool(
@@ -149,8 +145,7 @@ TOOLS = (
         oracle="query_curve",
         models=RANKERS,
         remark=(
-            "With `max_queries` of `GroupedRanker`, `validation_curve` is a learning curve over "
-            "whole queries. Any other parameter works as well."
+            "Over `max_queries` of `GroupedRanker`, this is a learning curve over whole queries."
         ),
     ),
     Tool(
@@ -176,12 +171,9 @@ TOOLS = (
         result="np.append(permuted, [score, p_value])",
         oracle="permutation_test",
         remark=(
-            "To test whether the features predict the order inside queries, pass `groups=` in "
-            "addition to groups on `y`: labels are then permuted inside queries. With metadata "
-            "routing, scikit-learn refuses `groups=` and permutes labels across all rows. This "
-            "other test also finds a difference if the features only separate queries with many "
-            "relevant documents from queries with few. With groups on `y` and no `groups=`, "
-            "labels move to other rows together with their query, which cuts the queries of `X`."
+            "With `groups=` in addition to groups on `y`, labels are permuted inside queries, "
+            "which tests whether the features predict the order there. With metadata routing, "
+            "scikit-learn permutes labels across all rows."
         ),
     ),
     Tool(
@@ -204,10 +196,9 @@ TOOLS = (
         result="found.importances",
         oracle="importances",
         remark=(
-            "`permutation_importance` routes no metadata. Put the groups on `y`, or use "
-            "`scoring.bind(qid)`, a scorer with the groups of this data set. Leave `max_samples` "
-            "at 1.0: smaller values draw rows, which shortens lists. Values of a feature are "
-            "permuted across queries."
+            "`permutation_importance` routes no metadata: put the groups on `y`, or use "
+            "`scoring.bind(qid)`. Leave `max_samples` at 1.0, because smaller values draw "
+            "rows."
         ),
     ),
     Tool(
@@ -245,10 +236,7 @@ TOOLS = (
         result="chosen.ranking_",
         oracle="elimination",
         models=RANKERS,
-        remark=(
-            "`RFE` removes the index of `y`, and passes the arguments of `fit` to the model. "
-            "`GroupedRanker` has the `coef_` or the `feature_importances_` of its estimator."
-        ),
+        remark=("`RFE` removes the index of `y`, and passes the arguments of `fit` to the model."),
     ),
     Tool(
         "RFECV",
@@ -260,10 +248,7 @@ TOOLS = (
         routing=way("chosen = RFECV(model, cv=cv, scoring=scoring).fit(X, relevance, groups=qid)"),
         result='chosen.cv_results_["mean_test_score"]',
         oracle="elimination_curve",
-        remark=(
-            "`RFECV` removes the index of `y` before it trains and scores. Without metadata "
-            "routing, it passes `groups=` to the splitter only."
-        ),
+        remark=("`RFECV` removes the index of `y` before it trains and scores."),
     ),
     Tool(
         "BaggingRegressor",
@@ -275,18 +260,16 @@ TOOLS = (
         ),
         routing=way("""
             bag = BaggingRegressor(
-                clone(model).set_params(max_queries=12), bootstrap=False, n_estimators=2,
-                random_state=0,
+                clone(model).set_params(max_queries=12), bootstrap=False,
+                n_estimators=2, random_state=0,
             ).fit(X, relevance, groups=qid)
         """),
         result="bag.predict(X)",
         oracle="bag",
         models=RANKERS,
         remark=(
-            "`BaggingRegressor` removes the index of `y` and converts `X` to an array. With "
-            "`bootstrap=False` and `max_queries`, each member is trained on different whole "
-            "queries, because the ensemble gives its members different seeds. `bootstrap=True`, "
-            "the default, draws rows: documents of a query are missing or repeated."
+            "With `bootstrap=False` and `max_queries`, each member is trained on different "
+            "whole queries. `bootstrap=True`, the default, draws rows."
         ),
     ),
     Tool(
@@ -303,9 +286,8 @@ TOOLS = (
         result=SCORES,
         oracle="scaled",
         remark=(
-            "The `GroupedRanker` is the last step of the pipeline. A pipeline inside a "
-            "`GroupedRanker` may end in a regressor or classifier. It may not end in the ranker "
-            "of a booster, because a pipeline passes no groups to it."
+            "The `GroupedRanker` is the last step. A pipeline inside a `GroupedRanker` may "
+            "end in a regressor or classifier, not in the ranker of a booster."
         ),
     ),
     Tool(
@@ -327,9 +309,8 @@ TOOLS = (
         result=SCORES,
         oracle="binary_target",
         remark=(
-            "In this recipe, the model is trained on binary labels and evaluated on grades. "
-            "`inverse_func` must increase over all scores. Scores of a ranker may be negative, "
-            "and `np.square` would reverse the order of negative scores."
+            "This model is trained on binary labels and evaluated on grades. `inverse_func` "
+            "must increase over all scores, which may be negative."
         ),
     ),
     Tool(
@@ -338,8 +319,8 @@ TOOLS = (
         result=SCORES,
         oracle="vote",
         remark=(
-            "`VotingRegressor` averages scores without scaling: use members whose scores have the "
-            "same scale."
+            "`VotingRegressor` averages scores without scaling: its members need scores of "
+            "the same scale."
         ),
     ),
     Tool(
@@ -353,9 +334,8 @@ TOOLS = (
         oracle="stack",
         models=RANKERS,
         remark=(
-            "The `cv` of `StackingRegressor` must keep queries whole. With metadata routing, `cv` "
-            "gets the groups that a member requests: wrap all regressors, and the final "
-            "regressor, in `GroupedRanker`."
+            "The inner `cv` must keep queries whole. With metadata routing, wrap all "
+            "regressors in `GroupedRanker`."
         ),
     ),
     Tool(
@@ -374,32 +354,36 @@ TOOLS = (
             .replace("PARAMS", CALL_PARAMS["routing"]),
             error="has not implemented metadata routing",
         ),
-        remark=("It passes no groups to a ranker, and draws rows. `LGBMRanker` boosts by itself."),
     ),
     Tool(
         "CalibratedClassifierCV",
         **validated(
-            "calibrated = CalibratedClassifierCV(model, cv=skrank.QueryKFold(2))", "calibrated"
+            "calibrated = CalibratedClassifierCV(\n    model, cv=skrank.QueryKFold(2)\n)",
+            "calibrated",
         ),
         result=SCORES,
         oracle="calibrated",
         models=("logistic",),
         remark=(
-            "This recipe is for classifiers of grades, which rank by the expected grade, with or "
-            "without a `GroupedRanker` around them. TunedThresholdClassifierCV tunes thresholds, "
-            "which do not change the ranking."
+            "A classifier of grades ranks by the expected grade. TunedThresholdClassifierCV "
+            "does not change the ranking."
         ),
     ),
     Tool(
         "Optuna: study",
         **by_call("""
             def objective(trial):
-                chosen = {name: trial.suggest_categorical(name, grid[name]) for name in grid}
+                chosen = {
+                    name: trial.suggest_categorical(name, grid[name])
+                    for name in grid
+                }
                 one = clone(model).set_params(**chosen)
                 scores = cross_val_score(one, DATA, cv=cv, scoring=scoringPARAMS)
                 return scores.mean()
 
-            study = optuna.create_study(direction="maximize", sampler=GridSampler(grid, seed=0))
+            study = optuna.create_study(
+                direction="maximize", sampler=GridSampler(grid, seed=0)
+            )
             study.optimize(objective)
         """),
         result="[trial.value for trial in study.trials]",
@@ -419,9 +403,8 @@ TOOLS = (
         oracle="search_trials",
         package="optuna_integration",
         remark=(
-            "`OptunaSearchCV` routes no metadata. With routing enabled, `groups=` makes every "
-            "trial fail, and the failures are only logged. Leave `subsample` at 1.0: smaller "
-            "values draw rows, which cuts queries."
+            "`OptunaSearchCV` routes no metadata. Leave `subsample` at 1.0, because smaller "
+            "values draw rows."
         ),
     ),
 )

@@ -23,7 +23,11 @@ WITH_MORE_CHECKS = {
     "extending_metrics.md", "extending_objectives.md", "user_guide/boosters.md",
     "user_guide/dask.md", "user_guide/external_memory.md", "quickstart.md",
 }  # fmt: skip
-TREES = {"user_guide/judging.md", "user_guide/objectives.md", "user_guide/starts.md"}
+TREES = {  # pages that print values of trees
+    "user_guide/early_stopping.md", "user_guide/judging.md", "user_guide/objectives.md",
+    "user_guide/scikit-learn.md", "user_guide/service.md", "user_guide/starts.md",
+    "user_guide/training.md", "user_guide/tuning.md", "index.md", "what_to_train.md",
+}  # fmt: skip
 ALL = [
     name
     for name in sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
@@ -43,7 +47,7 @@ def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
     pytest.importorskip("catboost")
     monkeypatch.chdir(tmp_path)
     write_collection(tmp_path)
-    cuts = page == "user_guide/recipes.md"  # learning_curve does, and warns
+    cuts = page == "user_guide/scikit-learn.md"  # learning_curve does, and warns
     with (
         sklearn.config_context(),  # restores what a page that fails has set
         pytest.warns(skrank.CutQueryWarning) if cuts else nullcontext(),

@@ -147,7 +147,7 @@ SEARCHED = {
     "install": "installation",
     "scorer": "reference/api/generated/skrank.scorer",
     "early stopping": "user_guide/early_stopping",
-    "GridSearchCV": "user_guide/recipes",
+    "GridSearchCV": "user_guide/tuning",
     "nDCG": "reference/api/generated/skrank.metrics.NDCG",
 }
 
