@@ -24,9 +24,14 @@ WITH_MORE_CHECKS = {
     "user_guide/dask.md", "user_guide/external_memory.md", "quickstart.md",
 }  # fmt: skip
 TREES = {  # pages that print values of trees
-    "user_guide/early_stopping.md", "user_guide/judging.md", "user_guide/objectives.md",
-    "user_guide/scikit-learn.md", "user_guide/service.md", "user_guide/starts.md",
-    "user_guide/training.md", "user_guide/tuning.md", "index.md", "what_to_train.md",
+    "index.md", "what_to_train.md",
+    *(
+        f"user_guide/{name}.md"
+        for name in (
+            "early_stopping", "judging", "large_data", "means", "objectives", "scikit-learn",
+            "service", "starts", "training", "tuning",
+        )
+    ),
 }  # fmt: skip
 ALL = [
     name
@@ -79,7 +84,7 @@ ignored = pytest.mark.filterwarnings(
 
 @ignored
 def test_boosters_on_one_machine():
-    names, missing = run(DOCS / "user_guide" / "boosters.md")
+    names, missing = run(DOCS / "user_guide" / "boosters.md", of_trees=True)
     assert missing == []
     assert names["rounds"] < 100
     assert 0 < names["value"] < 1
@@ -95,7 +100,7 @@ def test_boosters_on_dask():
 
     timeout = dask.config.get("distributed.scheduler.no-workers-timeout", None)
     try:
-        names, missing = run(DOCS / "user_guide" / "dask.md")
+        names, missing = run(DOCS / "user_guide" / "dask.md", of_trees=True)
     finally:
         with suppress(ValueError):  # unless the page has closed it, as it does at its end
             client = Client.current()
