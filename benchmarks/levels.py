@@ -196,7 +196,7 @@ def means(draw: Callable, n: int, repeats: int, n_resamples: int) -> Rows:
     """Percent of 95 % intervals that contain the mean."""
     values, true = draw(np.random.default_rng(n), n, repeats)
     found = {"t": stats.t_interval(values)}
-    for method in ("bootstrap-t", "bca", "percentile"):
+    for method in ("bootstrap-t", "percentile"):
         found[method] = stats.bootstrap_interval(values, method=method, n_resamples=n_resamples)
     hits = {name: (i.low <= true + 1e-12) & (true - 1e-12 <= i.high) for name, i in found.items()}
     return {name: 100 * np.mean(hit) for name, hit in hits.items()}

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.names import unique_metrics
 from skrank._engine.plan import Measured
-from skrank._engine.ranking import Ranking
 from skrank._typing import Options, RandomState
 from skrank.evaluation import _pair_tests
 from skrank.evaluation._comparison import Comparison, compare_values, system_pairs
-from skrank.evaluation._evaluate import DEFAULT_METRICS, judged, measured_arrays
+from skrank.evaluation._evaluate import DEFAULT_METRICS, measured_arrays
 from skrank.evaluation._report import Report
 from skrank.metrics import Metric
 
@@ -143,20 +142,14 @@ def compare(
             'scores, such as {"new": scores_new, "old": scores_old}.'
         )
     system_pairs(list(systems), baseline)  # raises for fewer than two, or an unknown baseline
-    judgments, weights = judged(relevance, systems, groups, sample_weight, who="compare")
-    check.warn_single_rows(judgments.queries)
-    rankings: list[Ranking] = []
-    n_seeds = []
-    for name, scores in systems.items():
-        with check.about(f"system {name!r}"):
-            columns = np.asarray(scores).T if np.ndim(scores) == 2 else [scores]
-            rankings += [Ranking(judgments, one) for one in columns]
-        n_seeds.append(len(columns))
-    found, given = measured_arrays(judgments, rankings, chosen, weights, max_grade)
+    given = groups, sample_weight, chosen, max_grade
+    found, rankings, arguments = measured_arrays(relevance, systems, *given, who="compare")
+    check.warn_single_rows(rankings[0].judgments.queries)
     how |= {"test": test, "n_resamples": n_resamples, "random_state": random_state}
-    if max(n_seeds) == 1:
-        return Report(list(systems), **given).compare(**how)
-    return _compare_seeds(found, dict(zip(systems, n_seeds, strict=True)), given, how)
+    if len(rankings) == len(systems):
+        return Report(list(systems), **arguments).compare(**how)
+    n_seeds = {name: np.size(one, 1) if np.ndim(one) == 2 else 1 for name, one in systems.items()}
+    return _compare_seeds(found, n_seeds, arguments, how)
 
 
 def _compare_folds(results: object, test_share: float | None, how: Options) -> Comparison:
@@ -169,15 +162,15 @@ def _compare_folds(results: object, test_share: float | None, how: Options) -> C
 
 
 def _compare_seeds(
-    found: Measured, n_seeds: Mapping[Hashable, int], given: Options, how: Options
+    found: Measured, n_seeds: Mapping[Hashable, int], arguments: Options, how: Options
 ) -> Comparison:
     """Compare means over seeds, by a test in which queries and seeds vary.
 
-    `found` has a ranking for each seed of each system, and `given` has arguments of `Report`.
+    `found` has a ranking for each seed of each system, and `arguments` are those of `Report`.
     """
     import pandas as pd
 
-    metrics, weights = given["metric_of"], given["query_weights"]
+    metrics, weights = arguments["metric_of"], arguments["query_weights"]
     ends = np.cumsum([*n_seeds.values()])[:-1]
     # sum, not a method of NumPy, whose order of additions depends on the number of seeds
     means = [sum(rows / len(rows)) for rows in np.split(found.means(stacklevel=4), ends)]
@@ -190,7 +183,7 @@ def _compare_seeds(
     per_query = np.column_stack([values.mean(axis=1) for values in columns])
     test = partial(_pair_tests.seed_test, columns, weights)
     return compare_values(
-        pd.DataFrame(per_query, pd.Index(given["queries"], name="qid"), names),
+        pd.DataFrame(per_query, pd.Index(arguments["queries"], name="qid"), names),
         pd.DataFrame(np.array(means), pd.Index(n_seeds, name="system"), [*metrics]),
         metrics,
         weights=weights,

@@ -128,11 +128,11 @@ class Comparison(Tabular):
         name = check.chosen_names("metric", metric, self.means.columns)[0]
         found = self._table[self._table["metric"] == name]
         names = found["system"].astype(str) + " \u2212 " + found["other"].astype(str)
-        table = found.set_index(names)[["difference", "low", "high"]]
+        table = found.rename(columns={"difference": "value"}).set_index(names)
         each = "each by itself" if self.correction == "none" else "all together"
         title = f"intervals hold {each} at {100 * (1 - self.alpha):g} %"
-        table = table.rename(columns={"difference": "value"})
-        display = IntervalDisplay(table, label=f"difference of {name}", title=title, reference=0.0)
+        table, label = table[["value", "low", "high"]], f"difference of {name}"
+        display = IntervalDisplay(table, label=label, title=title, reference=0.0)
         return display.plot(ax, **kwargs)
 
     def _shown(self) -> tuple[pd.DataFrame, str, Sequence[bool], Worse]:
@@ -253,11 +253,7 @@ def _choices(test: str | None, correction: str | None, has_own_test: bool) -> tu
     correction = correction or ("max-t" if test == "resampled-t" else "holm")
     check.check_choice("correction", correction, tuple(CORRECTION_CHOICES))
     if correction == "max-t" and test != "resampled-t":
-        raise ValueError(
-            f'correction="max-t" is a t-test by resampling, not test={test!r}: choose '
-            + ("" if has_own_test else 'test="resampled-t", or ')
-            + 'correction="holm".'
-        )
+        raise ValueError(f'correction="max-t" is not for test={test!r}: choose correction="holm".')
     return test, correction
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups, warn_of_cut_queries
-from skrank._engine.judgments import Judgments, judge
+from skrank._engine.judgments import judge
 from skrank._engine.names import unique_metrics
 from skrank._engine.plan import Measured, measure
 from skrank._engine.ranking import Ranking
@@ -73,44 +73,51 @@ def evaluate(
     old     0.50          0.0
     """
     chosen, max_grade = unique_metrics(metrics), check.check_max_grade(max_grade)
-    several = isinstance(scores, Mapping)
     systems: dict[Hashable, Any] = dict(scores) if isinstance(scores, Mapping) else {SCORES: scores}
     if not systems:
         raise ValueError("scores is an empty mapping: pass the scores of at least one system.")
+    given = groups, sample_weight, chosen, max_grade
     with check.labels_first(relevance, next(iter(systems.values()))):
-        judgments, weights = judged(relevance, scores, groups, sample_weight, who="evaluate")
-        check.warn_single_rows(judgments.queries)
-        rankings = []
-        for name, one in systems.items():
-            with check.about(f"system {name!r}") if several else nullcontext():
-                rankings.append(Ranking(judgments, one))
-        _, given = measured_arrays(judgments, rankings, chosen, weights, max_grade)
+        _, rankings, arguments = measured_arrays(relevance, systems, *given, who="evaluate")
+    check.warn_single_rows(rankings[0].judgments.queries)
     for ranking in rankings:
         ranking.warn_if_swapped(stacklevel=2)
-    return Report(list(systems), **given)
+    return Report(list(systems), **arguments)
 
 
-def judged(
+def measured_arrays(
     relevance: ArrayLike,
-    scores: ArrayLike | Mapping[Hashable, ArrayLike],
+    systems: Mapping[Hashable, ArrayLike],
     groups: ArrayLike | None,
     sample_weight: ArrayLike | None,
+    metrics: Mapping[str, Metric],
+    max_grade: int | None,
     *,
     who: str,
-) -> tuple[Judgments, np.ndarray | None]:
-    """The judgments, and the weight of each query, after checks of the indexes and queries."""
-    systems = (
-        {f"system {name!r}": one for name, one in scores.items()}
-        if isinstance(scores, Mapping)
-        else {"scores": scores}
-    )
-    check.check_same_index(
-        relevance=relevance, **systems, groups=groups, sample_weight=sample_weight
-    )
+) -> tuple[Measured, list[Ranking], dict[str, Any]]:
+    """Values and rankings of systems, and arguments of a `Report` with a system for each ranking.
+
+    Two-dimensional scores make a ranking of each column.
+    """
+    named = {SCORES if name is SCORES else f"system {name!r}": systems[name] for name in systems}
+    check.check_same_index(relevance=relevance, **named, groups=groups, sample_weight=sample_weight)
     judgments = judge(relevance, require_groups(groups, relevance, who=who))
     queries = judgments.queries
     warn_of_cut_queries(relevance, queries.ids, queries.sizes, "rows that are evaluated")
-    return judgments, check.query_weights(sample_weight, queries)
+    weights = check.query_weights(sample_weight, queries)
+    rankings: list[Ranking] = []
+    for name, scores in named.items():
+        with nullcontext() if name is SCORES else check.about(name):
+            several = who == "compare" and np.ndim(scores) == 2
+            columns = np.asarray(scores).T if several else [scores]
+            if not len(columns):
+                raise ValueError("scores have no column: pass one per random seed.")
+            rankings += [Ranking(judgments, one) for one in columns]
+    found = measure(judgments, rankings, [*metrics.values()], weights, max_grade=max_grade)
+    retrieved = [one.n_retrieved for one in rankings]
+    sizes = queries.n_rows, judgments.n_unjudged, retrieved
+    arguments = contents(found, queries.ids, *sizes)
+    return found, rankings, arguments | {"metric_of": metrics, "query_weights": weights}
 
 
 def contents(
@@ -133,18 +140,3 @@ def contents(
             "retrieved": [number / n_rows for number in n_retrieved],
         },
     }
-
-
-def measured_arrays(
-    judgments: Judgments,
-    rankings: Sequence[Ranking],
-    metrics: Mapping[str, Metric],
-    weights: np.ndarray | None,
-    max_grade: int | None,
-) -> tuple[Measured, dict[str, Any]]:
-    """Values of rankings, and the arguments of a `Report` of a system for each ranking."""
-    found = measure(judgments, rankings, [*metrics.values()], weights, max_grade=max_grade)
-    retrieved = [one.n_retrieved for one in rankings]
-    sizes = judgments.queries.n_rows, judgments.n_unjudged, retrieved
-    given = contents(found, judgments.queries.ids, *sizes)
-    return found, given | {"metric_of": metrics, "query_weights": weights}

@@ -113,7 +113,7 @@ class Report(Tabular):
         ----------
         confidence : float
             Level of the interval of the mean.
-        interval : {"bootstrap-t", "t", "percentile", "bca"}
+        interval : {"bootstrap-t", "t", "percentile"}
             Method: `skrank.stats.t_interval`, or a method of `skrank.stats.bootstrap_interval`,
             with 1000 seeded resamples of the queries, or more for a confidence above .99. The
             default has the best coverage for most distributions. Each interval holds by itself:
@@ -129,7 +129,7 @@ class Report(Tabular):
         """
         import pandas as pd
 
-        check.check_choice("interval", interval, ("bootstrap-t", "t", "percentile", "bca"))
+        check.check_choice("interval", interval, ("bootstrap-t", "t", "percentile"))
         check.check_share("confidence", confidence)
         systems, names = _index(self.systems, "system"), pd.Index([*self.metric_of], name="metric")
         ends = [self._intervals(i, confidence, interval) for i in range(len(systems))]

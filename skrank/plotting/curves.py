@@ -28,8 +28,10 @@ _NAMES = {
     False: ("11-pt AP", "Recall", "Interpolated precision"),
 }
 # parameters of a metric that its curve depends on
-_OF_GAP = ("thresholds", "max_grade", "labels", "condensed", "ties")
-_OF_IPREC = ("rel", "condensed", "ties")
+_PARAMETERS: dict[type[Metric], tuple[str, ...]] = {
+    metrics.GAP: ("thresholds", "max_grade", "labels", "condensed", "ties"),
+    metrics.InterpolatedPrecision: ("rel", "condensed", "ties"),
+}
 
 
 class PrecisionRecallDisplay(Display):
@@ -155,24 +157,23 @@ class PrecisionRecallDisplay(Display):
         one = _curve_metric(metric)
         check.check_same_index(relevance=relevance, scores=scores, groups=groups)
         ids = require_groups(groups, relevance, who=cls.__name__)
+        given = {key: getattr(one, key) for key in _PARAMETERS[type(one)]}
         if isinstance(one, metrics.GAP):
-            grading = {key: getattr(one, key) for key in _OF_GAP}
-            curve = metrics.graded_precision_recall_curve(relevance, scores, groups=ids, **grading)
+            curve = metrics.graded_precision_recall_curve(relevance, scores, groups=ids, **given)
             display = cls(
                 curve.recall, curve.precision, value=curve.gap, n_queries=curve.n_queries,
                 n_empty=curve.n_empty, name=name,
             )  # fmt: skip
-        else:
-            given = {key: getattr(one, key) for key in _OF_IPREC}
-            values = replace(one, ties="stable").per_query(relevance, scores, groups=ids)
-            n_queries = int(values.notna().sum())
-            if n_queries == 0:
-                raise ValueError(f"no query has a relevant document, so {one} is not defined.")
-            points = metrics.eleven_point_curve(relevance, scores, groups=ids, **given)
-            display = cls(
-                np.arange(11) / 10, points, graded=False, value=float(np.mean(points)),
-                n_queries=n_queries, n_empty=len(values) - n_queries, name=name,
-            )  # fmt: skip
+            return display.plot(ax, **kwargs)
+        values = replace(one, ties="stable").per_query(relevance, scores, groups=ids)
+        n_queries = int(values.notna().sum())
+        if n_queries == 0:
+            raise ValueError(f"no query has a relevant document, so {one} is not defined.")
+        points = metrics.eleven_point_curve(relevance, scores, groups=ids, **given)
+        display = cls(
+            np.arange(11) / 10, points, graded=False, value=float(np.mean(points)),
+            n_queries=n_queries, n_empty=len(values) - n_queries, name=name,
+        )  # fmt: skip
         return display.plot(ax, **kwargs)
 
     @classmethod
@@ -269,13 +270,11 @@ class PrecisionRecallDisplay(Display):
 def _curve_metric(metric: str | Metric) -> Metric:
     """The metric of a curve, after a check that its curve depends on all of its parameters."""
     one = metrics.metric(metric)
-    for kind, names in ((metrics.GAP, _OF_GAP), (metrics.InterpolatedPrecision, _OF_IPREC)):
-        if isinstance(one, kind) and one == kind(**{key: getattr(one, key) for key in names}):
-            return one
-    raise ValueError(
-        f"metric={str(one)!r} has no curve: choose gap, with the parameters "
-        f"{', '.join(_OF_GAP)}, or iprec, with {', '.join(_OF_IPREC)}."
-    )
+    names = _PARAMETERS.get(type(one), ())
+    if names and one == type(one)(**{key: getattr(one, key) for key in names}):
+        return one
+    curves = "; ".join(f"{kind.names[0]}, with {', '.join(of)}" for kind, of in _PARAMETERS.items())
+    raise ValueError(f"metric={str(one)!r} has no curve: choose {curves}.")
 
 
 class LinesDisplay(Display):
@@ -376,13 +375,11 @@ class LinesDisplay(Display):
             raise ValueError("powers is empty: pass a dict of results of discriminative_power.")
         for name, one in powers.items():
             check.check_result(f"powers[{name!r}]", one, DiscriminativePower, "skrank.stats")
-        alphas = {one.alpha for one in powers.values()}
-        if len(alphas) > 1:
+        alpha = next(iter(powers.values())).alpha
+        if any(one.alpha != alpha for one in powers.values()):
             raise ValueError("powers have different alpha: compute all with one alpha.")
-        (alpha,) = alphas
-        curves = {name: pd.Series(one.asl_curve) for name, one in powers.items()}
-        lines = pd.DataFrame(curves).rename(index=lambda number: number + 1)
-        lines = lines.where(lines > 0)
+        lines = pd.DataFrame({name: pd.Series(one.asl_curve) for name, one in powers.items()})
+        lines = lines.where(lines > 0).rename(index=lambda number: number + 1)
         least = np.nanmin(lines.to_numpy(), initial=alpha)
         looks: dict[Any, Options] = {}
         for name, one in powers.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
@@ -27,9 +26,8 @@ class InformativenessDisplay(Display):
 
     Each lowest relevant label has a line for the GAP metrics of a study, and a horizontal line in
     the same colour for each other metric. With two grades, the x axis is g_1. With three grades, a
-    triangle has a point per GAP metric, at the barycentric coordinates (g_1, g_2, g_3), whose
-    colour is the mean error over the labels. With more grades, the x axis is the number of the GAP
-    metric in the order of thresholds.
+    point per GAP metric at (g_1, g_3) has the colour of the mean error over the labels. With more
+    grades, the x axis is the number of the GAP metric in the order of thresholds.
 
     Parameters
     ----------
@@ -43,9 +41,9 @@ class InformativenessDisplay(Display):
     thresholds : float64 ndarray of shape (n_candidates, n_grades)
         Of the GAP metrics, in ascending order.
     lines_ : dict of (str, float) to matplotlib Line2D
-        By "gap" or the name of another metric, and lowest relevant label; empty in a triangle.
+        By "gap" or the name of another metric, and lowest relevant label; empty for three grades.
     scatter_ : matplotlib PathCollection or None
-        The points of a triangle.
+        The points of three grades.
     ax_, figure_ : matplotlib Axes and Figure
 
     Raises
@@ -96,7 +94,7 @@ class InformativenessDisplay(Display):
     def _draw(self, ax: Axes, style: Options) -> None:
         self.lines_, self.scatter_ = {}, None
         if self.thresholds.shape[1] == 3:
-            self._triangle(ax, style)
+            self._plane(ax, style)
         else:
             self._curves(ax, style)
 
@@ -115,46 +113,16 @@ class InformativenessDisplay(Display):
         ax.set(xlabel="g_1 (g_2 = 1 - g_1)" if two else many, ylabel=_ERROR)
         ax.legend(loc="best", fontsize="small")
 
-    def _triangle(self, ax: Axes, style: Options) -> None:
+    def _plane(self, ax: Axes, style: Options) -> None:
         error = self.mean.mean(axis=1)
-        values = error[self._names].to_numpy()
-        x, y = _draw_triangle(ax, ["g_1", "g_2", "g_3"]) @ self.thresholds.T
+        values, (x, _, y) = error[self._names].to_numpy(), self.thresholds.T
         self.scatter_ = ax.scatter(x, y, **{"c": values, "s": 60, "cmap": "viridis_r", **style})
         best = values.argmin()
-        thresholds = ", ".join(f"{g:.3g}" for g in self.thresholds[best])
-        label = f"least: {values[best]:.4f} at {thresholds}"
-        ax.plot(x[best], y[best], "r*", markersize=14, label=label)
+        at = ", ".join(f"{g:.3g}" for g in self.thresholds[best])
+        ax.plot(x[best], y[best], "r*", markersize=14, label=f"least: {values[best]:.4f} at {at}")
         for name in self._others:
             ax.plot([], [], linestyle="none", label=f"{name}: {error[name]:.4f}")
-        shown = ", ".join(f"{level:g}" for level in self.mean.columns)
-        many = len(self.mean.columns) > 1
-        ax.set_title(f"{'mean over lowest' if many else 'lowest'} relevant label {shown}")
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), fontsize="small", frameon=False)
+        levels = ", ".join(f"{level:g}" for level in self.mean.columns)
+        ax.set(xlabel="g_1", ylabel="g_3 (g_2 = 1 - g_1 - g_3)", title=f"relevant labels: {levels}")
+        ax.legend(loc="upper right", fontsize="small")
         self.figure_.colorbar(self.scatter_, ax=ax, label=_ERROR)
-
-
-# x and y of the corners for shares (1, 0, 0), (0, 1, 0), (0, 0, 1): left, right and top.
-_CORNERS = np.array([[0.0, 1.0, 0.5], [0.0, 0.0, np.sqrt(0.75)]])
-# Offsets of the names from the corners, and alignments of their texts.
-_OFFSETS = np.array([[-0.01, -0.02], [0.01, -0.02], [0, 0.02]])
-_SIDES = (("right", "top"), ("left", "top"), ("center", "bottom"))
-_LEVELS = (0.25, 0.5, 0.75)
-
-
-def _draw_triangle(ax: Axes, names: Sequence[str]) -> np.ndarray:
-    """Draw an empty triangle with named corners, and lines of equal shares at quarters.
-
-    Returns the matrix of shape (2, 3) that maps three shares to x and y.
-    """
-    ax.set(aspect="equal", xlim=(-0.15, 1.15), ylim=(-0.12, 1.0))
-    ax.axis("off")
-    around = _CORNERS[:, [0, 1, 2, 0]]
-    ax.plot(*around, color="black", linewidth=1)
-    for (x, y), name, (ha, va) in zip(_CORNERS.T + _OFFSETS, names, _SIDES, strict=True):
-        ax.text(x, y, f"{name} = 1", ha=ha, va=va)
-    for level in _LEVELS:
-        for corner in range(3):
-            # shares of the end points of the line on which the share of `corner` is `level`
-            ends = np.roll([[level, level], [1 - level, 0], [0, 1 - level]], corner, axis=0)
-            ax.plot(*(_CORNERS @ ends), color="gray", linewidth=0.5, alpha=0.5, zorder=0)
-    return _CORNERS

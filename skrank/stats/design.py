@@ -71,7 +71,7 @@ def queries_needed(
         width = check.check_number("width", width, 0, math.inf, open_low=True)
         level = alpha / math.comb(n_systems, 2)
         return _least(lambda n: width / std >= _expected_width(n, level), f"width={width:g}")
-    effect = _effect(difference, std)
+    effect = abs(check.check_number("difference", difference, -1e100, 1e100)) / std
     if effect == 0:
         raise ValueError("difference is 0: pass the smallest difference that the test is to find.")
     cause = f"difference / std = {effect:g}"
@@ -87,12 +87,6 @@ def _least(enough: Callable[[int], bool], cause: str) -> int:
             raise ValueError(f"{cause} needs more than {_MOST_QUERIES} queries: it is too small.")
     numbers = range(most // 2 + 1, most + 1)
     return numbers[bisect_left(numbers, True, key=enough)]
-
-
-def _effect(difference: float | None, std: float) -> float:
-    """Absolute difference in standard deviations."""
-    difference = check.check_number("difference", difference, -1e100, 1e100)
-    return abs(difference) / check.check_number("std", std, 0, math.inf, open_low=True)
 
 
 def _power(effect: float, n_queries: np.ndarray | int, n_systems: int, alpha: float) -> np.ndarray:

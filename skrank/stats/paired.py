@@ -20,7 +20,6 @@ from skrank.stats._pairs import (
     SystemPairs,
     Weights,
     moments,
-    ratio,
     student_t,
     t_bounds,
     t_p_value,
@@ -145,7 +144,6 @@ def wilcoxon(
     zeros: str = "wilcox",
     pairs: int | ArrayLike | None = None,
     nan: str = "drop",
-    weights: ArrayLike | None = None,
 ) -> PairedTest:
     """Wilcoxon's signed-rank test.
 
@@ -156,8 +154,6 @@ def wilcoxon(
     zeros : {"wilcox", "pratt", "zsplit"}
         "wilcox": drop differences of 0 before ranking. "pratt": drop them after ranking. "zsplit":
         split their ranks between both signs.
-    weights : array-like of shape (n_queries,), optional
-        Factors of the ranks in the sums of ranks.
 
     Returns
     -------
@@ -166,9 +162,8 @@ def wilcoxon(
 
     Notes
     -----
-    The p-value is exact for up to 13 queries, and without weights for up to 50 queries if no
-    difference is tied or 0. Otherwise the p-value is the normal approximation, without weights that
-    of `scipy.stats.wilcoxon`.
+    The p-value is exact for up to 13 queries, and for up to 50 queries if no difference is tied or
+    0. Otherwise the p-value is the normal approximation of `scipy.stats.wilcoxon`.
 
     Examples
     --------
@@ -179,18 +174,13 @@ def wilcoxon(
     check.check_choice("zeros", zeros, ("wilcox", "pratt", "zsplit"))
 
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
-        return moments(z, w)[0], *_signed_rank_test(z, w, zeros)
+        return moments(z)[0], *_signed_rank_test(z, zeros)
 
-    chosen = SystemPairs(scores, pairs, nan, weights=weights, grid=True)
-    return run_test("Wilcoxon signed-rank", chosen, block)
+    return run_test("Wilcoxon signed-rank", SystemPairs(scores, pairs, nan, grid=True), block)
 
 
 def sign_test(
-    scores: ArrayLike,
-    *,
-    pairs: int | ArrayLike | None = None,
-    nan: str = "drop",
-    weights: ArrayLike | None = None,
+    scores: ArrayLike, *, pairs: int | ArrayLike | None = None, nan: str = "drop"
 ) -> PairedTest:
     """Sign test of the numbers of queries on which each system is better.
 
@@ -198,19 +188,12 @@ def sign_test(
     ----------
     scores, pairs, nan
         As in `paired_t`.
-    weights : array-like of shape (n_queries,), optional
-        Weight of each query in the counts. Default: equal weights.
 
     Returns
     -------
     PairedTest
-        `statistic` is the number, or the sum of the weights, of queries on which the first system
-        is better. Ties are left out. Systems that never differ have p 1.
-
-    Notes
-    -----
-    Without weights, the p-value is that of the binomial distribution. With weights, the p-value is
-    exact for up to 13 queries; for more, the normal approximation is used.
+        `statistic` is the number of queries on which the first system is better. The p-value is
+        that of the binomial distribution without ties. Systems that never differ have p 1.
 
     References
     ----------
@@ -224,14 +207,11 @@ def sign_test(
     """
 
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
-        mean = moments(z, w)[0]
-        if w is not None:
-            return mean, (z > 0) @ w, _random_sign_test(np.sign(z) * w)
         wins, losses = (z > 0).sum(axis=1), (z < 0).sum(axis=1)
         tail = scipy.stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5)
-        return mean, wins, np.minimum(2 * tail, 1)
+        return moments(z)[0], wins, np.minimum(2 * tail, 1)
 
-    return run_test("sign", SystemPairs(scores, pairs, nan, weights=weights), block)
+    return run_test("sign", SystemPairs(scores, pairs, nan), block)
 
 
 def randomisation_test(
@@ -356,15 +336,17 @@ def block_width(n_resamples: int) -> int:
     return max(1, 2**18 // n_resamples)
 
 
-def _signed_rank_test(z: np.ndarray, weights: Weights, zeros: str) -> tuple[np.ndarray, np.ndarray]:
+def _signed_rank_test(z: np.ndarray, zeros: str) -> tuple[np.ndarray, np.ndarray]:
     """Smaller sum of ranks, and p-value, of each row of differences."""
-    ranks, split = _ranks(z, zeros)
-    w = 1.0 if weights is None else weights
-    signed = np.sign(z) * ranks * w
-    sums = [np.maximum(sign * signed, 0).sum(axis=1) for sign in (1, -1)]
-    statistic = np.minimum(*sums) + (split * w).sum(axis=1) / 2
-    if weights is not None or z.shape[1] <= _MOST_EXACT:
-        return statistic, _random_sign_test(signed)
+    ranks, zero = scipy.stats.rankdata(np.abs(z), axis=1), z == 0
+    if zeros == "wilcox":  # zeros have the lowest ranks, so dropping them lowers all other ranks
+        ranks = ranks - zero.sum(axis=1, keepdims=True)
+    signed = np.sign(z) * ranks
+    statistic = np.minimum(*(np.maximum(sign * signed, 0).sum(axis=1) for sign in (1, -1)))
+    if zeros == "zsplit":
+        statistic += np.where(zero, ranks, 0).sum(axis=1) / 2
+    if z.shape[1] <= _MOST_EXACT:
+        return statistic, _flip_shares(signed)
     # scipy chooses one method, exact or approximate, for all rows of a call: rows with ties are
     # tested in a separate call
     sizes, p_value = np.sort(np.abs(z), axis=1), np.ones(len(z))
@@ -373,23 +355,6 @@ def _signed_rank_test(z: np.ndarray, weights: Weights, zeros: str) -> tuple[np.n
         if rows.any():
             p_value[rows] = scipy.stats.wilcoxon(z[rows], zero_method=zeros, axis=1).pvalue
     return statistic, p_value
-
-
-def _ranks(z: np.ndarray, zeros: str) -> tuple[np.ndarray, np.ndarray]:
-    """Ranks of differences other than 0, and ranks of zeros to be split between the signs."""
-    ranks = scipy.stats.rankdata(np.abs(z), axis=1)
-    zero = z == 0
-    if zeros == "wilcox":  # zeros have the lowest ranks, so dropping them lowers all other ranks
-        ranks = ranks - zero.sum(axis=1, keepdims=True)
-    return np.where(zero, 0.0, ranks), np.where(zero & (zeros == "zsplit"), ranks, 0.0)
-
-
-def _random_sign_test(signed: np.ndarray) -> np.ndarray:
-    """P-value of the sum of each row under random signs: exact for few queries, else normal."""
-    if signed.shape[1] <= _MOST_EXACT:
-        return _flip_shares(signed)
-    z = ratio(np.abs(signed.sum(axis=1)), np.sqrt((signed**2).sum(axis=1)))
-    return 2 * scipy.stats.norm.sf(z)
 
 
 def _flip_counts(signed: np.ndarray, flips: np.ndarray) -> np.ndarray:

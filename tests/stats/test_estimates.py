@@ -14,12 +14,11 @@ def values(n_queries=40, n_columns=3, seed=0):
 
 
 class TestBootstrapInterval:
-    @pytest.mark.parametrize("method", ["percentile", "BCa"])
-    def test_against_scipy(self, method):
+    def test_against_scipy(self):
         x, how = values(25, 1)[:, 0], {"n_resamples": 20_000}
-        found = stats.bootstrap_interval(x, method=method.lower(), confidence=0.9, **how)
+        found = stats.bootstrap_interval(x, confidence=0.9, **how)
         expected = scipy.stats.bootstrap(
-            (x,), np.mean, method=method, confidence_level=0.9, rng=0, **how
+            (x,), np.mean, method="percentile", confidence_level=0.9, rng=0, **how
         ).confidence_interval
         width = expected.high - expected.low
         assert_allclose([found.low, found.high], expected, atol=0.02 * width)
@@ -35,15 +34,6 @@ class TestBootstrapInterval:
         found = stats.bootstrap_interval(x, weights=w, n_resamples=300, random_state=4)
         assert_allclose([found.low, found.high], np.quantile(means, [0.025, 0.975]))
         assert_allclose(found.mean, np.average(x, weights=w))
-
-    def test_bca_counts_draws_of_the_same_mean_by_half(self):
-        """Means that differ from the observed mean by rounding only count as equal."""
-        integers = np.random.default_rng(0).integers(0, 10, 10).astype(float)  # sums are exact
-        exact, found = (
-            stats.bootstrap_interval(x, method="bca", n_resamples=300)
-            for x in (integers, integers / 10)
-        )
-        assert_allclose([10 * found.low, 10 * found.high], [exact.low, exact.high])
 
     def test_bootstrap_t_literally(self):
         x = np.array([0, 0, 0, 0, 0, 0, 0, 0, 0.1, 0.2, 0.4, 0.9])
@@ -72,7 +62,7 @@ class TestBootstrapInterval:
         assert caught[0].filename == __file__
         stats.bootstrap_interval(values(), confidence=0.999, n_resamples=2000)
 
-    @pytest.mark.parametrize("method", ["percentile", "bca", "bootstrap-t"])
+    @pytest.mark.parametrize("method", ["percentile", "bootstrap-t"])
     def test_columns_are_independent_and_constants_have_no_width(self, method):
         matrix = values()
         matrix[4, 1] = np.nan

@@ -22,7 +22,7 @@ def field(name, statistic, *args, **options):
 
 
 TESTS = {
-    **{test.__name__: field("p_value", test) for test in PAIRED[:3]},
+    "paired_t": field("p_value", stats.paired_t),
     **{test.__name__: field("p_value", test, n_resamples=60) for test in RESAMPLED},
 }
 OTHERS = {
@@ -32,8 +32,7 @@ OTHERS = {
     "bootstrap_t": field("low", stats.bootstrap_interval, method="bootstrap-t", n_resamples=60),
 }
 WEIGHTED = TESTS | OTHERS
-# Methods that change with weights, from exact to approximate.
-OTHER_METHODS = {"wilcoxon", "sign_test"}
+UNWEIGHTED = {test.__name__: field("p_value", test) for test in (stats.wilcoxon, stats.sign_test)}
 
 
 @pytest.mark.parametrize("name", WEIGHTED)
@@ -44,9 +43,8 @@ class TestWeights:
 
     @pytest.mark.parametrize("n_queries", [5, 20])
     def test_nearly_equal_weights_give_nearly_equal_results(self, name, n_queries):
-        if name not in OTHER_METHODS:
-            x, nearly = scores(n_queries, 3), np.append(np.ones(n_queries - 1), 1 + 1e-13)
-            assert_allclose(WEIGHTED[name](x, weights=nearly), WEIGHTED[name](x), rtol=1e-9)
+        x, nearly = scores(n_queries, 3), np.append(np.ones(n_queries - 1), 1 + 1e-13)
+        assert_allclose(WEIGHTED[name](x, weights=nearly), WEIGHTED[name](x), rtol=1e-9)
 
     def test_a_weight_of_zero_leaves_a_query_out(self, name):
         x, w = scores(12, 3), weights(12)
@@ -78,7 +76,7 @@ NAN = np.nan
 NO_VALUES = np.array([[0.1, 0.2, NAN], [0.2, NAN, 0.3], [0.3, 0.4, 0.5]])
 
 
-@pytest.mark.parametrize("test", PAIRED)
+@pytest.mark.parametrize("test", [stats.paired_t, stats.max_t])
 @pytest.mark.parametrize(
     ("matrix", "how", "message"),
     [
@@ -125,20 +123,16 @@ X, Y = [1, 2, 3], [1, 3, 2]
         ),
         (lambda: stats.bootstrap_interval([0.1]), "column 0"),
         (lambda: stats.bootstrap_interval([0.1, np.inf]), "values of query 1"),
-        (lambda: stats.bootstrap_interval([1e200, 1.0]), "at most 1e"),
         (lambda: stats.bootstrap_interval([0.1, 0.2], weights=[1, 0]), "1 query"),
         (lambda: stats.bootstrap_interval(np.zeros((2, 2, 2))), "values"),
-        (lambda: stats.bootstrap_interval([0.1, 0.2], confidence=95), "confidence=95"),
         (lambda: stats.bootstrap_interval([0.1, 0.2], confidence=1), "confidence=1"),
         (lambda: stats.bootstrap_interval([0.1, 0.2], method="t"), "method='t'"),
         (lambda: stats.queries_needed(0, 1), "difference"),
-        (lambda: stats.queries_needed(1e-9, 1), "more than 1000000000 queries"),
+        (lambda: stats.queries_needed(1e-9, 1), "1000000000"),
         (lambda: stats.queries_needed(1, 0), "std=0"),
-        (lambda: stats.queries_needed(std=1), "difference"),
         (lambda: stats.queries_needed(1, 1, width=1), "difference"),
         (lambda: stats.queries_needed(width=0), "width=0"),
         (lambda: stats.queries_needed(width=1e-9), "width=1e"),
-        (lambda: stats.queries_needed(1, 1, n_systems=1), "n_systems=1"),
         (lambda: stats.queries_needed(NAN, 1), "difference=nan"),
         (lambda: stats.queries_needed(1, 1, power=1), "power=1"),
         (lambda: stats.tau_ap(X, Y, ties="c"), "ties='c'"),
@@ -147,13 +141,13 @@ X, Y = [1, 2, 3], [1, 3, 2]
         (lambda: stats.rank_correlation([1, 2], [1, 2], method="rho"), "method='rho'"),
         (lambda: stats.rank_biased_overlap(X, Y, ties="c"), "ties='c'"),
         (lambda: stats.rank_biased_overlap(X, Y, p=1), "p=1"),
-        (lambda: stats.list_overlap([1, 2, 1], ["a"]), "^x"),
-        (lambda: stats.list_overlap(["a"], ["b", {"c"}]), "y.*rank 2"),
+        (lambda: stats.list_overlap([1, 2, 1], ["a"]), "x holds 1 twice"),
+        (lambda: stats.list_overlap(["a"], ["b", {"c"}]), "y has .* at rank 2"),
         (lambda: stats.list_overlap(["a"], ["b"], p=1.0), "p=1.0"),
-        (lambda: stats.rank_biased_overlap([1, 2], [2, 1], p=1), "p=1"),
+        *((lambda x=x: stats.list_overlap(x, ["a"]), "x must") for x in ([], "abc", 1, [{}])),
         *(
-            (lambda x=x: stats.list_overlap(x, ["a"]), "^x")
-            for x in ([], "abc", 1, {"a", "b"}, [{}])
+            (lambda p=p: stats.holm(p), "p_values")
+            for p in ([0.1, 1.2], [0.1, NAN], [0.2, -0.1], ["a"])
         ),
     ],
 )
@@ -171,14 +165,15 @@ MATRICES = arrays(
 SIZES = st.sampled_from([0.0, 1.0, 2.0, 0.3, 1e-300, 1e300])
 
 
-@pytest.mark.parametrize("name", WEIGHTED)
+@pytest.mark.parametrize("name", WEIGHTED | UNWEIGHTED)
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_any_input_gives_a_result_or_an_error_without_a_warning(name, data):
-    x = data.draw(MATRICES)
-    weights = data.draw(st.none() | arrays(np.float64, len(x), elements=SIZES))
+    x, how = data.draw(MATRICES), {}
+    if name in WEIGHTED:
+        how["weights"] = data.draw(st.none() | arrays(np.float64, len(x), elements=SIZES))
     with warnings.catch_warnings(), suppress(ValueError):
         warnings.simplefilter("error")
-        p = WEIGHTED[name](x, weights=weights)
-        if name in TESTS:
+        p = (WEIGHTED | UNWEIGHTED)[name](x, **how)
+        if name in TESTS | UNWEIGHTED:
             assert ((p >= 0) & (p <= 1)).all()

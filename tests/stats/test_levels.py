@@ -69,17 +69,12 @@ def test_power_under_uneven_weights_is_near_that_of_the_randomisation_test():
 
 
 @pytest.mark.parametrize(
-    ("test", "how", "low", "high"),
-    [
-        (stats.paired_bootstrap, {}, 0.035, 0.08),
-        *((test, {"weights": np.random.default_rng(0).lognormal(0, 0.7, 25)}, 0.038, 0.062)
-          for test in (stats.paired_t, stats.sign_test, stats.wilcoxon)),
-    ],
-)  # fmt: skip
-def test_five_percent_of_p_values_are_below_the_level_if_systems_are_equal(test, how, low, high):
+    "test", [stats.paired_t, stats.wilcoxon, stats.sign_test, stats.paired_bootstrap]
+)
+def test_five_percent_of_p_values_are_below_the_level_if_systems_are_equal(test):
     matrix = np.random.default_rng(0).normal(size=(25, 4000))
-    found = test(matrix, pairs=np.arange(4000).reshape(-1, 2), **how)
-    assert low < np.mean(found.p_value < 0.05) < high
+    found = test(matrix, pairs=np.arange(4000).reshape(-1, 2))
+    assert 0.035 < np.mean(found.p_value < 0.05) < 0.08
 
 
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 1.5])

@@ -193,13 +193,7 @@ class TestAdjusted:
         expected = np.minimum(steps, 1)[scipy.stats.rankdata(flat, "ordinal") - 1]
         assert_allclose(stats.holm(self.P), expected.reshape(2, 3))
 
-    def test_shapes_and_errors(self):
-        adjust = stats.holm
-        assert adjust([0.03]) == [0.03]
-        assert adjust([]).shape == (0,)
-        assert adjust(0.2).shape == ()
-        for wrong in ([0.1, 1.2], [0.1, np.nan], [0.2, -0.1]):
-            with pytest.raises(ValueError, match=r"p_values\[1\] is"):
-                adjust(wrong)
-        with pytest.raises(ValueError, match="must be numbers"):
-            adjust(["a"])
+    def test_shapes(self):
+        assert stats.holm([0.03]) == [0.03]
+        assert stats.holm([]).shape == (0,)
+        assert stats.holm(0.2).shape == ()

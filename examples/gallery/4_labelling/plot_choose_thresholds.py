@@ -2,7 +2,7 @@
 Choose the thresholds of GAP
 ============================
 
-With grades 0 to 3 the thresholds of GAP are points of a triangle. With the best
+With grades 0 to 3 the thresholds of GAP are three shares that sum to 1. With the best
 thresholds, the value of GAP is most informative: the precision-recall curve that the value implies
 is closest to the real one.
 """
