@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
 from skrank import _validation as check
 from skrank._engine.groups import LEVEL
@@ -87,6 +86,8 @@ def cloned(estimator: Any, *, safe: bool = True) -> Any:
 
     CatBoost copies parameters that are lists. A Dask client cannot be copied: clones share it.
     """
+    from sklearn.base import clone
+
     if isinstance(estimator, (list, tuple)):
         return type(estimator)(cloned(one, safe=safe) for one in estimator)
     if is_instance(estimator, "catboost", "CatBoost"):

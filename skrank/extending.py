@@ -21,7 +21,8 @@ An objective derives from `skrank.Objective`. Its method `bind` takes `Judgments
 
 A `Ranking` is the order that scores give to the documents of `Judgments`, and `measure` computes
 the values of metrics for rankings of the same judgments, and their means. `run_chunks` calls a
-function on chunks of queries in several threads. `require_groups` finds the query of each row,
+function on chunks of queries in several threads; inside `plain_up_to`, loops over few rows run as
+plain Python, which starts sooner than compiled code. `require_groups` finds the query of each row,
 `predicted_scores` the scores of a fitted model, and `trained_grade` the highest label that the
 model was trained on, as skrank's scorers do. `unique_metrics` returns metrics by name.
 `restored_on_failure` keeps the attributes of an estimator whose `fit` fails.
@@ -45,6 +46,7 @@ from skrank._engine.tables import Scale as Scale
 from skrank._engine.tables import Smooth as Smooth
 from skrank._engine.tables import Tables as Tables
 from skrank._engine.tables import discounts as discounts
+from skrank._engine.threads import plain_up_to as plain_up_to
 from skrank._engine.threads import run_chunks as run_chunks
 from skrank._fitted import predicted_scores as predicted_scores
 from skrank._fitted import restored_on_failure as restored_on_failure

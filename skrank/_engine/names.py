@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
@@ -161,11 +159,7 @@ def registered() -> dict[str, type[Metric]]:
 
 @lru_cache(maxsize=256)
 def columns(name: str) -> Mapping[str, Metric]:
-    """Metrics of a text by their names in reports, in order.
-
-    A name of skrank gives one metric, under its full name. A name of another tool gives one metric,
-    or all of a family such as "trec_eval:P" or "trec_eval:official", under the names of that tool.
-    """
+    """Metrics of a text by their names in reports, in order."""
     prefix, text = peer_names.split_prefix(name)
     several = peer_names.expand(text) if prefix in ("trec_eval", "trec_eval10") else None
     names = [f"{prefix}:{one}" for one in several] if several else [name.strip()]
@@ -173,12 +167,22 @@ def columns(name: str) -> Mapping[str, Metric]:
     return found if prefix in peer_names.PEERS else {str(one): one for one in found.values()}
 
 
-def unique_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, Metric]:
-    """Metrics by their names in reports, each once: see `columns`.
+def unique_metrics(
+    metrics: str | Metric | Sequence[str | Metric] | Mapping[str, Metric],
+    *,
+    prefix: str | None = None,
+) -> dict[str, Metric]:
+    """Metrics by their names in reports, each once.
+
+    A name of skrank gives one metric, under its full name. A name of another tool gives one metric,
+    or all of a family such as "trec_eval:P" or "trec_eval:official", under the names of that tool.
 
     Parameters
     ----------
-    metrics : name or Metric, or several
+    metrics : name or Metric, or several; or a mapping of names in reports to metrics
+    prefix : str, optional
+        Prefix of a tool, such as "trec_eval", for all names without one. It is left out of the
+        names in reports.
 
     Returns
     -------
@@ -195,17 +199,15 @@ def unique_metrics(metrics: str | Metric | Sequence[str | Metric]) -> dict[str, 
     >>> list(unique_metrics(["ap", "nDCG@10"]))
     ['ap', 'ndcg@10']
     """
+    if isinstance(metrics, Mapping) and metrics:
+        return {name: metric(one) for name, one in metrics.items()}
     chosen: dict[str, Metric] = {}
     for item in check.several("metrics", metrics, (str, Metric)):
-        found = columns(item) if isinstance(item, str) else {str(metric(item)): item}
-        if isinstance(item, str) and re.fullmatch(r"\s*accuracy@\d+\s*", item, re.IGNORECASE):
-            warnings.warn(
-                f"{item} is the share of documents that the cut-off puts on the right side: "
-                "accuracy@k of BEIR and MTEB is success@k.",
-                UserWarning,
-                stacklevel=3,
-            )
-        for name, one in found.items():
+        if isinstance(item, str) and prefix and not peer_names.split_prefix(item)[0]:
+            item = f"{prefix}:{item}"
+        found = columns(item) if isinstance(item, str) else {str(item): metric(item)}
+        for full, one in found.items():
+            name = full.removeprefix(f"{prefix}:")
             if name in chosen:
                 raise ValueError(f"metric {name!r} is given twice: each has one column.")
             chosen[name] = one

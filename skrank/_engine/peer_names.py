@@ -84,16 +84,20 @@ def split_trec(text: str) -> tuple[str, str] | None:
 
 
 def expand(text: str) -> list[str] | None:
-    """The metrics of a nickname or of a family of trec_eval; None if `text` is neither."""
+    """The metrics of a nickname, of a family, or of a name with parameters; None for other texts.
+
+    Names are spelled as trec_eval prints them: "P_5" for "P.5".
+    """
     table, nicknames = tables()["trec_eval"], tables()["nickname"]
     if text in nicknames:
         every = [name for name, entry in table.items() if entry.ours]  # of all_trec
         return [one for name in nicknames[text].usual or every for one in expand(name) or [name]]
     name, given = split_trec(text) or ("", "")
-    usual = table[name].usual if name else []
-    if not usual or "," in usual[0] or (name == "set_F" and not given):
+    usual = table[name].usual if name else ()
+    whole = not usual or "," in usual[0]  # all parameters together make one metric
+    if not given and (whole or name == "set_F"):
         return None
-    values = given.split(",") if given else usual
+    values = [given] if whole else given.split(",") if given else usual
     if name in ("iprec_at_recall", "Rprec_mult"):
         values = [f"{float(one):.2f}" if re.fullmatch(_NUMBER, one) else one for one in values]
     return [f"{name}_{value}" for value in values]
@@ -106,7 +110,7 @@ def _read_trec(entry: Entry, name: str, given: str, rounding: str = "trec_eval9"
     if (given and not entry.usual) or not re.fullmatch(rf"(?:{_SIGNED}(?:,{_SIGNED})*)?", given):
         return None
     value = given or "".join(entry.usual[:1])
-    if "," in "".join(entry.usual):  # all parameters together make one metric
+    if "," in "".join(entry.usual):
         value = "[" + ",".join(str(float(level)) for level in value.split(",")) + "]"
     elif name == "set_F":
         value = repr(math.sqrt(float(value)))
@@ -144,8 +148,7 @@ def _read_ir_measures(entry: Entry, name: str, inside: str | None, cut: str | No
     if name == "SetF" and "beta" in given:
         given["beta"] = repr(math.sqrt(float(given["beta"])))
     if name == "RBP" and "rel" not in given:
-        reason = "it is read only with rel=, the lowest label of a relevant document"
-        raise _Refusal(reason, entry.example)
+        raise _Refusal("it is read only with rel=, the lowest relevant label", entry.example)
     if "max_rel" in entry.example:
         given = _graded_model(entry, given, cut)
     return _with(ours, given | more, cut)
@@ -170,8 +173,7 @@ def _read_ranx(entry: Entry, name: str, cut: str | None, level: str | None) -> s
     if level is None:
         return _with(entry.ours, {}, cut)
     if "dcg" in name:
-        reason = "lower grades lose their gain, which depends on the highest grade"
-        raise _Refusal(reason, entry.ours)
+        raise _Refusal("the gains of labels below -l depend on the highest grade", entry.ours)
     return _with(entry.ours, {"rel": level}, cut)
 
 
@@ -285,8 +287,8 @@ def _read(tool: str, text: str) -> str | None:
     several = [] if pattern else expand(text) or []
     if len(several) > 1:
         raise ValueError(
-            f"'trec_eval:{text}' stands for {len(several)} metrics, such as {several[0]}: name one "
-            "of them, or pass the name to skrank.evaluate or skrank.trec.evaluate."
+            f"'trec_eval:{text}' stands for {len(several)} metrics, such as {several[0]}, which "
+            "skrank.evaluate and skrank.trec.evaluate take: name one."
         )
     entry = tables()[table].get(parts[0] or "") if parts else None
     if entry is None or parts is None:
@@ -312,9 +314,9 @@ def translate(prefix: str, name: str) -> str:
         If there is no such tool, it has no such name, or skrank lacks its metric.
     """
     if prefix not in PEERS:
+        tools = ", ".join(f"{peer}:" for peer in PEERS)
         raise ValueError(
-            f"'{prefix}:{name}': {prefix!r} is neither an objective nor a tool whose names are "
-            f"read: write one of {', '.join(f'{peer}:' for peer in PEERS)} or no prefix."
+            f"'{prefix}:{name}': {prefix!r} is not a prefix: use one of {tools} or none."
         )
     ours = _read(prefix, name)
     if ours is None:
@@ -346,8 +348,6 @@ def elsewhere(text: str, metric: Callable[[str], Any]) -> ValueError | None:
             pairs, found = vars(plain).items(), vars(theirs)
             others = [f"{name}={one!r}" for name, one in pairs if one != found[name]]
             how = f"which has {', '.join(others)}" if others else "which is the same"
-            if others == ["empty='skip'"]:
-                how = "which leaves queries without a relevant document out of the mean"
             start = f"{text!r} is a name of {tool}: write '{tool}:{text}'"
             return ValueError(f"{start}, which is '{theirs}', or '{plain}', {how}.")
     return None

@@ -54,6 +54,34 @@ class Ranking:
         self.judgments = judgments
         self._seen: dict[tuple[str, bool], RankedCodes] = {}
 
+    @classmethod
+    def in_order(cls, judgments: Judgments, retrieved: np.ndarray) -> Ranking:
+        """The ranking of documents that are in the order of their ranks already, without ties.
+
+        Parameters
+        ----------
+        judgments : Judgments
+        retrieved : int64 ndarray of shape (n_queries,)
+            Number of retrieved documents of each query, which come first.
+
+        Examples
+        --------
+        >>> import skrank
+        >>> from skrank.extending import Judgments, Queries, Ranking
+        >>> judgments = Judgments([1, 0, 0, 1], Queries.from_sizes([2, 2]))
+        >>> skrank.metric("ap").bind(judgments).values(Ranking.in_order(judgments, [2, 1]))
+        array([1., 0.])
+        """
+        ranking = cls.__new__(cls)
+        ranking.judgments = judgments
+        queries, retrieved = judgments.queries, np.asarray(retrieved, np.int64)
+        order = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes)
+        tied = np.zeros(queries.n_rows, np.uint8)
+        vars(ranking)["_sorted"] = order.astype(np.int32), tied, retrieved
+        ranked = RankedCodes.untied(judgments.indptr, judgments.codes, retrieved)
+        ranking._seen = dict.fromkeys([(ties, False) for ties in check.TIES_CHOICES], ranked)
+        return ranking
+
     def warn_if_swapped(self, stacklevel: int) -> None:
         """Warn if labels look like scores, and scores like grades."""
         labels = self.judgments.graded(np.nan)

@@ -11,13 +11,15 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import skrank
 from skrank.cli._output import check_open, deliver, print_error
+
+_T = TypeVar("_T")
 
 FAILED = 1  # a file cannot be read, measured or written; argparse exits with 2 for wrong usage
 INTERRUPTED = 130
@@ -67,6 +69,13 @@ class Parser(argparse.ArgumentParser):
     def set_epilog(self, *sections: str) -> None:
         """Let the help end with sections of help.txt."""
         self.epilog = "\n\n".join(map(_text, sections))
+
+    def checked(self, option: str, check: Callable[..., _T], *arguments: object) -> _T:
+        """The result of a check; exits with status 2 if it raises ValueError."""
+        try:
+            return check(*arguments)
+        except ValueError as error:
+            self.error(f"argument {option}: {error}")
 
     def check_files(self, inputs: Sequence[str], output: str | None) -> None:
         """Exit with status 2 if an input is given twice, or is the output."""

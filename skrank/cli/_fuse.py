@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 
 from skrank import trec
-from skrank._engine.names import columns
 from skrank.cli import Parser, _output
-from skrank.trec._fuse import read_runs
+from skrank.extending import unique_metrics
 
 
 def add_arguments(parser: Parser, _: str) -> None:
@@ -29,14 +28,11 @@ def _run(arguments: argparse.Namespace) -> str:
     judgments = arguments.files[:1] if trained else []
     paths = [_output.split_name(run)[1] for run in files]
     parser.check_files([*judgments, *paths], arguments.output)
-    try:
-        columns(arguments.metric)
-    except ValueError as error:
-        parser.error(f"argument -m/--metric: {error}")
+    parser.checked("-m/--metric", unique_metrics, arguments.metric)
     if len(paths) < 2:
         parser.error(f"name {'judgments and ' * trained}at least two runs.")
     qrels = trec.read_qrels(_output.source(judgments[0])) if trained else None
-    runs = read_runs(_output.named_sources(files), ranks=arguments.ranks == "file")
+    runs = trec.read_runs(_output.named_sources(files), ranks=arguments.ranks == "file")
     weights = None if arguments.weights is None else arguments.weights.split(",")
     if trained:
         from skrank.rankers import LinearRanker

@@ -6,7 +6,7 @@ import argparse
 import inspect
 import re
 
-from skrank._engine.names import columns
+from skrank.extending import unique_metrics
 from skrank.metrics import registered
 
 
@@ -22,7 +22,7 @@ def _run(arguments: argparse.Namespace) -> str:
         names = {name: (cls.__doc__ or "").split("\n")[0] for name, cls in registered().items()}
         width = max(map(len, names))
         return "\n".join(f"{name:<{width}}  {names[name]}" for name in sorted(names))
-    found = columns(arguments.name)
+    found = unique_metrics([arguments.name])
     lines = [f"{name} is {one}" for name, one in found.items() if name != str(one)]
     if len(found) > 1:  # a name for several metrics, such as trec_eval:official
         return "\n".join(lines)

@@ -63,12 +63,11 @@ def _rows(columns: Columns) -> Iterator[dict[str, object]]:
 
 
 TABLES = {"table": _table, "csv": _csv, "json": _json, "jsonl": _json_lines}
-FORMATS = (*TABLES, "latex", "markdown", "trec_eval", "html")
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _BY_SUFFIX = {
     ".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".html": "html",
     ".htm": "html", ".tex": "latex", ".md": "markdown",
 }  # fmt: skip
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 def format_of(path: str | None, given: str | None) -> str:
@@ -83,15 +82,11 @@ def format_of(path: str | None, given: str | None) -> str:
         return given or "table"
     suffix = Path(path).suffix.lower()
     said = _BY_SUFFIX.get(suffix)
-    if suffix in _COMPRESSED:
-        raise ValueError(f"{path}: the output is not compressed: leave {suffix} out.")
     if said and given and said != given:
         raise ValueError(f"{path}: {suffix} is {said}, and --format is {given}: change one.")
-    if not said and not given and suffix not in ("", ".txt"):
+    if not said and suffix not in ("", ".txt") and (not given or suffix in _COMPRESSED):
         known = ", ".join(_BY_SUFFIX)
-        raise ValueError(
-            f"{path}: {suffix} is not the suffix of a format: use .txt, {known}, or add --format."
-        )
+        raise ValueError(f"{path}: {suffix} is not the suffix of a format: use .txt or {known}.")
     return given or said or "table"
 
 

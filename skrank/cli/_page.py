@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skrank._typing import Options
-from skrank.metrics.iprec import ELEVEN_LEVELS
+from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,24 +29,19 @@ _P_VALUES = {
 }
 
 
-def page(
-    report: Report,
-    shown: Sequence[str],
-    curve: Sequence[str],
-    how: Options,
-    notes: str,
-    made: str,
-) -> str:
+# interpolated precision at each of the eleven levels of recall
+CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVELS)
+
+
+def page(report: Report, shown: Sequence[str], how: Options, notes: str, made: str) -> str:
     """The page of a report.
 
     Parameters
     ----------
     report : Report
-        With the columns of `shown` and `curve`.
+        With the columns of `shown` and `CURVE`.
     shown : sequence of str
         Columns to show; runs are sorted by the first.
-    curve : sequence of str
-        Columns with the interpolated precision at each of the eleven levels of recall.
     how : dict
         Options of the comparison of the runs.
     notes, made : str
@@ -59,7 +54,7 @@ def page(
     rises = {name: report.metric_of[name].greater_is_better for name in shown}
     means = report.mean[list(shown)].sort_values(shown[0], ascending=not rises[shown[0]])
     several = len(means) > 1
-    comparison, trouble = _comparison(report, shown, how) if several else (None, "")
+    comparison = None
     parts = [
         "<h1>Evaluation of runs</h1>",
         f"<p>{len(means)} run{'s' * several}, {len(report.queries)} queries. Click the head of a "
@@ -67,30 +62,22 @@ def page(
     ]
     if several:
         parts.append("<h2>Which run is better?</h2>")
+        try:
+            comparison = report.compare(shown, **how)
+        except ValueError as error:
+            parts.append(f"<p>Differences are not tested: {escape(str(error))}</p>")
         parts += [f"<p>{_verdict(means[one], comparison, rises[one])}</p>" for one in shown]
-    if trouble:
-        parts.append(f"<p>{escape(trouble)}</p>")
     best = means.eq([means[one].max() if rises[one] else means[one].min() for one in shown])
     counts = report.mean[[]].assign(**report.counts)
     frame = means.join(counts).rename_axis("run").reset_index()
     parts += ["<h2>Means</h2>", _table(frame, best=best.to_numpy())]
     if comparison is not None:
         parts.append(_comparisons(comparison))
-    data = json.dumps(_data(report, shown, curve)).replace("<", "\\u003c")
+    data = json.dumps(_data(report, shown)).replace("<", "\\u003c")
     template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
     before, after = template.split("@BODY@")
     after = after.replace("@MADE@", escape(made)).replace("@DATA@", data)
     return before + "\n".join(parts) + after.rstrip("\n")
-
-
-def _comparison(
-    report: Report, shown: Sequence[str], how: Options
-) -> tuple[Comparison | None, str]:
-    """The comparison of the runs, or None and the reason."""
-    try:
-        return report.compare(shown, **how), ""
-    except ValueError as error:
-        return None, f"Differences are not tested: {error}"
 
 
 def _corrected(comparison: Comparison) -> str:
@@ -115,17 +102,9 @@ def _verdict(means: pd.Series, comparison: Comparison | None, greater_is_better:
     if rows.empty:  # only the differences from a baseline are tested
         return text
     row = rows.iloc[0]
+    sure = "significant" if row.significant else "not significant, so that either may be better"
     p = row[_corrected(comparison)]
-    difference, low, high = row.difference, row.low, row.high
-    if row.system == second:
-        difference, low, high = -difference, -high, -low
-    interval = f"{difference:.4f} with the interval [{low:.4f}, {high:.4f}]"
-    if row.significant:
-        return text + f" The difference, {interval}, is significant (p = {p:.3g})."
-    return (
-        f"{text} The difference, {interval}, is not significant (p = {p:.3g}): either may be "
-        "better."
-    )
+    return f"{text} The difference is {sure} (p = {p:.3g}, see below)."
 
 
 def _cell(value: object, *, best: bool) -> str:
@@ -171,7 +150,7 @@ def _comparisons(comparison: Comparison) -> str:
     )
 
 
-def _data(report: Report, shown: Sequence[str], curve: Sequence[str]) -> dict[str, object]:
+def _data(report: Report, shown: Sequence[str]) -> dict[str, object]:
     """The data that the page draws: values by metric and run, with None for NaN, and curves."""
     runs = list(map(str, report.systems))
     cube, places = report.values.astype(object), list(report.metric_of)
@@ -181,7 +160,7 @@ def _data(report: Report, shown: Sequence[str], curve: Sequence[str]) -> dict[st
         for name in shown
     }
     signs = [1 if report.metric_of[name].greater_is_better else -1 for name in shown]
-    curves = np.nan_to_num(report.averages[:, [places.index(name) for name in curve]])
+    curves = np.nan_to_num(report.averages[:, [places.index(name) for name in CURVE]])
     return {
         "queries": report.queries.tolist(), "runs": runs, "values": values,
         "signs": dict(zip(values, signs, strict=True)), "levels": ELEVEN_LEVELS,

@@ -22,7 +22,7 @@ class Accuracy(RelevantSet):
     .. math:: Acc@k = \frac1n \left(|\{r \le k : y_r \ge rel\}| + |\{r > k : y_r < rel\}|\right)
 
     The first k documents are shown. n is the number of documents of the query, shown or not: give
-    documents that were not retrieved the score -inf.
+    documents that were not retrieved the score -inf. The accuracy@k of BEIR and MTEB is `success`.
 
     Parameters
     ----------

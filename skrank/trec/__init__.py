@@ -8,9 +8,8 @@ from skrank.trec._data import Run as Run
 from skrank.trec._data import read_qrels as read_qrels
 from skrank.trec._data import read_run as read_run
 from skrank.trec._evaluate import evaluate as evaluate
-from skrank.trec._fuse import FusedRun as FusedRun
+from skrank.trec._evaluate import read_runs as read_runs
 from skrank.trec._fuse import fuse as fuse
-from skrank.trec._fuse import read_runs as read_runs
 from skrank.trec._interop import ir_measure as ir_measure
 from skrank.trec._interop import run_lines as run_lines
 from skrank.trec._interop import trec_eval_lines as trec_eval_lines

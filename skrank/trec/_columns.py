@@ -1,7 +1,7 @@
-"""One table of judgments or of a run, from any object in memory that holds rows.
+"""Judgments and runs in memory: the columns of any object that holds rows, and a checked table.
 
 `columns_of` finds the columns of an object, and `table_of` makes a table of polars of them:
-columns "qid" and "docid" of texts, and "number" of labels or scores.
+columns "qid" and "docid" of texts, "number" of labels or scores, and "run" and "rank" if given.
 """
 
 from __future__ import annotations
@@ -12,21 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from numbers import Integral
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
+from typing import IO, Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
 from skrank import _validation as check
-
-if TYPE_CHECKING:
-    import polars as pl
-else:
-    from skrank.trec import _polars as pl
+from skrank.trec import _polars as pl
 
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 Where: TypeAlias = Callable[[int], str]  # says where a row is, for messages
-# Queries and documents of judgments, which decide between columns that can be the ids of a run
-Known: TypeAlias = tuple[Iterable[str], Iterable[str]]
 
 # Names of columns in any case of letters, the most specific first: "docno" is the id of a document
 # where "docid" is a number of PyTerrier, and "document" may be its text.
@@ -38,6 +32,7 @@ NUMBER = {
     "run": ("score", "sim", "similarity", "rank"),
 }
 RUN = ("run", "run_id", "system", "tag")
+WANTED = {kind: (*QUERY, *DOCUMENT, *NUMBER[kind], *RUN, "rank") for kind in NUMBER}
 # places of query, document and number in a row without names, by the length of the row
 PLACES: dict[str, dict[int, tuple[int, int, int]]] = {
     "qrels": {3: (0, 1, 2), 4: (0, 2, 3)},
@@ -77,90 +72,69 @@ def rows_of_memory(kind: str) -> Where:
 # find the columns ---------------------------------------------------------------------------------
 
 
-def columns_of(thing: Any, kind: str, known: Known | None = None) -> Columns | None:
+def columns_of(thing: Any, kind: str) -> Columns | None:
     """The columns of an object in memory; None if it does not hold rows, such as a list of runs.
 
-    Parameters
-    ----------
-    thing : object
-        See `skrank.trec.evaluate`.
-    kind : {"qrels", "run"}
-    known : Known, optional
-
-    Raises
-    ------
-    ValueError
-        If a column or a field is missing.
+    `thing` is as in `skrank.trec.evaluate`, and `kind` is "qrels" or "run". Raises ValueError if a
+    column or a field is missing.
     """
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(thing, pandas.Series):
         if thing.index.nlevels != 2:
-            raise ValueError(
-                f"the {kind} is a Series without documents: its index must have the levels (qid, "
-                "docid), as after set_index(['qid', 'docid'])."
-            )
-        named = str(thing.index.names[0]).lower() in (*QUERY, *DOCUMENT)
-        thing = thing.rename_axis(thing.index.names if named else ["qid", "docid"])
-        thing = thing.rename("rank" if thing.name == "rank" else NUMBER[kind][0]).reset_index()
+            raise ValueError(f"the {kind} is a Series without the index levels (qid, docid).")
+        levels = thing.index.names if _has_ids(thing.index.names) else ["qid", "docid"]
+        number = "rank" if thing.name == "rank" else NUMBER[kind][0]
+        thing = thing.rename_axis(levels).rename(number).to_frame()
     if pandas is not None and isinstance(thing, pandas.DataFrame):
-        if any(str(name).lower() in (*QUERY, *DOCUMENT) for name in thing.index.names):
-            thing = thing.reset_index()
-        check_names(list(map(str, thing.columns)))
-        return of_names({str(name): thing[name] for name in thing.columns}, kind, known)
+        thing = thing.reset_index() if _has_ids(thing.index.names) else thing
+        return of_names(thing.columns, [column for _, column in thing.items()], kind)
     if isinstance(thing, pl.LazyFrame):
-        thing = thing.collect()
+        names = [name for name in thing.collect_schema().names() if name.lower() in WANTED[kind]]
+        thing = thing.select(names).collect()
     if hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "__arrow_c_array__"):
-        return of_names(pl.DataFrame(thing).to_dict(), kind, known)
+        frame = pl.DataFrame(thing)
+        return of_names(frame.columns, frame.get_columns(), kind)
     if hasattr(thing, "qrels_iter") and kind == "qrels":  # a data set of ir_datasets
         thing = thing.qrels_iter()
     elif type(thing).__module__.split(".")[0] == "ranx" and hasattr(thing, "to_dict"):
         thing = thing.to_dict()
     if isinstance(thing, Mapping):
         named = is_record(thing, kind) and all(map(_is_list, thing.values()))
-        return of_names(thing, kind, known) if named else _of_queries(thing, kind)
+        return of_names(thing, list(thing.values()), kind) if named else _of_queries(thing, kind)
     if isinstance(thing, Iterable) and not is_file(thing):
         records = list(thing)
         if records and is_record(records[0], kind):
-            return of_records(records, kind, known, rows_of_memory(kind))
+            return of_records(records, kind, rows_of_memory(kind))
     return None
 
 
-def of_names(named: Mapping[str, Any], kind: str, known: Known | None) -> Columns:
+def _has_ids(levels: Iterable[object]) -> bool:
+    return any(str(name).lower() in (*QUERY, *DOCUMENT) for name in levels)
+
+
+def of_names(names: Iterable[object], columns: Sequence[Any], kind: str) -> Columns:
     """The columns of a table with names."""
-    check_names(list(named))
-    by_name = {name.lower(): name for name in named}
+    given = list(map(str, names))
+    by_name = dict(zip(map(str.lower, given), columns, strict=True))
+    for name, count in Counter(map(str.lower, given)).items():
+        if count > 1 and name in WANTED[kind]:
+            raise ValueError(f"{count} columns are called {name!r}: rename all but one.")
 
-    def chosen(names: Sequence[str], what: str, ids: Iterable[str] | None = None) -> str:
-        found = [by_name[name] for name in names if name in by_name]
-        if not found:
-            swapped = what == "scores" and not by_name.keys().isdisjoint(NUMBER["qrels"])
-            raise ValueError(
-                f"no column has the {what} of the {kind}: rename one of the columns "
-                f"({', '.join(named)}) to {' or '.join(map(repr, names[:3]))}."
-                + " They look like qrels: qrels come first, then runs."
-                * swapped
-            )
-        if len(found) > 1 and ids is not None:
-            judged = set(ids)
-            found.sort(key=lambda name: judged.isdisjoint(map(str, _listed(named[name]))))
-        return found[0]
+    def chosen(wanted: Sequence[str]) -> str:
+        for name in wanted:
+            if name in by_name:
+                return name
+        raise ValueError(
+            f"the {kind} has no column {wanted[0]!r}: rename one of {', '.join(given)} to it. "
+            "Qrels come first, then runs."
+        )
 
-    queries, documents = known or (None, None)
-    query, document = chosen(QUERY, "queries", queries), chosen(DOCUMENT, "documents", documents)
-    number = chosen(NUMBER[kind], f"{NUMBER[kind][0]}s")
-    columns = Columns(named[query], named[document], named[number])
+    number = chosen(NUMBER[kind])
+    columns = Columns(by_name[chosen(QUERY)], by_name[chosen(DOCUMENT)], by_name[number])
     if kind == "qrels":
         return columns
-    run = next((named[by_name[name]] for name in RUN if name in by_name), None)
-    rank = named[by_name["rank"]] if "rank" in by_name else None
-    return columns._replace(run=run, rank=rank, ranked=number.lower() == "rank")
-
-
-def check_names(names: list[str]) -> None:
-    """Refuse two columns with one name, if it is one that is read."""
-    for name, count in Counter(map(str.lower, names)).items():
-        if count > 1 and name in (*QUERY, *DOCUMENT, *NUMBER["qrels"], *NUMBER["run"], *RUN):
-            raise ValueError(f"{count} columns are called {name!r}: rename all but one.")
+    run = next((by_name[name] for name in RUN if name in by_name), None)
+    return columns._replace(run=run, rank=by_name.get("rank"), ranked=number == "rank")
 
 
 def _is_list(value: object) -> bool:
@@ -170,20 +144,18 @@ def _is_list(value: object) -> bool:
 def _of_queries(thing: Mapping[Any, Any], kind: str) -> Columns | None:
     """The columns of a mapping from queries to numbers by document, or to lists of documents."""
     parts = list(thing.values())
-    if not parts:
+    by_document = all(isinstance(part, Mapping) for part in parts)
+    lists = (list, tuple, set, frozenset, np.ndarray)
+    if not parts or not (by_document or all(isinstance(part, lists) for part in parts)):
         return None
-    if all(isinstance(part, Mapping) for part in parts):
-        ids = list(chain(*parts))
+    query, ids = [one for one, part in thing.items() for _ in part], list(chain(*parts))
+    if by_document:
         numbers = list(chain(*(part.values() for part in parts)))
         if any(isinstance(one, Mapping) or _is_list(one) for one in numbers[:100]):
             return None  # a mapping from names to runs
-        return Columns([one for one, part in thing.items() for _ in part], ids, numbers)
-    if not all(isinstance(part, (list, tuple, set, frozenset, np.ndarray)) for part in parts):
-        return None
-    ids = list(chain(*parts))
+        return Columns(query, ids, numbers)
     if not ids or not all(isinstance(one, (str, Integral)) for one in ids):
         return None
-    query = [one for one, part in thing.items() for _ in part]
     if kind == "qrels":
         return Columns(query, ids, [1] * len(ids))
     if any(isinstance(part, (set, frozenset)) for part in parts):
@@ -192,36 +164,34 @@ def _of_queries(thing: Mapping[Any, Any], kind: str) -> Columns | None:
     return Columns(query, ids, ranks, rank=ranks, ranked=True)
 
 
-def is_record(row: object, kind: str) -> bool:
+def is_record(row: Any, kind: str) -> bool:
     """Whether this is one row: a tuple or list, a mapping, or an object with named fields."""
     if isinstance(row, Mapping):
         names = {str(name).lower() for name in row}
         return not names.isdisjoint(QUERY) and not names.isdisjoint(DOCUMENT)
     if hasattr(row, "query_id") and hasattr(row, "doc_id"):
         return not hasattr(row, "columns")  # a frame has its columns as attributes
-    return isinstance(row, (tuple, list)) and len(row) in PLACES[kind]
+    sized = isinstance(row, (tuple, list)) and len(row) in PLACES[kind]
+    return sized and not any(_is_list(one) for one in row)
 
 
-def of_records(rows: list[Any], kind: str, known: Known | None, where: Where) -> Columns:
+def of_records(rows: list[Any], kind: str, where: Where) -> Columns:
     """The columns of records like the first: mappings, objects with named fields, or tuples."""
     first = rows[0]
-    wanted = (*QUERY, *DOCUMENT, *NUMBER[kind], *RUN)
-    if isinstance(first, Mapping):
-        names = [name for name in first if str(name).lower() in wanted]
-        for place, row in enumerate(rows):
-            if not isinstance(row, Mapping) or not all(name in row for name in names):
-                raise ValueError(f"{where(place)}: no record with {', '.join(names)}.")
-        return of_names({name: [row[name] for row in rows] for name in names}, kind, known)
     if hasattr(first, "query_id"):
-        names = [name for name in wanted if hasattr(first, name)]
-        columns = {name: [getattr(row, name) for row in rows] for name in names}
-        return of_names(columns, kind, known)
+        names = [name for name in WANTED[kind] if hasattr(first, name)]
+        return of_names(names, [[getattr(row, name) for row in rows] for name in names], kind)
+    named = isinstance(first, Mapping)
+    names = [one for one in first if str(one).lower() in WANTED[kind]] if named else []
     for place, row in enumerate(rows):
-        if not isinstance(row, (tuple, list)) or len(row) != len(first):
-            raise ValueError(
-                f"{where(place)}: the record is {row!r}, and the first has {len(first)} fields: a "
-                f"record is (qid, docid, {NUMBER[kind][0]})."
-            )
+        alike = isinstance(row, Mapping) and row.keys() >= set(names)
+        if not named:
+            alike = isinstance(row, (tuple, list)) and len(row) == len(first)
+        if not alike:
+            fields = ", ".join(map(str, names)) or f"{len(first)} fields"
+            raise ValueError(f"{where(place)}: the record {row!r} does not have {fields}.")
+    if named:
+        return of_names(names, [[row[name] for row in rows] for name in names], kind)
     return of_fields(list(zip(*rows, strict=True)), kind)
 
 
@@ -238,71 +208,57 @@ def of_fields(fields: Sequence[Any], kind: str) -> Columns:
 
 
 def table_of(columns: Columns, kind: str, where: Where) -> pl.DataFrame:
-    """The table of columns, checked; it has the columns "run" and "rank" if these are given.
+    """The table of columns, checked; ranks become scores of the opposite sign.
 
     Raises
     ------
     ValueError
-        With the row, if an id is missing or neither a text nor a whole number, or a number is not
-        a label or a score; if there is no row, or columns differ in length.
+        With the row, if an id is missing or neither a text nor a whole number, a number is not a
+        label or a score, or a query has a document twice; if there is no row, or columns differ in
+        length.
     """
-    number = _numbers(columns.number, kind, where)
     parts = {
         "qid": _ids(columns.qid, "query", where),
         "docid": _ids(columns.docid, "document", where),
-        "number": number,
+        "number": _numbers(columns.number, NUMBER[kind][0], where),
     }
     if columns.run is not None:
         parts["run"] = _ids(columns.run, "run", where)
     if columns.rank is not None:
-        parts["rank"] = number if columns.ranked else _numbers(columns.rank, "rank", where)
+        parts["rank"] = _numbers(columns.rank, "rank", where)
     if len({len(part) for part in parts.values()}) > 1:
         raise ValueError(f"the columns of the {kind} differ in length.")
-    return checked(pl.DataFrame(parts), kind, where, columns.ranked)
-
-
-def checked(table: pl.DataFrame, kind: str, where: Where, ranked: bool | None) -> pl.DataFrame:
-    """A table whose numbers are labels or scores; ranks become scores of the opposite sign."""
+    table = pl.DataFrame(parts)
     if not len(table):
         raise ValueError(f"the {kind} hold{'s' * (kind == 'run')} no document.")
-    numbers, labels = table["number"].to_numpy(), kind == "qrels"
-    wrong = check.are_no_labels(np.maximum(numbers, 0.0)) if labels else ~np.isfinite(numbers)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        allowed = (
-            f"0 or between {check.LEAST_LABEL:g} and {check.MOST_LABEL:g}" if labels else "finite"
-        )
-        raise ValueError(
-            f"{where(row)}: {NUMBER[kind][0]} of document {table[row, 'docid']!r} of query "
-            f"{table[row, 'qid']!r} is {numbers[row]:g}: it must be {allowed}."
-        )
-    again = _repeated(table)
-    if again is not None:
-        first, second = again
-        raise ValueError(
-            f"{where(second)}: document {table[second, 'docid']!r} occurs twice in query "
-            f"{table[second, 'qid']!r}, first in {where(first)}: keep one of them."
-        )
+    _check_numbers(table, kind, where)
+    pair = pl.struct(name for name in ("run", "qid", "docid") if name in table.columns)
+    if table.select(pair.hash().n_unique()).item() < len(table):  # or two pairs have one hash
+        for row in table.select((~pair.is_first_distinct()).arg_true()).to_series():
+            raise ValueError(
+                f"{where(row)}: document {table[row, 'docid']!r} occurs twice in query "
+                f"{table[row, 'qid']!r}: keep one of them."
+            )
+    ranked = columns.ranked
     if ranked is None:
         place = pl.int_range(1, pl.len() + 1).over("qid")
         counted = table.select((pl.col("number") == place).all()).item()
         ranked = counted and table["qid"].n_unique() < len(table)
-        if ranked:
-            table = table.with_columns(rank="number")
+        table = table.with_columns(rank="number") if ranked else table
     return table.with_columns(-pl.col("number")) if ranked else table
 
 
-def _repeated(table: pl.DataFrame) -> tuple[int, int] | None:
-    """The first two rows of a document that a query has twice."""
-    names = [name for name in ("run", "qid", "docid") if name in table.columns]
-    pair = pl.struct(names)
-    if table.select(pair.hash().n_unique()).item() == len(table):
-        return None
-    again = table.select(~pair.is_first_distinct()).to_series().arg_true()
-    if not len(again):
-        return None  # two pairs have one hash
-    same = pl.all_horizontal(pl.col(name) == table[again[0], name] for name in names)
-    return table.select(same).to_series().arg_true()[0], again[0]
+def _check_numbers(table: pl.DataFrame, kind: str, where: Where) -> None:
+    """Raise ValueError for the first number that is not a label, or a score that is not finite."""
+    numbers, labels = table["number"].to_numpy(), kind == "qrels"
+    wrong = check.are_no_labels(np.maximum(numbers, 0.0)) if labels else ~np.isfinite(numbers)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        allowed = f"0 or from {check.LEAST_LABEL:g} to {check.MOST_LABEL:g}" if labels else "finite"
+        raise ValueError(
+            f"{where(row)}: {NUMBER[kind][0]} of document {table[row, 'docid']!r} of query "
+            f"{table[row, 'qid']!r} is {numbers[row]:g}: it must be {allowed}."
+        )
 
 
 def _listed(values: Any) -> list[Any]:
@@ -337,20 +293,22 @@ def _ids(values: Any, what: str, where: Where) -> pl.Series:
     return column
 
 
-def _numbers(values: Any, kind: str, where: Where) -> pl.Series:
-    """Labels, scores or ranks in double precision; a text must be a decimal."""
-    name = NUMBER[kind][0] if kind in NUMBER else kind
-    texts = values
+def _numbers(values: Any, name: str, where: Where) -> pl.Series:
+    """Labels, scores or ranks in double precision; a text must be a decimal, or a label as L2."""
     if not isinstance(values, pl.Series):
         numeric = getattr(getattr(values, "dtype", None), "kind", "O") in "fiub"
         listed = [] if numeric else _listed(values)
         if not any(issubclass(one, (str, bytes)) for one in set(map(type, listed))):
             return pl.Series(check.as_vector(name, values) if len(values) else np.zeros(0))
-        texts = pl.Series([one and str(one) for one in listed], dtype=pl.String)
-    if texts.dtype == pl.String:
-        texts = texts.str.strip_chars(" \t")
-    numbers = texts.cast(pl.Float64, strict=False)
-    wrong = (numbers.is_null() & texts.is_not_null()).arg_true()
-    if len(wrong):
-        raise ValueError(f"{where(wrong[0])}: {name} {texts[wrong[0]]!r} is not a number.")
-    return numbers.fill_null(np.nan)
+        values = pl.Series([None if one is None else str(one) for one in listed], dtype=pl.String)
+    numbers, texts = values.cast(pl.Float64, strict=False), values.dtype == pl.String
+    if texts and numbers.null_count() > values.null_count():
+        spelled = values.str.strip_chars(" \t")
+        spelled = spelled.str.replace(r"^L(\d+)$", "$1") if name == "label" else spelled
+        numbers = spelled.cast(pl.Float64, strict=False)
+    lost = numbers.null_count() > values.null_count()
+    if lost or (texts and numbers.is_nan().any()):
+        wrong = values.is_not_null() & (numbers.is_null() | numbers.is_nan())
+        row = wrong.arg_true()[0]
+        raise ValueError(f"{where(row)}: {name} {values[row]!r} is not a number.")
+    return numbers.fill_null(np.nan) if numbers.null_count() else numbers

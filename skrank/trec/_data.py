@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -10,15 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.queries import Queries, rank_scores, slices
-from skrank.trec._columns import Columns, Known, Source, as_text, rows_of_memory, table_of
+from skrank.extending import Queries
+from skrank.trec import _polars as pl
+from skrank.trec._columns import Columns, Source, as_text, rows_of_memory, table_of
 from skrank.trec._files import Entries, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
-    import polars as pl
-else:
-    from skrank.trec import _polars as pl
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,11 +35,6 @@ class Qrels:
     queries: Queries
     documents: pl.Series
     labels: np.ndarray
-
-    @property
-    def ids(self) -> Known:
-        """Ids of queries and of documents, for `as_run`."""
-        return self.queries.ids, self.documents
 
     @classmethod
     def from_arrays(cls, qid: ArrayLike, docid: ArrayLike, label: ArrayLike) -> Qrels:
@@ -73,26 +65,7 @@ class Qrels:
         """The judgments of checked rows."""
         queries, table = by_query(rows.table)
         labels = table["number"].to_numpy()
-        below = labels[labels < 0]
-        if not np.array_equal(below, np.rint(below)):
-            warnings.warn(
-                f"labels of the qrels are below 0 and not whole numbers, such as {below[0]:g}, as "
-                "if they were scores: qrels come first, then runs. Labels below 0 count as not "
-                "judged.",
-                stacklevel=1,
-            )
         return cls(queries, table["docid"], np.where(labels < 0, np.nan, labels))
-
-    def with_pool_judged(self) -> Qrels:
-        """Judgments in which the documents of the pool without a label are judged not relevant.
-
-        Some tracks give labels below 0 to documents that assessors saw, such as spam.
-
-        Returns
-        -------
-        Qrels
-        """
-        return replace(self, labels=np.nan_to_num(self.labels, nan=0.0))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per document.
@@ -143,6 +116,9 @@ class Run:
         The column of ranks, if it was read: see `fuse`.
     file : str or None
         Name of the file from which the run was read, for messages.
+    weights : dict of str to float, or None
+        Weight of each run, for a result of `fuse` with weights. Those of a ranker are trained on
+        all judged queries and add up to 1.
     """
 
     name: str
@@ -151,6 +127,7 @@ class Run:
     scores: np.ndarray
     ranks: np.ndarray | None = None
     file: str | None = None
+    weights: dict[str, float] | None = None
 
     @classmethod
     def from_arrays(
@@ -184,22 +161,27 @@ class Run:
     def of_rows(cls, rows: Entries, name: str | None = None) -> Run:
         """The run of checked rows; its default name is the tag, or the file if it has none."""
         queries, table = by_query(rows.table)
-        scores = table["number"].to_numpy()
-        order = _order(queries, scores, table["docid"])
-        if order is not None:
-            table, scores = table[order], scores[order]
         ranks = table["rank"].to_numpy() if "rank" in table.columns else None
         name = next(one for one in (name, rows.tag, rows.name, "run") if one is not None)
-        return cls(name, queries, table["docid"], scores, ranks, rows.name)
+        scores = table["number"].to_numpy()
+        return cls(name, queries, table["docid"], scores, ranks, rows.name).ordered()
+
+    def ordered(self) -> Run:
+        """The run with the documents in order: by score and then by name, both descending."""
+        falls = self.scores[1:] < self.scores[:-1]
+        falls[self.queries.indptr[1:-1] - 1] = True  # between queries
+        if falls.all():
+            return self
+        table = pl.DataFrame({"docid": self.documents, "score": self.scores})
+        table = table.with_columns(query=self.queries.row_query).with_row_index("row")
+        ordered = table.sort("query", "score", "docid", descending=[False, True, True])
+        return self._part(self.queries, ordered["row"].to_numpy())
 
     def in_single_precision(self) -> Run:
-        """The run in the order of scores as float32; itself if that is its order."""
+        """The run in the order of scores as float32."""
         widest = np.finfo(np.float32).max  # larger scores would become inf
         scores = np.clip(self.scores, -widest, widest).astype(np.float32).astype(np.float64)
-        order = _order(self.queries, scores, self.documents)
-        if order is None or np.array_equal(order, np.arange(len(order))):
-            return self
-        return replace(self._part(self.queries, order), scores=scores[order])
+        return replace(self, scores=scores).ordered()
 
     def top(self, depth: int | None) -> Run:
         """The first documents of each query.
@@ -216,14 +198,22 @@ class Run:
         if depth is None:
             return self
         depth = check.check_count("depth", depth, "the documents of each query to keep")
-        indptr, rows = slices(self.queries.indptr[:-1], np.minimum(self.queries.sizes, depth))
-        return self._part(Queries(self.queries.ids, indptr), rows)
+        return self._selected(self.rank_in_query <= depth)
 
     def without_self(self) -> Run:
         """The run without the documents whose id is that of their query."""
-        query = self.queries.row_query
-        rows = np.flatnonzero(self.documents.to_numpy() != self.queries.ids[query])
-        sizes = np.bincount(query[rows], minlength=len(self.queries))
+        return self._selected(self.documents.to_numpy() != self.queries.ids[self.queries.row_query])
+
+    @property
+    def rank_in_query(self) -> np.ndarray:
+        """Rank of each row, from 1 on."""
+        starts, sizes = self.queries.indptr[:-1], self.queries.sizes
+        return np.arange(1, len(self.scores) + 1) - np.repeat(starts, sizes)
+
+    def _selected(self, kept: np.ndarray) -> Run:
+        """The run with the rows of a mask; queries without such a row are left out."""
+        rows = np.flatnonzero(kept)
+        sizes = np.bincount(self.queries.row_query[rows], minlength=len(self.queries))
         indptr = np.append(0, np.cumsum(sizes[sizes > 0]))
         return self._part(Queries(self.queries.ids[sizes > 0], indptr), rows)
 
@@ -276,23 +266,6 @@ def by_query(table: pl.DataFrame) -> tuple[Queries, pl.DataFrame]:
     indptr = np.zeros(len(ids) + 1, np.int64)
     np.cumsum(runs.struct.field("len").to_numpy(), out=indptr[1:])
     return Queries(np.array(ids.to_list(), dtype=object), indptr), table
-
-
-def _order(queries: Queries, scores: np.ndarray, documents: pl.Series) -> np.ndarray | None:
-    """Rows of each query by score and then document, both descending; None if they are so."""
-    falls = scores[1:] < scores[:-1]
-    falls[queries.indptr[1:-1] - 1] = True  # between queries
-    if falls.all():
-        return None
-    order, tied, _ = rank_scores(queries, scores)
-    rows = np.repeat(queries.indptr[:-1], queries.sizes) + order
-    first = tied == 0  # of the documents of one score
-    places = np.flatnonzero(~first | np.append(~first[1:], False))
-    if len(places):
-        among = {"score": np.cumsum(first)[places], "docid": documents[rows[places]]}
-        table = pl.DataFrame({**among, "row": rows[places]})
-        rows[places] = table.sort("score", "docid", descending=[False, True])["row"].to_numpy()
-    return rows
 
 
 _Number = TypeVar("_Number", int, float)
@@ -348,14 +321,9 @@ def read_qrels(source: object) -> Qrels:
     >>> trec.read_qrels(io.StringIO("301 0 FBIS3-1 1\\n301 0 FT934-9 0\\n"))
     Qrels: 1 queries, 2 documents, 2 judged
     """
-    return as_qrels(source)
-
-
-def as_qrels(qrels: object) -> Qrels:
-    """Judgments in memory or in a file; raises ValueError if they are a run."""
-    if isinstance(qrels, Run):
-        raise ValueError(f"qrels is the run {qrels.name!r}: judgments come first, then runs.")
-    return qrels if isinstance(qrels, Qrels) else Qrels.of_rows(rows_of(qrels, "qrels"))
+    if isinstance(source, Run):
+        raise ValueError(f"qrels is the run {source.name!r}: judgments come first, then runs.")
+    return source if isinstance(source, Qrels) else Qrels.of_rows(rows_of(source, "qrels"))
 
 
 def read_run(source: Source, *, name: str | None = None) -> Run:
@@ -407,9 +375,8 @@ def read_run(source: Source, *, name: str | None = None) -> Run:
     return Run.of_rows(rows_of(source, "run"), name)
 
 
-def as_run(run: object, known: Known | None = None, *, ranks: bool = False) -> Run:
+def as_run(run: object, *, ranks: bool = False) -> Run:
     """A run in memory or in a file; see `rows_of` for the parameters."""
     if isinstance(run, Run):
         return run
-    rows = run if isinstance(run, Entries) else rows_of(run, "run", known, ranks=ranks)
-    return Run.of_rows(rows)
+    return Run.of_rows(run if isinstance(run, Entries) else rows_of(run, "run", ranks=ranks))

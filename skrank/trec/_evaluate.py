@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
-from skrank import _progress
 from skrank import _validation as check
-from skrank._engine.names import unique_metrics
-from skrank._engine.plan import Measured, measure
+from skrank._progress import progress as progress_bar
 from skrank._typing import Options
 from skrank.evaluation import DEFAULT_METRICS, Report
+from skrank.extending import Ranking, measure, unique_metrics
 from skrank.metrics import Metric
-from skrank.trec._data import as_qrels
-from skrank.trec._join import (
-    MISSING_CHOICES,
-    AnyRuns,
-    CodedQrels,
-    Joined,
-    JoinedJudgments,
-    JoinedRanking,
-    JoinedRuns,
-    Runs,
-)
+from skrank.trec._columns import columns_of, is_file, rows_of_memory, table_of
+from skrank.trec._data import Qrels, Run, as_run, read_qrels
+from skrank.trec._files import Entries, name_of
+from skrank.trec._join import Joined, JoinedJudgments, Pool
+
+_ROWS_AT_ONCE = 1_000_000  # documents that are measured together, to bound memory
+
+AnyRuns: TypeAlias = object  # what `evaluate` accepts as runs
 
 
 def evaluate(
     qrels: object,
     runs: AnyRuns,
-    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    metrics: str | Metric | Sequence[str | Metric] | Mapping[str, Metric] = DEFAULT_METRICS,
     *,
     missing: str = "zero",
     empty: str | int | None = None,
@@ -59,13 +58,13 @@ def evaluate(
         are those of `read_qrels`.
     runs : the same with scores for labels; or a sequence of them; or a dict from names to them
         A list of documents is a ranking, best first. A table without scores may have ranks, see
-        `read_run`. If two columns can be the ids, such as "docid" and "docno", the one that occurs
-        in the qrels counts, or else the more specific one. A table may hold several runs, named by
-        its column "run". Files are those of `read_run`.
+        `read_run`. If two columns can be the ids, the more specific one counts: "docno", not
+        "docid". A table may hold several runs, named by its column "run". Files are those of
+        `read_run`.
         Files are read one after the other and then released: memory does not grow with their
         number. The name of a run is that of the dict, else its tag, or its path if several runs
         have the same tag.
-    metrics : names or Metrics
+    metrics : names or Metrics; or a mapping of names in the report to Metrics
     missing : {"zero", "skip", "raise"}
         How to count queries of the qrels that a run lacks. "zero": as queries for which nothing was
         retrieved, with a warning (``trec_eval -c``); all metrics but the error rate are 0 then.
@@ -122,37 +121,64 @@ def evaluate(
     system
     bm25    0.75              0.815465
     """
-    check.check_choice("missing", missing, MISSING_CHOICES)
+    check.check_choice("missing", missing, ("zero", "skip", "raise"))
     given: Options = {} if empty is None else {"empty": empty}
     if rel is not None:
         given["rel"] = check.check_rel(rel)
     if check.check_flag("judged_only", judged_only):
         given["condensed"] = True
-    pool_judged = check.check_flag("pool_judged", pool_judged)
-    exclude_self = check.check_flag("exclude_self", exclude_self)
-    chosen = unique_metrics(metrics)
-    if given:
-        chosen = {name: _changed(one, given) for name, one in chosen.items()}
+    chosen = {name: _changed(one, given) for name, one in unique_metrics(metrics).items()}
     top = check.check_max_grade(max_grade)
     if depth is not None:
         depth = check.check_count("depth", depth, "the number of documents of a query that count")
-    judgments = as_qrels(qrels)
-    sources = Runs.of(runs, judgments.ids)
-    pool = CodedQrels.of(judgments.with_pool_judged() if pool_judged else judgments)
-    single = any(one.single_precision for one in chosen.values())
-    with _progress.progress(progress, len(sources.sources), "runs") as bar:
-        joined = JoinedRuns(pool, sources, missing, bar, depth, single, exclude_self)
-        found = measure_runs(pool, joined, [*chosen.values()], missing, top)
-    joined.warn()
-    return Report(
-        systems=sources.names(joined.tags),
-        queries=pool.qrels.queries.ids,
-        metric_of=chosen,
-        values=found.values.swapaxes(1, 2),
-        weights=found.weights.swapaxes(1, 2),
-        empty=found.empty.sum(axis=1),
-        counts=dict(joined.counts),
-    )
+    judgments = read_qrels(qrels)
+    if check.check_flag("pool_judged", pool_judged):
+        labels = np.nan_to_num(judgments.labels, nan=0.0)
+        judgments = dataclasses.replace(judgments, labels=labels)
+    exclude_self = check.check_flag("exclude_self", exclude_self)
+    pool, (sources, named) = Pool(judgments), sources_of(runs)
+    # columns of metrics, and runs, by whether scores are compared in single precision
+    columns: dict[bool, list[int]] = defaultdict(list)
+    for column, one in enumerate(chosen.values()):
+        columns[one.single_precision].append(column)
+    joined: dict[bool, list[Joined]] = {single: [] for single in columns}
+    shown: list[Run] = []  # without their documents
+    with progress_bar(progress, len(sources), "runs") as bar:
+        for source in sources:
+            run = as_run(source)
+            run = run.without_self() if exclude_self else run
+            for single, those in joined.items():
+                order = run.in_single_precision() if single else run
+                those.append(pool.join(order.top(depth)))
+            if not shown and check.look_swapped(judgments.labels, run.scores):
+                warnings.warn(
+                    "the qrels have many labels that are not whole numbers, and the first run has "
+                    "few small whole scores, as if they were swapped: qrels come first, then runs.",
+                    stacklevel=2,
+                )
+            shown.append(run.top(1))
+            bar.update(1)
+    names = names_of(sources, [run.name for run in shown]) if named is None else named
+    called = [run.file or run.name for run in shown] if named is None else named
+    counts = _counts(pool, next(iter(joined.values())), shown, called, missing)
+    shape = len(names), len(judgments.queries), len(chosen)
+    values, weights, n_empty = np.empty(shape), np.empty(shape), np.empty(shape[2], int)
+    for single, places in columns.items():
+        some = [list(chosen.values())[place] for place in places]
+        n_runs = max(1, _ROWS_AT_ONCE // max(len(one.rows) for one in joined[single]))
+        for first in range(0, len(names), n_runs):
+            block = slice(first, first + n_runs)
+            part = JoinedJudgments(pool, joined[single][block])
+            ranking = Ranking.in_order(part, part.retrieved)
+            found = measure(part, [ranking], some, max_grade=top)
+            for cube, by_query in ((values, found.values[0]), (weights, found.weights[0])):
+                by_run = by_query.reshape(len(some), -1, shape[1])
+                cube[block, :, places] = np.moveaxis(by_run, 0, 2)
+            n_empty[places] = found.empty[:, : shape[1]].sum(axis=1)
+        if missing == "skip":
+            lacks = np.array([one.retrieved for one in joined[single]]) == 0
+            values[lacks], weights[lacks] = np.nan, 0.0
+    return Report(names, judgments.queries.ids, chosen, values, weights, n_empty, counts)
 
 
 def _changed(one: Metric, given: Options) -> Metric:
@@ -165,32 +191,117 @@ def _changed(one: Metric, given: Options) -> Metric:
     return changed
 
 
-def measure_runs(
-    pool: CodedQrels,
-    parts: Iterable[list[tuple[Joined, Joined]]],
-    metrics: Sequence[Metric],
-    missing: str,
-    max_grade: int | None,
-) -> Measured:
-    """Measure all runs, which come in parts as from `JoinedRuns`, as rankings of the judgments."""
-    n_queries = len(pool.qrels.queries)
-    empty = np.zeros((len(metrics), n_queries), bool)
-    cubes = []
-    for part in parts:
-        cube = np.empty((2, len(metrics), len(part), n_queries))  # of values and weights
-        for order, single in zip(zip(*part, strict=True), (False, True), strict=True):
-            places = [i for i, one in enumerate(metrics) if one.single_precision is single]
-            if not places:
-                continue
-            judgments = JoinedJudgments(pool, order)
-            some = [metrics[i] for i in places]
-            found = measure(judgments, [JoinedRanking(judgments)], some, max_grade=max_grade)
-            for number, by_query in enumerate((found.values, found.weights)):
-                cube[number, places] = by_query[0].reshape(-1, len(part), n_queries)
-            if missing == "skip":
-                left_out = judgments.retrieved.reshape(len(part), n_queries) == 0
-                cube[0, :, left_out], cube[1, :, left_out] = np.nan, 0.0
-            empty[places] = found.empty[:, :n_queries]
-        cubes.append(cube)
-    values, weights = np.concatenate(cubes, axis=2).swapaxes(1, 2)
-    return Measured(values, weights, empty, tuple(metrics))
+# runs ---------------------------------------------------------------------------------------------
+
+
+def sources_of(runs: AnyRuns) -> tuple[list[object], list[str] | None]:
+    """A source (a Run, a file, rows or an object) for each run, and names if the caller gives them.
+
+    `runs` is the parameter of `evaluate`.
+    """
+    if is_file(runs) or isinstance(runs, Run):
+        return [runs], None
+    runs = list(runs) if isinstance(runs, Iterator) else runs
+    columns = None if isinstance(runs, Qrels) else columns_of(runs, "run")
+    if columns is None and isinstance(runs, Mapping):
+        return list(runs.values()), list(runs)
+    if columns is None:
+        sources = check.several("runs", runs, (Qrels,))
+        if not sources:
+            raise ValueError("runs is empty: pass at least one.")
+        if any(isinstance(source, Qrels) for source in sources):
+            raise ValueError("runs holds judgments: judgments (qrels) come first, then runs.")
+        if len(sources) > 1 or is_file(sources[0]) or isinstance(sources[0], Run):
+            return sources, None
+        columns = columns_of(sources[0], "run")
+        if columns is None:
+            return sources, None
+    table = table_of(columns, "run", rows_of_memory("run"))
+    if columns.run is None:
+        return [Entries(table)], None
+    parts = table.partition_by("run", maintain_order=True)
+    return [Entries(part) for part in parts], [part[0, "run"] for part in parts]
+
+
+def names_of(sources: Sequence[object], tags: list[str]) -> list[str]:
+    """The tag of each run, or its path if several runs have the tag."""
+    count = Counter(tags)
+    names = [
+        name_of(source) if count[tag] > 1 and is_file(source) else tag
+        for tag, source in zip(tags, sources, strict=True)
+    ]
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise ValueError(f"{times} runs are called {name!r}: pass a dict from names to runs.")
+    return names
+
+
+def read_runs(runs: AnyRuns, *, ranks: bool = False) -> dict[str, Run]:
+    """Read several runs.
+
+    Parameters
+    ----------
+    runs
+        As in `evaluate`.
+    ranks : bool
+        Also read the column of ranks of lines of TREC, which `fuse` can use.
+
+    Returns
+    -------
+    dict from name to Run
+
+    Examples
+    --------
+    >>> from skrank import trec
+    >>> trec.read_runs({"bm25": {"q1": {"a": 2.0, "b": 1.0}}})
+    {'bm25': Run 'run': 1 queries, 2 documents}
+    """
+    sources, named = sources_of(runs)
+    loaded = [as_run(source, ranks=ranks) for source in sources]
+    names = names_of(sources, [run.name for run in loaded]) if named is None else map(str, named)
+    return dict(zip(names, loaded, strict=True))
+
+
+def _counts(
+    pool: Pool, joined: Sequence[Joined], runs: Sequence[Run], called: Sequence[str], missing: str
+) -> dict[str, list[float]]:
+    """The columns of ``Report.counts``; raises or warns if runs do not fit the judgments.
+
+    Warnings point to the caller of `evaluate`.
+    """
+    qrels = pool.qrels
+    retrieved = np.array([one.retrieved for one in joined])
+    present, n_documents = (retrieved > 0).sum(axis=1), retrieved.sum(axis=1)
+    n_judged = np.array([one.n_judged for one in joined])
+    lacks, unknown = [], []
+    for name, run, some, judged in zip(called, runs, retrieved, n_judged, strict=True):
+        absent = qrels.queries.ids[some == 0]
+        if len(absent) == len(some):
+            raise ValueError(
+                f"run {name!r} has no query of the qrels: its first is {run.queries.name(0)}, and "
+                f"that of the qrels {qrels.queries.name(0)}."
+            )
+        if len(absent):
+            ids = ", ".join(absent[:3]) + ", ..." * (len(absent) > 3)
+            lacks.append(f"run {name!r} has no documents for {len(absent)} queries ({ids})")
+        if not judged:
+            unknown.append(f"run {name!r}, whose first is {run.documents[0]!r}")
+    if lacks and missing == "raise":
+        raise ValueError(f"{lacks[0]} of the qrels: choose missing='zero' or 'skip'.")
+    for found, text in (
+        (lacks if missing == "zero" else [], "{} of the qrels: they count as queries for which "
+         "nothing was retrieved. missing='skip' leaves them out."),
+        (unknown, "no retrieved document is judged of {}, and that of the qrels is "
+         f"{qrels.documents[0]!r}: check that their document ids are spelled alike."),
+    ):  # fmt: skip
+        if found:
+            more = f"; and so on, {len(found)} runs in all" * (len(found) > 3)
+            warnings.warn(text.format("; ".join(found[:3]) + more), stacklevel=3)
+    counts = {
+        "queries": present,
+        "missing": len(qrels.queries) - present,
+        "ignored": np.array([len(run.queries) for run in runs]) - present,
+        "documents": n_documents,
+        "judged": n_judged / n_documents,
+    }
+    return {name: column.tolist() for name, column in counts.items()}

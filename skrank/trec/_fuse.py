@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from skrank import _validation as check
+from skrank.trec import _polars as pl
 from skrank.trec._columns import Columns, rows_of_memory, table_of
-from skrank.trec._data import Qrels, Run, as_qrels, as_run, by_query
+from skrank.trec._data import Qrels, Run, by_query, read_qrels
+from skrank.trec._evaluate import AnyRuns, read_runs
 from skrank.trec._files import Entries
-from skrank.trec._join import AnyRuns, Runs
-
-if TYPE_CHECKING:
-    import polars as pl
-else:
-    from skrank.trec import _polars as pl
 
 METHODS = ("rrf", "combsum", "combmnz", "weighted_sum")
 NORMS = ("min_max", "zscore", "reciprocal_rank")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FusedRun(Run):
-    """The result of `fuse`: a run.
-
-    Attributes
-    ----------
-    name, queries, documents, scores, ranks, file
-        See `Run`.
-    weights : dict of str to float, or None
-        Weight of each run; those of a ranker are trained on all judged queries and add up to 1.
-        None for methods without weights.
-    """
-
-    weights: dict[str, float] | None = None
 
 
 def _normalised(run: Run, norm: str | None, k: float, *, from_file: bool) -> np.ndarray:
@@ -51,8 +30,8 @@ def _normalised(run: Run, norm: str | None, k: float, *, from_file: bool) -> np.
     if norm is None:
         return run.scores
     if norm == "reciprocal_rank":
-        ranks = np.arange(1, len(run.scores) + 1) - np.repeat(starts, sizes)
-        return np.divide(1, k + (run.ranks if from_file and run.ranks is not None else ranks))
+        ranks = run.ranks if from_file and run.ranks is not None else run.rank_in_query
+        return np.divide(1, k + ranks)
     # The norms do not depend on the scale, and a power of 2 changes no digit: squares of scores
     # near the limits of double precision would be 0 or inf.
     _, exponent = np.frexp(per_query(np.maximum, np.abs(run.scores)))
@@ -70,32 +49,6 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     return np.divide(numerator, denominator, out=numerator.copy(), where=denominator != 0)
 
 
-def read_runs(runs: AnyRuns, *, ranks: bool = False) -> dict[str, Run]:
-    """Read several runs.
-
-    Parameters
-    ----------
-    runs
-        As in `evaluate`.
-    ranks : bool
-        Order documents by the column of ranks, which all runs must have, instead of by score.
-
-    Returns
-    -------
-    dict from name to Run
-
-    Examples
-    --------
-    >>> from skrank import trec
-    >>> trec.read_runs({"bm25": {"q1": {"a": 2.0, "b": 1.0}}})
-    {'bm25': Run 'run': 1 queries, 2 documents}
-    """
-    sources = Runs.of(runs)
-    loaded = [as_run(source, ranks=ranks) for source in sources.sources]
-    names = sources.names([run.name for run in loaded])
-    return dict(zip(map(str, names), loaded, strict=True))
-
-
 def fuse(
     runs: AnyRuns,
     method: str = "rrf",
@@ -107,7 +60,7 @@ def fuse(
     qrels: object = None,
     n_splits: int = 5,
     name: str = "fused",
-) -> FusedRun:
+) -> Run:
     """Fuse runs into one.
 
     Parameters
@@ -141,14 +94,14 @@ def fuse(
 
     Returns
     -------
-    FusedRun
-        `evaluate` takes it, and `run_lines` writes it.
+    Run
+        With `weights`, if the method has them. `evaluate` takes it, and `run_lines` writes it.
 
     Raises
     ------
     ValueError
-        If there are fewer than two runs, two runs are equal, or a run shares no query with the
-        others; if an argument is missing or does not belong to the method.
+        If there are fewer than two runs, or a run shares no query with the others; if an argument
+        is missing or does not belong to the method.
 
     Notes
     -----
@@ -196,7 +149,7 @@ def fuse(
     X, used = np.nan_to_num(values), None
     if learned:
         groups = np.repeat(queries.ids, queries.sizes)
-        scores, used = _cross_fitted(X, wide, groups, as_qrels(qrels), weights, n_splits)
+        scores, used = _cross_fitted(X, wide, groups, read_qrels(qrels), weights, n_splits)
     elif method == "weighted_sum":
         used = _given_weights(weights, list(named))
         scores = X @ used
@@ -207,7 +160,7 @@ def fuse(
     columns = Columns(wide["qid"], wide["docid"], scores)
     fused = Run.of_rows(Entries(table_of(columns, "run", rows_of_memory("run"))), name)
     given = None if used is None else dict(zip(named, used.tolist(), strict=True))
-    return FusedRun(**vars(fused), weights=given)
+    return dataclasses.replace(fused, weights=given)
 
 
 def _table(given: Run | Qrels, **columns: object) -> pl.DataFrame:
@@ -225,10 +178,7 @@ def _cross_fitted(
 
     judged = np.flatnonzero(np.isin(groups, qrels.queries.ids))
     if not len(judged):
-        raise ValueError(
-            f"the runs have no query of the qrels: their first is {groups[0]!r}, and that of the "
-            f"qrels {qrels.queries.name(0)}."
-        )
+        raise ValueError(f"the runs have no query of the qrels; their first is {groups[0]!r}.")
     labels = rows.join(
         _table(qrels, label=qrels.labels), on=["qid", "docid"], how="left", maintain_order="left"
     )["label"]
@@ -261,18 +211,11 @@ def _given_weights(weights: Any, names: list[str]) -> np.ndarray:
 
 
 def _check_runs(named: Mapping[str, Run], name: str, *, from_file: bool) -> None:
-    """Raise ValueError unless the runs are several, differ, and share queries."""
+    """Raise ValueError unless the runs are several and share queries."""
     if len(named) < 2:
         raise ValueError(f"fusion needs at least two runs, and {list(named)} is the only one.")
     if name in named:
         raise ValueError(f"name={name!r} is the name of one of the runs: choose another.")
-    for (first, one), (second, two) in combinations(named.items(), 2):
-        same = np.array_equal(one.scores, two.scores) and one.documents.equals(two.documents)
-        if same and np.array_equal(one.queries.ids, two.queries.ids):
-            raise ValueError(
-                f"runs {first!r} and {second!r} are equal: leave one of them out, or give it more "
-                "weight by method='weighted_sum'."
-            )
     count = Counter(query for run in named.values() for query in run.queries.ids)
     for system, run in named.items():
         if from_file and run.ranks is None:

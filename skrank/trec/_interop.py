@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
-from operator import itemgetter
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.peer_names import split_prefix, split_trec, tables
 from skrank.evaluation import Report
 from skrank.metrics import Metric, metric
 from skrank.trec._data import Run
@@ -109,8 +107,8 @@ def run_lines(run: Run) -> str:
                 f"{one!r} is empty or has white space or control characters, which a file of TREC "
                 "cannot hold: rename it."
             )
-    ranks = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes) + 1
-    rows = zip(queries.ids[queries.row_query], documents, ranks, run.scores.tolist(), strict=True)
+    ids, ranks = queries.ids[queries.row_query], run.rank_in_query
+    rows = zip(ids, documents, ranks, run.scores.tolist(), strict=True)
     return "\n".join(f"{q} Q0 {d} {rank} {score!r} {run.name}" for q, d, rank, score in rows)
 
 
@@ -127,9 +125,8 @@ def trec_eval_lines(report: Report, *, per_query: bool = False) -> str:
     Returns
     -------
     str
-        Lines in the order of trec_eval's measures, then those of metrics that trec_eval does not
-        have. The lines of all queries begin with one with the name of the run, if there are several
-        runs, or if the number of queries is printed.
+        Lines in the order of the metrics. The lines of all queries begin with one with the name of
+        the run, if there are several runs, or if the number of queries is printed.
 
     Examples
     --------
@@ -142,38 +139,23 @@ def trec_eval_lines(report: Report, *, per_query: bool = False) -> str:
     """
     check.check_result("report", report, Report, "trec.evaluate")
     per_query = check.check_flag("per_query", per_query)
-    columns = [
-        (place, _printed(split_prefix(name)[1]), one.average == "sum", _order(name))
-        for place, (name, one) in enumerate(report.metric_of.items())
-    ]
-    columns.sort(key=lambda column: column[-1])
-    by_query = [one for one in columns if not one[1].startswith(("gm_", "num_q"))]
-    head = len(report.systems) > 1 or any(name == "num_q" for _, name, _, _ in columns)
+    names = [re.sub(r"^[^\W\d]\w*:", "", name) for name in report.metric_of]
+    counts = [one.average == "sum" for one in report.metric_of.values()]
+    of_queries = [i for i, one in enumerate(names) if not one.startswith(("gm_", "num_q"))]
     lines = []
-    for run, values, weights, mean in zip(
+
+    def add(query: str, values: np.ndarray, columns: Iterable[int]) -> None:
+        for i in columns:
+            number = f"{values[i]:.0f}" if counts[i] else f"{values[i]:6.4f}"
+            lines.append(f"{names[i]:<22}\t{query}\t{number}")
+
+    for run, values, weights, means in zip(
         report.systems, report.values, report.weights, report.averages, strict=True
     ):
-        rows = [(report.queries[row], values[row]) for row in np.flatnonzero(weights.any(axis=1))]
-        shown = [(*row, by_query) for row in sorted(rows, key=itemgetter(0)) if per_query]
-        for query, numbers, some in (*shown, ("all", mean, columns)):
-            if query == "all" and some is columns and head:
-                lines.append(f"{'runid':<22}\tall\t{run}")
-            for place, name, whole, _ in some:
-                number = f"{numbers[place]:.0f}" if whole else f"{numbers[place]:6.4f}"
-                lines.append(f"{name:<22}\t{query}\t{number}")
+        counted = np.flatnonzero(weights.any(axis=1) & per_query)
+        for row in sorted(counted, key=lambda row: str(report.queries[row])):
+            add(report.queries[row], values[row], of_queries)
+        if len(report.systems) > 1 or "num_q" in names:
+            lines.append(f"{'runid':<22}\tall\t{run}")
+        add("all", means, range(len(names)))
     return "\n".join(lines)
-
-
-def _printed(name: str) -> str:
-    """A name as trec_eval prints it: ``P.5`` is P_5."""
-    parts = split_trec(name)
-    return "_".join(part for part in parts if part) if parts else name
-
-
-def _order(name: str) -> tuple[int, float]:
-    """The place of a measure in the order of trec_eval, and its parameter if it is a number."""
-    names = list(tables()["trec_eval"])
-    measure, given = split_trec(split_prefix(name)[1]) or ("", "")
-    number = re.fullmatch(r"[0-9.]+", given)
-    place = names.index(measure) if measure else len(names)
-    return place, float(given) if number else 0.0

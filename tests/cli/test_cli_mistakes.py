@@ -16,56 +16,39 @@ def more_files(files):
     Path("text").write_text("hello")
 
 
-# arguments, and the message of an error with status 1: a file cannot be read or measured
+# arguments, and what the error with status 1 names: a file cannot be read or measured
 FAILURES = [
-    ("evaluate none bm25", "none: No such file or directory"),
     ("evaluate qrels a=none", "none: No such file or directory"),
-    ("evaluate qrels halves", "qrels come first, then runs"),
-    ("evaluate bm25 dense", "qrels come first, then runs"),
+    ("evaluate qrels halves", "halves, line 1: "),
     ("evaluate qrels first --missing raise", "choose --missing='zero' or 'skip'"),
     ("evaluate qrels a=bm25 a=dense", "two runs have the same name"),
     ("evaluate qrels bm25 -m ap(rel=3) --empty raise", "ap(empty=raise,rel=3"),
-    ("evaluate qrels bm25 -m gap(thresholds=[1.0])", "is above"),
     ("evaluate halves bm25 -m gap", "gap"),
-    ("evaluate qrels bm25 --depth 0", "--depth=0 must be at least 1"),
-    ("evaluate qrels bm25 --rel nan", "--rel=nan must be a number"),
-    ("evaluate qrels bm25 --max-grade 0", "--max-grade=0 must be at least 1"),
-    ("evaluate qrels bm25 -m ap --sort map", "--sort map: the columns are run, ap, queries"),
-    ("evaluate qrels bm25 -m ap --intervals --alpha 2", "must be"),
-    ("compare qrels bm25 dense -m ap --alpha 2", "--alpha=2.0 must be"),
-    ("compare qrels bm25 dense -m ap --baseline x", "unknown baseline 'x'"),
-    ("compare qrels bm25 dense -m ap --test t --correction max-t", "--correction="),
+    ("evaluate qrels bm25 --depth 0", "--depth=0 "),
+    ("evaluate qrels bm25 --max-grade 0", "--max-grade=0 "),
+    ("compare qrels bm25 dense -m ap --alpha 2", "--alpha=2.0 "),
+    ("compare qrels bm25 dense -m ap --baseline x", "baseline 'x'"),
     ("fuse qrels bm25 dense --folds 1", "--n-splits=1"),
-    ("fuse --method rrf bm25 dense -k -1", "-k=-1.0 must be a number in"),
-    ("fuse --method rrf bm25 dense --name bm25", "--name='bm25' is the name of"),
-    ("fuse --method weighted_sum bm25 dense --weights 1,x", "must be a sequence of numbers"),
+    ("fuse --method rrf bm25 dense -k -1", "-k=-1.0 "),
+    ("fuse --method weighted_sum bm25 dense --weights 1,x", "weights"),
     ("curve qrels odd", "a run is called 'recall'"),
     ("metrics ndgc", "did you mean 'ndcg'"),
 ]
-# arguments, and the message of an error with status 2: wrong usage
+# arguments, and what the error with status 2 names: wrong usage
 USAGE = [
-    ("", "the following arguments are required: COMMAND"),
+    ("", "required: COMMAND"),
     ("bogus", "invalid choice: 'bogus'"),
-    ("evaluate --bogus", "required: QRELS, RUN"),
-    ("evaluate qrels", "the following arguments are required: RUN"),
-    ("evaluate qrels bm25 bm25", "bm25 is given twice: name each file once"),
-    ("evaluate qrels a=bm25 bm25", "bm25 is given twice: name each file once"),
-    ("evaluate qrels - -", "standard input is given twice: name each file once"),
-    ("evaluate qrels bm25 -m ndgc", "unknown metric 'ndgc': did you mean 'ndcg'"),
-    ("evaluate qrels bm25 -m ndcg@0", "k=0 must be at least 1"),
+    ("evaluate qrels", "required: RUN"),
+    ("evaluate qrels a=bm25 bm25", "bm25 is given twice"),
+    ("evaluate qrels - -", "standard input is given twice"),
+    ("evaluate qrels bm25 -m ndgc", "argument -m/--metric: unknown metric 'ndgc'"),
     ("evaluate qrels bm25 --names trec_eval -m mapp", "did you mean 'map'"),
-    ("evaluate qrels bm25 --depth 1.5", "argument -M/--depth: invalid int value: '1.5'"),
-    ("evaluate qrels bm25 --format xml", "invalid choice: 'xml'"),
+    ("evaluate qrels bm25 --depth 1.5", "argument -M/--depth"),
     ("evaluate qrels bm25 --intervals --format latex", "--format latex is for means and skrank"),
     ("compare qrels bm25 dense --format trec_eval", "--format trec_eval is for means, with or"),
-    ("evaluate qrels bm25 --sort ap --format html", "--sort is for table, csv, json, jsonl"),
-    ("compare qrels bm25", "required: RUN"),
-    ("compare qrels bm25 dense --test z", "invalid choice: 'z'"),
-    ("fuse qrels bm25", "name judgments and at least two runs"),
     ("fuse --method rrf bm25", "name at least two runs"),
     *((f"{command} -o bm25", "-o/--output: bm25 is an input")
-      for command in ("evaluate qrels bm25", "compare qrels x=dense bm25", "fuse qrels bm25 dense",
-                      "curve bm25 dense", "evaluate qrels bm25 --format csv")),
+      for command in ("evaluate qrels bm25", "fuse qrels bm25 dense", "curve bm25 dense")),
 ]  # fmt: skip
 
 

@@ -62,52 +62,6 @@ def assert_refused(path, content, message):
         trec.evaluate({"1": {"a": 1}, "2": {"a": 1}}, path, "ap")
 
 
-QRELS_ERRORS = {
-    "1 0 a 1\n1 0 b\n": "file, line 2: 3 columns instead of 4 in '1 0 b'",
-    "1 0 a 1\n\n1 0 b 1 9\n": "file, line 3: 5 columns instead of 4",
-    "1 0 a 1 1 0 b\n1\n": "file, line 1: 7 columns instead of 4",
-    "1 0 a\n1 1 0 b 1": "file, line 1: label 'a'",
-    "1 0 a 1\n1 0\nb 1": "file, line 2: 2 columns instead of 4",
-    "1 0 a 1\n1 0 b x1\n": "file, line 2: label 'x1'",
-    "1 0 a 1\n1 0 b 1_0\n": "file, line 2: label '1_0'",
-    "1 0 a 1\n1 0 b nan\n": "file, line 2: label 'nan'",
-    "1 0 a L1\n1 0 b LL\n": "file, line 2: label 'LL'",
-    "1 0 a 1\n2 0 a 1\n\n1 0 a 0\n": "file, line 4: document 'a' occurs twice .*line 1",
-    "": "file is empty: a line of qrels is <query> <iteration> <document> <label>",
-    " \n\n": "file is empty",
-    "# nothing\n": "file is empty",
-    "1 0 a 1\n1 0 b\0c 1\n": "file, line 2: the byte 0x00",
-    "1 0 a \uff11\n": "file, line 1: label '\uff11'",
-    "1 0 a \u0663\n": "file, line 1: label '\u0663'",
-    "1 0 c 1\n1 0 a\u00a0b\n": "file, line 2: 3 columns instead of 4",
-    "1 0 a 1\n1 0 b 1e308\n": "file, line 2: label .*1e.308",
-    "1 0 a 1\n1 0 b 1e400\n": "file, line 2: label '1e400'",
-    "#1 0 a nan\n": "file, line 1: label 'nan'",
-    "1 Q0 a 1 2.5 t\n": "6 columns instead of 4 in .* looks like a line of run: qrels come first",
-}
-RUN_ERRORS = {
-    "1 Q0 a 1 2.5\n": "file, line 1: 5 columns instead of 6 .*: a line of run is <query> <Q0> ",
-    "1 Q0 a 1 2.5 t\n1 Q0 a 2.5 7\n": "file, line 2: 5 columns instead of 6",
-    "1 Q0 a 1 2.5 t\n1  a 1 2.5 t\n": "file, line 2: 5 columns instead of 6",
-    "1 Q0 a 1 2.5 t u\n 1 Q0 a 1 2.5\n": "file, line 2: 5 columns instead of 6",
-    "1 Q0 a 1 2.5\n t\n": "file, line 1: 5 columns instead of 6",
-    "1 Q0 a 1 2.5 \n1 Q0 b 2 2 t\n": "file, line 1: 5 columns instead of 6",
-    "1 Q0 a 1 2.5 t\n1 Q0 b 2 7 ": "file, line 2: 5 columns instead of 6",
-    "1\tQ0\ta\t2.5\t7\t\n1\tQ0\tb\t2\t2\tt\n": "file, line 1: 5 columns instead of 6",
-    "# a\n1 Q0 a 1 2.5 my run\n1 Q0 a 1\n": "file, line 3: 4 columns instead of 6",
-    "1 Q0 a 1 2 t\n1 Q0 b 1 -- t\n": "file, line 2: score '--'",
-    "1 Q0 a 1 2 t\n1 Q0 b 1 1.2.3 t\n": "file, line 2: score '1.2.3'",
-    "1 Q0 a 1 2 t\n1 Q0 b 1 NaN t\n": "file, line 2: score 'NaN'",
-    "1 Q0 a 1 inf t\n": "file, line 1: score 'inf'",
-    "1 Q0 a 1 1 t\n1 Q0 b 1 1e400 t\n": "file, line 2: score '1e400'",
-    "1 Q0 a 1 \uff12 t\n": "file, line 1: score '\uff12'",
-    "1 Q0 a 1 1\u0662 t\n": "file, line 1: score '1\u0662'",
-    "#1 Q0 a 1 2 t\n#1 Q0 b 1 2 t\n#1 Q0 a 1 2 t\n": "file, line 3: document 'a' .*'#1', .*line 1",
-    "1 0 a 1\n": "4 columns instead of 6 in .* looks like a line of qrels: qrels come first",
-    "1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n\n1 Q0 a 3 0 t\n": "file, line 4: document 'a' .*'1', .*line 1",
-}
-
-
 def zstandard(data):
     return pytest.importorskip("zstandard").ZstdCompressor().compress(data)
 

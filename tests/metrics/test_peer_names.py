@@ -265,9 +265,3 @@ def test_families_and_nicknames_are_columns_of_a_report():
     assert set(report.to_frame().index.get_level_values("metric")) == set(report.mean)
     with pytest.raises(ValueError, match="given twice"):
         trec.evaluate(qrels, run, ["trec_eval:P_5", "trec_eval:P.5,10"], missing="skip")
-
-
-def test_accuracy_of_other_benchmarks_is_success():
-    qrels, run = collection(0)
-    with pytest.warns(UserWarning, match="success@k"):
-        trec.evaluate(qrels, run, ["gap", "accuracy@10"], missing="skip")

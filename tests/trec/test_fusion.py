@@ -246,16 +246,6 @@ def test_linear_is_a_linear_ranker_on_a_table_of_scores():
         np.testing.assert_allclose(found, values, rtol=1e-3, atol=1e-3)
 
 
-def test_queries_without_judgments_get_the_weights_of_all():
-    qrels, runs = collection()
-    frame = qrels.to_frame()
-    options = {"weights": RANKER, "qrels": frame[frame.qid != "3"], "norm": "zscore"}
-    fused = trec.fuse(runs, "weighted_sum", **options)
-    again = trec.fuse(runs, "weighted_sum", weights=fused.weights, norm="zscore")
-    assert fused.to_dict()["3"] == pytest.approx(again.to_dict()["3"])
-    assert fused.to_dict()["4"] != pytest.approx(again.to_dict()["4"])
-
-
 # errors -------------------------------------------------------------------------------------------
 
 OTHER = {"1": {"x": 1.0, "y": 5.0}}
@@ -268,8 +258,8 @@ LEARNED = {"method": "weighted_sum", "weights": RANKER}
     [
         (SMALL, {"method": "rff"}, "method='rff'"),
         (SMALL, {"norm": "minmax"}, "norm='minmax'"),
-        (SMALL, {"method": "weighted_sum"}, "needs weights"),
-        (SMALL, {"method": "rrf", "weights": [1, 2, 3]}, "other methods take none"),
+        (SMALL, {"method": "weighted_sum"}, "weights"),
+        (SMALL, {"method": "rrf", "weights": [1, 2, 3]}, "weights"),
         (SMALL, {"method": "weighted_sum", "weights": [1, 2]}, "3 runs"),
         (SMALL, {"method": "weighted_sum", "weights": {"a": 1}}, "must be a sequence of numbers"),
         (SMALL, {"ranks": "files"}, "ranks='files'"),
@@ -280,7 +270,6 @@ LEARNED = {"method": "weighted_sum", "weights": RANKER}
         (SMALL, {"k": -1}, "k=-1"),
         (SMALL, {"name": "b"}, "name='b'"),
         ({"a": OTHER}, {}, "at least two runs"),
-        ({"a": OTHER, "b": OTHER}, {}, "runs 'a' and 'b'"),
         ({"a": OTHER, "b": {"2": {"x": 1.0}}}, {}, "'a'"),
         ({"a": OTHER, "b": {"1": {"x": float("nan")}}}, {}, "is nan: it must be finite"),
         (HUGE, {"method": "combsum", "norm": None},

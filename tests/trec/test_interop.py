@@ -99,7 +99,7 @@ CALLS = {
     "all_l2.txt": ["-m", "all_trec", "-l", "2"],
     "all_J.txt": ["-m", "all_trec", "-J"],
     "parameters_q.txt": [
-        *["-q", "-m", "iprec_at_recall..10,.35", "-m", "P.7,3", "-m", "Rprec_mult.5.0,0.35"],
+        *["-q", "-m", "iprec_at_recall..10,.35", "-m", "P.3,7", "-m", "Rprec_mult.0.35,5.0"],
         *["-m", "utility.2,-1,0,0", "-m", "11pt_avg..25,.5"],
     ],
 }
@@ -121,11 +121,11 @@ def test_several_runs_and_metrics_of_our_own():
     ).splitlines()
     assert [line.split() for line in lines] == [
         ["runid", "all", "x"],
-        ["recip_rank", "all", "1.0000"],
         ["gap@10", "all", "1.0000"],
+        ["recip_rank", "all", "1.0000"],
         ["runid", "all", "y"],
-        ["recip_rank", "all", "0.5000"],
         ["gap@10", "all", "0.5000"],
+        ["recip_rank", "all", "0.5000"],
     ]
 
 
