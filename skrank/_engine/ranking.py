@@ -76,9 +76,8 @@ class Ranking:
         ranking.judgments = judgments
         queries, retrieved = judgments.queries, np.asarray(retrieved, np.int64)
         order = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes)
-        tied = np.zeros(queries.n_rows, np.uint8)
-        vars(ranking)["_sorted"] = order.astype(np.int32), tied, retrieved
         ranked = RankedCodes.untied(judgments.indptr, judgments.codes, retrieved)
+        vars(ranking)["_sorted"] = order.astype(np.int32), ranked
         ranking._seen = dict.fromkeys([(ties, False) for ties in check.TIES_CHOICES], ranked)
         return ranking
 
