@@ -221,11 +221,10 @@ class Metric(Parameterised, ABC):
         check.check_same_index(
             relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
         )
-        with check.labels_first(relevance, scores):
-            judgments = judge(relevance, groups)
-            plan = self.bind(judgments)
-            weights = check.query_weights(sample_weight, judgments.queries)
-            ranking = Ranking(judgments, scores)
+        judgments = judge(relevance, groups)
+        plan = self.bind(judgments)
+        weights = check.query_weights(sample_weight, judgments.queries)
+        ranking = Ranking(judgments, scores)
         ranking.warn_if_swapped(stacklevel=2)
         found = measure(judgments, [ranking], [plan], weights)
         return float(found.means(stacklevel=3)[0, 0])
@@ -237,9 +236,8 @@ class Metric(Parameterised, ABC):
         import pandas as pd
 
         check.check_same_index(relevance=relevance, scores=scores, groups=groups)
-        with check.labels_first(relevance, scores):
-            judgments = judge(relevance, groups)
-            plan, ranking = self.bind(judgments), Ranking(judgments, scores)
+        judgments = judge(relevance, groups)
+        plan, ranking = self.bind(judgments), Ranking(judgments, scores)
         ranking.warn_if_swapped(stacklevel=2)
         values = measure(judgments, [ranking], [plan]).values[0, 0]
         return pd.Series(values, index=pd.Index(judgments.queries.ids, name="qid"), name=str(self))

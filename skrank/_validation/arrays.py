@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 EXACT = 2**53  # double precision represents every whole number up to this
 ROWS = "one per row (document)"
 LEVEL = "qid"  # name of the index level (or column) that has the query of each row
+_COLUMNS = "For ids of several columns, use frame.groupby([...]).ngroup()."
+_MANY_GRADES = 16  # usual collections have fewer grades
+
+
+def first(bad: np.ndarray) -> int:
+    """The place of the first true entry of a mask; -1 if there is none."""
+    return int(np.argmax(bad)) if bad.any() else -1
 
 
 def as_numbers(name: str, values: ArrayLike, what: str) -> np.ndarray:
@@ -23,34 +31,52 @@ def as_numbers(name: str, values: ArrayLike, what: str) -> np.ndarray:
 
     `what` describes the numbers in errors, such as "one per query".
     """
-    return _as_numbers(name, unmasked(name, values, f"numbers, {what}"), what)
+    given = unmasked(name, values, f"numbers, {what}")
+    if given.dtype == np.float64:
+        return given
+    try:
+        if given.dtype.kind in "cVMm":  # NumPy would convert complex numbers, records and times
+            raise TypeError
+        with np.errstate(all="ignore"):  # callers refuse infinite values
+            if given.dtype == object:
+                import pandas as pd
+
+                missing = np.asarray(np.frompyfunc(lambda one: one is pd.NA, 1, 1)(given), bool)
+                given = np.where(missing, np.nan, given)
+                if any(isinstance(one, np.complexfloating) for one in given.flat):
+                    raise TypeError  # NumPy would drop the imaginary part
+            return given.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be numbers, {what}, not {given.dtype}.") from None
 
 
 def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.ndarray:
     """`values` as a non-empty contiguous float64 vector, of `n_rows` entries if that is given.
 
     None and the NA of pandas become NaN. Whole numbers that double precision would round are
-    refused.
+    refused: different numbers would tie.
     """
-    given = unmasked(name, values)
-    vector = np.ascontiguousarray(_column(name, _as_numbers(name, given, ROWS)))
+    vector = np.ascontiguousarray(as_column(name, as_numbers(name, values, ROWS)))
     if len(vector) == 0:
         raise ValueError(f"{name} is empty: there is no document to rank.")
     if n_rows is not None and len(vector) != n_rows:
-        others = "the queries have" if name == "relevance" else "relevance has"
-        raise ValueError(
-            f"{name} has {len(vector)} rows and {others} {n_rows}: lengths must be equal."
-        )
-    _check_exact(name, given, values, vector)
+        raise ValueError(f"{name} has {len(vector)} rows, not {n_rows}: lengths must be equal.")
+    dtype = getattr(values, "dtype", None)
+    large = () if dtype == np.float64 else np.flatnonzero(np.abs(vector) >= EXACT)
+    if len(large):
+        rows = np.asarray(values, dtype=object if dtype is None else None).ravel()
+        whole = [row for row in large if isinstance(rows[row], (int, np.integer))]
+        if whole:
+            raise ValueError(
+                f"row {whole[0]} of {name} is a whole number of 2**53 or more, which double "
+                "precision may round to its neighbour: subtract an offset, or divide."
+            )
     return vector
 
 
 def as_column(name: str, values: ArrayLike) -> np.ndarray:
     """`values` as an array of one dimension, of any dtype; a single column is flattened."""
-    return _column(name, unmasked(name, values))
-
-
-def _column(name: str, given: np.ndarray) -> np.ndarray:
+    given = unmasked(name, values)
     if given.ndim == 2 and given.shape[1] == 1:
         given = given.ravel()
     if given.ndim != 1:
@@ -69,59 +95,14 @@ def unmasked(
         masked = np.argwhere(np.ma.getmaskarray(values))
         if len(masked):
             raise ValueError(
-                f"row {masked[0, :1].sum()} of {name} is masked: fill it, such as with "
-                "values.filled(numpy.nan) for documents that were not judged, or drop the row."
+                f"row {masked[0, :1].sum()} of {name} is masked: drop the row, or fill it, such as "
+                "with values.filled(numpy.nan) for documents that were not judged."
             )
         return values.data
     try:
         return np.asarray(values)
     except (TypeError, ValueError):  # such as rows of different lengths
         raise ValueError(f"{name} must be {what}.") from None
-
-
-def _as_numbers(name: str, given: np.ndarray, what: str) -> np.ndarray:
-    """An array in double precision; the NA of pandas becomes NaN."""
-    if given.dtype == np.float64:
-        return given
-    _check_kind(name, given, what)
-    try:
-        with np.errstate(all="ignore"):  # callers refuse infinite values
-            if given.dtype == object:
-                import pandas as pd
-
-                missing = np.asarray(np.frompyfunc(lambda one: one is pd.NA, 1, 1)(given), bool)
-                given = np.where(missing, np.nan, given)
-                if any(isinstance(one, np.complexfloating) for one in given.flat):
-                    raise TypeError  # NumPy would drop the imaginary part
-            return given.astype(np.float64, copy=False)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be numbers, {what}.") from None
-
-
-def _check_kind(name: str, given: np.ndarray, what: str) -> None:
-    """Refuse complex numbers, records, dates and times, which NumPy would convert."""
-    kinds = {"c": "complex numbers", "V": "records", "M": "dates or times", "m": "dates or times"}
-    if given.dtype.kind in kinds:
-        kind = kinds[given.dtype.kind]
-        raise ValueError(f"{name} must be numbers, {what}, and not {kind}.")
-
-
-def _check_exact(name: str, given: np.ndarray, values: object, vector: np.ndarray) -> None:
-    """Refuse whole numbers that double precision may round: different numbers would tie."""
-    if given.dtype.kind in "iu" and given.dtype.itemsize == 8:
-        suspects = np.flatnonzero((vector >= EXACT) | (vector <= -EXACT))
-    elif given.dtype == object or isinstance(values, (list, tuple)):
-        large = np.flatnonzero(np.abs(vector) >= EXACT)
-        rows = np.asarray(values, dtype=object).ravel()
-        whole = [isinstance(rows[row], (int, np.integer)) for row in large]
-        suspects = large[np.array(whole, dtype=bool)]
-    else:
-        return
-    if len(suspects):
-        raise ValueError(
-            f"row {suspects[0]} of {name} is a whole number of 2**53 or more, which double "
-            "precision may round to its neighbour: subtract an offset, or divide and pass floats."
-        )
 
 
 def show(query_id: object) -> str:
@@ -138,44 +119,32 @@ def as_ids(
     index: Any = groups
     if LEVEL in (getattr(index, "names", None) or ()):  # the index of labels
         groups = index.get_level_values(LEVEL)
-    if isinstance(groups, str):
-        raise ValueError(
-            f"{source}={groups!r} is a single name, not the {what} of each row: pass the column "
-            f"itself, such as {source}=frame[{groups!r}]."
-        )
     ids = _distinct(unmasked(source, groups), groups)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids.ravel()
-    tuples = ids.dtype == object and ids.ndim == 1 and any(isinstance(one, tuple) for one in ids)
-    if tuples or (ids.ndim == 2 and isinstance(groups, (list, tuple))):
-        raise ValueError(
-            f"{source} holds tuples, as a pandas.MultiIndex does: pass one {what} id per row, such "
-            "as index.get_level_values(0), or frame.groupby([...]).ngroup() for ids of several "
-            "columns."
-        )
     if ids.ndim != 1:
-        raise ValueError(f"{source} has shape {ids.shape}: pass one {what} id per row.")
-    if n_rows is not None and len(ids) != n_rows:
-        hint = ""
-        if ids.dtype.kind in "iu" and ids.sum() == n_rows:
-            hint = " They add up to the number of rows, so they look like group sizes: "
-            hint += "use numpy.repeat(numpy.arange(len(sizes)), sizes)."
+        given = f"{source}={groups!r}" if isinstance(groups, str) else source
         raise ValueError(
-            f"{source} has {len(ids)} entries for {n_rows} rows: pass one {what} id per row.{hint}"
+            f"{given} has shape {ids.shape}: pass one {what} id per row, the column itself and "
+            f"not its name. {_COLUMNS}"
         )
+    if n_rows is not None and len(ids) != n_rows:
+        remedy = f"pass one {what} id per row"
+        if ids.dtype.kind in "iu" and ids.sum() == n_rows:  # group sizes
+            remedy += ", numpy.repeat(numpy.arange(len(sizes)), sizes)"
+        raise ValueError(f"{source} has {len(ids)} entries for {n_rows} rows: {remedy}.")
     if ids.dtype.kind in "cfOMm":  # None, NaN and NaT
         import pandas as pd
 
-        missing = np.flatnonzero(pd.isna(ids))
-        if len(missing):
-            raise ValueError(f"{source} has no {what} id in row {missing[0]}: every row needs one.")
-    if ids.dtype == object:
-        bad = next((row for row, one in enumerate(ids) if one.__hash__ is None), None)
-        if bad is not None:
-            raise ValueError(
-                f"row {bad} of {source} is of type {type(ids[bad]).__name__}, which cannot be "
-                f"{what} ids: use numbers or strings."
-            )
+        if (row := first(pd.isna(ids))) >= 0:
+            raise ValueError(f"{source} has no {what} id in row {row}: every row needs one.")
+    objects = enumerate(ids) if ids.dtype == object else ()
+    row = next((row for row, one in objects if isinstance(one, tuple) or not one.__hash__), -1)
+    if row >= 0:
+        raise ValueError(
+            f"row {row} of {source} is of type {type(ids[row]).__name__}: ids are numbers or "
+            f"strings, such as a level of an index, index.get_level_values(0). {_COLUMNS}"
+        )
     return ids if ids.dtype.isnative else ids.astype(ids.dtype.newbyteorder("="))
 
 
@@ -205,10 +174,9 @@ def about(what: str, *, also: type[Exception] = ValueError) -> Iterator[None]:
     """
     try:
         yield
-    except ValueError as error:
-        raise ValueError(f"{what}: {error}") from None
-    except also as error:
-        raise also(f"{what}: {error}") from None
+    except (ValueError, also) as error:
+        kind = ValueError if isinstance(error, ValueError) else also
+        raise kind(f"{what}: {error}") from None
 
 
 def check_same_index(**named: object) -> None:
@@ -218,22 +186,19 @@ def check_same_index(**named: object) -> None:
     entries are therefore allowed; the same entries in two orders are a mistake. If one index has
     queries beside the other's entries, as that of `with_groups` has, the entries are compared.
     """
-    seen: list[tuple[str, pd.Index]] = []
-    for name, values in named.items():
-        index: Any = getattr(values, "index", None)
-        if not hasattr(index, "equals"):  # of an array; `index` of a list is a method
-            continue
-        for other, known in seen:
-            a, b = _without_queries(known, index), _without_queries(index, known)
-            if _other_order(a, b):
-                row = int(np.argmax(np.asarray(a != b)))
-                raise ValueError(
-                    f"the indexes of {other} and {name} hold the same labels in another order (row "
-                    f"{row}: {show(a[row])} and {show(b[row])}), and rows are taken by position. "
-                    f"Bring {name} into the order of {other}, such as with reindex, or pass "
-                    "to_numpy() of both if their rows do correspond."
-                )
-        seen.append((name, index))
+    indexes = [(name, getattr(values, "index", None)) for name, values in named.items()]
+    # `index` of a list is a method
+    of_pandas = [(name, index) for name, index in indexes if hasattr(index, "equals")]
+    for (name, index), (other, second) in combinations(of_pandas, 2):
+        a, b = _without_queries(index, second), _without_queries(second, index)
+        if _other_order(a, b):
+            row = int(np.argmax(np.asarray(a != b)))
+            raise ValueError(
+                f"the indexes of {name} and {other} hold the same labels in another order (row "
+                f"{row}: {show(a[row])} and {show(b[row])}), and rows are taken by position. "
+                f"Bring {other} into the order of {name}, such as with reindex, or pass "
+                "to_numpy() of both if their rows do correspond."
+            )
 
 
 def row_index(data: object) -> pd.Index | None:
@@ -244,29 +209,25 @@ def row_index(data: object) -> pd.Index | None:
     return index.droplevel(LEVEL) if LEVEL in index.names else index
 
 
-def _without_queries(index: pd.Index, other: pd.Index) -> pd.Index:
+def _without_queries(index: Any, other: Any) -> Any:
     """An index with queries and entries like `other`: without queries if `other` has none."""
     extra = index.nlevels > other.nlevels and LEVEL in index.names
     return index.droplevel(LEVEL) if extra and LEVEL not in other.names else index
 
 
-def _other_order(first: pd.Index, second: pd.Index) -> bool:
+def _other_order(first: Any, second: Any) -> bool:
     """True if two indexes have the same entries in different orders."""
     from pandas.util import hash_pandas_object
 
     if len(first) != len(second) or first.equals(second):
         return False
-    if _is_integer(first) and _is_integer(second) and first.min() != second.min():
+    if {first.dtype.kind, second.dtype.kind} <= {"i", "u"} and first.min() != second.min():
         return False  # such as row numbers and query ids; this avoids hashing
     try:
         a, b = (hash_pandas_object(one, index=False).to_numpy() for one in (first, second))
     except TypeError:  # entries that cannot be hashed are not compared
         return False
     return np.array_equal(np.sort(a), np.sort(b))
-
-
-def _is_integer(index: pd.Index) -> bool:
-    return isinstance(index.dtype, np.dtype) and index.dtype.kind in "iu"
 
 
 def without_index(y: Any) -> ArrayLike:
@@ -277,36 +238,28 @@ def without_index(y: Any) -> ArrayLike:
     return y.to_numpy() if hasattr(y, "iloc") and len(y.shape) == 1 else y
 
 
-_MANY_GRADES = 16  # usual collections have fewer grades
-_SWAPPED = (
-    "relevance and scores look as if they were swapped: the labels come first, and then the scores."
-)
-
-
 def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
     """Refuse labels that are not numbers; warn if labels look like query ids, ids like grades."""
     objects = relevance if relevance.dtype == object else ()
     if relevance.dtype.kind in "UST" or any(isinstance(one, str) for one in objects):
         raise ValueError(
-            "relevance holds strings: with_groups takes the labels, which are numbers, first, and "
-            "then the query of each row."
+            "relevance holds strings: with_groups takes the labels, which are numbers, first."
         )
-    _check_kind("relevance", relevance, ROWS)
-    if relevance.dtype.kind not in "iuf" or ids.dtype.kind not in "iuf" or len(ids) == 0:
+    labels = as_numbers("relevance", relevance, ROWS)
+    grades = _count_grades(ids) if ids.dtype.kind in "iuf" else 0
+    if not grades:
         return
-    labels, grades = relevance[relevance == relevance], np.unique(ids)
+    labels = labels[~np.isnan(labels)]
     distinct = np.unique(labels)
-    few = len(grades) <= _MANY_GRADES and grades[0] >= 0 and grades[-1] < 2 * _MANY_GRADES
-    whole = np.array_equal(grades, np.rint(grades)) and np.array_equal(distinct, np.rint(distinct))
-    if not (few and whole and len(distinct) > max(len(grades), _MANY_GRADES / 2)):
+    whole = np.array_equal(distinct, np.rint(distinct))
+    if not whole or len(distinct) <= max(grades, _MANY_GRADES / 2):
         return
-    together = _runs(labels) == len(distinct) and _runs(ids) > len(grades)
+    together = _runs(labels) == len(distinct) and _runs(ids) > grades
     mostly_zero = 2 * np.count_nonzero(ids == 0) > len(ids)
     if together or (mostly_zero and len(distinct) > 2 * _MANY_GRADES):
         warnings.warn(
-            f"relevance has {len(distinct)} different values and qid {len(grades)} small whole "
-            "ones, as if they were swapped: with_groups takes the labels first, and then the "
-            "query of each row.",
+            f"relevance has {len(distinct)} different values and qid {grades} small whole ones, as "
+            "if they were swapped: with_groups takes the labels first, then the queries.",
             UserWarning,
             stacklevel=3,
         )
@@ -317,40 +270,31 @@ def _runs(values: np.ndarray) -> int:
     return 1 + int(np.count_nonzero(values[1:] != values[:-1]))
 
 
+def _count_grades(values: np.ndarray) -> int:
+    """Number of distinct values, NaN aside, if they look like grades: few, small and whole."""
+    grades = np.unique(values[values == values])
+    few = 2 <= len(grades) <= _MANY_GRADES and grades[0] >= 0 and grades[-1] < 2 * _MANY_GRADES
+    return len(grades) if few and np.array_equal(grades, np.rint(grades)) else 0
+
+
 def look_swapped(labels: np.ndarray, scores: np.ndarray) -> bool:
     """True if labels look like scores, and scores like grades.
 
-    Scores are then few whole numbers of at least 0. Most labels are not whole numbers, and some are
-    negative, or more are distinct than averaged grades would be.
+    Most labels are then not whole numbers, and some are negative, or more are distinct than
+    averaged grades would be.
     """
-    labels = labels[~np.isnan(labels)]
-    if 2 * np.count_nonzero(labels != np.rint(labels)) <= len(labels):
+    labels, grades = labels[~np.isnan(labels)], _count_grades(scores)
+    if not grades or 2 * np.count_nonzero(labels != np.rint(labels)) <= len(labels):
         return False
-    grades = np.unique(scores[~np.isnan(scores)])
-    whole = np.array_equal(grades, np.rint(grades)) and grades.min(initial=0) >= 0
-    few = 2 <= len(grades) <= _MANY_GRADES and grades.max(initial=0) < 2 * _MANY_GRADES
-    if not (whole and few):
-        return False
-    distinct = len(np.unique(labels))
-    return labels.min() < 0 or distinct > max(2 * len(grades), len(labels) / 2)
-
-
-@contextmanager
-def labels_first(relevance: ArrayLike, scores: ArrayLike) -> Iterator[None]:
-    """Add to the text of errors that labels and scores look swapped, if they do."""
-    try:
-        yield
-    except ValueError as error:
-        try:
-            labels, given = (as_numbers("", one, "").ravel() for one in (relevance, scores))
-        except ValueError:
-            raise error from None
-        if len(labels) != len(given) or not look_swapped(labels, given):
-            raise
-        raise ValueError(f"{error} {_SWAPPED[0].upper()}{_SWAPPED[1:]}") from None
+    return labels.min() < 0 or len(np.unique(labels)) > max(2 * grades, len(labels) / 2)
 
 
 def warn_swapped(labels: np.ndarray, scores: np.ndarray, stacklevel: int) -> None:
     """Warn if labels and scores look swapped."""
     if look_swapped(labels, scores):
-        warnings.warn(_SWAPPED, UserWarning, stacklevel=stacklevel)
+        warnings.warn(
+            "relevance and scores look as if they were swapped: the labels come first, and then "
+            "the scores.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )

@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank._validation.arrays import as_ids, first
+
+OBJECTIVES_OF_BOOSTERS = ("lambdarank", "rank_xendcg", "rank:ndcg", "rank:map", "rank:pairwise")
+
 
 def check_group_sizes(
     sizes: Sequence[int] | np.ndarray | None,
@@ -24,30 +28,20 @@ def check_group_sizes(
     return sizes[sizes > 0]
 
 
-OBJECTIVES_OF_BOOSTERS = {  # and the metric that errors suggest in place of each
-    "lambdarank": "ndcg",
-    "rank_xendcg": "ndcg",
-    "rank:ndcg": "ndcg",
-    "rank:map": "ap",
-    "rank:pairwise": "ndcg",
-}
-
-
 def objective_of_booster(name: str) -> ValueError:
     """The error for the name of an objective of a booster in place of an objective of skrank."""
+    metric = "ap" if name == "rank:map" else "ndcg"
     return ValueError(
-        f"objective={name!r} is an objective of the booster: pass it to the booster instead of an "
-        "objective of skrank; or name a metric to train on, such as "
-        f"objective={OBJECTIVES_OF_BOOSTERS[name]!r}."
+        f"objective={name!r} is an objective of the booster: pass it to the booster, or name a "
+        f"metric to train on, such as objective={metric!r}."
     )
 
 
 def dart_cannot_stop(what: str) -> ValueError:
-    """The error for early stopping with dart."""
+    """The error for early stopping with dart, which changes earlier trees in later rounds."""
     return ValueError(
-        f"{what} with dart cannot stop early: later rounds change the weights of earlier trees, "
-        "so that the model of the best round is lost. Train a fixed number of rounds, with "
-        "early_stopping_rounds=None, and choose it by a search."
+        f"{what} with dart cannot stop early: the model of the best round is lost. Train a fixed "
+        "number of rounds, with early_stopping_rounds=None, and choose it by a search."
     )
 
 
@@ -55,62 +49,53 @@ def check_evaluated(metric: str, log: Mapping[str, object]) -> None:
     """Check that the metric for early stopping is among the metrics that XGBoost evaluates."""
     if metric not in log:
         raise ValueError(
-            f"early stopping uses {metric}, which is not an evaluated metric: {', '.join(log)}. "
-            "Pass the same metric to early_stopping and eval_metric, with the same parameters."
+            f"early stopping uses {metric}, which is not an evaluated metric ({', '.join(log)}): "
+            "pass the same metric to early_stopping and eval_metric, with the same parameters."
         )
 
 
 def check_bagging(params: Mapping[str, Any]) -> None:
     """Refuse parameters of LightGBM with which a callable objective trains nothing."""
-    by_query = str(_given(params, False, "bagging_by_query")).lower() in ("true", "1", "+")
-    fraction = _given(params, 1.0, "bagging_fraction", "subsample", "sub_row", "bagging")
-    every = _given(params, 0, "bagging_freq", "subsample_freq")
-    if by_query and float(fraction) < 1 and float(every) > 0:
+
+    def given(default: object, *aliases: str) -> Any:
+        return next((params[name] for name in aliases if name in params), default)
+
+    by_query = str(given(False, "bagging_by_query")).lower() in ("true", "1", "+")
+    fraction = given(1.0, "bagging_fraction", "subsample", "sub_row", "bagging")
+    if by_query and float(fraction) < 1 and float(given(0, "bagging_freq", "subsample_freq")) > 0:
         raise ValueError(
             "bagging_by_query=True with a callable objective trains nothing: LightGBM draws "
-            "queries only for its own objectives, so that no tree gets any data. "
-            "Set bagging_by_query=False (rows are drawn then), or bagging_fraction=1."
+            "queries for its own objectives only: set bagging_by_query=False or bagging_fraction=1."
         )
-
-
-def _given(params: Mapping[str, Any], default: object, *aliases: str) -> Any:
-    """The value of a parameter of LightGBM given under any of its aliases, or the default."""
-    for name in aliases:
-        if name in params:
-            return params[name]
-    return default
 
 
 def check_whole_queries(sizes: ArrayLike | None, rows: ArrayLike) -> None:
     """Check that `rows` contain all rows of a query, or none."""
     sizes = np.asarray(sizes).astype(np.int64)
-    query = np.repeat(np.arange(len(sizes)), sizes)[np.asarray(rows)]
-    kept = np.bincount(query, minlength=len(sizes))
-    torn = np.flatnonzero((kept > 0) & (kept < sizes))
-    if len(torn):
+    counts = _counts(sizes, np.asarray(rows))
+    if (query := first((counts > 0) & (counts < sizes))) >= 0:
         raise ValueError(
-            f"{len(torn)} queries are torn apart, first query {torn[0]}: {kept[torn[0]]} of its "
-            f"{sizes[torn[0]]} rows are in this subset. Split by query: with a callable objective, "
-            "lightgbm.cv needs folds=sklearn.model_selection.GroupKFold(5); skrank.lightgbm.cv "
-            "splits by query without it."
+            f"query {query} is torn apart: {counts[query]} of its {sizes[query]} rows are in this "
+            "subset. Use skrank.lightgbm.cv, or folds=sklearn.model_selection.GroupKFold(5)."
         )
 
 
-def check_group_ids(groups: ArrayLike | None, sizes: np.ndarray) -> np.ndarray:
+def _counts(sizes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Number of the given rows in each query."""
+    query = np.repeat(np.arange(len(sizes)), sizes)[rows]
+    return np.bincount(query, minlength=len(sizes))
+
+
+def check_group_ids(groups: ArrayLike, sizes: np.ndarray) -> np.ndarray:
     """Query id of each row, after a check that ids agree with the sizes of the queries."""
-    ids, ends = np.asarray(groups), np.cumsum(sizes)
-    if ids.shape != (ends[-1],):
+    ids = as_ids("groups", groups, int(sizes.sum()))
+    names = ids[np.cumsum(sizes) - sizes]
+    if (row := first(ids != np.repeat(names, sizes))) >= 0:
         raise ValueError(
-            f"groups has shape {ids.shape} for {ends[-1]} rows: pass one query id per row."
+            f"groups and the data set disagree: row {row} has query {ids[row]!r} in groups, and "
+            "the same query as the row above in the data set."
         )
-    first = ids[ends - sizes]
-    differ = np.flatnonzero(ids != np.repeat(first, sizes))
-    if len(differ):
-        raise ValueError(
-            f"groups and the data set disagree: row {differ[0]} has query {ids[differ[0]]!r} in "
-            "groups, and the same query as the row above in the data set."
-        )
-    if len(set(first.tolist())) < len(first):
+    if len(set(names.tolist())) < len(names):
         raise ValueError("groups has the same id for two queries of the data set: ids must differ.")
     return ids
 
@@ -120,33 +105,31 @@ def check_fold(number: int, split: Any, sizes: np.ndarray) -> tuple[np.ndarray, 
 
     No query may be in both, and each query must be in one of them with all its rows or not at all.
     """
+    n_rows = int(sizes.sum())
     try:
-        train, test = (np.asarray(rows) for rows in split)
+        parts = [np.asarray(rows) for rows in split]
+        good = [_are_rows(rows, n_rows) for rows in parts]
     except (TypeError, ValueError):
-        raise ValueError(f"fold {number} must be a pair of row numbers, (train, test).") from None
-    query = np.repeat(np.arange(len(sizes)), sizes)
-    kept = []
-    for part, rows in (("training", train), ("test", test)):
-        where = f"the {part} part of fold {number}"
-        if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) == 0:
-            raise ValueError(f"{where} must hold row numbers, at least one.")
-        if rows.min() < 0 or rows.max() >= len(query):
-            raise ValueError(f"{where} names a row outside of 0..{len(query) - 1}.")
-        distinct, times = np.unique(rows, return_counts=True)
-        if (times > 1).any():
-            raise ValueError(f"{where} repeats rows, such as row {distinct[times > 1][0]}.")
-        counts = np.bincount(query[rows], minlength=len(sizes))
-        torn = np.flatnonzero((counts > 0) & (counts != sizes))
-        if len(torn):
-            raise ValueError(
-                f"{where} tears queries apart: of query {torn[0]} it has {counts[torn[0]]} rows, "
-                f"not {sizes[torn[0]]}. Split by query, for example with skrank.QueryKFold(5)."
-            )
-        kept.append(counts > 0)
-    both = np.flatnonzero(kept[0] & kept[1])
-    if len(both):
-        raise ValueError(f"fold {number} has query {both[0]} in its training and its test part.")
-    return np.sort(train), np.sort(test)
+        good = []
+    if good != [True, True]:
+        raise ValueError(
+            f"fold {number} must be a pair (train, test) of row numbers: at least one in each, "
+            f"from 0 to {n_rows - 1}, and none twice."
+        )
+    kept = [_counts(sizes, rows) for rows in parts]
+    both = (kept[0] > 0) & (kept[1] > 0)
+    if (query := first(both | (kept[0] + kept[1]) % sizes > 0)) >= 0:
+        raise ValueError(
+            f"fold {number} tears query {query} apart: of its {sizes[query]} rows, (train, test) "
+            f"has {kept[0][query], kept[1][query]}. Split by query, as skrank.QueryKFold(5) does."
+        )
+    return np.sort(parts[0]), np.sort(parts[1])
+
+
+def _are_rows(rows: np.ndarray, n_rows: int) -> bool:
+    """True for distinct numbers of rows, at least one."""
+    whole = rows.ndim == 1 and rows.dtype.kind in "iu" and len(rows) > 0
+    return whole and 0 <= rows.min() <= rows.max() < n_rows and len(np.unique(rows)) == len(rows)
 
 
 def check_query_log(log: object, kind: type) -> Any:
@@ -160,19 +143,15 @@ def check_no_query_log(log: object) -> None:
     """Refuse a log in distributed training: each worker would fill a copy of its own."""
     if log is not None:
         raise ValueError(
-            "per_query= logs the queries of one worker only: leave it out in distributed training, "
-            "and use skrank.Metric.per_query on all predictions afterwards."
+            "per_query= logs one worker's queries only: use Metric.per_query on all predictions."
         )
 
 
 def check_sliceable(matrix: Any, xgboost: Any) -> None:
     """Refuse a DMatrix that XGBoost cannot split."""
-    for article, kind in (("a", "QuantileDMatrix"), ("an", "ExtMemQuantileDMatrix")):
-        if isinstance(matrix, getattr(xgboost, kind, ())):  # XGBoost 2 has no ExtMemQuantileDMatrix
-            raise TypeError(
-                f"XGBoost cannot split {article} {kind}: build an xgboost.DMatrix, which "
-                "trains the same model with tree_method='hist', except for the bounds of bins."
-            )
+    external = getattr(xgboost, "ExtMemQuantileDMatrix", ())  # which XGBoost 2 has not
+    if isinstance(matrix, (xgboost.QuantileDMatrix, external)):
+        raise TypeError(f"XGBoost cannot split a {type(matrix).__name__}: build a DMatrix.")
 
 
 def refuse_params(params: Mapping[str, object], names: Iterable[str], instead: str) -> None:
@@ -186,9 +165,8 @@ def per_query_weights(weights: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Weights of an XGBoost DMatrix, after a check that there is one per query."""
     if len(weights) != len(sizes):
         raise ValueError(
-            f"the DMatrix has {len(weights)} weights for {len(sizes)} queries: XGBoost takes one "
-            "weight per query when rows have a qid. With row weights, pass "
-            "weight=w[numpy.unique(qid, return_index=True)[1]]."
+            f"the DMatrix has {len(weights)} weights for {len(sizes)} queries: give one weight per "
+            "query, such as weight=w[numpy.unique(qid, return_index=True)[1]] of weights of rows."
         )
     return weights.astype(np.float64)
 
@@ -206,6 +184,5 @@ def check_arithmetic(metrics: Iterable[Any]) -> None:
     for metric in metrics:
         if metric.average in ("geometric", "sum"):
             raise ValueError(
-                f"{metric} cannot be summed over the workers of distributed training: evaluate it "
-                "afterwards, on all predictions."
+                f"{metric} cannot be summed over workers: evaluate it on all predictions."
             )

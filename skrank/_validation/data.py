@@ -10,13 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank._validation.arrays import as_numbers, as_vector
-from skrank._validation.parameters import (
-    LEAST_LABEL,
-    MOST_GRADES,
-    MOST_LABEL,
-    check_choice,
-)
+from skrank._validation.arrays import as_numbers, as_vector, first
+from skrank._validation.parameters import LEAST_LABEL, MOST_GRADES, MOST_LABEL, check_choice
 
 Place = Callable[[int], str]  # row of the first document with a label code, such as "row 3"
 
@@ -41,8 +36,8 @@ HEAVIEST_QUERY = 1e15
 def bad_score(value: float, row: int) -> ValueError:
     """The error for a score that cannot be ranked."""
     return ValueError(
-        f"score of row {row} is {value}: a score must be a finite number, or -inf for a judged "
-        "document that was not retrieved. Repair the model or drop the row."
+        f"score of row {row} is {value}: repair the model or drop the row. Scores are finite, or "
+        "-inf for judged documents that were not retrieved."
     )
 
 
@@ -50,37 +45,24 @@ def check_finite_scores(
     scores: np.ndarray, queries: RowsByQuery, needs: str = "gradients need"
 ) -> None:
     """Refuse scores, contiguous by query, that are NaN or infinite."""
-    bad = np.flatnonzero(~np.isfinite(scores))
-    if len(bad):
-        row, score = queries.caller_row(int(bad[0])), scores[bad[0]]
-        remedy = "Repair the model or drop the row. A lower learning rate may help."
-        if score == -np.inf:
-            remedy = "Drop the documents that were not retrieved, or lower the learning rate."
-        raise ValueError(f"score of row {row} is {score}: {needs} finite scores. {remedy}")
+    if (row := first(~np.isfinite(scores))) >= 0:
+        raise ValueError(
+            f"score of row {queries.caller_row(row)} is {scores[row]}: {needs} finite scores. "
+            "Repair the model, drop the row, or lower the learning rate."
+        )
 
 
 def bad_label(value: float, row: int) -> ValueError:
     """The error for a label that is negative, infinite, or too small or too large."""
-    if value < 0:
-        return ValueError(
-            f"label of row {row} is {value:g}: labels must be at least 0. "
-            "Use NaN for a document that was not judged, 0 for one that is not relevant."
-        )
-    if np.isinf(value):
-        return ValueError(
-            f"label of row {row} is {value}: labels must be finite, or NaN if not judged."
-        )
     return ValueError(
-        f"label of row {row} is {value:g}: labels must be 0 or between {LEAST_LABEL:g} and "
-        f"{MOST_LABEL:g}, so that sums of them are exact enough. Divide them by a constant, or bin "
-        "them into grades."
+        f"label of row {row} is {value:g}: a label is NaN (not judged), 0 (not relevant) or from "
+        f"{LEAST_LABEL:g} to {MOST_LABEL:g}: divide labels by a constant, or bin them into grades."
     )
 
 
 def are_no_labels(values: np.ndarray) -> np.ndarray:
     """True for values that are neither a label nor NaN: negative, infinite, too small or large."""
-    small = (values < LEAST_LABEL) & (values != 0)
-    return small | (values > MOST_LABEL)
+    return ((values < LEAST_LABEL) & (values != 0)) | (values > MOST_LABEL)
 
 
 def warn_single_rows(queries: RowsByQuery) -> None:
@@ -113,11 +95,11 @@ def query_weights(
     weights = rows[starts]
     # before the comparison of rows, in which NaN differs from itself
     check_weights(weights, lambda query: f"{name} of query {queries.name(query)}", part=part)
-    varies = np.flatnonzero(np.maximum.reduceat(rows, starts) != np.minimum.reduceat(rows, starts))
-    if len(varies):
+    varies = np.maximum.reduceat(rows, starts) != np.minimum.reduceat(rows, starts)
+    if (query := first(varies)) >= 0:
         raise ValueError(
-            f"{name} varies inside query {queries.name(varies[0])}: "
-            "give all rows of a query the same weight, because weights belong to queries."
+            f"{name} varies inside query {queries.name(query)}: give all rows of a query the same "
+            "weight, because weights belong to queries."
         )
     return weights
 
@@ -129,31 +111,20 @@ def check_weights(
 
     `name` is called for the name of an entry in errors, such as "weight of query 'a'".
     """
-    bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
-    if len(bad):
-        raise ValueError(
-            f"{name(bad[0])} is {weights[bad[0]]}: it must be finite and not negative."
-        )
+    if (bad := first(~((weights >= 0) & np.isfinite(weights)))) >= 0:
+        raise ValueError(f"{name(bad)} is {weights[bad]}: it must be finite and not negative.")
     if not part and not weights.any():
         # scikit-learn's check_estimator expects the second sentence
         raise ValueError(
-            "all weights are 0: at least one query must count. Sample weights must contain at "
-            "least one non-zero number."
+            f"{name(0)} is 0, as all weights are. Sample weights must contain at least one "
+            "non-zero number."
         )
     return weights
 
 
 def check_frequencies(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
     """Frequencies of queries, at least 0, divided by their sum."""
-    shares = _per_query(name, values, n_queries)
-    bad = np.flatnonzero(~((shares >= 0) & np.isfinite(shares)))
-    if len(bad):
-        raise ValueError(
-            f"{name}[{bad[0]}]={shares[bad[0]]}: how often a query is asked must be finite and at "
-            "least 0."
-        )
-    if not shares.any():
-        raise ValueError(f"all {name} are 0: at least one query must be asked.")
+    shares = check_weights(_per_query(name, values, n_queries), (name + "[{}]").format)
     shares = shares / shares.max()  # so that the sum cannot overflow
     return shares / shares.sum()
 
@@ -161,21 +132,15 @@ def check_frequencies(name: str, values: ArrayLike, n_queries: int) -> np.ndarra
 def check_costs(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
     """Cost of labels per query, after a check that all costs are positive and finite."""
     costs = _per_query(name, values, n_queries)
-    bad = np.flatnonzero(~((costs > 0) & np.isfinite(costs)))
-    if len(bad):
-        raise ValueError(
-            f"{name}[{bad[0]}]={costs[bad[0]]}: a cost must be positive and finite: with a cost of "
-            "0, the budget would never be spent."
-        )
+    if (query := first(~((costs > 0) & np.isfinite(costs)))) >= 0:
+        raise ValueError(f"{name}[{query}]={costs[query]}: a cost must be positive and finite.")
     return costs
 
 
 def _per_query(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
     vector = as_numbers(name, values, "one per query")
     if vector.shape != (n_queries,):
-        raise ValueError(
-            f"{name} has shape {vector.shape} for {n_queries} queries: give one entry per query."
-        )
+        raise ValueError(f"{name} has shape {vector.shape}: give one per query ({n_queries}).")
     return vector
 
 
@@ -189,37 +154,30 @@ def check_grades(
     labels: np.ndarray, max_grade: int, metric: object, place: Place | None = None
 ) -> None:
     """Check that no label is above `max_grade`, and that `max_grade` is at most MOST_GRADES."""
-    if labels.max(initial=0) > max_grade:
+    limit = min(max_grade, MOST_GRADES)
+    is_above = labels.max(initial=0) > limit
+    if is_above or max_grade > limit:
+        highest = _highest(labels, place) if is_above else f"{max_grade}, the highest label,"
         raise ValueError(
-            f"{_highest(labels, place)} is above max_grade={max_grade} of {metric}: give the "
-            "highest grade of the collection as max_grade, or one threshold per grade."
-        )
-    if max_grade > MOST_GRADES:
-        is_here = labels.max(initial=0) > MOST_GRADES
-        highest = _highest(labels, place) if is_here else f"{max_grade}, the highest label of all,"
-        raise ValueError(
-            f"{highest} is above {MOST_GRADES}, the highest grade that {metric} takes: bin the "
-            "labels into grades, for example with numpy.digitize."
+            f"{highest} is above max_grade={limit} of {metric}: give the highest grade of all as "
+            f"max_grade, or one threshold per grade, or bin labels above {MOST_GRADES} into grades."
         )
 
 
 def check_whole_grades(labels: np.ndarray, metric: object, place: Place) -> None:
     """Check that all labels are whole numbers."""
-    between = np.flatnonzero(labels != np.floor(labels))
-    if len(between):
+    if (code := first(labels != np.floor(labels))) >= 0:
         raise ValueError(
-            f"label {labels[between[0]]:g} ({place(int(between[0]))}) stands between two grades of "
-            f'{metric}: choose labels="step", which counts it as the grade below, or '
-            'labels="interp", which interpolates between the two grades.'
+            f"label {labels[code]:g} ({place(code)}) stands between two grades of {metric}: choose "
+            'labels="step" to count it as the grade below, or labels="interp" to interpolate.'
         )
 
 
 def missing_scale(metric: object) -> ValueError:
     """The error for a metric that needs a highest grade which is not known."""
     return ValueError(
-        f"{metric} depends on the highest grade of the collection, which neither the metric nor "
-        "the labels nor the model give. The highest label may differ between folds, and values "
-        "would not be comparable. Give max_grade=, as in skrank.metric('err', max_grade=4), or "
+        f"{metric} depends on the highest grade of the collection, as the highest label may differ "
+        "between folds. Give max_grade=, as in skrank.metric('err', max_grade=4), or "
         "y = skrank.with_groups(relevance, qid) of all labels."
     )
 
@@ -249,11 +207,10 @@ def check_exponent(name: str, labels: np.ndarray, place: Place | None = None) ->
 
 def check_probabilities(name: str, labels: np.ndarray, found: np.ndarray) -> None:
     """Check that the probability of each label is at most 1."""
-    if found.max(initial=0) > 1:
-        worst = int(np.argmax(found))
+    if (code := first(found > 1)) >= 0:
         raise ValueError(
-            f"{name} gives label {labels[worst]:g} the probability {found[worst]:g}, above 1: "
-            "choose a scale that fits the labels, or give a mapping from labels to probabilities."
+            f"{name} gives label {labels[code]:g} the probability {found[code]:g}, above 1: choose "
+            "a scale that fits the labels, or give a mapping from labels to probabilities."
         )
 
 
@@ -273,9 +230,9 @@ def check_times(times: np.ndarray, name: str) -> np.ndarray:
             f"{name} are strings, and '10' sorts before '4': give time=, a mapping from query id "
             "to a number or a date, for example with int or pandas.to_datetime."
         )
-    missing = np.flatnonzero(times != times)  # NaN and NaT differ from themselves
-    if len(missing):
-        raise ValueError(f"{name} have no value for {len(missing)} queries: give one for each.")
+    missing = np.count_nonzero(times != times)  # NaN and NaT differ from themselves
+    if missing:
+        raise ValueError(f"{name} have no value for {missing} queries: give one for each.")
     return times
 
 
@@ -283,31 +240,29 @@ def check_training_labels(y: np.ndarray, unjudged: str, graded: bool) -> np.ndar
     """Mask of the rows that have a label. With `graded`, labels must be at least 0."""
     check_choice("unjudged", unjudged, ("raise", "drop", "zero"))
     labels = as_vector("y", y)
-    if np.isinf(labels).any():
-        row = int(np.argmax(np.isinf(labels)))
+    missing = np.isnan(labels)
+    if (row := first(np.isinf(labels))) >= 0:
         raise ValueError(f"Input y contains infinity: label of row {row} is {labels[row]}.")
-    judged = ~np.isnan(labels)
-    if unjudged == "raise" and not judged.all():
+    if unjudged == "raise" and missing.any():
         raise ValueError(
-            f"Input y contains NaN: the document of row {int(np.argmin(judged))} was not judged. "
-            'Choose unjudged="drop" to train without it, or "zero" to count it as not relevant.'
+            f"Input y contains NaN: the document of row {first(missing)} was not judged. Choose "
+            'unjudged="drop" to train without it, or "zero" to count it as not relevant.'
         )
-    if not judged.any():
+    if missing.all():
         raise ValueError("y has no label: every document is unjudged.")
-    if graded and labels[judged].min() < 0:
-        row = int(np.argmax(labels < 0))
+    if graded and (row := first(labels < 0)) >= 0:
         raise bad_label(float(labels[row]), row)
-    return judged
+    return ~missing
 
 
 def check_labels(y: ArrayLike, n_rows: int) -> np.ndarray:
     """Labels for the training of a booster, one per row: finite and at least 0."""
     labels = as_vector("y", y, n_rows)
-    bad = np.flatnonzero(~((labels >= 0) & np.isfinite(labels)))
-    if len(bad) and np.isnan(labels[bad[0]]):
-        raise ValueError(f"label of row {bad[0]} is missing: drop documents that were not judged.")
-    if len(bad):
-        raise bad_label(float(labels[bad[0]]), int(bad[0]))
+    if (row := first(~((labels >= 0) & np.isfinite(labels)))) >= 0:
+        raise ValueError(
+            f"label of row {row} is {labels[row]:g}: labels must be finite and at least 0. Drop "
+            "documents that were not judged."
+        )
     return labels
 
 
@@ -315,12 +270,11 @@ def check_learnable(inverse: np.ndarray, metric: object, queries: RowsByQuery) -
     """Check that `inverse`, one over the best value of each query, is finite."""
     if math.isfinite(inverse.max()) and math.isfinite(inverse.min()):
         return
-    bad = np.flatnonzero(~np.isfinite(inverse).reshape(-1, inverse.shape[-1]).all(axis=0))
-    if len(bad):
-        raise ValueError(
-            f"the best value of {metric} for query {queries.name(int(bad[0]))} is too near to 0 to "
-            "divide by: scale the labels or their gains up."
-        )
+    bad = ~np.isfinite(inverse).reshape(-1, inverse.shape[-1]).all(axis=0)
+    raise ValueError(
+        f"the best value of {metric} for query {queries.name(first(bad))} is too near to 0 to "
+        "divide by: scale the labels or their gains up."
+    )
 
 
 def check_training_weights(weights: np.ndarray | None, queries: RowsByQuery) -> np.ndarray:
@@ -330,11 +284,10 @@ def check_training_weights(weights: np.ndarray | None, queries: RowsByQuery) -> 
     """
     if weights is None:
         return np.ones(len(queries.indptr) - 1)
-    heavy = np.flatnonzero(weights > HEAVIEST_QUERY)
-    if len(heavy):
+    if (query := first(weights > HEAVIEST_QUERY)) >= 0:
         raise ValueError(
-            f"weight of query {queries.name(int(heavy[0]))} is {weights[heavy[0]]}: gradients in "
-            f"single precision allow no more than {HEAVIEST_QUERY:g}. Scale the weights down."
+            f"weight of query {queries.name(query)} is {weights[query]}: gradients in single "
+            f"precision allow no more than {HEAVIEST_QUERY:g}. Scale the weights down."
         )
     return weights
 
@@ -346,7 +299,6 @@ def check_gradients(grad: np.ndarray, hess: np.ndarray, objective: object) -> No
             suspicious = not np.isfinite(values.sum())  # one pass, which may overflow
         if suspicious and not np.isfinite(values).all():
             raise ValueError(
-                f"{objective} has gradients beyond the range of {values.dtype}: scale down the "
-                "weights, the scores, the gains of labels or the slope of the objective, or train "
-                "on a metric that is normalised, such as ndcg for dcg."
+                f"{objective} has gradients beyond the range of {values.dtype}: scale down "
+                "weights, scores or gains, or train on a normalised metric (ndcg for dcg)."
             )

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank._validation.arrays import first
+
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _Kind = TypeVar("_Kind")
 
@@ -47,26 +49,21 @@ def check_metric_class(cls: object, base: type, name: str) -> None:
             f"register({name!r}) takes a class that derives from skrank.Metric, not {cls!r}. "
             "A function of one ranked list becomes a metric by skrank.metric_from_function."
         )
-    missing = sorted(getattr(cls, "__abstractmethods__", ()))
-    if missing:
-        raise TypeError(f"{cls.__name__} is not a metric yet: it does not define {missing[0]}().")
-    try:
-        inspect.signature(cls.tables).bind(None, None, None)  # type: ignore[attr-defined]
-    except TypeError:
+    abstract = sorted(getattr(cls, "__abstractmethods__", ()))
+    if abstract:
+        raise TypeError(f"{cls.__name__} is not a metric yet: it does not define {abstract[0]}().")
+    if len(inspect.signature(cls.tables).parameters) != 3:  # type: ignore[attr-defined]
+        raise TypeError(f"{cls.__name__}.tables must be def tables(self, scale, k).")
+    made = "__dataclass_fields__" in vars(cls)
+    fields = dataclasses.fields(cls) if made else None  # type: ignore[arg-type]
+    if fields is None or not all(field.kw_only for field in fields):
         raise TypeError(
-            f"{cls.__name__}.tables must take the scale and k: def tables(self, scale, k)."
-        ) from None
-    wanted = f"put @dataclass(frozen=True, kw_only=True) on {cls.__name__}, below @register"
-    if "__dataclass_fields__" not in vars(cls):
-        raise TypeError(f"{cls.__name__} is not a dataclass: {wanted}.")
-    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
-        if not field.kw_only:
-            raise TypeError(f"{cls.__name__}.{field.name} is not for keywords only: {wanted}.")
+            f"{cls.__name__} is not a dataclass of keywords only: put "
+            f"@dataclass(frozen=True, kw_only=True) on {cls.__name__}, below @register."
+        )
+    for field in fields:
         if field.default is dataclasses.MISSING:
-            raise TypeError(
-                f"{cls.__name__}.{field.name} has no default: give it one, so that the name "
-                f"{name!r} alone is a metric."
-            )
+            raise TypeError(f"{cls.__name__}.{field.name} has no default: give it one.")
 
 
 def _source(cls: type) -> str:
@@ -143,9 +140,7 @@ def check_entries(
         needed = entries[axis]
         if size < needed or (axis != "ranks" and size > needed):
             what = {"codes": "labels of scale.labels", "ranks": "ranks of scale.longest"}
-            raise ValueError(
-                f"{name} has {size} entries for the {needed} {what.get(axis, 'queries')}."
-            )
+            raise ValueError(f"{name} has {size} entries for {needed} {what.get(axis, 'queries')}.")
 
 
 def check_within(name: str, array: np.ndarray, low: float, high: float) -> None:
@@ -157,9 +152,8 @@ def check_within(name: str, array: np.ndarray, low: float, high: float) -> None:
 
 def check_falling(name: str, array: np.ndarray) -> None:
     """Check that the entries of a table do not rise from rank to rank."""
-    rises = np.flatnonzero(np.diff(array) > 0)
-    if rises.size:
-        raise ValueError(f"{name} rises from rank {rises[0] + 1} to {rises[0] + 2}: it must not.")
+    if (rank := first(np.diff(array) > 0)) >= 0:
+        raise ValueError(f"{name} rises from rank {rank + 1} to {rank + 2}: it must not.")
 
 
 def check_classes(name: str, worth: np.ndarray, equals: np.ndarray, labels: np.ndarray) -> None:
@@ -167,12 +161,10 @@ def check_classes(name: str, worth: np.ndarray, equals: np.ndarray, labels: np.n
 
     ``equals[c]`` is the first label code with the gain of code c.
     """
-    odd = np.flatnonzero(worth != worth[equals])
-    if odd.size:
-        one, other = labels[equals[odd[0]]], labels[odd[0]]
+    if (code := first(worth != worth[equals])) >= 0:
         raise ValueError(
-            f"the labels {one:g} and {other:g} have equal gain and differ in {name}: documents of "
-            "equal gain must have equal values."
+            f"the labels {labels[equals[code]]:g} and {labels[code]:g} have equal gain and differ "
+            f"in {name}: documents of equal gain must have equal values."
         )
 
 
@@ -180,9 +172,7 @@ def check_list_function(function: object) -> Callable[..., Any]:
     """`function`, after a check that it can be called."""
     if callable(function):
         return function
-    raise TypeError(
-        f"metric_from_function takes a function of the labels of one ranked list, not {function!r}."
-    )
+    raise TypeError(f"metric_from_function takes a function of ranked labels, not {function!r}.")
 
 
 def takes_unretrieved(function: Callable[..., object]) -> bool:
@@ -200,11 +190,9 @@ def list_value(value: Any, name: str, query: str, ranked: Collection[float]) -> 
     except (TypeError, ValueError):
         number = float("nan")
     if not np.isfinite(number):
-        shown = ", ".join(f"{label:g}" for label in list(ranked)[:10])
-        more = ", ..." if len(ranked) > 10 else ""
         raise ValueError(
-            f"{name} returned {value!r} for query {query}, whose list has the labels "
-            f"[{shown}{more}]: it must return a finite number for every list."
+            f"{name} returned {value!r} for query {query}, whose list begins with the labels "
+            f"{list(ranked)[:10]}: it must return a finite number for every list."
         )
     return number
 

@@ -49,8 +49,8 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
     elif isinstance(X, (list, tuple)):
         with suppress(ValueError):  # of rows of unequal lengths, which check_array reports
             X = np.asarray(X)
-    if isinstance(X, np.ndarray) and X.ndim == 2:
-        _check_no_text(enumerate(X.T), remedy)
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind not in "fiub":
+        _check_numeric(enumerate(X.T), remedy)
     try:
         values = check_array(
             X,
@@ -59,45 +59,30 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
             ensure_all_finite=False,
             estimator=who,
         )
-    except TypeError as error:  # an object is not a number; scikit-learn does not name X
-        raise TypeError(f"X must hold numbers: {error}") from None
-    except (ValueError, OverflowError) as error:
-        if "convert" not in str(error):  # the shape is wrong, for example
+    except (TypeError, ValueError, OverflowError) as error:
+        if "convert" not in str(error) and isinstance(error, ValueError):  # of the shape
             raise
-        if np.ndim(X) == 2:
-            _check_numeric(enumerate(np.asarray(X, dtype=object).T), remedy)
         raise ValueError(f"X must hold numbers: {error}. {remedy}") from None
-    _check_finite(values, names)
+    infinite = np.isinf(values if isinstance(values, np.ndarray) else values.data)
+    if infinite.any():
+        row, column = (int(places[0]) for places in (abs(values) == np.inf).nonzero())
+        raise ValueError(
+            f"row {row} of X is infinite in column {(names or range(column + 1))[column]!r}: "
+            "replace the value by NaN, or by a finite number."
+        )
     return values
 
 
-def _check_no_text(columns: Iterable[tuple[object, Any]], remedy: str) -> None:
-    """Refuse columns, given with their names, that have text."""
+def _check_numeric(columns: Iterable[tuple[object, Any]], remedy: str) -> None:
+    """Refuse columns, given with their names, that have text or no numbers."""
     for name, column in columns:
         values = np.asarray(column)
-        if values.dtype.kind in "OSU":
-            text = next((one for one in values.tolist() if isinstance(one, (str, bytes))), None)
-            if text is not None:
-                raise ValueError(f"column {name} of X is text, such as {text!r}. {remedy}")
-
-
-def _check_numeric(columns: Iterable[tuple[object, Any]], remedy: str) -> None:
-    """Refuse columns, given with their names, that are not numeric."""
-    for name, column in columns:
-        _check_no_text([(name, column)], remedy)
-        if np.asarray(column).dtype.kind not in "fiub":
+        objects = values.tolist() if values.dtype.kind in "OSU" else ()
+        text = next((one for one in objects if isinstance(one, (str, bytes))), None)
+        if text is not None:
+            raise ValueError(f"column {name} of X is text, such as {text!r}. {remedy}")
+        if values.dtype.kind not in "fiub":
             try:
                 as_numbers(f"column {name} of X", column, "a feature of documents")
             except ValueError as error:
                 raise ValueError(f"{error} {remedy}") from None
-
-
-def _check_finite(values: np.ndarray | sparse.csr_matrix, names: list[str]) -> None:
-    """Refuse infinite values; NaN is allowed."""
-    if not np.isinf(values if isinstance(values, np.ndarray) else values.data).any():
-        return
-    row, column = (int(places[0]) for places in (abs(values) == np.inf).nonzero())
-    raise ValueError(
-        f"row {row} of X is infinite in column {(names or range(column + 1))[column]!r}: replace "
-        "the value by NaN, or by a finite number."
-    )

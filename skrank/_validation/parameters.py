@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any, TypeVar
+from numbers import Integral, Real
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -29,16 +29,17 @@ def unknown_name(
 ) -> ValueError:
     """The error for an unknown name, with a suggestion: `meant`, or the most similar known name."""
     known = sorted(known)
-    meant = meant or _nearest(str(name), known)
-    hint = f"did you mean {meant!r}? " if meant else ""
-    return ValueError(f"unknown {kind} {name!r}: {hint}Known: {', '.join(known)}.")
+    return ValueError(
+        f"unknown {kind} {name!r}: {_suggested(str(name), known, meant)}Known: {', '.join(known)}."
+    )
 
 
-def _nearest(name: str, known: list[str]) -> str | None:
-    """The most similar known name; None if no name is similar."""
+def _suggested(name: str, known: Iterable[str], meant: str | None = None) -> str:
+    """A question for `meant`, or for the most similar known name; empty if none is similar."""
     lowered = {one.lower(): one for one in known}
     near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
-    return lowered[near[0]] if near else None
+    meant = meant or (lowered[near[0]] if near else None)
+    return f"did you mean {meant!r}? " if meant else ""
 
 
 def check_choice(parameter: str, value: object, choices: Sequence[T]) -> T:
@@ -66,24 +67,24 @@ def check_text(parameter: str, value: object, meaning: str) -> str:
 
 def check_seed(parameter: str, value: object) -> int:
     """`value` as an int, of any sign."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise ValueError(f"{parameter}={value!r} must be an integer, the seed of random draws.")
     return int(value)
 
 
 def check_random_state(random_state: RandomState) -> int:
     """A seed from 0 to 2**63 - 1: the integer, or one drawn from a generator, or a fresh one."""
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        if random_state >= 0:
-            return int(random_state) % 2**63  # kernels take seeds below 2**63
-    elif isinstance(random_state, np.random.RandomState):
+    if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
-    elif random_state is None or isinstance(random_state, np.random.Generator):
+    if random_state is None or isinstance(random_state, np.random.Generator):
         return int(np.random.default_rng(random_state).integers(2**63))
-    raise ValueError(
-        f"random_state={random_state!r} is not a seed: pass an integer of at least 0, a numpy "
-        "Generator or RandomState, or None for a fresh seed."
-    )
+    whole = isinstance(random_state, Integral) and not isinstance(random_state, bool)
+    if not whole or random_state < 0:
+        raise ValueError(
+            f"random_state={random_state!r} is not a seed: pass an integer of at least 0, a numpy "
+            "Generator or RandomState, or None for a fresh seed."
+        )
+    return int(random_state) % 2**63  # kernels take seeds below 2**63
 
 
 def as_random_state(parameter: str, value: object) -> np.random.RandomState:
@@ -101,37 +102,39 @@ def as_random_state(parameter: str, value: object) -> np.random.RandomState:
 
 def check_repeats(parameter: str, value: object, meaning: str) -> int:
     """`value` as a number of random draws, from 1 to MOST_REPEATS."""
-    number = check_count(parameter, value, meaning)
-    if number > MOST_REPEATS:
-        raise ValueError(f"{parameter}={value} is beyond {MOST_REPEATS}: give fewer.")
-    return number
+    return check_count(parameter, value, meaning, most=MOST_REPEATS)
 
 
-def check_count(parameter: str, value: object, meaning: str, least: int = 1) -> int:
-    """`value` as an int of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise ValueError(f"{parameter}={value!r} must be an integer: {meaning}.")
-    if value < least:
-        raise ValueError(f"{parameter}={value} must be at least {least}: {meaning}.")
-    if value > MOST_RANKS:
+def check_count(
+    parameter: str, value: object, meaning: str, least: int = 1, most: int = MOST_RANKS
+) -> int:
+    """`value` as an int from `least` to `most`; `meaning` describes it in errors."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not least <= cast(int, value) <= most:
         raise ValueError(
-            f"{parameter}={value} is beyond {MOST_RANKS}, the largest number: {meaning}."
+            f"{parameter}={value!r} must be an integer, at least {least} and at most {most}: "
+            f"{meaning}."
         )
-    return int(value)
+    return int(cast(int, value))
 
 
 def check_number(
-    parameter: str, value: object, low: float, high: float, *, open_low: bool = False
+    parameter: str,
+    value: object,
+    low: float,
+    high: float,
+    *,
+    open_low: bool = False,
+    open_high: bool = False,
 ) -> float:
-    """`value` as a float in [low, high], or in (low, high]."""
-    bracket = "(" if open_low else "["
-    expected = f"a number in {bracket}{low:g}, {high:g}]"
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise ValueError(f"{parameter}={value!r} must be {expected}.")
-    number = float(value)
-    if not (low < number <= high if open_low else low <= number <= high):  # NaN included
-        raise ValueError(f"{parameter}={value!r} must be {expected}.")
-    return number
+    """`value` as a float in [low, high], without a bound that is open."""
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    number = float(cast(float, value)) if real else math.nan  # NaN is in no interval
+    above = low < number if open_low else low <= number
+    if above and (number < high if open_high else number <= high):
+        return number
+    start, end = "(" if open_low else "[", ")" if open_high else "]"
+    raise ValueError(f"{parameter}={value!r} must be a number in {start}{low:g}, {high:g}{end}.")
 
 
 def check_numbers(parameter: str, values: Any) -> tuple[float, ...]:
@@ -141,9 +144,11 @@ def check_numbers(parameter: str, values: Any) -> tuple[float, ...]:
             raise TypeError  # float() of a complex number of NumPy only warns
         numbers = tuple(float(value) for value in values)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{parameter}={values!r} must be a sequence of numbers.") from None
-    if not numbers or not all(math.isfinite(number) for number in numbers):
-        raise ValueError(f"{parameter}={values!r} must hold at least one number, all finite.")
+        numbers = ()
+    if not numbers or not all(map(math.isfinite, numbers)):
+        raise ValueError(
+            f"{parameter}={values!r} must be a sequence of numbers, at least one, all finite."
+        )
     return numbers
 
 
@@ -152,16 +157,10 @@ def check_thresholds(thresholds: object, max_grade: int | None) -> tuple[float, 
     if thresholds is None:
         return None
     g = check_numbers("thresholds", thresholds)
-    for grade, probability in enumerate(g, start=1):
-        if probability < 0:
-            raise ValueError(
-                f"thresholds[{grade - 1}]={probability:g} is negative: it is the probability that "
-                f"a user regards documents of grade {grade} and better as relevant."
-            )
-    if abs(sum(g) - 1) > 1e-9:
+    if min(g) < 0 or abs(sum(g) - 1) > 1e-9:
         raise ValueError(
-            f"thresholds sum to {sum(g):.10g}, not to 1: divide them by their sum "
-            f"(one probability per grade 1..{len(g)})."
+            f"thresholds={list(g)} must be at least 0 and sum to 1, not to {sum(g):.10g}: they are "
+            f"probabilities of the grades 1..{len(g)}."
         )
     if max_grade is not None and max_grade != len(g):
         raise ValueError(
@@ -188,10 +187,7 @@ def check_rel(rel: object) -> float:
 
 def check_persistence(p: object) -> float:
     """The probability that a user goes on to the next rank, in [0, 1)."""
-    number = check_number("p", p, 0, 1)
-    if number == 1:
-        raise ValueError("p=1 leaves no weight for any rank: p must be below 1.")
-    return number
+    return check_number("p", p, 0, 1, open_high=True)
 
 
 def refuse_cutoff(name: str, k: object, instead: str) -> None:
@@ -204,10 +200,8 @@ def check_max_grade(max_grade: object) -> int | None:
     """The highest grade of a collection, from 1 to MOST_GRADES; None stays None."""
     if max_grade is None:
         return None
-    grade = check_count("max_grade", max_grade, "the highest grade of the collection")
-    if grade > MOST_GRADES:
-        raise ValueError(f"max_grade={grade} is beyond {MOST_GRADES}: bin the labels into grades.")
-    return grade
+    meaning = "the highest grade of the collection; bin higher labels into grades"
+    return check_count("max_grade", max_grade, meaning, most=MOST_GRADES)
 
 
 def highest_grade(labels: np.ndarray) -> int:
@@ -228,8 +222,7 @@ def check_gains(parameter: str, gains: Sequence[float]) -> None:
     """Check that gains, in the order of their labels, are at least 0 and do not fall."""
     if min(gains) < 0 or any(b < a for a, b in pairwise(gains)):
         raise ValueError(
-            f"{parameter}={list(gains)} must be at least 0 and must not fall as labels rise: "
-            "a document of a higher label must not have a lower gain."
+            f"{parameter}={list(gains)} must be at least 0 and must not fall as labels rise."
         )
 
 
@@ -244,20 +237,16 @@ def check_share(parameter: str, value: object, because: str = "") -> float:
 def check_result(parameter: str, value: object, kind: type[T], source: str) -> T:
     """`value`, after a check that it has the type `kind`, which `source` returns."""
     if not isinstance(value, kind):
-        raise TypeError(
-            f"{parameter} is of type {type(value).__name__}: pass what {source} returns."
-        )
+        raise TypeError(f"{parameter} is a {type(value).__name__}: pass what {source} returns.")
     return value
 
 
 def check_table(parameter: str, table: Any, columns: Sequence[str]) -> None:
     """Check that `table` is a DataFrame with at least one row and these columns."""
-    missing = sorted(set(columns) - set(getattr(table, "columns", ())))
-    n_rows = len(table) if hasattr(table, "columns") else 0
-    if missing or not n_rows:
+    given = list(getattr(table, "columns", ()))
+    if not given or len(table) == 0 or not set(columns) <= set(given):
         raise ValueError(
-            f"{parameter} has {n_rows} rows and lacks {missing}: pass a DataFrame of one row or "
-            f"more, with the columns {', '.join(columns)}."
+            f"{parameter} must be a DataFrame of one row or more with the columns {list(columns)}."
         )
 
 
@@ -271,18 +260,14 @@ def several(parameter: str, given: object, one: tuple[type, ...]) -> list[Any]:
 
 
 def chosen_names(
-    parameter: str,
-    wanted: str | Sequence[str] | None,
-    known: Iterable[Any],
-    *,
-    may_be_empty: bool = False,
+    parameter: str, wanted: str | Sequence[str] | None, known: Iterable[Any]
 ) -> list[str]:
     """The wanted names, by default all known names; raises if a wanted name is not known."""
     names = list(known)
     if wanted is None:
         return names
     chosen = several(parameter, wanted, (str,))
-    if not (chosen or may_be_empty):
+    if not chosen:
         raise ValueError(f"no {parameter} is chosen: pass some of {', '.join(map(repr, names))}.")
     for name in chosen:
         if name not in names:
@@ -292,65 +277,34 @@ def chosen_names(
 
 def check_parts(parts: Any, make: Callable[[Any], T], example: str) -> list[tuple[float, T]]:
     """Pairs (weight, make(item)) from pairs (weight, item); weights are in (0, HEAVIEST]."""
-    wrong = ValueError(
-        f"parts={parts!r} must be pairs of a weight and an item, such as [{example}]."
-    )
     try:
         pairs = [(weight, one) for weight, one in parts]
     except (TypeError, ValueError):
-        raise wrong from None
+        pairs = []
     if not pairs:
-        raise wrong
+        raise ValueError(
+            f"parts={parts!r} must be pairs of a weight and an item, such as [{example}]."
+        )
     return [
         (check_number("weight", weight, 0, HEAVIEST, open_low=True), make(one))
         for weight, one in pairs
     ]
 
 
-# names of objectives in papers and other libraries, in small letters and digits: name in skrank
-_WRITTEN = {
-    "lambdamart": "lambdarank:ndcg",
-    "rankndcg": "lambdarank:ndcg",
-    "rankmap": "lambdarank:ap",
-    "softmaxloss": "softmax",
-    "querysoftmax": "softmax",
-    "listnet": "softmax",
-    "xendcg": "softmax(random_gains=True)",
-    "rankxendcg": "softmax(random_gains=True)",
-    "mse": "squared_error",
-    "rmse": "squared_error",
-    "regsquarederror": "squared_error",
-    "queryrmse": "squared_error(centered=True)",
-}
+# names in papers and other libraries: names of skrank
+_ELSEWHERE = {"lambdamart": "lambdarank:ndcg", "listnet": "softmax", "rmse": "squared_error"}
 
 
-def is_name_of_objective(text: str) -> bool:
-    """True if papers or libraries use this name, in any spelling, for an objective."""
-    return _letters(text) in _WRITTEN
-
-
-def unknown_objective(name: str, objectives: Iterable[str], metrics: Iterable[str]) -> ValueError:
-    """The error for a name that is neither an objective nor a metric."""
-    near = _nearest(name, [*metrics, *objectives])
-    hint = f"did you mean {near!r}? " if near else ""
-    written = _WRITTEN.get(_letters(name))
-    if written is not None:
-        hint = f"write {written!r}. "
+def unknown_objective(
+    given: object, objectives: Iterable[str], metrics: Iterable[str]
+) -> ValueError:
+    """The error for a value or a name that is neither an objective nor a metric."""
+    meant = _ELSEWHERE.get(str(given).lower())
+    hint = _suggested(str(given), [*metrics, *objectives], meant)
+    if isinstance(given, type):
+        hint = f"write {given.__name__}(...). "
     return ValueError(
-        f"unknown objective {name!r}: {hint}Name a metric to train on, such as 'gap' or 'ndcg@10', "
-        f"or an objective, with its metric where it has one, such as 'softmax' or "
-        f"'lambdarank:gap', or a sum of them. Objectives: {', '.join(sorted(objectives))}."
+        f"unknown objective {given!r}: {hint}Name a metric to train on, such as 'ndcg@10', or an "
+        "objective, with its metric if it has one, such as 'softmax' or 'lambdarank:gap'. "
+        f"Objectives: {', '.join(sorted(objectives))}."
     )
-
-
-def not_an_objective(value: object) -> ValueError:
-    """The error for a value that is neither a string nor a metric nor an objective."""
-    instance = f": write {value.__name__}(...)" if isinstance(value, type) else ""
-    return ValueError(
-        f"{value!r} is neither a metric nor an Objective{instance}. Name a metric to train on, "
-        "such as 'gap' or 'ndcg@10', or an objective, such as 'softmax', or give an object."
-    )
-
-
-def _letters(text: str) -> str:
-    return re.sub("[^a-z0-9]", "", text.lower())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank._typing import RandomState
-from skrank._validation.arrays import as_numbers, check_same_index
+from skrank._validation.arrays import as_numbers, check_same_index, first
 from skrank._validation.data import check_weights
 from skrank._validation.parameters import check_choice, check_random_state, check_repeats
 
@@ -22,27 +21,20 @@ def check_score_matrix(scores: ArrayLike, nan: str) -> np.ndarray:
     """Scores of queries x systems as a float64 matrix, at least two of each, none infinite."""
     check_choice("nan", nan, NAN_CHOICES)
     matrix = as_numbers("scores", scores, "of queries (rows) x systems (columns)")
-    if matrix.ndim != 2:
+    if matrix.ndim != 2 or min(matrix.shape) < 2:
         raise ValueError(
-            f"scores has shape {matrix.shape}: pass queries x systems, one row per query and one "
-            "column per system (numpy.column_stack([a, b]) for two systems)."
+            f"scores has shape {matrix.shape}: pass at least 2 queries (rows) x 2 systems "
+            "(columns), such as numpy.column_stack([a, b])."
         )
-    for size, what in zip(matrix.shape, ("query (row)", "system (column)"), strict=True):
-        if size < 2:
-            raise ValueError(f"scores has {size} {what}: a comparison needs at least 2.")
-    _refuse(np.isinf(matrix), matrix, "Repair it, or set it to NaN to leave the query out.")
-    _refuse(np.abs(matrix) > LARGEST, matrix, "It is too large: divide all scores by a constant.")
-    if nan == "raise":
-        _refuse(np.isnan(matrix), matrix, 'Drop the query, or choose nan="drop".')
-    return matrix
-
-
-def _refuse(bad: np.ndarray, matrix: np.ndarray, remedy: str) -> None:
-    """Raise for the first bad cell of a matrix of queries x systems."""
+    bad = ~(np.abs(matrix) <= LARGEST) & ((nan == "raise") | ~np.isnan(matrix))
     if bad.any():
         query, system = np.argwhere(bad)[0]
-        value = matrix[query, system]
-        raise ValueError(f"the score of system {system} on query {query} is {value}. {remedy}")
+        raise ValueError(
+            f"the score of system {system} on query {query} is {matrix[query, system]}: scores are "
+            f"at most {LARGEST:g} in size. Repair it, divide all scores by a constant, or set it "
+            'to NaN with nan="drop" to leave the query out.'
+        )
+    return matrix
 
 
 def check_system_pairs(pairs: int | ArrayLike | None, n_systems: int) -> np.ndarray:
@@ -50,15 +42,13 @@ def check_system_pairs(pairs: int | ArrayLike | None, n_systems: int) -> np.ndar
     if pairs is None:
         return np.stack(np.triu_indices(n_systems, 1), axis=1)
     index = np.asarray(pairs)
-    if index.dtype.kind not in "iu" or index.shape[1:] != (2,) * bool(index.ndim):
+    whole = index.dtype.kind in "iu" and index.size > 0
+    shaped = index.shape[1:] == (2,) * bool(index.ndim)
+    if not (whole and shaped and 0 <= index.min() <= index.max() < n_systems):
         raise ValueError(
-            f"pairs={pairs!r} must be the number of one column, the baseline, or an array of "
-            "shape (n_pairs, 2) with two numbers of columns per pair."
+            f"pairs={pairs!r} must be a number of a column in 0..{n_systems - 1}, the baseline, or "
+            "an array of such numbers of shape (n_pairs, 2), with at least one pair."
         )
-    if index.size == 0:
-        raise ValueError("pairs is empty: name at least one pair of columns.")
-    if index.min() < 0 or index.max() >= n_systems:
-        raise ValueError(f"pairs names a column outside 0..{n_systems - 1}, the columns of scores.")
     if index.ndim == 0:
         others = np.delete(np.arange(n_systems), index)
         return np.stack([others, np.full_like(others, index)], axis=1)
@@ -68,58 +58,47 @@ def check_system_pairs(pairs: int | ArrayLike | None, n_systems: int) -> np.ndar
 def check_rankings(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Scores x and y of the same systems, two at least, as finite vectors."""
     check_same_index(x=x, y=y)
-    first, second = (_ranking(name, values) for name, values in (("x", x), ("y", y)))
-    if len(first) != len(second):
-        raise ValueError(
-            f"x scores {len(first)} systems and y {len(second)}: both must score the same systems."
-        )
-    return first, second
+    vectors = [as_numbers(name, one, "one per system") for name, one in (("x", x), ("y", y))]
+    for name, vector in zip("xy", vectors, strict=True):
+        if vector.ndim != 1 or len(vector) < 2 or len(vector) != len(vectors[0]):
+            raise ValueError(
+                f"{name} has shape {vector.shape}: x and y are one score per system, for the same "
+                "systems, at least 2."
+            )
+        if (system := first(~np.isfinite(vector))) >= 0:
+            raise ValueError(
+                f"{name} scores system {system} as {vector[system]}: leave the system out of both."
+            )
+    return vectors[0], vectors[1]
 
 
 def check_ranked_items(name: str, items: Sequence[Hashable]) -> list[Hashable]:
     """The items of a list, after a check that there is at least one, and none twice."""
     ordered = isinstance(items, Iterable) and not isinstance(items, (str, Set, Mapping))
     found = list(items) if ordered else []
-    for rank, item in enumerate(found, start=1):
-        if isinstance(item, (Set, list)):
-            raise ValueError(
-                f"{name} has {item!r} at rank {rank}, and lists of items have no ties: pass tied "
-                "ids one after the other, or scores of all items to rank_biased_overlap."
-            )
-    if not found or not all(isinstance(item, Hashable) for item in found):
+    if not found:
         raise ValueError(f"{name} must be a list of at least one id, the first rank first.")
-    twice = [item for item, times in Counter(found).items() if times > 1]
-    if twice:
-        raise ValueError(f"{name} holds {twice[0]!r} twice: an item has one rank.")
+    seen: set[Hashable] = set()
+    for rank, item in enumerate(found, start=1):
+        if isinstance(item, Set) or not isinstance(item, Hashable) or item in seen:
+            raise ValueError(
+                f"{name} has {item!r} at rank {rank}: each rank has one id, and each id one rank. "
+                "Pass tied ids one after the other, or scores to rank_biased_overlap."
+            )
+        seen.add(item)
     return found
 
 
 def check_rankings_per_query(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Scores x and y (queries x systems), without queries on which a system has no value."""
     check_same_index(x=x, y=y)
-    shapes = np.shape(x), np.shape(y)
-    if shapes[0] != shapes[1]:
+    if np.shape(x) != np.shape(y):
         raise ValueError(
-            f"x has shape {shapes[0]} and y {shapes[1]}: both must score the same systems on the "
-            "same queries."
+            f"x has shape {np.shape(x)} and y {np.shape(y)}: both must score the same systems on "
+            "the same queries."
         )
-    n_systems = shapes[0][1]
     matrix, _, _ = check_complete("the correlation", np.hstack([x, y]), "drop", None)
-    return matrix[:, :n_systems], matrix[:, n_systems:]
-
-
-def _ranking(name: str, values: ArrayLike) -> np.ndarray:
-    vector = as_numbers(name, values, "one per system")
-    if vector.ndim != 1 or len(vector) < 2:
-        raise ValueError(
-            f"{name} has shape {vector.shape}: pass one score per system, for at least 2 systems."
-        )
-    bad = np.flatnonzero(~np.isfinite(vector))
-    if len(bad):
-        raise ValueError(
-            f"{name} scores system {bad[0]} as {vector[bad[0]]}: leave the system out of both."
-        )
-    return vector
+    return matrix[:, : np.shape(x)[1]], matrix[:, np.shape(x)[1] :]
 
 
 def check_p_values(p_values: ArrayLike) -> np.ndarray:
@@ -129,8 +108,8 @@ def check_p_values(p_values: ArrayLike) -> np.ndarray:
     if len(bad):
         place = ", ".join(map(str, bad[0]))
         raise ValueError(
-            f"p_values[{place}] is {p[tuple(bad[0])]}: a p-value lies in [0, 1]. "
-            "Leave out tests without a p-value."
+            f"p_values[{place}] is {p[tuple(bad[0])]}: a p-value lies in [0, 1]. Leave out tests "
+            "without a p-value."
         )
     return p
 
@@ -182,28 +161,23 @@ def check_values(values: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarr
     weight = as_numbers("weights", 1.0 if weights is None else weights, "one per query")
     if matrix.ndim == 1:
         matrix = matrix[:, None]
-    if matrix.ndim != 2:
+    if matrix.ndim != 2 or weight.shape not in ((), matrix.shape[:1], matrix.shape):
         raise ValueError(
-            f"values has shape {matrix.shape}: pass one value per query, or queries x columns."
+            f"values has shape {matrix.shape} and weights {weight.shape}: pass values of shape "
+            "(n_queries,) or (n_queries, n_columns), and one weight per query or per value."
         )
-    if weight.shape not in ((), matrix.shape[:1], matrix.shape):
-        raise ValueError(f"weights has shape {weight.shape}: pass one per query ({len(matrix)}).")
     weight = np.broadcast_to(weight[:, None] if weight.ndim == 1 else weight, matrix.shape)
-    for name, bad in (
-        ("values", np.abs(matrix) > LARGEST),
-        ("weights", ~((weight >= 0) & np.isfinite(weight))),
-    ):
+    bad_weight = ~((weight >= 0) & np.isfinite(weight))
+    for name, bad in (("values", np.abs(matrix) > LARGEST), ("weights", bad_weight)):
         if bad.any():
             raise ValueError(
                 f"{name} of query {np.argwhere(bad)[0, 0]} are not usable: values must be at most "
                 f"{LARGEST:g} in size or NaN, weights finite and at least 0."
             )
     weight = _relative(np.where(np.isnan(matrix), 0.0, weight))
-    used = (weight > 0).sum(axis=0)
-    few = np.flatnonzero(used < 2)
-    if len(few):
+    if (column := first((weight > 0).sum(axis=0) < 2)) >= 0:
         raise ValueError(
-            f"column {few[0]} of values has {used[few[0]]} query(s) with a value (of weight above "
-            "0): an interval needs at least 2. Leave the column out."
+            f"column {column} of values has fewer than 2 queries with a value of weight above 0, "
+            "which an interval needs: leave the column out."
         )
     return matrix, weight

@@ -77,8 +77,7 @@ def evaluate(
     if not systems:
         raise ValueError("scores is an empty mapping: pass the scores of at least one system.")
     given = groups, sample_weight, chosen, max_grade
-    with check.labels_first(relevance, next(iter(systems.values()))):
-        _, rankings, arguments = measured_arrays(relevance, systems, *given, who="evaluate")
+    _, rankings, arguments = measured_arrays(relevance, systems, *given, who="evaluate")
     check.warn_single_rows(rankings[0].judgments.queries)
     for ranking in rankings:
         ranking.warn_if_swapped(stacklevel=2)

@@ -50,8 +50,7 @@ def read_rows(
     check.check_same_index(
         relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight, **more
     )
-    with check.labels_first(relevance, scores):
-        judgments = judge(relevance, groups)
+    judgments = judge(relevance, groups)
     queries = judgments.queries
     weights = check.query_weights(sample_weight, queries)
     return judgments, weights, queries.gather(check.as_vector("scores", scores, queries.n_rows))

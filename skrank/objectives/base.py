@@ -290,7 +290,7 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
     if isinstance(x, Objective):
         return x
     if not isinstance(x, (str, Metric)):
-        raise check.not_an_objective(x)
+        raise check.unknown_objective(x, Objective.named, registry)
     if isinstance(x, str):
         weights, atoms = zip(*_terms_of(x), strict=True)
         if any(map(_class_of, atoms)):
@@ -299,13 +299,10 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
     try:
         return metric(x)
     except ValueError:  # of an unknown name, or else of a wrong parameter
-        text = str(x)
-        if not check.is_name_of_objective(text):
-            unknown = [one for one in names_in(text) if one.lower() not in registry]
-            if not unknown or elsewhere(text, metric):
-                raise
-            text = unknown[0]
-        raise check.unknown_objective(text, Objective.named, registry) from None
+        unknown = [one for one in names_in(str(x)) if one.lower() not in registry]
+        if not unknown or elsewhere(str(x), metric):
+            raise
+        raise check.unknown_objective(unknown[0], Objective.named, registry) from None
 
 
 def metric_of(objective: Objective) -> Metric | None:

@@ -119,26 +119,19 @@ def test_rankers_train_on_texts(text, name):
     np.testing.assert_array_equal(*found)
 
 
-ALL = ".*such as 'gap' or 'ndcg@10', or an objective.*" + ", ".join(
-    sorted(objectives.Objective.named)
-)
-
-
 @every_door
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("lambdamart", rf"^unknown objective '.*write 'lambdarank:ndcg'\.{ALL}"),
-        ("LambdaMART", rf"^unknown objective '.*write 'lambdarank:ndcg'\.{ALL}"),
-        ("listnet", rf"^unknown objective '.*write 'softmax'\.{ALL}"),
-        ("QueryRMSE", rf"^unknown objective '.*write 'squared_error\(centered=True\)'\.{ALL}"),
-        ("0.9*gap+0.1*listnet", rf"^unknown objective 'listnet': write 'softmax'\.{ALL}"),
-        ("gpa", rf"^unknown objective '.*did you mean 'gap'\?{ALL}"),
-        ("softmx", rf"^unknown objective '.*did you mean 'softmax'\?{ALL}"),
-        ("xyzzy", rf"^unknown objective '.*Name a metric to train on{ALL}"),
-        (skrank.Softmax, r"Softmax\(\.\.\.\)"),
-        (3, "^3"),
-        (max, "^<built-in"),
+        ("LambdaMART", "'LambdaMART'.*'lambdarank:ndcg'.*softrank"),
+        ("QueryRMSE", "'QueryRMSE'"),
+        ("0.9*gap+0.1*listnet", "'listnet'.*'softmax'"),
+        ("gpa", "'gpa'.*'gap'.*softrank"),
+        ("softmx", "'softmx'.*'softmax'"),
+        ("xyzzy", "'xyzzy'"),
+        (skrank.Softmax, r"write Softmax\(\.\.\.\)"),
+        (3, "objective 3"),
+        (max, "objective <built-in"),
         ("gap(foo=3)", "'foo'"),
         ("gap@@3", "'gap@@3'"),
         ("ndcg_cut_10", "'trec_eval:ndcg_cut_10'"),
@@ -157,18 +150,6 @@ def test_all_objectives_have_names():
     }
     named = set(objectives.Objective.named.values())
     assert named == classes - {skrank.Objective, objectives.ObjectiveMixture}
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["LambdaMART", "rank:ndcg", "rank:map", "RankMAP", "SoftmaxLoss", "QuerySoftMax", "ListNet",
-     "XE NDCG", "rank_xendcg", "MSE", "RMSE", "reg:squarederror", "QueryRMSE"],
-)  # fmt: skip
-def test_names_in_papers_and_libraries_point_to_an_objective(name):
-    with pytest.raises(ValueError, match="unknown objective") as error:
-        objectives.as_objective(name)
-    written = re.search("write '(.+?)'[.]", str(error.value))[1]
-    assert isinstance(objectives.as_objective(written), skrank.Objective)
 
 
 def test_a_metric_of_that_name_is_trained_on():

