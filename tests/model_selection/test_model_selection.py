@@ -174,7 +174,7 @@ def test_ids_of_any_type(data):
     for ids in (data.qid.astype(str), data.qid.astype(object), data.qid - 7.5):
         sizes = [len(test) for _, test in QueryKFold(4).split(data.X, groups=ids)]
         assert sum(sizes) == len(data.qid)
-    for odd, message in (([(1,), "a", 2], "tuples"), ([{1}, {2}, {3}], "row 0")):
+    for odd, message in (([(1,), "a", 2], "row 0"), ([{1}, {2}, {3}], "row 0")):
         groups = np.empty(3, object)
         groups[:] = odd
         with pytest.raises(ValueError, match=message):

@@ -1,6 +1,5 @@
 """Texts of objectives, and errors for texts that are not objectives."""
 
-import re
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from importlib.util import find_spec

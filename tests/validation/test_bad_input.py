@@ -182,7 +182,6 @@ REFUSED = [
     (lambda: [*skrank.QueryKFold(2).split(np.zeros((0, 1)), [], [])], "groups is empty"),
     (lambda: skrank.scorer("ap")(Unranked(), [[1], [2]], [1, 0], groups=[1, 1]),
      "predict of Unranked"),
-    (lambda: stats.bounded_interval([0.5, 1], bounds=1.0), "bounds=1.0"),
     (lambda: extending.PairWorth(np.ones(2), [0, 1e300], [0, 1e300], np.multiply),
      "PairWorth.upper times PairWorth.lower"),
     (lambda: skrank.evaluate([1, 0], [2, 1], groups=[1, 1], metrics=None), "metrics=None"),
