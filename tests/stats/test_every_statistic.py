@@ -81,17 +81,17 @@ NO_VALUES = np.array([[0.1, 0.2, NAN], [0.2, NAN, 0.3], [0.3, 0.4, 0.5]])
     ("matrix", "how", "message"),
     [
         ([1.0, 2.0], {}, r"shape \(2,\).*numpy.column_stack"),
-        (np.zeros((2, 1)), {}, "1 system"),
-        (np.zeros((1, 2)), {}, "1 query"),
+        (np.zeros((2, 1)), {}, "scores has shape"),
+        (np.zeros((1, 2)), {}, "scores has shape"),
         ([[0.0, np.inf], [0.0, 1.0]], {}, "system 1 on query 0"),
         ([[1, 1e200], [1, 2]], {}, "system 1 on query 0"),
         ([["a", "b"], ["c", "d"]], {}, "must be numbers"),
         (NO_VALUES, {"nan": "raise"}, "system 2 on query 0 is nan.*nan="),
         (NO_VALUES, {}, "systems 1 and 2"),
         (NO_VALUES, {"nan": "ignore"}, "nan='ignore'"),
-        (scores(), {"pairs": 4}, r"outside 0\.\.3"),
-        (scores(), {"pairs": [(0, -1)]}, r"outside 0\.\.3"),
-        (scores(), {"pairs": "first"}, "number of one column"),
+        (scores(), {"pairs": 4}, "pairs="),
+        (scores(), {"pairs": [(0, -1)]}, "pairs="),
+        (scores(), {"pairs": "first"}, "pairs="),
         (scores(), {"pairs": [0, 1]}, "n_pairs"),
         (scores(), {"pairs": np.empty((0, 2), int)}, "at least one pair"),
         # weights that are negligible beside other weights count as 0
@@ -141,10 +141,10 @@ X, Y = [1, 2, 3], [1, 3, 2]
         (lambda: stats.rank_correlation([1, 2], [1, 2], method="rho"), "method='rho'"),
         (lambda: stats.rank_biased_overlap(X, Y, ties="c"), "ties='c'"),
         (lambda: stats.rank_biased_overlap(X, Y, p=1), "p=1"),
-        (lambda: stats.list_overlap([1, 2, 1], ["a"]), "x holds 1 twice"),
+        (lambda: stats.list_overlap([1, 2, 1], ["a"]), "^x has 1 at rank 3"),
         (lambda: stats.list_overlap(["a"], ["b", {"c"}]), "y has .* at rank 2"),
         (lambda: stats.list_overlap(["a"], ["b"], p=1.0), "p=1.0"),
-        *((lambda x=x: stats.list_overlap(x, ["a"]), "x must") for x in ([], "abc", 1, [{}])),
+        *((lambda x=x: stats.list_overlap(x, ["a"]), "^x ") for x in ([], "abc", 1, [{}])),
         *(
             (lambda p=p: stats.holm(p), "p_values")
             for p in ([0.1, 1.2], [0.1, NAN], [0.2, -0.1], ["a"])
