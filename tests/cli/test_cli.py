@@ -1,7 +1,8 @@
-"""The command line: output, errors and exit status of ``skrank evaluate``."""
+"""The command line: ``skrank evaluate``, its options, formats and help."""
 
 import io
 import json
+import re
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 
 import skrank
 from skrank import trec
+from skrank.cli import COMMANDS
+from skrank.cli._output import TABLES
+from skrank.metrics import registered
 
 
 @pytest.fixture
@@ -49,6 +53,15 @@ def test_formats_parse_back(call, files, per_query):
     pd.testing.assert_frame_equal(rows, frame, check_dtype=False, check_exact=True)
 
 
+def test_cells_of_a_table():
+    nan = float("nan")
+    columns = {"run": ["a\nb", "c,d"], "ap": [nan, 0.25], "documents": [7, 1000]}
+    rows = [" run      ap  documents", "a\\nb     NaN          7", " c,d  0.2500       1000"]
+    assert TABLES["table"](columns).split("\n") == rows
+    assert TABLES["csv"](columns) == 'run,ap,documents\n"a\nb",,7\n"c,d",0.25,1000'
+    assert json.loads(TABLES["json"](columns))[0] == {"run": "a\nb", "ap": None, "documents": 7}
+
+
 def test_options_reach_the_metrics(call, files):
     def value(*options):
         _, out, _ = call("evaluate", *files[:2], "--format", "csv", *options)
@@ -59,21 +72,12 @@ def test_options_reach_the_metrics(call, files):
     assert value("-m", "err") > value("-m", "err", "--max-grade", "4")
 
 
-def test_files_larger_than_memory(call, files):
-    expected = call("evaluate", *files, "--per-query")
-    assert call("evaluate", *files, "-q", "--no-progress") == expected
-
-
 def test_intervals(call, files):
     options = ["-m", "ap", "-m", "rr", "--missing", "skip", "--intervals", "--format", "csv"]
     _, out, _ = call("evaluate", *files, *options)
     expected = trec.evaluate("qrels", files[1:], ["ap", "rr"], missing="skip").to_frame()
     found = pd.read_csv(io.StringIO(out)).set_index(["run", "metric"])
     pd.testing.assert_frame_equal(found, expected, check_names=False)
-
-
-def test_version(call):
-    assert call("--version") == (0, f"skrank {skrank.__version__}\n", "")
 
 
 def test_as_a_program(files, python):
@@ -84,4 +88,68 @@ def test_as_a_program(files, python):
     failed = program("none")
     assert (failed.returncode, failed.stdout) == (1, "")
     assert failed.stderr == "skrank: error: none: No such file or directory\n"
-    assert program().returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "free"),
+    [
+        (["--help"], ["numpy", "numba", "scipy", "pandas", "sklearn"]),
+        (["metrics"], ["numba", "scipy", "pandas", "sklearn"]),
+        (["evaluate", "qrels", "bm25"], ["numba", "pandas", "sklearn", "scipy.stats"]),
+        (["evaluate", "qrels", "bm25", "-q", "--format", "csv"], ["numba", "pandas", "sklearn"]),
+    ],
+)
+def test_what_is_not_needed_is_not_imported(files, python, arguments, free):
+    code = (
+        "import sys\nfrom skrank.cli import main\n"
+        f"try:\n    assert main({arguments}) == 0\nexcept SystemExit:\n    pass\n"
+        f"print(sorted(set({free}) & set(sys.modules)))"
+    )
+    assert python("-c", code).stdout.splitlines()[-1] == "[]"
+
+
+# help ---------------------------------------------------------------------------------------------
+
+
+def test_version_and_help(call):
+    assert call("--version") == (0, f"skrank {skrank.__version__}\n", "")
+    _, out, _ = call("--help")
+    assert all(re.search(rf"^ +{name}\b", out, re.MULTILINE) for name in COMMANDS)
+
+
+def test_metrics(call):
+    _, out, _ = call("metrics")
+    assert [line.split()[0] for line in out.splitlines()] == sorted(registered())
+    for name in registered():
+        status, out, err = call("metrics", name)
+        assert (status, err) == (0, "")
+        assert "Parameters\n---" in out
+        assert ">>>" not in out
+    assert call("metrics", "trec_eval:P_5")[1].startswith("trec_eval:P_5 is precision(empty=0)@5\n")
+    out = call("metrics", "trec_eval:official")[1].splitlines()
+    assert (len(out), out[4]) == (29, "trec_eval:map is ap(empty=0)")
+
+
+QRELS, RUNS = {"1": {"a": 1}}, {"x": {"1": {"a": 1.0}}, "y": {"1": {"b": 2.0, "a": 1.0}}}
+
+
+@pytest.mark.parametrize(
+    ("option", "refused"),
+    [
+        ("names", lambda: skrank.metric("x:a")),
+        ("missing", lambda: trec.evaluate(QRELS, RUNS, missing="?")),
+        ("test", lambda: trec.evaluate(QRELS, RUNS, "ap").compare(test="?")),
+        ("correction", lambda: trec.evaluate(QRELS, RUNS, "ap").compare(correction="?")),
+        ("method", lambda: trec.fuse(RUNS, "?")),
+        ("norm", lambda: trec.fuse(RUNS, norm="?")),
+    ],
+)
+def test_choices_in_the_text_of_help_are_those_of_the_library(call, option, refused):
+    """An error of the library lists them."""
+    text = " ".join(call(command, "--help")[1] for command in ("compare", "fuse"))
+    (shown,) = set(re.findall(rf"--{option} {{(.*?)}}", text))
+    with pytest.raises(ValueError, match="use one of") as error:
+        refused()
+    known = str(error.value).partition(" one of ")[2].removesuffix(" or none.")
+    expected = {word.strip("':.") for word in known.replace("None", "none").split(", ")}
+    assert expected == set(shown.split(",")) - {"linear"}  # weighted_sum by a LinearRanker

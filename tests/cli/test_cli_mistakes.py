@@ -12,8 +12,6 @@ def more_files(files):
     Path("halves").write_text(Path("qrels").read_text().replace("a 2", "a 1.5"))
     Path("odd").write_text(Path("bm25").read_text().replace("bm25", "recall"))
     Path("first").write_text(Path("bm25").read_text().splitlines()[0])
-    Path("run.json").write_text('{"1": {"a": 9007199254740993}}')
-    Path("text").write_text("hello")
 
 
 # arguments, and what the error with status 1 names: a file cannot be read or measured

@@ -47,9 +47,10 @@ def page(collection):
 class Elements(HTMLParser):
     """Tags with their attributes, and the text outside of styles and programs."""
 
-    def __init__(self):
+    def __init__(self, text):
         super().__init__()
         self.tags, self.texts, self.inside = [], [], []
+        self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
@@ -64,14 +65,8 @@ class Elements(HTMLParser):
             self.texts.append(data)
 
 
-def parsed(text):
-    elements = Elements()
-    elements.feed(text)
-    return elements
-
-
 def test_it_says_which_run_is_better_and_how_surely(page):
-    text = " ".join("".join(parsed(page.read_text()).texts).split())
+    text = " ".join("".join(Elements(page.read_text()).texts).split())
     assert re.search(
         r"ap: b is first with 0\.\d{4}, then .* The difference is significant \(p", text
     )
@@ -93,7 +88,7 @@ def test_it_holds_the_values(page, collection):
             values = report.per_query.loc[run][metric].tolist()
             assert data["values"][metric][run] == values
     shown = [
-        attrs["data-value"] for _, attrs in parsed(page.read_text()).tags if "data-value" in attrs
+        attrs["data-value"] for _, attrs in Elements(page.read_text()).tags if "data-value" in attrs
     ]
     assert set(map(repr, map(float, report.mean.to_numpy().ravel()))) <= set(shown)
     means = re.findall(r'<td class="text">([^<]*)</td><td( class=best)? data', page.read_text())
@@ -103,7 +98,7 @@ def test_it_holds_the_values(page, collection):
 
 
 def test_it_loads_nothing(page):
-    elements = parsed(page.read_text())
+    elements = Elements(page.read_text())
     assert not {"link", "img", "iframe", "object", "embed"} & {tag for tag, _ in elements.tags}
     assert not any({"src", "href"} & set(attrs) for _, attrs in elements.tags)
     assert "default-src 'none'" in page.read_text()
@@ -135,7 +130,7 @@ def test_what_is_said_of_few_runs_and_queries(collection, call, tmp_path):
 def test_a_browser_runs_it_without_an_error_or_a_request(page, tmp_path):
     found = opened(page.as_uri(), tmp_path / "page")
     assert "CONSOLE" not in found.messages
-    dom = parsed(found.document)
+    dom = Elements(found.document)
     assert [tag for tag, _ in dom.tags].count("rect") == 25
     text = found.document
     rows = re.findall(

@@ -1,7 +1,5 @@
 """Names of trec_eval, ir_measures and ranx: values equal the tools' own, or the name is refused."""
 
-import shutil
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -124,32 +122,11 @@ def test_user_models_have_values_of_cwl_eval(name):
     assert found == pytest.approx(CWL_VALUES[name], abs=1e-12)
 
 
-# What the column "where values differ" says of ir_measures
-
-
 def of_ir_measures(name, qrels, run):
     """Value of each query; queries that the run lacks are included."""
     ir_measures = pytest.importorskip("ir_measures")
     found = ir_measures.iter_calc([ir_measures.parse_measure(name)], qrels, run)
     return {one.query_id: one.value for one in found}
-
-
-@pytest.mark.parametrize(
-    "name", ["ERR@5", "ERR@50", "nDCG(dcg='exp-log2')@5", "NDCG(dcg='exp-log2')@50"]
-)
-def test_ir_measures_rounds_to_five_decimals(name):
-    """ir_measures runs gdeval, a Perl program whose query ids are numbers."""
-    if shutil.which("perl") is None:
-        pytest.skip("needs perl")
-    qrels, run = ({q[1:]: docs for q, docs in one.items()} for one in collection(1))
-    run.pop("14")  # of which there are no judgments
-    theirs = of_ir_measures(name, qrels, run)
-    with pytest.warns(UserWarning, match="run"):
-        ours, _ = values(qrels, run, [f"ir_measures:{name}"], "zero")
-    ours = ours.iloc[:, 0]
-    expected = [theirs[query] for query in ours.index]
-    np.testing.assert_allclose(ours, expected, rtol=0, atol=0.5000001e-5)
-    assert np.abs(ours - expected).max() > 1e-7
 
 
 TIED = {"1": {"b": 2.0, "c": 2.0, "a": 2.0, "d": 1.0}}
@@ -204,7 +181,6 @@ def test_values_are_those_of_ranx(name):
     [
         ("trec_eval:ndcg_cut_10", "ndcg(gain=linear,empty=0)@10"),
         ("trec_eval:P.5", "precision(empty=0)@5"),
-        ("trec_eval:ndcg", "ndcg(gain=linear,empty=0)"),
         ("trec_eval:11pt_avg", "iap(rounding=trec_eval9,empty=0)"),
         ("trec_eval10:11pt_avg", "iap(rounding=trec_eval10,empty=0)"),
         ("trec_eval:ndcg_1=3,2=9", "ndcg(gain={0:0,1:3,2:9},empty=0)"),
@@ -212,16 +188,13 @@ def test_values_are_those_of_ranx(name):
         ("ir_measures:SetP(relative=True)", "relative_precision(empty=0)"),
         ("ir_measures:nDCG(dcg='exp-log2')@10", "ndcg(empty=0)@10"),
         ("ranx:ndcg_burges@10", "ndcg(empty=0)@10"),
-        ("ranx:hit_rate@5", "success(empty=0)@5"),
         ("ir_measures:nDCG(cutoff=3,dcg='exp-log2')", "ndcg(empty=0)@3"),
         ("ir_measures:RBP(p=0.9,cutoff=4,rel=1)", "rbp(p=0.9,rel=1,empty=0)@4"),
-        ("ir_measures:P(cutoff=9)@2", "precision(empty=0)@2"),
         ("ir_measures:IPrec(recall=0.3)", "iprec(recall=0.3,rounding=trec_eval9,empty=0)"),
         ("xgboost:ndcg", "ndcg(ties=stable,empty=1)@32"),
         ("xgboost:ndcg@5-", "ndcg(ties=stable,empty=0)@5"),
         ("catboost:NDCG:top=10;type=Base", "ndcg(gain=linear,ties=worst,empty=1)@10"),
         ("sklearn:ndcg_score(k=5, ignore_ties=True)", "ndcg(gain=linear,ties=stable,empty=0)@5"),
-        ("sklearn:ndcg_score(k=None)", "ndcg(gain=linear,empty=0)"),
         ("ntcireval:nDCG@0010", "ndcg(gain=linear,discount=jk,empty=0)@10"),
         ("ntcireval:MSnDCG(g=1:3:7)", "ndcg(gain=[0,1,3,7],empty=0)@1000"),
         ("ntcireval:nERR(g=1:3)@5", "nerr(gain=[0,1,3],max_grade=2,empty=0)@5"),

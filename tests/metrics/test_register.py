@@ -47,25 +47,16 @@ def with_field(name, **parts):
 
 # classes that are refused with the name "toy", or names that are refused for a class
 CLASSES = [
-    (dict, "derives from skrank.Metric"),
+    (dict, "skrank.Metric"),
     (lambda ranked: 1.0, "skrank.metric_from_function"),
-    (skrank.metric("gap"), "derives from skrank.Metric"),
-    (
-        made("Abstract", tables=abstractmethod(lambda self, scale, k: None)),
-        r"does not define tables\(\)",
-    ),
-    (made(tables=lambda self: None), "Toy.tables"),
-    (undecorated("Undecorated"), "Undecorated is not a dataclass"),
-    (
-        dataclass(frozen=True)(undecorated("Positional", __annotations__={"p": float}, p=0.5)),
-        "Positional",
-    ),
-    (with_field("Needed"), "Needed.p has no default"),
-    (with_field("Factory", p=field(default_factory=list)), "Factory.p has no default"),
-    *(
-        (getattr(skrank.metrics, own), f"{own} is a metric of skrank itself")
-        for own in ("GAP", "Mixture", "FunctionMetric")
-    ),
+    (skrank.metric("gap"), "skrank.Metric"),
+    (made("Abstract", tables=abstractmethod(lambda self, scale, k: None)), r"tables\(\)"),
+    (made(tables=lambda self: None), "Toy.tables .*scale"),
+    (undecorated("Undecorated"), "Undecorated"),
+    (dataclass(frozen=True)(undecorated("Positional", __annotations__={"p": float}, p=0.5)), "p "),
+    (with_field("Needed"), "Needed.p"),
+    (with_field("Factory", p=field(default_factory=list)), "Factory.p"),
+    *((getattr(skrank.metrics, own), own) for own in ("GAP", "Mixture", "FunctionMetric")),
 ]
 WRONG = ["", "NDCG2", "my metric", "my-metric", "2nd", "lambda", "a@b", 3]
 
@@ -88,11 +79,6 @@ def test_what_is_not_registered(cls, names, message):
         skrank.register(*names)(cls)
     assert registered() == before
     assert getattr(cls, "names", None) == of_class
-
-
-def test_a_decorator_without_names():
-    with pytest.raises(ValueError, match="is not a name for a metric"):
-        skrank.register(made())
 
 
 def test_a_class_that_is_defined_again_replaces_the_first():
@@ -170,24 +156,7 @@ def test_names_with_parameters_parse_back(value):
     assert skrank.metric(str(one)) == one
 
 
-def test_a_metric_that_needs_its_cut_off():
-    """Lists of names show it with one; a linear ranker starts from GAP, which needs none."""
-
-    def check(self):
-        skrank.Metric.__post_init__(self)
-        if self.k is None:
-            raise ValueError("toy needs a cut-off, such as toy@10")
-
-    skrank.register("toy")(made(__post_init__=check))
-    names = skrank.get_scorer_names()
-    assert "toy@10" in names
-    assert "toy" not in names
-    labels, features = [1, 0, 2, 0], [[2.0], [0], [3], [1]]
-    ranker = skrank.LinearRanker("toy@2").fit(features, labels, groups=[0, 0, 1, 1])
-    assert ranker.coef_ > 0
-
-
-# ---------------------------------------------------------------------- definitions
+# definitions -------------------------------------------------------------------------------------
 
 
 def tables_of(make):
@@ -215,11 +184,6 @@ def measure(metric):
 def test_methods_that_return_something_else(method, given, message):
     with pytest.raises((ValueError, TypeError), match=message):
         measure(made(**{method: lambda self, *_: given})())
-
-
-def test_the_cutoff_of_the_best_list_is_a_rank():
-    with pytest.raises(ValueError, match="k=-1"):
-        measure(made(ideal_cutoff=property(lambda self: -1))())
 
 
 def paired(scale, u, gain=None, offset=None, **parts):
@@ -261,65 +225,18 @@ def test_parts_of_tables_that_are_no_array_of_their_size(given):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (
-            lambda scale, u: paired(scale, u, gain=[0, 1, 1]),
-            r"labels.*PairWorth\.upper",
-        ),
-        (
-            lambda scale, u: paired(scale, u, offset=[0, 0]),
-            "offset",
-        ),
-        (lambda scale, u: paired(scale, u, offset=[1]), "with the documents of its query, holds 4"),
+        (lambda scale, u: paired(scale, u, gain=[0, 1, 1]), r"PairWorth\.upper"),
+        (lambda scale, u: paired(scale, u, offset=[0, 0]), "offset"),
+        (lambda scale, u: paired(scale, u, offset=[1]), "holds 4"),
         (lambda scale, u: paired(scale, u * NAN, weights=u), r"QuadraticTables\.u"),
-        (
-            lambda scale, u: QuadraticTables(scale.labels, u[1:]),
-            "QuadraticTables.u.*scale.longest",
-        ),
-        (
-            lambda scale, u: QuadraticTables([0, 1], u),
-            "QuadraticTables.gain",
-        ),
-        (lambda scale, u: QuadraticTables([0, NAN, 1], u), "QuadraticTables.gain"),
-        (
-            lambda scale, u: QuadraticTables([[0, 1], [1, 1]], u),
-            "QuadraticTables.gain",
-        ),
-        (
-            lambda scale, u: CascadeTables(scale.labels, u),
-            "CascadeTables.stop",
-        ),
-        (
-            lambda scale, u: CascadeTables(scale.labels / 2, [1, 0, 1]),
-            "CascadeTables.phi.*rank 2",
-        ),
+        (lambda scale, u: QuadraticTables(scale.labels, u[1:]), r"QuadraticTables\.u"),
+        (lambda scale, u: QuadraticTables([0, 1], u), r"QuadraticTables\.gain"),
+        (lambda scale, u: QuadraticTables([[0, 1], [1, 1]], u), r"QuadraticTables\.gain"),
+        (lambda scale, u: CascadeTables(scale.labels, u), r"CascadeTables\.stop"),
+        (lambda scale, u: CascadeTables(scale.labels / 2, [1, 0, 1]), r"CascadeTables\.phi"),
     ],
 )
 def test_tables_that_do_not_fit_the_data(make, message):
     """Compiled loops would read beyond the end of such tables."""
     with pytest.raises(ValueError, match=message):
         tables_of(make)([0, 1, 2], [3, 2, 1])
-
-
-def test_pairs_are_not_divided_by_the_best_list():
-    metric = made(
-        tables=lambda self, scale, k: paired(scale, np.ones(scale.longest)),
-        ideal_cutoff=property(lambda self: 3),
-    )
-    with pytest.raises(ValueError, match="divided by the best list only if `ideal` has"):
-        metric()([0, 1, 2], [3, 2, 1])
-
-
-@pytest.mark.parametrize(
-    ("objective", "parts", "message"),
-    [
-        (skrank.SoftRank, {"smooth": True}, "Toy.smooth"),
-        (
-            skrank.LambdaLoss,
-            {"discount_at": lambda self, rank: 3},
-            r"Toy.discount_at\(\)",
-        ),
-    ],
-)
-def test_smooth_forms_and_discounts(objective, parts, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        measure(objective(made(**parts)()))

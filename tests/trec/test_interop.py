@@ -114,21 +114,6 @@ def test_the_command_prints_what_trec_eval_prints(capsys, name):
     assert capsys.readouterr().out == (FOLDER / name).read_text()
 
 
-def test_several_runs_and_metrics_of_our_own():
-    qrels, runs = {"1": {"a": 1}}, {"x": {"1": {"a": 1}}, "y": {"1": {"b": 2, "a": 1}}}
-    lines = trec.trec_eval_lines(
-        trec.evaluate(qrels, runs, ["gap@10", "trec_eval:recip_rank"])
-    ).splitlines()
-    assert [line.split() for line in lines] == [
-        ["runid", "all", "x"],
-        ["gap@10", "all", "1.0000"],
-        ["recip_rank", "all", "1.0000"],
-        ["runid", "all", "y"],
-        ["gap@10", "all", "0.5000"],
-        ["recip_rank", "all", "0.5000"],
-    ]
-
-
 SMALL = {"1": {"a": 2, "b": 1, "c": -1, "d": 0}, "2": {"a": 1}}
 SMALL_RUN = {"1": {"c": 4, "x": 3, "b": 2, "a": 1}, "2": {"a": 1}}
 
