@@ -53,7 +53,10 @@ CLASSES = [
     (made("Abstract", tables=abstractmethod(lambda self, scale, k: None)), r"tables\(\)"),
     (made(tables=lambda self: None), "Toy.tables .*scale"),
     (undecorated("Undecorated"), "Undecorated"),
-    (dataclass(frozen=True)(undecorated("Positional", __annotations__={"p": float}, p=0.5)), "p "),
+    (
+        dataclass(frozen=True)(undecorated("Positional", __annotations__={"p": float}, p=0.5)),
+        "kw_only",
+    ),
     (with_field("Needed"), "Needed.p"),
     (with_field("Factory", p=field(default_factory=list)), "Factory.p"),
     *((getattr(skrank.metrics, own), own) for own in ("GAP", "Mixture", "FunctionMetric")),
