@@ -11,9 +11,7 @@ import re
 import runpy
 from pathlib import Path
 
-import skrank
 from skrank._engine.parameters import format_value
-from skrank._engine.peer_names import tables
 from skrank.metrics import Metric, registered
 
 HERE = Path(__file__).parent
@@ -22,36 +20,34 @@ OTHER_PAGES = ("objective_tables.py", "scikit_learn.py", "peer_names.py")
 SHARED = {field.name for field in dataclasses.fields(Metric)}
 HEAD = """# Metrics
 
-`python docs/build.py` makes this page from the registered metrics.
+Five metrics answer most questions:
+
+| name | for users who |
+|---|---|
+| `ndcg@10` | look at the first page, and gain more from higher grades |
+| `ap` | look through the whole list, whose documents are relevant or not |
+| `gap` | look through the whole list, and differ in the lowest grade that they call relevant |
+| `rr` | look for one relevant document |
+| `recall@100` | need the relevant documents among the first 100, such as for re-ranking |
 
 A metric has a name, `skrank.metric("ndcg(gain=linear)@10")`, and a class,
 `skrank.metrics.NDCG(gain="linear", k=10)`. Both are functions of `(relevance, scores, groups=...)`.
-All metrics take `condensed`, `empty`, `ties` and `average`, and all
-metrics that have a cut-off take `k`. Tied documents count with the exact mean over their orders.
-Metrics marked "strict" have no closed form for ties. They raise an error if their value depends on
-the order of tied documents.
+All metrics take `condensed`, `empty`, `ties` and `average`, and all metrics that have a cut-off
+take `k`. Metrics of binary labels have a parameter `rel`, the lowest relevant label. Tied documents
+count with the exact mean over their orders. Metrics marked with * have no closed form for ties:
+they raise an error if their value depends on the order of tied documents.
 
-"Gradient" says whether `LambdaRank` can train on the metric. Weighted sums of metrics are metrics,
-such as `skrank.metric("0.7*gap+0.3*ndcg@10")`: see [mixtures](../user_guide/mixtures.md). [Which
-metric when](../user_guide/which_metric.md) helps to choose a metric.
-
-Two pages have the formulas, parameters, sources and names in other tools: [metrics of graded
-labels](metrics_graded.md) and [metrics of binary labels](metrics_binary.md). Metrics of binary
-labels have a parameter `rel`, the lowest relevant label.
-
-ROMIP names two 11-point matrices, its own and that of TREC, but no edition of ROMIP defines its
-own. `skrank.metrics.eleven_point_curve` computes that of TREC.
-
-| name | class | range | ties | gradient | also in |
-|---|---|---|---|---|---|
+"Gradient" says whether `LambdaRank` can train on the metric. Weighted sums of metrics are metrics:
+`skrank.metric("0.7*gap+0.3*ndcg@10")` ([mixtures](../user_guide/mixtures.md)). [Which metric
+when](../user_guide/which_metric.md) helps to choose a metric. [Names of other tools](names.md) says
+which name computes the values of another tool. `skrank.metrics.eleven_point_curve` computes the
+11-point matrix of TREC.
 """
-
-
-MADE = "`python docs/build.py` makes this page from the registered metrics."
-HEADS = {
-    "metrics_graded.md": f"# Metrics of graded labels\n\n{MADE}\n",
-    "metrics_binary.md": f"# Metrics of binary labels\n\n{MADE}\n",
+TITLES = {
+    "metrics_graded.md": ("Graded labels", "# Metrics of graded labels\n"),
+    "metrics_binary.md": ("Binary labels", "# Metrics of binary labels\n"),
 }
+COLUMNS = "| name | what it is | range | gradient |\n|---|---|---|---|\n"
 
 
 def file_of(cls: type[Metric]) -> str:
@@ -92,54 +88,46 @@ def section(doc: str, title: str) -> str:
     return " ".join(found[1].replace("``", "`").split()) if found else ""
 
 
-def parity() -> dict[type[Metric], dict[str, list[str]]]:
-    """For each class the tools that have it: their name, and what it is here."""
-    found: dict[type[Metric], dict[str, list[str]]] = {cls: {} for cls in registered().values()}
-    shown = runpy.run_path(str(HERE / "peer_names.py"))["shown"]
-    for tool, entries in tables().items():
-        for name, entry in entries.items():
-            if entry.ours:
-                theirs, ours = shown(tool, name, entry)
-                lines = found[type(skrank.metric(ours))].setdefault(tool, [])
-                lines.append(f"`{theirs}` is `{ours}`")
-    return found
+def summary(cls: type[Metric]) -> str:
+    """The first sentence of its docstring."""
+    return " ".join((inspect.getdoc(cls) or "").partition("\n\n")[0].split())
 
 
-def row(cls: type[Metric], peers: dict[str, list[str]]) -> str:
+def row(cls: type[Metric]) -> str:
     """One line of the table."""
-    names = ", ".join(f"`{name}`" for name in cls.names)
-    link = f"[{cls.__name__}]({file_of(cls)}#{cls.__name__.lower()})"
-    ties = "strict" if cls.strict else "exact mean"
-    cells = (names, link, value_range(cls), ties, gradient(cls), ", ".join(peers))
-    return f"| {' | '.join(cells)} |\n"
+    page = f"{file_of(cls)}#{cls.__name__.lower()}"
+    names = ", ".join(f"[`{name}`]({page})" for name in cls.names) + ("*" if cls.strict else "")
+    what = summary(cls).partition(": ")
+    short = (what[2] or what[0]).rstrip(".")
+    return f"| {' | '.join((names, short, value_range(cls), gradient(cls)))} |\n"
 
 
-def described(cls: type[Metric], peers: dict[str, list[str]]) -> str:
+def described(cls: type[Metric]) -> str:
     """What the page says of a metric."""
     doc = inspect.getdoc(cls) or ""
-    text = f"\n## {cls.__name__}\n\n{' '.join(doc.partition(chr(10) * 2)[0].split())}\n\n"
+    text = f"\n## {cls.__name__}\n\n{summary(cls)}\n\n"
     if formula(doc):
         text += f"```math\n{formula(doc)}\n```\n\n"
-    own = f"`{parameters(cls)}`" if parameters(cls) else "none of its own"
-    lines = [
-        f"names: {', '.join(f'`{name}`' for name in cls.names)}",
-        f"parameters: {own}",
-        f"range: {value_range(cls)}",
-        "ties: " + ("refused where the value depends on them" if cls.strict else "exact mean"),
-        f"gradient: {gradient(cls)}",
-        f"source: {section(doc, 'References')}",
-        *(f"{peer}: {', '.join(names)}" for peer, names in peers.items()),
-    ]
+    lines = [f"names: {', '.join(f'`{name}`' for name in cls.names)}"]
+    if parameters(cls):
+        lines.append(f"parameters: `{parameters(cls)}`")
+    lines.append(f"range: {value_range(cls)}")
+    if cls.strict:
+        lines.append("ties: refused where the value depends on them")
+    lines += [f"gradient: {gradient(cls)}", f"source: {section(doc, 'References')}"]
     return text + "".join(f"* {line}\n" for line in lines)
 
 
 def pages() -> dict[Path, str]:
     """The texts of the pages."""
-    peers = parity()
-    texts = {"metrics.md": HEAD} | HEADS
+    texts = {file: head for file, (_, head) in TITLES.items()}
+    rows = dict.fromkeys(TITLES, "")
     for _, cls in sorted(registered().items()):
-        texts["metrics.md"] += row(cls, peers[cls])
-        texts[file_of(cls)] += described(cls, peers[cls])
+        rows[file_of(cls)] += row(cls)
+        texts[file_of(cls)] += described(cls)
+    texts["metrics.md"] = HEAD + "".join(
+        f"\n## {title}\n\n{COLUMNS}{rows[file]}" for file, (title, _) in TITLES.items()
+    )
     return {FOLDER / name: text for name, text in texts.items()}
 
 

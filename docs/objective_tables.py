@@ -30,8 +30,7 @@ PEERS = {  # what the tests reproduce, or what is the same by its definition
 }
 HEAD = """# Objectives
 
-`python docs/build.py` makes this page from the classes. [The
-guide](../user_guide/objectives.md) says which objective to use when, with examples.
+[The guide](../user_guide/objectives.md) says which objective to use when, with examples.
 
 | objective | as a string | metrics |
 |---|---|---|
