@@ -18,7 +18,7 @@ SHOWN = {  # how a row of the contest is called in the picture
     "XGBoost, rank:ndcg": "XGBoost rank:ndcg",
     "LightGBM, lambdarank": "LightGBM lambdarank",
 }
-TREES = ("trees of the contest", "regularised trees")
+TREES = ("default trees", "regularised trees")
 
 
 def table() -> dict[str, list[float]]:
@@ -44,28 +44,32 @@ def draw() -> None:
     import matplotlib.pyplot as plt
 
     values = shown()
-    fig, axes = plt.subplots(1, 2, sharey=True, figsize=(9, 3.3), layout="constrained")
+    fig, axes = plt.subplots(1, 2, sharey=True, figsize=(9, 3.6), layout="constrained")
     for column, (ax, metric) in enumerate(zip(axes, ("nDCG@10", "AP"), strict=True)):
         for row, (name, cells) in enumerate(values.items()):
-            ours = name.startswith("skrank")
-            color, weight = ("#1b6ca8", "bold") if ours else ("#6a6a6a", "normal")
-            for regularised, value in enumerate(cells[column::2]):
-                place = row + (0.2 if len(cells) > 2 else 0) * (2 * regularised - 1)
-                fill = color if regularised else "white"
-                ax.plot(value, place, "o", color=color, markerfacecolor=fill, ms=7)
+            color = "#1b6ca8" if name.startswith("skrank") else "#6a6a6a"
+            both = cells[column::2]  # of default trees, of regularised trees; or one value
+            for regularised, value in enumerate(both):
+                place = row + (0.2 if len(both) > 1 else 0) * (2 * regularised - 1)
+                ax.barh(
+                    place,
+                    value,
+                    0.36,
+                    color=color,
+                    alpha=1 if regularised or len(both) == 1 else 0.5,
+                )
                 ax.annotate(
-                    f"{value:.4f}".lstrip("0"), (value, place), (7, -4), color=color, fontsize=9,
-                    textcoords="offset points", fontweight=weight,
+                    f"{value:.4f}".lstrip("0"), (value, place), (4, 0), color=color, fontsize=9,
+                    textcoords="offset points", va="center",
                 )  # fmt: skip
         ax.set_title(metric)
-        ax.grid(axis="x", alpha=0.3)
-        ax.margins(x=0.2, y=0.1)
-        ax.spines[["top", "right", "left"]].set_visible(False)
+        ax.set_xlim(0, 0.68)
+        ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(left=False)
     axes[0].set_yticks(range(len(values)), list(values))
     axes[0].invert_yaxis()
-    for label, fill in zip(TREES, ("white", "#6a6a6a"), strict=True):
-        axes[0].plot([], [], "o", color="#6a6a6a", markerfacecolor=fill, label=label)
+    for label, alpha in zip(TREES, (0.5, 1), strict=True):
+        axes[0].barh(0, 0, color="#6a6a6a", alpha=alpha, label=label)
     fig.legend(loc="outside lower center", ncols=2, frameon=False)
     fig.savefig(PICTURE, dpi=130, metadata={"Description": str(values), "Software": None})
     print(f"wrote {PICTURE}")
