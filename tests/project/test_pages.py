@@ -73,7 +73,7 @@ def test_pages_on_extending_leave_nothing_registered(page):
 def test_the_quick_start_ends_with_a_ranker_that_serves(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names, _ = run(DOCS / "quickstart.md", of_trees=True)
-    assert list(names["found"].to_frame()["metric"]) == ["gap", "ndcg@10"]
+    assert list(names["found"].to_frame()["metric"]) == ["ndcg@10", "gap"]
     assert (tmp_path / "ranker.joblib").exists()
 
 
