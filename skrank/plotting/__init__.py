@@ -4,7 +4,6 @@ A display stores arrays and frames as attributes, and `plot` draws them again. S
 the same `ax` are drawn into one plot. Drawing needs matplotlib: ``pip install skrank[plot]``.
 """
 
-from skrank.plotting.agreement import MetricScatterDisplay as MetricScatterDisplay
 from skrank.plotting.agreement import TauMatrixDisplay as TauMatrixDisplay
 from skrank.plotting.comparison import QueryComparisonDisplay as QueryComparisonDisplay
 from skrank.plotting.curves import LinesDisplay as LinesDisplay

@@ -51,7 +51,6 @@ class QueryComparisonDisplay(Display):
 
     See Also
     --------
-    MetricScatterDisplay : a point per query, also for the values of two systems.
     skrank.compare : tests and intervals.
 
     Examples

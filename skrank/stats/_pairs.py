@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike
+from scipy.special import stdtrit
 
 from skrank import _validation as check
 
@@ -178,7 +179,7 @@ def t_bounds(
     mean: np.ndarray, error: np.ndarray, freedom: np.ndarray | float, confidence: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ends of Student's confidence intervals."""
-    half = scipy.stats.t.ppf((1 + confidence) / 2, freedom) * error
+    half = stdtrit(freedom, (1 + confidence) / 2) * error  # quantile of Student's t
     return mean - half, mean + half
 
 

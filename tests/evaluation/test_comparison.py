@@ -147,14 +147,6 @@ class TestCorrections:
         assert set(table.columns).isdisjoint({"p_holm", "p_max_t"})
 
 
-def test_groups_on_the_index_and_rows_in_any_order(data):
-    order = np.random.default_rng(0).permutation(len(data.qid))
-    y = skrank.with_groups(data.relevance[order], data.qid[order])
-    found = compare({name: one[order] for name, one in data.systems.items()}, y, metrics=METRICS)
-    expected = compared(data).per_query.sort_index()
-    pd.testing.assert_frame_equal(found.per_query.sort_index(), expected)
-
-
 def test_random_state(data):
     near = {"a": data.systems["bad"], "b": data.X[:, 0]}
     first, again, other = (

@@ -28,7 +28,3 @@ def texts(ax):
 
 def row_names(shown):
     return [label.get_text() for label in shown.ax_.get_yticklabels()]
-
-
-def overlapping(boxes):
-    return any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])

@@ -103,14 +103,6 @@ def test_wrong_scores_and_pairs(test, matrix, how, message):
         test(matrix, **how)
 
 
-@pytest.mark.parametrize("test", [*RESAMPLED, stats.discriminative_power, stats.bootstrap_interval])
-def test_wrong_draws(test):
-    with pytest.raises(ValueError, match="n_resamples=0"):
-        test(SCORES, n_resamples=0)
-    with pytest.raises(ValueError, match="random_state=-1"):
-        test(SCORES, random_state=-1)
-
-
 X, Y = [1, 2, 3], [1, 3, 2]
 
 

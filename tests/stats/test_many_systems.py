@@ -56,7 +56,7 @@ class TestMaxT:
         assert_allclose(together.statistic, np.concatenate(alone))
 
     def test_intervals_exclude_zero_where_significant(self):
-        for alpha in (0.01, 0.05, 0.3):
+        for alpha in (0.01, 0.3):
             found = stats.max_t(scores(20, 12, rise=0.2), alpha=alpha, n_resamples=999)
             significant = found.p_value < alpha
             assert 0 < significant.sum() < len(significant)
@@ -65,6 +65,8 @@ class TestMaxT:
             half = found.critical_value * found.difference / found.statistic
             assert_allclose(found.low, found.difference - half)
             assert_allclose(found.high, found.difference + half)
+        found = stats.max_t(scores(), n_resamples=10)  # no p-value can be below alpha
+        assert found.critical_value == found.high.min() == -found.low.max() == np.inf
 
     @pytest.mark.parametrize("adjust", [True, False])
     @pytest.mark.parametrize(("n_queries", "significant"), [(2, False), (4, False), (6, True)])
@@ -77,26 +79,16 @@ class TestMaxT:
         assert (found.low[0] > 0) == significant
         assert found.high[0] == (found.difference[0] if significant else np.inf)
 
-    def test_intervals_are_infinite_if_no_p_value_can_be_below_alpha(self):
-        found = stats.max_t(scores(), n_resamples=10)
-        assert found.critical_value == found.high.min() == -found.low.max() == np.inf
-
     def test_without_adjustment_each_pair_is_tested_as_the_only_pair(self):
         x = scores(12, rise=0.2)
-        x[3, 2] = np.nan
+        x[3, 2] = x[8, 1] = np.nan
         found = stats.max_t(x, adjust=False, alpha=0.1)
         for i, pair in enumerate(found.pairs):
             alone = stats.max_t(x, pairs=[pair], alpha=0.1)
             for name in ("statistic", "p_value", "low", "high"):
                 assert_allclose(getattr(found, name)[i], getattr(alone, name)[0])
             assert_allclose(found.critical_value[i], alone.critical_value)
-
-    def test_pairs_may_miss_queries(self):
-        x = scores(30, 5, rise=0.2)[:, [1, 2, 0, 3, 4]]
-        x[3, 0] = x[8, 1] = np.nan
-        found, alone = stats.max_t(x), stats.max_t(x, adjust=False)
-        assert found.n_dropped.max() == 2
-        assert (found.p_value >= alone.p_value - 0.01).all()
+        assert (stats.max_t(x).p_value >= found.p_value - 0.01).all()
 
     def test_the_largest_t_is_taken_over_all_blocks_of_pairs(self):
         x = scores(12, 40)
@@ -120,9 +112,7 @@ class TestTukey:
         expected = [np.mean(np.array(spreads) >= abs(d) - 1e-12) for d in found.difference]
         assert_allclose(found.p_value, expected)
 
-    def test_critical_value(self):
-        found = stats.tukey_hsd(scores(30, 8), alpha=0.1)
-        assert_array_equal(abs(found.difference) > found.critical_value, found.p_value < 0.1)
+    def test_critical_value_is_near_that_of_normal_scores(self):
         noise = np.random.default_rng(1).normal(size=(60, 8))
         critical = stats.tukey_hsd(noise, n_resamples=5000).critical_value
         error = math.sqrt(noise.var(axis=1, ddof=1).mean() / 60)

@@ -32,7 +32,6 @@ CALLS = {
     "kendall_tau": stats.kendall_tau,
     "rank_biased_overlap": stats.rank_biased_overlap,
     "bootstrap_interval": lambda x, w: stats.bootstrap_interval(x, weights=w),
-    "MetricScatterDisplay": plotting.MetricScatterDisplay,
     "PrecisionRecallDisplay": partial(
         plotting.PrecisionRecallDisplay.from_predictions, groups=GROUPS
     ),

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 
 import skrank
 from skrank.datasets import make_ranking
-from skrank.plotting import MetricScatterDisplay, QueryComparisonDisplay
+from skrank.plotting import QueryComparisonDisplay
 
 data = make_ranking(n_queries=60, n_docs=(10, 40), random_state=0)
 metric, names = skrank.metric("ndcg@10"), ("feature 5", "feature 0")
@@ -22,7 +22,8 @@ plt.show()
 # %%
 # The same as points, a point per query:
 
-MetricScatterDisplay(first, second, names=names, what="queries", show_names=False).plot()
+axes = plt.subplot(xlabel=names[0], ylabel=names[1])
+axes.scatter(first, second)
 plt.show()
 
 # %%

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from skrank import stats, trec
-from skrank.plotting import LinesDisplay, MetricScatterDisplay, TauMatrixDisplay
+from skrank.plotting import LinesDisplay, TauMatrixDisplay
 
 rng = np.random.default_rng(0)
 qid = np.repeat(np.arange(40), 50)
@@ -34,7 +34,7 @@ plt.show()
 # %%
 # A point per system:
 
-MetricScatterDisplay(report.mean["ap"], report.mean["gap"]).plot()
+report.mean.plot.scatter("ap", "gap")
 plt.show()
 
 # %%
