@@ -18,9 +18,9 @@ from skrank.objectives._bound import BoundLoss
 from skrank.testing._lists import ScoredLists, make_lists
 from skrank.testing._properties import (
     assume,
-    boosters_train_on_it,
+    check_boosters,
+    check_copies,
     close,
-    copies_of,
     hold,
     judged_lists,
     run,
@@ -65,7 +65,7 @@ def gradients_are_numbers(case: ObjectiveCase) -> None:
         hold(grad.any() and hess.any(), "all gradients or all hessians are 0")
 
 
-def gradients_of_queries_sum_to_0(case: ObjectiveCase) -> None:
+def gradients_balance(case: ObjectiveCase) -> None:
     """Gradients of a query sum to 0, and a shift of its scores changes nothing."""
     assume(case.shift_invariant, "gradients depend on the scores, not on their differences alone")
     data = case.data
@@ -123,7 +123,7 @@ def single_precision_is_close(case: ObjectiveCase) -> None:
     assert_array_equal(double, np.stack(case.gradient(case.data)))
 
 
-def gradients_are_a_function(case: ObjectiveCase) -> None:
+def gradients_are_a_function_of_scores(case: ObjectiveCase) -> None:
     """A further call with the same scores gives identical gradients."""
     assert_array_equal(case.bound(case.data, times=3), case.bound(case.data))
 
@@ -142,25 +142,25 @@ def scores_that_are_not_finite_are_refused(case: ObjectiveCase) -> None:
 
 def copies_are_equal(case: ObjectiveCase) -> None:
     """Pickled, copied and cloned objectives are equal, with equal hashes."""
-    copies_of(case.objective)
+    check_copies(case.objective)
 
 
-def boosters_take_it(case: ObjectiveCase) -> None:
+def boosters_train_on_it(case: ObjectiveCase) -> None:
     """The callables of both boosters give its gradients."""
-    boosters_train_on_it(case.objective.on_scale(3))
+    check_boosters(case.objective.on_scale(3))
 
 
-OBJECTIVE = [
-    ("gradients are numbers", gradients_are_numbers),
-    ("gradients balance", gradients_of_queries_sum_to_0),
-    ("queries are trained on alone", queries_are_trained_on_alone),
-    ("weights scale gradients", weights_scale_gradients),
-    ("gradients are those of the loss", gradients_are_those_of_the_loss),
-    ("single precision is close", single_precision_is_close),
-    ("gradients are a function of scores", gradients_are_a_function),
-    ("scores that are not finite are refused", scores_that_are_not_finite_are_refused),
-    ("copies are equal", copies_are_equal),
-    ("boosters train on it", boosters_take_it),
+PROPERTIES = [
+    gradients_are_numbers,
+    gradients_balance,
+    queries_are_trained_on_alone,
+    weights_scale_gradients,
+    gradients_are_those_of_the_loss,
+    single_precision_is_close,
+    gradients_are_a_function_of_scores,
+    scores_that_are_not_finite_are_refused,
+    copies_are_equal,
+    boosters_train_on_it,
 ]
 
 
@@ -205,4 +205,4 @@ def check_objective(
     chosen = as_objective(objective)
     shift_invariant = check.check_flag("shift_invariant", shift_invariant)
     case = ObjectiveCase(chosen, shift_invariant, check.check_flag("random", random))
-    return run(chosen, OBJECTIVE, case)
+    return run(chosen, PROPERTIES, case)

@@ -1,4 +1,4 @@
-"""Reference implementations of swaps, orders of ties and LambdaRank gradients, for one list.
+"""Reference implementations of swaps and of orders of ties, for one list.
 
 In this file, a metric is a function ``metric(ranked, unretrieved=())`` of labels in rank order,
 None for a document that was not judged, and of the labels of judged documents that the list does
@@ -59,69 +59,3 @@ def tie_expectation(metric: Literal, scores: Sequence[float], labels: Labels) ->
     """Mean of the metric over all permutations of tied documents, all equally likely."""
     values = tie_values(metric, scores, labels)
     return None if values[0] is None else math.fsum(values) / len(values)
-
-
-def logistic_of_minus(x: float) -> float:
-    """1 / (1 + e^x)."""
-    return 1 / (1 + math.exp(x)) if x < 700 else 0.0
-
-
-def lambdas(
-    metric: Callable[..., float],
-    scores: Sequence[float],
-    labels: Labels,
-    *,
-    normalizer: float = 1.0,
-    sigma: float = 1.0,
-    truncation_level: int | None = None,
-    score_norm: bool = True,
-    sum_norm: bool = True,
-    signed: bool = False,
-) -> tuple[list[float], list[float]]:
-    """LambdaRank gradient and hessian of one query, in row order (Burges 2010; LightGBM's norms).
-
-    ``metric`` maps the labels in rank order to a float; a swap delta is the difference of the
-    metric after and before the swap, divided by ``normalizer``. For each pair of ranks
-    a <= min(T, n), a < b (ranks from 1) with different labels and a delta that is not zero, with
-    "high" the document of the higher label:
-
-        delta  = |delta| / (0.01 + |s_high - s_low|)   if score_norm and best score != worst score
-        p      = 1 / (1 + exp(sigma (s_high - s_low)))
-        lambda = sigma delta p          grad[high] -= lambda, grad[low] += lambda
-        h      = sigma^2 delta p (1-p)  hess[high] += h,      hess[low] += h
-
-    With sum_norm, gradients and hessians are multiplied by log2(1 + S) / S, S the sum of 2 lambda
-    over the pairs. ``signed`` omits pairs for which the metric falls when the better document moves
-    up. Ties are in row order. A document with the score -inf is in no pair.
-    """
-    grad, hess, total = [0.0] * len(scores), [0.0] * len(scores), 0.0
-    rows = ranking(scores)
-    if not rows or normalizer == 0:
-        return grad, hess
-    ranked = [labels[row] for row in rows]
-    spread = scores[rows[0]] != scores[rows[-1]]
-    last = len(rows) if truncation_level is None else min(truncation_level, len(rows))
-    for a in range(1, last + 1):
-        for b in range(a + 1, len(rows) + 1):
-            upper, lower = ranked[a - 1] or 0, ranked[b - 1] or 0
-            if upper == lower:
-                continue
-            change = swap_delta(metric, ranked, a, b) / normalizer
-            if change == 0 or (signed and (change > 0) != (lower > upper)):
-                continue
-            high, low = (rows[a - 1], rows[b - 1]) if upper > lower else (rows[b - 1], rows[a - 1])
-            distance = scores[high] - scores[low]
-            delta = abs(change)
-            if score_norm and spread:
-                delta /= 0.01 + abs(distance)
-            p = logistic_of_minus(sigma * distance)
-            grad[high] -= sigma * delta * p
-            grad[low] += sigma * delta * p
-            hess[high] += sigma**2 * delta * p * (1 - p)
-            hess[low] += sigma**2 * delta * p * (1 - p)
-            total += 2 * sigma * delta * p
-    if sum_norm and total > 0:
-        factor = math.log1p(total) / math.log(2) / total
-        grad = [factor * value for value in grad]
-        hess = [factor * value for value in hess]
-    return grad, hess

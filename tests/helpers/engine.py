@@ -10,8 +10,6 @@ from skrank._engine.threads import thread_count as thread_count
 from skrank.extending import Judgments, Queries
 from skrank.stats._resampling import query_counts as query_counts
 from skrank.testing._lists import without_nan as without_nan
-from skrank.testing._orders import lambdas as lambdas
-from skrank.testing._orders import logistic_of_minus as logistic_of_minus
 from skrank.testing._orders import missing as missing
 from skrank.testing._orders import ranking as ranking
 from skrank.testing._orders import stable as stable

@@ -54,8 +54,8 @@ def test_it_has_the_properties_of_metrics(function, name):
     high = "[0, inf)" if name == "dcg" else "[0, 1]"
     held = check_metric(skrank.metric_from_function(function, value_range=high))
     assert "ties count as the mean over their orders" in held
-    assert "eval metrics of XGBoost measure it" in held
-    assert "gradients balance" not in held
+    assert "eval metrics of boosters measure it" in held
+    assert "boosters train on it" not in held
 
 
 def test_early_stopping():

@@ -1,8 +1,15 @@
 """Properties of every metric, such as equality with its literal definition."""
 
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
 from skrank.metrics import Mixture, registered
-from skrank.testing import check_metric
+from skrank.testing import check_metric, make_lists
 from tests.helpers.catalogue import every_point, trainable
+from tests.helpers.engine import close, per_query, ranking
 
 # a better document further up may be worth less
 ODD = (
@@ -10,12 +17,12 @@ ODD = (
     *(name for name in registered() if name.endswith("_residual")),
 )  # fmt: skip
 ALWAYS = {
-    "its values are those of its definition",
-    "only the order of scores counts",
+    "values equal the definition",
+    "the order of rows does not matter",
     "queries are measured alone",
     "copies are equal",
     "scorers measure it",
-    "eval metrics of XGBoost measure it",
+    "eval metrics of boosters measure it",
 }
 
 
@@ -24,5 +31,75 @@ def test_every_property(point):
     held = set(check_metric(point.metric, point.value, monotone=point.name not in ODD))
     assert held >= ALWAYS
     assert ("ties count as the mean over their orders" in held) != point.metric.strict
-    assert ("gradients balance" in held) == trainable(point)
+    assert ("boosters train on it" in held) == trainable(point)
     assert ("its name parses back" in held) != isinstance(point.metric, Mixture)
+
+
+KEYS = {
+    "stable": lambda y: np.zeros(len(y)),
+    "worst": lambda y: np.nan_to_num(y, nan=-1),
+    "best": lambda y: -np.nan_to_num(y, nan=-1),
+}
+
+
+def untied(data, key):
+    """Lists in which ties are broken by the ascending `key` of the labels, then by row order."""
+    scores = data.scores.copy()
+    for of_query in data.rows_of_queries():
+        rows = of_query[np.argsort(key(data.relevance[of_query]), kind="stable")]
+        order = ranking(data.scores[rows].tolist())
+        scores[rows[order]] = -np.arange(float(len(order)))
+    return data.with_scores(scores)
+
+
+@every_point
+def test_orders_of_ties_and_of_scores(point):
+    """Ties are ordered as `ties` says; increasing transforms of scores change nothing."""
+    data, distinct = make_lists(1, levels=2, longest=9), make_lists(3, special=False)
+    for ties, key in KEYS.items():
+        metric = replace(point.metric, ties=ties)
+        close(per_query(metric, data), per_query(metric, untied(data, key)))
+        assert_array_equal(per_query(metric, distinct), per_query(point.settled, distinct))
+    expected = per_query(point.settled, data)
+    with np.errstate(invalid="ignore"):
+        for moved in (5 * data.scores - 2, np.exp(data.scores) * 1e-30):
+            scores = np.where(np.isfinite(data.scores), moved, data.scores)
+            assert_array_equal(per_query(point.settled, data.with_scores(scores)), expected)
+
+
+@every_point
+def test_storage_does_not_change_values(point):
+    data = make_lists(17, levels=4, unjudged=0, missing=0, special=False, n_queries=12)
+    expected = per_query(point.settled, data)
+    frozen = [np.array(one) for one in (data.relevance, data.scores)]
+    for one in frozen:
+        one.flags.writeable = False
+    for stored in (
+        frozen, *([np.repeat(one, 3)[::3] for one in frozen], [one.tolist() for one in frozen]),
+        *([one.astype(dtype) for one in frozen] for dtype in (np.float32, np.int8)),
+    ):  # fmt: skip
+        assert_array_equal(point.settled.per_query(*stored, groups=data.groups), expected)
+
+
+@every_point
+def test_weights_and_empty_queries(point):
+    """The mean is weighted; a query without relevant documents has the value that `empty` says."""
+    data = make_lists(15, n_queries=20)
+    weight_of = {query: float(number % 4) for number, query in enumerate(data.ids)}
+    weights = np.array([weight_of[query] for query in data.groups])
+    labels, scores, groups = data
+    if point.metric.average == "macro":
+        values = point.settled.per_query(labels, scores, groups=groups).dropna()
+        expected = np.average(values, weights=[weight_of[query] for query in values.index])
+        for factor in (1, 7):
+            close(
+                point.settled(labels, scores, groups=groups, sample_weight=factor * weights),
+                expected,
+            )
+    if point.metric.needs_relevant:
+        labels, scores, groups = [3, 0, 0, 0, np.nan], [1.0, 2, 1, 2, 1], list("aabbc")
+        for empty, each in {"skip": np.nan, "nan": np.nan, 0: 0, 1: 1}.items():
+            metric = replace(point.metric, empty=empty)
+            assert_array_equal(metric.per_query(labels, scores, groups=groups)[1:], [each, each])
+        with pytest.raises(ValueError, match="'b'"):
+            replace(point.metric, empty="raise").per_query(labels, scores, groups=groups)
