@@ -12,14 +12,17 @@ arguments, the study runs on generated data.
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 import skrank
 from skrank import informativeness, trec
 from skrank.datasets import make_ranking
+from skrank.stats import t_interval
 
 OTHERS = ["ap", "ndcg", "ndcg(gain=linear)", "q", "rbp", "precision@10"]
 
@@ -85,7 +88,11 @@ def main() -> None:
     print(f"smallest of all: {criterion.idxmin()}, {criterion.min():.4f}")
     print(f"\ndifferences to {baseline}, 95 % intervals over queries")
     shown = [name for name in dict.fromkeys([best, balanced, *others]) if name in study.metrics]
-    table = study.differences(baseline).loc[[name for name in shown if name != baseline]]
+    errors, rows = study.by("qid"), {}
+    for name, rel in itertools.product([one for one in shown if one != baseline], study.rel):
+        found = t_interval(errors[name, rel] - errors[baseline, rel])
+        rows[name, rel] = found.mean, found.low, found.high
+    table = pd.DataFrame(rows, ["difference", "low", "high"]).T
     print(table.to_string(float_format="{:+.4f}".format))
     if options.plot:
         import matplotlib

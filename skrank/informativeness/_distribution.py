@@ -94,19 +94,18 @@ class GradeDistribution:
         ValueError
             If the counts of the grades differ from `retrieved`, or no document is relevant.
         """
-        self._relevant_grades(rel)
+        is_relevant = self._relevant_grades(rel)
         labels, columns = check.as_vector("grades", grades), np.arange(len(self.retrieved))
         found = (labels[:, None] == columns).sum(axis=0)
         if len(labels) != len(self) or not np.array_equal(found, self.retrieved):
             raise ValueError(
-                f"grades are not those of the distribution, which has {self.retrieved.tolist()} "
-                f"documents of the grades 0..{columns[-1]}: pass the grades of the {len(self)} "
-                "ranks."
+                f"grades must be those of the {len(self)} ranks, of which {self.retrieved.tolist()}"
+                " have the grades 0, 1, ..."
             )
-        p, relevant = self.probabilities.T[:, None], columns >= rel
-        error = float(curve_errors(labels.astype(np.int64)[None], p, relevant)[0])
+        p = self.probabilities.T[:, None]
+        error = float(curve_errors(labels.astype(np.int64)[None], p, is_relevant)[0])
         if np.isnan(error):
-            raise ValueError(f"the list has no document of grade {rel:g} or higher: lower rel.")
+            raise ValueError(f"the list has no document of grade {rel} or higher: lower rel.")
         return error
 
     def _relevant_grades(self, rel: float) -> np.ndarray:
@@ -195,14 +194,26 @@ def maximum_entropy(
     value = check.check_number("value", value, -np.inf, np.inf)
     n_ranks = check.check_count("n_ranks", n_ranks, "the length of the list")
     shown = _document_counts("retrieved", retrieved)
-    known = shown if relevant is None else _document_counts("relevant", relevant, len(shown))
-    _check_counts(shown, known, n_ranks)
+    known = shown if relevant is None else _document_counts("relevant", relevant)
+    if shown.sum() > n_ranks or len(known) != len(shown) or (known < shown).any():
+        raise ValueError(
+            f"{retrieved=} must be counts of at most {n_ranks=} documents of the grades 1, 2, ..., "
+            f"and {relevant=} at least as large: it counts all documents of the query."
+        )
     inside = np.concatenate(([n_ranks - shown.sum()], shown))
     grades = np.arange(len(inside))
     labels = np.concatenate((np.repeat(grades, inside), np.repeat(grades[1:], known - shown)))
-    lists = RankedLists.of(labels, np.array([len(labels)]), np.array([n_ranks]))
+    lists = RankedLists(labels, np.array([len(labels)]), np.array([n_ranks]))
     expectation = Expectation(one, lists, len(shown))
-    _check_value(one, value, expectation)
+    if expectation.empty.any():
+        raise ValueError(f"the query has no relevant document, so {one} is not defined.")
+    low, high = np.sort(expectation.ends, axis=0)[:, 0].tolist()
+    slack = 1e-9 * max(1.0, abs(low), abs(high))
+    if not low - slack <= value <= high + slack:
+        raise ValueError(
+            f"{one} = {value:.6g} is not possible: with these documents, the value is between "
+            f"{low:.6g} and {high:.6g} in any order."
+        )
     columns = lists.padded(np.array([0]))
     found = expectation.infer(np.array([0]), columns, np.array([value]))
     probabilities = np.zeros((n_ranks, len(inside)))
@@ -220,40 +231,8 @@ def maximum_entropy(
     )
 
 
-def _document_counts(
-    parameter: str, values: Sequence[int], length: int | None = None
-) -> np.ndarray:
+def _document_counts(parameter: str, values: Sequence[int]) -> np.ndarray:
     numbers = np.array(check.check_numbers(parameter, values))
     if (numbers < 0).any() or (numbers != np.rint(numbers)).any():
-        raise ValueError(
-            f"{parameter}={values!r} must be whole numbers of documents, one per grade 1, 2, ..."
-        )
-    if length is not None and len(numbers) != length:
-        raise ValueError(f"{parameter} has {len(numbers)} grades and retrieved has {length}.")
+        raise ValueError(f"{parameter}={values!r} must be whole numbers of documents.")
     return numbers.astype(np.int64)
-
-
-def _check_counts(shown: np.ndarray, known: np.ndarray, n_ranks: int) -> None:
-    if shown.sum() > n_ranks:
-        raise ValueError(
-            f"retrieved has {shown.sum()} documents for {n_ranks} ranks: count the documents of "
-            "the list only, and pass the counts of the whole query as relevant=."
-        )
-    grade = int(np.argmax(known < shown)) + 1
-    if (known < shown).any():
-        raise ValueError(
-            f"relevant has {known[grade - 1]} documents of grade {grade} and retrieved has "
-            f"{shown[grade - 1]}: relevant must include the retrieved documents."
-        )
-
-
-def _check_value(one: Metric, value: float, expectation: Expectation) -> None:
-    if expectation.empty.any():
-        raise ValueError(f"the query has no relevant document, so {one} is not defined.")
-    low, high = np.sort(expectation.ends[:, 0]).tolist()
-    slack = 1e-9 * max(1.0, abs(low), abs(high))
-    if not low - slack <= value <= high + slack:
-        raise ValueError(
-            f"{one} = {value:.6g} is not possible: with these documents, the value is between "
-            f"{low:.6g} and {high:.6g} in any order."
-        )

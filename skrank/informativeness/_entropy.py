@@ -12,8 +12,7 @@ and mu minimise the dual, a convex function of one number per grade and one for 
     sum_r log sum_i exp(x_i + mu slope[r, i]) - sum_i counts[i] x_i - mu target.
 
 Newton's method minimises it. Otherwise F is linearised at p, again and again (sequential convex
-programming). The step to the solution, whose length `_relaxation` chooses, is halved until
-penalty |F(p) - target| - entropy is at most the largest of its last values.
+programming), in steps towards the solution whose lengths `_lengths` chooses.
 
 All functions work on several lists at a time: arrays of shape (n_columns, n_lists, n_ranks), with
 zeros at the ranks beyond the end of a list. A solver of scipy for one list at a time would take
@@ -32,7 +31,6 @@ _END = 1e-5  # least distance of targets from the ends of the range, as a share:
 _FLAT = 1e-12  # relative range of sums below which all lists have the same sum
 _TOLERANCE = 1e-10  # largest error of sums of columns, and of F relative to its range
 _MOST_STEPS, _MOST_NEWTON = 300, 200  # evaluations of F, and of the dual
-_MEMORY = 5  # window of the non-monotone line search
 _RIDGE = 1e-14
 _STILL = 1e-9  # largest change of a probability at convergence
 
@@ -59,13 +57,13 @@ class Forms:
     u: np.ndarray
     w: np.ndarray
 
-    def take(self, chosen: np.ndarray) -> Forms:
+    def take(self, lists: np.ndarray) -> Forms:
         """The forms of some lists."""
-        if chosen.dtype != np.bool_ and len(chosen) == len(self.u):
+        if len(lists) == len(self.u):
             return self
         return replace(
-            self, counts=self.counts[:, chosen], inside=self.inside[chosen],
-            u=self.u[chosen], w=self.w[chosen],
+            self, counts=self.counts[:, lists], inside=self.inside[lists],
+            u=self.u[lists], w=self.w[lists],
         )  # fmt: skip
 
     def expected(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -82,9 +80,13 @@ class Forms:
             slope += (self.worth @ below.reshape(len(p), -1)).reshape(p.shape)
         return total, slope
 
-    def even(self) -> np.ndarray:
-        """The distribution of maximum entropy without a target: the same at every rank."""
-        return (self.counts / self.inside.sum(axis=1))[:, :, None] * self.inside
+    def even(self) -> tuple[np.ndarray, np.ndarray]:
+        """The distribution without a target, the same at every rank, and its dual solution."""
+        p = (self.counts / self.inside.sum(axis=1))[:, :, None] * self.inside
+        first = np.argmax(self.counts > 0, axis=0)
+        with np.errstate(divide="ignore"):  # -inf for columns without documents
+            x = np.log(self.counts / self.counts[first, range(len(first))])
+        return p, np.vstack([x, np.zeros(len(first))])
 
 
 def _entropy(p: np.ndarray) -> np.ndarray:
@@ -103,238 +105,147 @@ class Solution(NamedTuple):
 
 
 def infer(forms: Forms, target: np.ndarray, low: np.ndarray, high: np.ndarray) -> Solution:
-    """The distribution of each list whose expected sum is `target`.
+    """The distribution of each list whose expected sum is `target`, between `low` and `high`.
 
-    The target is between `low` and `high`; near these ends, the nearest target at a distance of
-    _END * range replaces it. There, a first long step can overshoot, so that steps do not converge.
-    Then the search starts again, with intermediate targets; each of them leaves a quarter of the
-    distance to the end.
+    Near these ends, the nearest target at a distance of _END * range replaces it. There, steps may
+    not converge. Then the search starts again, with shorter steps and intermediate targets, each of
+    which leaves a quarter of the distance to the end.
     """
     n_lists, width = len(target), high - low
-    p = forms.even()
+    p, x = forms.even()
     steps, done = np.zeros(n_lists, np.int64), np.ones(n_lists, np.bool_)
-    flat = width <= _FLAT * np.maximum(1.0, np.abs(high))
-    asked = np.flatnonzero(~flat & (np.count_nonzero(forms.counts, axis=0) > 1))
+    is_flat = width <= _FLAT * np.maximum(1.0, np.abs(high))
+    asked = np.flatnonzero(~is_flat & (np.count_nonzero(forms.counts, axis=0) > 1))
     aim = np.clip(target, low + _END * width, high - _END * width)
-    if len(asked):
-        some = forms.take(asked)
-        p[:, asked], _, steps[asked], done[asked] = _optimise(
-            some, aim[asked], width[asked], some.even(), _start(some)
+    goal = aim.copy()
+    p[:, asked], x[:, asked], steps[asked], done[asked] = _optimise(
+        forms.take(asked), aim[asked], width[asked], p[:, asked], x[:, asked]
+    )
+    asked = np.flatnonzero(~done)
+    even = forms.take(asked)
+    p[:, asked], x[:, asked] = even.even()
+    goal[asked] = even.expected(p[:, asked])[0]
+    while len(asked):
+        end = np.where(aim > goal, high, low)[asked]
+        goal[asked] = 0.25 * goal[asked] + 0.75 * end
+        passed = asked[np.abs(end - goal[asked]) <= np.abs(end - aim[asked])]
+        goal[passed] = aim[passed]
+        p[:, asked], x[:, asked], more, done[asked] = _optimise(
+            forms.take(asked), goal[asked], width[asked], p[:, asked], x[:, asked], longest=0.5
         )
-        again = asked[~done[asked]]
-        p[:, again], more, done[again] = _approach(
-            forms.take(again), aim[again], low[again], high[again]
-        )
-        steps[again] += more
+        steps[asked] += more
+        asked = asked[goal[asked] != aim[asked]]
     return Solution(p, forms.expected(p)[0], _entropy(p), steps, done)
 
 
-def _start(forms: Forms) -> np.ndarray:
-    """The solution of the dual for `Forms.even`: x, which is -inf without documents, and mu."""
-    first = np.argmax(forms.counts > 0, axis=0)
-    with np.errstate(divide="ignore"):
-        x = np.log(forms.counts / forms.counts[first, range(len(first))])
-    return np.vstack([x, np.zeros(x.shape[1])])
-
-
-def _approach(
-    forms: Forms, aim: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """p, the number of steps, and whether they converged, by way of intermediate targets."""
-    p, x = forms.even(), _start(forms)
-    goal = forms.expected(p)[0]
-    end = np.where(aim > goal, high, low)
-    steps, done = np.zeros(len(aim), np.int64), np.zeros(len(aim), np.bool_)
-    left = np.arange(len(aim))
-    while len(left):
-        goal[left] = end[left] - 0.25 * (end[left] - goal[left])
-        passed = left[np.abs(end[left] - goal[left]) < np.abs(end[left] - aim[left])]
-        goal[passed] = aim[passed]
-        width = (high - low)[left]
-        p[:, left], x[:, left], more, done[left] = _optimise(
-            forms.take(left), goal[left], width, p[:, left], x[:, left]
-        )
-        steps[left] += more
-        left = left[goal[left] != aim[left]]
-    return p, steps, done
-
-
 def _optimise(
-    forms: Forms, target: np.ndarray, width: np.ndarray, p: np.ndarray, x: np.ndarray
+    forms: Forms,
+    target: np.ndarray,
+    width: np.ndarray,
+    p: np.ndarray,
+    x: np.ndarray,
+    longest: float = 1.0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Move `p`, with its dual solution `x`, to F(p) = `target`, by sequential convex programming.
 
     Returns p, x, the number of steps, and whether the steps converged.
     """
     n_lists = len(target)
-    found_p, found_x = np.empty_like(p), np.empty_like(x)
-    steps, done = np.full(n_lists, _MOST_STEPS), np.zeros(n_lists, np.bool_)
-    lists = np.arange(n_lists)  # those that still move; arrays below have entries for them only
-    mean, slope = forms.expected(p)
-    entropy, penalty = _entropy(p), np.zeros(n_lists)
-    misses, entropies = np.full((2, _MEMORY, n_lists), np.nan)
-    length, before, step_before = np.ones(n_lists), p, p
-    for number in range(1, _MOST_STEPS + 1):
-        ahead, x, is_possible = _linearised(forms, slope, p, target - mean, width, x)
-        step = ahead - p
+    p, x = p.copy(), x.copy()
+    before, step_before = np.zeros_like(p), np.zeros_like(p)
+    steps, done = np.zeros(n_lists, np.int64), np.zeros(n_lists, np.bool_)
+    part = np.ones(n_lists)
+    moving = np.arange(n_lists)
+    for number in range(_MOST_STEPS):
+        some, aim, now = forms.take(moving), target[moving], p[:, moving]
+        mean, slope = some.expected(now)
+        bound = np.einsum("clr,clr->l", slope, now) + part[moving] * (aim - mean)
+        tolerance = _TOLERANCE * width[moving]
+        ahead, dual, found = _maximise_entropy(slope, some, bound, 0.1 * tolerance, x[:, moving])
+        steps[moving] += 1
+        x[:, moving] = np.where(found, dual, x[:, moving])
+        step = np.where(found[:, None], ahead - now, 0.0)
         # near the ends of the range, rounding errors move p for ever: the tolerance grows to 1e-7
-        still = is_possible & (np.abs(step).max(axis=(0, 2)) <= _STILL * min(1.1**number, 100.0))
-        still &= np.abs(mean - target) <= _TOLERANCE * width
-        ended = still | ~is_possible
-        if ended.any():
-            found_p[:, lists[ended]] = np.where(still[:, None], ahead, p)[:, ended]
-            found_x[:, lists[ended]] = x[:, ended]
-            steps[lists[ended]], done[lists[ended]] = number, still[ended]
-            if ended.all():
-                return found_p, found_x, steps, done
-            moves = ~ended
-            forms, lists = forms.take(moves), lists[moves]
-            target, width, mean, entropy, penalty = (
-                array[moves] for array in (target, width, mean, entropy, penalty)
-            )
-            p, x, step, slope, before, step_before, misses, entropies = (
-                array[:, moves]
-                for array in (p, x, step, slope, before, step_before, misses, entropies)
-            )
-        penalty = np.maximum(penalty, 1.5 * np.abs(x[-1]))
-        place = number % _MEMORY
-        misses[place], entropies[place] = np.abs(mean - target), entropy
-        highest = np.nanmax(penalty * misses - entropies, axis=0)
-        length = np.ones(len(lists))
-        if number > 1:
-            length = _relaxation(p, step, before, step_before)
-        before, step_before = p, step
-        p, mean, slope, entropy = p.copy(), mean.copy(), slope.copy(), entropy.copy()
-        tried = np.arange(len(lists))
-        while len(tried):
-            trial = before[:, tried] + length[tried][:, None] * step[:, tried]
-            p[:, tried], entropy[tried] = trial, _entropy(trial)
-            mean[tried], slope[:, tried] = forms.take(tried).expected(trial)
-            new = (penalty * np.abs(mean - target) - entropy)[tried]
-            worse = new > (highest + 1e-12 * (1.0 + np.abs(highest)))[tried]
-            tried = tried[worse & (length[tried] >= 1e-4)]
-            length[tried] *= 0.5
-    found_p[:, lists], found_x[:, lists] = p, x
-    return found_p, found_x, steps, done
+        still = found & (np.abs(step).max(axis=(0, 2)) <= _STILL * min(1.1**number, 100.0))
+        still &= np.abs(mean - aim) <= tolerance
+        # if no distribution reaches the target, a half, a quarter, ... of the way is tried
+        part[moving] = np.where(found, 1.0, 0.5 * part[moving])
+        length = np.ones(len(moving))
+        if number:
+            length = _lengths(now, step, before[:, moving], step_before[:, moving])
+        before[:, moving], step_before[:, moving] = now, step
+        p[:, moving] = now + np.where(still, 1.0, np.minimum(length, longest))[:, None] * step
+        done[moving] = still
+        moving = moving[~still & (part[moving] > 1e-4)]
+        if len(moving) == 0:
+            break
+    return p, x, steps, done
 
 
-def _relaxation(
+def _lengths(
     p: np.ndarray, step: np.ndarray, before: np.ndarray, step_before: np.ndarray
 ) -> np.ndarray:
-    """Length of the step from `p`, by Barzilai and Borwein.
+    """Lengths of the steps from `p`, by Barzilai and Borwein, in [.1, 1].
 
     `before` is the p of the previous step, and `step_before` the step to the solution at that time.
-    Steps of length 1 overshoot or converge slowly, since they ignore the curvature of F, which may
-    have either sign.
+    Steps of length 1 may overshoot for ever, since they ignore the curvature of F.
     """
     moved = p - before
     weighted = moved / np.maximum(p, 1e-12)
     square = np.einsum("clr,clr->l", weighted, moved)
     product = np.einsum("clr,clr->l", weighted, step_before - step)
     bends = product > 0.25 * square
-    length = np.maximum(np.divide(square, product, out=np.full(len(square), 4.0), where=bends), 0.1)
-    # no probability may fall by more than 9/10, so that all stay positive
-    falls = np.where(step < 0, step, -1e-300)
-    longest = np.min(np.where(step < 0, -0.9 * p / falls, np.inf), axis=(0, 2))
-    return np.where(length > 1.0, np.minimum(length, np.maximum(longest, 1.0)), length)
-
-
-def _linearised(
-    forms: Forms,
-    slope: np.ndarray,
-    p: np.ndarray,
-    missing: np.ndarray,
-    width: np.ndarray,
-    x: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The solution for F linearised at `p`, its dual solution, and whether there is one.
-
-    `missing` is the target minus F(p). If no distribution reaches the target, a half, a quarter,
-    ... of the difference is tried. `x` is the dual solution of the previous call.
-    """
-    has_documents = forms.counts > 0
-    first = np.argmax(has_documents, axis=0)  # a column whose slopes are subtracted from all
-    relative = slope - np.take_along_axis(slope, first[None, :, None], axis=0)
-    relative *= has_documents[:, :, None] * forms.inside
-    largest = np.abs(relative).max(axis=(0, 2))
-    ahead, solved, is_possible = p.copy(), x.copy(), np.zeros(len(missing), np.bool_)
-    unsolved = np.flatnonzero(largest > 0)
-    scale = np.where(largest > 0, largest, 1.0)
-    relative /= scale[:, None]
-    here = np.einsum("clr,clr->l", relative, p)
-    part = 1.0
-    while len(unsolved) and part > 1e-4:
-        start, unit = x[:, unsolved], scale[unsolved]
-        start[-1] *= unit
-        q, y, good = _maximise_entropy(
-            relative[:, unsolved], forms.inside[unsolved], forms.counts[:, unsolved],
-            here[unsolved] + part * missing[unsolved] / unit,
-            0.1 * _TOLERANCE * width[unsolved] / unit, start,
-        )  # fmt: skip
-        y[-1] /= unit
-        ahead[:, unsolved[good]], solved[:, unsolved[good]] = q[:, good], y[:, good]
-        is_possible[unsolved[good]] = True
-        unsolved = unsolved[~good]
-        part *= 0.5
-    return ahead, solved, is_possible
+    return np.clip(np.divide(square, product, out=np.ones(len(square)), where=bends), 0.1, 1.0)
 
 
 def _maximise_entropy(
-    slope: np.ndarray,
-    inside: np.ndarray,
-    counts: np.ndarray,
-    bound: np.ndarray,
-    precision: np.ndarray,
-    x: np.ndarray,
+    slope: np.ndarray, forms: Forms, bound: np.ndarray, precision: np.ndarray, x: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The p of maximum entropy with the column sums `counts` and <slope, p> = `bound`, by Newton.
+    """The p of maximum entropy with <slope, p> = `bound`, by Newton's method on the dual from `x`.
 
     Returns p, the dual solution, and whether it was found, with errors of <slope, p> up to
-    `precision`. The search starts at `x`. The dual is nowhere below the entropy of such a p, which
-    is at least 0: a negative dual proves that there is none.
+    `precision`. The dual is nowhere below the entropy of such a p, which is at least 0: a negative
+    dual proves that there is none.
     """
-    n_lists = len(bound)
-    found_p, found_x, found = np.empty_like(slope), x.copy(), np.zeros(n_lists, np.bool_)
-    lists, step = np.arange(n_lists), np.zeros_like(x)
-    length, lowest, descent = np.ones(n_lists), np.full(n_lists, np.inf), np.zeros(n_lists)
+    n_lists, least = len(bound), -1e-9 * forms.inside.sum(axis=1)
+    p, x, found = np.empty_like(slope), x.copy(), np.zeros(n_lists, np.bool_)
+    step, descent = np.zeros_like(x), np.zeros(n_lists)
+    length, lowest = np.ones(n_lists), np.full(n_lists, np.inf)
+    moving = np.arange(n_lists)
     for _ in range(_MOST_NEWTON):
-        trial = x + length * step
-        value, p, gradient, hessian = _dual(slope, inside, counts, bound, trial)
-        # if the value is large, its change may be less than its rounding error
-        limit = np.where(
-            lowest < np.inf, lowest + 1e-4 * length * descent + 1e-13 * np.abs(lowest), np.inf
+        every = len(moving) == n_lists
+        trial = x[:, moving] + length[moving] * step[:, moving]
+        value, p_trial, gradient, hessian = _dual(
+            slope if every else slope[:, moving], forms.take(moving), bound[moving], trial
         )
-        falls = value <= limit
+        # if the value is large, its change may be less than its rounding error
+        last = lowest[moving]
+        with np.errstate(invalid="ignore"):  # inf - inf at first
+            limit = last + 1e-4 * length[moving] * descent[moving] + 1e-13 * np.abs(last)
+        falls = ~(value > limit)
         worst = np.abs(gradient[:-1]).max(axis=0) / _TOLERANCE
-        good = falls & (np.maximum(worst, np.abs(gradient[-1]) / precision) <= 1.0)
-        good &= value >= -1e-9 * inside.sum(axis=1)
-        lost = falls & ~((value >= -1e-9 * inside.sum(axis=1)) & (value < np.inf))
-        lost |= ~falls & (length < 1e-6)
-        newton = _newton_step(gradient, hessian, counts)
-        x, step = np.where(falls, trial, x), np.where(falls, newton, step)
-        lowest = np.where(falls, value, lowest)
-        descent = np.where(falls, (gradient * newton).sum(axis=0), descent)
-        length = np.where(falls, 1.0, 0.5 * length)
-        ended = good | lost
-        if ended.any():
-            found_p[:, lists[good]], found_x[:, lists[good]] = p[:, good], x[:, good]
-            found[lists[good]] = True
-            goes_on = ~ended
-            if not goes_on.any():
-                break
-            slope, counts, x, step = (array[:, goes_on] for array in (slope, counts, x, step))
-            lists, inside, bound, precision, lowest, descent, length = (
-                array[goes_on]
-                for array in (lists, inside, bound, precision, lowest, descent, length)
-            )
-    return found_p, found_x, found
+        worst = np.maximum(worst, np.abs(gradient[-1]) / precision[moving])
+        is_possible = (value >= least[moving]) & (value < np.inf)
+        good = falls & is_possible & (worst <= 1.0)
+        lost = np.where(falls, ~is_possible, length[moving] < 1e-6)
+        newton = _newton_step(gradient, hessian, forms.counts[:, moving])
+        x[:, moving] = np.where(falls, trial, x[:, moving])
+        step[:, moving] = np.where(falls, newton, step[:, moving])
+        lowest[moving] = np.where(falls, value, last)
+        descent[moving] = np.where(falls, (gradient * newton).sum(axis=0), descent[moving])
+        length[moving] = np.where(falls, 1.0, 0.5 * length[moving])
+        p[:, moving[good]], found[moving] = p_trial[:, good], good
+        moving = moving[~(good | lost)]
+        if len(moving) == 0:
+            break
+    return p, x, found
 
 
 def _dual(
-    slope: np.ndarray, inside: np.ndarray, counts: np.ndarray, bound: np.ndarray, x: np.ndarray
+    slope: np.ndarray, forms: Forms, bound: np.ndarray, x: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The dual, its p, its gradient of shape (n_columns + 1, n_lists), and its hessians."""
-    mu = x[-1]
+    inside, counts, mu, n = forms.inside, forms.counts, x[-1], len(slope)
     z = x[:-1, :, None] + mu[:, None] * slope
     top = z.max(axis=0)
     p = np.exp(z - top)
@@ -343,16 +254,14 @@ def _dual(
     value = ((top + np.log(total)) * inside).sum(axis=1) - bound * mu
     value -= (counts * np.where(counts > 0, x[:-1], 0.0)).sum(axis=0)
     mean = np.einsum("clr,clr->lr", p, slope)
-    sums, away = p.sum(axis=2), slope - mean
+    sums, away_p = p.sum(axis=2), p * (slope - mean)
     gradient = np.vstack([sums - counts, mean.sum(axis=1) - bound])
-    n = len(p)
     hessian = np.empty((len(bound), n + 1, n + 1))
     by_list = p.transpose(1, 0, 2)
     hessian[:, :n, :n] = -by_list @ by_list.transpose(0, 2, 1)
     hessian[:, range(n), range(n)] += sums.T
-    away_p = p * away
     hessian[:, n, :n] = hessian[:, :n, n] = away_p.sum(axis=2).T
-    hessian[:, n, n] = np.einsum("clr,clr->l", away_p, away)
+    hessian[:, n, n] = np.einsum("clr,clr->l", away_p, slope - mean)
     return value, p, gradient, hessian
 
 
@@ -393,22 +302,16 @@ def curve_errors(columns: np.ndarray, p: np.ndarray, relevant: np.ndarray) -> np
     p : ndarray of shape (n_columns, n_lists, n_ranks)
     relevant : bool ndarray of shape (n_columns,)
     """
-    n_lists, n_ranks = columns.shape
-    hit = (columns >= 0) & relevant[columns]
-    number = np.cumsum(hit, axis=1)
-    share = p[relevant].sum(axis=0)
-    expected = np.cumsum(share, axis=1)
-    # k, minus 1: the number of ranks down to which fewer than i relevant documents are expected
-    reached = np.minimum((expected + 1e-9).astype(np.int64), n_ranks)
-    reached += (n_ranks + 1) * np.arange(n_lists)[:, None]
-    ended = columns < 0  # an end of the list is not counted as a rank
-    below = np.bincount(reached[~ended], minlength=n_lists * (n_ranks + 1))
-    below = np.cumsum(below.reshape(n_lists, n_ranks + 1), axis=1)
-    row, rank = np.nonzero(hit)
-    i = number[row, rank]
-    k = np.minimum(below[row, i - 1], np.count_nonzero(~ended, axis=1)[row] - 1)
-    beyond = np.maximum(expected[row, k] - i, 0.0)
-    place = k + 1.0 - np.divide(beyond, share[row, k], out=np.zeros(len(i)), where=beyond > 0)
-    squares = np.bincount(row, (i / (rank + 1.0) - i / place) ** 2, n_lists)
-    hits = number[:, -1]
-    return np.sqrt(np.divide(squares, hits, out=np.full(n_lists, np.nan), where=hits > 0))
+    errors = np.full(len(columns), np.nan)
+    for number, (column, share) in enumerate(zip(columns, p[relevant].sum(axis=0), strict=True)):
+        column = column[column >= 0]
+        ranks = np.flatnonzero(relevant[column]) + 1.0
+        i = np.arange(1.0, len(ranks) + 1)
+        expected = np.append(0.0, np.cumsum(share[: len(column)]))
+        whole = np.rint(expected)  # where rounding errors would decide how far down i is reached
+        expected = np.where(np.abs(expected - whole) <= 1e-9, whole, expected)
+        k = np.minimum(np.searchsorted(expected, i), len(column))
+        k = k - np.maximum(expected[k] - i, 0.0) / share[k - 1]
+        if len(ranks):
+            errors[number] = np.sqrt(np.mean((i / ranks - i / k) ** 2))
+    return errors

@@ -2,86 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from skrank.extending import Judgments, QuadraticTables, Queries, Ranking, run_chunks
+from skrank.extending import Judgments, QuadraticTables, Queries, Ranking, measure, run_chunks
 from skrank.informativeness import _entropy
 from skrank.metrics import Metric
 
 _MOST_COLUMNS = 64  # most distinct labels
 _CELLS = 1 << 17  # numbers of a batch of lists, so that work on them stays in the caches
 
+Batches = list[tuple[np.ndarray, np.ndarray]]  # numbers of lists, and their padded columns
 
-@dataclass(frozen=True, eq=False)
+
 class RankedLists:
     """Ranked lists; a column of a distribution of grades stands for a label.
 
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,)
+        Labels of the documents of each query, NaN if not judged. The first rows of a query are
+        those of the list, in the order of ranks; other relevant documents follow.
+    sizes, retrieved : int64 ndarrays of shape (n_lists,)
+        Number of documents of each query, and number of ranks of each list.
+
     Attributes
     ----------
-    judgments : Judgments
-        A query for each list. Its first rows are those of the list, in the order of ranks.
-    retrieved : int64 ndarray of shape (n_lists,)
-        Number of ranks of each list.
     labels : float64 ndarray of shape (n_columns,)
         Label of each column, ascending from 0.
     column_of : int64 ndarray of shape (n_codes,)
         Column of each code of a document. Unjudged documents have the column of label 0.
     """
 
-    judgments: Judgments
-    retrieved: np.ndarray
-    labels: np.ndarray
-    column_of: np.ndarray
-
-    @classmethod
-    def of(cls, labels: np.ndarray, sizes: np.ndarray, retrieved: np.ndarray) -> RankedLists:
-        """The lists of queries of consecutive rows; the label of an unjudged document is NaN."""
-        judgments = Judgments(labels, Queries.from_sizes(sizes))
-        levels, column_of = np.unique(judgments.labels, return_inverse=True)
-        if len(levels) > _MOST_COLUMNS:
+    def __init__(self, labels: np.ndarray, sizes: np.ndarray, retrieved: np.ndarray) -> None:
+        self.judgments = Judgments(labels, Queries.from_sizes(sizes))
+        self.retrieved = retrieved
+        self.labels, column_of = np.unique(self.judgments.labels, return_inverse=True)
+        self.column_of = column_of.astype(np.int64).ravel()
+        if len(self.labels) > _MOST_COLUMNS:
             raise ValueError(
-                f"{len(levels)} distinct labels are too many for a distribution of grades (at most "
-                f"{_MOST_COLUMNS}): bin the labels into grades, for example with numpy.digitize."
+                f"{len(self.labels)} distinct labels are too many for a distribution of grades (at "
+                f"most {_MOST_COLUMNS}): bin the labels into grades, such as with numpy.digitize."
             )
-        return cls(judgments, retrieved, levels, column_of.astype(np.int64).ravel())
-
-    def cut(self, depth: int | None, *, condensed: bool) -> RankedLists:
-        """The lists without unjudged documents, if `condensed`, and then down to rank `depth`."""
-        lists = self
-        if condensed:
-            labels = self.judgments.graded(np.nan)[self.judgments.codes]
-            judged, starts = ~np.isnan(labels), self.judgments.indptr[:-1]
-            sizes, retrieved = (
-                np.add.reduceat(mask, starts, dtype=np.int64)
-                for mask in (judged, judged & self.is_shown)
-            )
-            lists = RankedLists.of(labels[judged], sizes, retrieved)
-        most = lists.retrieved if depth is None else np.minimum(lists.retrieved, depth)
-        return replace(lists, retrieved=most)
 
     @cached_property
     def is_shown(self) -> np.ndarray:
         """True for rows that are ranks of a list."""
-        indptr = self.judgments.indptr
-        sizes = np.diff(indptr)
-        return np.arange(indptr[-1]) - np.repeat(indptr[:-1], sizes) < np.repeat(
-            self.retrieved, sizes
-        )
-
-    def count(self, label: float) -> np.ndarray:
-        """Number of documents of a label in each list."""
-        has_label = (self.judgments.graded(np.nan) == label)[self.judgments.codes]
-        return np.add.reduceat(
-            has_label & self.is_shown, self.judgments.indptr[:-1], dtype=np.int64
-        )
-
-    @cached_property
-    def ranking(self) -> Ranking:
-        """The documents by their ranks."""
-        return self.by_worth(-np.arange(float(len(self.judgments.codes))))
+        queries = self.judgments.queries
+        rank = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes)
+        return rank < np.repeat(self.retrieved, queries.sizes)
 
     def by_worth(self, worth: np.ndarray) -> Ranking:
         """The documents of each list by descending worth, of shape (n_rows,)."""
@@ -95,8 +65,8 @@ class RankedLists:
         rows = np.where(inside, self.judgments.indptr[lists][:, None] + rank, 0)
         return np.where(inside, self.column_of[self.judgments.codes[rows]], -1)
 
-    def batches(self, chosen: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Some lists, with their padded columns, in batches of similar lengths."""
+    def batches(self, chosen: np.ndarray) -> Batches:
+        """Some lists, in batches of similar lengths."""
         order = chosen[np.argsort(self.retrieved[chosen], kind="stable")]
         found = []
         while len(order):
@@ -107,26 +77,13 @@ class RankedLists:
         return found
 
     def errors(
-        self,
-        batches: list[tuple[np.ndarray, np.ndarray]],
-        expectation: Expectation | None,
-        rel: np.ndarray,
+        self, batches: Batches, expectation: Expectation | None, rel: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Errors of precision-recall curves inferred from a metric, and whether steps converged.
 
-        Parameters
-        ----------
-        batches : list
-        expectation : Expectation or None
-            None: the number of documents of each grade is known, and no metric.
-        rel : ndarray of shape (n_rel,)
-            Lowest relevant labels.
-
-        Returns
-        -------
-        errors : ndarray of shape (n_lists, n_rel)
-            NaN for lists that are in no batch, or on which the metric is not defined.
-        converged : bool ndarray of shape (n_lists,)
+        Without an `expectation`, the number of documents of each grade is known, and no metric.
+        Errors have the shape (n_lists, n_rel), and are NaN for lists that are in no batch, or on
+        which the metric is not defined.
         """
         out = np.full((len(self.retrieved), len(rel)), np.nan)
         converged = np.ones(len(out), np.bool_)
@@ -135,8 +92,7 @@ class RankedLists:
             for lists, columns in batches[first:last]:
                 if expectation is None:
                     counts = np.stack([(columns == i).sum(axis=1) for i in range(len(self.labels))])
-                    sizes = (columns >= 0).sum(axis=1)
-                    p = (counts / sizes)[:, :, None] * (columns >= 0)
+                    p = (counts / counts.sum(axis=0))[:, :, None] * (columns >= 0)
                 else:
                     is_defined = ~np.isnan(expectation.values[lists])
                     lists, columns = lists[is_defined], columns[is_defined]
@@ -153,13 +109,6 @@ class RankedLists:
 class Expectation:
     """The expected value of a metric under distributions of grades.
 
-    Parameters
-    ----------
-    metric : Metric
-    lists : RankedLists
-    max_grade : int
-        Highest grade of the collection.
-
     Attributes
     ----------
     values : float64 ndarray of shape (n_lists,)
@@ -167,63 +116,62 @@ class Expectation:
     ends : float64 ndarray of shape (2, n_lists)
         Values of the documents by ascending and by descending gain. Since weights do not rise from
         rank to rank, all other orders are between them.
+    empty : bool ndarray of shape (n_lists,)
+        Whether the metric is not defined.
     """
 
     def __init__(self, metric: Metric, lists: RankedLists, max_grade: int) -> None:
-        plan = metric.bind(lists.judgments, max_grade=max_grade)
+        judgments, column_of = lists.judgments, lists.column_of
+        plan = metric.bind(judgments, max_grade=max_grade)
         tables = plan.tables
         if not isinstance(tables, QuadraticTables):
             raise TypeError(
                 f"{metric} is not a sum over documents and pairs of documents, which the maximum "
                 "entropy method needs: use gap, ap, q, ndcg, dcg, rbp, precision or recall."
             )
-        _, first = np.unique(lists.column_of, return_index=True)
+        _, first = np.unique(column_of, return_index=True)
         self.gain = tables.gain[first]
-        if not np.array_equal(self.gain[lists.column_of], tables.gain):
+        if not np.array_equal(self.gain[column_of], tables.gain):
             raise ValueError(
                 f"{metric} distinguishes unjudged documents from documents of label 0, which a "
                 "distribution of grades does not: use another metric."
             )
         pairs = tables.pairs
-        if pairs is not None and lists.judgments.queries.longest > 1 and not tables.ordered:
+        if pairs is not None and judgments.queries.longest > 1 and not tables.ordered:
             raise ValueError(
                 f"{metric} does not depend on the order of the list, so it says nothing about "
                 "grades at single ranks: add a cut-off."
             )
-        n_columns, n_lists = len(lists.labels), len(lists.retrieved)
-        self.worth = np.zeros((n_columns, n_columns)) if pairs is None else pairs.worth(first)
-        self.u = tables.u
+        self.tables = tables
+        self.worth = np.zeros((len(first),) * 2) if pairs is None else pairs.worth(first)
         self.w = np.zeros_like(tables.u) if pairs is None else pairs.weights
-        self.offset = np.zeros(n_lists, np.int64) if tables.offset is None else tables.offset
-        self.empty = plan.empty
-        self.values = plan.values(lists.ranking)
-        worth = self.gain[lists.column_of[lists.judgments.codes]]
-        self.ends = np.stack([plan.values(lists.by_worth(sign * worth)) for sign in (-1, 1)])
-
-    def forms(self, lists: np.ndarray, columns: np.ndarray) -> _entropy.Forms:
-        """The quadratic forms of some lists, of which `columns` are the padded columns."""
-        inside = columns >= 0
-        ranks = self.offset[lists][:, None] + np.arange(columns.shape[1])
-        u, w = (
-            np.where(inside, weights[np.minimum(ranks, len(weights) - 1)], 0.0)
-            for weights in (self.u, self.w)
-        )
-        counts = np.stack([(columns == i).sum(axis=1) for i in range(len(self.gain))])
-        return _entropy.Forms(
-            self.gain, self.worth, counts.astype(np.float64), inside.astype(np.float64), u, w
-        )
+        worth = self.gain[column_of[judgments.codes]]
+        orders = (-np.arange(float(len(worth))), -worth, worth)
+        found = measure(judgments, map(lists.by_worth, orders), [plan])
+        self.values, *self.ends = found.values[:, 0]
+        self.empty = found.empty[0]
 
     def infer(
         self, lists: np.ndarray, columns: np.ndarray, values: np.ndarray
     ) -> _entropy.Solution:
-        """Distributions of highest entropy whose expected values, `mean`, are `values`."""
-        forms = self.forms(lists, columns)
+        """Distributions of highest entropy whose expected values, `mean`, are `values`.
+
+        `columns` are the padded columns of the lists.
+        """
+        inside, offset = columns >= 0, self.tables.offset
+        ranks = np.zeros(len(lists), np.int64) if offset is None else offset[lists]
+        ranks = np.minimum(ranks[:, None] + np.arange(columns.shape[1]), len(self.w) - 1)
+        u, w = (np.where(inside, weights[ranks], 0.0) for weights in (self.tables.u, self.w))
+        counts = np.stack([(columns == i).sum(axis=1) for i in range(len(self.gain))])
+        forms = _entropy.Forms(
+            self.gain, self.worth, counts.astype(np.float64), inside.astype(np.float64), u, w
+        )
         place = np.argsort(np.argsort(self.gain, kind="stable"))  # of each column, by gain
         low, high = (
             forms.expected(_one_hot(np.sort(np.append(places, len(places))[columns]), places))[0]
             for places in (place, len(place) - 1 - place)
         )
-        worst, best = self.ends[:, lists]
+        worst, best = (end[lists] for end in self.ends)
         high = np.where(worst == best, low, high)  # the value says nothing
         slope = np.divide(best - worst, high - low, out=np.zeros(len(low)), where=high != low)
         target = low + np.divide(values - worst, slope, out=np.zeros(len(low)), where=slope != 0)

@@ -10,7 +10,6 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank import trec
-from skrank._typing import RandomState
 from skrank.extending import unique_metrics
 from skrank.informativeness._lists import Expectation, RankedLists
 from skrank.metrics import Metric
@@ -104,54 +103,6 @@ class Study:
         """
         check.check_choice("what", what, ("qid", "run"))
         return self.to_frame().groupby(level=what, sort=False).mean()
-
-    def differences(
-        self,
-        baseline: str,
-        *,
-        confidence: float = 0.95,
-        n_resamples: int = 2000,
-        random_state: RandomState = 0,
-    ) -> pd.DataFrame:
-        """Mean errors minus those of a baseline metric, on the same lists.
-
-        Parameters
-        ----------
-        baseline : str
-            Name of a metric of the study.
-        confidence : float
-            Level of the bootstrap interval, which draws queries, because the lists of several runs
-            for a query are not independent.
-        n_resamples : int
-        random_state : int, Generator, RandomState or None
-
-        Returns
-        -------
-        DataFrame indexed by metric and rel
-            Columns "difference", "low" and "high". If the difference is below 0, the metric is more
-            informative than the baseline.
-        """
-        import pandas as pd
-
-        if baseline not in self.metrics:
-            raise check.unknown_name("metric of the study", baseline, self.metrics)
-        check.check_share("confidence", confidence)
-        check.check_repeats("n_resamples", n_resamples, "the number of bootstrap samples")
-        random = np.random.default_rng(check.check_random_state(random_state))
-        column = self.metrics.index(baseline)
-        difference = (self.errors - self.errors[:, [column]]).reshape(len(self.lists), -1)
-        _, query = np.unique(self.lists["qid"], return_inverse=True)
-        n_queries = int(query.max()) + 1
-        sums, counts = np.zeros((2, n_queries, difference.shape[1]))
-        np.add.at(sums, query, np.nan_to_num(difference))
-        np.add.at(counts, query, ~np.isnan(difference))
-        drawn = random.multinomial(n_queries, np.full(n_queries, 1 / n_queries), n_resamples)
-        tail = (1 - confidence) / 2
-        with np.errstate(invalid="ignore"):  # 0 / 0 if a resample has no list with both values
-            low, high = np.nanquantile(drawn @ sums / (drawn @ counts), [tail, 1 - tail], axis=0)
-        index = pd.MultiIndex.from_product([self.metrics, self.rel], names=["metric", "rel"])
-        mean = sums.sum(axis=0) / counts.sum(axis=0)
-        return pd.DataFrame({"difference": mean, "low": low, "high": high}, index)
 
     def __repr__(self) -> str:
         runs, queries = self.lists["run"].nunique(), self.lists["qid"].nunique()
@@ -269,26 +220,29 @@ def study(
     for part in _parts(judged, named):
         n_runs += part["run"].nunique()
         row = part.groupby(["run", "qid"], sort=False)
-        lists = RankedLists.of(
-            part["label"].to_numpy(), row.size().to_numpy(), row["retrieved"].sum().to_numpy()
-        ).cut(depth, condensed=condensed)
-        is_long = np.all([lists.count(label) >= fewest for label in known], axis=0)
-        n_left_out += int(np.count_nonzero((row["retrieved"].sum() > 0) & ~is_long))
+        any_shown = row["retrieved"].any().to_numpy()
+        if condensed:
+            part = part[part["label"].notna()]
+            row = part.groupby(["run", "qid"], sort=False)
+        ranks = np.minimum(row["retrieved"].sum().to_numpy(), depth or len(part))
+        shown = part[row.cumcount().to_numpy() < np.repeat(ranks, row.size())]
+        counts = shown.groupby(["run", "qid", "label"]).size().unstack(fill_value=0)
+        counts = counts.reindex(index=row.size().index, columns=known, fill_value=0)
+        is_long = (counts >= fewest).all(axis=1).to_numpy()
+        n_left_out += int(np.count_nonzero(any_shown)) - int(np.count_nonzero(is_long))
         chosen = np.flatnonzero(is_long)
+        lists = RankedLists(part["label"].to_numpy(), row.size().to_numpy(), ranks)
         batches = lists.batches(chosen)
-        uninformed = lists.errors(batches, None, levels)[0]
         found = []
         for name, one in asked.items():
             expectation = Expectation(one, lists, top)
-            errors, converged = lists.errors(batches, expectation, levels)
-            found.append((expectation.values, errors, converged))
+            found.append((expectation.values, *lists.errors(batches, expectation, levels)))
             if progress is not None:
                 n_defined = np.count_nonzero(~np.isnan(expectation.values[chosen]))
                 progress(f"{n_runs} of {len(named)} runs: {name}, {n_defined} lists")
         by_metric = (np.stack(each, axis=1)[chosen] for each in zip(*found, strict=True))
-        parts.append((uninformed[chosen], *by_metric))
-        ids = row.size().index.to_frame(index=False)
-        table.append(ids.assign(ranks=lists.retrieved).iloc[chosen])
+        parts.append((lists.errors(batches, None, levels)[0][chosen], *by_metric))
+        table.append(counts.index.to_frame(index=False).assign(ranks=ranks).iloc[chosen])
     uninformed, values, errors, converged = map(np.concatenate, zip(*parts, strict=True))
     if len(values) == 0:
         raise ValueError(
@@ -335,14 +289,12 @@ def _parts(judged: pd.DataFrame, runs: dict[str, trec.Run]) -> Iterator[pd.DataF
 def _check_rel(rel: Sequence[float] | None, relevant: np.ndarray) -> np.ndarray:
     if len(relevant) == 0:
         raise ValueError("the qrels have no label above 0, so recall is not defined.")
-    if rel is None:
-        if len(relevant) > _MOST_LABELS:
-            raise ValueError(
-                f"the qrels have {len(relevant)} labels above 0 (at most {_MOST_LABELS}): pass "
-                "some of them as rel=."
-            )
-        return relevant
-    levels = np.array([check.check_rel(one) for one in check.check_numbers("rel", rel)])
-    if levels.max() > relevant[-1]:
-        raise ValueError(f"rel={levels.max():g} is above all labels of the qrels.")
+    levels = relevant
+    if rel is not None:
+        levels = np.array([check.check_rel(one) for one in check.check_numbers("rel", rel)])
+    if len(levels) > _MOST_LABELS or levels.max() > relevant[-1]:
+        raise ValueError(
+            f"rel={levels.tolist()[:3]}... must be at most {_MOST_LABELS} lowest relevant labels, "
+            "none above all labels of the qrels."
+        )
     return levels

@@ -268,34 +268,34 @@ def thresholds_from_clicks(
     """
     check.check_choice("method", method, ("share", "rate"))
     rows = _whole_numbers("grades", grades)
-    if max_grade is None and not rows.any():
-        raise ValueError("all grades are 0: thresholds need grades above 0, or max_grade.")
-    top = int(rows.max()) if max_grade is None else max_grade
-    check.check_max_grade(top)
-    if rows.max() > top:
-        raise ValueError(f"grade {rows.max()} of row {np.argmax(rows)} is above max_grade={top}.")
+    top = check.check_max_grade(max_grade or max(1, int(rows.max()))) or 1
     clicked = _whole_numbers("clicks", clicks, len(rows))
     views = np.ones(len(rows)) if shown is None else _whole_numbers("shown", shown, len(rows))
-    more = np.flatnonzero(clicked > views)
-    if len(more) and (shown is not None or method == "rate"):
-        row, known = more[0], shown is not None
-        remedy = "count at most one click per view" if known else "pass the number of views, shown="
+    wrong = (rows > top) | ((clicked > views) & (shown is not None or method == "rate"))
+    if wrong.any():
+        row = int(np.argmax(wrong))
         raise ValueError(
-            f"row {row} has {clicked[row]:g} clicks and was shown {views[row]:g} times: {remedy}."
+            f"row {row} has grade {rows[row]} and {clicked[row]} clicks in {views[row]:g} views "
+            f"(shown=): grades are at most max_grade={top}, and clicks at most one per view."
         )
     clicks_by_grade = np.bincount(rows, clicked, minlength=top + 1)
     views_by_grade = np.bincount(rows, views, minlength=top + 1)
-    if method == "share":
-        found = clicks_by_grade[1:]
-        if found.sum() == 0:
-            raise ValueError("no document above grade 0 was clicked: pass more rows.")
-    else:
-        found = np.diff(_rates(clicks_by_grade, views_by_grade))
-        if found.sum() <= 0:
+    found = clicks_by_grade[1:]
+    if method == "rate":
+        from sklearn.isotonic import isotonic_regression
+
+        if not views_by_grade.all():
             raise ValueError(
-                "the click rate does not rise from grade 0 to the highest grade: pass more rows, "
-                "or method='share'."
+                f"no document of grade {np.argmin(views_by_grade)} was shown, so that its click "
+                "rate is unknown: pass rows of all grades, or method='share'."
             )
+        rates = clicks_by_grade / views_by_grade
+        found = np.diff(isotonic_regression(rates, sample_weight=views_by_grade))
+    if not found.sum() > 0:
+        raise ValueError(
+            "no document above grade 0 was clicked, or the click rate does not rise with the "
+            "grade: pass more rows."
+        )
     return tuple((found / found.sum()).tolist())
 
 
@@ -303,24 +303,8 @@ def _whole_numbers(name: str, values: ArrayLike, n_rows: int | None = None) -> n
     vector = check.as_vector(name, values)
     if n_rows is not None and len(vector) != n_rows:
         raise ValueError(f"{name} has {len(vector)} rows and grades has {n_rows}.")
-    bad = np.flatnonzero(
-        ~((vector >= 0) & (vector <= check.MOST_RANKS) & (vector == np.rint(vector)))
-    )
-    if len(bad):
-        raise ValueError(
-            f"{name} of row {bad[0]} is {vector[bad[0]]:g}: it must be a whole number, at least 0."
-        )
+    bad = ~((vector >= 0) & (vector <= check.MOST_RANKS) & (vector == np.rint(vector)))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"{name} of row {row} is {vector[row]:g}: it must be a whole number.")
     return vector.astype(np.int64)
-
-
-def _rates(clicks: np.ndarray, views: np.ndarray) -> np.ndarray:
-    """Click rate of each grade, by isotonic regression, so that rates do not decrease."""
-    from sklearn.isotonic import isotonic_regression
-
-    if (views == 0).any():
-        grade = int(np.argmin(views))
-        raise ValueError(
-            f"no document of grade {grade} was shown, so the click rate of this grade is unknown: "
-            "pass rows of all grades 0..max_grade, or method='share'."
-        )
-    return isotonic_regression(clicks / views, sample_weight=views)
