@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -101,13 +100,12 @@ def reduce_judgments(
 def _check_percents(parameter: str, percents: Sequence[int]) -> list[int]:
     levels = list(percents) if isinstance(percents, Iterable) else [percents]
     for level in levels:
-        whole = isinstance(level, (int, np.integer)) and not isinstance(level, bool)
-        if not (whole and 1 <= level <= 100):
+        if type(level) is bool or not isinstance(level, (int, np.integer)) or not 1 <= level <= 100:
             raise ValueError(f"{parameter}={level!r} must be a whole number from 1 to 100.")
-    if not levels:
-        raise ValueError(f"{parameter} is empty: pass at least one level, such as 20.")
-    if len(set(levels)) < len(levels):
-        raise ValueError(f"{parameter}={levels} has a level twice: repeat levels by n_repeats.")
+    if not levels or len(set(levels)) < len(levels):
+        raise ValueError(
+            f"{parameter}={levels} must be different levels, at least one: repeat by n_repeats."
+        )
     return [int(level) for level in levels]
 
 
@@ -195,8 +193,8 @@ class Robustness:
     ) -> LinesDisplay:
         """Draw one column of the table against the share of judgments.
 
-        A metric on condensed lists has a dashed line in the colour of the metric on full lists.
-        With several repeats, the line is their mean, in a band from the smallest to the largest.
+        A metric on condensed lists has a dashed line. With several repeats, the line is their mean,
+        in a band from the smallest to the largest.
 
         Parameters
         ----------
@@ -229,13 +227,10 @@ class Robustness:
         mean, low, high = (
             one.unstack("metric")[names] for one in (values.mean(), values.min(), values.max())
         )
-        looks: dict[str, Options] = {}
-        colours: dict[str, str] = {}  # by the name of the metric on full lists
-        for name in names:
-            full = re.sub(r"\(condensed=True\)|condensed=True,|,condensed=True", "", name)
-            colour = colours.setdefault(full, f"C{len(colours)}")
-            dashes = "-" if full == name else "--"
-            looks[name] = {"marker": "o", "color": colour, "linestyle": dashes}
+        looks = {
+            name: {"marker": "o", "linestyle": "--" if "condensed=True" in name else "-"}
+            for name in names
+        }
         left, right = mean.index.max(), mean.index.min()
         margin = 0.03 * (left - right) + 0.5
         axes = {
@@ -280,7 +275,6 @@ def robustness(
     *,
     random_state: RandomState = 0,
     n_repeats: int = 1,
-    top_n: int | None = None,
     strata: str = "relevance",
     alpha: float = 0.05,
     n_resamples: int = 1000,
@@ -306,9 +300,6 @@ def robustness(
         seed of `reduce_judgments`.
     n_repeats : int
         Random reductions for each level below 100.
-    top_n : int, optional
-        Compare only the best `top_n` systems by each metric on all judgments, at least 2. Default:
-        all systems.
     strata : {"relevance", "grade"}
         As in `reduce_judgments`.
     alpha : float
@@ -360,8 +351,6 @@ def robustness(
 
     seed = check.check_random_state(random_state)
     check.check_repeats("n_repeats", n_repeats, "the number of random reductions of each level")
-    if top_n is not None and check.check_count("top_n", top_n, "the number of best systems") < 2:
-        raise ValueError("top_n=1 must be at least 2, because a ranking needs two systems.")
     levels = [
         (percent, repeat)
         for percent in _check_percents("percents", percents)
@@ -380,7 +369,6 @@ def robustness(
         )
 
     full = measured(reductions[0](100))
-    names, chosen = list(named), full.metric_of
     bootstrap = {"alpha": alpha, "n_resamples": n_resamples, "random_state": seed % 2**32}
     rows: list[dict[str, Any]] = []
     means: list[dict[str, Any]] = []
@@ -391,24 +379,16 @@ def robustness(
         level = {"percent": percent, "repeat": repeat}
         relevant = np.count_nonzero(known.labels[kept] > 0)
         judgments.append(level | {"relevant": relevant, "other": kept.sum() - relevant})
-        for m, (name, one) in enumerate(chosen.items()):
+        for m, (name, one) in enumerate(full.metric_of.items()):
             at = {"metric": name, **level}
-            best = _best(one, full.averages[:, m], top_n)
-            mean, truth = found.averages[best, m], full.averages[best, m]
-            power = _power(found.values[best, :, m], bootstrap)
-            rows.append(at | _ranking(one, mean, truth) | power)
-            means += [at | {"run": names[i], "mean": found.averages[i, m]} for i in best]
+            mean, truth = found.averages[:, m], full.averages[:, m]
+            rows.append(at | _ranking(one, mean, truth) | _power(found.values[:, :, m], bootstrap))
+            means += [at | {"run": run, "mean": mean[i]} for i, run in enumerate(named)]
         if progress is not None:
             which = f", repeat {repeat + 1} of {n_repeats}" if percent < 100 else ""
             progress(f"{percent} % of the judgments{which}")
     table, by_run, counts = (pd.DataFrame(records) for records in (rows, means, judgments))
     return Robustness(table, by_run, counts, alpha, full.values.shape[1])
-
-
-def _best(metric: Metric, mean: np.ndarray, top_n: int | None) -> np.ndarray:
-    """Indices of the `top_n` systems with the best means, ascending."""
-    descending = -mean if metric.greater_is_better else mean
-    return np.sort(np.argsort(descending, kind="stable")[:top_n])
 
 
 def _ranking(metric: Metric, mean: np.ndarray, truth: np.ndarray) -> dict[str, float]:

@@ -1,7 +1,5 @@
 """Judgments are reduced as the papers say, and systems measured anew as from files."""
 
-import io
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,14 +90,6 @@ def test_every_document_has_the_same_chance_and_is_drawn_anew_in_each_query():
     assert (kept[0][:120] != kept[0][120:]).any()
 
 
-def test_files(tmp_path):
-    text = "".join(f"q 0 d{i} {i % 3}\n" for i in range(90))
-    (tmp_path / "qrels").write_text(text)
-    expected = judged(reduce_judgments(trec.read_qrels(io.StringIO(text)), 40))
-    for source in (tmp_path / "qrels", io.StringIO(text)):
-        assert judged(skrank.reduce_judgments(source, 40)) == expected
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [({"percent": p}, "percent=") for p in (0, 101, 50.0, True, None)]
@@ -148,20 +138,6 @@ def test_is_what_files_of_fewer_judgments_give():
         judged_labels = reduced.labels[~np.isnan(reduced.labels)]
         counts = found.judgments.set_index(["percent", "repeat"]).loc[(row.percent, row.repeat)]
         assert counts.tolist() == [(judged_labels > 0).sum(), (judged_labels == 0).sum()]
-
-
-@pytest.mark.parametrize("metric", ["gap", "error@5"])
-def test_the_best_systems(metric):
-    """As if the others were not there; which are best is decided on all judgments."""
-    qrels, runs = collection()
-    options = {"percents": [100, 30], "n_repeats": 2, "n_resamples": 50}
-    truth = trec.evaluate(qrels, runs, [metric]).mean[metric]
-    best = truth.sort_values(ascending=metric == "error@5").index[:3]
-    found = robustness(qrels, runs, metric, top_n=3, **options)
-    alone = {run.name: run for run in runs if run.name in best}
-    expected = robustness(qrels, alone, metric, **options)
-    pd.testing.assert_frame_equal(found.table, expected.table)
-    pd.testing.assert_frame_equal(found.means, expected.means)
 
 
 def test_levels_and_repeats():
@@ -225,20 +201,12 @@ def test_wrong_options():
     for options, message in [
         ({"runs": []}, "runs"),
         ({"runs": runs[:1]}, "needs at least 2"),
-        ({"runs": [runs[0], runs[0]]}, "'0.8'"),
-        ({"percents": []}, "percents"),
         ({"percents": [50, 0]}, "percents=0"),
         ({"percents": 0.5}, "percents=0.5"),
-        ({"percents": [50, 50]}, "a level twice"),
-        ({"top_n": 1}, "top_n=1"),
+        ({"percents": [50, 50]}, "percents"),
         ({"n_repeats": 0}, "n_repeats=0"),
-        ({"random_state": "x"}, "random_state='x'"),
-        ({"metrics": ["gap", "gap"]}, "given twice"),
         ({"alpha": 5}, "alpha=5"),
-        ({"n_resamples": 0}, "n_resamples=0"),
-        ({"missing": "drop"}, "missing='drop'"),
         ({"strata": "document"}, "strata='document'"),
-        ({"max_grade": 0}, "max_grade=0"),
     ]:
         with pytest.raises(ValueError, match=message):
             robustness(**{"qrels": qrels, "runs": runs} | options)
