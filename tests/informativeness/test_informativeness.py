@@ -362,7 +362,7 @@ by_rate = partial(thresholds_from_clicks, method="rate")
         (lambda: clicked([0, 0], [1, 1]), "above grade 0"),
         (lambda: clicked([1, 3], [1, 1], max_grade=2), "row 1 has grade 3.*max_grade=2"),
         (lambda: clicked([1, 2], [1, 2], shown=[1, 1]), "row 1"),
-        (lambda: clicked([1, 10**9], [1, 1]), "bin the labels"),
+        (lambda: clicked([1, 10**9], [1, 1]), "max_grade="),
         (lambda: by_rate([0, 1], [0, 2]), "shown="),
         (lambda: by_rate([0, 2], [0, 1]), "grade 1"),
         (lambda: by_rate([0, 1], [1, 0]), "does not rise"),
