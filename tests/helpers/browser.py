@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from threading import Event
 from typing import NamedTuple
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -42,19 +41,6 @@ def opened(url: str, folder: Path, *options: str) -> Opened:
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     return Opened(done.stdout, done.stderr, requested(folder))
-
-
-def reported(url: str, folder: Path, report: Event, timeout: float) -> Opened:
-    """Open a page in a new folder, and return when it has sent its report."""
-    folder.mkdir()
-    with (folder / "stderr").open("w") as messages:
-        browser = subprocess.Popen(command(url, folder, "--window-size=1600,1000"), stderr=messages)
-        try:
-            assert report.wait(timeout), "the page sent no report"
-        finally:
-            browser.terminate()
-            browser.wait(30)
-    return Opened("", (folder / "stderr").read_text(errors="replace"), requested(folder))
 
 
 def other_hosts(found: Opened, blank: Opened) -> set[str]:

@@ -10,7 +10,7 @@ import sklearn
 
 import skrank
 from skrank.metrics import registered
-from tests.helpers.pages import blocks, run, same, write_collection
+from tests.helpers.pages import blocks, run, write_collection
 
 pytest.importorskip("lightgbm")
 pytest.importorskip("xgboost")
@@ -113,24 +113,6 @@ def test_boosters_on_dask():
     assert names["report"].per_query["gap@10"].mean() > 0.3
 
 
-@pytest.mark.parametrize(
-    ("shown", "printed", "accepted"),
-    [
-        ("gap 0.72 True", "gap   0.73 True", True),
-        ("gap 0.72 True", "gap 0.7 False", False),
-        ("gap 0.72", "gap 0.74", False),
-        ("gap 0.715", "gap 0.713", False),
-        ("0.10 -0.01", "0.1 0.00", True),
-        ("12 of 0.7", "13 of 0.7", False),
-        ("0.7 [...]", "0.8 [1, 2]", True),
-        ("0.7", "0.7 0.7", False),
-    ],
-)
-def test_values_of_trees_differ_in_their_last_decimal_at_most(shown, printed, accepted):
-    assert same(shown, printed, of_trees=True) == accepted
-    assert same(shown, printed, of_trees=False) == (shown == printed)
-
-
 # texts
 # ------------------------------------------------------------------------------------------------
 
@@ -159,44 +141,14 @@ def test_pages_made_from_code_are_current(name):
         assert path.read_text(encoding="utf-8") == text, f"run python docs/{name}"
 
 
-def test_included_code_replaces_what_stands_on_the_page():
-    made = runpy.run_path(str(DOCS / "includes.py"))
-    assert {"extending_metrics.md", "extending_objectives.md"} <= {p.name for p in made["pages"]()}
-    filled = made["filled"]
-    marker = "<!-- included from examples/own_metric.py: definition -->\n```python\n"
-    assert "def definition(ranked" in filled(f"{marker}x = 1\n```")
-    with pytest.raises(KeyError):
-        filled(f"{marker.replace('definition', 'nothing')}```")
-
-
-def test_docstrings_of_metrics_tell_range_and_ties():
-    for cls in registered().values():
-        assert f"Range {cls.value_range}" in (cls.__doc__ or "")
-        assert cls.strict == ("no closed form" in (cls.__doc__ or ""))
-
-
 # README
 # ------------------------------------------------------------------------------------------------
 
 
-def test_the_readme_runs_and_is_short(tmp_path, monkeypatch):
+def test_the_readme_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    shown = blocks(ROOT / "README.md")
-    assert len(shown) == 3
-    assert all(block.output for block in shown)
+    assert blocks(ROOT / "README.md")
     run(ROOT / "README.md", of_trees=True)
-    install, test = re.findall(r"```bash\n(pip install .*?)```", README, re.DOTALL)
-    assert README.index(install) < README.index("## Contributing") < README.index(test)
-    assert README.count("\n") <= 150
-
-
-def test_links_of_the_readme_work_on_a_package_index_and_lead_to_files():
-    linked = re.findall(r"\]\(([^)]+)\)", README)
-    assert len(linked) > 30
-    for link in linked:
-        place = re.match(r"https://[\w.]+/skrank/skrank/(?:blob/)?main/([^#]+)", link)
-        assert place, f"{link} is relative, and dead on a package index"
-        assert (ROOT / place[1]).exists(), link
 
 
 def test_the_picture_of_the_gain_and_the_numbers_below_it_are_current():
