@@ -46,9 +46,7 @@ class TestValues:
         for index in (found.per_query.columns, found.mean.columns, found.empty):
             assert list(index) == expected
         assert found.to_frame().index.tolist() == [("scores", name) for name in expected]
-        assert list(report(data).mean) == list(DEFAULT_METRICS)
-        for one in ("gap@5", skrank.metric("gap@5"), ("gap@5",)):
-            assert list(report(data, metrics=one).mean) == ["gap@5"]
+        assert list(report(data, metrics=skrank.metric("gap@5")).mean) == ["gap@5"]
 
     def test_counts_and_shares(self):
         found = skrank.evaluate(
@@ -68,30 +66,21 @@ class TestValues:
     @pytest.mark.parametrize("weighted", [False, True])
     def test_several_systems_are_one_system_each(self, data, weighted):
         """A name may be a tuple, or that of a metric."""
-        systems = {
-            "new": data.scores,
-            ("old", 1): -data.scores.clip(-9),
-            "gap": np.zeros(len(data.scores)),
-        }
+        zero = np.zeros(len(data.scores))
+        systems = {"new": data.scores, ("old", 1): -data.scores.clip(-9), "gap": zero}
         weights = 1.0 + np.unique(data.groups, return_inverse=True)[1] % 3 if weighted else None
         how = {"groups": data.groups, "metrics": METRICS, "sample_weight": weights}
         found = skrank.evaluate(data.relevance, systems, **how)
         assert found.systems == list(systems) == list(found.mean.index)
-        table = found.to_frame()
         for row, scores in enumerate(systems.values()):
             one = skrank.evaluate(data.relevance, scores, **how)
             assert_array_equal(found.averages[row], one.averages[0])
             assert_array_equal(found.values[row], one.values[0])
             rows = slice(row * len(METRICS), (row + 1) * len(METRICS))
-            assert_array_equal(table.iloc[rows], one.to_frame())
-            for name, column in found.counts.items():
-                assert column[row] == one.counts[name][0]
-        assert f"3 systems, {len(data.ids)} queries" in repr(found)
-        for wrong, message in (
-            ({"new": data.scores[1:]}, "system 'new'"),
-            ({}, "scores"),
-        ):
-            with pytest.raises(ValueError, match=message):
+            assert_array_equal(found.to_frame().iloc[rows], one.to_frame())
+            assert {name: [column[row]] for name, column in found.counts.items()} == one.counts
+        for wrong, named in (({"new": data.scores[1:]}, "system 'new'"), ({}, "scores")):
+            with pytest.raises(ValueError, match=named):
                 skrank.evaluate(data.relevance, wrong, **how)
 
     def test_weights_weigh_the_means_only(self, data):
