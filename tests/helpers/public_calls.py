@@ -2,11 +2,9 @@
 
 import dataclasses
 import io
-import tempfile
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import lightgbm
@@ -101,23 +99,6 @@ unit(
 )  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Renamed(metrics.AP):
-    """AP by another name."""
-
-
-def registered(name, unregistered):
-    """Register a class, look up its name, and unregister it."""
-    cls = skrank.register(name)(Renamed)
-    try:
-        skrank.unregister(unregistered)
-    finally:
-        if cls in metrics.registered().values():
-            skrank.unregister(cls.names[0])
-
-
-usual("metrics.register", registered, name="renamed", unregistered="renamed")
-usual("metrics.unregister", partial(registered, "renamed"), unregistered="renamed")
 usual("metrics.aggregate_judgments", judgments=[[1, 0], [2, odd.NAN]], method="mean", drop=False)
 CURVE = {"relevance": LABELS, "scores": [3.0, 2.0, 2.0, 4.0, -1.0, 1.0]}
 unit("metrics.eleven_point_curve", **CURVE, groups=GROUPS, rel=1.0, ties="stable")
@@ -312,20 +293,6 @@ usual("trec.trec_eval_lines", report=trec.evaluate(JUDGMENTS, RUN_VALUES, ["ap",
       per_query=True)  # fmt: skip
 
 
-def letor(content, **given):
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "Fold1").mkdir()
-        for number, part in enumerate(("train", "vali", "test")):
-            text = content if number == 0 else b"1 qid:%d 1:0.5\n" % (number + 10)
-            Path(folder, "Fold1", f"{part}.txt").write_bytes(text)
-        found = skrank.datasets.load_letor(folder, **given)
-        assert np.isfinite(
-            (found if given.get("fold") is not None else found.fold(1)).train.X
-        ).all()
-
-
-usual("datasets.load_letor", letor, fold=1, dtype="f4",
-      content=b"2 qid:1 1:0.5 3:1 # doc\n0 qid:1 2:1e-3\n1 qid:03 1:-1\n")  # fmt: skip
 usual("datasets.make_ranking", lambda **given: skrank.datasets.make_ranking(**given).X,
       n_queries=3, n_docs=(1, 5), n_features=9, n_informative=3, noise=0.5, empty_fraction=0.1,
       max_grade=3, random_state=0)  # fmt: skip
@@ -373,40 +340,6 @@ usual("model_selection.search_space", estimator=lightgbm.LGBMRanker())
 # extensions ---------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class OfTables(skrank.Metric):
-    """The metric of tables that a function makes of a scale and a cut-off."""
-
-    reads_judgments = True
-    make: object = None
-
-    def tables(self, scale, k):
-        return self.make(scale, k)
-
-
-def by_rank(kind, scale, k):
-    weights = extending.discounts(lambda rank: 1 / rank, scale.longest, k)
-    return kind(np.asarray(scale.labels) / 4, weights)
-
-
-def by_preference(scale, k):
-    gain, each = np.asarray(scale.labels) / 4, np.ones(scale.n_queries)
-    lack = np.where(np.subtract.outer(gain, gain) > 0, 0.1, 0.0) * scale.judged
-    return extending.PreferenceTables(gain, lack, each * np.inf, each, "total", scale.unjudged)
-
-
-for _name, _make in (
-    ("QuadraticTables", partial(by_rank, extending.QuadraticTables)),
-    ("CascadeTables", partial(by_rank, extending.CascadeTables)),
-    ("PreferenceTables", by_preference),
-):
-    unit(f"extending.{_name}", partial(per_query, partial(OfTables, make=_make)), **ROWS, k=2)
 unit("extending.discounts", weights=lambda rank: 1 / rank, longest=4, k=2)
 usual("extending.Judgments", lambda relevance: extending.Judgments(
     relevance, extending.Queries.from_groups(np.arange(6) % 2)), relevance=LABELS)  # fmt: skip
-usual("testing.make_lists", random_state=0, n_queries=3, longest=4, grades=2, unjudged=0.2,
-      missing=0.1, levels=2, special=True, scattered=True)  # fmt: skip
-usual("testing.ScoredLists", relevance=np.array(LABELS), scores=np.array(SCORES),
-      groups=np.array(GROUPS))  # fmt: skip
-usual("testing.check_metric", metric_or_name="gap@2", monotone=False)
-usual("testing.check_objective", objective=skrank.LambdaRank("ap"), random=True)
