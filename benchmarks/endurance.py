@@ -7,7 +7,7 @@ from round to round, that differs from a full sort.
 
     python benchmarks/endurance.py [--rows 1000000] [--documents 100] [--rounds 1000]
 
-Some objectives (perturbed orders, mixtures of objectives, positions) allocate a workspace for a
+Some objectives (mixtures of objectives) allocate a workspace for a
 block of queries. Below a million rows, this workspace raises their memory per row.
 """
 
@@ -27,12 +27,8 @@ from skrank._engine.queries import Queries
 
 OBJECTIVES = {
     **{name: skrank.LambdaRank(name) for name in ("gap", "ndcg@10", "q", "err", "0.7*gap+0.3*err")},
-    "adjacent": skrank.LambdaRank("gap", pairs="adjacent"),
-    "perturbed": skrank.LambdaRank("gap", perturbations=2),
-    "perturbed, adjacent": skrank.LambdaRank("gap", perturbations=2, pairs="adjacent"),
     "LambdaLoss": skrank.LambdaLoss("ndcg"),
     "SoftRank gap": skrank.SoftRank("gap"),
-    "SoftRank ndcg@10": skrank.SoftRank("ndcg@10", form="distribution"),
     "Softmax": skrank.Softmax(),
     "SquaredError": skrank.SquaredError(centered=True),
     "mixture": 0.5 * skrank.LambdaRank("gap") + 0.5 * skrank.LambdaRank("ndcg"),

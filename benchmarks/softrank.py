@@ -1,8 +1,7 @@
 """Time of a round of SoftRank gradients, compared with LambdaRank on the same metric.
 
 Scores change from round to round as in training. Gradients are float32, as in boosters, and
-float64; the time includes the value of each query. The distribution of ranks takes O(n**3) time for
-a list of n documents, so it is measured on a hundredth of the queries and scaled up.
+float64; the time includes the value of each query.
 
     python benchmarks/softrank.py [--queries 30000] [--documents 120] [--threads 2] [--rounds 6]
 """
@@ -74,15 +73,11 @@ class Rounds:
 
 def main() -> None:
     judgments = make_judgments(options.queries)
-    few = max(1, options.queries // 100)
     runs = {}
     for metric in ("gap", "ap", "ap(rel=2)", "ndcg"):
         runs[metric, "LambdaRank"] = Rounds(LambdaRank(metric), judgments)
         runs[metric, "SoftRank"] = Rounds(SoftRank(metric), judgments)
         runs[metric, "SoftRank, double"] = Rounds(SoftRank(metric), judgments, np.float64)
-    runs["ndcg", "SoftRank, distribution"] = Rounds(
-        SoftRank("ndcg", form="distribution"), make_judgments(few), scale=options.queries / few
-    )
     for _ in range(options.rounds):  # in turn, so that other load affects all runs alike
         for run in runs.values():
             run()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from skrank._engine.parameters import format_value
 from skrank.metrics import Metric, registered
+from skrank.objectives.lambdarank import refusal
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "reference"
@@ -64,10 +65,10 @@ def parameters(cls: type[Metric]) -> str:
 
 def gradient(cls: type[Metric]) -> str:
     """Whether LambdaRank trains on the metric: with or without a cut-off, or not at all."""
-    if cls().untrainable is None:
+    if refusal(cls()) is None:
         return "yes"
     try:
-        return "no" if cls(k=10).untrainable else "with a cut-off"
+        return "no" if refusal(cls(k=10)) else "with a cut-off"
     except ValueError:
         return "no"
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 import skrank
-from skrank.extending import Judgments
+from skrank.extending import BoundObjective, Judgments
 from skrank.testing import check_objective, make_ranking
 
 
@@ -30,7 +30,7 @@ class PairHinge(skrank.Objective):
         return BoundPairHinge(self.margin, judgments, weights)
 
 
-class BoundPairHinge:
+class BoundPairHinge(BoundObjective):
     """The objective on one data set."""
 
     def __init__(self, margin: float, judgments: Judgments, weights) -> None:
@@ -54,10 +54,6 @@ class BoundPairHinge:
             grad[rows] = weight * (hinge.sum(axis=0) - hinge.sum(axis=1))
             hess[rows] = weight * n_active
         return losses
-
-    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Write gradient and curvature of each row; boosters call this method."""
-        self.losses(scores, grad, hess)
 
 
 # use

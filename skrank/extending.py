@@ -13,11 +13,10 @@ gains of labels and the weights of ranks, as arrays that the compiled loops of a
 `tables` gets a `Scale`: the distinct labels of the data, the highest grade, the length of the
 longest list and, if `reads_judgments`, the judgments. `values` maps the sums of queries, and their
 numbers of documents, to values, linear in the sums, and weights; a subclass of `SetMetric` has
-`counts` in its place, numerator and denominator. `Smooth` declares that `skrank.SoftRank` can train
-on the metric.
+`counts` in its place, numerator and denominator.
 
 An objective derives from `skrank.Objective`. Its method `bind` takes `Judgments` and returns a
-`BoundObjective`, or a `BoundLoss` if its gradient is the gradient of a function.
+`BoundObjective`, which has `losses` if its gradient is the gradient of a function.
 
 A `Ranking` is the order that scores give to the documents of `Judgments`, and `measure` computes
 the values of metrics for rankings of the same judgments, and their means. `run_chunks` calls a
@@ -43,7 +42,6 @@ from skrank._engine.queries import Queries as Queries
 from skrank._engine.ranking import Ranking as Ranking
 from skrank._engine.strict import StrictTables as StrictTables
 from skrank._engine.tables import Scale as Scale
-from skrank._engine.tables import Smooth as Smooth
 from skrank._engine.tables import Tables as Tables
 from skrank._engine.tables import discounts as discounts
 from skrank._engine.threads import plain_up_to as plain_up_to
@@ -54,6 +52,5 @@ from skrank._fitted import trained_grade as trained_grade
 from skrank.metrics import Metric as Metric
 from skrank.metrics.sets import RelevantSet as RelevantSet
 from skrank.metrics.sets import SetMetric as SetMetric
-from skrank.objectives._bound import BoundLoss as BoundLoss
 from skrank.objectives._bound import BoundObjective as BoundObjective
 from skrank.objectives.base import Objective as Objective

@@ -9,7 +9,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.queries import RankedCodes
-from skrank._engine.tables import LambdaKernels, Tables
+from skrank._engine.tables import Swaps, Tables
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import cascade, cascade_lambdas
 from skrank._kernels.cascade import Cascade
@@ -81,6 +81,5 @@ class CascadeTables(Tables):
         best = judgments.best_lists(self.stop, self.depth)
         return self.values(best, np.ones(len(best.retrieved)))
 
-    def lambda_kernels(self, judgments: Judgments) -> list[LambdaKernels]:
-        codes, neighbours = judgments.codes, cascade.adjacent_deltas
-        return [LambdaKernels(cascade_lambdas.lambdas, codes, self._form, neighbours)]
+    def swaps(self, judgments: Judgments) -> list[Swaps]:
+        return [(cascade_lambdas.lambdas, judgments.codes, self._form)]

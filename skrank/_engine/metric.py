@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from skrank import _validation as check
 from skrank._engine import name_parser, peer_names
 from skrank._engine.judgments import Judgments
-from skrank._engine.mixture import SETTINGS, MixturePlan, check_terms, terms_of
+from skrank._engine.mixture import SETTINGS, MixturePlan, check_terms
+from skrank._engine.parameters import Sum, terms_of
 from skrank._engine.plan import Metric as Metric
 from skrank._engine.tables import Scale, Tables
 from skrank._typing import Options
@@ -20,7 +20,7 @@ _AS_PARTS: Any = None  # a setting of a mixture that is not given: its metrics h
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Mixture(Metric):
+class Mixture(Sum, Metric):
     r"""A weighted sum of metrics: ``0.7 * metric("gap") + 0.3 * metric("ndcg@10")``.
 
     .. math:: M = \sum_i w_i M_i
@@ -86,11 +86,11 @@ class Mixture(Metric):
         changes = {name: value for name, value in given.items() if value is not None}
         terms = terms_of(self.parts, metric, "(0.7, 'gap'), (0.3, 'ndcg@10')")
         if changes:
-            terms = [(weight, dataclasses.replace(one, **changes)) for weight, one in terms]
+            terms = tuple((weight, dataclasses.replace(one, **changes)) for weight, one in terms)
         check_terms(terms)
         first = terms[0][1]
         self._set(
-            parts=tuple(terms),
+            parts=terms,
             k=None,  # each part has a cut-off of its own
             greater_is_better=first.greater_is_better,
             needs_relevant=any(one.needs_relevant for _, one in terms),
@@ -99,18 +99,9 @@ class Mixture(Metric):
         )
 
     @property
-    def terms(self) -> tuple[tuple[float, Metric], ...]:
-        """Pairs of a weight and a metric."""
-        return self.parts
-
-    @property
     def needs_scale(self) -> bool:
         """True if one of the metrics needs the highest grade of the collection."""
         return any(one.needs_scale for _, one in self.parts)
-
-    def on_scale(self, max_grade: int) -> Mixture:
-        """The mixture of the metrics with this highest grade of the collection."""
-        return self.map(lambda one: one.on_scale(max_grade))
 
     def bind(self, judgments: Judgments, *, max_grade: int | None = None) -> MixturePlan:
         """One plan per metric."""
@@ -122,33 +113,16 @@ class Mixture(Metric):
         """Cut-off of the best list: 0 if no metric is divided by its best value, else None."""
         return 0 if all(one.ideal_cutoff == 0 for _, one in self.parts) else None
 
-    @property
-    def untrainable(self) -> str | None:
-        """The first metric that cannot be trained on, with the reason; None if all can be."""
-        reasons = ((one, one.untrainable) for _, one in self.parts)
-        return next((f"{one}: {reason}" for one, reason in reasons if reason), None)
-
     def tables(self, scale: Scale, k: int | None) -> Tables:
         """Tables of all metrics, each with its own cut-off and highest grade."""
         return self.bind(scale.judgments, max_grade=scale.max_grade).tables
-
-    def map(self, change: Callable[[Metric], Metric]) -> Mixture:
-        """The mixture of changed metrics, with the same weights."""
-        return Mixture(parts=tuple((weight, change(one)) for weight, one in self.parts))
 
     def __matmul__(self, k: int) -> Mixture:
         """The mixture of the metrics cut at rank `k`."""
         return self.map(lambda one: one @ k)
 
-    def __str__(self) -> str:
-        return "+".join(f"{weight!r}*{one}" for weight, one in self.parts)
 
-
-def _sum_of(parts: Sequence[tuple[float, Metric]]) -> Mixture:
-    return Mixture(parts=tuple(parts))
-
-
-Metric.sum_of = staticmethod(_sum_of)  # here, since `Mixture` is defined after `Metric`
+Metric.sum_of, Metric.kind = staticmethod(lambda parts: Mixture(parts=parts)), Metric
 
 
 def metric(name: str | Metric, **parameters: object) -> Metric:

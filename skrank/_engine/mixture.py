@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Metric, Plan
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking, deepest
-from skrank._engine.tables import LambdaKernels, Scale, Tables, sum_in_order
+from skrank._engine.tables import Scale, Swaps, Tables, sum_in_order
 from skrank._engine.threads import cached_property
 
 SETTINGS = ("condensed", "empty", "ties", "average")  # equal for all metrics of a mixture
@@ -58,8 +55,8 @@ class SumTables(Tables):
         """The best sums, one row per part."""
         return np.stack([part.ideals(judgments) for _, part in self.parts])
 
-    def lambda_kernels(self, judgments: Judgments) -> list[LambdaKernels]:
-        return [one for _, part in self.parts for one in part.lambda_kernels(judgments)]
+    def swaps(self, judgments: Judgments) -> list[Swaps]:
+        return [one for _, part in self.parts for one in part.swaps(judgments)]
 
 
 class MixturePlan(Plan):
@@ -113,19 +110,6 @@ class MixturePlan(Plan):
         factors = [factor for factor, _ in self.parts]
         total = sum_in_order(a * one for a, one in zip(factors, values, strict=True))
         return total, np.prod(weights, axis=0)
-
-
-def terms_of(parts: object, make: Callable[[Any], Any], example: str) -> list[tuple[float, Any]]:
-    """Weights and metrics, or objectives, of the parts of a sum; sums among them are resolved."""
-    terms = [
-        (weight * inner, one)
-        for weight, part in check.check_parts(parts, make, example)
-        for inner, one in part.terms
-    ]
-    for weight, one in terms:
-        if not 0 < weight < math.inf:
-            raise ValueError(f"the weight of {one} is {weight}: it must be above 0.")
-    return terms
 
 
 def check_terms(terms: Sequence[tuple[float, Metric]]) -> None:

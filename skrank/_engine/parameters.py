@@ -7,9 +7,11 @@ whose default is None may be None, which is not checked.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from numbers import Real
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -73,6 +75,66 @@ class Parameterised:
         """Set fields of this frozen instance."""
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+
+
+class Summable(Parameterised):
+    """Metrics, or objectives: products with numbers above 0, and sums, are a `Sum`."""
+
+    sum_of: ClassVar[Callable[..., Any]]  # makes the `Sum` of weights and terms
+    kind: ClassVar[type]  # the class of what can be added
+    __array_ufunc__: ClassVar[None] = None  # so that numpy.float64(0.5) * metric calls __rmul__
+
+    @property
+    def terms(self) -> Any:
+        """The weights and terms of this sum; what is not a sum has one term."""
+        return ((1.0, self),)
+
+    def __mul__(self, weight: float) -> Any:
+        """This times a weight above 0, to be added to others."""
+        return self.sum_of(((weight, self),)) if isinstance(weight, Real) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Any) -> Any:
+        """The sum with another."""
+        if not isinstance(other, self.kind):
+            return NotImplemented
+        return self.sum_of(((1.0, self), (1.0, other)))
+
+
+class Sum:
+    """Mixin of weighted sums, with the field `parts`."""
+
+    parts: Any
+
+    @property
+    def terms(self) -> Any:
+        """Pairs of a weight and a term."""
+        return self.parts
+
+    def map(self, change: Callable[[Any], Any]) -> Any:
+        """The sum of changed terms, with the same weights."""
+        return type(self)(parts=tuple((weight, change(one)) for weight, one in self.parts))  # type: ignore[call-arg]
+
+    def on_scale(self, max_grade: int) -> Any:
+        """The sum of the terms with this highest grade of the collection."""
+        return self.map(lambda one: one.on_scale(max_grade))
+
+    def __str__(self) -> str:
+        return "+".join(f"{weight!r}*{one}" for weight, one in self.parts)
+
+
+def terms_of(parts: object, make: Callable[[Any], Any], example: str) -> tuple[Any, ...]:
+    """Weights and terms of the parts of a sum; sums among them are resolved."""
+    terms = [
+        (weight * inner, one)
+        for weight, part in check.check_parts(parts, make, example)
+        for inner, one in part.terms
+    ]
+    for weight, one in terms:
+        if not 0 < weight < math.inf:
+            raise ValueError(f"the weight of {one} is {weight}: it must be above 0.")
+    return tuple(terms)
 
 
 def format_value(value: object) -> str:

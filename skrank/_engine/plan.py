@@ -8,21 +8,20 @@ the quotient of both, to the value of the query; it is linear in the sum.
 from __future__ import annotations
 
 import dataclasses
-import numbers
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
-from skrank._engine.parameters import Parameterised, choice, count, flag, format_value
+from skrank._engine.parameters import Summable, choice, count, flag, format_value
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
-from skrank._engine.tables import Scale, Smooth, Tables
+from skrank._engine.tables import Scale, Tables
 from skrank._engine.threads import cached_property
 from skrank._typing import Options
 
@@ -32,12 +31,11 @@ if TYPE_CHECKING:
 GEOMETRIC_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-200, 1e200  # outside, weights are divided by the largest
 _MOST_CACHED, _LONGEST_CACHED = 64, 2048  # most tables in the cache, and most ranks of a table
-ORDERLESS = "its value does not depend on the order of the whole list; add a cut-off."
 _HUGE = 2.0**600  # a sum beside which the shift of a linear function is negligible
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Metric(Parameterised, ABC):
+class Metric(Summable, ABC):
     """A metric of rankings: a frozen dataclass of parameters.
 
     Parameters
@@ -57,8 +55,6 @@ class Metric(Parameterised, ABC):
         together. Counts have "sum", which is their default, and "macro".
     """
 
-    sum_of: ClassVar[Callable[..., Any]]  # makes the `Mixture` of weights and metrics
-    __array_ufunc__: ClassVar[None] = None  # so that numpy.float64(0.5) * metric calls __rmul__
     # True for metrics of names of trec_eval 9, for which skrank.trec compares scores as float32
     single_precision: ClassVar[bool] = False
     names: ClassVar[tuple[str, ...]] = ()  # name and aliases, which `register` sets
@@ -95,23 +91,6 @@ class Metric(Parameterised, ABC):
     def ideal_cutoff(self) -> int | None:
         """Cut-off of the ideal list whose sum is the divisor; None: no cut-off; 0: no divisor."""
         return 0
-
-    @property
-    def untrainable(self) -> str | None:
-        """Reason why LambdaRank cannot train on this metric, with an alternative; else None."""
-        return ORDERLESS if self.orderless and self.k is None else None
-
-    @property
-    def smooth(self) -> Smooth | None:
-        """The form that SoftRank trains on; None if there is none."""
-        return None
-
-    def discount_at(self, rank: np.ndarray) -> np.ndarray | None:
-        """Discount at each rank, from 1 on, if the sum is of gain times discount; else None.
-
-        LambdaLoss, whose weights of pairs are made of gains and discounts, refuses None.
-        """
-        return None
 
     @property
     def needs_scale(self) -> bool:
@@ -242,28 +221,9 @@ class Metric(Parameterised, ABC):
         values = measure(judgments, [ranking], [plan]).values[0, 0]
         return pd.Series(values, index=pd.Index(judgments.queries.ids, name="qid"), name=str(self))
 
-    @property
-    def terms(self) -> tuple[tuple[float, Metric], ...]:
-        """The weights and metrics of this sum; a metric that is not a mixture has one term."""
-        return ((1.0, self),)
-
     def __matmul__(self, k: int) -> Metric:
         """The same metric cut at rank `k`: ``metric("gap") @ 10``."""
         return dataclasses.replace(self, k=k)
-
-    def __mul__(self, weight: float) -> Metric:
-        """The metric times a weight above 0, to be added to others: see `Mixture`."""
-        if not isinstance(weight, numbers.Real):
-            return NotImplemented
-        return self.sum_of(((weight, self),))
-
-    __rmul__ = __mul__
-
-    def __add__(self, other: Metric) -> Metric:
-        """The sum of two metrics: see `Mixture`."""
-        if not isinstance(other, Metric):
-            return NotImplemented
-        return self.sum_of(((1.0, self), (1.0, other)))
 
     def on_scale(self, max_grade: int) -> Metric:
         """The metric with this highest grade of the collection, if `needs_scale` is True."""

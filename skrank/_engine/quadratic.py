@@ -9,7 +9,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.queries import RankedCodes
-from skrank._engine.tables import LambdaKernels, Scale, Tables
+from skrank._engine.tables import Scale, Swaps, Tables
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import lambdaloss, quadratic, quadratic_lambdas
 from skrank._kernels.lambdaloss import LambdaLossWeights
@@ -224,17 +224,16 @@ class QuadraticTables(Tables):
         gain, weights = self.ideal or (self.gain, self.u)
         return judgments.best_sums(gain, weights)
 
-    def lambda_kernels(self, judgments: Judgments) -> list[LambdaKernels]:
+    def swaps(self, judgments: Judgments) -> list[Swaps]:
         if self.pairs is None and self.offset is None and len(self._classes[0]) > MOST_CLASSES:
             # O(n^2) swaps of documents, in place of swaps of classes
             flat = np.zeros_like(self.u)
             form = LambdaLossWeights(self.gain, self.u, flat, flat, flat)
-            neighbours = lambdaloss.adjacent_deltas
-            return [LambdaKernels(lambdaloss.lambdas, judgments.codes, form, neighbours)]
+            return [(lambdaloss.lambdas, judgments.codes, form)]
         classes, tables = self._swap_tables
         rows = classes[judgments.codes]
         tables = tables._replace(offset=self._starts(len(judgments.queries)))
-        return [LambdaKernels(quadratic_lambdas.lambdas, rows, tables, quadratic.adjacent_deltas)]
+        return [(quadratic_lambdas.lambdas, rows, tables)]
 
     @cached_property
     def _swap_tables(self) -> tuple[np.ndarray, QuadraticSwaps]:

@@ -103,4 +103,3 @@ class StrictMetric(Metric):
     strict: ClassVar[bool] = True
     reads_judgments: ClassVar[bool] = True
     cut_instead: ClassVar[str | None] = "ap@k"
-    untrainable: ClassVar[str | None] = "it has no closed form for swaps: train on ap."

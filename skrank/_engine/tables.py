@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -79,41 +78,9 @@ class Scale:
         return self.judgments.totals(worth)
 
 
-class Smooth(NamedTuple):
-    """The smooth form of a metric, for SoftRank.
-
-    Attributes
-    ----------
-    pairs : bool
-        True for a sum over pairs of documents, as GAP and AP; False for discounted gain, as DCG.
-    shift : float or None
-        The discount is ``1 / log2(shift + rank)``; None for any other discount.
-    """
-
-    pairs: bool
-    shift: float | None = None
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class LambdaKernels:
-    """The compiled functions of a family of metrics for LambdaRank, with their arguments.
-
-    Attributes
-    ----------
-    gradients : compiled function
-        Gradients from all pairs.
-    codes : ndarray (n_rows,)
-        Code of the label of each row, or its class: codes that the metric does not distinguish.
-    form : NamedTuple
-        Tables of the metric, such as `skrank._kernels.quadratic.QuadraticSwaps`.
-    neighbours : compiled function, optional
-        Computes changes of the metric by swaps of adjacent ranks.
-    """
-
-    gradients: Callable[..., None]
-    codes: np.ndarray
-    form: Any
-    neighbours: Callable[..., None] | None = None
+# A compiled function of LambdaRank, the code of each row (or its class: codes that the metric does
+# not distinguish), and the tables that it reads, such as `QuadraticSwaps`.
+Swaps = tuple[Callable[..., None], np.ndarray, Any]
 
 
 class Tables(ABC):
@@ -178,7 +145,7 @@ class Tables(ABC):
             out[a, b] = value(swapped) - value(codes)
         return out
 
-    def lambda_kernels(self, judgments: Judgments) -> list[LambdaKernels]:
+    def swaps(self, judgments: Judgments) -> list[Swaps]:
         """Compiled functions for LambdaRank, by metric of a mixture. Default: raises."""
         raise TypeError(f"{type(self).__name__} has no gradients.")
 

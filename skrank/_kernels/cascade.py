@@ -131,19 +131,3 @@ def values(first, last, indptr, lists, first_tie, tables, inverse, out, passes):
                 alive *= 1.0 - stop[codes[row]]
             low = high
         out[q] = value * inverse[q]
-
-
-@kernel()
-def adjacent_deltas(first, last, indptr, lists, tables, n_ranks, changes):
-    """Fill in `changes` for neighbours in the order: see `quadratic.adjacent_deltas`."""
-    codes, order, stop, phi = lists.codes, lists.order, tables.stop, tables.phi
-    for q in range(first, last):
-        start, n = indptr[q], indptr[q + 1] - indptr[q]
-        for row in range(start, start + n):
-            changes[row] = 0
-        alive = lists.inverse[q]
-        for r in range(min(n - 1, n_ranks, tables.depth)):
-            row = start + r
-            rho, other = stop[codes[start + order[row]]], stop[codes[start + order[row + 1]]]
-            changes[row] = alive * (other - rho) * max(phi[r] - phi[r + 1], 0.0)
-            alive *= 1.0 - rho

@@ -1,4 +1,4 @@
-"""Random numbers for each query: orders of ties, and noise of scores."""
+"""Random numbers for each query, and random orders of ties."""
 
 import numpy as np
 
@@ -62,18 +62,3 @@ def shuffle_ties(first, last, indptr, tied, scores, seed, n_before, order):
             state += STEP
             other = low + np.int64(uniform(state) * (row - low + 1))
             order[row], order[other] = order[other], order[row]
-
-
-@kernel()
-def add_noise(first, last, indptr, scores, temperature, seed, n_before, noisy):
-    """Fill `noisy` with scores plus Gumbel noise times `temperature`.
-
-    The noise depends on `seed`, on the number of the query in the data set, `n_before` + q, and on
-    its scores.
-    """
-    for q in range(first, last):
-        state = query_state(seed, n_before + q, scores, indptr[q], indptr[q + 1])
-        for row in range(indptr[q], indptr[q + 1]):
-            state += STEP
-            share = uniform(state) + 2.0**-54  # never 0
-            noisy[row] = scores[row] - temperature * np.log(-np.log(share))

@@ -207,18 +207,3 @@ def lambdas(first, last, indptr, lists, tables, pairs, out):
     arrays = _make(int(np.diff(indptr[first : last + 1]).max()), tables, real)
     work = *arrays, np.zeros(_FIELDS * FIELD, real)
     _lambdas(first, last, indptr, lists, tables.gain, pairs, work, out)
-
-
-@kernel()
-def adjacent_deltas(first, last, indptr, lists, weights, n_ranks, changes):
-    """As `quadratic.adjacent_deltas`, for the gains and `fall` of `weights`."""
-    codes, order, inverse = lists.codes, lists.order, lists.inverse
-    gain, fall = weights.gain, weights.fall
-    for q in range(first, last):
-        start, n = indptr[q], indptr[q + 1] - indptr[q]
-        for r in range(n):
-            changes[start + r] = 0
-            if r < min(n - 1, n_ranks) and fall[r] > fall[r + 1]:
-                upper, lower = codes[start + order[start + r]], codes[start + order[start + r + 1]]
-                change = (fall[r] - fall[r + 1]) * (gain[lower] - gain[upper])
-                changes[start + r] = change * inverse[q]

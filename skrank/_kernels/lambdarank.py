@@ -1,4 +1,4 @@
-"""LambdaRank: what the kernels of all metrics share, and pairs of adjacent ranks.
+"""LambdaRank: what the kernels of all metrics share.
 
 A pair of documents, of which i is better than j, with the weight w and the scores s_i and s_j, has
 
@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.tiles import longest
 
 _LOG_2 = math.log(2.0)
 _WIDEST_GAP = 1e300  # larger differences of scores are clipped to this, so that products are finite
@@ -131,8 +130,8 @@ def gap(score, other):
 def exact_pull(weight, ahead, sigma, norm):
     """Pull and curvature of a pair, from scores in double precision and one exponential.
 
-    For pairs of wide queries, whose scores single precision may round to the same number, and for
-    adjacent ranks. `ahead` is s_i - s_j, clipped by `gap`.
+    For pairs of wide queries, whose scores single precision may round to the same number. `ahead`
+    is s_i - s_j, clipped by `gap`.
     """
     e = math.exp(-abs(sigma * ahead))
     likely = 1.0 / (1.0 + e)
@@ -183,40 +182,3 @@ def normalise(first, last, indptr, out):
             for row in range(indptr[q], indptr[q + 1]):
                 grad[row] *= scale
                 hess[row] *= scale
-
-
-def _workspace(first, last, indptr, *_):
-    most = longest(first, last, indptr)
-    return np.empty(most), np.empty(most), np.arange(most)
-
-
-@kernel(work=_workspace)
-def neighbours(first, last, indptr, lists, changes, pairs, out, work):
-    """Fill in LambdaRank gradients from pairs of adjacent ranks.
-
-    ``changes[row]`` is for a swap of the ranks r = row - indptr[q] and r + 1, and above 0 if the
-    better document is at r + 1: see `quadratic.adjacent_deltas`.
-    """
-    order, all_scores, weight = lists.order, lists.scores, lists.weight
-    grad, hess, position = work
-    for q in range(first, last):
-        start, n = indptr[q], indptr[q + 1] - indptr[q]
-        for i in range(n):
-            grad[i], hess[i] = 0, 0
-        pulls = 0.0
-        scores = all_scores[start : start + n]
-        norm = scale_of(pairs, all_scores, start, start + n, grad).norm
-        for r in range(n - 1):
-            delta = changes[start + r]
-            if delta == 0:
-                continue
-            upper, lower = order[start + r], order[start + r + 1]
-            better, worse = (lower, upper) if delta > 0 else (upper, lower)
-            ahead = gap(scores[better], scores[worse])
-            pull, curvature = exact_pull(abs(delta), ahead, pairs.sigma, norm)
-            grad[better] -= pull
-            grad[worse] += pull
-            hess[better] += curvature
-            hess[worse] += curvature
-            pulls += pull
-        write(out, q, start, position[:n], (grad, hess), pulls, weight[q], pairs)

@@ -1,10 +1,9 @@
-"""Metrics of users whose decision to stop depends on the gains read: INST, BPM, nearly ERR.
+"""Metrics of users whose decision to stop depends on the gains read: INST, BPM.
 
 The value is the mean gain of the ranks read: sum of chance * gain / sum of chance, where `chance`
 is the probability that the user reads the rank.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.ranking import end_of_block
 
-MODELS = ("inst", "bpm", "nearly_err")  # `Reader.model` is an index of this
+MODELS = ("inst", "bpm")  # `Reader.model` is an index of this
 _INST, _BPM = range(2)
 
 ROUNDING = 1e-9  # sums of gains may be lower than the goal by rounding errors up to this
@@ -26,10 +25,6 @@ class Reader(NamedTuple):
     gain: np.ndarray  # by code: gain / highest gain, in [0, 1]
     limit: int  # largest number of ranks that the user reads
     goal: float  # T: the sum of gains that the user wants
-    # by rank, with a last entry of 0: chance that the user reads it if no document satisfies
-    reach: np.ndarray
-    rest: np.ndarray  # by rank, with a last entry of 0: sum of `reach` from this rank on
-    full: bool  # whether ranks after the last retrieved one have the gain 1; else they have 0
 
 
 @subroutine()
@@ -53,8 +48,7 @@ def _inverse_squares(x):
 def _inst(gains, tables):
     """The user goes on from rank i to rank i + 1 with the probability ((a - 1) / a)**2.
 
-    Here a = i + 2 T - G, where G is the sum of the gains down to rank i. Below the list, G is
-    constant, or rises by 1 at each rank if ``tables.full``.
+    Here a = i + 2 T - G, where G is the sum of the gains down to rank i: constant below the list.
     """
     found, read, gained, chance = 0.0, 0.0, 0.0, 1.0
     a = 2.0 * tables.goal
@@ -65,16 +59,7 @@ def _inst(gains, tables):
         a = rank + 1.0 + 2.0 * tables.goal - gained
         chance *= ((a - 1.0) / a) * ((a - 1.0) / a)
     left = tables.limit - len(gains)
-    if tables.full:
-        on = ((a - 1.0) / a) * ((a - 1.0) / a)
-        for _ in range(left):
-            found += chance
-            read += chance
-            chance *= on
-            if chance < 1e-18 * read:
-                break
-    else:
-        read += chance * (a * a) * (_inverse_squares(a) - _inverse_squares(a + left))
+    read += chance * (a * a) * (_inverse_squares(a) - _inverse_squares(a + left))
     return found / read, len(gains)
 
 
@@ -88,28 +73,7 @@ def _bpm(gains, tables):
         n_read += 1
     if gained < enough:
         below = tables.limit - n_read
-        if tables.full:
-            below = min(below, math.ceil(enough - gained))
-            gained += below
     return gained / (n_read + below), n_read
-
-
-@subroutine()
-def _nearly_err(gains, tables):
-    """The user reads rank r with the probability ``reach[r] * prod_{s<r} (1 - gain_s)``."""
-    found, read, unsatisfied, n_read = 0.0, 0.0, 1.0, 0
-    while n_read < len(gains) and unsatisfied != 0:
-        chance = unsatisfied * tables.reach[n_read]
-        found += chance * gains[n_read]
-        read += chance
-        unsatisfied *= 1.0 - gains[n_read]
-        n_read += 1
-    if tables.full:  # a gain of 1 at the first rank below satisfies all users
-        found += unsatisfied * tables.reach[len(gains)]
-        read += unsatisfied * tables.reach[len(gains)]
-    else:
-        read += unsatisfied * tables.rest[len(gains)]
-    return found / read, n_read
 
 
 @subroutine()
@@ -148,10 +112,8 @@ def values(first, last, indptr, lists, tables, inverse, out):
         shown = gains[: min(n, tables.limit)]
         if tables.model == _INST:
             value, n_read = _inst(shown, tables)
-        elif tables.model == _BPM:
-            value, n_read = _bpm(shown, tables)
         else:
-            value, n_read = _nearly_err(shown, tables)
+            value, n_read = _bpm(shown, tables)
         if _order_matters(gains, lists.tied, row, n_read, tables):
             return q
         out[q] = value * inverse[q]

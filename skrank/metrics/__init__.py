@@ -7,9 +7,8 @@ frozen dataclass. Metrics of one family share a compiled kernel:
 - `cascade`, a user who stops when satisfied (ERR, PFound, reciprocal rank, success);
 - `preference`, worse documents above each relevant document (bpref, rpref);
 - `strict`, metrics without a closed form for ties (interpolated precision, infAP);
-- `user_models`, users whose reading depends on the gains seen (INST, BPM, nearly ERR), also without
-  a closed form for ties;
-- `overlap`, similarity to an ideal ranking (compatibility).
+- `user_models`, users whose reading depends on the gains seen (INST, BPM), also without a closed
+  form for ties.
 
 `metric_from_function` makes a metric from a function of one ranked list; `register` adds a class.
 """
@@ -32,15 +31,10 @@ from skrank.metrics.accuracy import Error as Error
 from skrank.metrics.accuracy import Utility as Utility
 from skrank.metrics.adaptive_users import BPM as BPM
 from skrank.metrics.adaptive_users import INST as INST
-from skrank.metrics.adaptive_users import BPMResidual as BPMResidual
-from skrank.metrics.adaptive_users import INSTResidual as INSTResidual
-from skrank.metrics.adaptive_users import NearlyERR as NearlyERR
-from skrank.metrics.adaptive_users import NearlyERRResidual as NearlyERRResidual
 from skrank.metrics.ap import AP as AP
 from skrank.metrics.ap import InfAP as InfAP
 from skrank.metrics.bpref import BPref as BPref
 from skrank.metrics.bpref import RPref as RPref
-from skrank.metrics.compat import Compat as Compat
 from skrank.metrics.counts import NumNonrelevantRetrieved as NumNonrelevantRetrieved
 from skrank.metrics.counts import NumQueries as NumQueries
 from skrank.metrics.counts import NumRelevant as NumRelevant
@@ -69,8 +63,6 @@ from skrank.metrics.sets import RelativePrecision as RelativePrecision
 from skrank.metrics.sets import SetAP as SetAP
 from skrank.metrics.user_models import INSQ as INSQ
 from skrank.metrics.user_models import SDCG as SDCG
-from skrank.metrics.user_models import INSQResidual as INSQResidual
-from skrank.metrics.user_models import SDCGResidual as SDCGResidual
 
 
 def __getattr__(name: str) -> object:

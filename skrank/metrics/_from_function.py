@@ -121,11 +121,6 @@ class FunctionMetric(Metric):
         "k", "function", "name", "greater_is_better", "needs_relevant", "value_range", "unjudged",
     )  # fmt: skip
 
-    untrainable: ClassVar[str | None] = (
-        "it is a Python function of one list. Train on another metric, and use this one for early "
-        "stopping or a search; or write it as a class: see skrank.register."
-    )
-
     function: Callable[..., float] = None  # type: ignore[assignment]
     name: str = ""
     greater_is_better: bool = flag(True)

@@ -75,9 +75,6 @@ class Error(Accuracy):
     """
 
     greater_is_better = False
-    untrainable: ClassVar[str | None] = (
-        "its gradient is that of accuracy: train on accuracy with a cut-off."
-    )
 
     def counts(
         self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray

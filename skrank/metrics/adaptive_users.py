@@ -1,24 +1,22 @@
-"""User models whose reading depends on the gains read: INST, BPM, nearly ERR, and residuals."""
+"""User models whose reading depends on the gains read: INST, BPM."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.mixture import SumTables
 from skrank._engine.names import register
-from skrank._engine.parameters import choice, number, parameter
+from skrank._engine.parameters import number
 from skrank._engine.queries import RankedCodes
 from skrank._engine.strict import refuse_order
 from skrank._engine.tables import Scale, Tables, gain_shares
 from skrank._engine.threads import run_chunks
 from skrank._kernels import readers
 from skrank._kernels.readers import Reader
-from skrank.metrics.user_models import UserModel, insq_weights
+from skrank.metrics.user_models import UserModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +25,7 @@ class ReaderTables(Tables):
 
     Parameters
     ----------
-    kernel : {"inst", "bpm", "nearly_err"}
+    kernel : {"inst", "bpm"}
         The user model, and the name of the metric in messages.
     gain : ndarray (n_codes,)
         Gain of each code / highest gain.
@@ -35,12 +33,8 @@ class ReaderTables(Tables):
         Largest number of ranks that the user reads.
     goal : float
         Sum of gains that the user wants.
-    reach : ndarray (limit + 1,)
-        Probability of reading each rank if no document satisfies; 0 at the end.
     ids : ndarray (n_queries,)
         Query ids, for messages.
-    full : bool
-        Whether the ranks below the list have the highest gain; else they have the gain 0.
     """
 
     axes: ClassVar = {"gain": ("codes",)}
@@ -49,9 +43,7 @@ class ReaderTables(Tables):
     gain: np.ndarray
     limit: int
     goal: float
-    reach: np.ndarray
     ids: np.ndarray
-    full: bool = False
 
     @property
     def relevant(self) -> np.ndarray:
@@ -61,9 +53,7 @@ class ReaderTables(Tables):
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         """Value of each query times `inverse`."""
         out = np.empty(len(inverse))
-        rest = np.cumsum(self.reach[::-1])[::-1].copy()
-        model = readers.MODELS.index(self.kernel)
-        form = Reader(model, self.gain, self.limit, self.goal, self.reach, rest, self.full)
+        form = Reader(readers.MODELS.index(self.kernel), self.gain, self.limit, self.goal)
         stopped = run_chunks(readers.values, ranked.indptr, ranked.lists, form, inverse, out)
         refuse_order(self.kernel, stopped, self.ids)
         return out
@@ -86,30 +76,10 @@ class ReaderModel(UserModel):
 
     reads_judgments: ClassVar[bool] = True
 
-    def reach(self) -> np.ndarray:
-        """Probability of reading each rank if no document satisfies; only nearly ERR uses it."""
-        return np.zeros(self.limit)
-
     def tables(self, scale: Scale, k: int | None) -> Tables:
         """Input of the compiled loop of this metric."""
         gain, ids = gain_shares(self, self.gain, scale), scale.judgments.queries.ids
-        reach = np.append(self.reach(), 0.0)
-        return ReaderTables(self.kernel, gain, self.limit, self.T, reach, ids)
-
-
-class ReaderResidual(ReaderModel):
-    """Mixin that makes the residual of a `ReaderModel`."""
-
-    greater_is_better = False
-    needs_relevant = False
-    untrainable: ClassVar[str | None] = "it measures missing judgments: train on insq."
-
-    def tables(self, scale: Scale, k: int | None) -> Tables:
-        """The metric with the highest gain of unjudged documents, minus that with gain 0."""
-        lower = super().tables(scale, k)
-        assert isinstance(lower, ReaderTables)
-        upper = replace(lower, gain=np.where(scale.judged, lower.gain, 1.0), full=True)
-        return SumTables(((-1.0, lower), (1.0, upper)))
+        return ReaderTables(self.kernel, gain, self.limit, self.T, ids)
 
 
 @register("inst")
@@ -141,7 +111,6 @@ class INST(ReaderModel):
     See Also
     --------
     INSQ : the same without T_i: the gain found does not matter. LambdaRank can train on INSQ.
-    INSTResidual : how much documents without a label could add to this value.
 
     References
     ----------
@@ -156,39 +125,8 @@ class INST(ReaderModel):
     """
 
     kernel = "inst"
-    untrainable: ClassVar[str | None] = (
-        "the number of ranks that its user reads depends on the order: train on insq."
-    )
 
     T: float = number(1.0, 0.5, 1e6)
-
-
-@register("inst_residual")
-@dataclass(frozen=True, kw_only=True)
-class INSTResidual(ReaderResidual, INST):
-    """Residual of INST: its change if unjudged documents were relevant.
-
-    The value of the metric if all documents without a label, and all ranks below the end of the
-    list, have the highest grade, minus its value if they have gain 0.
-
-    Parameters
-    ----------
-    T, gain, max_grade
-        See `INST`.
-    k, condensed, empty, ties, average
-        See `Metric`; for the default of k and for ties, which have no closed form, see `INST`.
-        Defined for every query. Range [0, 1]; lower is better.
-
-    References
-    ----------
-    See `INST`.
-
-    Examples
-    --------
-    >>> import skrank
-    >>> round(skrank.metric("inst_residual")([1, float("nan")], [0.9, 0.5]), 4)
-    0.3917
-    """
 
 
 @register("bpm")
@@ -215,10 +153,6 @@ class BPM(ReaderModel):
         ``ties="average"`` is an error if the user stops among tied documents of different gains:
         there is no closed form. Range [0, 1].
 
-    See Also
-    --------
-    BPMResidual : how much documents without a label could add to this value.
-
     References
     ----------
     F. Zhang, Y. Liu, X. Li, M. Zhang, Y. Xu, S. Ma, Evaluating Web Search with a Bejeweled Player
@@ -232,135 +166,5 @@ class BPM(ReaderModel):
     """
 
     kernel = "bpm"
-    untrainable: ClassVar[str | None] = (
-        "the number of ranks that its user reads depends on the order: train on precision@k."
-    )
 
     T: float = number(1.0, 0, 1e6, open_low=True)
-
-
-@register("bpm_residual")
-@dataclass(frozen=True, kw_only=True)
-class BPMResidual(ReaderResidual, BPM):
-    """Residual of the Bejeweled player model: its change if unjudged documents were relevant.
-
-    The value of the metric if all documents without a label, and all ranks below the end of the
-    list, have the highest grade, minus its value if they have gain 0. The residual is negative if
-    the user with gain 0 from these documents reads on to documents of higher gain.
-
-    Parameters
-    ----------
-    T, gain, max_grade
-        See `BPM`.
-    k, condensed, empty, ties, average
-        See `Metric`; for the default of k and for ties, which have no closed form, see `BPM`.
-        Defined for every query. Range [-1, 1]; lower is better.
-
-    References
-    ----------
-    See `BPM`.
-
-    Examples
-    --------
-    >>> import skrank
-    >>> skrank.metric("bpm_residual@10")([1, float("nan")], [0.5, 0.9])
-    0.5
-    """
-
-    value_range = "[-1, 1]"
-
-
-@register("nearly_err")
-@dataclass(frozen=True, kw_only=True)
-class NearlyERR(ReaderModel):
-    r"""Nearly ERR: mean gain of the documents read by a user whom gains satisfy.
-
-    .. math:: C(i) = c_i \left(1 - \frac{\text{gain}(y_i)}{\text{gain}(\text{max grade})}\right)
-
-    The user reads rank 1, and goes on from rank i to the next rank with probability C(i). The user
-    thus reads rank r with probability C(1) ... C(r - 1). These probabilities, divided by their sum,
-    are the weights of the gains.
-
-    Parameters
-    ----------
-    patience : {"all", "rank", "rbp", "insq"}
-        c_i, the share of the users who go on from rank i if its document does not satisfy them.
-        "all": 1 (NERR8 of ir_measures). "rank": i / (i + 1), as in ERR (NERR9). "rbp": p (NERR10).
-        "insq": ((i + 2T - 1) / (i + 2T))^2 (NERR11).
-    p : float
-        Persistence, in [0, 1), for "rbp".
-    T : float
-        Gain that the user wants in all, above 0, for "insq".
-    gain : {"linear", "exp2"}, sequence or mapping
-        See `DCG`.
-    max_grade : int, optional
-        Highest grade of the collection; gains are divided by its gain. Default: the highest label
-        that was passed to `skrank.with_groups`; for other labels, the highest measured label.
-    k, condensed, empty, ties, average
-        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
-        ``ties="average"`` is an error if ties change the value: there is no closed form.
-        Range [0, 1].
-
-    See Also
-    --------
-    ERR : expected reciprocal rank, which is not a mean gain per document.
-    NearlyERRResidual : how much documents without a label could add to this value.
-
-    References
-    ----------
-    L. Azzopardi, J. Mackenzie, A. Moffat, ERR is not C/W/L: Exploring the Relationship Between
-    Expected Reciprocal Rank and Other Metrics, ICTIR 2021.
-
-    Examples
-    --------
-    >>> import skrank
-    >>> round(skrank.metric("nearly_err", max_grade=2)([1, 0, 1], [0.9, 0.5, 0.1]), 4)
-    0.191
-    """
-
-    kernel = "nearly_err"
-    untrainable: ClassVar[str | None] = (
-        "the number of ranks that its user reads depends on the order: train on err."
-    )
-
-    patience: str = choice("rbp", ("all", "rank", "rbp", "insq"))
-    p: float = parameter(0.9, check.check_persistence)
-    T: float = number(1.0, 0, 1e6, open_low=True)
-
-    def reach(self) -> np.ndarray:
-        """Products of c_i up to each rank."""
-        rank = np.arange(1.0, self.limit + 1)
-        if self.patience == "insq":
-            return insq_weights(self.T)(rank)
-        return {"all": np.ones_like(rank), "rank": 1 / rank, "rbp": self.p ** (rank - 1)}[
-            self.patience
-        ]
-
-
-@register("nearly_err_residual")
-@dataclass(frozen=True, kw_only=True)
-class NearlyERRResidual(ReaderResidual, NearlyERR):
-    """Residual of nearly ERR: its change if unjudged documents were relevant.
-
-    The value of the metric if all documents without a label, and all ranks below the end of the
-    list, have the highest grade, minus its value if they have gain 0.
-
-    Parameters
-    ----------
-    patience, p, T, gain, max_grade
-        See `NearlyERR`.
-    k, condensed, empty, ties, average
-        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval.
-        Defined for every query. ``ties="average"`` is an error if ties change the value: there is
-        no closed form. Range [0, 1]; lower is better.
-
-    References
-    ----------
-    See `NearlyERR`.
-
-    Examples
-    --------
-    >>> import skrank
-    >>> round(skrank.metric("nearly_err_residual")([1, float("nan")], [0.5, 0.9]), 4)
-    0.5263
-    """

@@ -14,7 +14,7 @@ from skrank._engine.parameters import choice, parameter
 from skrank._engine.plan import DividedByIdeal
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.strict import StrictMetric, StrictTables
-from skrank._engine.tables import Scale, Smooth, discounts
+from skrank._engine.tables import Scale, discounts
 
 
 @register("ap", "map")
@@ -47,8 +47,6 @@ class AP(DividedByIdeal, Metric):
     >>> round(skrank.metric("ap")([1, 0, 1], [0.9, 0.5, 0.1]), 4)
     0.8333
     """
-
-    smooth: ClassVar[Smooth | None] = Smooth(pairs=True)
 
     rel: float = parameter(1.0, check.check_rel)
     normalize: str = choice("all", ("all", "ideal"))

@@ -21,9 +21,6 @@ class PreferenceMetric(Metric):
 
     cut_instead: ClassVar[str | None] = "a metric with a cut-off"
     reads_judgments: ClassVar[bool] = True
-    untrainable: ClassVar[str | None] = (
-        "most swaps do not change its value: train on gap or ap instead."
-    )
     ideal_cutoff: ClassVar[int | None] = None  # divided by the sum of `share`
 
 

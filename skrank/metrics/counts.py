@@ -22,8 +22,6 @@ class CountMetric(HitsMetric):
     value_range = "[0, inf)"
     needs_relevant = False
 
-    untrainable: ClassVar[str | None] = "it counts documents: train on ap, or on precision@k."
-
     average: str = "sum"
 
     def hits(self, scale: Scale) -> np.ndarray:

@@ -16,7 +16,6 @@ from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.tables import (
     Gain,
     Scale,
-    Smooth,
     check_gain,
     discounts,
     gain_per_code,
@@ -60,7 +59,7 @@ class CG(Metric):
 
 
 DISCOUNTS = ("log2", "jk", "letor", "romip")
-_SHIFTS = {"log2": 1.0, "romip": 2.0}  # c in the discount 1 / log2(c + rank)
+SHIFTS = {"log2": 1.0, "romip": 2.0}  # c in the discount 1 / log2(c + rank)
 Discount = str | Sequence[float]
 
 
@@ -114,17 +113,12 @@ class DCG(Metric):
     discount: Discount = parameter("log2", _check_discount)
     base: float = number(2.0, 1, 1e6, open_low=True)
 
-    @property
-    def smooth(self) -> Smooth:
-        """`skrank.SoftRank` can train on this metric: a sum of discounted gains."""
-        return Smooth(pairs=False, shift=_SHIFTS.get(str(self.discount)))
-
     def discount_at(self, rank: np.ndarray) -> np.ndarray:
         """Discount of each rank, from 1 on."""
         if not isinstance(self.discount, str):
             return np.interp(rank, np.arange(1, len(self.discount) + 1), self.discount, right=0.0)
-        if self.discount in _SHIFTS:
-            return 1 / np.log2(_SHIFTS[self.discount] + rank)
+        if self.discount in SHIFTS:
+            return 1 / np.log2(SHIFTS[self.discount] + rank)
         base = self.base if self.discount == "jk" else 2.0
         return np.log(base) / np.log(np.maximum(rank, base))
 

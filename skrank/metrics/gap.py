@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from skrank._engine.names import register
 from skrank._engine.parameters import choice, parameter
 from skrank._engine.plan import DividedByIdeal
 from skrank._engine.quadratic import PairWorth, QuadraticTables
-from skrank._engine.tables import Scale, Smooth, discounts
+from skrank._engine.tables import Scale, discounts
 
 
 @register("gap")
@@ -65,8 +64,6 @@ class GAP(DividedByIdeal, Metric):
     >>> round(skrank.metric("gap", thresholds=[0.2, 0.5, 0.3])([1, 0, 3, 2], [4, 3, 2, 1]), 4)
     0.5263
     """
-
-    smooth: ClassVar[Smooth | None] = Smooth(pairs=True)
 
     thresholds: Sequence[float] | None = None
     max_grade: int | None = parameter(None, check.check_max_grade)

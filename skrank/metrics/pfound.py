@@ -13,7 +13,6 @@ from skrank._engine.cascade import CascadeTables
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
-from skrank._engine.plan import ORDERLESS
 from skrank._engine.tables import Scale, discounts
 
 YANDEX = (0.0, 0.07, 0.14, 0.41, 0.61)  # probability of relevance of the grades 0..4
@@ -64,9 +63,9 @@ class PFound(Metric):
     p_break: float = number(0.15, 0, 1)
 
     @property
-    def untrainable(self) -> str | None:
+    def orderless(self) -> bool:  # type: ignore[override]
         """With p_break = 0 and without a cut-off, all orders of a list have the same value."""
-        return ORDERLESS if self.p_break == 0 and self.k is None else None
+        return self.p_break == 0
 
     def probability(self, labels: np.ndarray) -> np.ndarray:
         """p(y) of each label."""

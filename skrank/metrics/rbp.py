@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -117,7 +116,6 @@ class RBPResidual(Metric):
 
     greater_is_better = False
     needs_relevant = False
-    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on rbp."
 
     p: float = parameter(0.8, check.check_persistence)
 

@@ -281,7 +281,6 @@ class Judged(SetMetric):
     """
 
     needs_relevant = False
-    untrainable: ClassVar[str | None] = "it does not depend on relevance."
 
     def hits(self, scale: Scale) -> np.ndarray:
         """True for documents with a label."""

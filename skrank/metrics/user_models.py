@@ -5,16 +5,12 @@ i is proportional to C(1) ... C(i - 1), and weights sum to 1. The metric is the 
 the gain at rank i, divided by the gain of the highest grade.
 
 A user reads at most k ranks, or `DEPTH` without a cut-off; ranks below the end of a list gain 0.
-The residual of a metric is the increase of its value if all documents without a label, and all
-ranks below the list, had the highest grade.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -71,30 +67,6 @@ class UserModel(Reading):
         return self.max_grade is None
 
 
-@dataclass(frozen=True, kw_only=True)
-class WeightResidual(Reading):
-    """The residual of a metric whose weights W do not depend on gains."""
-
-    greater_is_better = False
-    needs_relevant = False
-
-    @abstractmethod
-    def weigh(self, rank: np.ndarray) -> np.ndarray:
-        """Weight of each rank, from 1 on, up to a common factor."""
-
-    def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """The sum is the sum of the weights of documents not judged."""
-        missing = (~scale.judged).astype(np.float64)
-        return QuadraticTables(missing, self.weights(self.weigh, scale))
-
-    def values(
-        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, None]:
-        """The value is that sum plus the sum of the weights of all ranks below the list."""
-        below = np.cumsum(self.per_rank(self.weigh)[::-1])[::-1]
-        return sums + below[np.minimum(shown, self.limit).astype(np.int64)], None
-
-
 @register("insq")
 @dataclass(frozen=True, kw_only=True)
 class INSQ(UserModel):
@@ -122,7 +94,6 @@ class INSQ(UserModel):
     See Also
     --------
     INST : the probability of going on also depends on the gain found so far.
-    INSQResidual : how much documents without a label could add to this value.
 
     References
     ----------
@@ -142,39 +113,6 @@ class INSQ(UserModel):
         """Share of the highest gain by label, and w_r by rank."""
         weights = self.weights(insq_weights(self.T), scale)
         return QuadraticTables(gain_shares(self, self.gain, scale), weights)
-
-
-@register("insq_residual")
-@dataclass(frozen=True, kw_only=True)
-class INSQResidual(WeightResidual):
-    """Residual of INSQ: its highest increase if unjudged documents were relevant.
-
-    Parameters
-    ----------
-    T : float
-        See `INSQ`.
-    k, condensed, empty, ties, average
-        See `Metric`; for the default of k, see `INSQ`. Ranks below the end of the list count as
-        not judged. Defined for every query. Range [0, 1]; lower is better.
-
-    References
-    ----------
-    See `INSQ`.
-
-    Examples
-    --------
-    >>> import skrank
-    >>> round(skrank.metric("insq_residual")([1, float("nan")], [0.9, 0.5]), 4)
-    0.6118
-    """
-
-    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on insq."
-
-    T: float = number(1.0, 0, 1e6, open_low=True)
-
-    def weigh(self, rank: np.ndarray) -> np.ndarray:
-        """The weights of `INSQ`."""
-        return insq_weights(self.T)(rank)
 
 
 @register("sdcg")
@@ -197,10 +135,6 @@ class SDCG(UserModel):
         Range [0, 1]; an ideal list with fewer than k documents of the highest grade scores less
         than 1.
 
-    See Also
-    --------
-    SDCGResidual : how much documents without a label could add to this value.
-
     References
     ----------
     A. Moffat, F. Scholer, P. Thomas, Models and Metrics: IR Evaluation as a User Process, ADCS
@@ -222,34 +156,3 @@ class SDCG(UserModel):
 def log_discount(rank: np.ndarray) -> np.ndarray:
     """Discount of DCG."""
     return 1 / np.log2(1 + rank)
-
-
-@register("sdcg_residual")
-@dataclass(frozen=True, kw_only=True)
-class SDCGResidual(WeightResidual):
-    """Residual of SDCG: its highest increase if unjudged documents were relevant.
-
-    Ranks below the end of a list that is shorter than k count as not judged.
-
-    Parameters
-    ----------
-    k, condensed, empty, ties, average
-        See `Metric`; for the default of k, see `SDCG`. Defined for every query.
-        Range [0, 1]; lower is better.
-
-    References
-    ----------
-    See `SDCG`.
-
-    Examples
-    --------
-    >>> import skrank
-    >>> round(skrank.metric("sdcg_residual@2")([1, float("nan")], [0.9, 0.5]), 4)
-    0.3869
-    """
-
-    untrainable: ClassVar[str | None] = "it does not depend on relevance: train on sdcg."
-
-    def weigh(self, rank: np.ndarray) -> np.ndarray:
-        """The weights of `SDCG`."""
-        return log_discount(rank)

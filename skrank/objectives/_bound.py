@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,21 +18,22 @@ _BLOCK = 2**20  # rows of a block, or some more: smaller blocks need more time
 _BLOCK_OF_A_THREAD = 2**15  # least rows of a block per thread, so that all threads have work
 
 
-class BoundObjective(Protocol):
-    """An objective bound to a data set. Gradients are a function of the scores."""
+class BoundObjective:
+    """An objective bound to a data set. Gradients are a function of the scores.
+
+    A subclass defines `losses` if the gradient is the derivative of a loss, else `gradient`.
+    """
+
+    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
+        """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
+        raise TypeError(f"{type(self).__name__} is not a loss function.")
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` (float32 or float64, contiguous rows) for float64 `scores`.
 
         Raises a ValueError if they would not be finite.
         """
-
-
-class BoundLoss(BoundObjective, Protocol):
-    """An objective bound to a data set, whose gradient is the derivative of a loss function."""
-
-    def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
-        """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
+        self.losses(scores, grad, hess)
 
 
 def read_rows(
@@ -41,14 +41,10 @@ def read_rows(
     scores: ArrayLike,
     groups: ArrayLike | None,
     sample_weight: ArrayLike | None,
-    **more: object,
 ) -> tuple[Judgments, np.ndarray | None, np.ndarray]:
-    """Judgments, one weight per query, and scores contiguous by query, from the caller's arrays.
-
-    `more` are further arrays with one entry per row, whose index is checked.
-    """
+    """Judgments, one weight per query, and scores contiguous by query, from the caller's arrays."""
     check.check_same_index(
-        relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight, **more
+        relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
     )
     judgments = judge(relevance, groups)
     queries = judgments.queries
@@ -56,7 +52,7 @@ def read_rows(
     return judgments, weights, queries.gather(check.as_vector("scores", scores, queries.n_rows))
 
 
-class BoundFunction:
+class BoundFunction(BoundObjective):
     """A loss function of scores on a data set, with weights per query.
 
     Parameters
@@ -84,35 +80,27 @@ class BoundFunction:
         self.fill = fill
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
-        """Loss of each query, times its weight; fills `grad` and `hess` as `gradient` does."""
         check.check_finite_scores(scores, self.judgments.queries, self.needs)
         losses = np.empty(len(self.weight))
         self.fill(self.weight, scores, grad, hess, losses)
         check.check_gradients(grad, hess, self.objective)
         return losses
 
-    def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
-        self.losses(scores, grad, hess)
 
-
-class BoundObjectiveMixture:
-    """A mixture of objectives bound to a data set."""
+class BoundMixture(BoundObjective):
+    """A mixture of objectives bound to a data set: weights and bound objectives."""
 
     def __init__(self, objective: object, parts: list[tuple[float, BoundObjective]]) -> None:
         self.objective = objective
         self.parts = parts
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
         for _, bound, out in self._add(grad, hess):
             bound.gradient(scores, *out)
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
-        """Loss of each query, if all parts are loss functions; fills `grad` and `hess`."""
         return sum_in_order(
-            weight * cast(BoundLoss, bound).losses(scores, *out)
-            for weight, bound, out in self._add(grad, hess)
+            weight * bound.losses(scores, *out) for weight, bound, out in self._add(grad, hess)
         )
 
     def _add(
@@ -122,14 +110,14 @@ class BoundObjectiveMixture:
 
         Then adds the two arrays, times the weight, to `grad` and `hess`.
         """
-        part_grad, part_hess = np.empty_like(grad), np.empty_like(hess)
+        part = np.empty_like(grad), np.empty_like(hess)
         grad[:], hess[:] = 0, 0
         for weight, bound in self.parts:
-            yield weight, bound, (part_grad, part_hess)
+            yield weight, bound, part
             with np.errstate(over="ignore", invalid="ignore"):
-                for total, part in ((grad, part_grad), (hess, part_hess)):
-                    part *= weight  # in place, to save memory
-                    total += part
+                for total, one in zip((grad, hess), part, strict=True):
+                    one *= weight  # in place, to save memory
+                    total += one
         check.check_gradients(grad, hess, self.objective)
 
 
@@ -146,7 +134,7 @@ def blocks(judgments: Judgments) -> Iterator[tuple[slice, slice, Judgments]]:
         yield queries, slice(int(indptr[first]), int(indptr[last])), judgments.block(queries)
 
 
-class BoundBlocks:
+class BoundBlocks(BoundObjective):
     """An objective bound to blocks of queries, so that the memory of a call is that of a block.
 
     `parts` has the rows of each block, and the objective bound to the block. Gradients equal those
@@ -157,6 +145,5 @@ class BoundBlocks:
         self.parts = parts
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
-        """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
         for rows, bound in self.parts:
             bound.gradient(scores[rows], grad[rows], hess[rows])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import numbers
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from inspect import signature
 from typing import Any, ClassVar
 
@@ -16,20 +15,19 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.metric import registry
-from skrank._engine.mixture import terms_of
 from skrank._engine.name_parser import group, names_in, parts_of_name, split, terms
-from skrank._engine.parameters import Parameterised, format_value
+from skrank._engine.parameters import Sum, Summable, format_value, terms_of
 from skrank._engine.peer_names import elsewhere
 from skrank._typing import Options, Weights
 from skrank.metrics import Metric, metric
-from skrank.objectives._bound import BoundObjective, BoundObjectiveMixture, blocks, read_rows
+from skrank.objectives._bound import BoundMixture, BoundObjective, blocks, read_rows
 
 WRAPPED = ("metric", "objective")  # a text such as "lambdarank:gap" has this field after the colon
 _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
 
 
 @dataclasses.dataclass(frozen=True)
-class Objective(Parameterised, ABC):
+class Objective(Summable, ABC):
     """A gradient and a curvature of at least 0 for each document, for boosters.
 
     If `is_function`, the gradient is the derivative of a loss.
@@ -37,7 +35,6 @@ class Objective(Parameterised, ABC):
 
     named: ClassVar[dict[str, type[Objective]]] = {}  # subclasses by `name`
     name: ClassVar[str] = ""  # in texts such as "lambdarank:gap"
-    __array_ufunc__: ClassVar[None] = None  # so that numpy.float64(0.5) * objective calls __rmul__
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
@@ -68,7 +65,7 @@ class Objective(Parameterised, ABC):
 
     @property
     def is_function(self) -> bool:
-        """Whether the gradient is the derivative of a loss: then `bind` returns a `BoundLoss`."""
+        """Whether the gradient is the derivative of a loss: `bind` then returns `losses`, too."""
         return False
 
     @abstractmethod
@@ -139,28 +136,9 @@ class Objective(Parameterised, ABC):
             changes["metric"] = self.metric.on_scale(max_grade)
         return dataclasses.replace(self, **changes) if changes else self
 
-    @property
-    def terms(self) -> tuple[tuple[float, Objective], ...]:
-        """The weights and objectives of this sum; only a mixture has more than one term."""
-        return ((1.0, self),)
-
-    def __mul__(self, weight: float) -> Objective:
-        """The objective times a weight above 0, to be added to others: see `ObjectiveMixture`."""
-        if not isinstance(weight, numbers.Real):
-            return NotImplemented
-        return ObjectiveMixture(((weight, self),))
-
-    __rmul__ = __mul__
-
-    def __add__(self, other: Objective) -> Objective:
-        """The sum of two objectives: see `ObjectiveMixture`."""
-        if not isinstance(other, Objective):
-            return NotImplemented
-        return ObjectiveMixture(((1.0, self), (1.0, other)))
-
 
 @dataclasses.dataclass(frozen=True)
-class ObjectiveMixture(Objective):
+class ObjectiveMixture(Sum, Objective):
     """A weighted sum of objectives: ``0.9 * LambdaRank("gap") + 0.1 * SquaredError()``.
 
     As a text, ``"0.9*lambdarank:gap+0.1*squared_error"``.
@@ -195,15 +173,7 @@ class ObjectiveMixture(Objective):
     parts: tuple[tuple[float, Objective], ...]
 
     def __post_init__(self) -> None:
-        self._set(parts=tuple(terms_of(self.parts, as_objective, _EXAMPLE)))
-
-    def __str__(self) -> str:
-        return "+".join(f"{weight!r}*{one}" for weight, one in self.parts)
-
-    @property
-    def terms(self) -> tuple[tuple[float, Objective], ...]:
-        """The weights and objectives."""
-        return self.parts
+        self._set(parts=terms_of(self.parts, as_objective, _EXAMPLE))
 
     @property
     def is_function(self) -> bool:
@@ -215,23 +185,18 @@ class ObjectiveMixture(Objective):
         """True if each part is `by_query`."""
         return all(one.by_query for _, one in self.parts)
 
-    def map(self, change: Callable[[Objective], Objective]) -> ObjectiveMixture:
-        """The mixture of changed objectives, with the same weights."""
-        return ObjectiveMixture(tuple((weight, change(one)) for weight, one in self.parts))
-
-    def on_scale(self, max_grade: int) -> ObjectiveMixture:
-        """The mixture of the objectives with this highest grade of the collection."""
-        return self.map(lambda one: one.on_scale(max_grade))
-
     def bind(
         self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
-    ) -> BoundObjectiveMixture:
+    ) -> BoundMixture:
         """The objectives bound to judgments, with one weight per query."""
         parts = [
             (weight, one.bind(judgments, weights, max_grade=max_grade))
             for weight, one in self.parts
         ]
-        return BoundObjectiveMixture(self, parts)
+        return BoundMixture(self, parts)
+
+
+Objective.sum_of, Objective.kind = staticmethod(ObjectiveMixture), Objective
 
 
 def as_objective(objective: str | Metric | Objective, **options: Any) -> Objective:

@@ -6,15 +6,13 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, number
 from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.tables import LambdaKernels
 from skrank._kernels import lambdaloss
 from skrank._kernels.lambdaloss import LambdaLossWeights
 from skrank._typing import Weights
-from skrank.metrics import Metric
+from skrank.metrics import DCG
 from skrank.objectives.lambdarank import BoundPairs, PairObjective
 
 
@@ -47,11 +45,7 @@ class LambdaLoss(PairObjective):
         Factor of ndcg_loss2 in "ndcg_loss2++", at least 0; 0 gives LambdaRank.
     norm : bool
         As in `LambdaRank`, but False by default, as the paper does not normalise.
-    pairs : {"all"}
-        Unlike `LambdaRank`, "adjacent" is not available.
-    sigmoid, truncation_level, score_norm, sum_norm, perturbations, temperature, tie_order
-        See `LambdaRank`.
-    random_state
+    sigmoid, truncation_level, score_norm, sum_norm, tie_order, random_state
         See `LambdaRank`.
 
     Notes
@@ -78,11 +72,10 @@ class LambdaLoss(PairObjective):
     weights: str = choice("ndcg_loss2++", ("ndcg_loss2++", "ndcg_loss2"))
     mu: float = number(10.0, 0, 1e6)
     norm: bool = False
-    pairs: str = choice("all", ("all",))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if _discount_at(self.metric, np.ones(1)) is None:
+        if not isinstance(self.metric, DCG):
             raise ValueError(
                 f"LambdaLoss has weights for ndcg and dcg, not for {self.metric}: LambdaRank takes "
                 "any metric."
@@ -94,31 +87,17 @@ class LambdaLoss(PairObjective):
         """The objective bound to judgments, with one weight per query."""
         plan = self.metric.bind(judgments, max_grade=max_grade)
         longest, k = plan.scale.longest, self.metric.k
-        discount = _discount_at(self.metric, np.arange(1.0, longest + 1))
-        assert discount is not None
+        assert isinstance(self.metric, DCG)
+        discount = self.metric.discount_at(np.arange(1.0, longest + 1))
         swaps, bound = (1.0, self.mu) if self.weights == "ndcg_loss2++" else (0.0, 1.0)
         fall = swaps * discount
         fall[longest if k is None else k :] = 0.0
         stretch, even = _below_the_cutoff(discount, k)
-        name = f"{type(self.metric).__name__}.tables()"
-        tables = check.check_kind(name, plan.tables, QuadraticTables)
+        assert isinstance(plan.tables, QuadraticTables)
         form = LambdaLossWeights(
-            tables.gain, fall, -bound * np.diff(discount), stretch, bound * even
+            plan.tables.gain, fall, -bound * np.diff(discount), stretch, bound * even
         )
-        kernels = LambdaKernels(lambdaloss.lambdas, judgments.codes, form)
-        return BoundPairs(self, plan, weights, [kernels])
-
-
-def _discount_at(metric: Metric, ranks: np.ndarray) -> np.ndarray | None:
-    """The discount of each rank, checked; None if the metric is not a sum of discounted gains."""
-    discount = metric.discount_at(ranks)
-    if discount is None:
-        return None
-    name = f"{type(metric).__name__}.discount_at()"
-    array = check.as_table(name, discount, 1)
-    check.check_finite_table(name, array)
-    check.check_entries(name, array, ("ranks",), {"ranks": len(ranks)})
-    return array
+        return BoundPairs(self, plan, weights, [(lambdaloss.lambdas, judgments.codes, form)])
 
 
 def _below_the_cutoff(discount: np.ndarray, k: int | None) -> tuple[np.ndarray, np.ndarray]:

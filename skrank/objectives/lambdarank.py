@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -16,20 +16,37 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, count, flag, number, random_seed
 from skrank._engine.plan import Plan
 from skrank._engine.queries import rank_into
-from skrank._engine.tables import LambdaKernels
+from skrank._engine.tables import Swaps
 from skrank._engine.threads import compiled, run_chunks
 from skrank._kernels import draws, lambdarank
 from skrank._kernels.lambdarank import Gradients, PairOptions, Scored
 from skrank._kernels.ranking import Ranked
 from skrank._typing import Weights
-from skrank.metrics import Metric, metric
+from skrank.metrics import FunctionMetric, Metric, metric
+from skrank.metrics.bpref import PreferenceMetric
+from skrank.metrics.sets import HitsMetric, RelevantSet
+from skrank.objectives._bound import BoundObjective
 from skrank.objectives.base import Objective
 
-SEED_STEP = 0x1E3779B97F4A7C15  # between seeds of two orders: far from those of other objectives
 # Largest range of sigmoid * score in a query for which exp of centred scores does not overflow.
 _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1300.0}
 
 _SURELY_FITS = 1e30  # smaller gradients fit single precision: they need no check
+
+
+def refusal(one: Metric) -> str | None:
+    """Why LambdaRank does not train on a metric, and the remedy; None if it does."""
+    for _, term in one.terms:
+        if term.strict or isinstance(term, (PreferenceMetric, FunctionMetric)):
+            return f"{term} has no closed form for swaps of documents: train on gap, ap or insq."
+        counts = isinstance(term, HitsMetric) and not isinstance(term, RelevantSet)
+        if counts or not term.greater_is_better:
+            return f"{term} does not rise with relevance: train on ap, or on precision@k."
+        if term.orderless and term.k is None:
+            return f"{term} does not depend on the order of the whole list: add a cut-off."
+        if term.condensed:
+            return "drop the training rows without a label instead of condensed=True."
+    return None
 
 
 @dataclass(frozen=True)
@@ -45,21 +62,15 @@ class PairObjective(Objective):
     norm: bool = flag(True)
     score_norm: bool | None = flag(None)
     sum_norm: bool | None = flag(None)
-    perturbations: int | None = count(None, "the number of orders")
-    temperature: float = number(1.0, 0, 1e6, open_low=True)
-    pairs: str = choice("all", ("all", "adjacent"))
     tie_order: str = choice("random", ("random", "stable"))
     random_state: int = random_seed(0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         chosen = metric(self.metric)
-        if chosen.untrainable:
-            raise ValueError(f"{chosen} cannot be trained on: {chosen.untrainable}")
-        if chosen.condensed:
-            raise ValueError(
-                f"{chosen} cannot be trained on: drop the training rows without a label."
-            )
+        reason = refusal(chosen)
+        if reason:
+            raise ValueError(f"{chosen} cannot be trained on: {reason}")
         self._set(metric=chosen)
 
     @property
@@ -100,32 +111,19 @@ class LambdaRank(PairObjective):
     sum_norm : bool, optional
         Multiply the gradients of a query by log2(1 + S) / S, where S is the sum of the absolute
         gradients of all pairs, for both documents of a pair. Default: `norm`.
-    perturbations : int, optional
-        Average the deltas over this number of orders, drawn anew for other scores by adding Gumbel
-        noise to them, as in YetiRank. In the first rounds most scores tie, and a single order would
-        be arbitrary. The time of a round is multiplied by this number. Default: only the order of
-        the scores.
-    temperature : float
-        Scale of the noise in units of the scores, above 0: at 1, orders have the probabilities of
-        a Plackett-Luce model of the scores.
-    pairs : {"all", "adjacent"}
-        Pairs of documents that count: all, or adjacent ranks only, which is faster. YetiRank uses
-        adjacent ranks with perturbations.
     tie_order : {"random", "stable"}
         Order of documents with equal scores: random, or by row, as in LightGBM and XGBoost. All
         documents tie in the first round, so that with "stable" the model depends on the order of
         rows.
     random_state : int
-        Seed of the random orders and of the noise. The draws for a query depend on this seed, on
-        the number of the query, and on its scores, so that each round of a training has other
-        draws, and a repeated training has the same.
+        Seed of the random orders. The draws for a query depend on this seed, on the number of the
+        query, and on its scores, so that each round of a training has other draws, and a repeated
+        training has the same.
 
     References
     ----------
     C. Burges, R. Ragno, Q. V. Le, Learning to Rank with Nonsmooth Cost Functions, NIPS 2006.
     C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82.
-    A. Gulin, I. Kuralenok, D. Pavlov, Winning The Transfer Learning Track of Yahoo!'s Learning To
-    Rank Challenge with YetiRank, JMLR W&CP 14, 2011.
 
     Examples
     --------
@@ -142,11 +140,11 @@ class LambdaRank(PairObjective):
     ) -> BoundPairs:
         """The objective bound to judgments, with one weight per query."""
         plan = self.metric.bind(judgments, max_grade=max_grade)
-        return BoundPairs(self, plan, weights, plan.tables.lambda_kernels(judgments))
+        return BoundPairs(self, plan, weights, plan.tables.swaps(judgments))
 
 
-class BoundPairs:
-    """A `BoundObjective` of pairs: normalisers, and the order of the last call.
+class BoundPairs(BoundObjective):
+    """An objective of pairs: normalisers, and the order of the last call.
 
     Parameters
     ----------
@@ -154,7 +152,7 @@ class BoundPairs:
     plan : Plan
         Its metric on the data set.
     weights : ndarray (n_queries,), optional
-    kernels : sequence of LambdaKernels
+    swaps : sequence of Swaps
         Compiled functions of each metric of a mixture, and the tables that they read.
 
     Attributes
@@ -164,112 +162,61 @@ class BoundPairs:
     """
 
     def __init__(
-        self,
-        objective: PairObjective,
-        plan: Plan,
-        weights: Weights,
-        kernels: Sequence[LambdaKernels],
+        self, objective: PairObjective, plan: Plan, weights: Weights, swaps: Sequence[Swaps]
     ) -> None:
-        self.objective = objective
-        self.queries = plan.judgments.queries
-        self.indptr = plan.judgments.indptr
-        self.kernels = kernels
+        self.objective, self.swaps = objective, swaps
+        judgments = plan.judgments
+        self.queries, self.codes = judgments.queries, judgments.codes
         self.truncation = objective.truncation_level or plan.scale.longest
         with np.errstate(over="ignore"):
-            self.inverse = plan.inverse_ideal(objective.ideal_cutoff) * plan.slope()
-        check.check_learnable(self.inverse, plan.metric, self.queries)
+            inverse = plan.inverse_ideal(objective.ideal_cutoff) * plan.slope()
+        check.check_learnable(inverse, plan.metric, self.queries)
+        self.inverses = np.atleast_2d(inverse)  # a row for each metric
         self.weight = check.check_training_weights(weights, self.queries)
         self.score_norm = objective.norm if objective.score_norm is None else objective.score_norm
         self.sum_norm = objective.norm if objective.sum_norm is None else objective.sum_norm
-        n_rows, n_queries = self.queries.n_rows, len(self.queries)
-        self.order, self.tied = np.empty(n_rows, np.int32), np.empty(n_rows, np.uint8)
-        self.codes, self.ranked = plan.judgments.codes, np.empty_like(plan.judgments.codes)
-        self.retrieved, self.totals = np.empty(n_queries, np.int64), np.empty(n_queries)
+        self.order = np.empty(self.queries.n_rows, np.int32)
+        self.totals = np.empty(len(self.queries))
         self.warm = False  # True if `order` holds the order of the last call, to sort faster
 
+    @compiled()
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
         check.check_finite_scores(scores, self.queries)
-        seed = self.objective.random_state % 2**63
-        if self.objective.perturbations:
-            with np.errstate(over="ignore", invalid="ignore"):  # checked below
-                self._average_orders(scores, seed, self.objective.perturbations, grad, hess)
-        else:
-            out = Gradients(grad, hess, self.totals)
-            self._fill_order(scores, scores, seed, out, sum_norm=self.sum_norm)
-            self.warm = True
+        warm, self.warm = self.warm, False  # an interrupt leaves the order incomplete
+        self._sort(scores, warm=warm)
+        self._fill(scores, Gradients(grad, hess, self.totals))
+        self.warm = True
         # gradients and curvatures are of the size of `totals`, or less
         highest = float(self.totals.max()) * float(self.weight.max())
         if not highest * max(1.0, self.objective.sigmoid) < _SURELY_FITS:
             check.check_gradients(grad, hess, self.objective)
 
-    @compiled()
-    def _fill_order(
-        self, ranked: np.ndarray, scores: np.ndarray, seed: int, out: Gradients, *, sum_norm: bool
-    ) -> None:
-        """Fill in the gradient of `scores` in the order of `ranked`, which may have noise."""
-        warm, self.warm = self.warm, False  # an interrupt leaves the order incomplete
-        sizes, out_rows = self.queries.sizes, Ranked(self.ranked, self.tied, self.retrieved)
-        rank_into(self.indptr, sizes, ranked, self.codes, self.order, out_rows, warm=warm)
+    def _sort(self, scores: np.ndarray, *, warm: bool) -> None:
+        """Fill in the order of the scores, in which ties are broken."""
+        queries, tied = self.queries, np.empty(self.queries.n_rows, np.uint8)
+        out = Ranked(np.empty_like(self.codes), tied, np.empty(len(queries), np.int64))
+        rank_into(queries.indptr, queries.sizes, scores, self.codes, self.order, out, warm=warm)
         if self.objective.tie_order == "random":
-            before = self.queries.first_query
-            run_chunks(draws.shuffle_ties, self.indptr, self.tied, ranked, seed, before, self.order)
-        pairs = PairOptions(
-            self.objective.sigmoid, self.truncation, self.score_norm, sum_norm,
-            _WIDEST[out.grad.dtype.type],
+            seed, before = self.objective.random_state % 2**63, queries.first_query
+            arguments = tied, scores, seed, before, self.order
+            run_chunks(draws.shuffle_ties, queries.indptr, *arguments)
+
+    def _fill(self, scores: np.ndarray, out: Gradients) -> None:
+        """Add up the gradients of all metrics."""
+        mixed, widest = len(self.swaps) > 1, _WIDEST[out.grad.dtype.type]
+        options = PairOptions(
+            self.objective.sigmoid, self.truncation, self.score_norm,
+            self.sum_norm and not mixed, widest,
         )  # fmt: skip
-        self.fill(scores, pairs, out)
-
-    def fill(self, scores: np.ndarray, pairs: PairOptions, out: Gradients) -> None:
-        """Fill in the gradients from all pairs, or from pairs of adjacent ranks."""
-        if self.objective.pairs == "adjacent":
-            changes = np.empty_like(out.grad)
-            for one, rows, (part,) in self.each_metric(scores, [changes]):
-                assert one.neighbours is not None
-                run_chunks(one.neighbours, self.indptr, rows, one.form, pairs.truncation, part)
-            # reads no codes and no normaliser of `rows`, which differ between metrics
-            run_chunks(lambdarank.neighbours, self.indptr, rows, changes, pairs, out)
-            return
-        mixed = len(self.kernels) > 1
-        pairs_of_one = pairs._replace(sum_norm=pairs.sum_norm and not mixed)
-        for one, rows, parts in self.each_metric(scores, out):
-            target = Gradients(*parts)
-            run_chunks(one.gradients, self.indptr, rows, one.form, pairs_of_one, target)
-        if mixed and pairs.sum_norm:
-            run_chunks(lambdarank.normalise, self.indptr, out)
-
-    def each_metric(
-        self, scores: np.ndarray, out: Sequence[np.ndarray]
-    ) -> Iterator[tuple[LambdaKernels, Scored, Sequence[np.ndarray]]]:
-        """Yields the kernels of each metric and arrays to fill, whose sums are left in `out`."""
-        inverses = np.atleast_2d(self.inverse)
-        for index, (kernels, inverse) in enumerate(zip(self.kernels, inverses, strict=True)):
-            parts = [np.empty_like(total) for total in out] if index else out
-            yield kernels, Scored(kernels.codes, self.order, scores, inverse, self.weight), parts
-            if index:
-                for total, part in zip(out, parts, strict=True):
-                    total += part
-
-    def _average_orders(
-        self, scores: np.ndarray, seed: int, n_orders: int, grad: np.ndarray, hess: np.ndarray
-    ) -> None:
-        """Means of gradients and curvatures over `n_orders` orders of noisy scores."""
-        noisy, totals = np.empty_like(scores), np.zeros_like(self.totals)
-        one = Gradients(np.empty_like(grad), np.empty_like(hess), self.totals)
-        grad[:] = 0
-        hess[:] = 0
-        for order in range(n_orders):
-            order_seed = (seed + order * SEED_STEP) % 2**63
-            run_chunks(
-                draws.add_noise, self.indptr, scores, self.objective.temperature, order_seed,
-                self.queries.first_query, noisy,
-            )  # fmt: skip
-            self._fill_order(noisy, scores, order_seed, one, sum_norm=False)
-            grad += one.grad
-            hess += one.hess
-            totals += one.totals
-        grad /= n_orders
-        hess /= n_orders
-        self.totals = totals / n_orders
-        if self.sum_norm:
-            run_chunks(lambdarank.normalise, self.indptr, Gradients(grad, hess, self.totals))
+        part = out
+        for (kernel, codes, form), inverse in zip(self.swaps, self.inverses, strict=True):
+            rows = Scored(codes, self.order, scores, inverse, self.weight)
+            run_chunks(kernel, self.queries.indptr, rows, form, options, part)
+            if part is not out:
+                for total, one in zip(out, part, strict=True):
+                    total += one
+            elif mixed:
+                part = Gradients(*map(np.empty_like, out))
+        if mixed and self.sum_norm:
+            run_chunks(lambdarank.normalise, self.queries.indptr, out)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.parameters import choice, flag, number
+from skrank._engine.parameters import flag, number
 from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.tables import Smooth
 from skrank._engine.threads import run_chunks
-from skrank._kernels import softrank, softrank_ranks
+from skrank._kernels import softrank
 from skrank._kernels.softrank import Soft, SoftGradients
 from skrank._typing import Weights
-from skrank.metrics import Metric, metric
+from skrank.metrics import AP, DCG, GAP, Metric, metric
+from skrank.metrics.dcg import SHIFTS
 from skrank.objectives._bound import BoundFunction, read_rows
 from skrank.objectives.base import Objective
 
 _LEAST_SIGMA = 1e-9  # so that curvatures fit single precision
-_DISTRIBUTION_COST = 10  # `row_cost` of the form "distribution", for lists of 20 documents and more
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class SoftRank(Objective):
     Parameters
     ----------
     metric : str or Metric
-        gap, ap, dcg or ndcg. A cut-off needs ``form="distribution"``.
+        gap, ap, dcg or ndcg with the discount "log2" or "romip", without a cut-off.
     sigma : float
         Standard deviation of a score, at least 1e-9. With small values the smooth metric is close
         to the metric; with large values gradients reach documents at distant ranks.
@@ -46,11 +45,6 @@ class SoftRank(Objective):
         standard deviation as a constant. Training increases the differences of scores: with a fixed
         sigma, the smooth metric approaches the metric in the course of training; with a relative
         sigma above about 0.3, it does not.
-    form : {"moments", "distribution"}
-        How the rank of a document enters. "moments": by its expectation in GAP and AP (SoftGAP), by
-        expectation and variance in DCG and nDCG; O(n^2) time for n documents. "distribution", for
-        DCG and nDCG with any discount and cut-off: by its distribution, which the recursion of the
-        original SoftRank computes; O(n^3) time.
 
     Notes
     -----
@@ -74,10 +68,11 @@ class SoftRank(Objective):
     proportional to sigma. Boosting with Newton steps from constant scores gives the same ranking
     for any sigma; sigma only changes the relative strength of the booster's regularisation.
 
-    For DCG and nDCG, moments are a Taylor series of second order: the value may exceed 1 by a few
-    thousandths.
+    The rank of a document enters by its expectation in GAP and AP (SoftGAP), by expectation and
+    variance in DCG and nDCG: a Taylor series of second order, whose value may exceed 1 by a few
+    thousandths. A gradient takes O(n^2) time for n documents.
 
-    With "moments", probabilities have errors of up to 4e-16. For gradients in single precision, as
+    Probabilities have errors of up to 4e-16. For gradients in single precision, as
     boosters need them, errors are up to 2e-7, or 2e-5 if the scores of a query span hundreds of
     sigma. Sums over documents are always in double precision.
 
@@ -107,15 +102,19 @@ class SoftRank(Objective):
     _: KW_ONLY
     sigma: float = number(1.0, _LEAST_SIGMA, 1e6)
     relative: bool = flag(False)
-    form: str = choice("moments", ("moments", "distribution"))
 
     def __post_init__(self) -> None:
         super().__post_init__()
         chosen = metric(self.metric)
         self._set(metric=chosen)
-        reason = _refusal(chosen, self.form)
-        if reason:
-            raise ValueError(f'SoftRank cannot train on {chosen} with form="{self.form}": {reason}')
+        known = isinstance(chosen, (AP, GAP)) or shift_of(chosen) is not None
+        if not known or chosen.k is not None or chosen.condensed:
+            raise ValueError(
+                f"SoftRank cannot train on {chosen}: only gap, ap, dcg and ndcg, uncut and "
+                "without condensed=True, and with the discount log2 or romip, have a smooth form. "
+                "Train on such a metric and evaluate yours; mix objectives in place of metrics; or "
+                "use LambdaRank, which takes cut-offs and other metrics."
+            )
 
     @property
     def is_function(self) -> bool:
@@ -147,13 +146,6 @@ class SoftRank(Objective):
         -------
         float
             Mean over the queries with a relevant document; NaN if there is no such query.
-
-        Examples
-        --------
-        >>> import skrank
-        >>> soft = skrank.objectives.SoftRank("ndcg@2", sigma=0.01, form="distribution")
-        >>> round(soft.value([2, 0, 1], [3, 2, 1]), 3)
-        0.826
         """
         judgments, weights, vector = read_rows(relevance, scores, groups, sample_weight)
         bound = self.bind(judgments, weights)
@@ -161,27 +153,9 @@ class SoftRank(Objective):
         return float(mass @ bound.values(vector) / mass.sum()) if mass.any() else float("nan")
 
 
-def _refusal(chosen: Metric, form: str) -> str | None:
-    """Reason why SoftRank cannot train on a metric with a form, and the remedy; else None."""
-    smooth = chosen.smooth
-    if chosen.condensed:
-        return "drop the training rows without a label instead of condensed=True."
-    if len(chosen.terms) > 1:
-        return "mix the objectives instead: 0.7 * SoftRank('gap') + 0.3 * SoftRank('ndcg')."
-    if smooth is None:
-        return "only gap, ap, dcg and ndcg have a smooth form. LambdaRank takes any metric."
-    if not isinstance(smooth, Smooth):
-        raise check.bad_result(smooth, f"{type(chosen).__name__}.smooth", "None or a Smooth")
-    if smooth.pairs and form == "distribution":
-        return f'only dcg and ndcg have this form; {chosen.first_name} has "moments".'
-    if smooth.pairs and chosen.k is not None:
-        return (
-            "its cut-off has no smooth form: train on "
-            f"{str(replace(chosen, k=None))!r} and evaluate {str(chosen)!r}, or use LambdaRank."
-        )
-    if not smooth.pairs and form == "moments" and (chosen.k is not None or smooth.shift is None):
-        return 'cut-offs and discounts other than "log2" and "romip" need form="distribution".'
-    return None
+def shift_of(chosen: Metric) -> float | None:
+    """C of the discount 1 / log2(c + rank) of DCG and nDCG; None for other metrics."""
+    return SHIFTS.get(str(chosen.discount)) if isinstance(chosen, DCG) else None
 
 
 class BoundSoftRank(BoundFunction):
@@ -200,14 +174,13 @@ class BoundSoftRank(BoundFunction):
         plan = chosen.bind(judgments, max_grade=max_grade)
         self.indptr = judgments.indptr
         self.codes = judgments.codes
-        tables = check.check_kind(f"{type(chosen).__name__}.tables()", plan.tables, QuadraticTables)
-        gain = tables.gain
+        assert isinstance(plan.tables, QuadraticTables)
+        gain = plan.tables.gain
         # gains are divided by a power of two, which is exact, so that they fit single precision
         unit = 2.0 ** np.floor(np.log2(gain.max())) if gain.any() else 1.0
         super().__init__(objective, judgments, weights, self._fill, "SoftRank needs")
         self.gain = gain / unit
-        self.discount = tables.u
-        self.shift = chosen.smooth.shift if chosen.smooth else None
+        self.shift = shift_of(chosen)
         with np.errstate(over="ignore"):
             self.inverse = plan.inverse * plan.slope() * unit
         check.check_learnable(self.inverse, chosen, judgments.queries)
@@ -234,11 +207,7 @@ class BoundSoftRank(BoundFunction):
         losses[:] = weight * np.where(self.empty, 0.0, 1.0 - out.values)
 
     def _run(self, scores: np.ndarray, out: SoftGradients) -> None:
-        """Run the kernel of the form."""
+        """Run the kernel."""
         sigma, relative = self.objective.sigma, self.objective.relative
         soft = Soft(self.codes, scores, self.gain, self.inverse, self.weight, sigma, relative)
-        if self.objective.form == "distribution":
-            kernel, discount, cost = softrank_ranks.gradients, self.discount, _DISTRIBUTION_COST
-            run_chunks(kernel, self.indptr, soft, discount, out, row_cost=cost)
-        else:
-            run_chunks(softrank.gradients, self.indptr, soft, self.shift, out)
+        run_chunks(softrank.gradients, self.indptr, soft, self.shift, out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias, TypeGuard, cast
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
@@ -15,7 +15,7 @@ from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
 from skrank.metrics import Metric
 from skrank.objectives import Objective
-from skrank.objectives._bound import BoundLoss, BoundObjective
+from skrank.objectives._bound import BoundObjective
 
 Matrix: TypeAlias = np.ndarray | csr_matrix
 
@@ -165,7 +165,7 @@ class LinearRows:
     def loss(self, objective: Objective, weights: np.ndarray) -> np.ndarray:
         """Sum of the losses of a differentiable objective (first entry), and its gradient."""
         bound, (grad, hess) = self._bind(objective)
-        losses = cast(BoundLoss, bound).losses(self.scores(weights), grad, hess)
+        losses = bound.losses(self.scores(weights), grad, hess)
         return np.append(losses.sum(), self._by_weights(grad))
 
     def slopes(self, objective: Objective, weights: np.ndarray) -> np.ndarray:

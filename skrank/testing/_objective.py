@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
@@ -14,7 +13,6 @@ from skrank import _validation as check
 from skrank._engine.judgments import judge
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
-from skrank.objectives._bound import BoundLoss
 from skrank.testing._lists import ScoredLists, make_lists
 from skrank.testing._properties import (
     assume,
@@ -105,7 +103,7 @@ def gradients_are_those_of_the_loss(case: ObjectiveCase) -> None:
 
     def loss(scores: np.ndarray) -> float:
         grad, hess = np.empty(len(scores)), np.empty(len(scores))
-        bound = cast(BoundLoss, objective.bind(judgments))
+        bound = objective.bind(judgments)
         return float(bound.losses(scores, grad, hess).sum())
 
     grad = case.bound(data)[0]

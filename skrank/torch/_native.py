@@ -16,6 +16,7 @@ import torch
 from skrank.extending import Judgments, QuadraticTables, Queries
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, Softmax, SoftRank, SquaredError
+from skrank.objectives.softrank import shift_of
 from skrank.torch._batch import Batch
 
 Losses = tuple[torch.Tensor, torch.Tensor]  # loss of each query, gradient of each document
@@ -24,7 +25,7 @@ Losses = tuple[torch.Tensor, torch.Tensor]  # loss of each query, gradient of ea
 _PAIRS_ON_HOST = 2**22
 _PAIRS_ON_DEVICE = 2**25
 # Options of objectives with the only value that the native path supports.
-_OPTIONS = {"perturbations": None, "pairs": "all", "form": "moments", "random_gains": False}
+_OPTIONS = {"random_gains": False}
 _LEAST_SPREAD = 0.01  # of the scores of a query, if sigma is relative to it
 _WIDEST = 1e15  # bound of scaled scores: single precision can square their differences
 
@@ -154,8 +155,7 @@ def softrank(objective: SoftRank, queries: Dense) -> Losses:
         value = (0.5 * gain + (above * k).sum(1)) / rank
         along = (k - value[:, None]) / rank[:, None]  # derivative by P_ij
     else:  # sum_j gain_j (d + d'' variance_j / 2), d = ln 2 / ln(shift + rank_j)
-        assert objective.metric.smooth is not None
-        rank = rank + (objective.metric.smooth.shift or 0.0)
+        rank = rank + (shift_of(objective.metric) or 0.0)
         variance, log = (above * (1.0 - above)).sum(1) - 0.25, torch.log(rank)
         d, unit = gain * math.log(2.0) / log, 1.0 / (rank * log)
         second, third = d * (log + 2) * unit**2, -d * (2 * log**2 + 6 * log + 6) * unit**3

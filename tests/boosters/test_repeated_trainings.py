@@ -20,8 +20,8 @@ SIZES = np.full(150, 80)
 STARTS = ("none", "tied", "continuous")
 DRAWING = [
     LambdaRank("ndcg"),
-    LambdaRank("gap", perturbations=2, random_state=3),
-    LambdaRank("err", pairs="adjacent"),
+    LambdaRank("gap", random_state=3),
+    LambdaRank("err"),
     LambdaLoss("ndcg@10"),
     Softmax(random_gains=True),
     0.5 * LambdaRank("0.5*gap+0.5*err") + 0.5 * Softmax(random_gains=True),

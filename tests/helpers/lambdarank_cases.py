@@ -20,8 +20,9 @@ OPTIONS = [
 ]
 
 
-def literal(point, data, *, norm=True, sigmoid=1.0, truncation_level=None):
+def literal(point, data, *, norm=True, sigmoid=1.0, truncation_level=None, **norms):
     """Gradient and curvature of each row by the double loop."""
+    norms = {"score_norm": norm, "sum_norm": norm} | norms
     grad, hess = np.zeros(len(data.groups)), np.zeros(len(data.groups))
     for query, (scores, labels) in zip(data.ids, data.queries(), strict=True):
         metric, normalizer = point.objective(labels, truncation_level, data.max_grade)
@@ -30,7 +31,7 @@ def literal(point, data, *, norm=True, sigmoid=1.0, truncation_level=None):
         rows = data.groups == query
         grad[rows], hess[rows] = ref.lambdas(
             metric, scores, labels, normalizer=normalizer, sigma=sigmoid, signed=True,
-            truncation_level=truncation_level, score_norm=norm, sum_norm=norm,
+            truncation_level=truncation_level, **norms,
         )  # fmt: skip
     return grad, hess
 

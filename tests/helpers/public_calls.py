@@ -125,7 +125,7 @@ def gradient(cls, labels, scores, groups, **options):
 PAIRS = {"sigmoid": 2.0, "truncation_level": 2, "norm": True, "tie_order": "stable",
          "temperature": 1.0, "random_state": 1}  # fmt: skip
 for _name, _options in {
-    "LambdaRank": PAIRS | {"metric": "gap", "pairs": "all", "perturbations": 2},
+    "LambdaRank": PAIRS | {"metric": "gap"},
     "LambdaLoss": PAIRS | {"metric": "ndcg@3", "mu": 5.0},
     "SoftRank": {"metric": "gap", "sigma": 0.5, "relative": True, "form": "moments"},
     "Softmax": {"gain": "linear", "random_gains": True, "random_state": 1},

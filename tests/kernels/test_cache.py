@@ -66,10 +66,9 @@ for name, options in {objectives}:
 METRICS = ["gap@3", "ndcg", "gap(condensed=True)", "err", "rr@2"]
 OBJECTIVES = [
     ("LambdaRank", {"metric": "ndcg@3"}),
-    ("LambdaRank", {"metric": "err", "pairs": "adjacent"}),
+    ("LambdaRank", {"metric": "err"}),
     ("LambdaLoss", {"metric": "ndcg@3"}),
     ("SoftRank", {"metric": "gap"}),
-    ("SoftRank", {"metric": "ndcg", "form": "distribution"}),
 ]
 
 

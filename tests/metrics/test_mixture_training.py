@@ -76,17 +76,6 @@ def test_lambdas_are_the_literal_double_loop(point, norm):
             assert found[0, data.groups == query].sum() == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize("more", [{"perturbations": 3}, {"pairs": "adjacent"}], ids=str)
-def test_sums_of_orders_and_of_neighbours(more):
-    data = finite(6, n_queries=20, levels=5)
-    parts = (0.6, gap), (0.4, skrank.metric("err@5"))
-    mixture = Mixture(parts=parts)
-    each = [share * gradient(one, data, norm=False, **more) for share, one in parts]
-    assert_allclose(gradient(mixture, data, norm=False, **more), sum(each), atol=1e-12)
-    expected = gradient(gap, data, **more)
-    assert_allclose(gradient(0.3 * gap + 0.7 * gap, data, **more), expected, atol=1e-12)
-
-
 def test_single_precision_is_close():
     rng = np.random.default_rng(0)
     sizes = rng.integers(1, 300, 600)

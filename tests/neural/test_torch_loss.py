@@ -43,10 +43,7 @@ KERNELS_ONLY = [
     skrank.LambdaRank("err"),
     skrank.LambdaRank("q"),
     skrank.LambdaRank("r_precision"),
-    skrank.LambdaRank("gap", perturbations=2),
-    skrank.LambdaRank("gap", pairs="adjacent"),
     skrank.LambdaLoss("ndcg@5"),
-    skrank.SoftRank("ndcg@5", form="distribution"),
     skrank.Softmax(random_gains=True),
 ]
 

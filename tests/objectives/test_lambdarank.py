@@ -36,12 +36,8 @@ def test_lambdas_are_the_literal_double_loop(point, options):
 
 
 SUMS = [
-    "ndcg",
-    "ndcg(gain=linear)@3",
-    "dcg(gain=linear)",
-    "cg(gain=linear)@4",
-    "rbp(gain=linear,max_grade=4)",
-]
+    "ndcg", "ndcg(gain=linear)@3", "cg(gain=linear)@4", "rbp(gain=linear,max_grade=4)",
+]  # fmt: skip
 
 
 def continuous(seed, n_queries=24, n_documents=9):
@@ -54,9 +50,8 @@ def continuous(seed, n_queries=24, n_documents=9):
 
 
 @pytest.mark.parametrize("name", SUMS)
-@pytest.mark.parametrize("pairs", ["all", "adjacent"])
 @pytest.mark.parametrize("norm", [True, False])
-def test_sums_over_documents_take_continuous_labels(name, pairs, norm):
+def test_sums_over_documents_take_continuous_labels(name, norm):
     """Changes by swaps are differences of two values of the metric."""
     data, metric = continuous(0), skrank.metric(name)
     assert len(np.unique(data.relevance)) > MOST_CLASSES
@@ -66,8 +61,6 @@ def test_sums_over_documents_take_continuous_labels(name, pairs, norm):
         order = rows[np.argsort(-data.scores[rows], kind="stable")]
         value, total = metric(data.relevance[order], -np.arange(len(order))), 0.0
         for a, b in itertools.combinations(range(len(order)), 2):
-            if pairs == "adjacent" and b > a + 1:
-                continue
             swapped = order.copy()
             swapped[[a, b]] = order[[b, a]]
             delta = abs(metric(data.relevance[swapped], -np.arange(len(order))) - value)
@@ -81,18 +74,16 @@ def test_sums_over_documents_take_continuous_labels(name, pairs, norm):
             total += 2 * delta * p
         if norm and total > 0:
             expected[:, rows] *= np.log2(1 + total) / total
-    close(gradient(metric, data, pairs=pairs, norm=norm), expected)
+    close(gradient(metric, data, norm=norm), expected)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("name", ["ndcg", "ndcg@3", "dcg(gain=linear)@5", "precision@3", "rbp"])
 def test_swaps_of_documents_equal_swaps_of_classes(name, options, monkeypatch):
     data = many(40, longest=300)
-    for pairs in ("all", "adjacent"):
-        by_class = gradient(name, data, pairs=pairs, **options)
-        with monkeypatch.context() as patch:
-            patch.setattr(quadratic, "MOST_CLASSES", 1)
-            close(gradient(name, data, pairs=pairs, **options), by_class)
+    by_class = gradient(name, data, **options)
+    monkeypatch.setattr(quadratic, "MOST_CLASSES", 1)
+    close(gradient(name, data, **options), by_class)
 
 
 @pytest.mark.parametrize("name", ["gap(labels=interp)", "q", "0.5*ndcg+0.5*q"])
@@ -100,6 +91,16 @@ def test_pairs_of_documents_name_what_takes_continuous_labels(name):
     data = continuous(0)
     with pytest.raises(ValueError, match="gain=linear"):
         gradient(name, data)
+
+
+@pytest.mark.parametrize("name", ["gap", "err"])
+@pytest.mark.parametrize("switches", [(True, False), (False, True), (False, False)])
+def test_each_normalisation_has_a_switch(name, switches):
+    score_norm, sum_norm = switches
+    data = lists(2, levels=5, longest=12).retrieved()
+    for norm in (True, False):
+        found = gradient(name, data, norm=norm, score_norm=score_norm, sum_norm=sum_norm)
+        close(found, literal(Point(name), data, score_norm=score_norm, sum_norm=sum_norm))
 
 
 # ---------------------------------------------------------------------- precision
@@ -225,7 +226,7 @@ def test_arrays_agree_with_the_double_loop():
             close(by_arrays(point.metric, data, **options), literal(point, data, **options))
 
 
-LEVELS = (30, 511, 512, 513, 700)
+LEVELS = (30, 512, 700)
 LONG = [{}, {"norm": False}, *({"truncation_level": level} for level in LEVELS)]
 GRADES = [0.4, 0.35, 0.2, 0.05]
 USERS = [0.5, 0.3, 0.15, 0.05]  # with a high max_grade they rarely stop: all ranks count
@@ -249,7 +250,7 @@ def test_queries_longer_than_a_tile(metric, shares, seed, options):
         assert_allclose(part, wanted, rtol=0, atol=2e-5 * np.abs(wanted).max())
 
 
-@pytest.mark.parametrize("n", [15, 16, 17, 31, 33, 511, 512, 513, 528, 529])
+@pytest.mark.parametrize("n", [15, 16, 17, 512, 513, 529])
 @pytest.mark.parametrize("name", ["gap", "err(max_grade=8)"])
 def test_lengths_around_a_tile(name, n):
     data = long_query(n, [0.97, 0.02, 0.01], seed=n)
@@ -293,7 +294,7 @@ def test_random_ties_leave_the_order_of_different_scores():
     data = many(40)
     bound = LambdaRank("gap").bind(judge(data.relevance, data.groups))
     bound.gradient(data.scores, *np.empty((2, len(data.scores))))
-    for start, stop in itertools.pairwise(bound.indptr):
+    for start, stop in itertools.pairwise(bound.queries.indptr):
         order = bound.order[start:stop]
         assert (np.diff(data.scores[start:stop][order]) <= 0).all()
         assert_array_equal(np.sort(order), np.arange(stop - start))

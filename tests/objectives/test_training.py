@@ -15,7 +15,6 @@ OBJECTIVES = [
     SoftRank("gap", sigma=0.2, relative=True),
     SoftRank("ap"),
     SoftRank("ndcg"),
-    SoftRank("ndcg@10", form="distribution"),
     SquaredError(centered=True),
     Softmax(),
     Softmax(random_gains=True),

@@ -21,14 +21,12 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PLAIN = [
     LambdaRank("gap"),
     LambdaRank("err@5", truncation_level=3, norm=False),
-    LambdaRank("ndcg", pairs="adjacent"),
     LambdaRank("0.5*gap+0.5*ndcg@3"),
     LambdaLoss("ndcg"),
     LambdaLoss("ndcg@3", weights="ndcg_loss2", truncation_level=4, norm=True, sigmoid=0.5),
     SoftRank("gap"),
     SoftRank("gap", sigma=0.01),
     SoftRank("ndcg"),
-    SoftRank("ndcg@3", form="distribution"),
     SoftRank("ap", relative=True),
     Softmax(),
     Softmax({0: 0.5, 1: 1, 2: 4, 3: 4}),
@@ -39,8 +37,6 @@ OTHER = [
     (SquaredError(), {"shift_invariant": False}),
     (SquaredError("linear", max_grade=5), {"shift_invariant": False}),
     (0.5 * SquaredError() + 0.5 * LambdaRank("gap"), {"shift_invariant": False}),
-    (LambdaRank("gap", perturbations=3), {"random": True}),
-    (LambdaRank("ndcg@5", perturbations=4, temperature=2, pairs="adjacent"), {"random": True}),
     (Softmax(random_gains=True), {"random": True}),
 ]
 

@@ -1,4 +1,4 @@
-"""Literal definitions of user models of C/W/L, and of compatibility.
+"""Literal definitions of user models of C/W/L.
 
 A user model is the function of a rank, the gains of the ranks down to it and the number of ranks
 that the user reads at most, which says with what probability the user goes on.
@@ -29,18 +29,18 @@ def mean_gain(continues, gains, depth):
     return found / read
 
 
-def padded(gains, unknown, depth):
-    """Gains of the ranks down to the depth, with one for what is not known."""
-    known = [unknown if gain is None else gain for gain in gains[:depth]]
-    return known + [unknown] * (depth - len(known))
+def padded(gains, depth):
+    """Gains of the ranks down to the depth; 0 for what is not known."""
+    known = [gain or 0.0 for gain in gains[:depth]]
+    return known + [0.0] * (depth - len(known))
 
 
-def user(model, residual=False):
-    """The metric, or the residual, of a user model; its parameters are those of the model."""
+def user(model):
+    """The metric of a user model; its parameters are those of the model."""
 
     def metric(ranked, *, unretrieved=(), k=None, gain="linear", max_grade, **parameters):
         everything = judged_labels(ranked, unretrieved)
-        if not residual and all(gain_of(label, gain) <= 0 for label in everything):
+        if all(gain_of(label, gain) <= 0 for label in everything):
             return None
         depth = DEPTH if k is None else k
         gains = shares(top(ranked, k), gain, max_grade)
@@ -48,10 +48,7 @@ def user(model, residual=False):
         def continues(rank, here, so_far):
             return model(rank, here, so_far, **parameters)
 
-        worst = mean_gain(continues, padded(gains, 0.0, depth), depth)
-        if not residual:
-            return worst
-        return mean_gain(continues, padded(gains, 1.0, depth), depth) - worst
+        return mean_gain(continues, padded(gains, depth), depth)
 
     return metric
 
@@ -77,38 +74,4 @@ def bpm_model(rank, here, so_far, T=1.0):
     return 1.0 if so_far < T - 1e-9 else 0.0
 
 
-def nearly_err_model(rank, here, so_far, patience="rbp", p=0.9, T=1.0):
-    """Azzopardi, Mackenzie, Moffat 2021, equations 8 to 11."""
-    goes_on = {
-        "all": 1.0,
-        "rank": rank / (rank + 1),
-        "rbp": p,
-        "insq": insq_model(rank, here, so_far, T),
-    }
-    return goes_on[patience] * (1 - here)
-
-
-sdcg, sdcg_residual = user(sdcg_model), user(sdcg_model, residual=True)
-insq, insq_residual = user(insq_model), user(insq_model, residual=True)
-inst, inst_residual = user(inst_model), user(inst_model, residual=True)
-bpm, bpm_residual = user(bpm_model), user(bpm_model, residual=True)
-nearly_err, nearly_err_residual = user(nearly_err_model), user(nearly_err_model, residual=True)
-
-
-def overlap(one, other, p, depth):
-    """Rank-biased overlap of two rankings of documents, down to a depth."""
-    shared = sum(p ** (d - 1) * len(set(one[:d]) & set(other[:d])) / d for d in range(1, depth + 1))
-    return shared / sum(p ** (d - 1) for d in range(1, depth + 1))
-
-
-def compat(ranked, *, unretrieved=(), p=0.95, normalize=True):
-    """Clarke, Vtyurina, Smucker 2021: the overlap with the most similar ideal ranking."""
-    labels = dict(enumerate([*ranked, *unretrieved]))
-    ideal = [document for document, label in labels.items() if label is not None and label > 0]
-    if not ideal:
-        return None
-    ideal.sort(key=lambda document: -labels[document])
-    shown = list(range(len(ranked)))
-    depth = max(len(shown), len(ideal))
-    best = overlap(ideal, ideal, p, depth) if normalize else 1.0
-    return overlap(shown, ideal, p, depth) / best
+sdcg, insq, inst, bpm = map(user, (sdcg_model, insq_model, inst_model, bpm_model))
