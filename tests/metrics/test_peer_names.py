@@ -107,10 +107,6 @@ CWL_VALUES = {  # of ir_measures 0.4.3 with cwl_eval 1.0.12 for the labels 0 1 -
     "INST(T=2.0,max_rel=4)": 0.14208526687717354,
     "BPM(max_rel=4)@10": 0.3125,
     "BPM(T=3.0,max_rel=4)@10": 0.175,
-    "NERR8(max_rel=4)@5": 0.2857142857142857,
-    "NERR9(max_rel=4)@5": 0.16129032258064516,
-    "NERR10(max_rel=4)": 0.25268069084063194,
-    "NERR11(max_rel=4)": 0.13191691771048045,
 }
 
 
