@@ -116,21 +116,10 @@ def check_terms(terms: Sequence[tuple[float, Metric]]) -> None:
     """Refuse metrics that cannot be added."""
     first = terms[0][1]
     for _, one in terms:
-        if one.greater_is_better != first.greater_is_better:
-            higher, lower = (first, one) if first.greater_is_better else (one, first)
-            raise ValueError(
-                f"{higher} is better when higher and {lower} when lower: their sum has no "
-                "direction. Mix metrics of one direction, such as accuracy for error."
-            )
-        if one.average != "macro":
-            raise ValueError(
-                f"{one} has average={one.average!r}: a mixture needs arithmetic means over "
-                "queries, since only these add up. Use average='macro'."
-            )
-        for name in SETTINGS:
+        for name in (*SETTINGS, "greater_is_better"):
             a, b = getattr(first, name), getattr(one, name)
-            if a != b:
+            if a != b or (name == "average" and a != "macro"):
                 raise ValueError(
                     f"{first} has {name}={a!r} and {one} has {name}={b!r}: metrics of a mixture "
-                    f"must agree on it. Give both the same {name}."
+                    "must agree on it, and means must be arithmetic (average='macro')."
                 )

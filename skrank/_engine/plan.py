@@ -197,15 +197,7 @@ class Metric(Summable, ABC):
         -------
         float
         """
-        check.check_same_index(
-            relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
-        )
-        judgments = judge(relevance, groups)
-        plan = self.bind(judgments)
-        weights = check.query_weights(sample_weight, judgments.queries)
-        ranking = Ranking(judgments, scores)
-        ranking.warn_if_swapped(stacklevel=2)
-        found = measure(judgments, [ranking], [plan], weights)
+        _, found = self._measure(relevance, scores, groups, sample_weight)
         return float(found.means(stacklevel=3)[0, 0])
 
     def per_query(
@@ -214,12 +206,26 @@ class Metric(Summable, ABC):
         """Value of each query, as a Series indexed by query; parameters as in a call."""
         import pandas as pd
 
-        check.check_same_index(relevance=relevance, scores=scores, groups=groups)
+        ids, found = self._measure(relevance, scores, groups, None)
+        return pd.Series(found.values[0, 0], index=pd.Index(ids, name="qid"), name=str(self))
+
+    def _measure(
+        self,
+        relevance: ArrayLike,
+        scores: ArrayLike,
+        groups: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+    ) -> tuple[np.ndarray, Measured]:
+        """The queries of the caller's arrays, and the values of this metric."""
+        check.check_same_index(
+            relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
+        )
         judgments = judge(relevance, groups)
-        plan, ranking = self.bind(judgments), Ranking(judgments, scores)
-        ranking.warn_if_swapped(stacklevel=2)
-        values = measure(judgments, [ranking], [plan]).values[0, 0]
-        return pd.Series(values, index=pd.Index(judgments.queries.ids, name="qid"), name=str(self))
+        plan = self.bind(judgments)
+        weights = check.query_weights(sample_weight, judgments.queries)
+        ranking = Ranking(judgments, scores)
+        ranking.warn_if_swapped(stacklevel=3)
+        return judgments.queries.ids, measure(judgments, [ranking], [plan], weights)
 
     def __matmul__(self, k: int) -> Metric:
         """The same metric cut at rank `k`: ``metric("gap") @ 10``."""
@@ -388,10 +394,6 @@ class Plan:
                 weights = np.where(self.empty, 0.0, weights)
         return values, weights
 
-    def values(self, ranking: Ranking) -> np.ndarray:
-        """Values, as of `measure`."""
-        return self.measure(ranking)[0]
-
 
 def slope_of(
     metric: Metric, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
@@ -402,13 +404,6 @@ def slope_of(
     """
     values, _ = metric.values(np.full(len(shown), _HUGE), shown, relevant, total)
     return np.broadcast_to(values, len(shown)) / _HUGE
-
-
-def constant_slope(metric: Metric) -> float | None:
-    """`slope_of` lists of any length; None if four different lists have different slopes."""
-    lists = ([1.0, 1.0, 3.0, 7.0], [1.0, 2.0, 1.0, 5.0], [1.0, 2.0, 1e6, 1e6])
-    slopes = slope_of(metric, *map(np.array, lists))
-    return float(slopes[0]) if np.all(slopes == slopes[0]) else None
 
 
 class Measured(NamedTuple):

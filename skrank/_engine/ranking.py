@@ -37,11 +37,10 @@ class Ranking:
 
     Examples
     --------
-    >>> import skrank
     >>> from skrank.extending import Judgments, Queries, Ranking
     >>> judgments = Judgments([1, 0, 0, 1], Queries.from_sizes([2, 2]))
-    >>> skrank.metric("ap").bind(judgments).values(Ranking(judgments, [3, 2, 5, 4]))
-    array([1. , 0.5])
+    >>> Ranking(judgments, [3, 2, 4, 5]).order
+    array([0, 1, 1, 0], dtype=int32)
     """
 
     _head: tuple[int, RankedCodes] | None = None  # number of ranks of `rank_head`, and its result

@@ -130,21 +130,6 @@ class Tables(ABC):
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """The best sum of each query."""
 
-    def deltas(self, codes: np.ndarray) -> np.ndarray:
-        """Change of the sum for every swap of ranks a < b of one list of codes."""
-
-        def value(ranked: np.ndarray) -> float:
-            tied, n = np.zeros(len(ranked), np.uint8), np.array([len(ranked)])
-            lists = RankedCodes(np.append(0, n), ranked, tied, n)
-            return float(self.values(lists, np.ones(1))[0])
-
-        out = np.zeros((len(codes), len(codes)))
-        for a, b in np.argwhere(np.triu(np.ones(out.shape), 1)):
-            swapped = codes.copy()
-            swapped[[a, b]] = codes[[b, a]]
-            out[a, b] = value(swapped) - value(codes)
-        return out
-
     def swaps(self, judgments: Judgments) -> list[Swaps]:
         """Compiled functions for LambdaRank, by metric of a mixture. Default: raises."""
         raise TypeError(f"{type(self).__name__} has no gradients.")

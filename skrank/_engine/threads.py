@@ -53,11 +53,7 @@ def thread_count() -> int:
 @contextmanager
 def limit_threads(n_threads: int) -> Iterator[None]:
     """Use at most `n_threads` threads inside the block; results do not depend on their number."""
-    token = _limit.set(n_threads)
-    try:
-        yield
-    finally:
-        _limit.reset(token)
+    yield from _set(_limit, n_threads)
 
 
 @contextmanager
@@ -78,18 +74,21 @@ def plain_up_to(n_rows: int) -> Iterator[None]:
     ...     skrank.metric("ap")([0, 1, 1], [3, 2, 1])
     0.5833333333333333
     """
-    token = _plain_rows.set(n_rows)
-    try:
-        yield
-    finally:
-        _plain_rows.reset(token)
+    yield from _set(_plain_rows, n_rows)
 
 
 @contextmanager
 def compiled() -> Iterator[None]:
     """Call compiled kernels also for few rows inside the block: for calls that are repeated."""
-    with plain_up_to(-1):
+    yield from _set(_plain_rows, -1)
+
+
+def _set(variable: ContextVar[int | None], value: int) -> Iterator[None]:
+    token = variable.set(value)
+    try:
         yield
+    finally:
+        variable.reset(token)
 
 
 def run_chunks(

@@ -16,7 +16,14 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._typing import RandomState
 from skrank.active._pool import Pool, make_pool
-from skrank.extending import CascadeTables, Judgments, QuadraticTables, Queries, Ranking
+from skrank.extending import (
+    CascadeTables,
+    Judgments,
+    QuadraticTables,
+    Queries,
+    Ranking,
+    measure,
+)
 from skrank.metrics import Metric, metric
 
 if TYPE_CHECKING:
@@ -191,8 +198,8 @@ class GradedMetric:
 
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
         """Value of each ranker on each query; NaN where the query does not count."""
-        plan = self.metric.bind(judgments, max_grade=self.max_grade)
-        return np.stack([plan.values(Ranking(judgments, s)) for s in scores])
+        rankings = (Ranking(judgments, one) for one in scores)
+        return measure(judgments, rankings, [self.metric], max_grade=self.max_grade).values[:, 0]
 
 
 def _constant_factor(metric: Metric) -> float | None:

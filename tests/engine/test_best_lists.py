@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank.extending import Judgments, Queries
+from skrank.extending import Judgments, Queries, measure
 from tests.helpers.engine import Ranking
 
 
@@ -19,11 +19,6 @@ def ranking(ties):
     queries = Queries.from_groups(np.repeat(np.arange(len(sizes)), sizes))
     judgments = Judgments(labels, queries)
     return judgments, Ranking(judgments, np.round(scores, 1) if ties else scores)
-
-
-def test_one_gain_for_all_labels():
-    q = skrank.metric("q", gain=[1, 1])
-    assert q([0, 1, 1], [3, 2, 1]) == q([0, 1, 1], [1, 1, 1]) == 1
 
 
 def test_best_lists_go_down_to_a_rank():
@@ -62,5 +57,5 @@ def test_metrics_get_numbers_of_documents(monkeypatch):
 
     monkeypatch.setattr(skrank.metrics.AP, "values", noted)
     for condensed in (False, True):
-        skrank.metric("ap@3", condensed=condensed).bind(judgments).values(one)
+        measure(judgments, [one], [skrank.metric("ap@3", condensed=condensed)])
     assert seen == [(2, 1, 3), (1, 1, 2)]

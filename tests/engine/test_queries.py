@@ -43,42 +43,12 @@ def test_with_groups_puts_the_query_on_the_index(make, ids):
     assert y.name == "relevance"
 
 
-def test_with_groups_keeps_type_and_name_and_leaves_its_arguments():
-    relevance = pd.Series([1, 0], name="grade", index=[5, 6], dtype="int8")
-    y = skrank.with_groups(relevance, [7, 7])
-    assert y.dtype == "int8"
-    assert y.name == "grade"
-    assert relevance.index.to_list() == [5, 6]
-    assert y.index.to_list() == [(7, 5), (7, 6)]
-    again = skrank.with_groups(y[[True, False]], y.index[[True, False]])
-    assert again.index.to_list() == [(7, 5)]
-    pairs = relevance.set_axis(pd.MultiIndex.from_tuples([(1, "a"), (2, "b")], names=["qid", "id"]))
-    assert skrank.with_groups(pairs, [7, 7]).index.to_list() == [(7, "a"), (7, "b")]
-    assert skrank.with_groups(np.array([1, 0]), relevance).index.to_list() == [(1, 5), (0, 6)]
-
-
 def test_with_groups_of_series_that_are_not_aligned():
     relevance, qid = pd.Series(Y, index=[0, 1, 2, 3]), pd.Series(IDS, index=[3, 2, 1, 0])
     with pytest.raises(ValueError, match=r"qid.to_numpy\(\)"):
         skrank.with_groups(relevance, qid)
     y = skrank.with_groups(relevance, qid.to_numpy())
     assert y.index.to_list() == list(zip(IDS, range(4), strict=True))
-
-
-@pytest.mark.parametrize(
-    ("qid", "message"),
-    [
-        (["a", "b"], "qid"),
-        ([3, 1], r"numpy.repeat\(numpy.arange"),
-        (np.ones((4, 2)), "qid"),
-        (5, "qid"),
-        ([(1, "a"), (1, "b"), (2, "a"), (2, "b")], "qid.*groupby"),
-        (pd.MultiIndex.from_product([[1, 2], [3, 4]]), "qid"),
-    ],
-)
-def test_with_groups_of_bad_ids(qid, message):
-    with pytest.raises(ValueError, match=message):
-        skrank.with_groups(Y, qid)
 
 
 # ---------------------------------------------------------------------- precedence
@@ -154,14 +124,6 @@ def test_sources_that_disagree(arguments, message):
         resolve_groups(*arguments)
 
 
-def test_sources_that_agree_in_other_types():
-    ids = [1, 1, 2, 2]
-    assert resolve_groups(np.array(ids, "int8"), labelled(ids)).tolist() == ids
-    assert resolve_groups(np.array(ids, float), labelled(ids)).tolist() == ids
-    assert resolve_groups(np.array(IDS, object), labelled(IDS)).tolist() == IDS
-    assert resolve_groups(pd.Categorical(IDS), labelled(IDS)).tolist() == IDS
-
-
 # ---------------------------------------------------------------------- Queries
 
 IDS_OF_ALL_KINDS = {
@@ -213,16 +175,3 @@ def test_no_sort_when_rows_are_already_contiguous():
     assert Queries.from_groups(np.array([5, 1, 5])).order is not None
     values = np.arange(3.0)
     assert Queries.single(3).gather(values) is values
-
-
-def test_queries_of_sizes():
-    queries = Queries.from_sizes(np.array([2, 3, 1]))
-    assert queries.ids.tolist() == [0, 1, 2]
-    assert queries.indptr.tolist() == [0, 2, 5, 6]
-    assert len(queries) == 3
-    assert Queries.single(4).sizes.tolist() == [4]
-
-
-def test_names_are_what_a_user_types():
-    assert Queries.from_groups(np.array(["a", "b"])).name(1) == "'b'"
-    assert Queries.from_groups(np.array([10, 20])).name(1) == "20"

@@ -66,12 +66,3 @@ def test_parameters_need_no_hash():
         hash(one)
     assert isinstance(Plan(one, Judgments(ONE, QUERIES)).tables, QuadraticTables)
     assert not plan._cache
-
-
-def test_few_tables_are_cached():
-    for k in range(1, 2 * plan._MOST_CACHED):
-        tables(metric(f"ndcg@{k}"))
-    assert len(plan._cache) == plan._MOST_CACHED
-    long = Queries.single(plan._LONGEST_CACHED + 1)
-    metric("dcg").bind(Judgments(np.arange(long.n_rows) % 3, long))
-    assert len(plan._cache) == plan._MOST_CACHED

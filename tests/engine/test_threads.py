@@ -149,20 +149,6 @@ def test_without_threads_the_caller_works(monkeypatch):
     assert found.between(0, 1).sum() + found.isna().sum() == n // 50
 
 
-def test_errors_stop_what_has_not_begun():
-    seen = []
-
-    def kernel(first, last, indptr):
-        seen.append(first)
-        time.sleep(0.05)
-        raise ValueError(f"query {first}")
-
-    indptr = np.arange(0, 1_000_001, 1000)
-    with threads.limit_threads(2), pytest.raises(ValueError, match="query"):
-        threads.run_chunks(kernel, indptr)
-    assert len(seen) < 8
-
-
 @pytest.mark.parametrize(("n_rows", "expected"), [(9_990, 1), (10_000, 2), (100_000, 3)])
 def test_one_more_thread_for_so_many_rows(n_rows, expected):
     """At most one thread per query, and at most the limit."""
@@ -178,15 +164,6 @@ def test_one_more_thread_for_so_many_rows(n_rows, expected):
         callers.clear()
         threads.run_chunks(kernel, np.array([0, n_rows]))
     assert len(callers) == 1
-
-
-def test_results_are_in_the_order_of_the_queries():
-    indptr = np.arange(0, 200_001, 100)
-    with threads.limit_threads(4):
-        found = threads.run_chunks(lambda first, last, indptr: (first, last), indptr)
-    assert len(found) > 4
-    assert [first for first, _ in found] == [0, *(last for _, last in found[:-1])]
-    assert found[-1][1] == 2000
 
 
 def test_two_threads_on_one_objective_of_a_booster():

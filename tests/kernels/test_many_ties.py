@@ -40,7 +40,3 @@ def test_all_documents_are_relevant():
     exact = (15 / 16) ** (ranks - 1) @ (1 / 16 / ranks)
     err = skrank.metric("err", max_grade=4)
     assert_allclose(err(np.ones(1_000_000), np.zeros(1_000_000)), exact, rtol=1e-12)
-
-
-def test_documents_worth_nothing():
-    assert skrank.metric("err", max_grade=2, empty=0)(np.zeros(30), np.zeros(30)) == 0

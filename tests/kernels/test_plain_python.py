@@ -1,7 +1,5 @@
 """Kernels run as plain Python on few rows, with the same bits as compiled."""
 
-import copy
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +9,6 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import skrank
-from skrank._engine.threads import compiled, run_chunks
 from skrank._kernels import jit
 from skrank.metrics import registered
 
@@ -82,17 +79,6 @@ def test_the_rows_of_a_call_decide_about_compilation():
             assert values.tolist() == [2.0, 2.0]
 
 
-def test_repeated_calls_are_compiled(monkeypatch):
-    used = []
-    chosen = jit.kernel(plain=True)(double)
-    monkeypatch.setattr(chosen, "plain", lambda *_: used.append("plain"))
-    monkeypatch.setattr(chosen, "compiled", lambda *_: used.append("compiled"))
-    run_chunks(chosen, np.array([0, 2]), np.ones(2))
-    with compiled():
-        run_chunks(chosen, np.array([0, 2]), np.ones(2))
-    assert used == ["plain", "compiled"]
-
-
 @pytest.mark.parametrize("name", ["gap", "bpref"])
 def test_many_ties_and_many_labels_count_as_more_rows(name, monkeypatch):
     costs = []
@@ -107,13 +93,6 @@ def test_many_ties_and_many_labels_count_as_more_rows(name, monkeypatch):
     few = max(costs)
     skrank.metric(name)(rng.integers(0, 60, 300), np.zeros(300))
     assert max(costs) > 5 * few
-
-
-def test_kernels_are_pickled_by_name():
-    from skrank._kernels import labels
-
-    assert pickle.loads(pickle.dumps(labels.count)) is labels.count
-    assert copy.deepcopy(labels.count) is labels.count
 
 
 def test_a_small_value_needs_no_compiler():

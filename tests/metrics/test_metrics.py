@@ -178,7 +178,7 @@ def test_mean_ndcg_of_letor_is_a_mean_of_cut_offs():
 def test_tables_of_metrics_without_gradients(name):
     plan = skrank.metric(name).bind(judge([2, 0, 1, 0, 3, 0, 0, 1], np.repeat([0, 1], 4)))
     with pytest.raises(TypeError, match="Tables has no gradients"):
-        plan.tables.lambda_kernels(plan.judgments)
+        plan.tables.swaps(plan.judgments)
     if plan.metric.strict:  # the best value counts documents
         assert (np.array(plan.tables.ideals(plan.judgments)) == 2).all()
 

@@ -9,10 +9,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import skrank
-from skrank.extending import Judgments
 from tests.helpers import reference as ref
-from tests.helpers.catalogue import CATALOGUE, Lists, every_point, lists, literal_values
-from tests.helpers.engine import close, judge, limit_threads, per_query, thread_count
+from tests.helpers.catalogue import Lists, every_point, lists
+from tests.helpers.engine import judge, limit_threads, per_query
 
 # ---------------------------------------------------------------------- empty queries
 
@@ -33,14 +32,6 @@ def test_the_mean_over_queries_without_relevant_documents(point):
         assert chosen(RELEVANCE, SCORES, groups=GROUPS) == pytest.approx(mean, nan_ok=True)
     with pytest.raises(ValueError, match=r"query 'b'.*empty="):
         replace(metric, empty="raise")(RELEVANCE, SCORES, groups=GROUPS)
-
-
-@pytest.mark.parametrize("name", ["judged", "rbp_residual"])
-def test_metrics_defined_for_every_query_have_no_empty_queries(name):
-    for empty in ("skip", "nan", 0, 1, "raise"):
-        values = skrank.metric(name, empty=empty).per_query(RELEVANCE, SCORES, groups=GROUPS)
-        assert_array_equal(values, skrank.metric(name).per_query(RELEVANCE, SCORES, groups=GROUPS))
-        assert values.notna().all()
 
 
 def test_the_mean_of_no_query_is_nan_and_warns():
@@ -122,22 +113,6 @@ def test_micro_average_counts_documents_of_all_queries_together(name, empty):
     assert metric(data.relevance, data.scores, groups=data.groups) == pytest.approx(expected)
 
 
-def test_only_weightless_queries_have_relevant_documents():
-    arguments = {"groups": ["a", "b"], "sample_weight": [0, 1]}
-    with pytest.warns(RuntimeWarning, match="of weight above 0"):
-        assert math.isnan(skrank.metric("gap")([1, 0], [1, 1], **arguments))
-
-
-def test_per_query_is_indexed_by_query_in_order_of_first_row():
-    values = skrank.metric("ndcg@2", gain="linear").per_query(
-        [1, 0, 2, 1], [1, 2, 3, 4], groups=["b", "a", "b", "a"]
-    )
-    assert list(values.index) == ["b", "a"]
-    assert values.index.name == "qid"
-    assert values.name == "ndcg(gain=linear)@2"
-    assert values.dtype == float
-
-
 # ---------------------------------------------------------------------- forms of input
 
 
@@ -193,50 +168,12 @@ def big(n_queries=1200, seed=0):
     return Lists(relevance, rng.normal(size=n).round(1), np.repeat(np.arange(n_queries), sizes))
 
 
-def test_threads_reset_and_nest():
-    before = thread_count()
-    with limit_threads(3):
-        with limit_threads(1):
-            assert thread_count() == 1
-        assert thread_count() == 3
-    assert thread_count() == before
-
-
 @pytest.mark.usefixtures("every_thread")
 def test_errors_in_threads_are_raised():
     data = big()
     data.scores[70_000] = np.nan
     with limit_threads(4), pytest.raises(ValueError, match="score of row 70000"):
         per_query(skrank.metric("gap"), data)
-
-
-LONG = [point for point in CATALOGUE if point.text in ("gap", "gap@3", "ap", "ndcg", "err", "rr")]
-
-
-@pytest.mark.parametrize("point", LONG, ids=repr)
-@pytest.mark.parametrize("n", [256, 300])
-def test_long_lists_with_ties(point, n):
-    rng = np.random.default_rng(n)
-    labels = rng.choice([0, 0, 0, 1, 2, 3], n).astype(float)
-    scores = rng.permutation(n).astype(float)
-    labels[:6] = 3, 0, 1, 0, 2, 0
-    scores[:3], scores[3:5] = n - 2.5, n / 2 + 0.5
-    data = Lists(labels, scores, np.full(n, "q", object))
-    close(per_query(point.metric, data), literal_values(ref.tie_expectation, point, data))
-
-
-def test_one_long_block_of_ties_by_formula():
-    rng = np.random.default_rng(2)
-    labels = rng.integers(0, 4, 5000)
-    discount = 1 / np.log2(np.arange(2, 5002))
-    expected = (2.0**labels - 1).mean() * discount.sum()
-    value = skrank.metric("dcg")(labels, np.zeros(5000))
-    assert value == pytest.approx(expected, rel=1e-12)
-    relevant, n = (labels > 0).sum(), 5000
-    ranks = np.arange(1, n + 1)
-    chance = (1 + (ranks - 1) * (relevant - 1) / (n - 1)) / ranks
-    ap = skrank.metric("ap")(labels, np.zeros(n))
-    assert ap == pytest.approx(chance.sum() / n, rel=1e-12)
 
 
 # ---------------------------------------------------------------------- labels as codes
@@ -257,13 +194,6 @@ def test_codes_stand_for_labels(labels):
     assert_array_equal(unjudged, np.isnan(given))
     assert judgments.counts.sum() == len(given)
     assert judgments.max_grade == max(1, math.ceil(np.nanmax(np.append(given, 0))))
-
-
-def test_more_than_a_byte_of_labels():
-    labels = np.arange(1000) / 100
-    judgments = judge(labels)
-    assert_array_equal(judgments.labels[judgments.codes], labels)
-    assert isinstance(judgments, Judgments)
 
 
 @pytest.mark.parametrize("weight", [5e-324, 1e-320, 1e-200, 1e200, 1e308])

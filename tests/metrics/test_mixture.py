@@ -1,22 +1,18 @@
 """Weighted sums of metrics are metrics."""
 
 import dataclasses
-import json
 
 import lightgbm as lgb
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import cross_validate
 
 import skrank
-from skrank import LambdaRank, SoftRank, SquaredError, cli
+from skrank import LambdaRank, SoftRank, SquaredError
 from skrank.datasets import make_ranking
 from skrank.metrics import Mixture
-from tests.helpers.catalogue import MIXTURES, Lists, MixturePoint, lists
-from tests.helpers.engine import judge
+from tests.helpers.catalogue import Lists, MixturePoint, lists
 from tests.helpers.mixture_cases import TEXT, gap, ndcg
 
 
@@ -128,53 +124,12 @@ def test_a_query_counts_where_all_metrics_count():
     assert report.weights[0, :, 0].tolist() == [0, 1, 0]
 
 
-def test_a_metric_of_every_query_beside_one_that_needs_relevant_documents():
-    one = skrank.metric("0.5*judged@2+0.5*ap", empty=0)
-    assert_array_equal(one.per_query(*EMPTY, groups=QUERIES), [0.75, 0.75, 0.5])
-    assert one.needs_relevant
-    assert not skrank.metric("0.5*judged@2+0.5*judged").needs_relevant
-    skip = dataclasses.replace(one, empty="skip")
-    assert_array_equal(skip.per_query(*EMPTY, groups=QUERIES), [0.75, 0.75, np.nan])
-
-
-def test_ties_without_a_closed_form_are_refused():
-    with pytest.raises(ValueError, match="no closed form"):
-        skrank.metric("0.5*ap+0.5*iprec(recall=0.5)")([1, 0], [1, 1])
-    assert skrank.metric("0.5*ap+0.5*iprec(recall=0.5)", ties="stable")([1, 0], [1, 1]) == 1
-
-
-@pytest.mark.parametrize("name", [*map(repr, MIXTURES), "error@3+rbp_residual", "ap+judged"])
-def test_tables_know_what_all_metrics_need(name):
-    data, one = lists(5, n_queries=40), skrank.metric(name)
-    plan = one.bind(judge(data.relevance, data.groups))
-    assert_array_equal(plan.empty, plan.relevant == 0)
-    assert_array_equal(one.tables(plan.scale, None).relevant, plan.tables.relevant)
-
-
 # ---------------------------------------------------------------------- metrics: everywhere
 
 
 @pytest.fixture(scope="module")
 def toy():
     return make_ranking(n_queries=40, random_state=0)
-
-
-def test_names_in_scikit_learn(toy):
-    y, scorer = skrank.with_groups(toy.relevance, toy.qid), skrank.scorer(TEXT, "error@3+error@5")
-    both = cross_validate(Ridge(), toy.X, y, cv=skrank.QueryKFold(3), scoring=scorer)
-    assert {f"test_{TEXT}", "test_neg_1.0*error@3+1.0*error@5"} <= set(both)
-    assert (both["test_neg_1.0*error@3+1.0*error@5"] < 0).all()
-    assert skrank.get_scorer("neg_error@3+error@5").metrics[0].greater_is_better is False
-
-
-def test_the_command_line(tmp_path, capsys):
-    qrels, run = tmp_path / "qrels", tmp_path / "run"
-    qrels.write_text("1 0 a 1\n1 0 b 0\n2 0 c 2\n2 0 d 0\n3 0 e 0\n")
-    run.write_text("1 Q0 b 1 2 r\n1 Q0 a 2 1 r\n2 Q0 c 1 2 r\n3 Q0 e 1 1 r\n")
-    metrics = ["-m", TEXT, "-m", "gap", "-m", "ndcg@10"]
-    assert cli.main(["evaluate", str(qrels), str(run), *metrics, "--format", "json"]) == 0
-    row = json.loads(capsys.readouterr().out)[0]
-    assert row[TEXT] == pytest.approx(0.7 * row["gap"] + 0.3 * row["ndcg@10"])
 
 
 @pytest.mark.parametrize(

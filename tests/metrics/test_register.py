@@ -114,37 +114,6 @@ def test_unregister():
         skrank.unregister("gap")
 
 
-@pytest.mark.parametrize("name", ["p_10", "recip_rank", "official", "setp", "hit_rate", "my_hits"])
-def test_names_that_skrank_does_not_have_are_free(name):
-    assert str(skrank.register(name)(made())()) == name
-    assert str(skrank.metric(name.title())) == name
-
-
-def test_a_class_that_is_registered_once_more_gets_further_names():
-    cls = made()
-    skrank.register("mine")(cls)
-    skrank.register("mine2", "mine2")(cls)
-    assert cls.names == ("mine", "mine2")
-    assert str(skrank.metric("mine2@3")) == "mine@3"
-    skrank.unregister("mine")
-    for name in ("mine", "mine2"):
-        with pytest.raises(ValueError, match=f"unknown metric '{name}'"):
-            skrank.metric(name)
-
-
-def test_metrics_without_a_registered_name_are_called_as_their_class():
-    cls = made()
-    assert str(cls(k=3)) == "Toy@3"
-    with pytest.raises(ValueError, match=r"query 0.*empty=raise"):
-        cls(empty="raise")([0, 0], [2, 1])
-    with pytest.warns(RuntimeWarning, match="Toy"):
-        cls()([0, 0], [2, 1])
-    skrank.register("toy")(cls)
-    assert str(cls()) == "toy"
-    skrank.unregister("toy")
-    assert str(cls()) == "Toy"
-
-
 @pytest.mark.parametrize(
     "value",
     [

@@ -72,17 +72,6 @@ def test_blocks_are_whole_queries(small):
     assert [list(block.queries.ids) for _, _, block in found] == [[3, 1], [2]]
 
 
-def test_the_highest_grade_is_that_of_all_blocks(small):
-    """ERR has no max_grade, and takes it from the data."""
-    labels = np.r_[np.full(3000, 1.0), np.full(3000, 4.0)]
-    labels[::2] = 0
-    judgments = judge(labels, np.repeat(np.arange(60), 100))
-    scores = np.random.default_rng(0).normal(size=6000)
-    whole = LambdaRank("err").bind(judgments)
-    parts = in_blocks(LambdaRank("err"), judgments)
-    assert_array_equal(rounds(parts, scores), rounds(whole, scores))
-
-
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_errors_name_rows_of_the_caller(small, shuffled):
     groups = np.repeat(np.arange(60), 100)

@@ -63,13 +63,6 @@ def test_scores_that_are_not_finite_are_named(call, value):
         call([1, 0, 1, 0], [1, 2, value, 3], groups=["b", "a", "b", "a"])
 
 
-@every_call
-def test_groups_on_the_index(call):
-    labels, scores, groups = [1, 0, 0, 2], [1.0, 2, 2, 1], ["a", "a", "b", "b"]
-    found = call(skrank.with_groups(labels, groups), scores)
-    assert_array_equal(found, call(labels, scores, groups=groups))
-
-
 @pytest.mark.parametrize(
     ("objective", "fixed"),
     [

@@ -219,13 +219,6 @@ def long_query(n, shares, seed=0, max_grade=None):
     return Lists(labels, rng.normal(size=n).round(2), np.zeros(n, int))
 
 
-def test_arrays_agree_with_the_double_loop():
-    data = long_query(25, [0.5, 0.2, 0.2, 0.1])
-    for point in map(Point, ("gap", "ndcg@3", "err", "ap", "rr")):
-        for options in OPTIONS:
-            close(by_arrays(point.metric, data, **options), literal(point, data, **options))
-
-
 LEVELS = (30, 512, 700)
 LONG = [{}, {"norm": False}, *({"truncation_level": level} for level in LEVELS)]
 GRADES = [0.4, 0.35, 0.2, 0.05]
@@ -274,22 +267,6 @@ def test_a_warm_start_changes_nothing(name):
         scores = (scores + step * rng.normal(size=len(scores))).round(1)
 
 
-def test_random_ties_differ_between_seeds_and_scores():
-    data = many(40)
-
-    def orders(seed):
-        bound = LambdaRank("gap", random_state=seed).bind(judge(data.relevance, data.groups))
-        found = []
-        for score in range(3):
-            scores = np.full(len(data.scores), float(score))
-            bound.gradient(scores, *np.empty((2, len(scores)), np.float32))
-            found.append(bound.order.copy())
-        return found
-
-    for a, b in itertools.combinations(orders(0) + orders(1) + orders(2), 2):
-        assert np.mean(a == b) < 0.1
-
-
 def test_random_ties_leave_the_order_of_different_scores():
     data = many(40)
     bound = LambdaRank("gap").bind(judge(data.relevance, data.groups))
@@ -324,8 +301,3 @@ def test_random_ties_are_uniform_over_all_orders(n_documents, n_queries, n_score
     chi_square = ((counts - expected) ** 2 / expected).sum()
     freedom = n_orders - 1
     assert chi_square < freedom + 5 * np.sqrt(2 * freedom)
-
-
-def test_random_ties_of_long_blocks_are_uniform_by_place():
-    found = random_orders(300, 100, 3)
-    assert np.abs(found.mean(0) - 149.5).max() < 5 * 300 / np.sqrt(12 * 300)

@@ -94,13 +94,6 @@ def test_softmax_by_hand(gain):
     assert found[2] == 0
 
 
-@pytest.mark.parametrize("loss", [SquaredError(centered=True), Softmax()], ids=str)
-def test_one_document_says_nothing(loss):
-    grad, hess = loss([2, 1, 0], [0.3, 0.1, 0.2], groups=[0, 1, 1])
-    assert grad[0] == hess[0] == 0
-    assert np.all(grad[1:] != 0)
-
-
 def test_documents_that_were_not_judged_have_the_gain_of_label_0():
     for loss in (Softmax(), SquaredError(centered=True)):
         unknown = loss([np.nan, 2, 1], [0.1, 0.2, 0.3])

@@ -1,11 +1,10 @@
 """Texts of objectives, and errors for texts that are not objectives."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from importlib.util import find_spec
 
 import lightgbm
-import numpy as np
 import pytest
 import xgboost
 from sklearn.base import clone
@@ -111,13 +110,6 @@ def test_mistakes_in_texts(text, message):
         objectives.as_objective(text)
 
 
-@pytest.mark.parametrize("text", ["softmax", "softrank:ndcg", "0.9*gap+0.1*squared_error"])
-@pytest.mark.parametrize("name", RANKERS)
-def test_rankers_train_on_texts(text, name):
-    found = [train(one, name).predict(DATA.X) for one in (text, objectives.as_objective(text))]
-    np.testing.assert_array_equal(*found)
-
-
 @every_door
 @pytest.mark.parametrize(
     ("given", "message"),
@@ -139,25 +131,3 @@ def test_rankers_train_on_texts(text, name):
 def test_errors_are_the_same_at_every_door(door, given, message):
     with pytest.raises(ValueError, match=message):
         door(given)
-
-
-def test_all_objectives_have_names():
-    classes = {
-        one
-        for one in vars(skrank.objectives).values()
-        if isinstance(one, type) and issubclass(one, skrank.Objective)
-    }
-    named = set(objectives.Objective.named.values())
-    assert named == classes - {skrank.Objective, objectives.ObjectiveMixture}
-
-
-def test_a_metric_of_that_name_is_trained_on():
-    @skrank.register("softmax")
-    @dataclass(frozen=True, kw_only=True)
-    class Mine(skrank.metrics.GAP):
-        pass
-
-    try:
-        assert objectives.as_objective("softmax") == skrank.LambdaRank(Mine())
-    finally:
-        skrank.unregister("softmax")
