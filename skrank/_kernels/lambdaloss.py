@@ -11,7 +11,7 @@ weight, of a metric that falls although the better document moves up, counts as 
 (d_i - d_(i+1)) is for ranks that are i apart. The steps between rank b and all ranks above sum to
 mu (d_1 - d_b), with stretch_b = 1 and even_b = 0. If b is below the cut-off, stretch_b and even_b
 are such that the sum of step_(b-a) stretch_b + even_b over the ranks a above b is mu d_1:
-docs/kernels.md (20).
+docs/kernels.md (18).
 
 Lower documents are put into tiles in rank order, so that neighbouring lanes read neighbouring
 entries of `step`.

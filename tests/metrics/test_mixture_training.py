@@ -100,7 +100,7 @@ def test_mixtures_that_cannot_be_trained_on():
         LambdaRank("0.5*gap+0.5*precision")
     with pytest.raises(ValueError, match="drop the training rows without a label"):
         LambdaRank(skrank.metric("0.5*gap+0.5*ap", condensed=True))
-    with pytest.raises(ValueError, match="'gap'"):
+    with pytest.raises(ValueError, match=r"0\.7\*gap.*mix objectives"):
         SoftRank(TEXT)
 
 
@@ -174,7 +174,7 @@ def test_weights_and_parts_are_checked(one, other, mixture):
     for parts in ((), None, 3, "gap", [one, one], [(1, one, 2)]):
         with pytest.raises(ValueError, match="must be pairs of a weight and an item"):
             mixture(parts=parts)
-    with pytest.raises(ValueError, match=r"3 is (neither a metric nor|not a metric)"):
+    with pytest.raises(ValueError, match="3"):
         mixture(parts=[(1, 3)])
 
 
