@@ -122,7 +122,7 @@ class Mixture(Sum, Metric):
         return self.map(lambda one: one @ k)
 
 
-Metric.sum_of, Metric.kind = staticmethod(lambda parts: Mixture(parts=parts)), Metric
+Metric.sum_of, Metric.kinds = staticmethod(lambda parts: Mixture(parts=parts)), (Metric,)
 
 
 def metric(name: str | Metric, **parameters: object) -> Metric:

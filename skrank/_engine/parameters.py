@@ -81,7 +81,7 @@ class Summable(Parameterised):
     """Metrics, or objectives: products with numbers above 0, and sums, are a `Sum`."""
 
     sum_of: ClassVar[Callable[..., Any]]  # makes the `Sum` of weights and terms
-    kind: ClassVar[type]  # the class of what can be added
+    kinds: ClassVar[tuple[type, ...]]  # classes of what can be added
     __array_ufunc__: ClassVar[None] = None  # so that numpy.float64(0.5) * metric calls __rmul__
 
     @property
@@ -97,7 +97,7 @@ class Summable(Parameterised):
 
     def __add__(self, other: Any) -> Any:
         """The sum with another."""
-        if not isinstance(other, self.kind):
+        if not isinstance(other, self.kinds):
             return NotImplemented
         return self.sum_of(((1.0, self), (1.0, other)))
 

@@ -196,7 +196,7 @@ class ObjectiveMixture(Sum, Objective):
         return BoundMixture(self, parts)
 
 
-Objective.sum_of, Objective.kind = staticmethod(ObjectiveMixture), Objective
+Objective.sum_of, Objective.kinds = staticmethod(ObjectiveMixture), (Objective,)
 
 
 def as_objective(objective: str | Metric | Objective, **options: Any) -> Objective:
