@@ -321,14 +321,14 @@ def test_times_are_numbers_or_dates():
     groups = ["4", "10", "11", "12"]
     days = pd.to_datetime(["2024-01-09", "2024-01-10", "2024-01-11", "2024-01-08"])
 
-    def tests(time):
+    def held_out(time):
         splits = QueryTimeSeriesSplit(2, time=time).split(np.zeros((4, 1)), groups=groups)
         return [test.tolist() for _, test in splits]
 
-    assert tests(pd.Series(days, index=groups)) == [[1], [2]]
-    assert tests({name: int(name) for name in groups}) == [[2], [3]]
+    assert held_out(pd.Series(days, index=groups)) == [[1], [2]]
+    assert held_out({name: int(name) for name in groups}) == [[2], [3]]
     with pytest.raises(ValueError, match="time"):
-        tests(pd.Series([1, 2, np.nan, 4], index=groups))
+        held_out(pd.Series([1, 2, np.nan, 4], index=groups))
 
 
 def test_letor_folds_rotate(data):

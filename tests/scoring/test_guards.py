@@ -170,9 +170,10 @@ def test_splits_of_cut_queries(cv, data, y):
 @every_model
 @pytest.mark.parametrize("cv", WHOLE, ids=lambda cv: repr(cv).partition("(")[0])
 def test_whole_queries_do_not_warn(model, cv, data, y):
-    measured(model, data.X, y, cv=cv, return_train_score=True)
+    found = measured(model, data.X, y, cv=cv, return_train_score=True)
     with routing():
-        measured(model, data.X, data.relevance, cv=cv, params={"groups": data.qid})
+        routed = measured(model, data.X, data.relevance, cv=cv, params={"groups": data.qid})
+    assert len(found) == len(routed) > 1
 
 
 @pytest.mark.parametrize("cv", WHOLE_BY_GROUPS, ids=lambda cv: type(cv).__name__)
