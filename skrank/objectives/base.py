@@ -196,7 +196,10 @@ class ObjectiveMixture(Sum, Objective):
         return BoundMixture(self, parts)
 
 
-Objective.sum_of, Objective.kinds = staticmethod(ObjectiveMixture), (Objective,)
+Objective.sum_of, Objective.kinds = (
+    staticmethod(lambda parts: ObjectiveMixture(parts)),
+    (Objective,),
+)
 
 
 def as_objective(objective: str | Metric | Objective, **options: Any) -> Objective:
