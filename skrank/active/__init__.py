@@ -13,7 +13,6 @@ from skrank.active._evaluators import Decision as Decision
 from skrank.active._moments import Moments as Moments
 from skrank.active._moments import label_moments as label_moments
 from skrank.active._sampling import sampling_distribution as sampling_distribution
-from skrank.active._setup import BudgetWarning as BudgetWarning
 from skrank.active._setup import Design as Design
 from skrank.active._setup import Request as Request
 from skrank.active._simulate import Simulation as Simulation

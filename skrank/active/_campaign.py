@@ -211,24 +211,19 @@ class Campaign(ABC):
             label is not a grade, or the query already has other labels. The campaign is unchanged.
         """
         query_id = query.query if isinstance(query, Request) else query
-        try:
-            number = self._number[query_id]
-        except (KeyError, TypeError):
-            raise ValueError(f"query {query_id!r} is not in the pool.") from None
-        if number not in self._asked:
+        number = self._number.get(query_id)
+        if number is None or number not in self._asked:
             raise ValueError(
-                f"query {query_id!r} was not asked: labels of queries that were not drawn would "
-                "bias the estimate. Take queries from ask() or next_query()."
+                f"query {query_id!r} was not asked: labels of other queries would bias the "
+                "estimate. Take queries from ask() or next_query()."
             )
         request = self._setup.request(number)
         new = request.checked(labels, self._setup.graded.grades)
         old = self._labels.get(number)
         if old is not None and not replace and (old != new).any():
-            item = int(np.argmax(old != new))
             raise ValueError(
-                f"query {query_id!r} already has label {old[item]:g} for item "
-                f"{request.items[item].item()!r}, which differs from {new[item]:g}: keep the old "
-                "labels, or replace them with tell(..., replace=True)."
+                f"query {query_id!r} already has the labels {old.tolist()}: keep them, or replace "
+                "them with tell(..., replace=True)."
             )
         self._record(number, new)
 
@@ -265,14 +260,10 @@ class Campaign(ABC):
         if is_labelled[0]:
             return len(is_labelled) if is_labelled.all() else int(np.argmin(is_labelled))
         first = int(setup.order[0])
-        name, cost = setup.queries.name(first), float(setup.costs[first])
-        remedy = f"label query {name} first"
-        if self._budget is not None and not fits(cost, self._budget):
-            remedy = (
-                f"the budget of {self._budget:g} does not pay for query {name}, which was drawn "
-                f"first and costs {cost:g}. Raise campaign.budget"
-            )
-        raise ValueError(f"no labels to estimate from yet: {remedy}.")
+        raise ValueError(
+            f"no labels to estimate from yet: label query {setup.queries.name(first)} first, which "
+            f"costs {float(setup.costs[first]):g} of the budget of {self._budget}."
+        )
 
     def _values_of(self, first: int, second: int | None) -> np.ndarray:
         """Value of a ranker, or difference of two; NaN if not labelled, or if it does not count."""

@@ -166,16 +166,11 @@ class GradedMetric:
         whether the query has a relevant document at all.
         """
         if metric.average != "macro":
-            raise ValueError(
-                f"{metric} is not a mean over queries: active evaluation estimates average='macro'."
-            )
+            raise ValueError(f"{metric} is not a mean over queries: choose average='macro'.")
         plain = metric.ideal_cutoff == 0
         allowed = ("skip", 0) if plain else ("skip", 0, 1)
         if metric.needs_relevant and metric.empty not in allowed:
-            raise ValueError(
-                f"{metric}: active evaluation supports empty={' or '.join(map(repr, allowed))} for "
-                "this metric. Choose one of them."
-            )
+            raise ValueError(f"{metric}: choose empty from {allowed}.")
         max_grade = getattr(metric, "max_grade", None) or max(1, int(np.ceil(grades.max())))
         example = np.resize(grades, max(longest, len(grades)))  # a list with all grades
         judgments = Judgments(example, Queries.single(len(example)))
@@ -238,17 +233,11 @@ def label_probabilities(
     usable = (np.abs(total - 1) < 1e-3) & (table >= 0).all(axis=1)
     if not usable.all():
         row = int(np.argmin(usable))
-        raise ValueError(
-            f"probabilities of row {row} are {table[row].tolist()}: they must be at least 0 and "
-            "sum to 1."
-        )
+        raise ValueError(f"row {row} of label_model is {table[row]}: it must be probabilities.")
     known = columns if known is None else known
     missing = np.setdiff1d(columns, known)
     if len(missing):
-        raise ValueError(
-            f"label_model gives a probability to grade {missing[0]:g}, which is not in "
-            f"grades={known.tolist()}: add this grade."
-        )
+        raise ValueError(f"label_model has grade {missing[0]:g}, which is not in {grades=}.")
     spread = np.zeros((n_rows, len(known)))
     # probabilities of models that compute in float32 do not quite sum to 1
     spread[:, np.searchsorted(known, columns)] = table / total[:, None]

@@ -119,14 +119,9 @@ def cost_per_query(costs: Costs, pool: Pool, is_open: np.ndarray, n_rows: int) -
         check.check_choice("costs", costs, ("items",))
         return n_open.astype(np.float64)
     if isinstance(costs, Mapping):
-        return np.where(n_open > 0, _by_query("costs", costs, pool.queries, zero=False), 0.0)
-    per_row = _per_row("costs", costs, n_rows)
-    bad = np.flatnonzero(~((per_row > 0) & np.isfinite(per_row)))
-    if len(bad):
-        raise ValueError(
-            f"cost of row {bad[0]} is {per_row[bad[0]]}: costs must be positive and finite, for "
-            "example the logarithm of the document's length plus one."
-        )
+        per_query = _by_query("costs", costs, pool.queries)
+        return np.where(n_open > 0, check.check_costs("costs", per_query, len(n_open)), 0.0)
+    per_row = check.check_costs("costs", costs, n_rows)
     return np.add.reduceat(np.where(is_open, per_row[pool.rows], 0.0), pool.queries.indptr[:-1])
 
 
@@ -134,27 +129,17 @@ def frequency_per_query(frequencies: Mapping[object, float] | None, queries: Que
     """Share of each query among all queries that users send."""
     if frequencies is None:
         return np.full(len(queries), 1 / len(queries))
-    shares = _by_query("frequencies", frequencies, queries, zero=True)
-    if not shares.any():
-        raise ValueError("all frequencies are 0: at least one must be above 0.")
-    return shares / shares.sum()
+    shares = _by_query("frequencies", frequencies, queries)
+    return check.check_frequencies("frequencies", shares, len(queries))
 
 
-def _by_query(
-    name: str, values: Mapping[object, float], queries: Queries, *, zero: bool
-) -> np.ndarray:
-    """Numbers of a mapping in the order of the queries; 0 is allowed if `zero` is True."""
-    if not isinstance(values, Mapping):
-        raise ValueError(f"{name}={values!r} must map each query to a number.")
-    out = np.empty(len(queries))
-    for q, query in enumerate(queries.ids.tolist()):
-        number = values.get(query, np.nan)
-        is_number = isinstance(number, (int, float, np.integer, np.floating))
-        if not (is_number and 0 <= number <= 1e300 and (zero or number > 0)):
-            bound = "at least 0" if zero else "positive"
-            raise ValueError(f"{name} of query {query!r} is {number}: it must be {bound}.")
-        out[q] = number
-    return out
+def _by_query(name: str, values: Mapping[object, float], queries: Queries) -> np.ndarray:
+    """Numbers of a mapping in the order of the queries."""
+    missing = [query for query in queries.ids.tolist() if query not in values]
+    if missing:
+        raise ValueError(f"{name} has no number for query {missing[0]!r}.")
+    numbers = [values[query] for query in queries.ids.tolist()]
+    return check.as_vector(name, np.array(numbers))
 
 
 def storable_ids(name: str, values: ArrayLike) -> np.ndarray:
@@ -162,10 +147,8 @@ def storable_ids(name: str, values: ArrayLike) -> np.ndarray:
     array = np.asarray(values)
     if array.dtype.kind != "O":
         return array
-    kinds = {type(value) for value in array.tolist()}
-    if len(kinds) > 1 or not kinds <= {str, int}:
-        kinds_text = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise ValueError(f"{name} are of type {kinds_text}: make all of them str, or all int.")
+    if {type(value) for value in array.tolist()} not in ({str}, {int}):
+        raise ValueError(f"{name} must be all of type str, or all int.")
     return np.array(array.tolist())
 
 
@@ -179,12 +162,8 @@ def item_ids(items: ArrayLike | None, pool: Pool, n_rows: int) -> np.ndarray | N
     query = pool.queries.row_query
     again = np.flatnonzero(pd.DataFrame({"query": query, "item": ids}).duplicated())
     if len(again):
-        row = again[0]
-        raise ValueError(
-            f"item {ids[row].item()!r} occurs more than once in query "
-            f"{pool.queries.name(query[row])}: give each document of a query its own id, because "
-            "labels refer to ids."
-        )
+        name = pool.queries.name(query[again[0]])
+        raise ValueError(f"item {ids[again[0]].item()!r} of items is twice in query {name}.")
     return ids
 
 
@@ -192,20 +171,13 @@ def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> n
     """Known labels, NaN if unknown; raises an error for labels that are not grades."""
     if labels is None:
         return np.full(n_rows, np.nan)
-    given = _per_row("labels", labels, n_rows)
+    given = check.as_vector("labels", labels)
+    if len(given) != n_rows:
+        raise ValueError(f"labels has {len(given)} entries for {n_rows} rows: give one per row.")
     wrong = np.flatnonzero(~np.isnan(given) & ~np.isin(given, grades))
     if len(wrong):
         raise ValueError(
             f"label {given[wrong[0]]:g} of row {wrong[0]} is not one of the grades "
-            f"{grades.tolist()}: pass all grades= that a label may have, and NaN for unknown "
-            "labels."
+            f"{grades.tolist()}: pass all grades=, and NaN for unknown labels."
         )
     return given
-
-
-def _per_row(name: str, values: ArrayLike, n_rows: int) -> np.ndarray:
-    """The values, if there is one per row."""
-    vector = check.as_vector(name, values)
-    if len(vector) != n_rows:
-        raise ValueError(f"{name} has {len(vector)} entries for {n_rows} rows: give one per row.")
-    return vector

@@ -26,10 +26,6 @@ _FEW_DRAWS = 5.0  # in units of the average cost of a draw
 _MOST_TOO_DEAR = 0.05  # probability of a draw whose cost alone exceeds the budget
 
 
-class BudgetWarning(UserWarning):
-    """The budget is small compared with the cost of a typical query."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Design:
     """What a campaign asks and how it draws, for `ActiveEvaluator` and `ActiveComparator`.
@@ -114,17 +110,12 @@ class Request:
                 raise ValueError(f"item {unlike[0]!r} of query {self.query!r} {problem}.")
             labels = [labels[item] for item in items]
         values = check.as_numbers(f"labels of query {self.query!r}", labels, "one grade per item")
-        if values.shape != self.items.shape:
-            raise ValueError(
-                f"{values.size} labels for the {len(self)} items of query {self.query!r}: give one "
-                "label per item, in the order of Request.items."
-            )
         wrong = np.flatnonzero(~np.isin(values, grades))
-        if len(wrong):
+        if values.shape != self.items.shape or len(wrong):
+            which = f", and {values.ravel()[wrong[0]]:g} is not" if len(wrong) else ""
             raise ValueError(
-                f"label {values[wrong[0]]:g} of item {self.items[wrong[0]].item()!r} of query "
-                f"{self.query!r} is not one of the grades {grades.tolist()}: correct the label, or "
-                "pass all grades= when the campaign starts."
+                f"labels of query {self.query!r} must be {len(self)}, one per item in the order of "
+                f"Request.items, of the grades {grades.tolist()}{which}."
             )
         return values
 
@@ -192,10 +183,8 @@ class Setup:
             return
         warnings.warn(
             f"budget={budget:g} is small: a draw costs {self.draw_cost:.3g} on average, and "
-            f"{too_dear:.0%} of draws cost more than the whole budget. The campaign may end "
-            "without an estimate, and its estimate favours cheap queries. Raise the budget, or "
-            "leave expensive queries out of the pool.",
-            BudgetWarning,
+            f"{too_dear:.0%} of draws cost more than all of it. The campaign may end without an "
+            "estimate. Raise the budget, or leave expensive queries out of the pool.",
             stacklevel=3,
         )
 

@@ -150,12 +150,8 @@ def simulate(
     check.check_choice("estimator", estimator, ESTIMATORS)
     if moments is not None:
         check.check_result("moments", moments, Moments, "active.label_moments")
-    large = np.flatnonzero(np.abs(loss) > _LARGEST)
-    if len(large):
-        raise ValueError(
-            f"values[{large[0]}]={loss[large[0]]}: values beyond {_LARGEST:g} overflow when they "
-            "are squared. Scale the values down."
-        )
+    if (np.abs(loss) > _LARGEST).any():
+        raise ValueError(f"values beyond {_LARGEST:g} overflow when they are squared.")
     complete = fits(cost[q > 0].sum(), limits)
     is_counted = ~np.isnan(loss)
     truth = float(p @ np.where(is_counted, loss, 0.0) / (p @ is_counted))

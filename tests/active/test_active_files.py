@@ -116,60 +116,25 @@ def save_changed(path, arrays, **facts):
 
 
 @pytest.mark.parametrize(
-    ("facts", "message"),
-    [
-        ({"format": "skrank campaign 1"}, "its format is 'skrank campaign 1'"),
-        ({"metric": "mine"}, "unknown metric 'mine'"),
-        ({"names": ["a", "b"]}, "names"),
-        ({"class": "ActiveComparator"}, "names"),
-        ({"seed": -1}, "seed"),
-        ({"n_asked": 61}, "n_asked"),
-        ({"n_asked": 1}, "told"),
-        ({"n_rows": 3}, "n_rows"),
-        ({"n_rows": 10**30}, "n_rows"),
-        ({"method": "guess"}, "method"),
-        ({"budget": 0.1}, "budget"),
-        ({"budget": "1"}, "not that of a campaign"),
-    ],
+    "facts", [{"format": "skrank campaign 1"}, {"metric": "mine"}, {"n_asked": 61}, {"budget": 1}]
 )
-def test_facts_that_contradict_the_arrays_are_refused(saved, facts, message):
+def test_changed_facts_are_refused(saved, facts):
     save_changed(saved, contents(saved), **facts)
-    assert message in refusal(saved)
+    assert refusal(saved)
 
 
-def test_arrays_that_contradict_each_other_are_refused(saved):
+def test_changed_arrays_are_refused(saved):
     """Each array in turn has another shape, type or value."""
     arrays = contents(saved)
-    for name in arrays.keys() - {"facts", "items"}:
+    for name in arrays.keys() - {"facts", "digest"}:
         array = arrays[name]
-        changed = [np.concatenate([array, array], axis=-1)]
-        if name != "grades":  # others may not lack their last entry
-            changed.append(array[..., :-1])
-        if name != "ids":  # ids may be of any type
-            changed.append(array.astype(object).astype(str))
-        for value in (-(2**62), -1, 2**62) if name in ("indptr", "rows", "told") else ():
-            for place in (0, -1):
-                changed.append(array.copy())
-                changed[-1][place] = value
+        changed = [np.concatenate([array, array], axis=-1), array[..., :-1], array.astype(str)]
+        changed.append(np.where(np.arange(array.shape[-1]) == 1, array[..., :1], array))
         for wrong in changed:
-            save_changed(saved, arrays | {name: wrong})
-            assert refusal(saved)
-        others = {key: other for key, other in arrays.items() if key != name}
-        save_changed(saved, others)
-        assert refusal(saved)
-    wrapped = arrays["indptr"].copy()
-    wrapped[1:3] = 2**62 + 1, -(2**62) - 2  # differences of int64 overflow, to positive numbers
-    for wrong in (
-        {"indptr": wrapped},
-        {"rows": np.repeat(arrays["rows"][:1], len(arrays["rows"]))},
-        {"q": arrays["q"] * 2},
-        {"costs": -arrays["costs"]},
-        {"moments": arrays["moments"] * np.nan},
-        {"labels": arrays["labels"] + 0.5},
-        {"told": arrays["told"][[0, 0, 0]]},
-        {"scores": arrays["scores"] * np.nan},
-    ):
-        save_changed(saved, arrays | wrong)
+            if wrong.tobytes() != array.tobytes():
+                save_changed(saved, arrays | {name: wrong})
+                assert refusal(saved)
+        save_changed(saved, {key: other for key, other in arrays.items() if key != name})
         assert refusal(saved)
 
 

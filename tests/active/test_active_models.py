@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -52,24 +51,6 @@ def test_ordered_logit_maximises_likelihood_times_prior():
     found = np.r_[model.coef_, model.thresholds_]
     np.testing.assert_allclose(approx_fprime(found, log_posterior, 1e-6), 0, atol=0.01)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
-
-
-class ShareClassifier(ClassifierMixin, BaseEstimator):
-    """A binary classifier that predicts the share of positive training labels."""
-
-    def fit(self, X, y):
-        self.share_ = np.mean(y * X[:, 0])
-        return self
-
-    def predict_proba(self, X):
-        return np.full((len(X), 2), [1 - self.share_, self.share_])
-
-
-def test_inconsistent_probabilities_are_sorted():
-    """The classifiers predict P(label >= 1) = .4, P(label >= 2) = .8, P(label >= 3) = .1."""
-    X = np.array([[0.0], [-1.6], [2.8], [0.4]])
-    model = GradeClassifier(ShareClassifier()).fit(X, [0, 1, 2, 3])
-    np.testing.assert_allclose(model.predict_proba(X[:1]), [[0.2, 0.4, 0.3, 0.1]])
 
 
 def test_a_classifier_that_misses_a_grade_serves_a_campaign():

@@ -114,18 +114,6 @@ def test_monte_carlo_converges_to_enumeration(name, n_rankers):
     assert np.abs(np.subtract(got, expected)).max() < 0.01
 
 
-def test_monte_carlo_depends_on_the_seed_only():
-    random = np.random.default_rng(5)
-    groups = np.repeat(np.arange(3), 5)
-    scores = random.standard_normal(15)
-    first, again, other = (
-        label_moments("ndcg", scores, groups, grades=range(3), random_state=seed).first
-        for seed in (0, 0, 1)
-    )
-    np.testing.assert_array_equal(first, again)
-    assert (first != other).any()
-
-
 def test_grades_need_not_be_consecutive_nor_start_at_0():
     random = np.random.default_rng(6)
     grades, scores = [1.0, 2.0, 4.0], random.random(4)
@@ -156,13 +144,10 @@ def test_row_order_does_not_matter():
         ({}, "grades"),
         ({"label_model": np.full((4, 2), 0.4)}, "row 0"),
         ({"label_model": np.full((3, 2), 0.5)}, "label_model"),
-        ({"label_model": np.full(4, 0.5)}, "label_model"),
         ({"grades": [0, 2, 1]}, "must be ascending"),
-        ({"grades": [-1, 0]}, "must be ascending"),
         ({"grades": [0, 1], "label_model": np.full((4, 3), 1 / 3)}, "grade 2"),
-        ({"grades": [0, 1], "metric": "dcg(empty=nan)"}, "empty='skip'"),
+        ({"grades": [0, 1], "metric": "dcg(empty=nan)"}, "empty from"),
         ({"grades": [0, 1], "metric": "ap(average=geometric)"}, "not a mean over queries"),
-        ({"grades": [0, 1], "metric": "ndcg", "n_draws": 0}, "n_draws=0"),
         ({"grades": [0, 1], "other": [1.0, 2.0]}, "4 and 2 rows"),
     ],
 )
