@@ -83,9 +83,7 @@ class Ranker(BaseEstimator):
             Weight of each row's query, constant inside a query.
         X_val, y_val, groups_val : optional
             Validation rows, instead of those of `validation_fraction`. A `GroupedRanker` stops
-            early by these rows. A `LinearRanker` chooses among its `alphas` by them. A `RankerMean`
-            chooses "validation" weights by these rows, and passes them to rankers that stop early
-            and have no `validation_fraction`.
+            early by these rows. A `LinearRanker` chooses among its `alphas` by them.
 
         Returns
         -------
@@ -99,8 +97,8 @@ class Ranker(BaseEstimator):
             is negative or NaN, or all are 0; if weights vary inside a query; if a feature is
             infinite, or is text and not a category; if the ranker or its estimator does not support
             the objective, the metric or early stopping; if only a part of the arguments for
-            validation is given; if a `RankerMean` needs validation rows for its weights. A note of
-            the error names the ranker of a `RankerMean` that raised it.
+            validation is given. A note of the error names the ranker of a `RankerMean` that raised
+            it.
 
         Warns
         -----

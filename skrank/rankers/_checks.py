@@ -12,12 +12,45 @@ from skrank.metrics import metric
 from skrank.rankers._fit import EstimatorKind, metrics_of
 from skrank.rankers._kinds import kind_of
 
-_MODELS = ("init_model", "xgb_model")  # arguments of fit for a model to continue
-_SIZES = ("group", "group_id")  # arguments of fit of LightGBM, XGBoost and CatBoost
+# Arguments of `fit` of boosters that GroupedRanker replaces, and what to do instead.
+_QUERIES = (
+    "give the query id of each row as groups=, or on the index of y (skrank.with_groups). Ids from "
+    "group sizes: numpy.repeat(numpy.arange(len(sizes)), sizes)"
+)
+_START = "set init= of GroupedRanker, whose scores predictions include"
+_CONTINUED = (
+    "set init=FrozenEstimator(model), of sklearn.frozen, and init_scale=None: new rounds add to "
+    "the scores of the model"
+)
+_NUMBERED = (
+    "it has numbers or values of rows, which GroupedRanker sorts by query and holds out: train "
+    "CatBoostRanker by its own fit"
+)
 _VALIDATION = (
-    "eval_set", "eval_X", "eval_y", "eval_group", "eval_qid", "eval_names", "eval_metric",
-    "eval_sample_weight", "sample_weight_eval_set", "early_stopping_rounds",
-)  # fmt: skip
+    "set eval_metric and early_stopping_rounds of GroupedRanker, and pass X_val, y_val and "
+    "groups_val to fit"
+)
+_REPLACED = {
+    **dict.fromkeys(("group", "group_id"), _QUERIES),
+    "group_weight": "give the weight of each row's query as sample_weight=",
+    **dict.fromkeys(("init_score", "base_margin", "baseline"), _START),
+    **dict.fromkeys(("init_model", "xgb_model"), _CONTINUED),
+    **dict.fromkeys(("pairs", "pairs_weight", "graph", "subgroup_id"), _NUMBERED),
+    **dict.fromkeys(
+        (
+            "eval_set", "eval_X", "eval_y", "eval_group", "eval_qid", "eval_names", "eval_metric",
+            "eval_sample_weight", "eval_init_score", "sample_weight_eval_set",
+            "base_margin_eval_set", "early_stopping_rounds",
+        ),
+        _VALIDATION,
+    ),
+}  # fmt: skip
+
+
+def check_fit_params(params: Options, kind: EstimatorKind) -> None:
+    """Raise for arguments of `fit` of a booster that GroupedRanker replaces."""
+    for name in params.keys() & _REPLACED.keys() if kind.rounds_parameter is not None else ():
+        raise ValueError(f"{name}= is for the estimator's own fit: {_REPLACED[name]}.")
 
 
 def check_parameters(ranker: Estimator, *, has_X_val: bool) -> None:
@@ -29,15 +62,10 @@ def check_parameters(ranker: Estimator, *, has_X_val: bool) -> None:
     metric(ranker.scoring)  # raises if unknown
     check.check_flag("refit", ranker.refit)
     if ranker.objective is not None and not kind.trains_objectives:
-        reason = ""
-        if kind.trains_on_queries and hasattr(ranker.estimator, "eval_metrics"):
-            reason = (
-                " CatBoost calls objectives on blocks of rows, without their queries: choose an "
-                'objective of CatBoost, loss_function="YetiRank:mode=NDCG", with eval_metric.'
-            )
         raise ValueError(
-            f"{name} cannot train on objective={ranker.objective!r}: "
-            f"LGBMRanker and XGBRanker can.{reason}"
+            f"{name} cannot train on objective={ranker.objective!r}: LGBMRanker and XGBRanker can. "
+            "CatBoostRanker calls objectives on blocks of rows, without their queries: choose an "
+            'objective of CatBoost, loss_function="YetiRank:mode=NDCG", with eval_metric.'
         )
     objective = None if ranker.objective is None else objective_of(ranker.objective)
     if ranker.eval_metric is not None and not kind.follows_metrics:
@@ -93,23 +121,22 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
 
 def _check_start(ranker: Estimator, kind: EstimatorKind) -> None:
     """Raise if the estimator cannot start from the scores of `init`."""
-    if isinstance(ranker.init, str):
-        check.check_choice("init", ranker.init, ("linear",))
-    elif not hasattr(ranker.init, "fit") or isinstance(ranker.init, type):
+    init, name = ranker.init, type(ranker.estimator).__name__
+    if isinstance(init, str):
+        check.check_choice("init", init, ("linear",))
+    elif not hasattr(init, "fit") or isinstance(init, type):
+        raise ValueError(f'init={init!r} is not an estimator: give an estimator, "linear" or None.')
+    if type(init).__module__.startswith(DASK_MODULES):
         raise ValueError(
-            f'init={ranker.init!r} is not an estimator: give an estimator, "linear" or None.'
-        )
-    if type(ranker.init).__module__.startswith(DASK_MODULES):
-        raise ValueError(
-            f"init={type(ranker.init).__name__} trains on Dask, and cannot be used as init: choose "
+            f"init={type(init).__name__} trains on Dask, and cannot be used as init: choose "
             'init="linear" or a skrank.LinearRanker.'
         )
     if not kind.starts_from_scores:
         raise ValueError(
-            f"{type(ranker.estimator).__name__} cannot start from the scores of init="
-            f"{ranker.init!r}: rankers and regressors of LightGBM, XGBoost and CatBoost can."
+            f"{name} cannot start from the scores of init={init!r}: rankers and regressors of "
+            "LightGBM, XGBoost and CatBoost can."
         )
-    if any(name in ("rf", "random_forest") for name in _boosting_kinds(ranker.estimator)):
+    if any(kind in ("rf", "random_forest") for kind in _boosting_kinds(ranker.estimator)):
         raise ValueError(
             "the random forest of LightGBM averages trees, and cannot start from scores of init: "
             'choose another boosting_type, such as "gbdt", or leave init unset.'
@@ -120,34 +147,3 @@ def _boosting_kinds(estimator: Estimator) -> list[object]:
     """Values of the parameters that choose the kind of boosting, such as "dart"."""
     params = estimator.get_params(deep=False)
     return [params.get(name) for name in ("booster", "boosting_type", "boosting", "boost")]
-
-
-def check_fit_params(params: Options, kind: EstimatorKind) -> None:
-    """Raise if arguments of `fit` have other names in GroupedRanker."""
-    for name in params:
-        if name in _SIZES and kind.trains_on_queries:
-            raise ValueError(
-                f"{name}= is for the estimator's own fit: give GroupedRanker the query id of each "
-                "row as groups=, or on the index of y (skrank.with_groups). Ids from group sizes: "
-                "numpy.repeat(numpy.arange(len(sizes)), sizes)."
-            )
-        if name == "group_weight" and kind.trains_on_queries:
-            raise ValueError(
-                "group_weight= is for the estimator's own fit: give the weight of each row's query "
-                "as sample_weight=."
-            )
-        if name in _MODELS and name != kind.model_argument and kind.rounds_parameter is not None:
-            instead = (
-                f"give it as {kind.model_argument}=" if kind.model_argument else "leave it out"
-            )
-            raise ValueError(f"{name}= of fit is for another estimator: {instead}.")
-
-
-def check_validation_params(params: Options) -> None:
-    """Raise if arguments of `fit` are arguments for validation, which GroupedRanker sets itself."""
-    for name in params:
-        if name in _VALIDATION:
-            raise ValueError(
-                f"GroupedRanker would overwrite {name}= of fit: set its eval_metric and "
-                "early_stopping_rounds, and pass X_val, y_val and groups_val to fit."
-            )

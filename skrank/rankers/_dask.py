@@ -30,7 +30,6 @@ from skrank.rankers._fit import (
     Fit,
     Start,
     Validator,
-    continues,
     fit_of,
 )
 from skrank.rankers._lightgbm import LightGBM
@@ -51,7 +50,6 @@ class DaskRanker(Booster):
     Each subclass also inherits from the kind of the fitted estimator, which is not on Dask.
     """
 
-    start_argument: str | None = None
     fills_workers: bool = False  # True if each worker needs training and validation rows
 
     def train(self, fit: Fit) -> None:
@@ -102,10 +100,6 @@ class DaskLightGBMRanker(DaskRanker, LightGBM):
         if fit.objective is not None:
             estimator.set_params(objective=skrank.lightgbm.objective(fit.objective), metric="None")
         if fit.start.factor:
-            if "init_score" in fit.arguments:
-                raise ValueError(
-                    "init_score= of fit and init of GroupedRanker are both given: give one of them."
-                )
             fit.arguments["init_score"] = _start_scores(fit, train)
         estimator.fit(
             train.X, train.y, group=train.group, sample_weight=train.weight, **fit.arguments
@@ -114,11 +108,9 @@ class DaskLightGBMRanker(DaskRanker, LightGBM):
         booster = fit.estimator.booster_
         fit.best_iteration = booster.current_iteration()
         if valid is not None:
-            rounds = partial(_scores_of_rounds, start=fit.start, booster=booster, n_old=fit.n_old)
+            rounds = partial(_scores_of_rounds, start=fit.start, booster=booster)
             fit.log = evaluate_each(valid, rounds, fit.metrics)
-            if fit.patience is not None:
-                best = fit.n_old + _stop_early(fit, fit.patience)
-                booster.best_iteration = fit.best_iteration = best
+            booster.best_iteration = fit.best_iteration = fit.stop_early()
 
 
 class DaskXGBoostRanker(DaskRanker, XGBoost):
@@ -150,36 +142,13 @@ class DaskXGBoostRanker(DaskRanker, XGBoost):
         take_booster(fit, result["booster"], result["history"])
 
 
-def _scores_of_rounds(
-    X: Table, start: Start, booster: lightgbm.Booster, n_old: int
-) -> Iterator[np.ndarray]:
-    """Scores of rows after each round that follows the first `n_old` rounds."""
+def _scores_of_rounds(X: Table, start: Start, booster: lightgbm.Booster) -> Iterator[np.ndarray]:
+    """Scores of rows after each round."""
     scores = start.finite_scores(X) if start.factor else np.zeros(X.shape[0])
     booster = copy.deepcopy(booster)  # it stores the rounds of a call, which other threads change
-    if n_old:
-        scores = scores + booster.predict(X, 0, n_old, raw_score=True)
-    for number in range(n_old, booster.current_iteration()):
+    for number in range(booster.current_iteration()):
         scores = scores + booster.predict(X, number, 1, raw_score=True)
         yield scores
-
-
-def _stop_early(fit: Fit, patience: int) -> int:
-    """The best round of `fit.log`, which is cut where training would have stopped."""
-    name, metric = next(iter(fit.metrics.items()))
-    best, n_rounds = 1, 0
-    if np.isnan(fit.log[name]).any():
-        raise ValueError(
-            f"no validation query has a relevant document, so {name} cannot decide when to stop: "
-            "give other queries as X_val."
-        )
-    for n_rounds, value in enumerate(fit.log[name], 1):
-        change = value - fit.log[name][best - 1]
-        if change > 0 if metric.greater_is_better else change < 0:
-            best = n_rounds
-        elif n_rounds - best >= patience:
-            break
-    fit.log = {name: values[:n_rounds] for name, values in fit.log.items()}
-    return best
 
 
 def _arguments(part: Part) -> Rows:
@@ -238,7 +207,7 @@ def fit_collections(
     max_grade = check.highest_grade(np.array(tops))
     part = Part(rows.X, np.empty(0), params=rows.params)  # without labels, which `train` has
     fit = fit_of(ranker, kind, part, None, max_grade)
-    if not continues(ranker, fit) and ranker.init is not None:
+    if ranker.init is not None:
         init = ranker.init
         if isinstance(init, str):
             init = linear_init(fit, grades=check.are_grades(train.y))

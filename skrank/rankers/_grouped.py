@@ -20,10 +20,10 @@ from skrank._engine.groups import collection_grade
 from skrank._typing import Estimator, RandomState, Table
 from skrank.dask._scorer import head_of, predict_collection
 from skrank.metrics import Metric
-from skrank.objectives import Objective, as_objective
+from skrank.objectives import Objective
 from skrank.rankers import _checks, _dask
 from skrank.rankers._base import Ranker, further_parameters
-from skrank.rankers._fit import VALIDATION, Fit, Start, continues, fit_of, trained_start
+from skrank.rankers._fit import VALIDATION, Fit, Start, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._linear import linear_init
 from skrank.rankers._rows import Part, Rows, check_several_rows_per_query, features
@@ -67,8 +67,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         no metric. If labels are not grades, it is trained on nDCG, with gain "linear" unless nDCG
         is the metric of `objective`. For rankers and regressors of LightGBM, XGBoost and CatBoost,
         which get the scores as `init_score`, `base_margin` or `baseline`. The scores replace the
-        intercept; an objective with a link applies its inverse to the sum of scores and trees.
-        Default: boosting starts from equal scores.
+        intercept; regressors whose objective has a link, such as Poisson, are refused. A fitted
+        model in a `sklearn.frozen.FrozenEstimator` is not trained again: with ``init_scale=None``,
+        rounds are added to it. Default: boosting starts from equal scores.
     init_scale : float or None, default=1.0
         The scores of `init` are multiplied so that their standard deviation inside queries (of all
         rows, if no queries are needed) is this number; the larger it is, the more trees are needed
@@ -118,11 +119,11 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     Notes
     -----
     * Give the estimator ``n_jobs=1`` in a search with ``n_jobs=2`` or more.
-    * XGBoost is trained by `xgboost.train` if there is an `objective` or a metric for validation
-      rows, since XGBRanker does not take such objectives and weighs queries by their size in
-      metrics. `estimator_` is an XGBRanker in either case.
-    * HistGradientBoosting is trained a second time for the best number of rounds, since it predicts
-      with all its rounds. Its own early stopping, which holds out single rows, is switched off.
+    * XGBoost is trained by `xgboost.train`, since XGBRanker does not take objectives of skrank, and
+      weighs queries by their size in metrics. `estimator_` is an XGBRanker.
+    * HistGradientBoosting trains all rounds, and is trained a second time for the best number of
+      rounds, since it predicts with all its rounds. Its own early stopping, which holds out single
+      rows, is switched off.
     * DaskLGBMRanker and DaskXGBRanker are trained on their cluster, on arrays or Dask collections,
       and so is `init="linear"` on collections. Predictions of collections are collections.
       `estimator_` is an LGBMRanker or XGBRanker. DaskLGBMRanker is validated after training.
@@ -182,10 +183,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     @further_parameters(
         """
         **fit_params
-            Passed on to `fit` of the estimator: for boosters, start scores, `subgroup_id` and
-            `pairs` follow their rows; for others, all values with an entry per row do. `init_model`
-            of LightGBM and CatBoost and `xgb_model` of XGBoost, whose training continues, may be a
-            fitted GroupedRanker.
+            Passed on to `fit` of the estimator. Arguments of boosters for groups, start scores,
+            validation rows and models to continue are refused, as GroupedRanker has its own. For
+            other estimators, values with an entry per row follow their rows.
         """
     )
     def fit(
@@ -217,8 +217,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         -------
         ndarray of shape (n_rows,)
             In the order of the rows. The expected grade, if the estimator is a classifier. With
-            `init`, the sum of its scores and those of the rounds; for a regressor with a link, as
-            for counts, the inverse link of this sum.
+            `init`, the sum of its scores and those of the rounds.
         """
         if hasattr(X, "__dask_graph__"):
             self._checked(head_of(X))
@@ -316,18 +315,11 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     def _train(self, train: Rows, valid: Rows | None) -> None:
         kind = kind_of(self.estimator)
-        validates = valid is not None or self.validation_fraction is not None
-        objective = None if self.objective is None else as_objective(self.objective)
-        # with an objective, `train` of the booster is called, which takes no eval_set
-        sets_validation = validates or objective is not None
-        if sets_validation:
-            _checks.check_validation_params(train.params)
-
         # labels must be grades of at least 0 for a model that ranks, and for a ranking metric;
         # Rows checks labels and weights, drops unjudged rows, and knows the query of each row
         ranks = kind.trains_on_queries or _trains_on_queries(self.init)
         graded = ranks or self.eval_metric is not None
-        rows = train.check(unjudged=self.unjudged, graded=graded, select=kind.select)
+        rows = train.check(unjudged=self.unjudged, graded=graded)
         if kind.trains_on_queries:
             # `ids` are the distinct queries; `part` checks weights of queries
             check_several_rows_per_query(rows.ids, len(rows.labels))
@@ -348,7 +340,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         # the highest of these labels. It is not used if labels are not graded.
         max_grade = collection_grade(train.y, labels)
 
-        fit = self._trained(rows.part(chosen), validation, max_grade)  # parts are sorted by query
+        # parts are sorted by query; boosters have no arguments of `fit` with an entry per row
+        alone = kind.rounds_parameter is None
+        fit = self._trained(rows.part(chosen, slices_params=alone), validation, max_grade)
         if self.refit and len(held_out):
             assert chosen is not None
             stopped, all_rows = fit, rows.part(np.append(chosen, held_out))
@@ -373,7 +367,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         """
         kind = kind_of(self.estimator)
         fit = fit_of(self, kind, train, validation, max_grade)
-        if not continues(self, fit) and self.init is not None:
+        if self.init is not None:
             init = self.init
             if isinstance(init, str):
                 init = linear_init(fit, grades=check.are_grades(train.y))

@@ -2,82 +2,46 @@
 
 from __future__ import annotations
 
-from inspect import signature
+from collections.abc import Iterator
 
 import numpy as np
-from sklearn.base import clone
 
-from skrank._fitted import predicted_scores
 from skrank._typing import Estimator, Table
-from skrank.rankers._fit import EstimatorKind, Fit, Log, Validator, validation_log
-from skrank.rankers._rows import Part
+from skrank.rankers._fit import EstimatorKind, Fit, Validator
 
 
 class HistGradientBoosting(EstimatorKind):
     """Regressors and classifiers of scikit-learn that boost on histograms.
 
-    Their predictions use all trained rounds. After early stopping, the estimator is trained again
-    with the best number of rounds.
+    All rounds are trained and measured. The estimator predicts with all its rounds: for fewer, it
+    is trained again.
     """
 
     rounds_parameter = "max_iter"
     follows_metrics = True
 
     def train(self, fit: Fit) -> None:
-        estimator, train = fit.estimator, fit.train
-        if fit.valid is not None:
-            scores, fit.log = _values_of_rounds(fit, fit.valid)
-            estimator.set_params(max_iter=int(np.argmax(scores)) + 1)
-        elif estimator.early_stopping is True:
+        estimator, train, valid = fit.estimator, fit.train, fit.valid
+        if valid is None and estimator.early_stopping is True:
             raise ValueError(
                 "early_stopping=True of HistGradientBoosting holds out single rows, which splits "
                 "queries: give validation_fraction to GroupedRanker instead."
             )
+        if valid is not None and not fit.metrics:
+            raise ValueError("HistGradientBoosting stops early by a metric: set eval_metric.")
         estimator.set_params(early_stopping=False)
         estimator.fit(train.X, train.y, sample_weight=train.weights, **fit.arguments)
+        if valid is not None:
+            fit.log = Validator(valid, fit.metrics).log_of(_scores_of_rounds(estimator, valid.X))
+            best = fit.stop_early()
+            if best < estimator.n_iter_:
+                estimator.set_params(max_iter=best)
+                estimator.fit(train.X, train.y, sample_weight=train.weights, **fit.arguments)
         fit.best_iteration = estimator.n_iter_
 
 
-def _values_of_rounds(fit: Fit, valid: Part) -> tuple[np.ndarray, Log]:
-    """Validation score after each round (higher is better), and the log of all metrics."""
-    train, estimator = fit.train, clone(fit.estimator)
-    if "X_val" not in signature(estimator.fit).parameters:
-        raise ValueError(
-            "HistGradientBoosting takes validation rows since scikit-learn 1.7: update it, or "
-            "leave validation_fraction and X_val unset."
-        )
-    scorer = _Scorer(Validator(valid, fit.metrics), valid.y) if fit.metrics else None
-    estimator.set_params(early_stopping=True, n_iter_no_change=fit.patience or estimator.max_iter)
-    if scorer is not None:
-        estimator.set_params(scoring=scorer)
-    estimator.fit(
-        train.X, train.y, sample_weight=train.weights, **fit.arguments,
-        X_val=valid.X, y_val=valid.y, sample_weight_val=valid.weights,
-    )  # fmt: skip
-    record = estimator.validation_score_  # the first entry is from before the first round
-    if scorer is None:
-        return record[1:], {"loss": (-record[1:]).tolist()}
-    log = validation_log(scorer.calls, scorer.sign * record)
-    return record[1:], {name: values[1:] for name, values in log.items()}
-
-
-class _Scorer:
-    """`scoring` of HistGradientBoosting by the first metric on the validation rows.
-
-    HistGradientBoosting calls it for training rows, too, whose values do not decide when to stop.
-    """
-
-    def __init__(self, metrics: Validator, y: np.ndarray) -> None:
-        self.metrics = metrics
-        self.y = y
-        plan = next(iter(metrics.plans.values()))
-        self.sign = 1 if plan.metric.greater_is_better else -1
-        self.calls: list[dict[str, float]] = []
-
-    def __call__(
-        self, estimator: Estimator, X: Table, y: np.ndarray, sample_weight: np.ndarray | None = None
-    ) -> float:
-        if not np.array_equal(y, self.y):
-            return 0.0  # training rows
-        self.calls.append(self.metrics.means(predicted_scores(estimator, X)))
-        return self.sign * next(iter(self.calls[-1].values()))
+def _scores_of_rounds(estimator: Estimator, X: Table) -> Iterator[np.ndarray]:
+    """Scores after each round: predictions, or the expected grade of a classifier."""
+    if not hasattr(estimator, "staged_predict_proba"):
+        return estimator.staged_predict(X)
+    return (each @ estimator.classes_ for each in estimator.staged_predict_proba(X))

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from inspect import signature
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 import skrank.lightgbm
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank._typing import Estimator, Options, Table
-from skrank.rankers._fit import VALIDATION, Booster, Fit, Links, Validator
+from skrank.rankers._fit import VALIDATION, Booster, Fit, Validator
 from skrank.rankers._rows import Part
 
 
@@ -24,18 +21,6 @@ class LightGBM(Booster):
 
     classes = ("lightgbm", "LGBMModel", "LGBMRanker")
     rounds_parameter = "n_estimators"
-    # of objectives as LightGBM names them in a model; "none" is a function of the user
-    links: ClassVar[Links] = {
-        **dict.fromkeys(
-            ["none", "regression", "regression_l1", "huber", "fair", "quantile", "mape"],
-            np.positive,
-        ),
-        **dict.fromkeys(("poisson", "gamma", "tweedie"), np.exp),
-        "cross_entropy": expit,
-        "cross_entropy_lambda": partial(np.logaddexp, 0),
-    }
-    start_argument: str | None = "init_score"
-    model_argument = "init_model"
     patience_parameters = (
         "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
     )  # fmt: skip
@@ -85,16 +70,6 @@ class LightGBM(Booster):
         # n_estimators stays, since lists of parameters have an entry per round
         fit.arguments["callbacks"] = [*schedules, stop]
 
-    def model_to_continue(self, model: Any) -> tuple[Any, int]:
-        lightgbm = import_booster("lightgbm")
-        if isinstance(model, (str, Path)):
-            model = lightgbm.Booster(model_file=model)
-        booster = model if isinstance(model, lightgbm.Booster) else model.booster_
-        best = booster.best_iteration
-        if 0 < best < booster.current_iteration():  # the rounds that it predicts with
-            booster = lightgbm.Booster(model_str=booster.model_to_string(num_iteration=best))
-        return booster, booster.current_iteration()
-
     def _validation(self, fit: Fit, valid: Part) -> Options:
         """Arguments of `fit` for the validation rows and early stopping."""
         added: Options = {"eval_names": [VALIDATION]}
@@ -126,16 +101,3 @@ class LightGBM(Booster):
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         return estimator.predict(X, raw_score=True)
-
-    def inverse_link(self, estimator: Estimator, margins: np.ndarray) -> np.ndarray:
-        if self.trains_on_queries:
-            return margins
-        # LightGBM has no function from margins to predictions; the dumped model names the
-        # objective, such as "binary sigmoid:1"
-        model = estimator.booster_.dump_model(num_iteration=1)
-        name, *parameters = model.get("objective", "none").split()
-        if "sqrt" in parameters:  # reg_sqrt: trained on square roots of the labels
-            return np.copysign(margins**2, margins)
-        if name == "binary":
-            return expit(float(parameters[0].removeprefix("sigmoid:")) * margins)
-        return self.link(estimator, name)(margins)

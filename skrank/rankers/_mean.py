@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from inspect import signature
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -15,19 +13,13 @@ from sklearn.utils import Bunch, Tags, get_tags
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade, index_level, with_groups
 from skrank._fitted import cloned, predicted_scores
-from skrank._typing import Estimator, Options, RandomState, Table
+from skrank._typing import Estimator, Options, Table
 from skrank.metrics import Metric, metric
-from skrank.model_selection import query_train_test_split
 from skrank.rankers._base import Ranker
-from skrank.rankers._fit import Validator
-from skrank.rankers._grouped import GroupedRanker
 from skrank.rankers._kinds import OtherKind, kind_of, weight_argument
-from skrank.rankers._rows import Part, Rows
+from skrank.rankers._rows import Rows
 
 Named: TypeAlias = tuple[str, Estimator]
-
-_STEPS = 20  # greatest number of greedy steps; more steps allow finer weights
-_UNCHECKED: Options = {"unjudged": "zero", "graded": False}  # each ranker checks the labels itself
 
 
 class RankerMean(MetaEstimatorMixin, Ranker):
@@ -46,17 +38,10 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         ranker, any regressor, or a classifier of grades. A ranker without a name gets the name of
         its class in lower case, with a number if several have the same class, as in
         `sklearn.pipeline.make_union`. Names are prefixes of parameters: ``grouped__init_scale``.
-    weights : sequence of float, "validation" or None, default=None
-        Weights of the rankers. "validation": weights with a high `scoring` on the validation rows,
-        found by a greedy search from equal weights. None: equal.
-    validation_fraction : float, optional
-        Share of the training queries to hold out, stratified by their numbers of relevant
-        documents. These queries decide on "validation" weights, and on early stopping of rankers
-        whose `validation_fraction` is None. Default: none; `fit` may get `X_val` instead.
+    weights : sequence of float, optional
+        Weights of the rankers. Default: equal.
     scoring : str or Metric, default="ndcg@10"
-        Metric of `score`, and of "validation" weights.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the queries held out. The rankers use their own seeds.
+        Metric of `score`.
 
     Attributes
     ----------
@@ -80,12 +65,8 @@ class RankerMean(MetaEstimatorMixin, Ranker):
 
     Notes
     -----
-    For a mean over seeds, give the same ranker with other seeds, as in the example.
-
-    References
-    ----------
-    R. Caruana, A. Niculescu-Mizil, G. Crew, A. Ksikes, Ensemble Selection from Libraries of Models,
-    ICML 2004: how weights are chosen.
+    For a mean over seeds, give the same ranker with other seeds, as in the example. Rankers that
+    stop early hold out queries by their own `validation_fraction`.
 
     Examples
     --------
@@ -98,8 +79,8 @@ class RankerMean(MetaEstimatorMixin, Ranker):
     ...         n_estimators=30, extra_trees=True, random_state=seed, verbosity=-1
     ...     )
     ...     return skrank.GroupedRanker(trees, objective="gap", init="linear")
-    >>> mean = skrank.RankerMean([boosted(0), boosted(1)], validation_fraction=0.2, random_state=0)
-    >>> mean.fit(data.X, y).weights_
+    >>> mean = skrank.RankerMean([boosted(0), boosted(1)]).fit(data.X, y)
+    >>> mean.weights_
     array([0.5, 0.5])
     >>> list(mean.named_estimators_)
     ['groupedranker-1', 'groupedranker-2']
@@ -114,16 +95,12 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         self,
         estimators: Sequence[Estimator | Named],
         *,
-        weights: Sequence[float] | str | None = None,
-        validation_fraction: float | None = None,
+        weights: Sequence[float] | None = None,
         scoring: str | Metric = "ndcg@10",
-        random_state: RandomState = None,
     ) -> None:
         self.estimators = estimators
         self.weights = weights
-        self.validation_fraction = validation_fraction
         self.scoring = scoring
-        self.random_state = random_state
 
     def predict(self, X: Table) -> np.ndarray:
         """Score rows: within a query, higher ranks first.
@@ -220,124 +197,62 @@ class RankerMean(MetaEstimatorMixin, Ranker):
 
     def _check_parameters(self, *, has_X_val: bool) -> None:
         metric(self.scoring)  # raises if unknown
-        if not self._named():
+        named, taken = self._named(), super().get_params(deep=False)
+        names = [name for name, _ in named]
+        if not named:
             raise ValueError(
                 f"estimators={self.estimators!r} must be a list of at least one ranker, or of "
                 'pairs ("name", ranker).'
             )
-        names = [name for name, _ in self._named()]
-        taken = super().get_params(deep=False)
-        for name in names:
+        for name, one in named:
             if names.count(name) > 1 or "__" in name or name in taken:
                 raise ValueError(
                     f"the name {name!r} in estimators is used twice, contains '__', or is that of "
                     "a parameter: choose another name."
                 )
-        for name, one in self._named():
             with _naming(name):
                 _check_member(one)
-        if self.validation_fraction is not None:
-            because = ": it leaves nothing to train on"
-            check.check_share("validation_fraction", self.validation_fraction, because)
-            if has_X_val:
-                raise ValueError("X_val and validation_fraction are given: set one of the two.")
-        if isinstance(self.weights, str):
-            check.check_choice("weights", self.weights, ("validation",))
-            if not has_X_val and self.validation_fraction is None:
-                raise ValueError(
-                    'weights="validation" needs queries that no ranker was trained on: set '
-                    "validation_fraction, or give X_val, y_val and groups_val to fit."
-                )
-        elif self.weights is not None:
-            self._given_weights()
+        if has_X_val:
+            raise ValueError(
+                "X_val= of RankerMean would be used by none of its rankers: set their "
+                "validation_fraction instead."
+            )
+        self._weights()
 
-    def _train(self, train: Rows, valid: Rows | None) -> None:
-        labels, weights = check.as_vector("y", train.y), train.sample_weight
-        if weights is not None:
-            weights = check.as_vector("sample_weight", weights, len(labels))
-        y, train = train.y, replace(_with_query_index(train), sample_weight=weights)
-        if valid is not None:
-            valid = _with_query_index(valid)
-            labels = np.append(labels, check.as_vector("y_val", valid.y))
-        elif self.validation_fraction is not None:
-            train, valid = self._split(train, self.validation_fraction)
-        self.named_estimators_ = Bunch(
-            **{name: _fitted(name, one, train, valid) for name, one in self._named()}
-        )
-        self.estimators_ = list(self.named_estimators_.values())
-        self.max_grade_ = collection_grade(y, labels)
-        part = train.check(**_UNCHECKED).part()
-        check.query_weights(part.weights, part.queries)  # raises if they vary inside a query
-        spreads = np.array([part.spread(scores) for scores in self._scores(part.X)])
-        factors = np.divide(1.0, spreads, out=np.zeros_like(spreads), where=spreads > 0)
-        self.weights_ = self._weights(factors, valid)
-        self.factors_ = self.weights_ * factors
-
-    def _scores(self, X: Table) -> Iterator[np.ndarray]:
-        """Scores of the fitted rankers, one after the other."""
-        return (_finite_scores(name, one, X) for name, one in self.named_estimators_.items())
-
-    def _split(self, train: Rows, share: float) -> tuple[Rows, Rows]:
-        """Training rows, and rows of the queries to hold out."""
-        arrays = [train.X, train.y, train.groups]
-        if train.sample_weight is not None:
-            arrays.append(train.sample_weight)
-        parts = query_train_test_split(
-            *arrays, test_size=share, stratify="n_relevant", random_state=self.random_state
-        )
-        return Rows(*parts[::2]), Rows(*parts[1::2])
-
-    def _given_weights(self) -> np.ndarray:
+    def _weights(self) -> np.ndarray:
+        """Weights of the rankers, which sum to 1."""
+        n_rankers = len(self.estimators)
+        if self.weights is None:
+            return np.full(n_rankers, 1 / n_rankers)
         weights = np.array(check.check_numbers("weights", self.weights))
-        if len(weights) != len(self.estimators) or weights.min() < 0 or not weights.sum() > 0:
+        if len(weights) != n_rankers or weights.min() < 0 or not weights.sum() > 0:
             raise ValueError(
                 f"weights={self.weights!r} must have a number of at least 0 for each of the "
-                f"{len(self.estimators)} rankers, at least one above 0."
+                f"{n_rankers} rankers, at least one above 0."
             )
         return weights / weights.sum()
 
-    def _weights(self, factors: np.ndarray, valid: Rows | None) -> np.ndarray:
-        """Weights of the rankers; scores times `factors` are standardised."""
-        if self.weights is None:
-            return np.full(len(factors), 1 / len(factors))
-        if not isinstance(self.weights, str):
-            return self._given_weights()
-        assert valid is not None
-        part = valid.check(**_UNCHECKED).part()
-        scores = factors[:, np.newaxis] * np.array(list(self._scores(part.X)))
-        return _best_weights(scores, part, metric(self.scoring).on_scale(self.max_grade_))
-
-
-def _best_weights(scores: np.ndarray, part: Part, metric: Metric) -> np.ndarray:
-    """Weights with a high metric on validation rows, found by a greedy search from equal weights.
-
-    Weights are counts divided by their sum. Each step adds 1 to the count that improves the metric
-    most; the search ends when no count improves it.
-    """
-    metrics = Validator(part, {"metric": metric})
-    sign = 1 if metric.greater_is_better else -1
-
-    def value(counts: np.ndarray) -> float:
-        return sign * metrics.means(counts @ scores)["metric"]
-
-    counts = np.ones(len(scores))
-    best = value(counts)
-    for _ in range(_STEPS):
-        tried = counts + np.eye(len(scores))
-        values = [value(one) for one in tried]
-        chosen = int(np.argmax(values))
-        if values[chosen] <= best:
-            break
-        counts, best = tried[chosen], values[chosen]
-    return counts / counts.sum()
-
-
-def _with_query_index(rows: Rows) -> Rows:
-    """The rows with queries on the index of the labels, where rankers of skrank find them."""
-    if index_level(rows.y) is not None:
-        return rows
-    assert rows.groups is not None
-    return replace(rows, y=with_groups(rows.y, rows.groups))
+    def _train(self, train: Rows, valid: Rows | None) -> None:
+        # each ranker checks the labels itself
+        part = train.check(unjudged="zero", graded=False).part()
+        check.query_weights(part.weights, part.queries)  # raises if they vary inside a query
+        assert train.groups is not None
+        y = train.y if index_level(train.y) is not None else with_groups(train.y, train.groups)
+        members = {}
+        for name, one in self._named():
+            with _naming(name):
+                member, weights = cloned(one), train.weights
+                more = {} if weights is None else {weight_argument(member): weights}
+                members[name] = member.fit(train.X, y, **more)
+        scores = (_finite_scores(name, one, part.X) for name, one in members.items())
+        spreads = np.array([part.spread(one) for one in scores])
+        self.named_estimators_ = Bunch(**members)
+        self.estimators_ = list(members.values())
+        self.max_grade_ = collection_grade(train.y, check.as_vector("y", train.y))
+        self.weights_ = self._weights()
+        self.factors_ = self.weights_ * np.divide(
+            1.0, spreads, out=np.zeros_like(spreads), where=spreads > 0
+        )
 
 
 @contextmanager
@@ -361,27 +276,6 @@ def _check_member(estimator: Estimator) -> None:
             f"fit of {cls} needs sizes of queries, which RankerMean does not pass: replace {cls}() "
             f"by GroupedRanker({cls}())."
         )
-
-
-def _fitted(name: str, estimator: Estimator, train: Rows, valid: Rows | None) -> Estimator:
-    """A fitted clone; validation rows are passed to rankers that use them for early stopping."""
-    with _naming(name):
-        member = cloned(estimator)
-        arguments: Options = {}
-        if train.sample_weight is not None:
-            arguments[weight_argument(member)] = train.sample_weight
-        if valid is not None and _uses_validation_rows(member):
-            arguments |= {"X_val": valid.X, "y_val": valid.y}
-        return member.fit(train.X, train.y, **arguments)
-
-
-def _uses_validation_rows(ranker: Estimator) -> bool:
-    """True if `fit` has `X_val` for early stopping, and the ranker holds out no queries itself."""
-    if "X_val" not in signature(ranker.fit).parameters:
-        return False
-    if isinstance(ranker, GroupedRanker) and kind_of(ranker.estimator).rounds_parameter is None:
-        return False
-    return ranker.validation_fraction is None
 
 
 def _finite_scores(name: str, ranker: Estimator, X: Table) -> np.ndarray:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +33,7 @@ class Part:
     X, y : features and labels
     weights : ndarray of shape (n_rows,) or None
     params : dict
-        Further arguments of `fit`; those with an entry per row are in the order of the rows.
+        Further arguments of `fit` of the estimator.
     known : Queries or None
         None if the estimator needs no queries.
     start : ndarray of shape (n_rows,) or None
@@ -169,21 +169,13 @@ class Rows:
     sizes: np.ndarray = field(init=False)
     kept: np.ndarray = field(init=False)
     order: np.ndarray = field(init=False)
-    select: Callable[[Options, np.ndarray, int], Options] = field(init=False)
 
-    def check(
-        self,
-        *,
-        unjudged: str = "raise",
-        graded: bool = True,
-        select: Callable[[Options, np.ndarray, int], Options] = lambda params, *_: params,
-    ) -> Rows:
+    def check(self, *, unjudged: str = "raise", graded: bool = True) -> Rows:
         """Check labels and weights, and find the rows of each query.
 
         `unjudged` is the parameter of `GroupedRanker`. With `graded`, labels below 0 raise an
-        error. ``select(params, rows, n_rows)`` are the further arguments of `fit` for some rows.
+        error.
         """
-        self.select = select
         self.labels = column_or_1d(check.without_index(self.y), warn=True)
         if self.labels.dtype == object:  # such as the dtype boolean of pandas, which has NA
             self.labels = check.as_vector("y", self.y)
@@ -242,8 +234,11 @@ class Rows:
         labels = self.labels if valid is None else np.append(self.labels, valid.y)
         return collection_grade(self.y, labels)
 
-    def part(self, chosen: np.ndarray | None = None) -> Part:
-        """The rows of the chosen queries, by default of all queries."""
+    def part(self, chosen: np.ndarray | None = None, *, slices_params: bool = False) -> Part:
+        """The rows of the chosen queries, by default of all queries.
+
+        With `slices_params`, arguments of `fit` with as many entries as rows follow their rows.
+        """
         rows = self.order
         if chosen is not None:
             assert self.codes is not None
@@ -253,12 +248,20 @@ class Rows:
             codes = self.codes[rows]  # ascending
             first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
             queries = Queries(self.ids[codes[first]], np.append(first, len(rows)))
-        params = self.select(self.params, rows, len(self.labels))
-        X, labels, weights = self.X, self.labels, self.weights
-        if len(rows) < len(labels) or np.any(rows[1:] < rows[:-1]):
+        X, labels, weights, params = self.X, self.labels, self.weights, self.params
+        n_rows = len(labels)
+        if len(rows) < n_rows or np.any(rows[1:] < rows[:-1]):
             X, labels = _safe_indexing(X, rows), labels[rows]
             weights = None if weights is None else weights[rows]
+            if slices_params:
+                params = {name: _of_rows(value, rows, n_rows) for name, value in params.items()}
         return Part(X, labels, weights, params, queries)
+
+
+def _of_rows(value: Any, rows: np.ndarray, n_rows: int) -> Any:
+    """The entries of some rows, if a value has as many entries as there are rows."""
+    is_sized = isinstance(value, Sized) and not isinstance(value, (str, dict))
+    return _safe_indexing(value, rows) if is_sized and len(value) == n_rows else value
 
 
 def check_several_rows_per_query(ids: np.ndarray, n_rows: int) -> None:

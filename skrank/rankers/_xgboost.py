@@ -1,21 +1,20 @@
-"""GroupedRanker with XGBoost: by `xgboost.train` if it has an objective or metric of skrank."""
+"""GroupedRanker with XGBoost: rankers and regressors are trained by `xgboost.train`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 import skrank.xgboost
 from skrank._boosters.adapters import import_booster
 from skrank._boosters.xgboost_data import log_name
 from skrank._engine.groups import LEVEL
 from skrank._typing import Estimator, Options, Table
-from skrank.rankers._fit import VALIDATION, Booster, Fit, Links, Log, Validator
+from skrank.rankers._fit import VALIDATION, Booster, Fit, Log, Validator, objective_with_link
 from skrank.rankers._rows import Part
 
 if TYPE_CHECKING:
@@ -23,11 +22,7 @@ if TYPE_CHECKING:
 
     Data: TypeAlias = xgboost.DMatrix | xgboost.dask.DaskDMatrix
 
-
-_IDENTITY = (
-    "squarederror", "linear", "squaredlogerror", "pseudohubererror", "absoluteerror",
-    "quantileerror", "expectileerror",
-)  # fmt: skip
+_CONSTRAINTS = ("monotone_constraints", "interaction_constraints")
 
 
 class XGBoost(Booster):
@@ -35,16 +30,7 @@ class XGBoost(Booster):
 
     classes = ("xgboost", "XGBModel", "XGBRanker")
     rounds_parameter = "n_estimators"
-    links: ClassVar[Links] = {
-        **{f"reg:{name}": np.positive for name in _IDENTITY},
-        "binary:logitraw": np.positive,
-        **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox"), np.exp),
-        **dict.fromkeys(("reg:logistic", "binary:logistic"), expit),
-        "binary:hinge": lambda margins: np.heaviside(margins, 0.0),
-    }
     patience_parameters = ("early_stopping_rounds",)
-    start_argument: str | None = "base_margin"
-    model_argument = "xgb_model"
 
     def train(self, fit: Fit) -> None:
         estimator = fit.estimator
@@ -56,36 +42,35 @@ class XGBoost(Booster):
             )
         fit.arguments.setdefault("verbose", False)
         if fit.start.factor:
-            # the base margin becomes 0, so that margins are the sum of the rounds
-            estimator.set_params(base_score=float(self.inverse_link(estimator, np.zeros(1))[0]))
-        follows = fit.valid is not None and fit.metrics
-        # its own fit predicts the old rounds on binned features, which changes their scores
-        continues = fit.n_old and not callable(estimator.eval_metric) and self.follows_metrics
-        if fit.objective is None and not follows and not continues:
+            self._start_at_zero(estimator)
+        follows = fit.objective is not None or (fit.valid is not None and fit.metrics)
+        own = callable(estimator.eval_metric) or callable(estimator.objective)
+        if own and (follows or self.trains_on_queries):
+            raise ValueError(
+                f"objective and eval_metric of {type(estimator).__name__} are not functions in a "
+                "GroupedRanker, which has parameters with these names: set them instead."
+            )
+        if own or not self.follows_metrics:
             self._train_by_fit(fit)
         else:
             self._train_by_function(fit, **fit.arguments)
 
+    def _start_at_zero(self, estimator: Estimator) -> None:
+        """Set the base margin to 0, so that margins are the sum of the rounds."""
+        name = estimator.objective
+        links = not (name is None or callable(name) or name.endswith(("error", ":linear")))
+        if links and not self.trains_on_queries:
+            raise objective_with_link(estimator)
+        estimator.set_params(base_score=0.0)
+
     def _train_by_fit(self, fit: Fit) -> None:
-        """Train by `fit` of the estimator, with its own objective and metric."""
+        """Train classifiers, and regressors with functions of the user, by their own `fit`."""
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
-        ranks = self.trains_on_queries
-        if ranks and callable(estimator.eval_metric):
-            raise ValueError(
-                "XGBRanker would weigh queries by their size and minimise a callable eval_metric: "
-                "give eval_metric, a metric of skrank, to GroupedRanker."
-            )
-        arguments["sample_weight"] = train.query_weights if ranks else train.weights
-        arguments["base_margin"] = train.start
-        if ranks:
-            arguments["group"] = train.queries.sizes
+        arguments |= {"sample_weight": train.weights, "base_margin": train.start}
         if valid is not None:
-            weights = valid.query_weights if ranks else valid.weights
             arguments["eval_set"] = [(valid.X, valid.y)]
-            arguments["sample_weight_eval_set"] = None if weights is None else [weights]
+            arguments["sample_weight_eval_set"] = None if valid.weights is None else [valid.weights]
             arguments["base_margin_eval_set"] = None if valid.start is None else [valid.start]
-            if ranks:
-                arguments["eval_group"] = [valid.queries.sizes]
             estimator.set_params(early_stopping_rounds=fit.patience)
         estimator.fit(train.X, train.y, **arguments)
         if valid is not None:
@@ -93,36 +78,19 @@ class XGBoost(Booster):
         _keep_best_rounds(fit)
 
     def _train_by_function(
-        self,
-        fit: Fit,
-        *,
-        verbose: bool | int,
-        xgb_model: str | xgboost.Booster | None = None,
-        feature_weights: ArrayLike | None = None,
+        self, fit: Fit, *, verbose: bool | int, feature_weights: ArrayLike | None = None
     ) -> None:
         """Train by `xgboost.train`."""
-        estimator, train, valid = fit.estimator, fit.train, fit.valid
-        if callable(estimator.get_params().get("objective")):
-            raise ValueError(
-                "the objective of the estimator is a function: give its name, or set objective of "
-                "GroupedRanker."
-            )
-        if feature_weights is None:
-            feature_weights = getattr(estimator, "feature_weights", None)
-        make = partial(
-            _dmatrix, estimator, binned=not fit.n_old, feature_weights=feature_weights,
-        )  # fmt: skip
-        data = make(train, self.trains_on_queries)
+        valid, ranks = fit.valid, self.trains_on_queries
+        make = partial(_dmatrix, fit.estimator, feature_weights=feature_weights)
+        data = make(fit.train, grouped=ranks)
         evals: list[tuple[Data, str]] = []
         if valid is not None:
             Validator(valid, fit.metrics)  # raises if a metric has no value
-            evals = [
-                (make(valid, self.trains_on_queries or bool(fit.metrics), like=data), VALIDATION)
-            ]
-        options = train_options(fit, evals)
+            evals = [(make(valid, grouped=ranks or bool(fit.metrics), like=data), VALIDATION)]
         log: dict[str, Log] = {}
         booster = import_booster("xgboost").train(
-            dtrain=data, evals_result=log, verbose_eval=verbose, xgb_model=xgb_model, **options
+            dtrain=data, evals_result=log, verbose_eval=verbose, **train_options(fit, evals)
         )
         take_booster(fit, booster, log)
 
@@ -132,20 +100,6 @@ class XGBoost(Booster):
         kept = [one for one in fit.estimator.callbacks or () if isinstance(one, schedule)]
         fit.estimator.set_params(callbacks=kept or None)
 
-    def model_to_continue(self, model: Any) -> tuple[Any, int]:
-        xgboost = import_booster("xgboost")
-        if isinstance(model, xgboost.XGBModel):
-            model = model.get_booster()
-        if isinstance(model, xgboost.Booster):
-            model = model.save_raw()  # without its configuration, which includes metrics
-        booster = xgboost.Booster(model_file=model)
-        best = booster.attr("best_iteration")
-        if best is not None:
-            if int(best) + 1 < booster.num_boosted_rounds():
-                booster = booster[: int(best) + 1]  # the rounds that it predicts with
-            booster.set_attr(best_iteration=None, best_score=None)
-        return booster, booster.num_boosted_rounds()
-
     def categorical_features(
         self, estimator: Estimator, arguments: Options
     ) -> Sequence[str | int | bool] | None:
@@ -154,12 +108,6 @@ class XGBoost(Booster):
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         return estimator.predict(X, output_margin=True)
-
-    def inverse_link(self, estimator: Estimator, margins: np.ndarray) -> np.ndarray:
-        name = estimator.objective
-        if self.trains_on_queries or name is None or callable(name):
-            return margins
-        return self.link(estimator, name)(margins)
 
 
 def train_options(fit: Fit, evals: list[tuple[Data, str]]) -> Options:
@@ -189,7 +137,7 @@ def train_options(fit: Fit, evals: list[tuple[Data, str]]) -> Options:
 def take_booster(fit: Fit, booster: xgboost.Booster, log: dict[str, Log]) -> None:
     """Set the booster and results of the estimator, so that predict, save_model and SHAP work."""
     values = log.get(VALIDATION, {})
-    if fit.metrics:  # the log may have further metrics, of callbacks or of `xgb_model`
+    if fit.metrics:  # the log may have further metrics, of callbacks
         values = {name: values[log_name(one)] for name, one in fit.metrics.items() if values}
     fit.log = values
     fit.estimator.evals_result_ = {"validation_0": dict(fit.log)}
@@ -230,25 +178,19 @@ def _keep_best_rounds(fit: Fit) -> None:
 def _dmatrix(
     estimator: Estimator,
     part: Part,
-    grouped: bool,
     *,
-    binned: bool,
+    grouped: bool,
     feature_weights: ArrayLike | None,
     like: xgboost.DMatrix = None,
 ) -> xgboost.DMatrix:
-    """The data set that `fit` of the estimator would make: QuantileDMatrix for histograms.
-
-    With binned=False, a DMatrix.
-    """
+    """The data set that `fit` of the estimator would make: QuantileDMatrix for histograms."""
     xgboost = import_booster("xgboost")
     make = xgboost.DMatrix
-    binned = (
-        binned
-        and estimator.tree_method in ("hist", "auto", None)
-        and estimator.booster != "gblinear"
-    )
+    binned = estimator.tree_method in ("hist", "auto", None) and estimator.booster != "gblinear"
     if binned and "sycl" not in str(estimator.device):
         make = partial(xgboost.QuantileDMatrix, ref=like, max_bin=estimator.max_bin)
+    if feature_weights is None:
+        feature_weights = getattr(estimator, "feature_weights", None)
     return make(
         part.X,
         part.y,
@@ -261,6 +203,3 @@ def _dmatrix(
         enable_categorical=estimator.enable_categorical,
         nthread=estimator.n_jobs,
     )
-
-
-_CONSTRAINTS = ("monotone_constraints", "interaction_constraints")

@@ -50,17 +50,12 @@ class First(BaseEstimator):
 
 
 STOP = {"validation_fraction": 0.25, "early_stopping_rounds": 5, "random_state": 0}
-SKLEARN = tuple(map(int, sklearn.__version__.split(".")[:2]))
-HIST_VALIDATES = SKLEARN >= (1, 7)  # it takes X_val from then on
 RANKERS = {
     "lightgbm-gap": GroupedRanker(lgbm(), objective="gap", eval_metric="gap@10", **STOP),
     "xgboost-gap": GroupedRanker(xgb(), objective="gap", eval_metric="gap@10", **STOP),
     "catboost": GroupedRanker(cat(), **STOP),
     "hist-gap": GroupedRanker(hist(), eval_metric="gap@10", **STOP),
 }
-STOPPING_HISTS = [hist()] if HIST_VALIDATES else []
-if not HIST_VALIDATES:
-    RANKERS["hist-gap"] = GroupedRanker(hist(), max_queries=60, random_state=0)
 
 
 def routing():

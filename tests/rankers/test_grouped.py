@@ -1,4 +1,4 @@
-"""GroupedRanker: training, containers of features, arguments of `fit`, positions, and errors."""
+"""GroupedRanker: training, containers of features, arguments of `fit`, and errors."""
 
 import pickle
 import sys
@@ -293,41 +293,6 @@ def test_a_step_without_feature_names_causes_no_false_warning():
 # parameters of the estimator's own fit ------------------------------------------------------------
 
 
-MARGIN = {lgbm: "init_score", xgb: "base_margin"}
-
-
-@each_booster
-@pytest.mark.parametrize("objective", [None, "ndcg"])
-def test_start_scores_are_sorted_with_the_rows(make, objective):
-    objective = objective and skrank.LambdaRank(objective, tie_order="stable")
-    ranker = GroupedRanker(make(), objective=objective)
-    start = data.X[:, 0]
-
-    def scores(rows=slice(None), **given):
-        return clone(ranker).fit(data.X[rows], y.iloc[rows], **given).predict(data.X)
-
-    assert not np.allclose(scores(), scores(**{MARGIN[make]: start}))
-    rows = np.random.default_rng(0).permutation(len(y))
-    by_query = rows[np.argsort(data.qid[rows], kind="stable")]
-    expected = scores(by_query, **{MARGIN[make]: start[by_query]})
-    assert scores(rows, **{MARGIN[make]: start[rows]}).tolist() == expected.tolist()
-
-
-@each_booster
-@pytest.mark.parametrize("objective", [None, "gap"])
-def test_held_out_rows_use_their_start_scores(make, objective):
-    """The start scores are the labels, so that the first value of the metric is about 1."""
-    stopping = GroupedRanker(
-        make(learning_rate=1e-9), objective=objective, eval_metric="gap", **STOP
-    )
-    start = {MARGIN[make]: 10.0 * data.relevance}
-    values = clone(stopping).fit(data.X, y, **start).evals_result_["validation"]["gap"]
-    assert values[0] == pytest.approx(1)
-    assert clone(stopping).fit(data.X, y).evals_result_["validation"]["gap"][0] < 0.9
-    with pytest.raises(ValueError, match="X_val"):
-        stopping.set_params(validation_fraction=None).fit(data.X, y, X_val=data.X, y_val=y, **start)
-
-
 def test_feature_weights_of_xgboost():
     weights = (np.arange(8) == 2).astype(float)
     ranker = GroupedRanker(xgb(colsample_bynode=0.1), objective="gap")
@@ -335,64 +300,24 @@ def test_feature_weights_of_xgboost():
     assert np.flatnonzero(model.feature_importances_).tolist() == [2]
 
 
-def test_values_per_feature_are_not_sorted_with_as_many_rows():
+def test_values_per_row_follow_their_rows_and_values_per_feature_of_boosters_do_not():
+    class Noting(Ridge):
+        def fit(self, X, y, *, flags):
+            self.flags_ = flags
+            return super().fit(X, y)
+
+    rows = np.random.default_rng(0).permutation(len(y))
+    model = GroupedRanker(Noting(), max_queries=40).fit(data.X[rows], y.iloc[rows], flags=rows)
+    used = model.estimator_.flags_
+    assert len(set(data.qid[used])) == 40
+    assert (np.diff(data.qid[used]) >= 0).all()
+
     rng = np.random.default_rng(0)
     X, labels, qid = rng.normal(size=(40, 40)), rng.integers(0, 3, 40), rng.permutation(40) % 4
     one = (np.arange(40) == 2).astype(float)
     ranker = GroupedRanker(xgb(colsample_bynode=0.02), objective="gap")
     model = ranker.fit(X, labels, qid, feature_weights=one)
     assert np.flatnonzero(model.feature_importances_).tolist() == [2]
-
-
-PAIRS = np.array(
-    [(i, j) for i in range(len(y)) for j in range(i + 1, len(y))
-     if data.qid[i] == data.qid[j] and data.X[i, 0] > data.X[j, 0]]
-)  # fmt: skip
-PAIR_WEIGHTS = np.linspace(0, 1, len(PAIRS))
-pairwise = cat(loss_function="PairLogit", iterations=5)
-
-
-@pytest.mark.parametrize("options", [{}, STOP, {"max_queries": 50}], ids=["all", "stop", "some"])
-def test_pairs_of_catboost_follow_their_rows(options):
-    ranker = GroupedRanker(pairwise, **{"random_state": 0} | options)
-    model = clone(ranker).fit(data.X, y, pairs=PAIRS, pairs_weight=PAIR_WEIGHTS)
-    rows = np.random.default_rng(1).permutation(80)[data.qid].argsort(kind="stable")
-    place = np.argsort(rows)  # queries are in another order, and rows inside queries are not
-    moved = clone(ranker).fit(
-        data.X[rows], y.iloc[rows], pairs=place[PAIRS].tolist(), pairs_weight=PAIR_WEIGHTS
-    )
-    assert moved.predict(data.X) == pytest.approx(model.predict(data.X), abs=1e-6)
-    others = clone(ranker).fit(data.X, y, pairs=PAIRS[:, ::-1])
-    assert np.corrcoef(model.predict(data.X), others.predict(data.X))[0, 1] < 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"pairs": "pairs.tsv"}, "pairs='pairs.tsv'"),
-        ({"pairs": [[0, len(y)]]}, r"pairs\[0\]=\[0, "),
-        ({"pairs": [0, 1]}, "pairs="),
-        ({"pairs": [[0, len(y) - 1]]}, "pairs="),
-        ({"pairs": PAIRS[:2], "pairs_weight": [1.0]}, "pairs_weight="),
-        ({"subgroup_id": [1, 2]}, "subgroup_id="),
-        ({"group_weight": np.ones(len(y))}, "group_weight= .* sample_weight="),
-        ({"group": [3, 4]}, "group="),
-        ({"sample_weight": np.ones(80)}, "sample_weight"),
-    ],
-)
-def test_arguments_of_catboost_that_do_not_fit_the_rows_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        GroupedRanker(pairwise).fit(data.X, data.relevance, groups=data.qid, **arguments)
-
-
-def test_a_subgroup_follows_its_row():
-    ranker = GroupedRanker(cat(loss_function="YetiRank"), **STOP)
-    subgroups = np.arange(len(y)) // 3
-    model = clone(ranker).fit(data.X, y, subgroup_id=subgroups)
-    assert model.best_iteration_ > 0
-    rows = np.random.default_rng(1).permutation(80)[data.qid].argsort(kind="stable")
-    moved = clone(ranker).fit(data.X[rows], y.iloc[rows], subgroup_id=subgroups[rows].tolist())
-    assert moved.predict(data.X) == pytest.approx(model.predict(data.X), abs=1e-6)
 
 
 @pytest.mark.parametrize("routed", [False, True])
@@ -446,10 +371,9 @@ def test_a_classifier_of_strings_has_no_highest_grade():
 # errors -------------------------------------------------------------------------------------------
 
 
-ONES, START, SETS = np.ones(len(data.qid)), data.X[:, 0], [(data.X, data.relevance)]
+ONES = np.ones(len(data.qid))
 GAP = {"objective": "gap"}
 NO_WEIGHTS = "KNeighborsRegressor takes no sample_weight: fit"
-TWO_STARTS = "base_margin= of fit and init of GroupedRanker are both given"
 FOREST = "random forest of LightGBM averages trees, and"
 
 
@@ -472,7 +396,8 @@ FOREST = "random forest of LightGBM averages trees, and"
         (lgbm(), {"unjudged": "ignore"}, "unjudged='ignore'"),
         (hist(early_stopping=True), {}, "holds out single rows, which splits queries"),
         (xgb(early_stopping_rounds=3), {}, "needs validation queries"),
-        (xgb(eval_metric=max), {}, "weigh queries by their size"),
+        (xgb(eval_metric=max), {}, "eval_metric of XGBRanker"),
+        (hist(), {"validation_fraction": 0.2}, "eval_metric"),
         (
             xgboost.XGBRegressor(objective=lambda y, p: (p - y, 1 + 0 * y)),
             {"eval_metric": "ndcg@10", "validation_fraction": 0.25},
@@ -483,8 +408,20 @@ FOREST = "random forest of LightGBM averages trees, and"
         (KNeighborsRegressor(), {"sample_weight": ONES}, NO_WEIGHTS),
         (make_pipeline(KNeighborsRegressor()), {"sample_weight": ONES}, NO_WEIGHTS),
         *(
-            (lgbm(), {"objective": "gap", name: SETS}, f"overwrite {name}= of fit: .*X_val, y_val")
-            for name in ("eval_set", "eval_qid", "sample_weight_eval_set")
+            (make(), {name: ONES}, f"{name}=.*{remedy}")
+            for make, name, remedy in (
+                (lgbm, "eval_set", "X_val"),
+                (xgb, "eval_qid", "X_val"),
+                (cat, "group_id", "groups="),
+                (cat, "group_weight", "sample_weight="),
+                (cat, "pairs", "CatBoostRanker"),
+                (cat, "subgroup_id", "CatBoostRanker"),
+                (lgbm, "init_score", "init="),
+                (xgb, "base_margin", "init="),
+                (cat, "baseline", "init="),
+                (lgbm, "init_model", "FrozenEstimator"),
+                (xgb, "xgb_model", "FrozenEstimator"),
+            )
         ),
         # starts
         (hist(), {"init": "linear"}, "BoostingRegressor"),
@@ -495,7 +432,6 @@ FOREST = "random forest of LightGBM averages trees, and"
         (lgbm(), {"init": "linear", "init_scale": 0}, "init_scale=0"),
         (lgbm(boosting_type="rf"), {"init": Ridge()}, FOREST),
         (lgbm(boosting="random_forest"), {"init": Ridge()}, FOREST),
-        (xgb(), {"init": "linear", "base_margin": START}, TWO_STARTS),
     ],
     ids=str,
 )

@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
@@ -17,7 +16,6 @@ from tests.helpers.rankers import First, lgbm
 DATA = make_ranking(40, n_docs=(5, 15), n_features=6, n_informative=4, random_state=0)
 X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
 Y = skrank.with_groups(LABELS, QID)
-HELD_OUT = QID >= 30
 CV = skrank.QueryKFold(2)
 
 
@@ -51,49 +49,6 @@ def test_scores_are_the_weighted_mean_of_standardised_scores(weights):
     assert mean.score(X, Y) == skrank.metric("ndcg@10")(Y, mean.predict(X))
 
 
-def test_standard_deviations_are_those_of_the_training_rows():
-    mean = RankerMean([Ridge(), linear()])
-    mean.fit(X[~HELD_OUT], Y[~HELD_OUT], X_val=X[HELD_OUT], y_val=Y[HELD_OUT])
-    for one, factor in zip(mean.estimators_, mean.factors_, strict=True):
-        expected = 0.5 / spread(one.predict(X[~HELD_OUT]), QID[~HELD_OUT])
-        assert factor == pytest.approx(expected)
-
-
-def test_each_ranker_stops_early_on_the_held_out_queries():
-    mean = RankerMean(
-        [boosted(0), boosted(1, early_stopping_rounds=None), linear(alphas=[1e-3, 1e-1]),
-         boosted(2, validation_fraction=0.3, random_state=0)],
-        validation_fraction=0.25, random_state=0,
-    ).fit(X, Y)  # fmt: skip
-    first, second, start, own = mean.estimators_
-    assert first.best_iteration_ < 40
-    assert len(second.evals_result_["validation"]["gap"]) == 40
-    assert start.evals_result_  # these have their own validation_fraction
-    assert own.evals_result_["validation"]["gap"]
-    with pytest.raises(ValueError, match="one of the two"):
-        mean.fit(X, Y, X_val=X, y_val=Y)
-
-
-def shuffled(X):
-    """Rows in another order, so that a ranker learns noise."""
-    return np.random.default_rng(0).permutation(np.asarray(X))
-
-
-@pytest.mark.parametrize(("scoring", "sign"), [("ndcg@10", 1), ("error@5", -1)])
-def test_validation_weights_score_at_least_as_high_as_equal_weights_on_validation(scoring, sign):
-    held_out = {"X_val": X[HELD_OUT], "y_val": Y[HELD_OUT]}
-    noise = make_pipeline(FunctionTransformer(shuffled), Ridge())
-    mean = RankerMean([linear(), noise, boosted()], weights="validation", scoring=scoring)
-    mean.fit(X[~HELD_OUT], Y[~HELD_OUT], **held_out)
-    equal = clone(mean).set_params(weights=None).fit(X[~HELD_OUT], Y[~HELD_OUT], **held_out)
-    assert mean.weights_.sum() == pytest.approx(1)
-    assert mean.weights_[1] <= 1 / 3 + 1e-12
-    metric = skrank.metric(scoring)
-    found, given = (metric(Y[HELD_OUT], one.predict(X[HELD_OUT])) for one in (mean, equal))
-    assert sign * found >= sign * given - 1e-12
-    assert scoring == "error@5" or mean.weights_[1] < 1 / 3
-
-
 def test_constant_scores_have_factor_0():
     alone = RankerMean([linear()]).fit(X, Y).predict(X)
     mean = RankerMean([linear(), Ridge(alpha=1e300)]).fit(X, Y)
@@ -117,8 +72,6 @@ def test_sample_weight_reaches_every_ranker():
     )
     for found, alone in zip(mean.estimators_, expected, strict=True):
         assert found.predict(X).tolist() == alone.predict(X).tolist()
-    split = clone(mean).set_params(validation_fraction=0.3, random_state=0)
-    assert np.isfinite(split.fit(X, Y, sample_weight=weights).predict(X)).all()
 
 
 def test_each_ranker_treats_unjudged_documents_by_its_parameter():
@@ -137,9 +90,7 @@ def test_rankers_are_named_as_in_a_pipeline():
     params = mean.get_params()
     assert [name for name in params if name in names] == names
     assert params["groupedranker-2__estimator__random_state"] == 1
-    assert mean.get_params(deep=False).keys() == {
-        "estimators", "weights", "validation_fraction", "scoring", "random_state",
-    }  # fmt: skip
+    assert mean.get_params(deep=False).keys() == {"estimators", "weights", "scoring"}
     assert list(mean.fit(X, Y).named_estimators_) == names
 
 
@@ -170,8 +121,8 @@ def test_pipelines_and_searches_around_and_inside():
 
 def test_means_of_means():
     inner = RankerMean([boosted(0), boosted(1)])
-    mean = RankerMean([inner, linear()], validation_fraction=0.25, random_state=0).fit(X, Y)
-    assert mean.estimators_[0].estimators_[0].best_iteration_ < 40
+    mean = RankerMean([inner, linear()]).fit(X, Y)
+    assert len(mean.estimators_[0].estimators_) == 2
     assert mean.get_params()["rankermean__groupedranker-1__init"] is None
 
 
@@ -188,9 +139,7 @@ def test_means_of_means():
         (RankerMean([linear()], weights=[1, 2]), "a number of at least 0 for each of the 1"),
         (RankerMean([linear()], weights=[-1]), "at least 0"),
         (RankerMean([linear()], weights=[0.0]), "one above 0"),
-        (RankerMean([linear()], weights="equal"), "is not a choice"),
-        (RankerMean([linear()], weights="validation"), "set"),
-        (RankerMean([linear()], validation_fraction=1.0), "validation_fraction"),
+        (RankerMean([linear()], weights="equal"), "weights="),
         (RankerMean([linear()], scoring="gab"), "gab"),
         (RankerMean([linear(), First(np.inf)]), "scores row 0"),
     ],
@@ -198,6 +147,12 @@ def test_means_of_means():
 def test_bad_parameters_raise(mean, message):
     with pytest.raises(ValueError, match=message):
         mean.fit(X, Y)
+
+
+def test_validation_rows_are_refused():
+    """No ranker would use them."""
+    with pytest.raises(ValueError, match="X_val"):
+        RankerMean([linear()]).fit(X, Y, X_val=X, y_val=Y)
 
 
 def test_the_ranker_that_failed_is_named():

@@ -10,18 +10,19 @@ import pandas as pd
 import pytest
 import xgboost
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skrank
 from skrank import GroupedRanker
 from skrank.metrics import GAP
-from skrank.rankers._fit import validation_log
+from skrank.rankers._catboost import validation_log
 from skrank.scoring import scorer
 from tests.helpers.rankers import (
     RANKERS,
     STOP,
-    STOPPING_HISTS,
+    First,
     cat,
     data,
     hist,
@@ -85,7 +86,7 @@ def test_whole_queries_are_held_out_whatever_the_order_of_rows():
 @pytest.mark.parametrize(
     "estimator",
     [
-        lgbm(), xgb(), LGBM_REGRESSOR, *STOPPING_HISTS, CAT,
+        lgbm(), xgb(), LGBM_REGRESSOR, hist(), CAT,
         cat(loss_function="QueryRMSE", boosting_type="Ordered"), cat(eval_metric="NDCG:top=3"),
         cat(catboost.CatBoostRegressor),
     ],
@@ -101,7 +102,7 @@ def test_logged_values_equal_the_metric(estimator):
         assert log[name][ranker.best_iteration_ - 1] == pytest.approx(expected[name], abs=error)
 
 
-@pytest.mark.parametrize("estimator", [*STOPPING_HISTS, CAT, cat(metric_period=3)], ids=str)
+@pytest.mark.parametrize("estimator", [hist(), CAT, cat(metric_period=3)], ids=str)
 def test_training_rows_with_equal_labels_are_not_used_for_validation(estimator):
     X_val = data.X + np.random.default_rng(0).normal(size=data.X.shape)
     stopping = GroupedRanker(estimator, eval_metric="gap@10", early_stopping_rounds=4)
@@ -123,20 +124,17 @@ def test_calls_of_an_eval_metric_are_assigned_to_rounds_by_the_record_of_the_boo
         validation_log(both, [0.2, 0.3])
 
 
-@pytest.mark.parametrize(
-    ("estimator", "start"),
-    [(lgbm(), "init_score"), (xgb(), "base_margin"), (cat(), "baseline")],
-    ids=["lightgbm", "xgboost", "catboost"],
-)
-def test_weights_of_held_out_queries_weigh_the_metric(estimator, start):
+@pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat()], ids=lambda x: type(x).__name__)
+def test_weights_of_held_out_queries_weigh_the_metric(estimator):
     """Rounds hardly change the start scores, since their steps are tiny."""
     tiny = clone(estimator).set_params(learning_rate=1e-5)
+    start = FrozenEstimator(First().fit(data.X, y))
     weight = np.where(data.qid % 2 == 0, 1.0, 3.0)
     values = []
     for weights in (None, weight):
-        ranker = GroupedRanker(tiny, eval_metric="gap", **STOP)
-        ranker.fit(data.X, y, sample_weight=weights, **{start: data.X[:, 0]})
-        assert np.ptp(ranker.predict(data.X)) < 0.01
+        ranker = GroupedRanker(tiny, eval_metric="gap", init=start, init_scale=None, **STOP)
+        ranker.fit(data.X, y, sample_weight=weights)
+        assert np.ptp(ranker.predict(data.X) - data.X[:, 0]) < 0.01
         values.append(ranker.evals_result_["validation"]["gap"][0])
     assert abs(values[0] - values[1]) > 2e-3
 
@@ -177,7 +175,7 @@ def test_external_validation_is_routed_through_a_pipeline():
     assert pipe["rank"].best_iteration_ < 200
 
 
-@pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat(), *STOPPING_HISTS], ids=str)
+@pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat(), hist()], ids=str)
 def test_validation_without_a_relevant_document_raises(estimator):
     with pytest.raises(ValueError, match="validation query"):
         GroupedRanker(estimator, eval_metric="gap").fit(
@@ -304,12 +302,59 @@ def test_fitted_rankers_of_catboost_store_no_rows_and_can_be_pickled():
     ranker = GroupedRanker(CAT, eval_metric="gap@10", early_stopping_rounds=4)
     model = ranker.fit(*TRAIN, **VALIDATION)
     log = model.estimator_.get_evals_result()
-    assert log["validation"]["gap@10"] == model.evals_result_["validation"]["gap@10"]
-    assert set(log["learn"]["gap@10"]) == {-1.0}  # not measured
+    assert log["validation"]["RankingMetric"] == model.evals_result_["validation"]["gap@10"]
+    assert set(log["learn"]["RankingMetric"]) == {-1.0}  # not measured
     stored = model.estimator_.get_params()["eval_metric"]
-    assert repr(stored) == "<gap@10 of one training>"
     assert len(pickle.dumps(stored)) < 200  # without labels
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(data.X), model.predict(data.X))
     with pytest.raises(catboost.CatBoostError, match="eval_metric"):
         clone(model.estimator_).fit(data.X, data.relevance, group_id=data.qid)
+
+
+# callbacks ----------------------------------------------------------------------------------------
+
+
+class CountRounds(xgboost.callback.TrainingCallback):
+    def __init__(self):
+        self.n_rounds = 0
+
+    def after_iteration(self, model, epoch, evals_log):
+        assert "validation" in evals_log or "validation_0" in evals_log
+        self.n_rounds += 1
+        return False
+
+    def __deepcopy__(self, memo):  # as a callback with a handle that cannot be copied
+        return CountRounds()
+
+
+@pytest.mark.parametrize("objective", [None, "gap"])
+def test_callbacks_run_in_the_search_and_schedules_in_the_refit_too(objective):
+    options = {"objective": objective, "eval_metric": "gap", "refit": True, **STOP}
+    rates = (0.3 * 0.9 ** np.arange(25)).tolist()
+    curve = {}
+    record, schedule = lightgbm.record_evaluation(curve), lightgbm.reset_parameter
+    model = GroupedRanker(lgbm(), **options)
+    model.fit(data.X, y, callbacks=[record, schedule(learning_rate=rates)])
+    assert curve["validation"]["gap"] == model.evals_result_["validation"]["gap"]
+    by_hand = GroupedRanker(lgbm(n_estimators=model.best_iteration_), objective=objective)
+    by_hand.fit(data.X, y, callbacks=[schedule(learning_rate=rates[: model.best_iteration_])])
+    assert model.predict(data.X).tolist() == by_hand.predict(data.X).tolist()
+
+    count, falling = CountRounds(), xgboost.callback.LearningRateScheduler(rates)
+    model = GroupedRanker(xgb(callbacks=[count, falling]), **options).fit(data.X, y)
+    assert count.n_rounds == len(model.evals_result_["validation"]["gap"])
+    by_hand = xgb(n_estimators=model.best_iteration_, callbacks=[falling])
+    by_hand = GroupedRanker(by_hand, objective=objective).fit(data.X, y)
+    assert model.predict(data.X).tolist() == by_hand.predict(data.X).tolist()
+
+
+def test_callbacks_of_catboost_run_in_the_search():
+    class Watch:
+        def after_iteration(self, info):
+            seen.append(info.metrics["validation"])
+            return True
+
+    seen = []
+    model = GroupedRanker(cat(), refit=True, **STOP).fit(data.X, y, callbacks=[Watch()])
+    assert 0 < model.best_iteration_ <= len(seen)
