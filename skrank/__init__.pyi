@@ -34,7 +34,6 @@ from .metrics import metric as metric
 from .metrics import metric_from_function as metric_from_function
 from .metrics import register as register
 from .metrics import unregister as unregister
-from .model_selection import LETORFolds as LETORFolds
 from .model_selection import QueryKFold as QueryKFold
 from .model_selection import QueryShuffleSplit as QueryShuffleSplit
 from .model_selection import QueryTimeSeriesSplit as QueryTimeSeriesSplit

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import time
 import warnings
 import zlib
@@ -11,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
-from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,14 +19,13 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
 from skrank import _validation as check
-from skrank._engine.groups import index_level, require_groups, with_groups
-from skrank._engine.queries import Queries
+from skrank import with_groups
 from skrank._progress import progress as progress_bar
 from skrank._typing import Options, RandomState, Table
+from skrank.extending import require_groups
 from skrank.metrics import Metric
 from skrank.model_selection import QueryKFold, search_space
 from skrank.rankers import GroupedRanker, LinearRanker
-from skrank.rankers._rows import features
 from skrank.scoring import scorer
 
 if TYPE_CHECKING:
@@ -67,8 +63,8 @@ class Tuning:
         Mean over folds of the metric with these parameters, negated if lower is better. The highest
         of many values is biased upwards: measure `ranker` on other queries.
     trials : pandas.DataFrame
-        A row per trial, best first: trial (its number), state ("complete", "pruned" or "failed"),
-        value (NaN if pruned or failed), folds, seconds, and parameters.
+        Optuna's table, best first: number, state ("COMPLETE", "PRUNED" or "FAIL"), value (NaN if
+        pruned or failed), duration, and parameters.
     study : optuna.Study
     """
 
@@ -79,12 +75,10 @@ class Tuning:
     study: optuna.Study
 
     def __str__(self) -> str:
-        pruned, failed = (
-            int((self.trials["state"] == name).sum()) for name in ("pruned", "failed")
-        )
-        counts = f"{len(self.trials)} trials, {pruned} pruned" + f", {failed} failed" * (failed > 0)
+        states = self.trials["state"].value_counts()
+        counts = ", ".join(f"{count} {state.lower()}" for state, count in states.items())
         best = ", ".join(f"{name}={value}" for name, value in self.params.items())
-        return f"{counts}; best {self.value:.4f}: {best}"
+        return f"trials: {counts}; best {self.value:.4f}: {best}"
 
 
 def tune(
@@ -97,7 +91,7 @@ def tune(
     time_budget: float = 60.0,
     boosters: Sequence[str] | None = None,
     cv: int = 3,
-    study: optuna.Study | str | PathLike[str] | None = None,
+    study: optuna.Study | None = None,
     progress: bool | None = None,
     random_state: RandomState = None,
 ) -> Tuning:
@@ -132,11 +126,10 @@ def tune(
         Default: all installed boosters.
     cv : int, default=3
         Number of folds.
-    study : optuna.Study, str or path, optional
-        A study that maximises; the search adds trials, with the sampler and the pruner of the
-        study, which prunes no trial before one is complete. Or the path of a file, Optuna's
-        journal, to which trials are written; another call with this path continues them, also
-        after an interrupt or a crash. Default: a study in memory.
+    study : optuna.Study, optional
+        A study that maximises; the search adds trials, with the sampler, the pruner and the storage
+        of the study, so that a search can be continued, also after an interrupt. Default: a study
+        in memory.
     progress : bool, optional
         Whether to show a progress bar. Default: on terminals.
     random_state : int, RandomState instance or None, default=None
@@ -155,14 +148,12 @@ def tune(
     ValueError
         If `time_budget` is 0, or too few queries have a relevant document; if groups are missing,
         or differ between two sources; if weights vary inside a query; if the trials of `study` are
-        of other data, folds, boosters or another metric; if the file `study` is not a journal; if
-        every trial fails.
+        of other data, folds, boosters or another metric; if every trial fails.
 
     Warns
     -----
     UserWarning
-        If a trial fails, the first time for each booster; if the last line of the file `study` was
-        cut, and is dropped.
+        If a trial fails, the first time for each booster.
 
     See Also
     --------
@@ -196,14 +187,13 @@ def tune(
     check_consistent_length(X, y)
     check.check_same_index(X=X, y=y, groups=groups, sample_weight=sample_weight)
     ids = require_groups(groups, y, X, who="tune")
-    labels: pd.Series = with_groups(y, ids) if index_level(y) is None else y
+    labels = y if "qid" in getattr(getattr(y, "index", None), "names", ()) else with_groups(y, ids)
     _check_queries(ids, labels, cv)
     rng = check.as_random_state("random_state", random_state)
     seed = int(rng.randint(2**31 - 2**20))  # the number of a trial is added
     weights = None
     if sample_weight is not None:
         weights = check.as_vector("sample_weight", sample_weight, len(ids))
-        check.query_weights(weights, Queries.from_groups(ids))  # raises if they vary inside a query
     folds = list(QueryKFold(cv, stratify="n_relevant").split(X, labels))
     end = time.monotonic() + time_budget
     search = _Search(X, labels, weights, measured, chosen, folds, seed, end)
@@ -249,7 +239,7 @@ class _Search:
     @property
     def attributes(self) -> Options:
         """Values that must be equal in all trials of a study; data are compared by checksums."""
-        queries = np.unique(np.asarray(index_level(self.y)), return_inverse=True)[1]
+        queries = np.unique(self.y.index.get_level_values("qid"), return_inverse=True)[1]
         rows = [np.asarray(self.y, dtype=np.float64), queries, *(test for _, test in self.folds)]
         if self.weights is not None:
             rows.append(self.weights)
@@ -257,7 +247,7 @@ class _Search:
             "metric": str(self.metric),
             "boosters": self.boosters,
             "labels and folds": _checksum(rows),
-            "features": _checksum(_columns(self.X)),
+            "features": _checksum(_arrays(self.X)),
         }
 
     def _part(self, rows: np.ndarray) -> Options:
@@ -268,10 +258,8 @@ class _Search:
     def base(self, booster: str) -> GroupedRanker:
         """A ranker with the parameters that are not searched."""
         library, seed = import_module(booster), self.seed
-        types = getattr(features(self.X, keep_polars=False), "dtypes", ())
-        categories = tuple(
-            number for number, one in enumerate(np.ravel(types)) if str(one) == "category"
-        )
+        types = enumerate(getattr(self.X, "dtypes", ()))  # of pandas or polars
+        categories = tuple(at for at, one in types if str(one).startswith(("category", "Enum")))
         if booster == "lightgbm":
             trees = library.LGBMRanker(
                 n_estimators=_ROUNDS, subsample=0.8, subsample_freq=1, random_state=seed,
@@ -344,18 +332,17 @@ class _Search:
         return float(np.mean(values))
 
 
-def _columns(X: Table) -> list[np.ndarray]:
-    """Arrays with the values and the names of features, whatever their storage."""
-    X = features(X, keep_polars=False)
-    if isinstance(X, np.ndarray):
-        return [X]
-    if isinstance(X, sparse.csr_matrix):
-        X = X.sorted_indices()
+def _arrays(X: Table) -> list[np.ndarray]:
+    """Arrays with the values and the names of features."""
+    if sparse.issparse(X):
+        X = sparse.csr_matrix(X).sorted_indices()
         return [X.data, X.indices, X.indptr]
-    from pandas.util import hash_pandas_object
+    if not hasattr(X, "columns"):
+        return [np.asarray(X)]
+    from pandas.util import hash_array
 
-    hashes = [hash_pandas_object(X[name], index=False).to_numpy() for name in X.columns]
-    return [np.frombuffer(repr(list(X.columns)).encode(), np.uint8), *hashes]
+    columns = [hash_array(np.asarray(X[name])) for name in X.columns]
+    return [np.frombuffer(repr(list(X.columns)).encode(), np.uint8), *columns]
 
 
 def _checksum(arrays: list[np.ndarray]) -> int:
@@ -368,71 +355,23 @@ def _checksum(arrays: list[np.ndarray]) -> int:
 # the study ----------------------------------------------------------------------------------------
 
 
-def _study_of(study: optuna.Study | str | PathLike[str] | None, seed: int) -> optuna.Study:
-    """The given study, the study in a file, or a new study."""
+def _study_of(study: optuna.Study | None, seed: int) -> optuna.Study:
+    """The given study, or a new study."""
     import optuna
 
-    if isinstance(study, optuna.Study):
-        if study.direction.name != "MAXIMIZE":
-            raise ValueError('study minimises: create it with direction="maximize".')
-        return study
-    storage = None
-    if study is not None:
-        if not isinstance(study, (str, PathLike)):
-            raise ValueError(f"study={study!r} is neither an optuna.Study nor a path of a file.")
-        storage = _journal(os.fspath(study))
-    found = optuna.create_study(
-        storage=storage, study_name="skrank.tune", direction="maximize", load_if_exists=True,
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=3),
-    )  # fmt: skip
-    # the seed depends on the number of trials, so that a continued study repeats no parameters
-    found.sampler = optuna.samplers.TPESampler(seed=seed + len(found.trials))
-    return found
-
-
-def _journal(path: str) -> optuna.storages.BaseStorage:
-    """Optuna's journal in a file, without a last line that was cut; other files are refused."""
-    import optuna
-    from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
-
-    if "://" in path:
+    if study is None:
+        return optuna.create_study(
+            direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=3),
+        )  # fmt: skip
+    if not isinstance(study, optuna.Study):
         raise ValueError(
-            f"study={path!r} is a URL: give optuna.create_study(storage={path!r}, "
-            'direction="maximize", load_if_exists=True), or the path of a file.'
+            f"study={study!r} is not an optuna.Study: give optuna.create_study(storage="
+            '"sqlite:///trials.db", study_name="tune", direction="maximize", load_if_exists=True).'
         )
-    damaged = f"study={path!r} is not a journal of Optuna, and was not changed: "
-    backend = JournalFileBackend(path)  # creates a file if there is none
-    with open(path, "rb") as file:
-        first = file.readline()
-    if first and not first.startswith(b'{"op_code"'):
-        raise ValueError(f"{damaged}give the path of a new file.")
-    lock = JournalFileSymlinkLock(path)  # others may be writing
-    lock.acquire()
-    try:
-        with open(path, "r+b") as file:
-            lines = file.readlines()
-            if lines and not _is_whole(lines[-1]):
-                file.truncate(sum(map(len, lines[:-1])))
-                warnings.warn(
-                    f"the last line of study={path!r} was cut, as by a full disk or a crash, and "
-                    "is dropped: the search continues with the trials before it.",
-                    UserWarning,
-                    stacklevel=4,  # the caller of tune
-                )
-    finally:
-        lock.release()
-    try:
-        return optuna.storages.JournalStorage(backend)
-    except (ValueError, LookupError, TypeError) as error:
-        raise ValueError(f"{damaged}{error}. Give the path of a new file.") from None
-
-
-def _is_whole(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except ValueError:
-        return False
-    return line.endswith(b"\n")
+    if study.direction.name != "MAXIMIZE":
+        raise ValueError('study minimises: create it with direction="maximize".')
+    return study
 
 
 def _begin(study: optuna.Study, search: _Search) -> None:
@@ -444,8 +383,7 @@ def _begin(study: optuna.Study, search: _Search) -> None:
         elif known.get(name) != value:
             raise ValueError(
                 f"the trials of study are of other {name}: {known.get(name)!r}, not {value!r} as "
-                "in this call. Their values cannot be compared: give another study, or the path of "
-                "another file."
+                "in this call. Their values cannot be compared: give another study."
             )
     # an interrupted trial has failed without an error, or seems to run
     states = ("COMPLETE", "PRUNED", "WAITING")
@@ -468,21 +406,11 @@ def _completed(study: optuna.Study) -> bool:
 
 def _table(study: optuna.Study) -> pd.DataFrame:
     """A row per trial, best first."""
-    import pandas as pd
-
-    rows = [
-        {
-            "trial": trial.number,
-            "state": {"FAIL": "failed"}.get(trial.state.name, trial.state.name.lower()),
-            "value": trial.value if trial.state.name == "COMPLETE" else np.nan,
-            "folds": len(trial.intermediate_values),
-            "seconds": trial.duration.total_seconds() if trial.duration else np.nan,
-            **trial.params,
-        }
-        for trial in study.trials
-        if trial.state.is_finished()
-    ]
-    return pd.DataFrame(rows).sort_values("value", ascending=False, ignore_index=True)
+    table = study.trials_dataframe(("number", "state", "value", "duration", "params"))
+    table = table[table["state"].isin(["COMPLETE", "PRUNED", "FAIL"])]
+    table["value"] = table["value"].where(table["state"] == "COMPLETE")
+    table.columns = [name.removeprefix("params_") for name in table.columns]
+    return table.sort_values("value", ascending=False, ignore_index=True)
 
 
 # checks -------------------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from skrank._boosters.adapters import (
     objective_of,
     row_folds,
 )
-from skrank._boosters.query_log import QueryLog as QueryLog
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._typing import Folds, Table, Weights
@@ -89,17 +88,13 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     return _LightGBMObjective(objective_of(x, **lambdarank_options))
 
 
-def eval_metric(
-    *metrics: str | Metric, per_query: QueryLog | None = None, max_grade: int | None = None
-) -> _LightGBMMetric:
+def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _LightGBMMetric:
     """The eval metric of `lightgbm.train` (``feval=``), `lightgbm.cv` and `LGBMRanker.fit`.
 
     Parameters
     ----------
     *metrics : str or Metric
         One or more. The first decides on early stopping with ``first_metric_only=True``.
-    per_query : QueryLog, optional
-        Log to which the value of every query in every round is appended.
     max_grade : int, optional
         Highest grade of the collection, for metrics that depend on it, such as err. Default: that
         of the training labels.
@@ -145,7 +140,7 @@ def eval_metric(
     {'gap@2': 0.833, 'err': 0.902}
     """
     import_booster("lightgbm")
-    return _LightGBMMetric(metrics, per_query, check.check_max_grade(max_grade))
+    return _LightGBMMetric(metrics, check.check_max_grade(max_grade))
 
 
 def cv(
@@ -159,7 +154,6 @@ def cv(
     groups: ArrayLike | None = None,
     early_stopping_rounds: int | None = None,
     callbacks: Sequence[Callable[..., object]] | None = None,
-    per_query: QueryLog | None = None,
     eval_train_metric: bool = False,
     seed: int = 0,
     return_cvbooster: bool = False,
@@ -189,9 +183,6 @@ def cv(
         Rounds without improvement of the mean over folds after which training stops.
     callbacks : sequence of callables, optional
         Callbacks of LightGBM.
-    per_query : QueryLog, optional
-        Log to which the values of every query are appended: one data set per fold; with
-        `eval_train_metric` two, the training part first.
     eval_train_metric : bool, default=False
         Evaluate the training parts as well.
     seed : int, default=0
@@ -257,7 +248,7 @@ def cv(
         train_set,
         check.check_count("num_boost_round", num_boost_round, "the most rounds"),
         folds=SimpleNamespace(split=split),
-        feval=_LightGBMMetric(chosen, per_query),
+        feval=_LightGBMMetric(chosen),
         callbacks=called,
         eval_train_metric=check.check_flag("eval_train_metric", eval_train_metric),
         return_cvbooster=check.check_flag("return_cvbooster", return_cvbooster),
@@ -305,7 +296,7 @@ class _LightGBMMetric(MetricCallable):
     ) -> tuple[str, float, bool] | list[tuple[str, float, bool]]:
         """(name, value, greater is better), or a list of such tuples."""
         scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
-        means = self._means(self._plan(data, _judge), data.owner, scores)
+        means = self._means(self._plan(data, _judge), scores)
         results = [
             (str(one), mean, one.greater_is_better)
             for one, mean in zip(self.metrics, means, strict=True)

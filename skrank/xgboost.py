@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,6 @@ from skrank._boosters.adapters import (
     import_booster,
     objective_of,
 )
-from skrank._boosters.query_log import QueryLog as QueryLog
 from skrank._boosters.xgboost_data import (
     Parts,
     host,
@@ -37,6 +36,7 @@ from skrank.metrics import Metric, metric
 from skrank.objectives import Objective
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xgboost
 
 
@@ -95,17 +95,13 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
     return _XGBoostObjective(objective_of(x, **options))
 
 
-def eval_metric(
-    *metrics: str | Metric, per_query: QueryLog | None = None, max_grade: int | None = None
-) -> _XGBoostMetric:
+def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _XGBoostMetric:
     """The eval metric of `xgboost.train` and `xgboost.cv` (``custom_metric=``).
 
     Parameters
     ----------
     *metrics : str or Metric
         One or more.
-    per_query : QueryLog, optional
-        Log to which the value of every query in every round is appended.
     max_grade : int, optional
         Highest grade of the collection. Metrics that depend on it, such as err, need it: XGBoost
         does not pass training labels to an eval metric.
@@ -143,7 +139,7 @@ def eval_metric(
     [('rr', 0.75), ('gap@1', 0.5)]
     """
     import_booster("xgboost")
-    return _XGBoostMetric(metrics, per_query, check.check_max_grade(max_grade))
+    return _XGBoostMetric(metrics, check.check_max_grade(max_grade))
 
 
 def early_stopping(
@@ -229,9 +225,8 @@ class _XGBoostMetric(MetricCallable):
             self._absent.get(data.at_least(self.max_grade), join)
             means = means_of_workers(np.zeros((len(self.metrics), 2)))
         elif n_workers() == 1:
-            means = self._means(self._plan(data, judge_part), dmatrix, host(preds))
+            means = self._means(self._plan(data, judge_part), host(preds))
         else:
-            check.check_no_query_log(self.per_query)
             means = means_of_workers(self._plan(data, judge_part).sums(host(preds)))
         results = [(log_name(one), mean) for one, mean in zip(self.metrics, means, strict=True)]
         return results if len(results) > 1 else results[0]
@@ -251,11 +246,9 @@ def cv(
     groups: ArrayLike | None = None,
     early_stopping_rounds: int | None = None,
     callbacks: Sequence[xgboost.callback.TrainingCallback] | None = None,
-    per_query: QueryLog | None = None,
     verbose_eval: int | bool | None = None,
     seed: int = 0,
-    return_boosters: bool = False,
-) -> Any:
+) -> pd.DataFrame:
     """Cross-validate XGBoost over folds of whole queries, with their weights.
 
     Parameters
@@ -280,23 +273,16 @@ def cv(
     early_stopping_rounds : int, optional
         Rounds without improvement of the mean over folds after which training stops.
     callbacks : sequence of xgboost.callback.TrainingCallback, optional
-    per_query : QueryLog, optional
-        Log to which the values of every query are appended: data sets 0 and 1 are the training and
-        the test part of the first fold, and so on.
     verbose_eval : int or bool, optional
         Whether, or every how many rounds, to print.
     seed : int, default=0
         Seed of the folds, if `folds` is a number.
-    return_boosters : bool, default=False
-        Return also the Booster of each fold.
 
     Returns
     -------
     DataFrame
         As `xgboost.cv`: per round, up to the best one if training stopped early, columns such as
         ``test-gap@10-mean`` and ``test-gap@10-std`` over the folds.
-    list of Booster
-        Only with `return_boosters`. They have all rounds; the best round is ``best_iteration``.
 
     Raises
     ------
@@ -330,25 +316,20 @@ def cv(
     trained_on = chosen_objective(objective, settings.get("objective"))
     chosen = chosen_metrics(metrics, trained_on)
     parts = Parts(read(dtrain, "skrank.xgboost.cv"), folds, groups, seed)
-    from skrank._boosters.xgboost_callbacks import FoldBoosters
-
-    collected = FoldBoosters()
-    called = [*(callbacks or ()), collected]
+    called = list(callbacks or ())
     if early_stopping_rounds is not None:
         called.append(early_stopping(chosen[0], early_stopping_rounds, data_name="test"))
     if trained_on is not None:
         settings.pop("objective", None)
     # xgboost.cv gets the parts of each fold from fpreproc; dummy data and their folds are not used
-    return_boosters = check.check_flag("return_boosters", return_boosters)
-    result = xgboost.cv(
+    return xgboost.cv(
         settings | {"disable_default_eval_metric": 1},
         xgboost.DMatrix(np.zeros((1, 1))),
         check.check_count("num_boost_round", num_boost_round, "the most rounds"),
         folds=[([0], [0])] * len(parts),
         obj=None if trained_on is None else _XGBoostObjective(trained_on, parts.max_grade),
-        custom_metric=_XGBoostMetric(chosen, per_query, parts.max_grade),
+        custom_metric=_XGBoostMetric(chosen, parts.max_grade),
         fpreproc=parts.next,
         callbacks=called,
         verbose_eval=verbose_eval,
     )
-    return (result, collected.boosters) if return_boosters else result

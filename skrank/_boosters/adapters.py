@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._boosters.query_log import QueryLog
 from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Measured, Plan, average, measure
 from skrank._engine.ranking import Ranking
@@ -207,34 +206,26 @@ class EvalPlan:
 class MetricCallable:
     """Metrics as boosters call them. Copies start without plans."""
 
-    def __init__(
-        self,
-        metrics: Iterable[str | Metric],
-        per_query: QueryLog | None = None,
-        max_grade: int | None = None,
-    ) -> None:
+    def __init__(self, metrics: Iterable[str | Metric], max_grade: int | None = None) -> None:
         self.metrics = tuple(dict.fromkeys(metric(one) for one in metrics))
         if not self.metrics:
             raise ValueError("eval_metric() has no metric: name one or more, such as 'gap@10'.")
-        self.per_query = check.check_query_log(per_query, QueryLog)
         self.max_grade = max_grade
         self._plans: PerDataSet[EvalPlan] = PerDataSet()
         # the highest grades of data sets of which this worker has no rows
         self._absent: PerDataSet[int] = PerDataSet()
 
     def __reduce__(self) -> Reduced:
-        return type(self), (self.metrics, self.per_query, self.max_grade)
+        return type(self), (self.metrics, self.max_grade)
 
     def __repr__(self) -> str:
         names = ", ".join(repr(str(one)) for one in self.metrics)
         return f"{type(self).__module__}.eval_metric({names})"
 
     @compiled()
-    def _means(self, plan: EvalPlan, owner: object, scores: ArrayLike) -> list[float]:
-        """Mean over queries of each metric; appends the round to the log."""
+    def _means(self, plan: EvalPlan, scores: ArrayLike) -> list[float]:
+        """Mean over queries of each metric."""
         found = plan.measured(scores)
-        if self.per_query is not None:
-            self.per_query.add(owner, self.metrics, found.values[0])
         each = zip(self.metrics, found.values[0], found.weights[0], strict=True)
         return [average(one, values, weights, stacklevel=5) for one, values, weights in each]
 

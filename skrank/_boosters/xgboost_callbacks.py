@@ -1,4 +1,4 @@
-"""Callbacks of XGBoost. Imports XGBoost."""
+"""The callback of `early_stopping`. Imports XGBoost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from xgboost import Booster
-from xgboost.callback import EarlyStopping, TrainingCallback
+from xgboost.callback import EarlyStopping
 
 from skrank import _validation as check
 
@@ -31,15 +31,3 @@ class MetricStopping(EarlyStopping):
         if log:
             check.check_evaluated(self.metric_name, log)
         return super().after_iteration(model, epoch, evals_log)
-
-
-class FoldBoosters(TrainingCallback):
-    """Collects the Booster of each fold of `xgboost.cv` in `boosters`."""
-
-    def __init__(self) -> None:
-        self.boosters: list[Booster] = []
-
-    def before_training(self, model: Booster) -> Booster:
-        """Store the boosters."""
-        self.boosters = [fold.bst for fold in model.cvfolds]
-        return model

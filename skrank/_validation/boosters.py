@@ -132,21 +132,6 @@ def _are_rows(rows: np.ndarray, n_rows: int) -> bool:
     return whole and 0 <= rows.min() <= rows.max() < n_rows and len(np.unique(rows)) == len(rows)
 
 
-def check_query_log(log: object, kind: type) -> Any:
-    """`log`, after a check that it is of type `kind` or None."""
-    if log is not None and not isinstance(log, kind):
-        raise ValueError(f"per_query={log!r} must be a QueryLog() of skrank, or None.")
-    return log
-
-
-def check_no_query_log(log: object) -> None:
-    """Refuse a log in distributed training: each worker would fill a copy of its own."""
-    if log is not None:
-        raise ValueError(
-            "per_query= logs one worker's queries only: use Metric.per_query on all predictions."
-        )
-
-
 def check_sliceable(matrix: Any, xgboost: Any) -> None:
     """Refuse a DMatrix that XGBoost cannot split."""
     external = getattr(xgboost, "ExtMemQuantileDMatrix", ())  # which XGBoost 2 has not

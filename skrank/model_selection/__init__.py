@@ -7,8 +7,6 @@ rows or the version of scikit-learn.
 from skrank.model_selection._draws import QueryShuffleSplit as QueryShuffleSplit
 from skrank.model_selection._draws import QueryTimeSeriesSplit as QueryTimeSeriesSplit
 from skrank.model_selection._draws import query_train_test_split as query_train_test_split
-from skrank.model_selection._folds import LETORFolds as LETORFolds
 from skrank.model_selection._folds import QueryKFold as QueryKFold
 from skrank.model_selection._folds import RepeatedQueryKFold as RepeatedQueryKFold
-from skrank.model_selection._space import SearchSpace as SearchSpace
 from skrank.model_selection._space import search_space as search_space

@@ -101,10 +101,9 @@ class QueryTimeSeriesSplit(QuerySplitter):
     -----
     Strings are refused as ids and as times, since "10" sorts before "4".
 
-    A Series has times of rows if it has the index or the length of the rows, and times of queries
-    if its index has the query ids. If both are possible and the times differ, the one with an entry
-    for each row, or for each query and nothing else, is meant; if neither or both have that, it is
-    an error.
+    A Series has times of queries if its index has the query ids and nothing else, or has the query
+    ids and is not that of the rows. It has times of rows if it has the index or the length of the
+    rows. If both are possible, it is an error.
 
     Examples
     --------
@@ -204,38 +203,37 @@ def _of_series(time: pd.Series, rows: QueryRows, X: Table) -> np.ndarray:
 
     if time.ndim > 1:
         time = time.squeeze(axis=1)
-    index, queries, n_rows = time.index, index_level(time), len(rows.codes)
-    labels = pd.Index(index if queries is None else queries)
-    codes = pd.Index(rows.ids).get_indexer(labels)  # -1 for other queries
-    of_queries = len(np.unique(codes[codes >= 0])) == len(rows.ids)
-    by_row, by_query = len(time) == n_rows, labels.nunique() == len(rows.ids)
-    places = None  # in the series, of each row
-    if queries is None:
-        found = (check.row_index(data) for data in (X, rows.y))
-        indexes = [one for one in found if one is not None]
-        named = [one for one in indexes if one.isin(index).all()]
-        if named and index.is_unique:
-            places = index.get_indexer(named[0])
-        elif by_row and not (of_queries and (indexes or by_query)):
-            places = np.arange(n_rows)
-    if places is None and not of_queries:
+    values, level, n_rows = time.to_numpy(), index_level(time), len(rows.codes)
+    codes = pd.Index(rows.ids).get_indexer(pd.Index(time.index if level is None else level))
+    known = codes >= 0
+    has_queries = len(np.unique(codes[known])) == len(rows.ids)
+    places = _places(time.index, rows, X) if level is None else None
+    if has_queries and (known.all() or places is None):
+        found = _of_rows(values[known], QueryRows(codes[known], rows.ids, rows.sizes, None))
+        both = places is not None and len(time) == n_rows == len(rows.ids)
+        if not both or np.array_equal(found, _of_rows(values[places], rows)):
+            return found
+    elif places is None:
         missing = rows.ids[np.isin(np.arange(len(rows.ids)), codes, invert=True)][0]
         raise ValueError(
             f"time is a Series of {len(time)} entries for {n_rows} rows and has no entry for query "
             f"{show(missing)}: give one entry per row, or index the Series by query."
         )
-    readings = []
-    if of_queries and (places is None or by_query or not by_row):
-        known = QueryRows(codes[codes >= 0], rows.ids, rows.sizes, None)
-        readings.append(_of_rows(time.to_numpy()[codes >= 0], known))
-    if places is not None and (not of_queries or by_row or not by_query):
-        readings.append(_of_rows(time.to_numpy()[places], rows))
-    if not all(np.array_equal(readings[0], one) for one in readings):
-        raise ValueError(
-            "the index of time has the query ids and the index of the rows: give "
-            "dict(time) for times of queries, or an array with the time of each row."
-        )
-    return readings[0]
+    elif not has_queries or len(time) == n_rows:
+        return _of_rows(values[places], rows)
+    raise ValueError(
+        "the index of time has the query ids and the index of the rows: give dict(time) for times "
+        "of queries, or an array with the time of each row."
+    )
+
+
+def _places(index: pd.Index, rows: QueryRows, X: Table) -> np.ndarray | None:
+    """Place in `index` of each row, by the index of the rows or by order; None without either."""
+    for data in (X, rows.y):
+        named = check.row_index(data)
+        if named is not None and index.is_unique and named.isin(index).all():
+            return index.get_indexer(named)
+    return np.arange(len(index)) if len(index) == len(rows.codes) else None
 
 
 def query_train_test_split(

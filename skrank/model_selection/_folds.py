@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.groups import require_groups
 from skrank._typing import RandomState, Table
 from skrank.model_selection._parts import (
     QueryRows,
@@ -25,7 +22,6 @@ from skrank.model_selection._parts import (
 class FoldSplitter(QuerySplitter):
     """A splitter that assigns queries to folds. Each fold is the test part once per repetition."""
 
-    fewest: ClassVar[int] = 2
     stratify: Stratify
     drop_unjudged_test: bool
     shuffle: bool
@@ -38,11 +34,7 @@ class FoldSplitter(QuerySplitter):
             raise ValueError(
                 "random_state has no effect without shuffle=True: set shuffle or drop random_state."
             )
-        self.n_splits = check.check_count("n_splits", self.n_splits, "the number of folds")
-        if self.n_splits < self.fewest:
-            raise ValueError(
-                f"n_splits={self.n_splits}: there must be at least {self.fewest} folds."
-            )
+        self.n_splits = check.check_count("n_splits", self.n_splits, "the folds", least=2)
         self.stratify = check_stratify(self.stratify)
 
     def _folds(self, rows: QueryRows) -> Iterator[np.ndarray]:
@@ -159,75 +151,3 @@ class RepeatedQueryKFold(FoldSplitter):
         super().__post_init__()
         count = check.check_count("n_repeats", self.n_repeats, "the number of repetitions")
         self.n_repeats = count
-
-
-@dataclass(eq=False, repr=False)
-class LETORFolds(FoldSplitter):
-    """The folds of LETOR collections: three parts of five train, one validates, one tests.
-
-    Queries are assigned to `n_splits` parts. Each fold validates on one part, tests on one part,
-    and trains on the others. `split` returns training and test rows, `rotate` all three.
-
-    Parameters
-    ----------
-    n_splits : int, default=5
-        Number of parts, and of folds, at least 3.
-    stratify, shuffle, random_state
-        See `QueryKFold`.
-
-    See Also
-    --------
-    skrank.datasets.load_letor : Reads collections that come with their folds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skrank.model_selection import LETORFolds
-    >>> qid = np.arange(5)
-    >>> for train, valid, test in LETORFolds().rotate(np.zeros((5, 1)), groups=qid):
-    ...     print(train, valid, test)
-    [0 1 2] [3] [4]
-    [1 2 3] [4] [0]
-    [2 3 4] [0] [1]
-    [0 3 4] [1] [2]
-    [0 1 4] [2] [3]
-    """
-
-    fewest = 3
-    drop_unjudged_test = False
-
-    n_splits: int = 5
-    _: KW_ONLY
-    stratify: Stratify = None
-    shuffle: bool = False
-    random_state: RandomState = None
-
-    def rotate(
-        self, X: Table, y: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Rows of the training, validation and test part of each fold.
-
-        Parameters
-        ----------
-        X, y, groups
-            See `split`.
-
-        Returns
-        -------
-        iterator of (train, valid, test)
-            Ascending row numbers.
-        """
-        ids = require_groups(groups, y, X, who=type(self).__name__)
-        return self._triples(QueryRows.of(ids, y, "rows that are split"))
-
-    def _triples(self, rows: QueryRows) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        part = next(self._folds(rows))[rows.codes]
-        for number in range(self.n_splits):
-            rotated = (part - number) % self.n_splits
-            tests, validates = rotated == self.n_splits - 1, rotated == self.n_splits - 2
-            trains = ~(tests | validates)
-            yield np.flatnonzero(trains), np.flatnonzero(validates), np.flatnonzero(tests)
-
-    def _splits(self, rows: QueryRows, X: Table) -> Iterator[Split]:
-        for train, _, test in self._triples(rows):
-            yield train, test

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skrank import _validation as check
 from skrank._fitted import class_names
-from skrank._typing import Estimator, Options, RandomState
+from skrank._typing import Estimator, Options
 
 if TYPE_CHECKING:
     import optuna
@@ -19,13 +17,13 @@ _PREFIX = "estimator__"
 
 
 @dataclass(frozen=True)
-class Between:
-    """A range of numbers.
+class Range:
+    """Values of a parameter.
 
     Attributes
     ----------
-    low, high : int or float
-        Bounds, included. If both are integers, values are integers.
+    low, high : int, float or bool
+        Bounds, included. If both are integers, values are integers; if both are bool, all values.
     grid : tuple
         Values for a grid search; empty if a grid search does not vary the parameter.
     log : bool
@@ -37,78 +35,61 @@ class Between:
     grid: tuple[float, ...] = ()
     log: bool = True
 
-    @property
-    def whole(self) -> bool:
-        """True if the values are integers."""
-        return isinstance(self.low, int) and isinstance(self.high, int)
-
-    def suggest(self, name: str, trial: optuna.Trial) -> float:
-        """A value from a trial of Optuna."""
-        suggest = trial.suggest_int if self.whole else trial.suggest_float
-        return suggest(name, self.low, self.high, log=self.log)
-
-    def rvs(self, size: int | None = None, random_state: RandomState = None) -> float | np.ndarray:
-        """Random values, by the interface of scipy's distributions."""
-        low, high = (self.low - 0.5, self.high + 0.5) if self.whole else (self.low, self.high)
-        rng = check.as_random_state("random_state", random_state)
-        transform, inverse = (np.log, np.exp) if self.log else (np.asarray, np.asarray)
-        drawn = inverse(rng.uniform(transform(low), transform(high), size))
-        values = np.clip(np.rint(drawn) if self.whole else drawn, self.low, self.high)
-        kind = int if self.whole else float
-        return kind(values) if size is None else values.astype(kind)
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """A set of values, all of which are in the grid."""
-
-    values: tuple[bool, ...]
-
-    @property
-    def grid(self) -> tuple[bool, ...]:
-        """All values."""
-        return self.values
-
     def suggest(self, name: str, trial: optuna.Trial) -> object:
         """A value from a trial of Optuna."""
-        return trial.suggest_categorical(name, self.values)
+        if isinstance(self.low, bool):
+            return trial.suggest_categorical(name, self.grid)
+        suggest = trial.suggest_int if isinstance(self.low, int) else trial.suggest_float
+        return suggest(name, self.low, self.high, log=self.log)
+
+    def distribution(self) -> Any:
+        """A distribution of scipy, or a list of values to draw from."""
+        from scipy import stats
+
+        if isinstance(self.low, bool):
+            return list(self.grid)
+        if isinstance(self.low, int):  # values are repeated, and so drawn on a logarithmic scale
+            return np.rint(np.geomspace(self.low, self.high, 1000)).astype(int).tolist()
+        if self.log:
+            return stats.loguniform(self.low, self.high)
+        return stats.uniform(self.low, self.high - self.low)
 
 
-_RATE = Between(0.01, 0.2)
-_SHARE = Between(0.3, 1.0, log=False)
-_L2 = Between(1e-3, 100.0)
-_TREES: dict[tuple[str, str], dict[str, Between | OneOf]] = {
+_RATE = Range(0.01, 0.2)
+_SHARE = Range(0.3, 1.0, log=False)
+_L2 = Range(1e-3, 100.0)
+_TREES: dict[tuple[str, str], dict[str, Range]] = {
     ("lightgbm", "LGBMModel"): {
-        "num_leaves": Between(4, 64, (7, 15, 31)),
-        "min_child_samples": Between(5, 200, (20, 50)),
-        "extra_trees": OneOf((False, True)),
+        "num_leaves": Range(4, 64, (7, 15, 31)),
+        "min_child_samples": Range(5, 200, (20, 50)),
+        "extra_trees": Range(False, True, (False, True)),
         "learning_rate": _RATE,
         "colsample_bytree": _SHARE,
         "reg_lambda": _L2,
     },
     ("xgboost", "XGBModel"): {
-        "max_depth": Between(2, 8, (3, 4, 6)),
-        "min_child_weight": Between(0.1, 100.0, (1.0, 10.0)),
-        "reg_lambda": Between(1e-3, 100.0, (1.0, 10.0)),
+        "max_depth": Range(2, 8, (3, 4, 6)),
+        "min_child_weight": Range(0.1, 100.0, (1.0, 10.0)),
+        "reg_lambda": Range(1e-3, 100.0, (1.0, 10.0)),
         "learning_rate": _RATE,
         "colsample_bytree": _SHARE,
-        "subsample": Between(0.5, 1.0, log=False),
+        "subsample": Range(0.5, 1.0, log=False),
     },
     ("catboost", "CatBoost"): {
-        "depth": Between(2, 8, (3, 4, 6)),
-        "l2_leaf_reg": Between(0.5, 100.0, (3.0, 10.0)),
-        "random_strength": Between(0.1, 20.0, (1.0, 4.0)),
+        "depth": Range(2, 8, (3, 4, 6)),
+        "l2_leaf_reg": Range(0.5, 100.0, (3.0, 10.0)),
+        "random_strength": Range(0.1, 20.0, (1.0, 4.0)),
         "learning_rate": _RATE,
     },
     ("sklearn", "BaseHistGradientBoosting"): {
-        "max_leaf_nodes": Between(4, 64, (7, 15, 31)),
-        "min_samples_leaf": Between(5, 200, (20, 50)),
+        "max_leaf_nodes": Range(4, 64, (7, 15, 31)),
+        "min_samples_leaf": Range(5, 200, (20, 50)),
         "l2_regularization": _L2,
         "learning_rate": _RATE,
     },
 }
-_LINEAR: dict[str, Between | OneOf] = {"alpha": Between(1e-5, 0.1, (1e-4, 1e-3, 1e-2))}
-_START: dict[str, Between | OneOf] = {"init_scale": Between(0.2, 5.0, (0.5, 1.0, 2.0))}
+_LINEAR: dict[str, Range] = {"alpha": Range(1e-5, 0.1, (1e-4, 1e-3, 1e-2))}
+_START: dict[str, Range] = {"init_scale": Range(0.2, 5.0, (0.5, 1.0, 2.0))}
 
 
 class SearchSpace(dict[str, list[float]]):
@@ -116,20 +97,18 @@ class SearchSpace(dict[str, list[float]]):
 
     Attributes
     ----------
-    ranges : dict of str to Between or OneOf
+    ranges : dict of str to Range
         All parameters. The grid has only the most important parameters.
     """
 
-    def __init__(self, ranges: dict[str, Between | OneOf]) -> None:
+    def __init__(self, ranges: dict[str, Range]) -> None:
         super().__init__({name: list(one.grid) for name, one in ranges.items() if one.grid})
         self.ranges = ranges
 
     @property
-    def distributions(self) -> dict[str, Between | Sequence[bool]]:
+    def distributions(self) -> Options:
         """Distributions and lists of values that RandomizedSearchCV draws from."""
-        return {
-            name: one.values if isinstance(one, OneOf) else one for name, one in self.ranges.items()
-        }
+        return {name: one.distribution() for name, one in self.ranges.items()}
 
     def suggest(self, trial: optuna.Trial) -> Options:
         """Parameters for `set_params` from a trial of Optuna."""

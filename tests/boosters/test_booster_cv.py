@@ -118,6 +118,14 @@ def test_lightgbm_stops_as_by_hand(data):
     assert value == pytest.approx(found["valid gap@5-mean"][-1])
 
 
+class Folded(xgb.callback.TrainingCallback):
+    """The Booster of each fold."""
+
+    def before_training(self, model):
+        self.boosters = [fold.bst for fold in model.cvfolds]
+        return model
+
+
 def test_xgboost_stops_as_by_hand(data):
     folds, ours = splits(data), skrank.LambdaRank("gap", **FIRM)
     options = {"objective": ours, "folds": folds}
@@ -126,10 +134,12 @@ def test_xgboost_stops_as_by_hand(data):
     ends = {name: stop_by_hand(plain[f"test-{name}-mean"].to_numpy(), 4) for name in names}
     assert 0 < ends["err"] < ends["gap@5"] < 50  # the first metric decides when to stop
     for first, second in (names, names[::-1]):
-        found, boosters = skrank.xgboost.cv(
+        folded = Folded()
+        found = skrank.xgboost.cv(
             given, data.matrix(), 60, metrics=[first, second], early_stopping_rounds=4,
-            return_boosters=True, **options,
+            callbacks=[folded], **options,
         )  # fmt: skip
+        boosters = folded.boosters
         best = ends[first]
         pd.testing.assert_frame_equal(found, plain.iloc[: best + 1][list(found)])
         assert [booster.best_iteration for booster in boosters] == [best] * 3
@@ -207,31 +217,10 @@ def test_feature_names_and_categories_survive_the_split(data):
     frame = pd.DataFrame(data.X, columns=list("abcdef"))
     frame["c"] = pd.Categorical(np.arange(len(frame)) % 3)
     matrix = xgb.DMatrix(frame, data.y, group=data.sizes, enable_categorical=True)
-    _, boosters = skrank.xgboost.cv(XGB, matrix, 2, objective="gap", folds=2, return_boosters=True)
-    assert boosters[0].feature_names == list("abcdef")
-    assert boosters[0].feature_types == ["float", "float", "c", *["float"] * 3]
-
-
-# Per query ------------------------------------------------------------------------------------
-
-
-def test_values_per_query_of_every_fold(data):
-    folds = splits(data)
-    log, log2 = skrank.lightgbm.QueryLog(), skrank.xgboost.QueryLog()
-    options = {"objective": skrank.LambdaRank("gap", **FIRM), "metrics": "gap@5", "folds": folds}
-    one = skrank.lightgbm.cv(LGB, data.dataset(), 3, per_query=log, **options)
-    two = skrank.xgboost.cv(XGB, data.matrix(), 3, per_query=log2, **options)
-    assert (len(log), len(log2)) == (3, 6)
-    for found, each in (
-        (one["valid gap@5-mean"], [log.frame("gap@5", fold) for fold in range(3)]),
-        (two["test-gap@5-mean"], [log2.frame("gap@5", 2 * fold + 1) for fold in range(3)]),
-    ):
-        assert [frame.shape for frame in each] == [
-            (3, len(np.unique(data.qid[test]))) for _, test in folds
-        ]
-        np.testing.assert_allclose(
-            np.mean([frame.mean(axis=1) for frame in each], axis=0), found, atol=6e-7
-        )
+    folded = Folded()
+    skrank.xgboost.cv(XGB, matrix, 2, objective="gap", folds=2, callbacks=[folded])
+    assert folded.boosters[0].feature_names == list("abcdef")
+    assert folded.boosters[0].feature_types == ["float", "float", "c", *["float"] * 3]
 
 
 # What is refused ------------------------------------------------------------------------------

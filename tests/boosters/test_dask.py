@@ -247,13 +247,6 @@ def test_an_error_on_one_worker_reaches_the_user(client, train):
     assert len(train_dask(client, good, [(good, "train")])["history"]["train"]["err"]) == 8
 
 
-def test_a_log_per_query_is_refused(client, train):
-    dtrain = matrix(client, partition_queries(train.X, train.y, train.qid))
-    metric = skrank.xgboost.eval_metric("gap", per_query=skrank.xgboost.QueryLog())
-    with pytest.raises(ValueError, match="worker"):
-        train_dask(client, dtrain, [(dtrain, "train")], 2, custom_metric=metric)
-
-
 # A worker dies ----------------------------------------------------------------------------------
 
 

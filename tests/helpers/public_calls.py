@@ -323,13 +323,10 @@ FOLDS = {"n_splits": 3, "stratify": "n_relevant", "random_state": 0}
 for _name, _given in {
     "QueryKFold": FOLDS | {"shuffle": True, "drop_unjudged_test": True},
     "RepeatedQueryKFold": FOLDS | {"n_repeats": 2},
-    "LETORFolds": FOLDS | {"shuffle": True},
     "QueryShuffleSplit": FOLDS | {"test_size": 0.2},
     "QueryTimeSeriesSplit": {"n_splits": 2, "gap": 1, "max_train_size": 3},
 }.items():
     _splitter = getattr(skrank.model_selection, _name)
-    if _name in ("LETORFolds",):
-        _given = {"n_splits": 3, "stratify": "size", "shuffle": True, "random_state": 0}
     usual(f"model_selection.{_name}", partial(splits, _splitter), **SPLIT, **_given)
 usual("model_selection.query_train_test_split",
       lambda X, **given: skrank.query_train_test_split(X, **given),

@@ -11,7 +11,6 @@ from sklearn.model_selection import check_cv
 import skrank
 from skrank.datasets import make_ranking
 from skrank.model_selection import (
-    LETORFolds,
     QueryKFold,
     QueryShuffleSplit,
     QueryTimeSeriesSplit,
@@ -32,8 +31,6 @@ SPLITTERS = [
     QueryShuffleSplit(4, test_size=0.25, random_state=0),
     QueryShuffleSplit(4, test_size=7, train_size=20, stratify="n_relevant", random_state=0),
     QueryTimeSeriesSplit(4),
-    LETORFolds(),
-    LETORFolds(stratify="n_relevant", shuffle=True, random_state=0),
 ]
 every_splitter = pytest.mark.parametrize("cv", SPLITTERS, ids=repr)
 
@@ -190,7 +187,6 @@ def test_ids_of_any_type(data):
         (QueryKFold, {"stratify": "grade"}, "stratify='grade'"),
         (QueryKFold, {"n_splits": 63}, "63 queries.* 62"),
         (QueryKFold, {"stratify": "n_relevant"}, "labels"),
-        (LETORFolds, {"n_splits": 2}, "at least 3"),
         (QueryTimeSeriesSplit, {"time": pd.Series(range(61))}, "query 61"),
         (QueryTimeSeriesSplit, {"n_splits": 4, "test_size": 16}, "training"),
         *((QueryShuffleSplit, {"test_size": n}, "test_size|parts") for n in (0.0, 1.5, 0, 62, -3)),
@@ -329,16 +325,6 @@ def test_times_are_numbers_or_dates():
     assert held_out({name: int(name) for name in groups}) == [[2], [3]]
     with pytest.raises(ValueError, match="time"):
         held_out(pd.Series([1, 2, np.nan, 4], index=groups))
-
-
-def test_letor_folds_rotate(data):
-    triples = list(LETORFolds().rotate(data.X, data.relevance, groups=data.qid))
-    validated = [set(data.qid[valid]) for _, valid, _ in triples]
-    tested = [set(data.qid[test]) for _, _, test in triples]
-    assert validated[1:] + validated[:1] == tested
-    assert set.union(*tested) == set(range(62))
-    for parts in triples:
-        assert sorted(np.concatenate(parts)) == list(range(len(data.qid)))
 
 
 def test_train_test_split(data):

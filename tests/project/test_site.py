@@ -115,7 +115,7 @@ def public_names():
 
 # of things described elsewhere, and a constant
 SECOND_NAMES = {
-    "skrank.evaluation.DEFAULT_METRICS", "skrank.testing.make_ranking", "skrank.xgboost.QueryLog",
+    "skrank.evaluation.DEFAULT_METRICS", "skrank.testing.make_ranking",
 }  # fmt: skip
 
 

@@ -183,23 +183,6 @@ def test_queries_of_arrays_are_held_out_as_on_one_machine(client, how):
     assert found.best_iteration_ < 40
 
 
-@pytest.mark.parametrize("init", [None, "linear"])
-@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
-def test_the_log_of_a_continued_training_measures_its_predictions(client, library, init):
-    old, _ = both(library, train, objective=GAP, init=init)
-    model = {{"lightgbm": "init_model", "xgboost": "xgb_model"}[library]: old}
-    new = clone(old).set_params(eval_metric="gap@10", early_stopping_rounds=3)
-    validation = dict(zip(("X_val", "y_val", "groups_val"), arguments(valid, True), strict=False))
-    within(partial(new.fit, *arguments(train, True)[:3], **validation, **model))
-    log = new.evals_result_["validation"]["gap@10"]
-    value = skrank.metric("gap@10")(valid.y, new.predict(valid.X), groups=valid.qid)
-    assert max(log) == pytest.approx(value, abs=2e-6)
-    if init is None:
-        assert new.best_iteration_ == old.best_iteration_ + np.argmax(log) + 1
-    else:
-        assert new.init_ is old
-
-
 def test_frames_with_nan_categories_and_an_empty_partition(client):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(train.X, columns=list("abcd"))
@@ -283,7 +266,7 @@ UNSUPPORTED = [
     (lgb.DaskLGBMRanker(metric="ndcg"), {"objective": None} | SHARE, "metric of DaskLGBMRanker is"),
     (lgb.DaskLGBMRanker(boosting_type="dart"), SHARE | {"early_stopping_rounds": None}, "dart"),
     (LIGHTGBM, {"init": LIGHTGBM}, "init=DaskLGBMRanker trains on Dask"),
-    (LIGHTGBM, {"init": "linear", "init_score": ROWS}, "init_score= of fit and init"),
+    (LIGHTGBM, {"init": "linear", "init_score": ROWS}, "init_score="),
     (XGBOOST, {"sample_weight": ROWS}, "takes no weights of queries on Dask"),
     (lgb.DaskLGBMRegressor(), {"objective": None}, "trains on single rows of Dask collections"),
     (dxgb.DaskXGBClassifier(), {"objective": None}, "trains on single rows of Dask collections"),

@@ -38,7 +38,6 @@ WHOLE = [
     skrank.RepeatedQueryKFold(3, n_repeats=1),
     skrank.QueryShuffleSplit(2, random_state=0),
     skrank.QueryTimeSeriesSplit(3, gap=2, max_train_size=10),
-    skrank.LETORFolds(3),
 ]
 WHOLE_BY_GROUPS = [GroupKFold(3), StratifiedGroupKFold(3), GroupShuffleSplit(3)]
 

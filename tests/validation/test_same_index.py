@@ -143,7 +143,6 @@ def test_labels_with_groups_keep_the_index(part):
         "evaluate": lambda _, s: skrank.evaluate(y, s, metrics="gap"),
         "compare": lambda _, s: skrank.compare({"a": scores, "b": s}, y, metrics="gap"),
         "split": lambda X, _: list(skrank.QueryKFold(2).split(X, y)),
-        "rotate": lambda X, _: list(skrank.LETORFolds(3).rotate(X, y)),
         "train_test": lambda X, _: skrank.query_train_test_split(X, y),
         "gradient": lambda _, s: skrank.LambdaRank("gap")(y, s),
     }
