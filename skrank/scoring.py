@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -222,33 +222,6 @@ class RankingScorer:
         other._bound_groups = require_groups(groups, who="bind")
         return other
 
-    def to_sklearn(self) -> Callable[..., object]:
-        """A scorer of scikit-learn's own type, from `sklearn.metrics.make_scorer`.
-
-        For tools that require that type. The scorer ranks by `predict`, with groups from metadata
-        routing or the index of `y`. A metric such as err needs `max_grade`, as no model is known.
-
-        Returns
-        -------
-        scorer of one metric
-
-        Raises
-        ------
-        ValueError
-            If this scorer has more than one metric, bound groups or another response method.
-        """
-        import sklearn
-        from sklearn.metrics import make_scorer
-
-        if len(self.metrics) > 1 or self._bound_groups is not None:
-            raise ValueError("to_sklearn takes a scorer of one metric, without bound groups.")
-        if self.response_method not in ("auto", "predict"):
-            raise ValueError("scikit-learn's scorers do not compute expected grades: use predict.")
-        function = _ScoreFunction(self.metrics[0], self.max_grade)
-        made = make_scorer(function, greater_is_better=self.metrics[0].greater_is_better)
-        with sklearn.config_context(enable_metadata_routing=True):
-            return made.set_score_request(**self._requests)
-
     # methods that scikit-learn calls --------------------------------------------------------------
 
     def set_score_request(self, **requests: bool | str | None) -> RankingScorer:
@@ -291,17 +264,6 @@ class RankingScorer:
             routing.score.add_request(param=name, alias=alias)
         return routing
 
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise for attributes of scikit-learn's own scorers, which some of its tools read."""
-        if name in ("_score_func", "_sign", "_kwargs"):
-            raise AttributeError(
-                f"a scorer of skrank has no {name}. Tools that read it, such as "
-                "TunedThresholdClassifierCV, need a scorer of scikit-learn's own type: "
-                "skrank.scorer(...).to_sklearn(). A decision threshold does not change a ranking: "
-                "score the classifier itself."
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     def _accept_sample_weight(self) -> bool:
         """Return True, so that searches without metadata routing pass `sample_weight`."""
         return True
@@ -318,31 +280,6 @@ class RankingScorer:
             parts.append(f"response_method={self.response_method!r}")
         bound = "" if self._bound_groups is None else f".bind(<{len(self._bound_groups)} rows>)"
         return f"scorer({', '.join(parts)}){bound}"
-
-
-class _ScoreFunction:
-    """A metric as ``f(y_true, y_pred)``, which `make_scorer` wraps."""
-
-    def __init__(self, one: Metric, max_grade: int | None) -> None:
-        self.metric = one
-        self.max_grade = max_grade
-        self.__name__ = str(one)
-
-    def __call__(
-        self,
-        y_true: ArrayLike,
-        y_pred: ArrayLike,
-        groups: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        check.check_same_index(
-            y_true=y_true, y_pred=y_pred, groups=groups, sample_weight=sample_weight
-        )
-        queries = Queries.from_groups(require_groups(groups, y_true, who="the scorer"))
-        judgments = Judgments(y_true, queries, collection=collection_of(y_true))
-        weights = check.query_weights(sample_weight, queries)
-        known = judgments.collection_grade
-        return _mean(self.metric, Ranking(judgments, y_pred), weights, self.max_grade, known)
 
 
 def _mean(

@@ -2,9 +2,7 @@
 
 import lightgbm as lgb
 import numpy as np
-import optuna
 import pytest
-from optuna_integration.lightgbm import LightGBMTuner
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
@@ -83,25 +81,6 @@ def test_cv_that_tears_queries_is_refused(train, given):
     params = LGB | {"objective": skrank.lightgbm.objective("gap")}
     with pytest.raises(ValueError, match=r"torn apart.*folds=sklearn.model_selection.GroupKFold"):
         lgb.cv(params, train.dataset(), 2, nfold=3, folds=folds, stratified=False)
-
-
-def test_eval_metric_refuses_torn_queries(train):
-    part = train.dataset().subset(np.arange(0, len(train.X), 2)).construct()
-    with pytest.raises(ValueError, match="torn apart"):
-        skrank.lightgbm.eval_metric("gap")(np.zeros(part.num_data()), part)
-
-
-def test_the_tuner_of_optuna_minimises(train, valid):
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    params = {"objective": skrank.lightgbm.objective("gap"), "metric": "error@5"}
-    tuner = LightGBMTuner(
-        params | {"verbosity": -1, "num_threads": 1}, train.dataset(), num_boost_round=3,
-        valid_sets=[valid.dataset()], feval=skrank.lightgbm.eval_metric("gap@10", "error@5"),
-        show_progress_bar=False,
-    )  # fmt: skip
-    tuner.tune_feature_fraction(2)
-    assert 0 < tuner.best_score < 1
-    assert tuner.best_score == min(trial.value for trial in tuner.study.trials)
 
 
 # Data, and sampling of LightGBM

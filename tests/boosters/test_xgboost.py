@@ -1,7 +1,6 @@
 """Objectives, eval metrics and early stopping in XGBoost: parity with XGBoost's own."""
 
 import copy
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
@@ -93,28 +92,6 @@ def test_awkward_names_survive_the_log(train, valid):
     name = str(metric).replace(":", "=")
     assert list(log) == ["gap", name]
     assert booster.best_iteration == int(np.argmax(log[name]))
-
-
-@pytest.mark.parametrize(
-    ("metrics", "stop"),
-    [
-        (["gap@10"], {"maximize": True}),
-        (["gap@10", "ndcg@5"], {}),  # XGBoost maximises ndcg
-        (["gap@10", "precision@5"], {}),
-        (["gap@10", "error@5"], {}),  # lower is better
-    ],
-)
-def test_early_stopping_of_xgboost_in_the_right_direction_works(train, valid, metrics, stop):
-    log = {}
-    booster = xgb.train(
-        XGB, train.matrix(), 30, evals=[(valid.matrix(), "valid")], verbose_eval=False,
-        obj=skrank.xgboost.objective("gap"), custom_metric=skrank.xgboost.eval_metric(*metrics),
-        early_stopping_rounds=3, evals_result=log, **stop,
-    )  # fmt: skip
-    scores = booster[: booster.best_iteration + 1].predict(valid.matrix())
-    assert booster.best_score == pytest.approx(valid.score(metrics[-1], scores), abs=1e-5)
-    best = np.argmax if skrank.metric(metrics[-1]).greater_is_better else np.argmin
-    assert booster.best_iteration == best(log["valid"][metrics[-1]])
 
 
 @pytest.mark.parametrize(
@@ -227,9 +204,3 @@ def test_arrays_of_a_device_are_fetched(train):
 def test_weights_of_rows_are_refused(make, train):
     with pytest.raises(ValueError, match="weights"):
         make("gap")(np.zeros(len(train.y)), train.matrix(weight=train.weight))
-
-
-def test_early_stopping_needs_xgboost(monkeypatch):
-    monkeypatch.setitem(sys.modules, "xgboost", None)
-    with pytest.raises(ImportError, match=r"skrank\[xgboost\]"):
-        skrank.xgboost.early_stopping("gap", 5)

@@ -14,7 +14,7 @@ import xgboost
 from scipy.sparse import coo_matrix, csr_array
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV, cross_validate
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -54,14 +54,6 @@ def test_training_equals_a_direct_call_of_the_booster(estimator, objective, same
     model = GroupedRanker(estimator, objective=objective).fit(data.X, y)
     by_hand = same.fit(data.X, data.relevance, group=np.bincount(data.qid))
     assert model.predict(data.X).tolist() == by_hand.predict(data.X).tolist()
-
-
-def test_early_stopping_on_a_metric_does_not_change_the_trees_of_xgboost():
-    """Trees of `xgboost.train` equal those of `XGBRanker.fit`."""
-    model = GroupedRanker(xgb(), eval_metric="gap", **STOP).set_params(early_stopping_rounds=None)
-    plain = GroupedRanker(xgb(eval_metric="ndcg"), **STOP).set_params(early_stopping_rounds=None)
-    ours, own = (one.fit(data.X, y).estimator_.get_booster() for one in (model, plain))
-    assert ours.get_dump() == own.get_dump()
 
 
 def test_the_fitted_xgboost_ranker_is_complete():
@@ -348,17 +340,6 @@ def test_metadata_requests():
     assert not sklearn.utils.get_tags(GroupedRanker(Ridge())).input_tags.allow_nan
 
 
-def test_tools_that_read_private_attributes_of_scorers_raise_with_the_remedy():
-    binary = (y > 1).astype(int)
-    tuned = TunedThresholdClassifierCV(
-        LogisticRegression(max_iter=2000), scoring=scorer("gap"), cv=QueryKFold(2)
-    )
-    with pytest.raises(AttributeError, match=r"score_func.*to_sklearn"):
-        tuned.fit(data.X, binary)
-    tuned.set_params(scoring=scorer("gap").to_sklearn()).fit(data.X, binary)
-    assert not hasattr(scorer("gap"), "anything_else")
-
-
 def test_a_classifier_of_strings_has_no_highest_grade():
     X, labels = [[0.0], [1.0]], {"y": [0, 1], "groups": ["q", "q"]}
     words = LogisticRegression().fit(X, ["bad", "good"])
@@ -395,7 +376,14 @@ FOREST = "random forest of LightGBM averages trees, and"
         (lgbm(), {"early_stopping_rounds": "never"}, "early_stopping_rounds='never'"),
         (lgbm(), {"unjudged": "ignore"}, "unjudged='ignore'"),
         (hist(early_stopping=True), {}, "holds out single rows, which splits queries"),
-        (xgb(early_stopping_rounds=3), {}, "needs validation queries"),
+        *(
+            (one, {}, "early_stopping_rounds")
+            for one in (
+                lgbm(early_stopping_round=3),
+                xgb(early_stopping_rounds=3),
+                cat(od_wait=3),
+            )
+        ),
         (xgb(eval_metric=max), {}, "eval_metric of XGBRanker"),
         (hist(), {"validation_fraction": 0.2}, "eval_metric"),
         (

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.ensemble import BaggingRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
@@ -27,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 
 import skrank
 from skrank.datasets import make_ranking
-from tests.helpers.rankers import SKLEARN, routing
+from tests.helpers.rankers import routing
 
 CUT = "queries are cut in the rows that are"
 FITTED, SCORED = f"{CUT} given to fit", f"{CUT} scored"
@@ -112,12 +111,6 @@ def test_cross_val_predict_on_folds_of_rows(data, y):
     """There is no scorer; the ranker warns."""
     with pytest.warns(skrank.CutQueryWarning, match=FITTED):
         cross_val_predict(ranker(), data.X, y, cv=TORN)
-
-
-@pytest.mark.skipif(SKLEARN < (1, 7), reason="filters of warnings do not reach the workers")
-def test_cuts_in_worker_processes_warn(data, y):
-    with pytest.raises(skrank.CutQueryWarning, match=CUT):  # a warning here is an error
-        cross_validate(ranker(), data.X, y, cv=TORN, scoring=GAP, n_jobs=2, error_score="raise")
 
 
 def test_the_warning_names_queries_and_numbers_of_rows():
@@ -215,13 +208,6 @@ def test_other_collections_with_the_same_query_ids_do_not_warn(data, y):
     assert plain.score(data.X[half:], second.to_numpy(), groups=second.index) == found
 
 
-def test_bootstraps_of_rows_do_not_warn(data):
-    with routing():
-        bagging = BaggingRegressor(ranker(), n_estimators=2, max_samples=0.7, random_state=0)
-        bagging.fit(data.X, data.relevance, groups=data.qid)
-    assert 0 < GAP(bagging, data.X, data.relevance, groups=data.qid) <= 1
-
-
 def test_estimators_without_queries_do_not_warn(data, y):
     """Training does not depend on queries, and no ranking is measured."""
     for model in (skrank.GroupedRanker(Ridge()), Ridge()):
@@ -251,14 +237,6 @@ def test_labels_store_their_collection(y):
 def test_concatenated_labels_of_two_collections_have_no_collection(y):
     other = skrank.with_groups(y.to_numpy(), y.index)
     assert "skrank" not in pd.concat([y, other]).attrs
-
-
-def test_labels_with_another_index_do_not_warn(data, y):
-    """Equal ids may belong to other queries."""
-    part = y.iloc[1:].reset_index(drop=True)
-    found = ranker().fit(data.X[1:], part, groups=data.qid[1:])
-    plain = ranker().fit(data.X[1:], part.to_numpy(), groups=data.qid[1:])
-    assert_array_equal(found.predict(data.X), plain.predict(data.X))
 
 
 def test_frames_of_labels_can_be_stored(y, tmp_path):

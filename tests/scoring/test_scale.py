@@ -16,7 +16,6 @@ from sklearn.pipeline import make_pipeline
 import skrank
 from skrank import GroupedRanker, scorer
 from skrank.datasets import make_ranking
-from tests.helpers.rankers import routing
 
 DEPENDENT = {  # with the highest grade of the data written out
     "err": "err(max_grade=4)",
@@ -133,8 +132,6 @@ def test_without_a_highest_grade_a_metric_that_needs_it_raises(name, data):
     arguments = model, data.X[low], data.relevance[low]
     with pytest.raises(ValueError, match="max_grade="):
         scorer(name)(*arguments, groups=data.qid[low])
-    with routing(), pytest.raises(ValueError, match=r"Give max_grade="):
-        scorer(name).to_sklearn()(*arguments, groups=data.qid[low])
     given = scorer(name, max_grade=4)(*arguments, groups=data.qid[low])
     direct = skrank.metric(DEPENDENT[name])
     scores = model.predict(data.X[low])

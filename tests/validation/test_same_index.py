@@ -137,7 +137,6 @@ def test_labels_with_groups_keep_the_index(part):
         "fit": lambda X, _: GroupedRanker(Ridge()).fit(X, y),
         "score": lambda X, _: ranker.score(X, y),
         "scorer": lambda X, _: skrank.scorer("gap")(ranker, X, y),
-        "made": lambda _, s: skrank.scorer("gap").to_sklearn()._score_func(y, s),
         "metric": lambda _, s: skrank.metric("gap")(y, s),
         "per_query": lambda _, s: skrank.metric("gap").per_query(y, s),
         "evaluate": lambda _, s: skrank.evaluate(y, s, metrics="gap"),
