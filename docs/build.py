@@ -112,10 +112,9 @@ def described(cls: type[Metric]) -> str:
     lines = [f"names: {', '.join(f'`{name}`' for name in cls.names)}"]
     if parameters(cls):
         lines.append(f"parameters: `{parameters(cls)}`")
-    lines.append(f"range: {value_range(cls)}")
     if cls.strict:
         lines.append("ties: refused where the value depends on them")
-    lines += [f"gradient: {gradient(cls)}", f"source: {section(doc, 'References')}"]
+    lines.append(f"source: {section(doc, 'References')}")
     return text + "".join(f"* {line}\n" for line in lines)
 
 

@@ -71,6 +71,7 @@ NEEDS = {  # what recipes need beside scikit-learn
         "from optuna_integration import OptunaSearchCV\n\n"
     ),
 }
+PLAIN = ("cross_validate", "TransformedTargetRegressor", "CalibratedClassifierCV")  # not shown
 ROUTED = "import sklearn\n\nwith sklearn.config_context(enable_metadata_routing=True):\n"
 
 
@@ -153,7 +154,9 @@ def recipe(tool: Tool) -> str:
 
 def sections() -> str:
     """Recipes of the tools that have a remark, or that need further imports."""
-    shown = [tool for tool in TOOLS if tool.remark or tool.name in NEEDS]
+    shown = [
+        tool for tool in TOOLS if (tool.remark or tool.name in NEEDS) and tool.name not in PLAIN
+    ]
     return "".join(
         f"\n### {tool.name}\n"
         + (f"\n{paragraph(tool.remark)}" if tool.remark else "")
