@@ -24,7 +24,7 @@ WITH_MORE_CHECKS = {
     "user_guide/dask.md", "user_guide/external_memory.md", "quickstart.md",
 }  # fmt: skip
 TREES = {  # pages that print values of trees
-    "index.md", "what_to_train.md",
+    "index.md", "what_to_train.md", "migration/lightgbm.md", "migration/xgboost.md",
     *(
         f"user_guide/{name}.md"
         for name in (
