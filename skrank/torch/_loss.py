@@ -222,7 +222,7 @@ def kernel_losses(
     grad, hess = np.zeros((2, len(scores)), real)
     for weight, one in objective.terms:
         bound: Any = one.bind(judgments, max_grade=max_grade)
-        if hasattr(bound, "losses"):
+        if one.is_function:
             value = bound.losses(scores, grad, hess)
         else:
             bound.gradient(scores, grad, hess)
