@@ -22,7 +22,7 @@ from skrank import _validation as check
 from skrank import with_groups
 from skrank._progress import progress as progress_bar
 from skrank._typing import Options, RandomState, Table
-from skrank.extending import require_groups
+from skrank.extending import Queries, require_groups
 from skrank.metrics import Metric
 from skrank.model_selection import QueryKFold, search_space
 from skrank.rankers import GroupedRanker, LinearRanker
@@ -194,6 +194,7 @@ def tune(
     weights = None
     if sample_weight is not None:
         weights = check.as_vector("sample_weight", sample_weight, len(ids))
+        check.query_weights(weights, Queries.from_groups(ids))  # raises if they vary inside a query
     folds = list(QueryKFold(cv, stratify="n_relevant").split(X, labels))
     end = time.monotonic() + time_budget
     search = _Search(X, labels, weights, measured, chosen, folds, seed, end)
