@@ -160,7 +160,7 @@ def evaluate(
             bar.update(1)
     names = names_of(sources, [run.name for run in shown]) if named is None else named
     called = [run.file or run.name for run in shown] if named is None else named
-    counts = _counts(pool, next(iter(joined.values())), shown, called, missing)
+    counts = _counts(pool, joined.get(False) or joined[True], shown, called, missing)
     shape = len(names), len(judgments.queries), len(chosen)
     values, weights, n_empty = np.empty(shape), np.empty(shape), np.empty(shape[2], int)
     for single, places in columns.items():
