@@ -91,7 +91,8 @@ def unmasked(
     name: str, values: ArrayLike, what: str = "one value per row (document)"
 ) -> np.ndarray:
     """`values` as an array, after a check that no value is masked."""
-    if isinstance(values, np.ma.MaskedArray):
+    # arrays without masks need not wait 35 ms for the import of `np.ma`
+    if hasattr(values, "mask") and isinstance(values, np.ma.MaskedArray):
         masked = np.argwhere(np.ma.getmaskarray(values))
         if len(masked):
             raise ValueError(

@@ -6,7 +6,7 @@ import dataclasses
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from skrank import _validation as check
 from skrank._progress import progress as progress_bar
 from skrank._typing import Options
 from skrank.evaluation import DEFAULT_METRICS, Report
-from skrank.extending import Ranking, measure, unique_metrics
+from skrank.extending import Queries, Ranking, measure, unique_metrics
 from skrank.metrics import Metric
 from skrank.trec._columns import columns_of, is_file, rows_of_memory, table_of
 from skrank.trec._data import Qrels, Run, as_run, read_qrels
@@ -142,7 +142,7 @@ def evaluate(
     for column, one in enumerate(chosen.values()):
         columns[one.single_precision].append(column)
     joined: dict[bool, list[Joined]] = {single: [] for single in columns}
-    shown: list[Run] = []  # without their documents
+    shown: list[tuple[str, str | None, Queries, str]] = []  # of runs, for messages
     with progress_bar(progress, len(sources), "runs") as bar:
         for source in sources:
             run = as_run(source)
@@ -150,17 +150,18 @@ def evaluate(
             for single, those in joined.items():
                 order = run.in_single_precision() if single else run
                 those.append(pool.join(order.top(depth)))
-            if not shown and check.look_swapped(judgments.labels, run.scores):
+            fractions = not shown and (pool.labels % 1).any()
+            if fractions and check.look_swapped(judgments.labels, run.scores):
                 warnings.warn(
-                    "the qrels have many labels that are not whole numbers, and the first run has "
-                    "few small whole scores, as if they were swapped: qrels come first, then runs.",
+                    "the qrels have labels like scores, and the first run has scores like labels, "
+                    "as if they were swapped: qrels come first, then runs.",
                     stacklevel=2,
                 )
-            shown.append(run.top(1))
+            shown.append((run.name, run.file, run.queries, run.documents[0]))
             bar.update(1)
-    names = names_of(sources, [run.name for run in shown]) if named is None else named
-    called = [run.file or run.name for run in shown] if named is None else named
-    counts = _counts(pool, joined.get(False) or joined[True], shown, called, missing)
+    names = names_of(sources, [name for name, *_ in shown]) if named is None else named
+    called = [file or name for name, file, *_ in shown] if named is None else named
+    counts = _counts(pool, joined.get(False) or joined[True], called, shown, missing)
     shape = len(names), len(judgments.queries), len(chosen)
     values, weights, n_empty = np.empty(shape), np.empty(shape), np.empty(shape[2], int)
     for single, places in columns.items():
@@ -263,7 +264,7 @@ def read_runs(runs: AnyRuns, *, ranks: bool = False) -> dict[str, Run]:
 
 
 def _counts(
-    pool: Pool, joined: Sequence[Joined], runs: Sequence[Run], called: Sequence[str], missing: str
+    pool: Pool, joined: Sequence[Joined], called: list[str], shown: list[Any], missing: str
 ) -> dict[str, list[float]]:
     """The columns of ``Report.counts``; raises or warns if runs do not fit the judgments.
 
@@ -272,36 +273,35 @@ def _counts(
     qrels = pool.qrels
     retrieved = np.array([one.retrieved for one in joined])
     present, n_documents = (retrieved > 0).sum(axis=1), retrieved.sum(axis=1)
-    n_judged = np.array([one.n_judged for one in joined])
     lacks, unknown = [], []
-    for name, run, some, judged in zip(called, runs, retrieved, n_judged, strict=True):
-        absent = qrels.queries.ids[some == 0]
-        if len(absent) == len(some):
+    for name, (*_, queries, first), one in zip(called, shown, joined, strict=True):
+        absent = qrels.queries.ids[one.retrieved == 0]
+        if len(absent) == len(qrels.queries):
             raise ValueError(
-                f"run {name!r} has no query of the qrels: its first is {run.queries.name(0)}, and "
+                f"run {name!r} has no query of the qrels: its first is {queries.name(0)}, and "
                 f"that of the qrels {qrels.queries.name(0)}."
             )
         if len(absent):
             ids = ", ".join(absent[:3]) + ", ..." * (len(absent) > 3)
             lacks.append(f"run {name!r} has no documents for {len(absent)} queries ({ids})")
-        if not judged:
-            unknown.append(f"run {name!r}, whose first is {run.documents[0]!r}")
+        if not one.n_judged:
+            unknown.append(f"run {name!r}, whose first is {first!r}")
     if lacks and missing == "raise":
         raise ValueError(f"{lacks[0]} of the qrels: choose missing='zero' or 'skip'.")
-    for found, text in (
-        (lacks if missing == "zero" else [], "{} of the qrels: they count as queries for which "
+    for found, before, after in (
+        (lacks if missing == "zero" else [], "", " of the qrels: they count as queries for which "
          "nothing was retrieved. missing='skip' leaves them out."),
-        (unknown, "no retrieved document is judged of {}, and that of the qrels is "
+        (unknown, "no retrieved document is judged of ", ", and that of the qrels is "
          f"{qrels.documents[0]!r}: check that their document ids are spelled alike."),
     ):  # fmt: skip
         if found:
             more = f"; and so on, {len(found)} runs in all" * (len(found) > 3)
-            warnings.warn(text.format("; ".join(found[:3]) + more), stacklevel=3)
+            warnings.warn(before + "; ".join(found[:3]) + more + after, stacklevel=3)
     counts = {
         "queries": present,
         "missing": len(qrels.queries) - present,
-        "ignored": np.array([len(run.queries) for run in runs]) - present,
+        "ignored": np.array([len(queries) for *_, queries, _ in shown]) - present,
         "documents": n_documents,
-        "judged": n_judged / n_documents,
+        "judged": np.array([one.n_judged for one in joined]) / n_documents,
     }
     return {name: column.tolist() for name, column in counts.items()}
