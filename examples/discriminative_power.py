@@ -5,8 +5,8 @@
 
 FOLDER holds runs in the TREC format, one per file (also .gz and .xz). A table of scores has a row
 per query, a column per system, and a header of names. Prints for each metric the share of all pairs
-of systems whose achieved significance level is below .05 and below .01, and the difference of means
-at which every pair is significant, by the paired bootstrap.
+of systems that differ at 95 % and at 99 % confidence, and the difference of means at which every
+pair differs, by the paired bootstrap.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import skrank
 from skrank import stats, trec
 
 METRICS = ["gap", "ndcg", "ap", "q", "bpref", "err"]
-ALPHAS = (0.05, 0.01)
+LEVELS = (0.95, 0.99)
 
 
 def matrices_of_runs(qrels: str, folder: str, metrics: list[str]) -> dict[str, pd.DataFrame]:
@@ -70,19 +70,19 @@ def main() -> None:
         wall, cpu = time.perf_counter(), time.process_time()
         found[name] = [
             stats.discriminative_power(
-                matrix, alpha=alpha, n_resamples=options.resamples, random_state=options.seed
+                matrix, confidence=level, n_resamples=options.resamples, random_state=options.seed
             )
-            for alpha in ALPHAS
+            for level in LEVELS
         ]
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         print(
             f"{name}: {matrix.shape[1]} systems, {matrix.shape[0]} queries, "
             f"{len(found[name][0].asl)} pairs, {options.resamples} resamples for each of "
-            f"{len(ALPHAS)} levels: {wall:.1f} s, {cpu:.1f} s of CPU",
+            f"{len(LEVELS)} levels: {wall:.1f} s, {cpu:.1f} s of CPU",
             flush=True,
         )
 
-    heads = "".join(f"{f'power at {a:g}':>15}{f'difference at {a:g}':>20}" for a in ALPHAS)
+    heads = "".join(f"{f'power at {a:g}':>15}{f'difference at {a:g}':>20}" for a in LEVELS)
     print(f"\n{'':24}{'mean':>8}{heads}")
     for name, powers in sorted(found.items(), key=lambda item: -item[1][0].power):
         cells = "".join(f"{one.power:>15.1%}{one.required_difference:>20.3f}" for one in powers)

@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--percents", type=int, nargs="+", default=[100, 80, 60, 40, 20])
     parser.add_argument("--repeats", type=int, default=1, help="random reductions of each level")
     parser.add_argument("--strata", choices=("relevance", "grade"), default="relevance")
-    parser.add_argument("--alpha", type=float, default=0.05)
+    parser.add_argument("--confidence", type=float, default=0.95)
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--plot", metavar="FILE", help="draw the study, with matplotlib installed")
@@ -68,7 +68,7 @@ def main() -> None:
         random_state=options.seed,
         n_repeats=options.repeats,
         strata=options.strata,
-        alpha=options.alpha,
+        confidence=options.confidence,
         n_resamples=options.resamples,
         progress=progress,
     )
@@ -77,7 +77,11 @@ def main() -> None:
     counts = found.judgments.groupby("percent", sort=False)[["relevant", "other"]].mean()
     print(counts.to_string(float_format="{:.0f}".format))
     for column, title in TABLES.items():
-        at = f" at {options.alpha:g}" if column in ("power", "required_difference") else ""
+        at = (
+            f" at {100 * options.confidence:g} % confidence"
+            if column in ("power", "required_difference")
+            else ""
+        )
         print(f"\n{title}{at}, by percent of the judgments")
         print(found.pivot(column).to_string(float_format="{:.3f}".format))
     if options.plot:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _LABELS = {
     "tau_b": "tau_b with the ranking by all judgments",
     "tau_ap": "AP correlation with the ranking by all judgments",
-    "power": "discriminative power at {:g}",
-    "required_difference": "required difference at {:g}",
+    "power": "discriminative power at {:g} % confidence",
+    "required_difference": "required difference at {:g} % confidence",
     "mean": "mean over systems",
 }
 ROBUSTNESS_METRICS = (
@@ -173,15 +173,15 @@ class Robustness:
     judgments : DataFrame
         Numbers of "relevant" (label above 0) and "other" judged documents, by "percent" and
         "repeat".
-    alpha : float
-        Level of significance of `power` and `required_difference`.
+    confidence : float
+        Of `power` and `required_difference`.
     n_queries : int
     """
 
     table: pd.DataFrame
     means: pd.DataFrame
     judgments: pd.DataFrame
-    alpha: float
+    confidence: float
     n_queries: int
 
     def plot(
@@ -235,7 +235,8 @@ class Robustness:
         margin = 0.03 * (left - right) + 0.5
         axes = {
             "xticks": mean.index, "xlim": (left + margin, right - margin),
-            "xlabel": "percent of the judgments", "ylabel": _LABELS[column].format(self.alpha),
+            "xlabel": "percent of the judgments",
+            "ylabel": _LABELS[column].format(100 * self.confidence),
         }  # fmt: skip
         bands = {"low": low, "high": high} if self.table["repeat"].any() else {}
         return LinesDisplay(mean, **bands, looks=looks, axes=axes).plot(ax, **kwargs)
@@ -261,7 +262,7 @@ class Robustness:
             f"{title}\n{self.pivot(column).to_string(float_format='{:.3f}'.format)}"
             for title, column in (
                 ("tau_b with the ranking by all judgments, by percent judged", "tau_b"),
-                (f"discriminative power at {self.alpha:g}, by percent judged", "power"),
+                (f"{_LABELS['power'].format(100 * self.confidence)}, by percent judged", "power"),
             )
         ]
         return "\n\n".join([f"{runs} runs, {self.n_queries} queries, {repeats} repeats", *parts])
@@ -276,7 +277,7 @@ def robustness(
     random_state: RandomState = 0,
     n_repeats: int = 1,
     strata: str = "relevance",
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     n_resamples: int = 1000,
     missing: str = "zero",
     max_grade: int | None = None,
@@ -302,8 +303,8 @@ def robustness(
         Random reductions for each level below 100.
     strata : {"relevance", "grade"}
         As in `reduce_judgments`.
-    alpha : float
-        Level of significance.
+    confidence : float
+        As in `skrank.stats.discriminative_power`.
     n_resamples : int
         Number of resamples of the bootstrap.
     missing : {"zero", "skip", "raise"}
@@ -369,7 +370,7 @@ def robustness(
         )
 
     full = measured(reductions[0](100))
-    bootstrap = {"alpha": alpha, "n_resamples": n_resamples, "random_state": seed % 2**32}
+    bootstrap = {"confidence": confidence, "n_resamples": n_resamples, "random_state": seed % 2**32}
     rows: list[dict[str, Any]] = []
     means: list[dict[str, Any]] = []
     judgments: list[dict[str, Any]] = []
@@ -388,7 +389,7 @@ def robustness(
             which = f", repeat {repeat + 1} of {n_repeats}" if percent < 100 else ""
             progress(f"{percent} % of the judgments{which}")
     table, by_run, counts = (pd.DataFrame(records) for records in (rows, means, judgments))
-    return Robustness(table, by_run, counts, alpha, full.values.shape[1])
+    return Robustness(table, by_run, counts, confidence, full.values.shape[1])
 
 
 def _ranking(metric: Metric, mean: np.ndarray, truth: np.ndarray) -> dict[str, float]:

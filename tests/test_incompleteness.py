@@ -115,7 +115,7 @@ def collection(n_runs=6, n_queries=8):
 def test_is_what_files_of_fewer_judgments_give():
     """AP correlation weighs the systems at the better end, also if lower values are better."""
     qrels, runs = collection()
-    bootstrap = {"n_resamples": 100, "alpha": 0.1, "random_state": 3}
+    bootstrap = {"n_resamples": 100, "confidence": 0.9, "random_state": 3}
     metrics = ["gap", "ndcg@10", "ap(condensed=True)", "bpref", "infap", "error@10"]
     found = robustness(qrels, runs, metrics, [100, 50, 10], n_repeats=2, **bootstrap)
     truth = trec.evaluate(qrels, runs, metrics, max_grade=2).mean
@@ -205,7 +205,7 @@ def test_wrong_options():
         ({"percents": 0.5}, "percents=0.5"),
         ({"percents": [50, 50]}, "percents"),
         ({"n_repeats": 0}, "n_repeats=0"),
-        ({"alpha": 5}, "alpha=5"),
+        ({"confidence": 5}, "confidence=5"),
         ({"strata": "document"}, "strata='document'"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -27,7 +27,9 @@ _PLAIN_ROWS = 60_000
 def add_arguments(parser: Parser, name: str) -> None:
     """Add the arguments of one of the commands."""
     parser.description = f"{str(parser.description).rstrip('.')}, in the order of trec_eval."
-    parser.set_defaults(run=_run, alpha=0.05, view=None if name == "evaluate" else name, names=None)
+    parser.set_defaults(
+        run=_run, confidence=0.95, view=None if name == "evaluate" else name, names=None
+    )
     line = "FILE or NAME=FILE: query, Q0, document, rank, score, tag"
     parser.add_argument("qrels", metavar="QRELS", help="query, iteration, document, label")
     if name == "compare":
@@ -105,7 +107,7 @@ def _text(
     """The output in a format."""
     if form == "trec_eval":
         return trec.trec_eval_lines(report, per_query=arguments.view == "per_query")
-    how: Options = {} if arguments.view == "curve" else {"alpha": arguments.alpha}
+    how: Options = {} if arguments.view == "curve" else {"confidence": arguments.confidence}
     if arguments.view == "compare":
         how |= {"test": arguments.test, "correction": arguments.correction}
         baseline = arguments.baseline or [None]
@@ -124,7 +126,7 @@ def _table(report: Report, view: str | None, how: Options) -> _output.Columns:
     if view == "compare":
         return report.compare(**how).to_frame().to_dict("list")
     if view == "intervals":
-        frame = report.to_frame(confidence=1 - how["alpha"]).reset_index()
+        frame = report.to_frame(confidence=how["confidence"]).reset_index()
         return frame.rename(columns={"system": "run"}).to_dict("list")
     names, means = list(map(str, report.systems)), report.averages
     if view == "curve":

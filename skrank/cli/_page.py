@@ -146,7 +146,7 @@ def _comparisons(comparison: Comparison) -> str:
     what = _P_VALUES.get(corrected, f"{corrected} is not corrected for the number of rows.")
     return (
         "<h2>Differences between runs</h2><p>Rows in green are significant at "
-        f"{comparison.alpha:g}. {what}</p>{_table(frame, significant)}"
+        f"{100 * comparison.confidence:g} % confidence. {what}</p>{_table(frame, significant)}"
     )
 
 

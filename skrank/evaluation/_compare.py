@@ -28,7 +28,7 @@ def compare(
     baseline: Hashable = None,
     test: str | None = None,
     correction: str | None = None,
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     n_resamples: int = 10_000,
     max_grade: int | None = None,
     sample_weight: ArrayLike | None = None,
@@ -58,8 +58,8 @@ def compare(
         "max-t", the default for "resampled-t": p-values and intervals agree, and gain from how
         systems and metrics depend on each other. "holm", the default otherwise: Holm's method, and
         Bonferroni's intervals. "none": each comparison by itself.
-    alpha : float
-        Level of significance, and one minus the level of the intervals.
+    confidence : float
+        Level of the intervals. A difference is significant if its p-value is below one minus it.
     n_resamples : int
         Random assignments of the randomisation test, and resamples of "resampled-t".
     max_grade : int, optional
@@ -116,7 +116,7 @@ def compare(
     0    new       0.075  0.032  0.118    0.002    35
     1  other       0.012 -0.024  0.048    0.643    32
     """
-    how: Options = {"baseline": baseline, "correction": correction, "alpha": alpha}
+    how: Options = {"baseline": baseline, "correction": correction, "confidence": confidence}
     if relevance is None:
         unused = {
             "groups": groups is not None, "sample_weight": sample_weight is not None,

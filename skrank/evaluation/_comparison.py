@@ -48,8 +48,8 @@ class Comparison(Tabular):
         Test whose p-values are corrected.
     correction : {"max-t", "holm", "none"}
         Correction for the number of comparisons.
-    alpha : float
-        Level of significance, and one minus the level of the intervals.
+    confidence : float
+        Level of the intervals, and of what is called significant.
     baseline : hashable, list or None
         Systems that the others are compared with; None if all systems are compared with all.
     weighted : bool
@@ -61,7 +61,7 @@ class Comparison(Tabular):
     per_query: pd.DataFrame
     test: str
     correction: str
-    alpha: float
+    confidence: float
     baseline: Hashable
     weighted: bool
     random_state: RandomState
@@ -81,12 +81,12 @@ class Comparison(Tabular):
             difference, low, high
                 Mean of `system` minus mean of `other`, and its confidence interval by `test`. With
                 "max-t" and "holm", all intervals together contain the true differences with
-                probability 1 - alpha, so more metrics or systems make each interval wider.
+                probability `confidence`, so more metrics or systems make each interval wider.
                 Intervals of "max-t" exclude 0 exactly where `significant` is True. Intervals of
                 "holm" are Bonferroni's, because Holm's method has none: they may contain 0 where
                 Holm's method finds a difference. With the randomisation test, intervals are
                 Student's. Intervals of "resampled-t" are infinite if queries are too few for a
-                p-value below alpha.
+                p-value below 1 - confidence.
             p_t, p_randomisation
                 P-values of the paired t-test and of the randomisation test. With seeds and folds,
                 p_t is the p-value of their own t-test, and p_randomisation is missing.
@@ -95,7 +95,8 @@ class Comparison(Tabular):
             p_max_t or p_holm
                 P-value of the chosen test corrected over all rows; missing without correction.
             significant
-                True if this p-value, or without correction that of the test, is below alpha.
+                True if this p-value, or without correction that of the test, is below
+                1 - confidence.
             effect_size
                 Cohen's d: mean over standard deviation of the differences.
             wins, ties, losses
@@ -130,7 +131,7 @@ class Comparison(Tabular):
         names = found["system"].astype(str) + " \u2212 " + found["other"].astype(str)
         table = found.rename(columns={"difference": "value"}).set_index(names)
         each = "each by itself" if self.correction == "none" else "all together"
-        title = f"intervals hold {each} at {100 * (1 - self.alpha):g} %"
+        title = f"intervals hold {each} at {100 * self.confidence:g} %"
         table, label = table[["value", "low", "high"]], f"difference of {name}"
         display = IntervalDisplay(table, label=label, title=title, reference=0.0)
         return display.plot(ax, **kwargs)
@@ -150,7 +151,7 @@ class Comparison(Tabular):
         return self.means, caption, [*self._greater_is_better.values()], worse
 
     def _caption(self) -> str:
-        how = CORRECTION_CHOICES[self.correction].format(100 * (1 - self.alpha))
+        how = CORRECTION_CHOICES[self.correction].format(100 * self.confidence)
         queries = self._table["queries"]
         compared = " to ".join(map(str, sorted({queries.min(), queries.max()})))
         unit = "folds" if self.per_query.index.name == "fold" else "queries"
@@ -159,7 +160,7 @@ class Comparison(Tabular):
             f"{len(self.means)} systems on {compared} of "
             f"{len(self.per_query)} {unit}{weighted}: {len(self._table)} comparison(s) "
             f"by {self._test_text}, {self._table['significant'].sum()} significant at "
-            f"{self.alpha:g}, {how}; random_state={self.random_state}"
+            f"{100 * self.confidence:g} % confidence, {how}; random_state={self.random_state}"
         )
 
     def _printed(self) -> list[tuple[pd.DataFrame, bool]]:
@@ -175,7 +176,7 @@ def compare_values(
     baseline: Hashable = None,
     test: str | None = None,
     correction: str | None = None,
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     n_resamples: int = 10_000,
     random_state: RandomState = 0,
     own_test: tuple[str, Callable[[np.ndarray, float], Tested]] | None = None,
@@ -185,8 +186,8 @@ def compare_values(
     The columns of `per_query` are (metric, system), the systems of a metric side by side and in one
     order; `means` are of systems x metrics. `metric_of` has the metric of each column of `means`;
     it is empty for scores of folds, whose greater values are better. `own_test` is a test for
-    values over seeds or folds: its name, and a function of pairs and alpha. The other parameters
-    are those of `compare`.
+    values over seeds or folds: its name, and a function of pairs and 1 - confidence. The other
+    parameters are those of `compare`.
     """
     import pandas as pd
 
@@ -195,7 +196,7 @@ def compare_values(
     pairs = system_pairs(list(means.index), baseline)
     test, correction = _choices(test, correction, own_test is not None)
     check.check_draws(n_resamples, random_state)
-    alpha = check.check_share("alpha", alpha)
+    confidence, alpha = check.check_confidence(confidence)
     for (name, system), count in per_query.notna().sum().items():
         if count < 2:
             raise ValueError(
@@ -216,7 +217,7 @@ def compare_values(
         p_values["randomisation"] = stats.randomisation_test(per_query, **how, **resampled).p_value
     if test == "resampled-t":
         adjust = correction == "max-t"
-        largest = stats.max_t(per_query, adjust=adjust, alpha=level, **how, **resampled)
+        largest = stats.max_t(per_query, adjust=adjust, confidence=1 - level, **how, **resampled)
         p_values["max-t" if adjust else test] = largest.p_value
         low, high = largest.low, largest.high
     corrected = p_values["max-t" if correction == "max-t" else test]
@@ -239,7 +240,7 @@ def compare_values(
     })  # fmt: skip
     text = TEST_CHOICES[test] if own_test is None else own_test[0]
     return Comparison(
-        means, per_query, test, correction, alpha, baseline, weights is not None, random_state,
+        means, per_query, test, correction, confidence, baseline, weights is not None, random_state,
         table, text, rises,
     )  # fmt: skip
 

@@ -180,7 +180,7 @@ class Report(Tabular):
         baseline: Hashable = None,
         test: str | None = None,
         correction: str | None = None,
-        alpha: float = 0.05,
+        confidence: float = 0.95,
         n_resamples: int = 10_000,
         random_state: RandomState = 0,
     ) -> Comparison:
@@ -190,7 +190,7 @@ class Report(Tabular):
         ----------
         metrics : sequence of str, optional
             Columns to compare. Default: all.
-        baseline, test, correction, alpha, n_resamples, random_state
+        baseline, test, correction, confidence, n_resamples, random_state
             See `skrank.compare`.
 
         Returns
@@ -213,7 +213,7 @@ class Report(Tabular):
             self.mean[chosen],
             {name: self.metric_of[name] for name in chosen},
             weights=self.query_weights, baseline=baseline, test=test, correction=correction,
-            alpha=alpha, n_resamples=n_resamples, random_state=random_state,
+            confidence=confidence, n_resamples=n_resamples, random_state=random_state,
         )  # fmt: skip
 
     def plot(

@@ -335,7 +335,7 @@ class LinesDisplay(Display):
         """Draw the achieved significance levels of all pairs of systems in descending order.
 
         The lower the curve of a metric, the more pairs it distinguishes at the same level. The
-        legend has the share of pairs below alpha, and the difference of means that is significant
+        legend has the share of pairs that differ, and the difference of means that is significant
         for every pair. Levels of 0, which no resample reached, are not drawn: the axis is
         logarithmic.
 
@@ -366,7 +366,7 @@ class LinesDisplay(Display):
         ...     for name, weight in (("sharp", 1.0), ("blunt", 0.2))
         ... }
         >>> list(LinesDisplay.from_powers(powers).lines_)
-        ['sharp', 'blunt', 'significant at 0.05']
+        ['sharp', 'blunt', '95 % confidence']
         >>> plt.close("all")
         """
         import pandas as pd
@@ -375,9 +375,9 @@ class LinesDisplay(Display):
             raise ValueError("powers is empty: pass a dict of results of discriminative_power.")
         for name, one in powers.items():
             check.check_result(f"powers[{name!r}]", one, DiscriminativePower, "skrank.stats")
-        alpha = next(iter(powers.values())).alpha
-        if any(one.alpha != alpha for one in powers.values()):
-            raise ValueError("powers have different alpha: compute all with one alpha.")
+        confidence, alpha = check.check_confidence(next(iter(powers.values())).confidence)
+        if any(one.confidence != confidence for one in powers.values()):
+            raise ValueError("powers have different confidence: compute all with the same.")
         lines = pd.DataFrame({name: pd.Series(one.asl_curve) for name, one in powers.items()})
         lines = lines.where(lines > 0).rename(index=lambda number: number + 1)
         least = np.nanmin(lines.to_numpy(), initial=alpha)
@@ -385,7 +385,7 @@ class LinesDisplay(Display):
         for name, one in powers.items():
             share = f"{one.power:.1%}, difference {one.required_difference:.3f}"
             looks[name] = {"label": f"{shown(name)} ({share})"}
-        label = f"significant at {alpha:g}"
+        label = f"{100 * confidence:g} % confidence"
         lines[label], looks[label] = alpha, {"color": "black", "linestyle": "--", "linewidth": 1}
         axes = {
             "yscale": "log", "xlim": (0, len(lines) + 1), "ylim": (least / 1.5, 1.5),

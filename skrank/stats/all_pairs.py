@@ -34,7 +34,7 @@ def max_t(
     scores: ArrayLike,
     *,
     adjust: bool = True,
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     n_resamples: int = 5000,
     pairs: int | ArrayLike | None = None,
     nan: str = "drop",
@@ -54,8 +54,8 @@ def max_t(
     adjust : bool
         True: p-values and intervals hold for all pairs together. False: they hold for each pair by
         itself, which is compared with its own t in the resamples; variances are not pooled.
-    alpha : float
-        Probability of any false positive. The level of the intervals is 1 - alpha.
+    confidence : float
+        Level of the intervals: one minus the probability of any false positive.
     n_resamples : int
         Half of this number are random changes of signs, half are random draws. Of each kind, all
         are visited if no more than this half are possible: 2**(n_queries - 1) changes, and
@@ -68,12 +68,11 @@ def max_t(
         `statistic` is the difference over the root of its pooled variance: the mean of the variance
         of the mean difference of the pair, and of the median of this variance over the pairs that
         are connected with it by common systems. For one pair, and with ``adjust=False``, it is
-        Student's t (without weights). `p_value` is adjusted: with probability alpha, any pair of
-        equal true means has a p-value below alpha. With probability 1 - alpha, all intervals
-        contain the true differences. An interval excludes 0 if the p-value is below alpha.
-        Intervals are infinite if queries are too few for a p-value below alpha. With
-        ``adjust=False``, `critical_value` is an array, and all of this holds for each pair by
-        itself.
+        Student's t (without weights). `p_value` is adjusted: with probability `confidence`, no pair
+        of equal true means has a p-value below 1 - confidence, and all intervals contain the true
+        differences. An interval excludes 0 if the p-value is below 1 - confidence. Intervals are
+        infinite if queries are too few for such a p-value. With ``adjust=False``, `critical_value`
+        is an array, and all of this holds for each pair by itself.
 
     See Also
     --------
@@ -115,7 +114,7 @@ def max_t(
     >>> test.p_value.round(3), test.low.round(2), test.high.round(2)
     (array([0.554, 0.002, 0.009]), array([-0.39, -0.71, -0.57]), array([ 0.16, -0.16, -0.07]))
     """
-    alpha = check.check_share("alpha", alpha)
+    confidence, alpha = check.check_confidence(confidence)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
     families = _families(chosen.index) if check.check_flag("adjust", adjust) else []
@@ -136,7 +135,7 @@ def max_t(
     half = np.where(error > 0, critical * np.where(error > 0, error, 1), constant)
     return PairedTest(
         name="max-t" if adjust else "resampled t", difference=mean, statistic=t, p_value=p_value,
-        low=mean - half, high=mean + half, alpha=alpha,
+        low=mean - half, high=mean + half, confidence=confidence,
         critical_value=float(critical[0]) if adjust else critical, **chosen.described,
     )  # fmt: skip
 
@@ -270,8 +269,8 @@ def _resampled_moments(
 def holm(p_values: ArrayLike) -> np.ndarray:
     """P-values adjusted by Holm's step-down method.
 
-    Rejecting where the adjusted p-value is below alpha keeps the probability of any false positive
-    at alpha, under any dependence of the tests.
+    Rejecting where the adjusted p-value is below .05 keeps the probability of any false positive at
+    .05, under any dependence of the tests.
 
     Parameters
     ----------

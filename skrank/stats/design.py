@@ -21,7 +21,7 @@ def queries_needed(
     *,
     width: float | None = None,
     n_systems: int = 2,
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     power: float = 0.8,
 ) -> int:
     """Smallest number of queries for the power of a test, or for the width of an interval.
@@ -40,8 +40,8 @@ def queries_needed(
         2: the paired t-test, or the interval of one difference. More: the F test of systems in an
         analysis of variance of systems and queries, or simultaneous intervals of all pairs
         (Bonferroni).
-    alpha : float
-        Level of the test. The level of the intervals is 1 - alpha.
+    confidence : float
+        Level of the intervals. The test rejects if its p-value is below one minus it.
     power : float
         Probability that the test rejects.
 
@@ -62,7 +62,7 @@ def queries_needed(
     64
     """
     std = check.check_number("std", std, 0, math.inf, open_low=True)
-    alpha = check.check_share("alpha", alpha)
+    _, alpha = check.check_confidence(confidence)
     power = check.check_share("power", power)
     check.check_count("n_systems", n_systems, "2 for a pair", least=2)
     if (difference is None) == (width is None):

@@ -20,10 +20,10 @@ class DiscriminativePower(PairedTest):
 
     Attributes
     ----------
-    alpha : float
-        Level of significance.
+    confidence : float
+        One minus the level of significance.
     power : float
-        Share of the pairs whose achieved significance level (ASL) is below `alpha`.
+        Share of the pairs whose achieved significance level (ASL) is below 1 - confidence.
     required_difference : float
         Difference of means that is significant for every pair: the largest value of `required`. A
         single unusual pair may determine it.
@@ -35,7 +35,7 @@ class DiscriminativePower(PairedTest):
         ASL, the p-value of `paired_bootstrap`.
     """
 
-    alpha: float
+    confidence: float
     power: float
     required_difference: float
     required: np.ndarray
@@ -52,7 +52,7 @@ class DiscriminativePower(PairedTest):
 
     def __repr__(self) -> str:
         return (
-            f"DiscriminativePower(alpha={self.alpha:g}, power={self.power:.4f}, "
+            f"DiscriminativePower(confidence={self.confidence:g}, power={self.power:.4f}, "
             f"required_difference={self.required_difference:.4f}, {len(self.asl)} pairs)"
         )
 
@@ -60,7 +60,7 @@ class DiscriminativePower(PairedTest):
 def discriminative_power(
     scores: ArrayLike,
     *,
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     n_resamples: int = 1000,
     nan: str = "drop",
     weights: ArrayLike | None = None,
@@ -70,13 +70,13 @@ def discriminative_power(
 
     All pairs are tested on the same B resamples. The differences of a pair are shifted to mean 0
     and resampled. The required difference of the pair is the absolute mean of the resample whose
-    absolute t is the ``ceil(alpha * B)``-th largest.
+    absolute t is the ``ceil((1 - confidence) * B)``-th largest.
 
     Parameters
     ----------
     scores, nan, weights
         As in `paired_t`.
-    alpha : float
+    confidence : float
     n_resamples, random_state
         As in `paired_bootstrap`.
 
@@ -87,7 +87,7 @@ def discriminative_power(
     See Also
     --------
     paired_bootstrap : the test of each pair.
-    max_t : a test of all pairs that keeps the probability of any false positive at alpha.
+    max_t : a test of all pairs that bounds the probability of any false positive.
 
     References
     ----------
@@ -100,9 +100,9 @@ def discriminative_power(
     >>> from skrank import stats
     >>> scores = np.random.default_rng(0).random((50, 10)) + np.linspace(0, 1, 10)
     >>> stats.discriminative_power(scores)
-    DiscriminativePower(alpha=0.05, power=0.8889, required_difference=0.1555, 45 pairs)
+    DiscriminativePower(confidence=0.95, power=0.8889, required_difference=0.1555, 45 pairs)
     """
-    alpha = check.check_share("alpha", alpha)
+    confidence, alpha = check.check_confidence(confidence)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
     pairs = SystemPairs(scores, nan=nan, weights=weights)
 
@@ -116,7 +116,7 @@ def discriminative_power(
 
     difference, t, asl, required = pairs.measure(block, 4, block_width(n_resamples))
     return DiscriminativePower(
-        name="paired bootstrap", difference=difference, statistic=t, p_value=asl, alpha=alpha,
-        power=float(np.mean(asl < alpha)), required_difference=float(required.max()),
-        required=required, **pairs.described,
+        name="paired bootstrap", difference=difference, statistic=t, p_value=asl,
+        confidence=confidence, power=float(np.mean(asl < alpha)), required=required,
+        required_difference=float(required.max()), **pairs.described,
     )  # fmt: skip

@@ -44,11 +44,11 @@ class PairedTest:
         Numbers of queries that the pair is compared on, and of other queries.
     low, high : ndarray of shape (n_pairs,), optional
         Confidence intervals of the differences, by `paired_t` and `max_t`.
-    alpha : float, optional
-        One minus the level of the intervals, and the level of `critical_value`.
+    confidence : float, optional
+        Level of the intervals and of `critical_value`.
     critical_value : float or ndarray of shape (n_pairs,), optional
-        By `max_t` and `tukey_hsd`: a pair is significant at `alpha` if its absolute statistic
-        exceeds this value, which is infinite if queries are too few for a p-value below `alpha`.
+        By `max_t` and `tukey_hsd`: the p-value of a pair is below 1 - confidence if its absolute
+        statistic exceeds this value, which is infinite if queries are too few for such a p-value.
     """
 
     name: str
@@ -60,7 +60,7 @@ class PairedTest:
     n_dropped: np.ndarray
     low: np.ndarray | None = None
     high: np.ndarray | None = None
-    alpha: float | None = None
+    confidence: float | None = None
     critical_value: float | np.ndarray | None = None
 
 
@@ -135,7 +135,7 @@ def paired_t(
     confidence = check.check_share("confidence", confidence)
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
     fields = ("difference", "statistic", "p_value", "low", "high")
-    return run_test("paired t", chosen, block, fields=fields)
+    return run_test("paired t", chosen, block, fields=fields, confidence=confidence)
 
 
 def wilcoxon(

@@ -18,7 +18,7 @@ from skrank.stats.paired import PairedTest
 def tukey_hsd(
     scores: ArrayLike,
     *,
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     n_resamples: int = 5000,
     nan: str = "drop",
     weights: ArrayLike | None = None,
@@ -34,7 +34,7 @@ def tukey_hsd(
     ----------
     scores, weights
         As in `paired_t`.
-    alpha : float
+    confidence : float
         Level of the critical difference.
     n_resamples : int
         Random permutations. If at most this many are possible (n_systems! ** (n_queries - 1)), all
@@ -46,9 +46,9 @@ def tukey_hsd(
     Returns
     -------
     PairedTest
-        `statistic` is the difference. P-values are adjusted: with probability alpha, any pair of
-        equal true means has a p-value below alpha. They are ``(1 + b) / (1 + n_resamples)``, as in
-        `randomisation_test`, or exact shares.
+        `statistic` is the difference. P-values are adjusted: with probability `confidence`, no pair
+        of equal true means has a p-value below 1 - confidence. They are
+        ``(1 + b) / (1 + n_resamples)``, as in `randomisation_test`, or exact shares.
 
     See Also
     --------
@@ -59,8 +59,8 @@ def tukey_hsd(
     The null hypothesis is that the scores of all systems are exchangeable on each query. If some
     differences vary much more than others (a system of another kind among many similar systems),
     the test rejects these too often and the others too rarely. With four similar systems and one of
-    five times their standard deviation, the probability of a false positive at alpha .05 is about
-    .1. Use `max_t` in such cases, and whenever in doubt.
+    five times their standard deviation, the probability of a false positive is about .1 in place
+    of .05. Use `max_t` in such cases, and whenever in doubt.
 
     References
     ----------
@@ -75,7 +75,7 @@ def tukey_hsd(
     >>> stats.tukey_hsd(scores).p_value.round(2)
     array([0.58, 0.  , 0.28])
     """
-    alpha = check.check_share("alpha", alpha)
+    confidence, alpha = check.check_confidence(confidence)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
     kept, weight, n_dropped = check.check_complete(
         "the test", scores, nan, weights, ", or test the pairs one by one"
@@ -94,7 +94,8 @@ def tukey_hsd(
     return PairedTest(
         name="Tukey HSD", pairs=np.stack([first, second], axis=1), difference=difference,
         statistic=difference, p_value=p_value(at_least), n_queries=np.full(len(first), len(kept)),
-        n_dropped=np.full(len(first), n_dropped), alpha=alpha, critical_value=float(critical),
+        n_dropped=np.full(len(first), n_dropped), confidence=confidence,
+        critical_value=float(critical),
     )  # fmt: skip
 
 

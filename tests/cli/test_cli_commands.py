@@ -49,7 +49,7 @@ def test_fuse_without_judgments_prints_a_run(call, files):
     "how",
     [
         {},
-        {"test": "t", "baseline": "dense", "alpha": 0.2, "correction": "none"},
+        {"test": "t", "baseline": "dense", "confidence": 0.8, "correction": "none"},
         {"test": "randomisation", "correction": "holm"},
     ],
 )

@@ -24,7 +24,7 @@ FAILURES = [
     ("evaluate halves bm25 -m gap", "gap"),
     ("evaluate qrels bm25 --depth 0", "--depth=0 "),
     ("evaluate qrels bm25 --max-grade 0", "--max-grade=0 "),
-    ("compare qrels bm25 dense -m ap --alpha 2", "--alpha=2.0 "),
+    ("compare qrels bm25 dense -m ap --confidence 2", "--confidence=2.0 "),
     ("compare qrels bm25 dense -m ap --baseline x", "baseline 'x'"),
     ("fuse qrels bm25 dense --folds 1", "--n-splits=1"),
     ("fuse --method rrf bm25 dense -k -1", "-k=-1.0 "),

@@ -111,18 +111,18 @@ def test_baseline(data):
 
 
 class TestCorrections:
-    @pytest.mark.parametrize("alpha", [0.01, 0.2])
-    def test_the_default_is_the_test_by_resampling(self, data, alpha):
+    @pytest.mark.parametrize("confidence", [0.99, 0.8])
+    def test_the_default_is_the_test_by_resampling(self, data, confidence):
         graded = {i: 0.1 * i * data.relevance + one for i, one in enumerate(data.noise[:5])}
-        found = compared(data, graded, metrics="gap", alpha=alpha)
+        found = compared(data, graded, metrics="gap", confidence=confidence)
         assert (found.test, found.correction) == ("resampled-t", "max-t")
         table, expected = (
             found.to_frame(),
-            stats.max_t(found.per_query, alpha=alpha, n_resamples=500),
+            stats.max_t(found.per_query, confidence=confidence, n_resamples=500),
         )
         assert_array_equal(table["p_max_t"], expected.p_value)
         assert_array_equal(table[["low", "high"]].T, [expected.low, expected.high])
-        assert_array_equal(table["significant"], expected.p_value < alpha)
+        assert_array_equal(table["significant"], expected.p_value < round(1 - confidence, 9))
         assert 0 < table["significant"].sum() < len(table)
         assert "p_holm" not in table
 
@@ -130,7 +130,7 @@ class TestCorrections:
     def test_resampling_without_max_t(self, data, correction):
         found = compared(data, metrics="gap", correction=correction)
         table, alpha = found.to_frame(), 0.05 / 3 if correction == "holm" else 0.05
-        expected = stats.max_t(found.per_query, adjust=False, alpha=alpha, n_resamples=500)
+        expected = stats.max_t(found.per_query, adjust=False, confidence=1 - alpha, n_resamples=500)
         assert_array_equal(table["p_resampled_t"], expected.p_value)
         assert_array_equal(table[["low", "high"]].T, [expected.low, expected.high])
         if correction == "holm":
@@ -163,7 +163,7 @@ def test_text_and_html(data):
     for text in (repr(found), found._repr_html_()):
         for part in (
             f"3 systems on {data.n_counted} to 40 of 40 queries, weighted: 9", "random_state=7",
-            f"{found.to_frame()['significant'].sum()} significant at 0.05",
+            f"{found.to_frame()['significant'].sum()} significant at 95 % confidence",
             f"{found.means.loc['good', 'gap']:.4f}", "p_holm",
         ):  # fmt: skip
             assert part in text
@@ -293,7 +293,7 @@ UNUSED_BY_FOLDS = {
         *((TWO, DOCS | {"baseline": one}, "baseline") for one in
           ("god", ["good", "god"], ["good", "bad"], [])),
         *((TWO, DOCS | {name: value}, f"{name}='?{value}") for name, value in
-          {"test": "z", "correction": "fdr", "alpha": 5, "n_resamples": 0}.items()),
+          {"test": "z", "correction": "fdr", "confidence": 5, "n_resamples": 0}.items()),
         (SEEDS, DOCS | {"n_resamples": -5}, "n_resamples=-5"),
         (TWO, DOCS | {"correction": "max-t", "test": "randomisation"}, "correction="),
         (SEEDS, DOCS | {"test": "randomisation"}, "test='randomisation'"),

@@ -243,7 +243,7 @@ def test_text_and_html_show_everything(data):
 
 @pytest.mark.parametrize("baseline", [None, "old"])
 def test_marks_are_the_significant_differences(baseline):
-    found = compared(["gap", "error@3"], alpha=0.2, baseline=baseline)
+    found = compared(["gap", "error@3"], confidence=0.8, baseline=baseline)
     table = found.to_frame()
     head, *rows = cells(found.to_markdown(4))
     assert head == ["#", "system", "gap", "error@3"]

@@ -110,7 +110,7 @@ unit("evaluation.evaluate", lambda **given: skrank.evaluate(**given).mean, **REP
 unit(
     "evaluation.compare",
     lambda a, b, **given: skrank.compare({"a": a, "b": b}, **given).to_frame().filter(regex="^p"),
-    a=SCORES[::-1], b=SCORES, relevance=[2, 0, 1, 0, 2, 1], groups=GROUPS, alpha=0.1,
+    a=SCORES[::-1], b=SCORES, relevance=[2, 0, 1, 0, 2, 1], groups=GROUPS, confidence=0.9,
     metrics="dcg(empty=0)", n_resamples=50, correction="holm", test="t", random_state=0,
 )  # fmt: skip
 
@@ -233,14 +233,15 @@ PAIR, RANDOM = {"pairs": 0}, {"n_resamples": 40, "random_state": 0}
 for _name, _given in {
     "paired_t": PAIR | {"confidence": 0.9},
     "paired_bootstrap": PAIR | RANDOM, "randomisation_test": PAIR | RANDOM,
-    "max_t": PAIR | RANDOM | {"alpha": 0.1, "adjust": True}, "tukey_hsd": RANDOM | {"alpha": 0.1},
+    "max_t": PAIR | RANDOM | {"confidence": 0.9, "adjust": True},
+    "tukey_hsd": RANDOM | {"confidence": 0.9},
 }.items():  # fmt: skip
     _tested = lambda name=_name, **given: getattr(stats, name)(**given).p_value  # noqa: E731
     unit(f"stats.{_name}", _tested, scores=MATRIX, **OPTIONS, **_given)
 unit("stats.sign_test", lambda **given: stats.sign_test(**given).p_value, scores=MATRIX, pairs=0)
 unit("stats.wilcoxon", lambda **given: stats.wilcoxon(**given).p_value, scores=MATRIX,
      pairs=0, zeros="pratt")  # fmt: skip
-usual("stats.discriminative_power", scores=MATRIX, **OPTIONS, **RANDOM, alpha=0.1)
+usual("stats.discriminative_power", scores=MATRIX, **OPTIONS, **RANDOM, confidence=0.9)
 VALUES = [0.1, 0.5, 0.9, 0.2]
 usual("stats.t_interval", values=VALUES, confidence=0.9, weights=[1.0, 2, 1, 1])
 usual("stats.bootstrap_interval", values=VALUES, confidence=0.5, method="bootstrap-t",
@@ -254,7 +255,7 @@ unit("stats.rank_biased_overlap", x=X, y=TIED, p=0.9, ties="w")
 usual("stats.rank_correlation", x=X, y=TIED, method="tau_b", confidence=0.9, **RANDOM)
 usual("stats.list_overlap", x=list("abcd"), y=list("bacd"), p=0.9)
 unit("stats.holm", p_values=[0.2, 0.01, 0.5])
-usual("stats.queries_needed", difference=0.1, std=0.2, alpha=0.1, power=0.7)
+usual("stats.queries_needed", difference=0.1, std=0.2, confidence=0.9, power=0.7)
 
 # files, collections, data -------------------------------------------------------------------------
 
@@ -310,7 +311,7 @@ COLLECTION = {
 usual("incompleteness.reduce_judgments", qrels=COLLECTION["qrels"], percent=50, random_state=0,
       strata="grade")  # fmt: skip
 usual("incompleteness.robustness", **COLLECTION, metrics=["ap", "bpref"], percents=[100, 50],
-      random_state=0, n_repeats=1, alpha=0.1, n_resamples=10)  # fmt: skip
+      random_state=0, n_repeats=1, confidence=0.9, n_resamples=10)  # fmt: skip
 
 
 def splits(cls, labels, groups, **given):

@@ -34,12 +34,12 @@ def study():
 def test_powers_are_the_curves_of_the_statistic(report):
     powers = {
         name: stats.discriminative_power(
-            report.per_query[name].unstack("system", sort=False), n_resamples=100, alpha=0.1
+            report.per_query[name].unstack("system", sort=False), n_resamples=100, confidence=0.9
         )
         for name in ("ndcg@10", "gap")
     }
     shown = LinesDisplay.from_powers(powers, linewidth=3)
-    assert list(shown.lines_) == ["ndcg@10", "gap", "significant at 0.1"]
+    assert list(shown.lines_) == ["ndcg@10", "gap", "90 % confidence"]
     for name, found in powers.items():
         rank, level = shown.lines_[name].get_data()
         above = found.asl_curve > 0
@@ -49,7 +49,7 @@ def test_powers_are_the_curves_of_the_statistic(report):
         assert shown.lines_[name].get_linewidth() == 3
     assert shown.ax_.get_yscale() == "log"
     assert 0.001 < shown.ax_.get_ylim()[0] < 0.05  # levels of 0 are not drawn
-    assert set(shown.lines_["significant at 0.1"].get_ydata()) == {0.1}
+    assert set(shown.lines_["90 % confidence"].get_ydata()) == {0.1}
 
 
 class TestRobustness:
@@ -154,7 +154,7 @@ class TestIntervals:
 
     @pytest.mark.parametrize("correction", ["holm", "max-t", "none"])
     def test_comparison(self, report, correction):
-        found = report.compare(correction=correction, alpha=0.2)
+        found = report.compare(correction=correction, confidence=0.8)
         shown = found.plot("ndcg@10")
         table = found.to_frame().query("metric == 'ndcg@10'").sort_values("difference")
         assert len(row_names(shown)) == 15
@@ -218,7 +218,7 @@ class TestQueryComparison:
 
 
 MATRIX = np.random.default_rng(0).random((9, 3))
-POWERS = {alpha: stats.discriminative_power(MATRIX, alpha=alpha) for alpha in (0.01, 0.05)}
+POWERS = {one: stats.discriminative_power(MATRIX, confidence=one) for one in (0.99, 0.95)}
 TABLE = pd.DataFrame({"value": [1], "low": [0], "high": [2]})
 ERRORS = pd.DataFrame({1.0: [0.1, 0.2]}, ["gap(thresholds=[0.5,0.5])", "gap(thresholds=[0.0,1.0])"])
 PROGRESS = pd.DataFrame({"cost": [1, 2], "value": 0.5, "low": [-np.inf, 0], "high": [np.inf, 1]})
@@ -249,7 +249,7 @@ def test_plots_again_on_new_and_on_given_axes(make):
     ("draw", "message"),
     [
         (lambda: LinesDisplay.from_powers({}), "powers"),
-        (lambda: LinesDisplay.from_powers(POWERS), "different alpha"),
+        (lambda: LinesDisplay.from_powers(POWERS), "different confidence"),
         (lambda: LinesDisplay(TABLE[:0]), "lines"),
         (lambda: LinesDisplay.from_progress(TABLE), "progress"),
         (lambda: TauMatrixDisplay(TABLE, method="tau"), "method='tau'"),

@@ -110,8 +110,11 @@ X, Y = [1, 2, 3], [1, 3, 2]
     ("call", "message"),
     [
         *(
-            (lambda alpha=alpha: stats.discriminative_power(SCORES, alpha=alpha), "alpha=")
-            for alpha in (0, 1, 5, "a", NAN)
+            (
+                lambda level=level: stats.discriminative_power(SCORES, confidence=level),
+                "confidence=",
+            )
+            for level in (0, 1, 5, "a", NAN)
         ),
         (lambda: stats.bootstrap_interval([0.1]), "column 0"),
         (lambda: stats.bootstrap_interval([0.1, np.inf]), "values of query 1"),

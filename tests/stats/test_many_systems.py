@@ -56,16 +56,16 @@ class TestMaxT:
         assert_allclose(together.statistic, np.concatenate(alone))
 
     def test_intervals_exclude_zero_where_significant(self):
-        for alpha in (0.01, 0.3):
-            found = stats.max_t(scores(20, 12, rise=0.2), alpha=alpha, n_resamples=999)
-            significant = found.p_value < alpha
+        for confidence in (0.99, 0.7):
+            found = stats.max_t(scores(20, 12, rise=0.2), confidence=confidence, n_resamples=999)
+            significant = found.p_value < round(1 - confidence, 9)
             assert 0 < significant.sum() < len(significant)
             assert_array_equal((found.low > 0) | (found.high < 0), significant)
             assert_array_equal(np.abs(found.statistic) > found.critical_value, significant)
             half = found.critical_value * found.difference / found.statistic
             assert_allclose(found.low, found.difference - half)
             assert_allclose(found.high, found.difference + half)
-        found = stats.max_t(scores(), n_resamples=10)  # no p-value can be below alpha
+        found = stats.max_t(scores(), n_resamples=10)  # no p-value can be below .05
         assert found.critical_value == found.high.min() == -found.low.max() == np.inf
 
     @pytest.mark.parametrize("adjust", [True, False])
@@ -82,9 +82,9 @@ class TestMaxT:
     def test_without_adjustment_each_pair_is_tested_as_the_only_pair(self):
         x = scores(12, rise=0.2)
         x[3, 2] = x[8, 1] = np.nan
-        found = stats.max_t(x, adjust=False, alpha=0.1)
+        found = stats.max_t(x, adjust=False, confidence=0.9)
         for i, pair in enumerate(found.pairs):
-            alone = stats.max_t(x, pairs=[pair], alpha=0.1)
+            alone = stats.max_t(x, pairs=[pair], confidence=0.9)
             for name in ("statistic", "p_value", "low", "high"):
                 assert_allclose(getattr(found, name)[i], getattr(alone, name)[0])
             assert_allclose(found.critical_value[i], alone.critical_value)
@@ -151,11 +151,13 @@ def literal_required(z, draws, rank):
 class TestDiscriminativePower:
     # 0.05 * 50 is 2.5, so the third largest t is taken; 0.07 * 100 is 7.000000000000001
     @pytest.mark.parametrize(
-        ("alpha", "n_resamples", "rank"), [(0.05, 200, 10), (0.05, 50, 3), (0.07, 100, 7)]
+        ("confidence", "n_resamples", "rank"), [(0.95, 200, 10), (0.95, 50, 3), (0.93, 100, 7)]
     )
-    def test_required_difference_is_that_of_an_extreme_resample(self, alpha, n_resamples, rank):
+    def test_required_difference_is_that_of_an_extreme_resample(
+        self, confidence, n_resamples, rank
+    ):
         matrix, how = scores(30, 5), {"n_resamples": n_resamples, "random_state": 7}
-        found = stats.discriminative_power(matrix, alpha=alpha, **how)
+        found = stats.discriminative_power(matrix, confidence=confidence, **how)
         counts = np.concatenate(list(query_counts(30, n_resamples, 7))).astype(int)
         draws = [np.repeat(np.arange(30), count) for count in counts]
         expected = [literal_required(z, draws, rank) for z in differences(matrix)]
@@ -164,12 +166,12 @@ class TestDiscriminativePower:
         bootstrap = stats.paired_bootstrap(matrix, **how)
         assert_array_equal(found.asl, bootstrap.p_value)
         assert_array_equal(found.difference, bootstrap.difference)
-        assert found.power == np.mean(bootstrap.p_value < alpha)
+        assert found.power == np.mean(bootstrap.p_value < round(1 - confidence, 9))
         assert_array_equal(found.asl_curve, np.sort(found.asl)[::-1])
 
     def test_few_queries_are_drawn_in_all_ways(self):
         matrix = scores(5, 2)
-        found = stats.discriminative_power(matrix, n_resamples=5**5, alpha=0.1)
+        found = stats.discriminative_power(matrix, n_resamples=5**5, confidence=0.9)
         draws = list(map(list, itertools.product(range(5), repeat=5)))
         assert_allclose(found.required, literal_required(*differences(matrix), draws, 313))
 

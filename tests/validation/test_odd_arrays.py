@@ -49,7 +49,7 @@ def test_ids_of_a_list_that_one_dtype_would_merge(groups):
 
 
 def test_power_where_the_series_of_scipy_underflows():
-    assert stats.queries_needed(0.36, 0.01, alpha=0.5, power=0.5) == 2
+    assert stats.queries_needed(0.36, 0.01, confidence=0.5, power=0.5) == 2
 
 
 def test_costs_below_the_smallest_normal_float():
