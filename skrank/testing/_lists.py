@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank import _validation as check
-from skrank.testing._orders import Labels, tie_orders
+from skrank.testing._orders import Labels
 
 NAN, INF = math.nan, math.inf
 # edge cases: labels and scores of one query each
@@ -76,24 +76,6 @@ class ScoredLists:
         low = ~np.isfinite(self.scores)
         return self.with_scores(np.where(low, rng.normal(size=len(low)) - 3, self.scores))
 
-    def every_order(self) -> tuple[ScoredLists, np.ndarray]:
-        """Lists without ties: one query for each order of the tied documents of each query.
-
-        Also returns the number of the original query of each new query.
-        """
-        rows, untied, originals = [], [], []
-        for number, of_query in enumerate(self.rows_of_queries()):
-            scores = self.scores[of_query]
-            unretrieved = of_query[scores == -INF]
-            for order in tie_orders(scores.tolist(), of_query.tolist()):
-                rows.append(np.concatenate([order, unretrieved]).astype(int))
-                falling = -np.arange(float(len(order)))
-                untied.append(np.concatenate([falling, np.full(len(unretrieved), -INF)]))
-                originals.append(number)
-        groups = np.repeat(np.arange(len(rows)), [len(one) for one in rows])
-        labels = self.relevance[np.concatenate(rows)]
-        return ScoredLists(labels, np.concatenate(untied), groups), np.array(originals)
-
 
 def without_nan(labels: np.ndarray) -> Labels:
     """Labels of an array as a list, NaN (unjudged) as None."""
@@ -147,13 +129,11 @@ def make_lists(
     True
     """
     rng = np.random.default_rng(check.check_random_state(random_state))
-    n_queries = check.check_repeats("n_queries", n_queries, "the number of random queries")
-    longest = check.check_repeats("longest", longest, "the documents of the longest query")
-    grades = check.check_count("grades", grades, "the highest grade")
-    unjudged = check.check_number("unjudged", unjudged, 0, 1)
-    missing = check.check_number("missing", missing, 0, 1)
-    if levels is not None:
-        levels = check.check_count("levels", levels, "the number of values of scores")
+    counts = {"n_queries": n_queries, "longest": longest, "grades": grades, "levels": levels or 1}
+    for name, value in counts.items():
+        check.check_repeats(name, value, "a size of the lists")
+    for name, share in (("unjudged", unjudged), ("missing", missing)):
+        check.check_number(name, share, 0, 1)
     sizes = rng.integers(1, longest + 1, n_queries)
     n = int(sizes.sum())
     relevance = rng.integers(0, grades + 1, n).astype(float)
