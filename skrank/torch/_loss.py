@@ -10,7 +10,7 @@ from torch import nn
 
 from skrank import _validation as check
 from skrank.metrics import Metric
-from skrank.objectives import LambdaRank, Objective, as_objective
+from skrank.objectives import LambdaRank, Objective, Softmax, as_objective
 from skrank.torch._batch import Batch, Values
 from skrank.torch._native import native_losses, refusal
 from skrank.torch._ranks import n_ranks, total_over
@@ -222,7 +222,7 @@ def kernel_losses(
     grad, hess = np.zeros((2, len(scores)), real)
     for weight, one in objective.terms:
         bound: Any = one.bind(judgments, max_grade=max_grade)
-        if one.is_function:
+        if one.is_function or isinstance(one, Softmax):  # random gains change between calls
             value = bound.losses(scores, grad, hess)
         else:
             bound.gradient(scores, grad, hess)

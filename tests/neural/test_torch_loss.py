@@ -66,6 +66,13 @@ def test_gradients_are_those_of_the_first_round_of_training(objective, path):
         close(found.double(), torch.tensor(grad) / (len(offsets) - 1), share)
 
 
+def test_softmax_of_random_gains_has_its_loss():
+    """The cross-entropy of equal scores is log n, whatever the gains are."""
+    loss = RankingLoss(skrank.Softmax(random_gains=True))
+    value = loss(torch.zeros(3), torch.tensor([0, 1, 0]), [0, 3])
+    assert value.item() == pytest.approx(np.log(3))
+
+
 @pytest.mark.parametrize("objective", KERNELS_ONLY, ids=named)
 def test_objectives_without_a_native_path(objective):
     with pytest.raises(ValueError, match=r'no native path: .* Use path="kernels"'):
