@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import dask.array as da
 import lightgbm as lgb
 import numpy as np
 import xgboost as xgb
@@ -20,7 +21,6 @@ import xgboost.dask
 from distributed import Client, LocalCluster
 
 import skrank
-import skrank.dask
 import skrank.lightgbm
 import skrank.xgboost
 from skrank.datasets import make_ranking
@@ -42,6 +42,17 @@ class Part:
         """Rows of each query."""
         return np.unique(self.qid, return_counts=True)[1]
 
+    def on_dask(self) -> tuple[da.Array, da.Array, da.Array, da.Array]:
+        """X, labels, queries and sizes of queries, in two partitions of whole queries."""
+        halves = np.array_split(self.sizes, 2)
+        rows, queries = tuple(int(one.sum()) for one in halves), tuple(map(len, halves))
+        return (
+            da.from_array(self.X, chunks=(rows, -1)),
+            da.from_array(self.y, chunks=(rows,)),
+            da.from_array(self.qid, chunks=(rows,)),
+            da.from_array(self.sizes, chunks=(queries,)),
+        )
+
     def gap(self, scores: np.ndarray) -> float:
         """The metric on one machine."""
         return GAP(self.y, scores, groups=self.qid)
@@ -61,8 +72,8 @@ def with_xgboost(client: Client, train: Part, valid: Part) -> None:
             "verbose_eval": False,
         }
 
-    parts = [skrank.dask.partition_queries(one.X, one.y, one.qid) for one in (train, valid)]
-    dtrain, dvalid = (xgb.dask.DaskDMatrix(client, one.X, one.y, qid=one.qid) for one in parts)
+    parts = [one.on_dask() for one in (train, valid)]
+    dtrain, dvalid = (xgb.dask.DaskDMatrix(client, X, y, qid=qid) for X, y, qid, _ in parts)
     found = xgb.dask.train(client, params, dtrain, evals=[(dvalid, "valid")], **options())
     on_dask, logged = found["booster"], found["history"]["valid"][str(GAP)]
     atrain, avalid = (xgb.DMatrix(one.X, one.y, qid=one.qid) for one in (train, valid))
@@ -80,15 +91,13 @@ def with_lightgbm(client: Client, train: Part, valid: Part) -> None:
     """A fixed number of rounds on all workers, and on one machine."""
     params = {"metric": "None", "n_estimators": 100, "num_leaves": 15, "verbosity": -1}
     objective = skrank.lightgbm.objective(GAP, **FIRM)
-    parts = skrank.dask.partition_queries(train.X, train.y, train.qid)
+    X, y, _, sizes = train.on_dask()
     on_dask = lgb.DaskLGBMRanker(client=client, objective=objective, **params)
-    on_dask.fit(parts.X, parts.y, group=parts.group)
+    on_dask.fit(X, y, group=sizes)
     alone = lgb.LGBMRanker(objective=objective, **params)
     alone.fit(train.X, train.y, group=train.sizes)
 
-    held_out = skrank.dask.partition_queries(valid.X, valid.y, valid.qid)
-    by_workers = on_dask.predict(held_out.X).compute()
-    found = GAP(held_out.y.compute(), by_workers, groups=held_out.qid.compute())
+    found = valid.gap(on_dask.predict(valid.on_dask()[0]).compute())
     same = valid.gap(on_dask.to_local().predict(valid.X))
     by_one = valid.gap(alone.predict(valid.X))
     print(f"LightGBM {GAP}: predicted by the workers {found:.6f}, on one machine {same:.6f}")

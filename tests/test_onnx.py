@@ -12,11 +12,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.preprocessing import QuantileTransformer
 
 import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
 from skrank.datasets import make_ranking
+from skrank.preprocessing import SignedLog
 
 pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -108,7 +109,7 @@ def test_features_of_linear_rankers(options, names, path):
 
 def test_transformers_of_linear_rankers(path):
     steps = make_column_transformer(
-        (make_pipeline(SimpleImputer(strategy="mean"), StandardScaler()), [3, 0, 1]),
+        (make_pipeline(SimpleImputer(strategy="mean"), SignedLog()), [3, 0, 1]),
         (SimpleImputer(add_indicator=True), slice(4, 6)),
     )
     fitted = LinearRanker(features=steps).fit(HOLES, Y)
@@ -153,8 +154,8 @@ def xgb(**parameters):
         (GroupedRanker(clone(LGBM).set_params(objective="poisson")), X, "poisson"),
         (GroupedRanker(clone(LGBM).set_params(objective="l2", reg_sqrt=True)), X, "sqrt"),
         (GroupedRanker(clone(CAT).set_params(nan_mode="Max")), HOLES, "nan_mode"),
-        (GroupedRanker(clone(CAT).set_params(grow_policy="Depthwise")), X, "SymmetricTree"),
-        (GroupedRanker(clone(CAT).set_params(grow_policy="Lossguide")), X, "SymmetricTree"),
+        (GroupedRanker(clone(CAT).set_params(grow_policy="Depthwise")), X, "symmetric"),
+        (GroupedRanker(clone(CAT).set_params(grow_policy="Lossguide")), X, "symmetric"),
     ],
 )
 def test_what_a_graph_cannot_hold_is_refused(ranker, rows, message, path):

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.groups import collection_of, require_groups
-from skrank._engine.judgments import Judgments
+from skrank._engine.groups import require_groups
+from skrank._engine.judgments import Judgments, judge
 from skrank._engine.names import unique_metrics
 from skrank._engine.plan import Measured, measure
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
-from skrank._typing import DaskColumn, Table
-from skrank.dask._partitions import Partitions, aligned_partitions, check_unsplit_queries
+from skrank._typing import DaskColumn
+from skrank.dask._partitions import aligned_partitions, check_unsplit_queries
 from skrank.evaluation import Report
 from skrank.evaluation._evaluate import DEFAULT_METRICS, contents
 from skrank.evaluation._report import SCORES
 from skrank.metrics import Metric
-
-if TYPE_CHECKING:
-    from dask.delayed import Delayed
-
-T = TypeVar("T")
 
 
 def evaluate(
@@ -66,8 +60,6 @@ def evaluate(
 
     Raises
     ------
-    ImportError
-        If Dask is not installed.
     ValueError
         If a query lies in two partitions, collections have different partitions, groups are
         missing, or a label or score is invalid; the message names the query, or the partition and
@@ -88,148 +80,67 @@ def evaluate(
     pieces = aligned_partitions(
         relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
     )
-    report = joined_report(pieces, chosen, max_grade)
-    n_rows = int(report.counts["documents"][0])
-    if len(report.queries) == n_rows:
+    found = report(pieces, chosen, max_grade)
+    n_rows = int(found.counts["documents"][0])
+    if len(found.queries) == n_rows:
         check.warn_single_rows(Queries.from_sizes(np.ones(n_rows, np.int64)))
-    return report
+    return found
 
 
-def evaluate_each(
-    rows: Partitions,
-    scores_of: Callable[[Table], Iterator[np.ndarray]],
-    metrics: Mapping[str, Metric],
-) -> dict[str, list[float]]:
-    """Means of metrics for several scores of the same rows, by the name of the metric.
-
-    Parameters
-    ----------
-    rows : Partitions
-    scores_of : callable
-        Called on the workers with the features of a partition; returns scores of its rows, one
-        array after the other, and as many for each partition.
-    metrics : dict of str to Metric
-    """
-    pieces = aligned_partitions(y=rows.y, X=rows.X, groups=rows.qid, sample_weight=rows.weight)
-    averages = joined_report(pieces, metrics, None, scores_of).averages
-    return dict(zip(metrics, averages.T.tolist(), strict=True))
-
-
-class ScoredPartition(NamedTuple):
-    """One partition of each collection: delayed on the client, data on a worker.
-
-    `scored` has the scores, or, for `evaluate_each`, the features that scores are computed from.
-    """
-
-    number: int
-    relevance: Delayed
-    scored: Delayed
-    groups: Delayed | None
-    weights: Delayed | None
-
-    def judged(self) -> Judgments | None:
-        """Labels of the queries of the partition; None if it has no rows."""
-        if len(self.relevance) == 0:
-            return None
-        ids = require_groups(self.groups, self.relevance, who="evaluate")
-        return Judgments(
-            check.without_index(self.relevance),
-            Queries.from_groups(ids),
-            collection=collection_of(self.relevance),
-        )
-
-
-def joined_report(
-    pieces: Sequence[tuple[Delayed | None, ...]],
-    metrics: Mapping[str, Metric],
-    max_grade: int | None,
-    scores_of: Callable[[Any], Iterable[ArrayLike]] = lambda scores: [scores],
+def report(
+    pieces: Sequence[tuple[Any, ...]], metrics: Mapping[str, Metric], max_grade: int | None
 ) -> Report:
-    """Report on labels, scores, groups and weights of partitions, with a system for each score.
+    """The report on labels, scores, groups and weights of partitions, each delayed."""
+    import dask
 
-    `scores_of` returns arrays of scores from the scores of a partition; by default, this one array.
-    """
-    parts = [ScoredPartition(number, *piece) for number, piece in enumerate(pieces)]
-    labels, filled = _labels(parts)
-    work = partial(
-        _measured, metrics=metrics, labels=labels, max_grade=max_grade, scores_of=scores_of
+    summary = dask.delayed(_summary, pure=False)
+    found = dask.compute(
+        *(summary(number, labels, groups) for number, (labels, _, groups, _) in enumerate(pieces))
     )
-    found = _computed(work, [parts[number] for number in filled])
-    measured, ids, sizes, heaviest = zip(*found, strict=True)
-    check.check_weights(np.array(heaviest), str)
-    values, weights, empty = (
-        np.concatenate([getattr(one, name) for one in measured], axis=-1)
-        for name in ("values", "weights", "empty")
-    )
-    whole = Measured(values, weights, empty, tuple(metrics.values()))
-    n_rows, n_unjudged, *n_retrieved = np.sum(sizes, axis=0).tolist()
-    given = contents(whole, np.concatenate(ids), n_rows, n_unjudged, n_retrieved)
-    systems = [SCORES] if len(n_retrieved) == 1 else range(len(n_retrieved))
-    return Report(systems, metric_of=metrics, **given)
-
-
-def _computed(work: Callable[..., T], pieces: Sequence[ScoredPartition]) -> list[T]:
-    """``work(*piece)`` of each piece, computed by the current Dask scheduler."""
-    try:
-        import dask
-    except ImportError as error:
-        raise ImportError("skrank.dask needs dask: pip install skrank[dask]") from error
-    call = dask.delayed(work, pure=False)
-    return list(dask.compute(*(call(*piece) for piece in pieces)))
-
-
-def _labels(pieces: Sequence[ScoredPartition]) -> tuple[Judgments, list[int]]:
-    """The distinct labels of all partitions, and the numbers of the partitions with rows."""
-    labels_only = [one._replace(scored=None, weights=None) for one in pieces]
-    summaries = _computed(_summary, labels_only)
-    check_unsplit_queries([ids for ids, *_ in summaries])
-    n_rows = [rows for _, rows, _ in summaries]
-    if not any(n_rows):
+    check_unsplit_queries([ids for ids, _ in found])
+    if not any(len(ids) for ids, _ in found):
         raise ValueError("relevance is empty: there is no document to rank.")
-    labels = np.unique(np.concatenate([labels for *_, labels in summaries]))  # at most one NaN
-    return Judgments(labels, Queries.single(len(labels))), np.flatnonzero(n_rows).tolist()
+    labels = np.unique(np.concatenate([labels for _, labels in found]))  # at most one NaN
+    known = Judgments(labels, Queries.single(len(labels)))
+    work = partial(_measured, metrics, known, max_grade)
+    measured = dask.delayed(work, pure=False)
+    filled = [part for part, (ids, _) in zip(enumerate(pieces), found, strict=True) if len(ids)]
+    results = dask.compute(*(measured(*part) for part in filled))
+    arrays, ids, sizes, heaviest = zip(*results, strict=True)
+    check.check_weights(np.array(heaviest), str)
+    values, weights, empty = (np.concatenate(one, axis=-1) for one in zip(*arrays, strict=True))
+    whole = Measured(values, weights, empty, tuple(metrics.values()))
+    n_rows, n_unjudged, n_retrieved = np.sum(sizes, axis=0).tolist()
+    given = contents(whole, np.concatenate(ids), n_rows, n_unjudged, [n_retrieved])
+    return Report([SCORES], metric_of=metrics, **given)
 
 
-def _summary(*piece: Delayed) -> tuple[np.ndarray, int, np.ndarray]:
-    """Query ids, number of rows and distinct labels of a partition."""
-    one = ScoredPartition(*piece)
-    with check.about(f"partition {one.number}"):
-        judgments = one.judged()
-    if judgments is None:
-        return np.empty(0, object), 0, np.empty(0)
+def _summary(number: int, relevance: Any, groups: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Query ids and distinct labels of a partition; runs on a worker, as `_measured`."""
+    if len(relevance) == 0:
+        return np.empty(0, object), np.empty(0)
+    with check.about(f"partition {number}"):
+        judgments = judge(relevance, require_groups(groups, relevance, who="evaluate"))
     labels = judgments.graded(np.nan)
     seen = np.bincount(judgments.codes, minlength=len(labels)) > 0
-    return judgments.queries.ids, len(judgments.codes), labels[seen]
+    return judgments.queries.ids, labels[seen]
 
 
 def _measured(
-    *piece: Delayed,
-    metrics: Mapping[str, Metric],
-    labels: Judgments,
-    max_grade: int | None,
-    scores_of: Callable[[Any], Iterable[ArrayLike]],
-) -> tuple[Measured, np.ndarray, list[int], float]:
-    """Values and ids of the queries of a partition, numbers of rows, and the highest weight.
+    metrics: Mapping[str, Metric], labels: Judgments, max_grade: int | None, number: int, piece: Any
+) -> tuple[Any, ...]:
+    """Values, weights and empty queries of a partition, ids, numbers of rows, highest weight.
 
-    The numbers are those of all rows, of rows without a label, and of retrieved rows by each of the
-    scores. Runs on a worker.
+    Codes of `labels`, which are those of all partitions, give sums the same bits as in memory.
     """
-    one = ScoredPartition(*piece)
-    with check.about(f"partition {one.number}"):
-        check.check_same_index(
-            relevance=one.relevance, scores=one.scored, groups=one.groups, sample_weight=one.weights
-        )
-        judgments = one.judged()
-        assert judgments is not None
-        weights = check.query_weights(one.weights, judgments.queries, part=True)
+    relevance, scores, groups, sample_weight = piece
+    with check.about(f"partition {number}"):
+        check.check_same_index(relevance=relevance, scores=scores, groups=groups)
+        judgments = judge(relevance, require_groups(groups, relevance, who="evaluate"))
+        queries = judgments.queries
+        weights = check.query_weights(sample_weight, queries, part=True)
         part = judgments.coded_as(labels)
-        sizes = [part.queries.n_rows, part.n_unjudged]
-
-        def rankings() -> Iterator[Ranking]:  # one at a time, as they may be as many as trees
-            for scores in scores_of(one.scored):
-                ranking = Ranking(part, scores)
-                sizes.append(ranking.n_retrieved)
-                yield ranking
-
-        found = measure(part, rankings(), [*metrics.values()], weights, max_grade=max_grade)
-        return found, part.queries.ids, sizes, 1.0 if weights is None else float(weights.max())
+        ranking = Ranking(part, scores)
+        found = measure(part, [ranking], [*metrics.values()], weights, max_grade=max_grade)
+    sizes = queries.n_rows, part.n_unjudged, ranking.n_retrieved
+    return found[:3], queries.ids, sizes, 1.0 if weights is None else float(weights.max())

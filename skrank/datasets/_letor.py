@@ -5,24 +5,21 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
-import math
-import re
-import warnings
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, overload
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
+from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
-_ENDS = (".txt", ".txt.gz", ".txt.xz")
-_FORM = "a line must be <label> qid:<query> <feature>:<value> ..., with features numbered from 1"
+_PACKED: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
 _PARTS = (("train",), ("vali", "valid"), ("test",))
+_FORM = "a line must be <label> qid:<query> <feature>:<value> ..., with features numbered from 1"
 
 
 class Fold(NamedTuple):
@@ -37,71 +34,27 @@ class Fold(NamedTuple):
     test: Bunch
 
 
-_Parts = tuple[tuple[Path, ...], ...]  # files for training, validation and test
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LETOR:
-    """A LETOR collection: its files in memory, and its folds.
-
-    Attributes
-    ----------
-    files : dict of Path to Bunch
-        `X`, `relevance` and `qid` of each file.
-    splits : dict of int to (tuple of Path, tuple of Path, tuple of Path)
-        For each fold, the files whose rows are its training, validation and test part.
+class LETOR(dict[int, Fold]):
+    """The folds of a LETOR collection by their numbers, which start at 1.
 
     See Also
     --------
     load_letor : Read a collection from its folder; with an example.
     """
 
-    files: dict[Path, Bunch]
-    splits: dict[int, _Parts]
-
-    def __repr__(self) -> str:
-        return f"LETOR({len(self.files)} files, folds {', '.join(map(str, self.splits))})"
-
-    def fold(self, number: int) -> Fold:
-        """Return one fold.
-
-        Parameters
-        ----------
-        number : int
-            Number of the fold, from 1 as in the names of the files.
-
-        Returns
-        -------
-        fold : Fold
-            Training, validation and test part.
-
-        Raises
-        ------
-        ValueError
-            If the collection has no such fold.
-        """
-        parts = _fold_of(self.splits, number)
-        return Fold(*(_stack([self.files[path] for path in part]) for part in parts))
-
     @property
     def folds(self) -> Iterator[Fold]:
-        """An iterator over the folds; it concatenates the files of one fold at a time."""
-        return map(self.fold, self.splits)
+        """An iterator over the folds."""
+        return iter(self.values())
 
-
-@overload
-def load_letor(
-    folder: str | PathLike[str], *, fold: None = None, dtype: DTypeLike = ...
-) -> LETOR | Any: ...
-
-
-@overload
-def load_letor(folder: str | PathLike[str], *, fold: int, dtype: DTypeLike = ...) -> Fold: ...
+    def fold(self, number: int) -> Fold:
+        """Return one fold."""
+        return self[number]
 
 
 def load_letor(
     folder: str | PathLike[str], *, fold: int | None = None, dtype: DTypeLike = np.float64
-) -> LETOR | Fold | Any:
+) -> Any:
     r"""Read a LETOR collection, such as OHSUMED, MQ2008 or MSLR-WEB10K, or one of its files.
 
     Three layouts are supported, each with files that end in ``.txt``, ``.txt.gz`` or ``.txt.xz``:
@@ -133,7 +86,7 @@ def load_letor(
             Features; the same number of columns in every part.
         relevance : ndarray of shape (n_rows,), float64
             Labels. The label -1 in a file (not judged) is read as NaN.
-        qid : ndarray of shape (n_rows,), int64, or str where an id is not an integer
+        qid : ndarray of shape (n_rows,), int64
             Query of each row.
 
     Raises
@@ -141,15 +94,15 @@ def load_letor(
     FileNotFoundError
         If the folder, a part of a fold, or all layouts are missing.
     ValueError
-        If there is no such fold, or a file is empty, damaged or malformed (the message has the
-        number of the line); or if the same query is in two of the S files.
+        If there is no such fold; if a file is empty, damaged or malformed (the message has the
+        number of the line); or if a query is in two of the three training files of a fold.
 
     Notes
     -----
     A line is ``<label> qid:<query> <feature>:<value> ... # comment``, with features numbered from 1
     in increasing order, as in T. Qin, T.-Y. Liu, J. Xu and H. Li, "LETOR: A benchmark collection
     for research on learning to rank for information retrieval", Information Retrieval 13, 2010.
-    A # inside the id of a query belongs to the id. The row order of some of these files correlates
+    The row order of some of these files correlates
     with relevance: break ties at random.
 
     Examples
@@ -174,159 +127,88 @@ def load_letor(
     if folder.is_file():
         if fold is not None:
             raise ValueError(f"fold={fold!r}: {folder} is one file. Give the folder of the folds.")
-        return _read_files([folder], _number_type(dtype))[folder]
-    splits = _find_splits(folder)
+        return _stacked([_read(folder, dtype)], 0)
+    splits = _splits(folder)
     if fold is not None:
-        splits = {fold: _fold_of(splits, fold)}
+        if fold not in list(splits):
+            raise ValueError(f"fold={fold!r} does not exist: the folds are {[*splits]}.")
+        splits = {fold: splits[fold]}
     paths = dict.fromkeys(path for parts in splits.values() for part in parts for path in part)
-    collection = LETOR(_read_files(paths, _number_type(dtype)), splits)
-    if any(len(part) > 1 for parts in splits.values() for part in parts):
-        _check_disjoint(collection.files)
-    return collection if fold is None else collection.fold(fold)
+    files = {path: _read(path, dtype) for path in paths}
+    width = max(X.shape[1] for X, _, _ in files.values())
+    found = LETOR()
+    for number, parts in splits.items():
+        found[number] = Fold(*(_stacked([files[path] for path in part], width) for part in parts))
+    return found if fold is None else found[fold]
 
 
-def _fold_of(splits: dict[int, _Parts], number: object) -> _Parts:
-    """Files for training, validation and test of a fold."""
-    if not isinstance(number, (int, np.integer)) or number not in splits:
-        folds = ", ".join(map(str, splits))
-        raise ValueError(f"fold={number!r} does not exist: the folds are {folds}.")
-    return splits[int(number)]
-
-
-def _find(folder: Path, *stems: str) -> Path:
-    names = [stem + suffix for stem in stems for suffix in _ENDS]
-    for name in names:
-        if (folder / name).is_file():
-            return folder / name
-    raise FileNotFoundError(f"{folder} has none of {', '.join(names)}: add the missing file")
-
-
-def _find_splits(folder: Path) -> dict[int, _Parts]:
+def _splits(folder: Path) -> dict[int, list[list[Path]]]:
     """For each fold, the files of its training, validation and test part."""
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder} is not a folder: give the folder of the collection")
     names = sorted(path.name for path in folder.iterdir())
-    has_sets = any(re.fullmatch(r"S[1-5]\.txt(\.gz|\.xz)?", name) for name in names)
-    numbers_of_folds = sorted(int(name[4:]) for name in names if re.fullmatch(r"Fold\d+", name))
-    if has_sets:
+    if any(name.startswith("S1.txt") for name in names):
         sets = [_find(folder, f"S{n}") for n in range(1, 6)]
         rotated = {n: sets[n - 1 :] + sets[: n - 1] for n in range(1, 6)}
-        return {n: (tuple(s[:3]), (s[3],), (s[4],)) for n, s in rotated.items()}
-    if numbers_of_folds:
-        return {
-            n: tuple((_find(folder / f"Fold{n}", *stems),) for stems in _PARTS)
-            for n in numbers_of_folds
-        }
-    if any(re.fullmatch(r"(train|vali|valid|test)\.txt(\.gz|\.xz)?", name) for name in names):
-        return {1: tuple((_find(folder, *stems),) for stems in _PARTS)}
-    raise FileNotFoundError(
-        f"{folder} is not a LETOR collection: it should hold the files S1 to S5 "
-        f"({', '.join(_ENDS)}), folders Fold1 to Fold5 with train, vali and test in each, or "
-        f"these three files; it holds {', '.join(names[:10]) or 'nothing'}"
-        f"{', ...' if len(names) > 10 else ''}"
-    )
+        return {n: [files[:3], files[3:4], files[4:]] for n, files in rotated.items()}
+    folds = sorted(name for name in names if name[:4] == "Fold" and name[4:].isdigit())
+    places = {int(name[4:]): folder / name for name in folds}
+    if not places and any(name.startswith("train.txt") for name in names):
+        places = {1: folder}
+    if not places:
+        raise FileNotFoundError(
+            f"{folder} is not a LETOR collection: it should hold the files S1 to S5, folders Fold1 "
+            f"to Fold5 with train, vali and test in each, or these three files, and holds {names}"
+        )
+    return {n: [[_find(place, *stems)] for stems in _PARTS] for n, place in places.items()}
 
 
-class _Lines(io.RawIOBase):
-    """The lines of an open file without their query ids, which are stored in `qid`.
-
-    scikit-learn's reader would append each query id to an array, in time quadratic in the number of
-    rows. It accepts only integer ids, and does not report the line of an error: see `number`.
-    """
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream = stream
-        self.number = 0
-        self.qid: list[str] = []
-
-    def __iter__(self) -> Iterator[bytes]:
-        for line in self.stream:
-            self.number += 1
-            fields = line.split(None, 2)
-            if not fields or fields[0].startswith(b"#"):
-                continue
-            features, _, _ = fields[2].partition(b"#") if len(fields) > 2 else (b"", b"", b"")
-            if b"_" in fields[0] + features:  # Python reads 1_0 as 10
-                raise ValueError("there is an underscore in a number")
-            if not (0 <= float(fields[0]) < math.inf or float(fields[0]) == -1):
-                raise ValueError(
-                    f"the label {fields[0].decode()} is neither at least 0 nor -1 (not judged)"
-                )
-            if len(fields) < 2 or not re.fullmatch(rb"qid:.+", fields[1]):
-                raise ValueError("there is no qid:<query> right after the label")
-            self.qid.append(fields[1][4:].decode())
-            yield fields[0] + b" " + features
-
-
-def _read_file(path: Path, dtype: np.dtype) -> tuple[Any, np.ndarray, list[str]]:
-    """Sparse features, labels and query ids of a file."""
-    packed: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
-    opener = packed.get(path.suffix, open)
-    with opener(path, "rb") as stream:
-        lines = _Lines(stream)
-        try:
-            X, labels = load_svmlight_file(lines, dtype=dtype, zero_based=False)
-        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-            raise ValueError(f"{path} is damaged after line {lines.number}: {error}") from error
-        except (ValueError, OverflowError) as error:
-            raise ValueError(f"{path}, line {lines.number}: {error}; {_FORM}") from error
-    if not lines.qid:
-        raise ValueError(f"{path} has no rows: replace it by the complete file")
-    return X, np.where(labels == -1, np.nan, labels), lines.qid
-
-
-def _number_type(dtype: DTypeLike) -> np.dtype:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy deprecates some codes, which raise below
-            found = np.dtype(dtype)
-    except TypeError:
-        found = None
-    if found is None or found.kind not in "iuf":
-        raise ValueError(f"dtype={dtype!r}: give a type of numbers, such as numpy.float32")
+def _find(folder: Path, *stems: str) -> Path:
+    names = [stem + ending for stem in stems for ending in (".txt", ".txt.gz", ".txt.xz")]
+    found = next((folder / name for name in names if (folder / name).is_file()), None)
+    if found is None:
+        raise FileNotFoundError(f"{folder} has none of {', '.join(names)}: add the missing file")
     return found
 
 
-def _read_files(paths: Iterable[Path], dtype: np.dtype) -> dict[Path, Bunch]:
-    """Contents of each file, all with the same number of features."""
-    rows = [_read_file(path, dtype) for path in paths]
-    n_features = max(X.shape[1] for X, _, _ in rows)
-    ends = np.cumsum([len(qid) for _, _, qid in rows])[:-1]
-    # All ids at once, so that ids of all files have the same type.
-    qids = np.split(_as_ids([query for _, _, qid in rows for query in qid]), ends)
-    files = {}
-    for path, (X, relevance, _), qid in zip(paths, rows, qids, strict=True):
-        X.resize((X.shape[0], n_features))
-        files[path] = Bunch(X=X.toarray(), relevance=relevance, qid=qid)
-    return files
+class _Lines(io.RawIOBase):
+    """The lines of an open file, with the number of the last line that was read."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream, self.number = stream, 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for number, line in enumerate(self.stream, 1):
+            self.number = number
+            yield line
 
 
-def _as_ids(qid: list[str]) -> np.ndarray:
-    """Ids as integers, or as strings if a conversion would change an id, such as "03"."""
-    ids = np.array(qid)
-    try:
-        numbers = ids.astype(np.int64)
-    except (ValueError, OverflowError):
-        return ids
-    return numbers if np.array_equal(numbers.astype(ids.dtype), ids) else ids
+def _read(path: Path, dtype: DTypeLike) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Sparse features, labels and query ids of a file."""
+    with _PACKED.get(path.suffix, open)(path, "rb") as stream:
+        lines = _Lines(stream)
+        try:
+            X, y, qid = load_svmlight_file(lines, dtype=dtype, zero_based=False, query_id=True)
+        except (ValueError, OverflowError, EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+            raise ValueError(f"{path}, line {lines.number}: {error}; {_FORM}") from error
+    bad = np.flatnonzero(~((y >= 0) & np.isfinite(y) | (y == -1)))
+    if len(bad):
+        raise ValueError(f"{path}: the label {y[bad[0]]} is neither at least 0 nor -1 (not judged)")
+    if len(qid) != len(y) or not len(y):
+        raise ValueError(f"{path} has {len(qid)} query ids for {len(y)} rows; {_FORM}")
+    return X, np.where(y == -1, np.nan, y), qid
 
 
-def _check_disjoint(files: dict[Path, Bunch]) -> None:
-    """Raise if a query is in two files, whose rows would be merged in a fold."""
-    owners: dict[object, Path] = {}
-    for path, part in files.items():
-        for query in np.unique(part.qid).tolist():
-            if owners.setdefault(query, path) is not path:
-                raise ValueError(
-                    f"query {query} is in both {owners[query]} and {path}: give each file its own "
-                    "query ids"
-                )
-
-
-def _stack(parts: list[Bunch]) -> Bunch:
-    """Concatenate the rows of the parts; a single part is not copied."""
-    if len(parts) == 1:
-        return parts[0]
+def _stacked(files: Sequence[tuple[Any, np.ndarray, np.ndarray]], width: int) -> Bunch:
+    """The rows of files, with at least `width` features."""
+    for X, _, _ in files:
+        X.resize((X.shape[0], max(width, X.shape[1])))
+    tables, labels, queries = zip(*files, strict=True)
+    ids = np.concatenate([np.unique(qid) for qid in queries])
+    if len(np.unique(ids)) < len(ids):
+        raise ValueError("a query is in two training files: give each file its own query ids")
     return Bunch(
-        **{key: np.concatenate([part[key] for part in parts]) for key in ("X", "relevance", "qid")}
+        X=sparse.vstack(tables, "csr").toarray(),
+        relevance=np.concatenate(labels),
+        qid=np.concatenate(queries),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,8 +30,55 @@ _NEAR = 0.06  # the scale is this quantile of the distances from the center that
 _LARGEST = np.finfo(np.float64).max
 
 
-class _Numbers(TransformerMixin, BaseEstimator):
+class _NumbersTransformer(TransformerMixin, BaseEstimator):
     """A transformer of columns of numbers, dense or sparse, which may have NaN."""
+
+    def fit(self, X: Table, y: ArrayLike | None = None) -> Self:
+        """Fit to at most 8192 rows, at equal distances.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,), optional
+            Labels, such as grades minus the mean grade of their query. `SignedLog` ignores them.
+
+        Returns
+        -------
+        self
+            Fitted.
+
+        Raises
+        ------
+        ValueError
+            If a column is not of numbers, or a value is infinite.
+        """
+        self._fit(self._numbers(X, reset=True), y)
+        return self
+
+    def transform(self, X: Table) -> np.ndarray | sparse.csr_matrix:
+        """Transform the columns; if nothing changes, without a copy.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_rows, n_features_out)
+
+        Raises
+        ------
+        ValueError
+            As `fit`; and if the number or the names of the columns differ from those in `fit`.
+        """
+        check_is_fitted(self)
+        return self._transform(self._numbers(X, reset=False))
+
+    def _fit(self, values: Any, y: ArrayLike | None) -> None:
+        raise NotImplementedError
+
+    def _transform(self, values: Any) -> Any:
+        raise NotImplementedError
 
     def _numbers(self, X: Table, *, reset: bool) -> Any:
         """X as an array or a CSR matrix."""
@@ -46,7 +93,7 @@ class _Numbers(TransformerMixin, BaseEstimator):
         return tags
 
 
-class SignedLog(OneToOneFeatureMixin, _Numbers):
+class SignedLog(OneToOneFeatureMixin, _NumbersTransformer):
     """Signed logarithms of columns with heavy tails, such as counts, times and lengths.
 
     A value x becomes f(x) - f(0) with f(x) = sign(x - center) log(1 + abs(x - center) / scale). 0
@@ -87,58 +134,24 @@ class SignedLog(OneToOneFeatureMixin, _Numbers):
     def __init__(self, columns: str = "heavy") -> None:
         self.columns = columns
 
-    def fit(self, X: Table, y: ArrayLike | None = None) -> SignedLog:
-        """Choose the center and the scale of each column, from at most 8192 rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-        y : ignored
-
-        Returns
-        -------
-        SignedLog
-            Itself, fitted.
-
-        Raises
-        ------
-        ValueError
-            If a column is not of numbers, or a value is infinite.
-        """
+    def _fit(self, values: Any, y: ArrayLike | None) -> None:
         check.check_choice("columns", self.columns, ("heavy", "all"))
-        values = self._numbers(X, reset=True)
         self.center_, self.scale_ = np.zeros(values.shape[1]), np.full(values.shape[1], np.nan)
         for number, known in _known_values(_sampled(values)):
             found = _center_and_scale(known, always=self.columns == "all")
             self.center_[number], self.scale_[number] = found
-        return self
 
-    def transform(self, X: Table) -> np.ndarray | sparse.csr_matrix:
-        """Take the logarithms.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray or CSR matrix of shape (n_rows, n_features)
-
-        Raises
-        ------
-        ValueError
-            As `fit`; and if the number or the names of the columns differ from those in `fit`.
-        """
-        check_is_fitted(self)
-        values = self._numbers(X, reset=False).copy()
+    def _transform(self, values: Any) -> Any:
         logs = np.flatnonzero(np.isfinite(self.scale_))
+        if not len(logs):
+            return values
+        values = values.copy()
         if sparse.issparse(values):
-            values.sum_duplicates()
             entries = np.flatnonzero(np.isin(values.indices, logs))
             values.data[entries] = self._logs(values.data[entries], values.indices[entries])
-        elif len(logs):
-            for rows in gen_batches(len(values), max(1, _BLOCK // len(logs))):
-                values[rows, logs] = self._logs(values[rows, logs], logs)
+            return values
+        for rows in gen_batches(len(values), max(1, _BLOCK // len(logs))):
+            values[rows, logs] = self._logs(values[rows, logs], logs)
         return values
 
     def _logs(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -153,7 +166,7 @@ _RIDGE = 0.1  # penalty of the ridge regression of a standardised column on the 
 FARTHEST = 3.0  # estimates are clipped to this number of standard deviations from the mean
 
 
-class RidgeImputer(_Numbers):
+class RidgeImputer(_NumbersTransformer):
     """Replace NaN by estimates from the other columns of the row, and mark NaN that tells labels.
 
     Each standardised column is regressed on the other columns, where NaN counts as 0. This takes
@@ -193,27 +206,7 @@ class RidgeImputer(_Numbers):
     array([3., 5.])
     """
 
-    def fit(self, X: Table, y: ArrayLike | None = None) -> RidgeImputer:
-        """Fit the estimates on at most 8192 rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,), optional
-            Labels, such as grades minus the mean grade of their query. Without labels, no column
-            gets an indicator of NaN.
-
-        Returns
-        -------
-        RidgeImputer
-            Itself, fitted.
-
-        Raises
-        ------
-        ValueError
-            If a column is not of numbers, or a value is infinite.
-        """
-        values = self._numbers(X, reset=True)
+    def _fit(self, values: Any, y: ArrayLike | None) -> None:
         sample, width = _sampled(values), values.shape[1]
         self.fill_ = np.zeros(width)
         for number, known in _known_values(sample):
@@ -223,14 +216,13 @@ class RidgeImputer(_Numbers):
         self.deviation_: np.ndarray | None = None
         self.weights_: np.ndarray | None = None
         if not _has_nan(values):
-            return self
+            return
         if y is not None:
             labels = check.as_vector("y", y)
             check_consistent_length(values, labels)
             self.missing_ = np.flatnonzero(_correlated_nan(values, labels))
         if not sparse.issparse(sample) and width <= _MOST_ESTIMATED:
             self._fit_estimates(sample.astype(np.float64, copy=False))
-        return self
 
     def _fit_estimates(self, values: np.ndarray) -> None:
         known = ~np.isnan(values)
@@ -249,24 +241,9 @@ class RidgeImputer(_Numbers):
         np.fill_diagonal(weights, 0)
         self.mean_, self.deviation_, self.weights_ = mean, deviation, weights
 
-    def transform(self, X: Table) -> np.ndarray | sparse.csr_matrix:
-        """Replace NaN, and append indicators of NaN.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray or CSR matrix of shape (n_rows, n_features_out)
-
-        Raises
-        ------
-        ValueError
-            As `fit`; and if the number or the names of the columns differ from those in `fit`.
-        """
-        check_is_fitted(self)
-        values = self._numbers(X, reset=False)
+    def _transform(self, values: Any) -> Any:
+        if not len(self.missing_) and not _has_nan(values):
+            return values
         marks = values[:, self.missing_]
         if sparse.issparse(values):
             values = values.copy()
@@ -291,17 +268,7 @@ class RidgeImputer(_Numbers):
         return self.mean_[columns] + scale * found.clip(-FARTHEST, FARTHEST)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
-        """Names of the columns, such as "bm25", and of the indicators, such as "bm25_missing".
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the columns of `X`, if `X` had no names in `fit`. Default: x0, x1, ...
-
-        Returns
-        -------
-        ndarray of str
-        """
+        """Names of the columns, such as "bm25", and of the indicators, such as "bm25_missing"."""
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
         marks = [f"{name}_missing" for name in names[self.missing_]]

@@ -5,43 +5,215 @@ These rankers train on the workers of a cluster. The fitted estimator is an LGBM
 
 from __future__ import annotations
 
-import copy
+import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
-from sklearn.base import clone
+from scipy import sparse
+from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import validate_data
 
 import skrank.lightgbm
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
-from skrank._typing import Estimator, Table
-from skrank.dask import Partitions, evaluate
-from skrank.dask._evaluate import evaluate_each
-from skrank.dask._partitions import placed_queries
-from skrank.dask._scorer import head_of
-from skrank.rankers._fit import (
-    VALIDATION,
-    Booster,
-    EstimatorKind,
-    Fit,
-    Start,
-    Validator,
-    fit_of,
-)
+from skrank._typing import DaskTable, Estimator
+from skrank.dask._partitions import aligned_partitions, check_unsplit_queries, head_of
+from skrank.rankers._fit import VALIDATION, Booster, Fit, Validator
 from skrank.rankers._lightgbm import LightGBM
-from skrank.rankers._linear import LinearRanker, linear_init, refuse_choice_of_rows
-from skrank.rankers._rows import Part, Rows, score_sums, spread_of
+from skrank.rankers._rows import Part, Rows
 from skrank.rankers._xgboost import XGBoost, take_booster, train_options
 
 if TYPE_CHECKING:
-    import dask.array
-    import lightgbm
-    import xgboost
     from distributed import Client
+
+
+# collections --------------------------------------------------------------------------------------
+
+
+def refuse_choice_of_rows(ranker: Estimator, defaults: Mapping[str, object]) -> None:
+    """Raise if a parameter that chooses rows in memory differs from its default."""
+    for name, default in defaults.items():
+        if getattr(ranker, name) != default:
+            raise ValueError(
+                f"{name} is for data in memory: choose the rows of Dask collections before fit, "
+                "and give validation rows as X_val, y_val and groups_val."
+            )
+
+
+class Loaded(NamedTuple):
+    """Rows in parts: each entry of a field is of one part.
+
+    Attributes
+    ----------
+    parts : Part, or dask Delayed of a Part in the memory of a worker
+        Sorted by query.
+    ids, sizes : ndarray of shape (n_queries,)
+        Query ids and numbers of rows of the queries.
+    tops : float
+        Highest labels.
+    weighted : bool
+        True if there are weights.
+    """
+
+    parts: Sequence[Any]
+    ids: Sequence[np.ndarray]
+    sizes: Sequence[np.ndarray]
+    tops: Sequence[float]
+    weighted: Sequence[bool]
+
+
+def loaded(rows: Rows) -> Loaded:
+    """Load the partitions of collections into the memory of the workers, and check them."""
+    import dask
+
+    if rows.groups is None:
+        raise ValueError("fit needs groups=, the query of each row, beside X of Dask.")
+    pieces = aligned_partitions(
+        X=rows.X, y=rows.y, groups=rows.groups, sample_weight=rows.sample_weight
+    )
+    make, summary = dask.delayed(_part, pure=False), dask.delayed(_summary, pure=False)
+    parts = dask.persist(*(make(number, *piece) for number, piece in enumerate(pieces)))
+    found = dask.compute(*map(summary, parts))
+    check_unsplit_queries([ids for ids, *_ in found])
+    filled = [(part, *one) for part, one in zip(parts, found, strict=True) if len(one[0])]
+    if not filled:
+        raise ValueError("X has no rows.")
+    return Loaded(*zip(*filled, strict=True))
+
+
+def _part(number: int, X: Any, y: Any, groups: Any, weights: Any) -> Part | None:
+    """The rows of a partition, sorted by query; runs on a worker, as `_summary`."""
+    if X.shape[0] == 0:
+        return None
+    with check.about(f"partition {number}"):
+        check.check_same_index(X=X, y=y, groups=groups, sample_weight=weights)
+        check_consistent_length(X, y)
+        ids = check.as_ids("groups", groups, X.shape[0])
+        part = Rows(X, y, ids, weights).check().part()
+        check.query_weights(part.weights, part.queries, part=True)
+    return part
+
+
+def _summary(part: Part | None) -> tuple[Any, ...]:
+    """The other fields of `Loaded`."""
+    if part is None:
+        return np.empty(0, object), np.empty(0, np.int64), 0.0, False
+    return part.queries.ids, part.queries.sizes, float(part.y.max()), part.weights is not None
+
+
+def drawn(rows: Loaded, ranker: Estimator) -> Rows:
+    """Random queries of at most `max_rows` rows in all, in memory.
+
+    `max_rows` and `random_state` are parameters of the ranker, if it has them. The draw depends on
+    the query ids, not on the order of rows and partitions.
+    """
+    import dask
+
+    max_rows = getattr(ranker, "max_rows", 1_000_000)
+    rng = check.as_random_state("random_state", getattr(ranker, "random_state", None))
+    ids, sizes = np.concatenate(rows.ids), np.concatenate(rows.sizes)
+    used = np.ones(len(ids), dtype=bool)
+    if sizes.sum() > max_rows:
+        order = rng.permutation(np.argsort(ids))
+        used[order[np.cumsum(sizes[order]) > max_rows]] = False
+        used[order[0]] = True
+        warnings.warn(
+            f"{used.sum()} of {len(ids)} queries are drawn at random, since the collection has "
+            f"more than max_rows={max_rows} rows. LinearRanker(max_rows=) sets the number.",
+            UserWarning,
+            stacklevel=6,  # where fit is called
+        )
+    masks = np.split(used, np.cumsum(list(map(len, rows.ids)))[:-1])
+    return _stacked(dask.compute(*map(dask.delayed(_taken, pure=False), rows.parts, masks)))
+
+
+def _taken(part: Part, used: np.ndarray) -> Rows:
+    """The rows of some queries of a part, given by a mask."""
+    number = part.queries.row_query
+    rows: Any = slice(0, len(number)) if used.all() else np.flatnonzero(used[number])
+    weights = None if part.weights is None else part.weights[rows]
+    return Rows(_safe_indexing(part.X, rows), part.y[rows], part.queries.ids[number[rows]], weights)
+
+
+def _joined(parts: list[tuple[Part, np.ndarray]]) -> Part:
+    """The rows of some queries of each part, given by masks."""
+    return _stacked([_taken(*one) for one in parts]).check().part()
+
+
+def _stacked(parts: Sequence[Rows]) -> Rows:
+    """Rows, one below the other."""
+    if len(parts) == 1:
+        return parts[0]
+    tables: list[Any] = [one.X for one in parts]
+    if hasattr(tables[0], "iloc"):
+        from dask.dataframe.dispatch import concat
+
+        X = concat(tables, ignore_index=True)  # unites the categories of the parts
+    else:
+        X = sparse.vstack(tables, "csr") if sparse.issparse(tables[0]) else np.concatenate(tables)
+    columns: Any = zip(*((one.y, one.groups, one.sample_weight) for one in parts), strict=True)
+    found: list[Any] = [None if one[0] is None else np.concatenate(one) for one in columns]
+    return Rows(X, *found)
+
+
+# training -----------------------------------------------------------------------------------------
+
+
+class Spread:
+    """Rows of whole queries, one Part per worker, for Dask collections of their fields."""
+
+    def __init__(self, client: Client, rows: Loaded, workers: list[str]) -> None:
+        """Send about the same number of queries to each of the workers, of which none is idle."""
+        import dask
+
+        counts = list(map(len, rows.ids))
+        number = np.arange(sum(counts)) * len(workers) // sum(counts)  # of the worker of a query
+        of_parts = np.split(number, np.cumsum(counts)[:-1])
+        self.client, self.weighted, self.parts = client, rows.weighted[0], {}
+        for one, worker in enumerate(workers):
+            masks = zip(rows.parts, (own == one for own in of_parts), strict=True)
+            cuts = [(part, mask) for part, mask in masks if mask.any()]
+            self.parts[worker] = (
+                client.scatter(_joined(cuts), workers=[worker], hash=False)
+                if isinstance(rows.parts[0], Part)
+                else client.compute(dask.delayed(_joined)(cuts), workers=[worker])
+            )
+
+    def table(self) -> DaskTable:
+        """Features of the rows."""
+        first = next(iter(self.parts.values()))
+        like = self.client.submit(lambda part: _safe_indexing(part.X, slice(0, 0)), first)
+        return self.column(lambda part: part.X, like.result())
+
+    def column(self, function: Callable[[Part], Any], like: Any = np.empty(0)) -> Any:  # noqa: B008
+        """The results of a function for each part, as a collection with the type of `like`.
+
+        Results are pinned to the workers: the scheduler may move tasks to an idle worker, and
+        XGBoost fails if a worker has no rows of a frame with categories.
+        """
+        import dask.array as da
+        import dask.dataframe as dd
+
+        name, graph, framed = f"rows-{uuid4().hex}", {}, hasattr(like, "iloc")
+        for number, (worker, part) in enumerate(self.parts.items()):
+            key = (name, number) if framed or like.ndim == 1 else (name, number, 0)
+            graph[key] = self.client.submit(function, part, workers=[worker], key=key)
+        if framed:
+            return dd.from_graph(graph, like, (None,) * (len(graph) + 1), list(graph), name)
+        chunks = (np.nan,) * len(graph), *((size,) for size in like.shape[1:])  # unknown sizes
+        return da.Array(graph, name, chunks, meta=like, dtype=like.dtype)
+
+
+def _spread(client: Client, *given: Part) -> list[Spread]:
+    """Rows on workers, of which each has some: XGBoost needs training and validation rows."""
+    rows = [one.loaded or Loaded(*zip((one, *_summary(one)))) for one in given]
+    workers = sorted(client.nthreads())[: min(sum(map(len, one.ids)) for one in rows)]
+    if not workers:
+        raise ValueError("the cluster has no workers yet: client.wait_for_workers(n) first.")
+    return [Spread(client, one, workers) for one in rows]
 
 
 class DaskRanker(Booster):
@@ -50,33 +222,19 @@ class DaskRanker(Booster):
     Each subclass also inherits from the kind of the fitted estimator, which is not on Dask.
     """
 
-    fills_workers: bool = False  # True if each worker needs training and validation rows
+    on_workers = True
 
     def train(self, fit: Fit) -> None:
-        """Send rows in memory to the workers, in partitions of whole queries, and train there."""
+        """Train on the workers, on rows of collections in place of those of `fit`."""
         if fit.valid is not None and fit.metrics:
             Validator(fit.valid, fit.metrics)  # raises if a metric has no value
-        valid = None if fit.valid is None else _arguments(fit.valid)
-        placed = self.placed(client_of(fit.estimator), _arguments(fit.train), valid)
-        self.train_partitions(fit, *placed)
-
-    def placed(
-        self, client: Client, train: Rows, valid: Rows | None
-    ) -> tuple[Partitions, Partitions | None]:
-        """Training and validation rows in partitions of whole queries on the workers."""
-
-        def on_workers(rows: Rows, workers: Sequence[str] = ()) -> Partitions:
-            given = client, rows.X, rows.y, rows.groups, rows.sample_weight
-            return placed_queries(*given, workers=workers, fill_workers=self.fills_workers)
-
-        if valid is None:
-            return on_workers(train), None
-        held_out = on_workers(valid)
-        return on_workers(train, held_out.workers if self.fills_workers else ()), held_out
+        client = client_of(fit.estimator)
+        with client.as_current():
+            self.train_on(client, fit)
 
     @abstractmethod
-    def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
-        """Train on partitions, instead of on `fit.train` and `fit.valid`."""
+    def train_on(self, client: Client, fit: Fit) -> None:
+        """Train on the workers of a client."""
 
 
 class DaskLightGBMRanker(DaskRanker, LightGBM):
@@ -88,157 +246,97 @@ class DaskLightGBMRanker(DaskRanker, LightGBM):
 
     classes = ("lightgbm.dask", "DaskLGBMRanker", "DaskLGBMRanker")
 
-    def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
+    def train_on(self, client: Client, fit: Fit) -> None:
         estimator = fit.estimator
-        if valid is not None and not fit.metrics:
+        if fit.valid is not None and (not fit.metrics or estimator.boosting_type == "dart"):
             raise ValueError(
-                "metric of DaskLGBMRanker is not measured on validation rows: set eval_metric of "
-                "GroupedRanker."
+                "DaskLGBMRanker is validated after training: set eval_metric of GroupedRanker, and "
+                'another boosting_type than "dart".'
             )
-        if valid is not None and estimator.boosting_type == "dart":
-            raise check.dart_cannot_stop("DaskLGBMRanker")
         if fit.objective is not None:
             estimator.set_params(objective=skrank.lightgbm.objective(fit.objective), metric="None")
-        if fit.start.factor:
-            fit.arguments["init_score"] = _start_scores(fit, train)
-        estimator.fit(
-            train.X, train.y, group=train.group, sample_weight=train.weight, **fit.arguments
-        )
+        (train,) = _spread(client, fit.train)
+        own = {"init_score": _start_scores(fit, train)} if fit.start.factor else {}
+        if train.weighted:
+            own["sample_weight"] = train.column(lambda part: part.weights)
+        group = train.column(lambda part: part.queries.sizes)
+        X, y = train.table(), train.column(_labels)
+        estimator.fit(X, y, group=group, **own, **fit.arguments)
         fit.estimator = estimator.to_local()
-        booster = fit.estimator.booster_
-        fit.best_iteration = booster.current_iteration()
-        if valid is not None:
-            rounds = partial(_scores_of_rounds, start=fit.start, booster=booster)
-            fit.log = evaluate_each(valid, rounds, fit.metrics)
-            booster.best_iteration = fit.best_iteration = fit.stop_early()
+        fit.best_iteration = fit.estimator.booster_.current_iteration()
+        if fit.valid is not None:
+            fit.log = Validator(fit.valid, fit.metrics).log_of(_scores_of_rounds(fit, fit.valid))
+            best = fit.stop_early()
+            fit.estimator.booster_.best_iteration = fit.best_iteration = best
+
+
+def _scores_of_rounds(fit: Fit, valid: Part) -> Iterator[np.ndarray]:
+    """Scores of the validation rows after each round."""
+    booster = fit.estimator.booster_
+    scores = np.zeros(valid.X.shape[0]) if valid.start is None else valid.start
+    for number in range(booster.current_iteration()):
+        scores = scores + booster.predict(valid.X, number, 1, raw_score=True)
+        yield scores
 
 
 class DaskXGBoostRanker(DaskRanker, XGBoost):
-    """DaskXGBRanker. All workers stop in the same round.
-
-    XGBoost fails if a worker has no rows of a frame that others have.
-    """
+    """DaskXGBRanker. All workers stop in the same round."""
 
     classes = ("xgboost.dask", "DaskXGBRanker", "DaskXGBRanker")
-    fills_workers = True
 
-    def train_partitions(self, fit: Fit, train: Partitions, valid: Partitions | None) -> None:
-        if train.weight is not None:
+    def train_on(self, client: Client, fit: Fit) -> None:
+        estimator, xgboost = fit.estimator, import_booster("xgboost.dask")
+        if fit.start.factor:
+            estimator.set_params(base_score=0.0)  # margins are then the sum of the rounds
+        train, *valid = _spread(client, *filter(None, (fit.train, fit.valid)))
+        if train.weighted:
             raise ValueError(
                 "XGBoost takes no weights of queries on Dask: fit without sample_weight."
             )
-        if fit.start.factor:
-            fit.estimator.set_params(base_score=0.0)  # margins are then the sum of the rounds
-        client = client_of(fit.estimator)
-        evals = [] if valid is None else [(_matrix(fit, client, valid), VALIDATION)]
-        options = train_options(fit, evals)
+
+        def matrix(one: Spread) -> Any:
+            qid = one.column(lambda part: part.queries.row_query)
+            return xgboost.DaskDMatrix(
+                client, one.table(), one.column(_labels), qid=qid,
+                base_margin=_start_scores(fit, one) if fit.start.factor else None,
+                missing=estimator.missing, feature_types=estimator.feature_types,
+                enable_categorical=estimator.enable_categorical,
+            )  # fmt: skip
+
+        options = train_options(fit, [(matrix(one), VALIDATION) for one in valid])
         options["params"].pop("coll_cfg", None)  # for Dask, not for the booster
         options |= {"verbose_eval": fit.arguments.pop("verbose", False)} | fit.arguments
-        dtrain = _matrix(fit, client, train)
-        result = import_booster("xgboost.dask").train(client, dtrain=dtrain, **options)
+        result = xgboost.train(client, dtrain=matrix(train), **options)
         ranker = import_booster("xgboost").XGBRanker()
-        own, known = fit.estimator.get_params(deep=False), ranker.get_params(deep=False)
+        own, known = estimator.get_params(deep=False), ranker.get_params(deep=False)
         fit.estimator = ranker.set_params(**{name: own[name] for name in known if name in own})
         take_booster(fit, result["booster"], result["history"])
 
 
-def _scores_of_rounds(X: Table, start: Start, booster: lightgbm.Booster) -> Iterator[np.ndarray]:
-    """Scores of rows after each round."""
-    scores = start.finite_scores(X) if start.factor else np.zeros(X.shape[0])
-    booster = copy.deepcopy(booster)  # it stores the rounds of a call, which other threads change
-    for number in range(booster.current_iteration()):
-        scores = scores + booster.predict(X, number, 1, raw_score=True)
-        yield scores
+def _labels(part: Part) -> np.ndarray:
+    return part.y.astype(np.float64)
 
 
-def _arguments(part: Part) -> Rows:
-    queries = part.queries
-    return Rows(part.X, part.y, queries.ids[queries.row_query], part.weights)
+def _start_scores(fit: Fit, rows: Spread) -> Any:
+    """The scores that boosting starts from, computed on the workers."""
+    start = fit.start
+    return rows.column(lambda part: start.finite_scores(part.X))
 
 
-def _matrix(fit: Fit, client: Client, parts: Partitions) -> xgboost.dask.DaskDMatrix:
-    estimator = fit.estimator
-    # a worker without rows has no frame that names the features, and would fail to validate
-    names = list(map(str, parts.X.columns)) if hasattr(parts.X, "columns") else None
-    return import_booster("xgboost.dask").DaskDMatrix(
-        client,
-        parts.X,
-        parts.y,
-        qid=parts.qid,
-        base_margin=_start_scores(fit, parts),
-        feature_names=names,
-        missing=estimator.missing,
-        feature_types=estimator.feature_types,
-        enable_categorical=estimator.enable_categorical,
-    )
-
-
-def _start_scores(fit: Fit, parts: Partitions) -> dask.array.Array | None:
-    """The scores that boosting starts from, computed on the workers; None without `init`."""
-    return parts.per_row(fit.start.finite_scores) if fit.start.factor else None
-
-
-# data on Dask -------------------------------------------------------------------------------------
-
-
-def fit_collections(
-    ranker: Estimator,
-    kind: EstimatorKind,
-    rows: Rows,
-    validation: Rows | None,
-) -> tuple[Fit, int]:
-    """Train the estimator of a GroupedRanker on Dask collections.
-
-    Returns the training, and the highest label of all training and validation rows.
-    """
-    import dask
-
-    if not isinstance(kind, DaskRanker):
-        raise TypeError(
-            f"X is a Dask collection, and {type(ranker.estimator).__name__} trains on arrays: give "
-            "lightgbm.DaskLGBMRanker or xgboost.dask.DaskXGBRanker to GroupedRanker."
-        )
+def parts_of(
+    ranker: Estimator, rows: Rows, validation: Rows | None
+) -> tuple[Part, Part | None, int]:
+    """Training and validation rows of collections for a GroupedRanker, and the highest label."""
     refuse_choice_of_rows(
         ranker, {"validation_fraction": None, "max_queries": None, "unjudged": "raise"}
     )
     validate_data(ranker, head_of(rows.X), skip_check_array=True)
-    train, valid = kind.placed(client_of(ranker.estimator), rows, validation)
-    tops = dask.compute(*(part.y.max() for part in (train, valid) if part is not None))
-    max_grade = check.highest_grade(np.array(tops))
-    part = Part(rows.X, np.empty(0), params=rows.params)  # without labels, which `train` has
-    fit = fit_of(ranker, kind, part, None, max_grade)
-    if ranker.init is not None:
-        init = ranker.init
-        if isinstance(init, str):
-            init = linear_init(fit, grades=check.are_grades(train.y))
-        fit.start = _trained_start(init, ranker.init_scale, train)
-    kind.train_partitions(fit, train, valid)
-    if fit.start.factor and valid is not None and fit.metrics:
-        scores = valid.per_row(fit.start.scores)
-        means = evaluate(valid.y, scores, valid.qid, list(fit.metrics.values())).averages[0]
-        fit.log_start(dict(zip(fit.metrics, means, strict=True)))
-    return fit, max_grade
-
-
-def _trained_start(init: Estimator, scale: float | None, train: Partitions) -> Start:
-    """Train a clone of `init`; its scores are scaled to the standard deviation `scale`."""
-    import dask
-
-    if not isinstance(init, LinearRanker):
-        raise ValueError(
-            f"init={init!r} trains on arrays, and X is a Dask collection: choose "
-            'init="linear" or a skrank.LinearRanker.'
-        )
-    fitted = clone(init).fit(train.X, train.y, train.qid, sample_weight=train.weight)
-    start = Start(fitted, 1.0)
-    if scale is None:
-        return start
-    # a number per row, in memory, so that the spread is that of one machine to the last bit
-    given = train.per_row(start.finite_scores), train.group, train.weight
-    return Start.scaled(fitted, scale, spread_of([score_sums(*dask.compute(*given))]))
-
-
-# clients ------------------------------------------------------------------------------------------
+    with client_of(ranker.estimator).as_current():
+        first, *held_out = (loaded(one) for one in (rows, validation) if one is not None)
+        valid = [drawn(one, ranker).check().part() for one in held_out]
+    train = Part(rows.X, np.empty(0), params=rows.params, loaded=first)
+    tops = np.concatenate([one.tops for one in (first, *held_out)])
+    return train, valid[0] if valid else None, check.highest_grade(tops)
 
 
 def client_of(estimator: Estimator) -> Client:

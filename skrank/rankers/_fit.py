@@ -47,6 +47,8 @@ class EstimatorKind(ABC):
         True if early stopping can follow a `Metric`.
     starts_from_scores : bool
         True if rounds can add to the scores of another model.
+    on_workers : bool
+        True if `train` computes start scores of training rows, on the workers of Dask.
     """
 
     rounds_parameter: str | None = None
@@ -55,6 +57,7 @@ class EstimatorKind(ABC):
     trains_objectives: bool = False
     follows_metrics: bool = False
     starts_from_scores: bool = False
+    on_workers: bool = False
 
     @abstractmethod
     def train(self, fit: Fit) -> None:
@@ -201,7 +204,8 @@ class Fit:
         """Train the estimator; with `n_rounds`, this number of rounds, without early stopping."""
         start, kind, valid = self.start, self.kind, self.valid
         if start.factor:
-            self.train = replace(self.train, start=start.finite_scores(self.train.X))
+            if not self.kind.on_workers:
+                self.train = replace(self.train, start=start.finite_scores(self.train.X))
             if valid is not None:
                 self.valid = replace(valid, start=start.finite_scores(valid.X))
         if n_rounds is not None:

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade
 from skrank._typing import Estimator, RandomState, Table
-from skrank.dask._scorer import head_of, predict_collection
+from skrank.dask._partitions import head_of
+from skrank.dask._scorer import predict_collection
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.rankers import _checks, _dask
@@ -352,8 +353,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
         """`_train` for collections; they refuse `max_queries` and `validation_fraction`."""
-        fit, max_grade = _dask.fit_collections(self, kind_of(self.estimator), train, valid)
-        self._set_attributes(fit, max_grade)
+        if not isinstance(kind_of(self.estimator), _dask.DaskRanker):
+            super()._train_on_dask(train, valid)  # raises
+        part, validation, max_grade = _dask.parts_of(self, train, valid)
+        self._set_attributes(self._trained(part, validation, max_grade), max_grade)
 
     def _trained(
         self, train: Part, validation: Part | None, max_grade: int, n_rounds: int | None = None
@@ -369,6 +372,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         fit = fit_of(self, kind, train, validation, max_grade)
         if self.init is not None:
             init = self.init
+            if train.loaded is not None:
+                train = _dask.drawn(train.loaded, init).check().part()
             if isinstance(init, str):
                 init = linear_init(fit, grades=check.are_grades(train.y))
             fit.start = trained_start(kind_of(init), init, self.init_scale, train)

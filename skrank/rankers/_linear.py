@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -17,25 +16,24 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
 from skrank._typing import RandomState, Table
-from skrank.dask._partitions import gathered_queries
-from skrank.dask._scorer import head_of, predict_collection
+from skrank.dask._partitions import head_of
+from skrank.dask._scorer import predict_collection
 from skrank.metrics import DCG, NDCG, Metric
 from skrank.objectives import Objective
 from skrank.objectives.base import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
+from skrank.rankers._dask import drawn, loaded, refuse_choice_of_rows
 from skrank.rankers._fit import VALIDATION, Fit, Validator
 from skrank.rankers._linear_features import (
     as_matrix,
     categorical_columns,
-    columns_or,
     feature_names,
     mean_columns,
     rows_by_fold,
     transformed,
     unfitted_features,
 )
-from skrank.rankers._linear_rows import LinearRows, products
-from skrank.rankers._linear_training import LinearTraining, Stages
+from skrank.rankers._linear_training import LinearTraining, Stages, products
 from skrank.rankers._rows import Part, Rows, check_several_rows_per_query
 
 
@@ -89,8 +87,6 @@ class LinearRanker(Ranker):
         Names, numbers or a mask of categorical columns, besides columns of the dtype category.
     positive : bool, default=False
         True: all weights are at least 0.
-    warm_start : bool, default=False
-        Start from the weights of the last `fit` instead of ridge regression.
     unjudged : {"raise", "drop", "zero"}, default="raise"
         How `fit` treats documents without a judgment (label NaN): an error, left out, or not
         relevant.
@@ -185,7 +181,6 @@ class LinearRanker(Ranker):
         features: str | TransformerMixin = "auto",
         categorical_features: Sequence[str | int | bool] | None = None,
         positive: bool = False,
-        warm_start: bool = False,
         unjudged: str = "raise",
         max_queries: int | None = None,
         max_rows: int = 1_000_000,
@@ -203,7 +198,6 @@ class LinearRanker(Ranker):
         self.features = features
         self.categorical_features = categorical_features
         self.positive = positive
-        self.warm_start = warm_start
         self.unjudged = unjudged
         self.max_queries = max_queries
         self.max_rows = max_rows
@@ -251,7 +245,6 @@ class LinearRanker(Ranker):
 
     def _check_parameters(self, *, has_X_val: bool) -> None:
         check.check_flag("positive", self.positive)
-        check.check_flag("warm_start", self.warm_start)
         self._alphas()
         self._stages()
         check.check_count("max_rows", self.max_rows, "rows of Dask collections to train on")
@@ -262,31 +255,32 @@ class LinearRanker(Ranker):
 
     def _train(self, train: Rows, valid: Rows | None, *, max_grade: int = 1) -> None:
         """Train; `max_grade` is the highest grade of rows that were not drawn."""
-        last_fit = self._last_fit()
-        rows = train.check(unjudged=self.unjudged)
+        rows = replace(train).check(unjudged=self.unjudged)  # a copy: `del rows` frees memory
         check_several_rows_per_query(rows.ids, len(rows.labels))
         refits = self.alphas is not None and valid is None
-        share = self.validation_fraction if refits else None
-        rng = check.as_random_state("random_state", self.random_state)
-        chosen, held_out = rows.choose(self.max_queries, share, rng)
-        part = None  # validation rows
+        chosen, held_out, part = None, np.empty(0, np.int64), None  # part: validation rows
+        if refits or self.max_queries is not None:
+            rng = check.as_random_state("random_state", self.random_state)
+            share = self.validation_fraction if refits else None
+            chosen, held_out = rows.choose(self.max_queries, share, rng)
         if refits:
             part = rows.part(held_out)
         elif valid is not None:
             part = valid.check(unjudged=self.unjudged).part()
         labels = rows.labels if part is None else np.append(rows.labels, part.y)
         self.max_grade_ = max(max_grade, collection_grade(train.y, labels))
-        stages = self._stages().on_scale(self.max_grade_)
-        training, names = self._training(rows, chosen, stages)
-        if not refits:
-            del rows  # frees memory
-        measure = None if part is None else partial(self._validation_values, part)
         self.evals_result_ = {}
-        start = training.start(self._warm_weights(last_fit, names, training.scale))
-        weights = self._best_weights(training, self._alphas(), start, measure)
+        first = _part_with_weights(rows, chosen)
+        everything = None
         if refits:
+            assert chosen is not None
+            everything = _part_with_weights(rows, np.append(chosen, held_out))
+        del rows
+        training, names = self._training(first)
+        weights = self._best_weights(training, self._alphas(), training.start(), part)
+        if everything is not None:
             known = dict(zip(names, weights, strict=True))
-            training, names = self._training(rows, np.append(chosen, held_out), stages)
+            training, names = self._training(everything)
             # weights of standardised features are a start: their scale hardly differs
             start = training.start(np.array([known.get(name, 0.0) for name in names]))
             weights = self._best_weights(training, np.array([self.alpha_]), start, None)
@@ -295,67 +289,35 @@ class LinearRanker(Ranker):
     def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
         """Train on whole queries that are drawn from the collections, in memory."""
         refuse_choice_of_rows(self, {"unjudged": "raise"})
-        rng = check.as_random_state("random_state", self.random_state)
-        first, top = self._gathered(train, rng, validation=False)
-        held_out = None
-        if valid is not None:
-            held_out, top_valid = self._gathered(valid, rng, validation=True)
-            top = max(top, top_valid)
-        self._train(first, held_out, max_grade=check.highest_grade(np.array([top])))
-
-    def _gathered(
-        self, rows: Rows, rng: np.random.RandomState, *, validation: bool
-    ) -> tuple[Rows, float]:
-        """Rows drawn from collections, in memory, and the highest label of the collections."""
-        if rows.groups is None:
-            raise ValueError(
-                "LinearRanker.fit needs groups=, the query of each row, beside X of Dask."
-            )
-        X, y, groups, weights, top = gathered_queries(
-            rows.X, rows.y, rows.groups, rows.sample_weight, self.max_rows, rng
+        known = [loaded(one) for one in (train, valid) if one is not None]
+        first, *held_out = (
+            self._resolved(drawn(one, self), validation=number > 0)
+            for number, one in enumerate(known)
         )
-        drawn = Rows(X, y, groups, weights)
-        return self._resolved(drawn, validation=validation), top
-
-    def _last_fit(self) -> dict[str, float] | None:
-        """The weights of the last fit by name of the feature, if `warm_start` uses them."""
-        if not (self.warm_start and hasattr(self, "coef_")):
-            return None
-        given, known = self.n_features_in_, self.feature_map_.n_features_in_
-        if given != known:
-            raise ValueError(f"warm_start: X has {given} features, and the last fit had {known}.")
-        names = feature_names(self.feature_map_, len(self.coef_))
-        return dict(zip(names, self.coef_.tolist(), strict=True))
+        top = check.highest_grade(np.concatenate([one.tops for one in known]))
+        self._train(first, held_out[0] if held_out else None, max_grade=top)
 
     def _best_weights(
-        self,
-        training: LinearTraining,
-        alphas: np.ndarray,
-        start: np.ndarray,
-        measure: Callable[[str, Metric, list[np.ndarray]], list[float]] | None,
+        self, training: LinearTraining, alphas: np.ndarray, start: np.ndarray, valid: Part | None
     ) -> np.ndarray:
-        """Weights for the alpha that is best by `measure` on validation rows; sets `alpha_`."""
+        """Weights for the alpha that is best on validation rows, if given; sets `alpha_`."""
         path, best = list(training.path(alphas, start)), 0
-        if measure is not None:
+        if valid is not None:
             chosen = self.eval_metric
             if chosen is None:
                 objective = metric_or_objective(self.objective)
                 chosen = metric_of(objective) if isinstance(objective, Objective) else objective
             ((name, metric),) = unique_metrics([chosen or self.scoring]).items()
-            tried = [weights / training.scale for _, weights, _ in path]
-            values = measure(name, metric.on_scale(self.max_grade_), tried)
+            validator = Validator(valid, {name: metric.on_scale(self.max_grade_)})
+            X = transformed(self.feature_map_, valid.X)
+            values = [
+                validator.means(products(X, weights / training.scale))[name]
+                for _, weights, _ in path
+            ]
             self.evals_result_ = {VALIDATION: {name: values}}
             best = int(np.argmax(values) if metric.greater_is_better else np.argmin(values))
         self.alpha_, weights, self.n_iter_ = path[best]
         return weights
-
-    def _validation_values(
-        self, part: Part, name: str, metric: Metric, tried: list[np.ndarray]
-    ) -> list[float]:
-        """Values of a metric on validation rows, for each of the `coef_` tried."""
-        metrics = Validator(part, {name: metric})
-        X = transformed(self.feature_map_, part.X)
-        return [metrics.means(products(X, coef))[name] for coef in tried]
 
     def _alphas(self) -> np.ndarray:
         """Penalties in falling order."""
@@ -379,51 +341,44 @@ class LinearRanker(Ranker):
         check.check_number("tol", self.tol, 0, 1)
         return Stages.of(self.objective, sigmas)
 
-    def _training(
-        self, rows: Rows, chosen: np.ndarray, stages: Stages
-    ) -> tuple[LinearTraining, list[str]]:
-        """Training on the chosen queries, except those of weight 0, and the names of features."""
-        assert rows.codes is not None
-        is_used = rows.kept & np.isin(rows.codes, chosen)
-        # all rows are used without a copy
-        used: Any = slice(None) if is_used.all() else np.flatnonzero(is_used)
-        X = rows.X if is_used.all() else _safe_indexing(rows.X, used)
+    def _training(self, part: Part) -> tuple[LinearTraining, list[str]]:
+        """Training on rows, and the names of features."""
+        X, y, queries, weights = part.X, part.y, part.queries, part.query_weights
+        weights = np.ones(len(queries)) if weights is None else weights
         feature_map = unfitted_features(self.features, X, self.categorical_features)
         categorical = categorical_columns(X, self.categorical_features)
-        order = rows_by_fold(X, categorical, rows.labels[used], rows.codes[used])
-        if order is not None:
-            used, X = np.flatnonzero(is_used)[order], _safe_indexing(X, order)
-        queries = Queries.from_groups(rows.codes[used])
-        numbers = queries.ids
-        queries = replace(queries, ids=rows.ids[numbers])  # for messages
-        given = None if rows.weights is None else rows.weights[used]
-        weights = check.query_weights(given, queries)
-        if weights is None:
-            weights = np.ones(len(queries))
-        elif not weights.all():
-            return self._training(rows, numbers[weights > 0], stages)
-        weights = weights / weights.max()  # only ratios matter; gradients are in single precision
-        y = rows.labels[used]
-        grades = queries.scatter(queries.centered(queries.gather(y)))
+        if categorical.any():
+            codes = queries.row_query
+            order = rows_by_fold(X, categorical, y, codes)
+            X, y, queries = _safe_indexing(X, order), y[order], Queries.from_groups(codes[order])
+            number = queries.ids
+            queries, weights = replace(queries, ids=part.queries.ids[number]), weights[number]
+        grades = queries.centered(y)
         with np.errstate(over="ignore"):  # medians of extreme values
-            features = columns_or(as_matrix(feature_map.fit_transform(X, grades)), X)
+            features = as_matrix(feature_map.fit_transform(X, grades))
         self.feature_map_ = feature_map
         # If levels hardly tell documents apart, their mean grades hardly differ. Divided by their
         # own standard deviation, these small differences would count as much as other features.
         means = mean_columns(feature_map, features.shape[1])
         least = np.where(means, np.sqrt(np.mean(grades**2)), 0.0)
-        mapped, scale = LinearRows(features, Judgments(y, queries), weights).standardised(least)
-        training = LinearTraining(mapped, scale, stages, self.max_iter, self.tol, self.positive)
-        return training, feature_names(feature_map, len(scale))
+        del grades  # frees memory
+        training = LinearTraining(
+            features, Judgments(y, queries),
+            weights / weights.max(),  # only ratios matter; gradients are in single precision
+            self._stages().on_scale(self.max_grade_), self.max_iter, self.tol, self.positive, least,
+        )  # fmt: skip
+        return training, feature_names(feature_map, len(training.scale))
 
-    def _warm_weights(
-        self, known: dict[str, float] | None, names: list[str], scale: np.ndarray
-    ) -> np.ndarray | None:
-        """The weights of the last fit, for the standardised features of this training."""
-        if known is None:
-            return None
-        weights = np.array([known.get(name, 0.0) for name in names])
-        return weights * np.where(np.isfinite(scale), scale, 0.0)  # inf if constant
+
+def _part_with_weights(rows: Rows, chosen: np.ndarray | None) -> Part:
+    """The rows of the chosen queries, by default of all, except those of weight 0."""
+    part = rows.part(chosen)
+    weights = part.query_weights
+    if weights is None or weights.all():
+        return part
+    assert rows.codes is not None
+    used = np.unique(rows.codes[rows.order]) if chosen is None else np.sort(chosen)
+    return rows.part(used[weights > 0])
 
 
 def linear_init(fit: Fit, *, grades: bool) -> LinearRanker:
@@ -435,13 +390,3 @@ def linear_init(fit: Fit, *, grades: bool) -> LinearRanker:
         metric or "gap",
         categorical_features=fit.kind.categorical_features(fit.estimator, fit.arguments),
     )
-
-
-def refuse_choice_of_rows(ranker: Ranker, defaults: Mapping[str, object]) -> None:
-    """Raise if a parameter that chooses rows in memory differs from its default."""
-    for name, default in defaults.items():
-        if getattr(ranker, name) != default:
-            raise ValueError(
-                f"{name} is for data in memory: choose the rows of Dask collections before fit, "
-                "and give validation rows as X_val, y_val and groups_val."
-            )

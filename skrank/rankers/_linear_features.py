@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sklearn
@@ -19,6 +19,9 @@ from sklearn.utils.fixes import parse_version
 from skrank import _validation as check
 from skrank._typing import Table
 from skrank.preprocessing import RidgeImputer, SignedLog
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FEW_LEVELS = 4  # number up to which each level has a weight
 _FOLDS = 5  # of rows, for the target encoding of training rows
@@ -45,35 +48,29 @@ def unfitted_features(
     return clone(features)
 
 
-def _default(kind: str, X: Table, categorical: np.ndarray) -> ColumnTransformer:
+def _default(kind: str, X: Table, categorical: np.ndarray) -> TransformerMixin:
+    logs = {"auto": [SignedLog()], "log": [SignedLog("all")], "standard": []}[kind]
+    numbers = make_pipeline(*logs, RidgeImputer())
+    if not categorical.any():
+        return numbers
+    if not categorical.all():  # before the order of rows changes: errors
+        as_numbers(_safe_indexing(X, np.flatnonzero(~categorical), axis=1))
     names = list(getattr(X, "columns", range(X.shape[1])))
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         names = list(range(len(names)))
-    if categorical.any() and not categorical.all():  # before the order of rows changes: errors
-        as_numbers(_safe_indexing(X, np.flatnonzero(~categorical), axis=1))
     few = np.zeros(len(names), dtype=bool)
-    if categorical.any():
-        few[categorical] = _n_levels(X, categorical) <= _FEW_LEVELS
-    one_to_one: Any = {"feature_names_out": "one-to-one", "accept_sparse": True}
-    first = {
-        "auto": SignedLog(),
-        "log": SignedLog("all"),
-        "standard": FunctionTransformer(as_numbers, **one_to_one),
-    }[kind]
-    steps = {
-        "numbers": ([first, RidgeImputer()], ~categorical),
-        "levels": ([OneHotEncoder(handle_unknown="ignore", sparse_output=False)], few),
-        "means": ([_target_encoder()], categorical & ~few),
-    }
-    objects = FunctionTransformer(_objects, **one_to_one)
+    few[categorical] = _levels(X, categorical).nunique(dropna=False).to_numpy() <= _FEW_LEVELS
+    objects = FunctionTransformer(_objects, feature_names_out="one-to-one", accept_sparse=True)
+    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    steps = [
+        ("numbers", numbers, ~categorical),
+        ("levels", make_pipeline(objects, one_hot), few),
+        ("means", make_pipeline(objects, _target_encoder()), categorical & ~few),
+    ]
     return ColumnTransformer(
         [
-            (
-                name,
-                make_pipeline(*([] if name == "numbers" else [objects]), *made),
-                [names[number] for number in np.flatnonzero(chosen)],
-            )
-            for name, (made, chosen) in steps.items()
+            (name, step, [names[number] for number in np.flatnonzero(chosen)])
+            for name, step, chosen in steps
             if chosen.any()
         ],
         sparse_threshold=1.0,
@@ -99,28 +96,23 @@ def _objects(X: Any) -> Any:
     return X.astype(object).where(X.notna(), np.nan) if hasattr(X, "notna") else X
 
 
-def _n_levels(X: Table, columns: np.ndarray) -> np.ndarray:
+def _levels(X: Table, columns: np.ndarray) -> pd.DataFrame:
+    """The categorical columns, numbered from 0."""
     import pandas as pd
 
-    levels = pd.DataFrame(_objects(_safe_indexing(X, np.flatnonzero(columns), axis=1)))
-    return levels.nunique(dropna=False).to_numpy()
+    found = _objects(_safe_indexing(X, np.flatnonzero(columns), axis=1))
+    return pd.DataFrame(found).set_axis(range(columns.sum()), axis=1)
 
 
-def rows_by_fold(
-    X: Table, columns: np.ndarray, y: np.ndarray, queries: np.ndarray
-) -> np.ndarray | None:
+def rows_by_fold(X: Table, columns: np.ndarray, y: np.ndarray, queries: np.ndarray) -> np.ndarray:
     """An order of rows in which blocks of rows are folds of whole queries, but for their ends.
 
     The order of the queries is random, but depends on their levels and labels only, not on names of
-    queries or the order of rows. Returns None without categorical columns.
+    queries or the order of rows.
     """
     import pandas as pd
 
-    if not columns.any():
-        return None
-    levels = pd.DataFrame(_objects(_safe_indexing(X, np.flatnonzero(columns), axis=1))).astype(str)
-    levels.columns = range(levels.shape[1])
-    table = levels.assign(y=y.astype(np.float64))  # equal hashes for labels of any dtype
+    table = _levels(X, columns).astype(str).assign(y=y.astype(np.float64))  # labels of any dtype
     hashes = pd.util.hash_pandas_object(table, index=False).to_numpy()
     digests = np.zeros(queries.max() + 1, dtype=np.uint64)
     np.add.at(digests, queries, hashes)  # modulo 2**64, in any order of rows
@@ -166,15 +158,6 @@ def as_matrix(features: Any) -> np.ndarray | csr_matrix:
             "the output of features has NaN: impute by the transformer, such as by RidgeImputer()."
         )
     return matrix
-
-
-def columns_or(features: np.ndarray | csr_matrix, X: Table) -> np.ndarray | csr_matrix:
-    """The columns of X itself if these are the features, in place of a copy; else the features."""
-    if issparse(features):
-        return features
-    columns = np.asarray(X)
-    same = features.dtype == columns.dtype and np.array_equal(features, columns)
-    return columns if same else features
 
 
 def feature_names(transformer: TransformerMixin, n_features: int) -> list[str]:

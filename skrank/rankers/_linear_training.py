@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
+from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
 
-from skrank._engine.plan import average
+from skrank._engine.judgments import Judgments
+from skrank._engine.plan import average, measure
+from skrank._engine.ranking import Ranking
+from skrank._engine.threads import compiled
 from skrank.metrics import Metric, Mixture
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
+from skrank.objectives._bound import BoundObjective
 from skrank.objectives.base import ObjectiveMixture, metric_of, metric_or_objective
-from skrank.rankers._linear_rows import LinearRows
 
+Matrix: TypeAlias = np.ndarray | csr_matrix
+
+_BLOCK = 2**17  # entries of X that are converted or centred at a time
+_ROUNDING = 8 * np.finfo(np.float64).eps  # a feature with deviation / mean below it is constant
+_LARGEST = 1e140  # of deviations: the square of a larger one may overflow
+# Single precision is enough for the gradient of a smooth mean over queries, and kernels are many
+# times as fast in it. Sums over rows are taken in double precision.
+_PRECISION = np.float32
 SIGMAS = (1.0, 0.5)  # in units of the spread of scores; chosen on validation parts of LETOR
 _RIDGE = 0.005  # penalty of the ridge regression per row, for features of variance 1
 _LEAST_CURVATURE = 1e-6  # lower bound of alpha in curvatures, so that Newton steps are finite
@@ -114,40 +128,116 @@ def _with_sigma(objective: Objective, sigma: float) -> Objective:
     return replace(objective, sigma=sigma) if isinstance(objective, SoftRank) else objective
 
 
-@dataclass(frozen=True, eq=False)
+def _is_sparse(X: Matrix) -> TypeGuard[csr_matrix]:
+    return issparse(X)
+
+
+def _row_blocks(X: Matrix) -> Iterator[slice]:
+    """Slices of rows with about _BLOCK entries; of a sparse matrix, with at least 1 per column."""
+    n_rows, n_features = X.shape
+    step = _BLOCK // max(1, n_features)
+    if _is_sparse(X):
+        step = n_rows * (_BLOCK + n_features) // (X.nnz + 1)
+    step = max(1, step)
+    return (slice(row, row + step) for row in range(0, n_rows, step))
+
+
+def products(X: Matrix, weights: np.ndarray) -> np.ndarray:
+    """X @ weights in double precision, with equal results for equal rows.
+
+    BLAS computes rows in groups: the last bit of a product depends on neighbouring rows, and equal
+    documents would not tie.
+    """
+    if _is_sparse(X):
+        return X @ weights
+    out = np.empty(len(X))
+    for rows in _row_blocks(X):
+        block = np.ascontiguousarray(X[rows], dtype=np.float64)
+        np.einsum("ij,j->i", block, weights, out=out[rows])
+    return out
+
+
+@dataclass(eq=False)
 class LinearTraining:
-    """The training of weights on some rows.
+    """The training of weights on rows that are sorted by query.
+
+    Features are standardised without a copy of X: `center` is subtracted from products, so that
+    sparse features stay sparse. The center does not change differences of scores inside a query,
+    but it limits rounding errors: in single precision, the gradients of a query sum to 0 up to a
+    relative error of 1e-7, which a large mean of a feature would multiply.
 
     Attributes
     ----------
-    rows : LinearRows
-    scale : ndarray of shape (n_features,)
-        Standard deviations of the features.
+    X : ndarray or csr_matrix of shape (n_rows, n_features)
+        Finite.
+    judgments : Judgments
+    query_weights : ndarray of shape (n_queries,)
+        Above 0, at most 1.
     stages : Stages
     max_iter, tol, positive
         See LinearRanker.
+    least : ndarray of shape (n_features,) or float
+        Lower bound of `scale`.
+    center, scale : ndarray of shape (n_features,)
+        Means and standard deviations of the features; the latter are inf for constant features.
+    mass : float
+        Weight of the queries with a relevant document.
     """
 
-    rows: LinearRows
-    scale: np.ndarray
+    X: Matrix
+    judgments: Judgments
+    query_weights: np.ndarray
     stages: Stages
     max_iter: int
     tol: float
     positive: bool
+    least: np.ndarray | float = 0.0
+    center: np.ndarray = field(init=False)
+    scale: np.ndarray = field(init=False)
+    mass: float = field(init=False)
+    _bound: tuple[Objective, BoundObjective, np.ndarray] | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        if _is_sparse(self.X) and not self.X.has_canonical_format:
+            self.X = self.X.copy()
+            self.X.sum_duplicates()
+        sizes = self.judgments.queries.sizes
+        weights = np.repeat(self.query_weights, sizes)
+        scaler = StandardScaler(with_mean=not _is_sparse(self.X))
+        total = weights.sum()
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows in _row_blocks(self.X):
+                block = self.X[rows].astype(np.float64, copy=False)
+                scaler.partial_fit(block, sample_weight=weights[rows])
+            # sums divided by the total, as the gradients: a mean alone may differ in its last bit
+            self.center = np.asarray(total * scaler.mean_) / total
+            squares = total * (scaler.var_ + (scaler.mean_ - self.center) ** 2)
+            scale = np.sqrt(squares / total)
+        wide = np.flatnonzero(~(scale < _LARGEST))
+        if len(wide):
+            raise ValueError(
+                f"feature {wide[0]} has values beyond {_LARGEST:g}: give it in a larger unit."
+            )
+        constant = (scale <= _ROUNDING * np.abs(self.center)) | (scale < 1 / _LARGEST)
+        self.scale = np.where(constant, np.inf, np.maximum(scale, self.least))
+        relevant = self.judgments.totals(self.judgments.labels > 0) > 0
+        self.mass = float(self.query_weights[relevant].sum())
 
     def start(self, given: np.ndarray | None = None) -> np.ndarray:
         """Start weights, by default of ridge regression, scaled so that scores have spread 1."""
-        _, rows = self.rows.masses()
+        queries = self.judgments.queries
+        rows = float(self.query_weights @ queries.sizes)
         if given is None:
-            squares = SquaredError("linear", centered=True)
-            given = self._minimise(squares, rows, _RIDGE, np.zeros(len(self.scale))).x
-        spread = np.sqrt(self.rows.centered_squares(given) / rows)
+            ridge = SquaredError("linear", centered=True)
+            given = self._minimise(ridge, rows, _RIDGE, np.zeros(len(self.scale))).x
+        scores = queries.centered(self.scores(given))
+        squares = self.query_weights @ np.add.reduceat(scores**2, queries.indptr[:-1])
+        spread = np.sqrt(squares / rows)
         return given / spread if spread > 0 else given
 
     def path(self, alphas: np.ndarray, weights: np.ndarray) -> Iterator[Solution]:
         """The solution for each alpha; each solution is the start for the next alpha."""
-        mass, _ = self.rows.masses()
-        if mass == 0:
+        if self.mass == 0:
             raise ValueError(
                 "no training query has a relevant document (and a weight above 0). Labels must be "
                 "grades, above 0 for relevant documents and 0 for others."
@@ -155,11 +245,13 @@ class LinearTraining:
         for alpha in alphas:
             n_iter = 0
             for sigma in self.stages.sigmas:
-                found = self._minimise(_with_sigma(self.stages.smooth, sigma), mass, alpha, weights)
+                found = self._minimise(
+                    _with_sigma(self.stages.smooth, sigma), self.mass, alpha, weights
+                )
                 weights, n_iter = found.x, n_iter + found.nit
                 self._warn_if_last(found.nit, f"alpha={alpha:g}, sigma={sigma:g}")
             if self.stages.final is not None:
-                weights, steps = self._newton_steps(alpha, mass, weights)
+                weights, steps = self._newton_steps(alpha, weights)
                 n_iter += steps
                 self._warn_if_last(steps, f"alpha={alpha:g}, Newton steps")
             yield alpha, weights, n_iter
@@ -178,13 +270,13 @@ class LinearTraining:
         self, objective: Objective, mass: float, alpha: float, weights: np.ndarray
     ) -> OptimizeResult:
         """Weights that minimise sum(losses) / mass + alpha * sum(weights**2)."""
-        first = self.rows.loss(objective, np.zeros(len(weights)))[0] / mass
+        first = self.loss(objective, np.zeros(len(weights)))[0] / mass
         # losses far below 1, such as squared errors of click rates, are divided by the first loss
         unit = first if 0 < first < _SMALL_LOSS else 1.0
         grid = np.ldexp(_GRID, np.frexp(first)[1])
 
         def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-            means = self.rows.loss(objective, weights) / mass
+            means = self.loss(objective, weights) / mass
             value, *slopes = np.round(means / grid) * grid
             gradient = np.array(slopes) + 2 * alpha * weights
             return (value + alpha * weights @ weights) / unit, gradient / unit
@@ -198,13 +290,11 @@ class LinearTraining:
             options={"maxiter": self.max_iter, "ftol": self.tol, "gtol": 1e-9},
         )
 
-    def _newton_steps(
-        self, alpha: float, mass: float, weights: np.ndarray
-    ) -> tuple[np.ndarray, int]:
+    def _newton_steps(self, alpha: float, weights: np.ndarray) -> tuple[np.ndarray, int]:
         """Steps along Newton directions of the final objective, of the best length by metric."""
         (best,) = self._values_at(weights[None], alpha)
         for step in range(self.max_iter):
-            tried = weights - np.outer(_LENGTHS, self._newton(weights, alpha, mass))
+            tried = weights - np.outer(_LENGTHS, self._newton(weights, alpha))
             tried = tried.clip(0) if self.positive else tried
             values = self._values_at(tried, alpha)
             if max(values) <= best + self.tol:
@@ -212,29 +302,65 @@ class LinearTraining:
             best, weights = max(values), tried[int(np.argmax(values))]
         return weights, self.max_iter
 
+    @compiled()
     def _values_at(self, tried: np.ndarray, alpha: float) -> list[float]:
         """Mean of the metric (negated if lower is better) minus penalty, for each of `tried`."""
         metric = self.stages.metric
         assert metric is not None
-        values, mass = self.rows.values(metric, tried)
+        rankings = (Ranking(self.judgments, self.scores(weights)) for weights in tried)
+        found = measure(self.judgments, rankings, [metric], self.query_weights)
         sign = 1 if metric.greater_is_better else -1
         return [
-            sign * average(metric, values[i], mass[i]) - alpha * weights @ weights
+            sign * average(metric, found.values[i, 0], found.weights[i, 0])
+            - alpha * weights @ weights
             for i, weights in enumerate(tried)
         ]
 
-    def _newton(self, weights: np.ndarray, alpha: float, mass: float) -> np.ndarray:
+    def _newton(self, weights: np.ndarray, alpha: float) -> np.ndarray:
         """Newton step d, with hessian @ d = gradient, by at most 20 conjugate gradients."""
         assert self.stages.final is not None
-        point = self.stages.final, weights
-        slopes = self.rows.slopes(*point) / mass + 2 * alpha * weights
+        queries = self.judgments.queries
+        bound, (grad, hess) = self._bind(self.stages.final)
+        bound.gradient(self.scores(weights), grad, hess)
+        slopes = self._by_weights(grad) / self.mass + 2 * alpha * weights
 
         def curve(direction: np.ndarray) -> np.ndarray:
+            """The hessian times a direction: X^T diag(hess) X, with X centred by query."""
             direction = direction.ravel()
             least = 2 * max(alpha, _LEAST_CURVATURE)
-            sums = self.rows.curvature(*point, direction)
-            return sums / mass + least * direction
+            rows = queries.centered(hess * queries.centered(self.scores(direction)))
+            return self._by_weights(rows) / self.mass + least * direction
 
         size = len(slopes)
         found, _ = cg(LinearOperator((size, size), matvec=curve), slopes, maxiter=20)
         return found
+
+    def scores(self, weights: np.ndarray) -> np.ndarray:
+        """Score of each row."""
+        given = weights / self.scale
+        return products(self.X, given) - self.center @ given
+
+    def loss(self, objective: Objective, weights: np.ndarray) -> np.ndarray:
+        """Sum of the losses of a differentiable objective (first entry), and its gradient."""
+        bound, (grad, hess) = self._bind(objective)
+        losses = bound.losses(self.scores(weights), grad, hess)
+        return np.append(losses.sum(), self._by_weights(grad))
+
+    def _by_weights(self, by_score: np.ndarray) -> np.ndarray:
+        """Gradient with respect to the weights, from the gradient with respect to the scores."""
+        by_score = by_score.astype(np.float64)
+        if _is_sparse(self.X):
+            total = self.X.T @ by_score
+        else:
+            total = np.zeros(self.X.shape[1])
+            for rows in _row_blocks(self.X):
+                total += by_score[rows] @ self.X[rows].astype(np.float64, copy=False)
+        return (total - by_score.sum() * self.center) / self.scale
+
+    def _bind(self, objective: Objective) -> tuple[BoundObjective, np.ndarray]:
+        """The objective bound to the rows, and a buffer for first and second derivatives."""
+        if self._bound is None or self._bound[0] != objective:
+            self._bound = None  # frees memory first
+            buffer = np.empty((2, self.judgments.queries.n_rows), _PRECISION)
+            self._bound = objective, objective.bind(self.judgments, self.query_weights), buffer
+        return self._bound[1:]

@@ -38,6 +38,8 @@ class Part:
         None if the estimator needs no queries.
     start : ndarray of shape (n_rows,) or None
         Scores that boosting starts from.
+    loaded : Loaded (see _dask) or None
+        Rows of Dask collections, in place of X and y.
     """
 
     X: Table
@@ -46,6 +48,7 @@ class Part:
     params: Options = field(default_factory=dict)
     known: Queries | None = None
     start: np.ndarray | None = None
+    loaded: Any = None
 
     @property
     def queries(self) -> Queries:

@@ -2,15 +2,14 @@
 
 import gzip
 import lzma
-import re
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
-from skrank.datasets import LETOR, Fold, _letor, load_letor
+from skrank.datasets import LETOR, Fold, load_letor
 
 PACKED = {".txt": bytes, ".txt.gz": gzip.compress, ".txt.xz": lzma.compress}
+suffixes = pytest.mark.parametrize("suffix", PACKED)
 
 
 def write(folder, stem, text, suffix=".txt"):
@@ -36,14 +35,11 @@ def write_folds(folder, suffix=".txt", valid="vali", numbers=range(1, 6)):
             write(folder, f"Fold{n}/{part}", rows_of(query + n), suffix)
 
 
-@pytest.mark.parametrize("suffix", PACKED)
-def test_sets_rotate_and_are_read_once(tmp_path, suffix, monkeypatch):
-    reader = Mock(wraps=_letor.load_svmlight_file)
-    monkeypatch.setattr(_letor, "load_svmlight_file", reader)
+@suffixes
+def test_sets_rotate(tmp_path, suffix):
     write_sets(tmp_path, suffix)
     collection = load_letor(tmp_path)
     assert isinstance(collection, LETOR)
-    assert repr(collection) == "LETOR(5 files, folds 1, 2, 3, 4, 5)"
     for n, fold in enumerate(collection.folds):
         queries = np.roll(np.arange(2, 7), -n)
         for part, expected in zip(fold, (queries[:3], queries[3:4], queries[4:]), strict=True):
@@ -53,11 +49,9 @@ def test_sets_rotate_and_are_read_once(tmp_path, suffix, monkeypatch):
             X[::2][np.arange(len(expected)), part.qid[::2] - 1] = part.qid[::2]
             np.testing.assert_array_equal(part.X, X)
             np.testing.assert_array_equal(part.relevance, np.tile([2, 0], len(expected)))
-            assert all(part[name].flags.writeable for name in ("X", "relevance", "qid"))
-    assert reader.call_count == 5
 
 
-@pytest.mark.parametrize("suffix", PACKED)
+@suffixes
 @pytest.mark.parametrize("valid", ["vali", "valid"])
 def test_fold_folders(tmp_path, suffix, valid):
     write_folds(tmp_path, suffix, valid)
@@ -68,22 +62,21 @@ def test_fold_folders(tmp_path, suffix, valid):
     assert {part.X.shape for fold in folds for part in fold} == {(2, 9)}
 
 
-@pytest.mark.parametrize("suffix", PACKED)
+@suffixes
 def test_one_folder_of_three_parts_and_one_file(tmp_path, suffix):
     for number, part in enumerate(("train", "valid", "test"), start=2):
         path = write(tmp_path, part, rows_of(number), suffix)
-        (single,) = set(load_letor(path).qid)
-        assert single == number
+        assert set(load_letor(path).qid) == {number}
     collection = load_letor(tmp_path)
     assert [int(part.qid[0]) for part in collection.fold(1)] == [2, 3, 4]
     assert len(list(collection.folds)) == 1
     assert "is one file" in refusal(path, ValueError, fold=1)
     other = path.rename(tmp_path / f"rows.dat{suffix[4:]}")
     assert load_letor(other, dtype="float32").X.dtype == np.float32
-    assert "has none of test.txt" in refusal(tmp_path, FileNotFoundError)
+    assert "test.txt" in refusal(tmp_path, FileNotFoundError)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, "float32"])
+@pytest.mark.parametrize("dtype", [np.float64, "float32"])
 @pytest.mark.parametrize("layout", [write_sets, write_folds])
 def test_one_fold_of_any_dtype(tmp_path, layout, dtype):
     layout(tmp_path)
@@ -97,36 +90,19 @@ def test_one_fold_of_any_dtype(tmp_path, layout, dtype):
 
 def test_one_fold_reads_no_other(tmp_path):
     write_folds(tmp_path, numbers=[2, 4])
-    assert list(load_letor(tmp_path).splits) == [2, 4]
+    assert list(load_letor(tmp_path)) == [2, 4]
     write(tmp_path, "Fold4/train", "nonsense")
     assert load_letor(tmp_path, fold=2).train.qid[0] == 4
     write_sets(tmp_path)  # read instead of the folders of folds
-    assert len(load_letor(tmp_path).files) == 5
+    assert len(load_letor(tmp_path)) == 5
 
 
 def test_comments_blank_lines_and_other_line_ends(tmp_path):
-    write_sets(tmp_path)
     text = "# head\r\n\r\n1.5 qid:7 1:1#qid:8 2:2\r\n  \n-1\tqid:7  2:3 \n2 qid:9\n # 1 qid:3 1:1"
-    write(tmp_path, "S4", text)
-    valid = load_letor(tmp_path, fold=1).valid
-    np.testing.assert_array_equal(valid.relevance, [1.5, np.nan, 2])
-    assert valid.relevance.dtype == np.float64
-    np.testing.assert_array_equal(valid.qid, [7, 7, 9])
-    np.testing.assert_array_equal(valid.X[:, :2], [[1, 0], [0, 3], [0, 0]])
-
-
-IDS = [[-3, 0], ["08", "8"], ["1_0", "10"], ["8", "8.0"], ["élan-7"], ["9" * 20], ["#1", "a#b"]]
-
-
-@pytest.mark.parametrize("ids", IDS)
-def test_query_ids_are_integers_unless_that_would_change_an_id(tmp_path, ids):
-    """If one id of the collection is a string, all are."""
-    write_sets(tmp_path)
-    write(tmp_path, "S1", "".join(f"{label} qid:{qid} 1:1\n" for qid in ids for label in (1, 0)))
-    files = load_letor(tmp_path).files
-    assert files[tmp_path / "S1.txt"].qid.tolist() == np.repeat(np.array(ids), 2).tolist()
-    assert files[tmp_path / "S2.txt"].qid.tolist() == [type(ids[0])(3)] * 2
-    assert files[tmp_path / "S1.txt"].X[:, 0].tolist() == [1] * (2 * len(ids))
+    found = load_letor(write(tmp_path, "rows", text))
+    np.testing.assert_array_equal(found.relevance, [1.5, np.nan, 2])
+    np.testing.assert_array_equal(found.qid, [7, 7, 9])
+    np.testing.assert_array_equal(found.X, [[1, 0], [0, 3], [0, 0]])
 
 
 # errors
@@ -140,14 +116,9 @@ def refusal(folder, error, **options):
 
 
 def test_folders_that_are_not_collections(tmp_path):
-    assert f"{tmp_path / 'no'} is not a folder" in refusal(tmp_path / "no", FileNotFoundError)
-    assert "it holds nothing" in refusal(tmp_path, FileNotFoundError)
+    assert str(tmp_path / "no") in refusal(tmp_path / "no", FileNotFoundError)
     write(tmp_path, "a", "")
-    assert "it holds a.txt" in refusal(tmp_path, FileNotFoundError)
-    for n in range(20):
-        write(tmp_path, f"a{n:02}", "")
-    (tmp_path / "a.txt").unlink()
-    assert "a09.txt, ..." in refusal(tmp_path, FileNotFoundError)
+    assert "a.txt" in refusal(tmp_path, FileNotFoundError)
 
 
 @pytest.mark.parametrize(
@@ -162,62 +133,57 @@ def test_missing_files(tmp_path, layout, missing):
     assert f"{path.parent} has none of {path.name}, {path.name}.gz, {path.name}.xz" in message
 
 
-@pytest.mark.parametrize("fold", [0, 6, "1", [1]])
+@pytest.mark.parametrize("fold", [0, 6, "1"])
 def test_no_such_fold(tmp_path, fold):
     write_sets(tmp_path)
-    expected = f"fold={fold!r} does not exist: the folds are 1, 2, 3, 4, 5"
-    assert expected in refusal(tmp_path, ValueError, fold=fold)
-    with pytest.raises(ValueError, match=re.escape(expected)):
-        load_letor(tmp_path).fold(fold)
-    assert "dtype='a': give a type of numbers" in refusal(tmp_path, ValueError, dtype="a")
+    assert f"fold={fold!r}" in refusal(tmp_path, ValueError, fold=fold)
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    "line",
     [
-        ("1 1:0.5 2:1", "no qid:<query> right after the label"),
-        ("1 qid: 1:2", "no qid:<query>"),
-        ("high qid:1 1:0.5", "could not convert string to float: b'high'"),
-        ("-2 qid:1 1:0.5", "the label -2 is neither at least 0 nor -1"),
-        ("nan qid:1 1:0.5", "the label nan is neither"),
-        ("1 qid:1 1:abc", "could not convert string to float: b'abc'"),
-        ("1 qid:1 1", "a line must be <label> qid:<query> <feature>:<value> ..."),
-        ("1 qid:1 x:1", "invalid literal for int()"),
-        ("1 qid:1 0:1", "Invalid index 0"),
-        ("1 qid:1 2:1 1:1", "should be sorted and unique"),
-        ("1_0 qid:1 1:1", "an underscore in a number"),
-        ("1 qid:1 1:1_0", "an underscore in a number"),
-        ("1 qid:1 99999999999:1", "value too large"),
+        "1 qid: 1:2",
+        "1 qid:x 1:2",
+        "high qid:1 1:0.5",
+        "1 qid:1 1:abc",
+        "1 qid:1 1",
+        "1 qid:1 0:1",
+        "1 qid:1 2:1 1:1",
+        "1 qid:1 99999999999:1",
     ],
 )
-def test_malformed_lines(tmp_path, line, message):
-    write_sets(tmp_path, ".txt.gz")
-    path = write(tmp_path, "S2", f"# head\n1 qid:7 1:1\n\n{line}\n1 qid:7 1:1\n", ".txt.gz")
-    found = refusal(tmp_path, ValueError)
-    assert f"{path}, line 4: " in found
+def test_malformed_lines(tmp_path, line):
+    text = f"# head\n1 qid:7 1:1\n\n{line}\n1 qid:7 1:1\n"
+    path = write(tmp_path, "rows", text, ".txt.gz")
+    assert f"{path}, line 4: " in refusal(path, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("-2 qid:1 1:0.5", "the label -2"),
+        ("nan qid:1 1:0.5", "the label nan"),
+        ("1 1:0.5 2:1", "0 query ids for 1 rows"),
+        ("# only a comment", "0 rows"),
+    ],
+)
+def test_malformed_files(tmp_path, text, message):
+    path = write(tmp_path, "rows", text)
+    found = refusal(path, ValueError)
+    assert str(path) in found
     assert message in found
-
-
-def test_query_ids_that_are_not_utf8_and_files_without_rows(tmp_path):
-    write_sets(tmp_path)
-    path = write(tmp_path, "S2", "# only a comment\n")
-    assert f"{path} has no rows" in refusal(tmp_path, ValueError)
-    path.write_bytes(b"1 qid:7 1:1\n1 qid:\xff 1:1\n")
-    assert f"{path}, line 2: 'utf-8'" in refusal(tmp_path, ValueError)
 
 
 @pytest.mark.parametrize("suffix", [".txt.gz", ".txt.xz"])
 def test_damaged_files(tmp_path, suffix):
-    write_sets(tmp_path, suffix)
-    path = write(tmp_path, "S3", rows_of(3) * 1000, suffix)
+    path = write(tmp_path, "rows", rows_of(3) * 1000, suffix)
     whole = path.read_bytes()
     for content in (whole[: len(whole) // 2], b"not compressed at all"):
         path.write_bytes(content)
-        assert f"{path} is damaged" in refusal(tmp_path, ValueError)
+        assert str(path) in refusal(path, ValueError)
 
 
 def test_a_query_in_two_sets(tmp_path):
     write_sets(tmp_path)
-    path = write(tmp_path, "S4", rows_of(2))
-    message = refusal(tmp_path, ValueError)
-    assert f"query 2 is in both {tmp_path / 'S1.txt'} and {path}" in message
+    write(tmp_path, "S3", rows_of(2))
+    assert "two training files" in refusal(tmp_path, ValueError)

@@ -1,7 +1,5 @@
 """Evaluation on Dask: the report of arrays, bit for bit."""
 
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -138,13 +136,6 @@ def test_a_frame_is_shuffled_by_query():
     np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-14)
 
 
-def test_without_dask(monkeypatch):
-    one = da.from_array(np.array([1.0, 0]), chunks=2)
-    monkeypatch.setitem(sys.modules, "dask", None)
-    with pytest.raises(ImportError, match=r"skrank\[dask\]"):
-        skrank.dask.evaluate(one, one, one)
-
-
 def chunked(values, chunks=2):
     return da.from_array(np.asarray(values), chunks=chunks)
 
@@ -158,24 +149,17 @@ def test_what_is_refused():
         return evaluate(chunked(relevance), chunked(scores), chunked(groups), metrics)
 
     cases = [
-        (lambda: call(groups=[7, 8, 8, 8]), "query 8"),
-        (lambda: call(relevance=[1, 0, -1, 2]), "partition 1.*row 0"),
-        (lambda: call(scores=[1, 0, 2, np.nan]), "partition 1.*row 1"),
-        (lambda: call(groups=[7, 7, 8, np.nan]), "partition 1.*row 1"),
-        (lambda: call(metrics=["ap", "map"]), "given twice"),
+        (lambda: call(groups=[7, 8, 8, 8]), "query 8 lies in partitions 0 and 1"),
+        (lambda: call(relevance=[1, 0, -1, 2]), "partition 1: .* row 0 is -1"),
+        (lambda: call(scores=[1, 0, 2, np.nan]), "partition 1: .* row 1 is nan"),
+        (lambda: call(groups=[7, 7, 8, np.nan]), "partition 1: .* row 1"),
         (lambda: call([1, 0, 0, 0], metrics=no_empty), "partition 1: query 8"),
         (lambda: evaluate(labels, s, queries), "scores"),
         (lambda: evaluate(y, s, q), "relevance"),
-        (lambda: evaluate(labels, chunked(s)), "needs the query of each row"),
-        (
-            lambda: evaluate(labels, chunked(s, 4), queries),
-            "relevance",
-        ),
-        (
-            lambda: evaluate(labels, chunked(s, ((1, 3),)), queries),
-            "partition [01]: scores",
-        ),
-        (lambda: evaluate(*[chunked([])] * 3), "relevance"),
+        (lambda: evaluate(labels, chunked(s)), "query of each row"),
+        (lambda: evaluate(labels, chunked(s, 4), queries), "'scores': 1, 'groups': 2"),
+        (lambda: evaluate(labels, chunked(s, ((1, 3),)), queries), "partition [01]: "),
+        (lambda: evaluate(*[chunked([])] * 3), "relevance is empty"),
     ]
     for act, message in cases:
         with pytest.raises(ValueError, match=message):
@@ -219,11 +203,3 @@ def test_the_scale_of_a_scorer(scored):
     for one, how in ((ridge, {"max_grade": 4}), (classifier, {})):
         found = skrank.dask.scorer("err", **how)(one, X_dask, y_dask, groups=q_dask)
         assert found == skrank.scorer("err", **how)(one, X, y, groups=qid)
-
-
-def test_a_scorer_says_what_it_is():
-    assert repr(skrank.dask.scorer("gap@10", max_grade=3)) == (
-        "skrank.dask.scorer('gap@10', max_grade=3)"
-    )
-    with pytest.raises(ValueError, match="given twice"):
-        skrank.dask.scorer("ap", "map")

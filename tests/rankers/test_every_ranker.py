@@ -258,12 +258,10 @@ class Interrupted(Ridge):
         return super().fit(X, y)
 
 
-WARM = LinearRanker(warm_start=True)
 IRRELEVANT = {"y": 0 * data.relevance}
 GRADES = GradeClassifier(LogisticRegression(max_iter=1000))
 LATE_FAILURES = {
-    "no relevant document": (WARM, {"X": OLD} | IRRELEVANT, "training query"),
-    "other columns": (WARM, {}, r"\bX\b"),
+    "no relevant document": (LinearRanker(), {"X": OLD} | IRRELEVANT, "training query"),
     "interrupt": (GroupedRanker(Interrupted()), {}, "^$"),
     "grades": (GRADES, {"y": data.relevance + 0.5}, "Unknown label type"),
     "logit": (OrderedLogit(), IRRELEVANT, "needs at least 2 classes"),
