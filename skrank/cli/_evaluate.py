@@ -10,8 +10,9 @@ from collections.abc import Sequence
 import skrank
 from skrank import trec
 from skrank._typing import Options
-from skrank.cli import Parser, _output
+from skrank.cli import _output
 from skrank.cli._page import CURVE, page
+from skrank.cli._parser import Parser
 from skrank.evaluation import DEFAULT_METRICS, Report
 from skrank.extending import Metric, plain_up_to, unique_metrics
 from skrank.metrics.iprec import ELEVEN_LEVELS

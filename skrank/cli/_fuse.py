@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from skrank import trec
-from skrank.cli import Parser, _output
+from skrank.cli import _output
+from skrank.cli._parser import Parser
 from skrank.extending import unique_metrics
 
 
