@@ -141,21 +141,29 @@ class DCG(Metric):
 class NDCG(DCG):
     r"""Normalised discounted cumulated gain: DCG@k divided by the highest possible DCG@k.
 
-    .. math:: nDCG@k = \frac{DCG@k}{\max DCG@k}
+    .. math:: nDCG@k = \frac{DCG@k}{\max DCG@k}, \quad
+        DCG@k = \sum_{r \le k} \text{gain}(y_r) / \log_2(1 + r)
 
     The maximum is over all orders of the documents of the query, retrieved or not. The default is
     the nDCG of LightGBM and XGBoost; ``gain="linear"`` is the nDCG of scikit-learn and trec_eval.
 
     Parameters
     ----------
-    gain, discount, base
-        See `DCG`.
+    gain : {"exp2", "linear"}, sequence or mapping
+        Gain of a label: ``2**label - 1``, the label itself, the gains of the labels 0, 1, 2, ...,
+        or the gain of each label. Gains must be at least 0 and must not fall as labels rise.
+    discount : {"log2", "jk", "letor", "romip"} or sequence of float
+        Factor of the gain at a rank, by default ``1 / log2(1 + rank)``; `DCG` describes the others.
+    base : float
+        Base of the discount "jk", above 1.
     k, condensed, empty, ties, average
         See `Metric`. Range [0, 1].
 
     References
     ----------
-    See `DCG`. F. McSherry, M. Najork, Computing Information Retrieval Performance Measures
+    K. Jarvelin, J. Kekalainen, Cumulated Gain-Based Evaluation of IR Techniques, TOIS 2002.
+    C. Burges et al., Learning to Rank Using Gradient Descent, ICML 2005 (gain and discount).
+    F. McSherry, M. Najork, Computing Information Retrieval Performance Measures
     Efficiently in the Presence of Tied Scores, ECIR 2008 (ties).
 
     Examples
