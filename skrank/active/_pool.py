@@ -135,6 +135,8 @@ def frequency_per_query(frequencies: Mapping[object, float] | None, queries: Que
 
 def _by_query(name: str, values: Mapping[object, float], queries: Queries) -> np.ndarray:
     """Numbers of a mapping in the order of the queries."""
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{name}={values!r} must map each query to a number.")
     missing = [query for query in queries.ids.tolist() if query not in values]
     if missing:
         raise ValueError(f"{name} has no number for query {missing[0]!r}.")
