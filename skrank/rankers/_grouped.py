@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from inspect import signature
 from operator import attrgetter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade
@@ -244,23 +244,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         # classifiers stop at their best round by themselves, and none of them has a start
         return self.estimator_.predict_proba(self._checked(X))
 
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Importances of the features, as the estimator measures them."""
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.feature_importances_
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights of the features, if the estimator is linear."""
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.coef_
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """Grades that the estimator was trained on, if it is a classifier."""
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.classes_
+    def __getattr__(self, name: str) -> Any:
+        if name in ("feature_importances_", "coef_", "classes_") and "estimator_" in vars(self):
+            return getattr(self.estimator_, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Get the metadata that `fit` and `score` request.
