@@ -54,13 +54,13 @@ def main() -> None:
     n_queries, n_systems = scores.shape
     n_pairs = n_systems * (n_systems - 1) // 2
     print(f"{n_queries} queries, {n_systems} systems: {n_pairs} pairs, {os.cpu_count()} cores")
-    power = clock("discriminative power, B=1000", lambda: stats.discriminative_power(scores))
-    bootstrap = clock("paired bootstrap, B=1000", lambda: stats.paired_bootstrap(scores))
+    power = clock("discriminative power, B=10,000", lambda: stats.discriminative_power(scores))
+    bootstrap = clock("paired bootstrap, B=10,000", lambda: stats.paired_bootstrap(scores))
     t = clock("paired t", lambda: stats.paired_t(scores))
     clock("Wilcoxon", lambda: stats.wilcoxon(scores))
     flips = clock("randomisation, B=10,000", lambda: stats.randomisation_test(scores))
-    tukey = clock("Tukey HSD, B=5000", lambda: stats.tukey_hsd(scores))
-    most = clock("max-t, B=5000", lambda: stats.max_t(scores))
+    tukey = clock("Tukey HSD, B=10,000", lambda: stats.tukey_hsd(scores))
+    most = clock("max-t, B=10,000", lambda: stats.max_t(scores))
     few = scores[:, :2]
     ours = per_call(lambda: stats.paired_t(few))
     theirs = per_call(lambda: scipy.stats.ttest_rel(*few.T))

@@ -39,7 +39,7 @@ class Conclusions:
 
     def __init__(self, values: pd.DataFrame, seed: int = 0) -> None:
         self.mean = values.mean()
-        self.found = stats.discriminative_power(values, random_state=seed)
+        self.found = stats.discriminative_power(values, n_resamples=1000, random_state=seed)
         significant = self.found.asl < 0.05
         self.verdicts = np.where(significant, np.sign(self.found.difference), 0)
 

@@ -306,7 +306,9 @@ def robustness(
     confidence : float
         As in `skrank.stats.discriminative_power`.
     n_resamples : int
-        Number of resamples of the bootstrap.
+        Number of resamples of the bootstrap. Fewer than elsewhere, because the pairs are tested
+        anew for each level and metric: for 50 systems and 50 queries, 1,000 resamples of all 50
+        combinations take 6 seconds, and 10,000 take 80.
     missing : {"zero", "skip", "raise"}
         As in `skrank.trec.evaluate`.
     max_grade : int, optional

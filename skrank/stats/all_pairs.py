@@ -35,7 +35,7 @@ def max_t(
     *,
     adjust: bool = True,
     confidence: float = 0.95,
-    n_resamples: int = 5000,
+    n_resamples: int = 10_000,
     pairs: int | ArrayLike | None = None,
     nan: str = "drop",
     weights: ArrayLike | None = None,
@@ -112,7 +112,7 @@ def max_t(
     >>> scores = np.random.default_rng(0).random((20, 3)) + [0, 0.1, 0.5]
     >>> test = stats.max_t(scores)
     >>> test.p_value.round(3), test.low.round(2), test.high.round(2)
-    (array([0.554, 0.002, 0.009]), array([-0.39, -0.71, -0.57]), array([ 0.16, -0.16, -0.07]))
+    (array([0.567, 0.002, 0.01 ]), array([-0.39, -0.71, -0.57]), array([ 0.16, -0.16, -0.07]))
     """
     confidence, alpha = check.check_confidence(confidence)
     n_resamples, seed = check.check_draws(n_resamples, random_state)

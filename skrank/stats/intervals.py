@@ -92,7 +92,7 @@ def bootstrap_interval(
     confidence: float = 0.95,
     weights: ArrayLike | None = None,
     method: str = "percentile",
-    n_resamples: int = 1000,
+    n_resamples: int = 10_000,
     random_state: check.RandomState = 0,
 ) -> Interval:
     """Bootstrap confidence intervals of (weighted) means over queries.
@@ -138,7 +138,7 @@ def bootstrap_interval(
     Examples
     --------
     >>> from skrank import stats
-    >>> interval = stats.bootstrap_interval([0.2, 0.4, 0.5, 0.5, 0.9], n_resamples=5000)
+    >>> interval = stats.bootstrap_interval([0.2, 0.4, 0.5, 0.5, 0.9])
     >>> interval.mean, round(interval.low, 2), round(interval.high, 2)
     (0.5, 0.32, 0.72)
     """

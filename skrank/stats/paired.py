@@ -278,7 +278,7 @@ def _flip_p_value(z: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
 def paired_bootstrap(
     scores: ArrayLike,
     *,
-    n_resamples: int = 1000,
+    n_resamples: int = 10_000,
     pairs: int | ArrayLike | None = None,
     nan: str = "drop",
     weights: ArrayLike | None = None,

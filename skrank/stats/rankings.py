@@ -177,7 +177,7 @@ def rank_correlation(
     *,
     method: str = "tau_b",
     confidence: float = 0.95,
-    n_resamples: int = 1000,
+    n_resamples: int = 10_000,
     random_state: check.RandomState = 0,
 ) -> RankCorrelation:
     """Correlation of two rankings of the same systems, with a p-value and an interval.

@@ -19,7 +19,7 @@ def tukey_hsd(
     scores: ArrayLike,
     *,
     confidence: float = 0.95,
-    n_resamples: int = 5000,
+    n_resamples: int = 10_000,
     nan: str = "drop",
     weights: ArrayLike | None = None,
     random_state: check.RandomState = 0,

@@ -58,7 +58,7 @@ class TestBootstrapInterval:
 
     def test_too_few_resamples_for_the_confidence_warn(self):
         with pytest.warns(UserWarning, match="n_resamples=2000") as caught:
-            stats.bootstrap_interval(values(), confidence=0.999)
+            stats.bootstrap_interval(values(), confidence=0.999, n_resamples=1999)
         assert caught[0].filename == __file__
         stats.bootstrap_interval(values(), confidence=0.999, n_resamples=2000)
 

@@ -72,9 +72,10 @@ def test_power_under_uneven_weights_is_near_that_of_the_randomisation_test():
     "test", [stats.paired_t, stats.wilcoxon, stats.sign_test, stats.paired_bootstrap]
 )
 def test_five_percent_of_p_values_are_below_the_level_if_systems_are_equal(test):
+    """The exact level of the sign test on 25 queries is .043."""
     matrix = np.random.default_rng(0).normal(size=(25, 4000))
     found = test(matrix, pairs=np.arange(4000).reshape(-1, 2))
-    assert 0.035 < np.mean(found.p_value < 0.05) < 0.08
+    assert 0.038 < np.mean(found.p_value < 0.05) < 0.062
 
 
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 1.5])
