@@ -232,7 +232,7 @@ def seeds(spread: float, n_seeds: int, repeats: int) -> Rows:
         shared, own = random.normal(size=360), random.normal(size=(2, n_seeds, 360))
         scores = quality * relevance + shared + own
         systems = {name: one.T for name, one in zip("ab", scores, strict=True)}
-        both = skrank.compare(systems, relevance, groups=qid, metrics="ap")
+        both = skrank.compare(relevance, systems, groups=qid, metrics="ap")
         found += (
             both.to_frame()["p_t"].item() < 0.05,
             stats.paired_t(both.per_query["ap"]).p_value.item() < 0.05,

@@ -27,6 +27,7 @@ from ._tune import tune as tune
 from .evaluation import Comparison as Comparison
 from .evaluation import Report as Report
 from .evaluation import compare as compare
+from .evaluation import compare_cv as compare_cv
 from .evaluation import evaluate as evaluate
 from .incompleteness import reduce_judgments as reduce_judgments
 from .metrics import Metric as Metric

@@ -1,9 +1,10 @@
-"""Compare rankers on the same queries or folds: differences, intervals and tests."""
+"""Compare rankers on the same queries, or on the same folds: intervals and tests."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,8 +21,8 @@ from skrank.metrics import Metric
 
 
 def compare(
+    relevance: ArrayLike,
     systems: Mapping[Hashable, ArrayLike],
-    relevance: ArrayLike | None = None,
     *,
     groups: ArrayLike | None = None,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
@@ -32,20 +33,17 @@ def compare(
     n_resamples: int = 10_000,
     max_grade: int | None = None,
     sample_weight: ArrayLike | None = None,
-    test_share: float | None = None,
     random_state: RandomState = 0,
 ) -> Comparison:
-    """Compare systems that rank the same documents, or were validated on the same folds.
+    """Compare systems that rank the same documents.
 
     Parameters
     ----------
+    relevance : array-like of shape (n_rows,)
+        Labels, at least 0; NaN = not judged.
     systems : mapping of name to array-like of shape (n_rows,) or (n_rows, n_seeds)
         Scores of each system, at least two of them. Higher ranks first; -inf = not retrieved. A
         system that was trained with several random seeds has a column of scores for each.
-        Without `relevance`: a mapping of name to the result of `cross_validate` or
-        `cross_val_score`, or a fitted search such as GridSearchCV, whose candidates are compared.
-    relevance : array-like of shape (n_rows,), optional
-        Labels, at least 0; NaN = not judged.
     groups : array-like of shape (n_rows,), optional
         Query of each row, in any order. Default: the index level "qid" of `relevance`.
     metrics : names or Metrics
@@ -66,8 +64,6 @@ def compare(
         Highest grade of the collection, for metrics that do not fix it. Default: the highest label.
     sample_weight : array-like of shape (n_rows,), optional
         Weight of each row's query, constant inside a query: how much it counts in means and tests.
-    test_share : float, optional
-        Share of the queries in the test part of each fold. Default: one over the number of folds.
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -77,13 +73,12 @@ def compare(
     Raises
     ------
     ValueError
-        If there are fewer than two systems, the baseline is not one of them, groups are missing, a
-        metric is defined on fewer than two queries, or an argument is given that results of
-        cross-validation, or scores of documents, do not use; a message about scores names the
-        system.
+        If there are fewer than two systems, the baseline is not one of them, groups are missing, or
+        a metric is defined on fewer than two queries; a message about scores names the system.
 
     See Also
     --------
+    compare_cv : compares results of cross-validation.
     skrank.stats : the tests themselves, and more of them.
 
     Notes
@@ -92,16 +87,13 @@ def compare(
     of its comparisons and counted in none of their columns. Every other query counts the same,
     also where the means are geometric or micro-averaged.
 
-    Other seeds and other training queries would give other rankers. With several seeds, values are
-    means over seeds, and the test is a t-test whose variance is that over queries plus that over
-    the seeds of both systems. A system with one column of scores counts as fixed. With folds, the
-    test is the corrected resampled t-test (Nadeau and Bengio 2003). Both take ``correction="holm"``
-    or "none".
+    Other seeds would give other rankers. With several seeds, values are means over seeds, and the
+    test is a t-test whose variance is that over queries plus that over the seeds of both systems,
+    with ``correction="holm"`` or "none". A system with one column of scores counts as fixed.
 
     References
     ----------
-    C. Nadeau, Y. Bengio, Inference for the Generalization Error, Machine Learning 52, 2003. D. D.
-    Dorfman, K. S. Berbaum, C. E. Metz, Receiver Operating Characteristic Rating Analysis,
+    D. D. Dorfman, K. S. Berbaum, C. E. Metz, Receiver Operating Characteristic Rating Analysis,
     Investigative Radiology 27(9), 1992.
 
     Examples
@@ -110,55 +102,93 @@ def compare(
     >>> from skrank.datasets import make_ranking
     >>> data = make_ranking(n_queries=50, random_state=0)
     >>> systems = {"new": data.X[:, 5], "other": data.X[:, 1], "old": data.X[:, 0]}
-    >>> found = compare(systems, data.relevance, groups=data.qid, metrics="gap", baseline="old")
+    >>> found = compare(data.relevance, systems, groups=data.qid, metrics="gap", baseline="old")
     >>> found.to_frame()[["system", "difference", "low", "high", "p_max_t", "wins"]].round(3)
       system  difference    low   high  p_max_t  wins
     0    new       0.075  0.032  0.118    0.002    35
     1  other       0.012 -0.024  0.048    0.643    32
     """
-    how: Options = {"baseline": baseline, "correction": correction, "confidence": confidence}
-    if relevance is None:
-        unused = {
-            "groups": groups is not None, "sample_weight": sample_weight is not None,
-            "test": test is not None, "metrics": metrics is not DEFAULT_METRICS,
-            "max_grade": max_grade is not None, "n_resamples": n_resamples != 10_000,
-            "random_state": random_state != 0,
-        }  # fmt: skip
-        if any(unused.values()):
-            names = ", ".join(name for name, is_given in unused.items() if is_given)
-            raise ValueError(
-                f"{names} cannot be used without relevance: scores of folds are compared by the "
-                "corrected resampled t-test. Pass relevance, or leave the argument out."
-            )
-        return _compare_folds(systems, test_share, how)
-    if test_share is not None:
-        raise ValueError(
-            "test_share is for results of cross-validation, without relevance: leave it out."
-        )
     chosen, max_grade = unique_metrics(metrics), check.check_max_grade(max_grade)
     if not isinstance(systems, Mapping):
         raise ValueError(
             f"systems is of type {type(systems).__name__} and must be a mapping of names to "
-            'scores, such as {"new": scores_new, "old": scores_old}.'
+            'scores: compare(relevance, {"new": scores_new, "old": scores_old}), labels first.'
         )
     system_pairs(list(systems), baseline)  # raises for fewer than two, or an unknown baseline
     given = groups, sample_weight, chosen, max_grade
     found, rankings, arguments = measured_arrays(relevance, systems, *given, who="compare")
     check.warn_single_rows(rankings[0].judgments.queries)
-    how |= {"test": test, "n_resamples": n_resamples, "random_state": random_state}
+    how: Options = {
+        "baseline": baseline, "test": test, "correction": correction, "confidence": confidence,
+        "n_resamples": n_resamples, "random_state": random_state,
+    }  # fmt: skip
     if len(rankings) == len(systems):
         return Report(list(systems), **arguments).compare(**how)
     n_seeds = {name: np.size(one, 1) if np.ndim(one) == 2 else 1 for name, one in systems.items()}
     return _compare_seeds(found, n_seeds, arguments, how)
 
 
-def _compare_folds(results: object, test_share: float | None, how: Options) -> Comparison:
-    """Compare results of cross-validation by the corrected resampled t-test."""
+def compare_cv(
+    results: Any,
+    *,
+    baseline: Hashable = None,
+    correction: str | None = None,
+    confidence: float = 0.95,
+    test_share: float | None = None,
+) -> Comparison:
+    """Compare results of cross-validation on the same folds.
+
+    The test is the corrected resampled t-test (Nadeau and Bengio 2003), because models of different
+    folds share training queries.
+
+    Parameters
+    ----------
+    results : mapping of name to result, or fitted search
+        Results of `cross_validate` or `cross_val_score` of each system. Or a fitted search such as
+        GridSearchCV, or its ``cv_results_``: its candidates are the systems.
+    baseline : name of a system or list of names, optional
+        Compare the other systems with these only. Default: all with all.
+    correction : {"holm", "none"}, optional
+        "holm", the default: Holm's method, and Bonferroni's intervals. "none": each comparison by
+        itself.
+    confidence : float
+        Level of the intervals. A difference is significant if its p-value is below one minus it.
+    test_share : float, optional
+        Share of the queries in the test part of each fold. Default: one over the number of folds.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two systems, or they have other folds or scores than the first.
+
+    See Also
+    --------
+    compare : compares the scores of systems on the same documents.
+
+    References
+    ----------
+    C. Nadeau, Y. Bengio, Inference for the Generalization Error, Machine Learning 52, 2003.
+
+    Examples
+    --------
+    >>> from skrank import compare_cv
+    >>> folds = {"new": [0.52, 0.48, 0.55, 0.51], "old": [0.47, 0.44, 0.52, 0.45]}
+    >>> compare_cv(folds).to_frame()[["difference", "low", "high", "p_holm"]].round(3)
+       difference    low   high  p_holm
+    0       0.045  0.014  0.076    0.02
+    """
     folds = _pair_tests.fold_scores(results)
     share = 1 / len(folds) if test_share is None else test_share
     test = partial(_pair_tests.fold_test, folds, check.check_share("test_share", share))
-    means = folds.mean().unstack("metric", sort=False)
-    return compare_values(folds, means, {}, own_test=("corrected resampled t-test", test), **how)
+    return compare_values(
+        folds, folds.mean().unstack("metric", sort=False), {}, baseline=baseline,
+        correction=correction, confidence=confidence,
+        own_test=("corrected resampled t-test", test),
+    )  # fmt: skip
 
 
 def _compare_seeds(

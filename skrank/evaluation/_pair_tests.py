@@ -84,8 +84,8 @@ def fold_scores(results: object) -> pd.DataFrame:
     results = getattr(results, "cv_results_", results)
     if not isinstance(results, Mapping):
         raise ValueError(
-            f"systems is of type {type(results).__name__}: without relevance, pass a fitted search "
-            "or a mapping of names to results of cross_validate."
+            f"results is of type {type(results).__name__}: pass a fitted search, or a mapping of "
+            "names to results of cross_validate."
         )
     frames = {}
     for system, result in (_candidates(results) if "params" in results else results).items():
@@ -103,10 +103,10 @@ def fold_scores(results: object) -> pd.DataFrame:
             raise ValueError(
                 f"system {system!r} has the scores {list(frame)} of {len(frame)} folds, and the "
                 f"first system {list(first)} of {len(first)}: pass results of cross_validate on "
-                "the same folds with the same scoring. Scores of documents need relevance, too."
+                "the same folds with the same scoring. `compare` takes scores of documents."
             )
     if not frames:
-        raise ValueError("systems has no scores of folds: pass at least two results.")
+        raise ValueError("results has no scores of folds: pass at least two results.")
     found = {(name, system): frames[system][name] for name in first for system in frames}
     columns = pd.MultiIndex.from_tuples(found, names=["metric", "system"])
     index = pd.RangeIndex(len(first), name="fold")

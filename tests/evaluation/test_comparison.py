@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, cross_validate
 
 import skrank
-from skrank import compare, stats
+from skrank import compare, compare_cv, stats
 from skrank.datasets import make_ranking
 from skrank.evaluation import Comparison
 
@@ -36,7 +36,7 @@ def data():
 
 def compared(data, systems=None, **how):
     how = {"groups": data.qid, "metrics": METRICS, "n_resamples": 500} | how
-    return compare(data.systems if systems is None else systems, data.relevance, **how)
+    return compare(data.relevance, data.systems if systems is None else systems, **how)
 
 
 def excludes_zero(table):
@@ -173,7 +173,7 @@ def test_text_and_html(data):
 
 def test_wins_follow_the_direction_of_the_metric():
     relevance = skrank.with_groups([1, 0] * 4, np.repeat(range(4), 2))
-    found = compare({"good": [2, 1] * 4, "bad": [1, 2] * 4}, relevance, metrics=["p@1", "error@1"])
+    found = compare(relevance, {"good": [2, 1] * 4, "bad": [1, 2] * 4}, metrics=["p@1", "error@1"])
     table = found.to_frame().set_index("metric")
     assert table["wins"].tolist() == [4, 4]
     assert table["losses"].tolist() == [0, 0]
@@ -239,7 +239,7 @@ class TestFolds:
             str(alpha): cross_validate(Ridge(alpha), *regression, cv=8, scoring=scoring)
             for alpha in (1, 500)
         }
-        found = compare(results, correction="none", test_share=test_share)
+        found = compare_cv(results, correction="none", test_share=test_share)
         table = found.to_frame().set_index("metric")
         ratio = 1 / 7 if test_share is None else 1
         for name in scoring:
@@ -255,39 +255,27 @@ class TestFolds:
 
     def test_a_search_is_its_candidates(self, regression):
         search = GridSearchCV(Ridge(), {"alpha": [1, 500, 5000]}, cv=5).fit(*regression)
-        found = compare(search, baseline="alpha=1")
+        found = compare_cv(search, baseline="alpha=1")
         assert list(found.means.index) == ["alpha=1", "alpha=500", "alpha=5000"]
         assert_allclose(found.means["score"], search.cv_results_["mean_test_score"])
         assert_array_equal(found.to_frame()["other"], ["alpha=1"] * 2)
         splits = [search.cv_results_[f"split{k}_test_score"] for k in range(5)]
         scores = dict(zip(found.means.index, np.transpose(splits), strict=True))
-        again = compare(scores, baseline="alpha=1")
+        again = compare_cv(scores, baseline="alpha=1")
         assert_allclose(again.to_frame()["p_holm"], found.to_frame()["p_holm"])
 
 
 TWO = {"good": [1, 2, 3], "bad": [2, 1, 3]}
 SEEDS = {"good": [[1, 2], [2, 3], [3, 4]], "bad": [2, 1, 3]}
 DOCS = {"relevance": [1, 0, 1], "groups": ["p", "q", "q"], "metrics": "gap"}
-UNUSED_BY_FOLDS = {
-    "groups": [1, 2, 2], "sample_weight": [1, 1, 1], "test": "t", "max_grade": 3,
-    "metrics": "rubbish@@", "n_resamples": -5, "random_state": 1,
-}  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("systems", "how", "named"),
     [
         ({"good": [1.0]}, DOCS, "systems"),
-        ({"good": [0.1, 0.2]}, {}, "systems"),
-        ({}, {}, "systems"),
         ([[1.0], [2.0]], DOCS, "systems"),
-        ([[1.0], [2.0]], {}, "systems"),
-        (TWO | {"more": [0.1, 0.2]}, {}, "folds"),
-        ({"a": {"test_ap": [0.1]}, "b": {"test_r2": [0.1]}}, {}, "system 'b'"),
-        ({"a": [[0.1, 0.2]], "b": [[0.1, 0.3]]}, {}, "system 'a'"),
-        *((TWO, {name: value}, f"^{name} ") for name, value in UNUSED_BY_FOLDS.items()),
-        (TWO, DOCS | {"test_share": 0.5}, "test_share"),
-        (TWO, {"test_share": 1}, "test_share=1"),
+        ([1, 0, 1], DOCS | {"relevance": TWO}, "labels first"),
         (TWO | {"more": [0, np.nan, 1]}, DOCS, "'more'.*row 1"),
         (TWO | {"more": [1, 2]}, DOCS, "system 'more'"),
         *((TWO, DOCS | {"baseline": one}, "baseline") for one in
@@ -307,4 +295,23 @@ UNUSED_BY_FOLDS = {
 )  # fmt: skip
 def test_errors(systems, how, named):
     with pytest.raises(ValueError, match=named):
-        compare(systems, **how)
+        compare(systems=systems, **how)
+
+
+@pytest.mark.parametrize(
+    ("results", "how", "named"),
+    [
+        ({"good": [0.1, 0.2]}, {}, "systems"),
+        ({}, {}, "results"),
+        ([[1.0], [2.0]], {}, "results"),
+        (TWO | {"more": [0.1, 0.2]}, {}, "folds"),
+        ({"a": {"test_ap": [0.1]}, "b": {"test_r2": [0.1]}}, {}, "system 'b'"),
+        ({"a": [[0.1, 0.2]], "b": [[0.1, 0.3]]}, {}, "system 'a'"),
+        (TWO, {"test_share": 1}, "test_share=1"),
+        (TWO, {"correction": "max-t"}, "correction="),
+        (TWO, {"baseline": "god"}, "baseline"),
+    ],
+)
+def test_errors_of_folds(results, how, named):
+    with pytest.raises(ValueError, match=named):
+        compare_cv(results, **how)

@@ -109,7 +109,9 @@ unit("evaluation.evaluate", lambda **given: skrank.evaluate(**given).mean, **REP
      max_grade=3, sample_weight=WEIGHTS)  # fmt: skip
 unit(
     "evaluation.compare",
-    lambda a, b, **given: skrank.compare({"a": a, "b": b}, **given).to_frame().filter(regex="^p"),
+    lambda relevance, a, b, **given: (
+        skrank.compare(relevance, {"a": a, "b": b}, **given).to_frame().filter(regex="^p")
+    ),
     a=SCORES[::-1], b=SCORES, relevance=[2, 0, 1, 0, 2, 1], groups=GROUPS, confidence=0.9,
     metrics="dcg(empty=0)", n_resamples=50, correction="holm", test="t", random_state=0,
 )  # fmt: skip

@@ -76,7 +76,7 @@ def test_direct_calls_on_a_part_use_the_highest_grade_of_the_collection(data, y)
     assert skrank.metric("err").per_query(y[low], scores[low]).mean() == pytest.approx(expected)
     report = skrank.evaluate(y[low], scores[low], metrics=["err", "gap"])
     assert report.averages[0, 0] == expected
-    compared = skrank.compare({"a": scores[low], "b": -scores[low]}, y[low], metrics=["err"])
+    compared = skrank.compare(y[low], {"a": scores[low], "b": -scores[low]}, metrics=["err"])
     assert expected in compared.means.to_numpy()
 
 

@@ -127,8 +127,8 @@ class TestConstantDifferences:
         assert stats.sign_test(shifted).p_value == stats.wilcoxon(shifted).p_value == 2 / 2**8
         found = stats.max_t(shifted)
         assert (found.statistic, found.low, found.high) == (np.inf, *[found.difference] * 2)
-        # 1 of 128 changes of signs reaches t; of 2500 random draws plus the data, only the data do
-        assert found.p_value == pytest.approx(np.sqrt((1 / 2**14 + 1 / 2501**2) / 2))
+        # 1 of 128 changes of signs reaches t; of 5000 random draws plus the data, only the data do
+        assert found.p_value == pytest.approx(np.sqrt((1 / 2**14 + 1 / 5001**2) / 2))
 
     def test_a_constant_resample(self):
         # z = -1, 0, 1 has t 0; a draw that repeats one query has t 0 (the middle) or infinity

@@ -26,7 +26,7 @@ CALLS = {
     "Run": lambda y, s: trec.Run.from_arrays(GROUPS, y + np.arange(0, 60, 10), s),
     "evaluate": partial(skrank.evaluate, groups=GROUPS, metrics="gap"),
     "compare": lambda y, s: skrank.compare(
-        {"a": s.to_numpy(), "b": s}, y, groups=GROUPS, metrics="gap"
+        y, {"a": s.to_numpy(), "b": s}, groups=GROUPS, metrics="gap"
     ),
     "SoftRank.value": partial(skrank.SoftRank("gap").value, groups=GROUPS),
     "kendall_tau": stats.kendall_tau,
@@ -67,7 +67,7 @@ def test_same_labels_in_another_order_are_refused(call):
 
 def test_indexes_of_groups_weights_and_systems_are_compared():
     with pytest.raises(ValueError, match="relevance and system 'new' "):
-        skrank.compare({"old": SCORES, "new": OTHER_ORDER}, LABELS, groups=QID)
+        skrank.compare(LABELS, {"old": SCORES, "new": OTHER_ORDER}, groups=QID)
     for name in ("groups", "sample_weight"):
         with pytest.raises(ValueError, match=f"relevance and {name} "):
             skrank.evaluate(LABELS, SCORES, **({"groups": QID} | {name: QID.iloc[::-1]}))
@@ -140,7 +140,7 @@ def test_labels_with_groups_keep_the_index(part):
         "metric": lambda _, s: skrank.metric("gap")(y, s),
         "per_query": lambda _, s: skrank.metric("gap").per_query(y, s),
         "evaluate": lambda _, s: skrank.evaluate(y, s, metrics="gap"),
-        "compare": lambda _, s: skrank.compare({"a": scores, "b": s}, y, metrics="gap"),
+        "compare": lambda _, s: skrank.compare(y, {"a": scores, "b": s}, metrics="gap"),
         "split": lambda X, _: list(skrank.QueryKFold(2).split(X, y)),
         "train_test": lambda X, _: skrank.query_train_test_split(X, y),
         "gradient": lambda _, s: skrank.LambdaRank("gap")(y, s),

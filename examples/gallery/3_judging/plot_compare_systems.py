@@ -26,7 +26,7 @@ systems = {
     "regression trees": HistGradientBoostingRegressor(max_iter=30).fit(X, labels).predict(X_test),
     "one feature": X_test[:, 0],
 }
-found = skrank.compare(systems, y_test, metrics=["gap", "ndcg@10"], correction="max-t")
+found = skrank.compare(y_test, systems, metrics=["gap", "ndcg@10"], correction="max-t")
 print(found.to_frame()[["metric", "system", "other", "difference", "p_max_t"]].round(3))
 
 # %%

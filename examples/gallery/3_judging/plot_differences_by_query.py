@@ -39,8 +39,8 @@ print(
 )
 print(
     skrank.compare(
-        {"feature 5": data.X[:, 5], "feature 0": data.X[:, 0]},
         data.relevance,
+        {"feature 5": data.X[:, 5], "feature 0": data.X[:, 0]},
         groups=data.qid,
         metrics="ndcg@10",
     )
