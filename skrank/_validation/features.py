@@ -85,4 +85,7 @@ def _check_numeric(columns: Iterable[tuple[object, Any]], remedy: str) -> None:
             try:
                 as_numbers(f"column {name} of X", column, "a feature of documents")
             except ValueError as error:
+                cause = error.__context__
+                if isinstance(cause, TypeError) and str(cause):  # an object, in NumPy's words
+                    raise TypeError(f"column {name} of X: {cause}. {remedy}") from None
                 raise ValueError(f"{error} {remedy}") from None
