@@ -196,10 +196,11 @@ class ObjectiveMixture(Sum, Objective):
         return BoundMixture(self, parts)
 
 
-Objective.sum_of, Objective.kinds = (
-    staticmethod(lambda parts: ObjectiveMixture(parts)),
-    (Objective,),
-)
+def _sum_of(parts: tuple[tuple[float, Objective], ...]) -> ObjectiveMixture:
+    return ObjectiveMixture(parts)
+
+
+Objective.sum_of, Objective.kinds = staticmethod(_sum_of), (Objective,)
 
 
 def as_objective(objective: str | Metric | Objective, **options: Any) -> Objective:

@@ -1,7 +1,6 @@
 """Best lists of judgments, and what metrics learn about them."""
 
 import numpy as np
-import pytest
 
 import skrank
 from skrank.extending import Judgments, Queries, measure
@@ -32,17 +31,6 @@ def test_best_lists_go_down_to_a_rank():
             first = head.codes[head.indptr[q] : head.indptr[q + 1]]
             assert first.tolist() == codes[:3].tolist()
             assert head.retrieved[q] == len(first)
-
-
-@pytest.mark.parametrize("k", [None, 2])
-@pytest.mark.parametrize("beta", [0, 0.3])
-def test_weights_of_q_have_the_same_bits_from_counts_and_from_lists(monkeypatch, beta, k):
-    """Few labels are counted; with many labels, the best lists are read."""
-    metric = skrank.metric("q", beta=beta, k=k)
-    weights = metric.bind(ranking(ties=False)[0]).tables.u
-    monkeypatch.setattr(Judgments, "counts", None)
-    assert (metric.bind(ranking(ties=False)[0]).tables.u == weights).all()
-    assert (weights == 0).any() == (k is not None)
 
 
 def test_metrics_get_numbers_of_documents(monkeypatch):

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from numpy.testing import assert_array_equal
 import skrank
 from skrank._engine import threads
 from skrank._engine.judgments import judge
-from skrank._engine.threads import cached_property
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -114,27 +112,6 @@ def test_children_and_the_end_of_a_process(name):
     assert run(PROGRAMS[name]) == ["True"]
 
 
-def test_a_cached_value_is_computed_without_a_lock():
-    started, proceed = threading.Event(), threading.Event()
-
-    class Slow:
-        @cached_property
-        def value(self):
-            if threading.current_thread() is not threading.main_thread():
-                started.set()
-                proceed.wait(10)
-            return 1
-
-    slow = Slow()
-    other = threading.Thread(target=lambda: slow.value)
-    other.start()
-    assert started.wait(10)
-    assert slow.value == 1  # while the other thread computes the value
-    proceed.set()
-    other.join()
-    assert slow.__dict__ == {"value": 1}
-
-
 def test_without_threads_the_caller_works(monkeypatch):
     def refuse(self):
         raise RuntimeError("can't start new thread")
@@ -147,23 +124,6 @@ def test_without_threads_the_caller_works(monkeypatch):
     with threads.limit_threads(4):
         found = skrank.metric("rr").per_query(rng.integers(0, 2, n), scores, groups=groups)
     assert found.between(0, 1).sum() + found.isna().sum() == n // 50
-
-
-@pytest.mark.parametrize(("n_rows", "expected"), [(9_990, 1), (10_000, 2), (100_000, 3)])
-def test_one_more_thread_for_so_many_rows(n_rows, expected):
-    """At most one thread per query, and at most the limit."""
-    callers = set()
-
-    def kernel(first, last, indptr):
-        callers.add(threading.get_ident())
-        time.sleep(0.05)
-
-    with threads.limit_threads(3):
-        threads.run_chunks(kernel, np.arange(0, n_rows + 1, 10))
-        assert len(callers) == expected
-        callers.clear()
-        threads.run_chunks(kernel, np.array([0, n_rows]))
-    assert len(callers) == 1
 
 
 def test_two_threads_on_one_objective_of_a_booster():

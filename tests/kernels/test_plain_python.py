@@ -79,22 +79,6 @@ def test_the_rows_of_a_call_decide_about_compilation():
             assert values.tolist() == [2.0, 2.0]
 
 
-@pytest.mark.parametrize("name", ["gap", "bpref"])
-def test_many_ties_and_many_labels_count_as_more_rows(name, monkeypatch):
-    costs = []
-
-    def for_rows(kernel, n_rows, row_cost=None, plain_rows=None):
-        costs.append(row_cost or kernel.row_cost)
-        return kernel.compiled
-
-    monkeypatch.setattr(jit.Kernel, "for_rows", for_rows)
-    rng = np.random.default_rng(0)
-    skrank.metric(name)(rng.integers(0, 3, 300), rng.normal(size=300))
-    few = max(costs)
-    skrank.metric(name)(rng.integers(0, 60, 300), np.zeros(300))
-    assert max(costs) > 5 * few
-
-
 def test_a_small_value_needs_no_compiler():
     code = (
         "import sys, skrank\n"

@@ -76,17 +76,6 @@ def test_lambdas_are_the_literal_double_loop(point, norm):
             assert found[0, data.groups == query].sum() == pytest.approx(0, abs=1e-12)
 
 
-def test_single_precision_is_close():
-    rng = np.random.default_rng(0)
-    sizes = rng.integers(1, 300, 600)
-    n = int(sizes.sum())
-    labels, groups = rng.choice([0.0, 0, 0, 1, 2, 3], n), np.repeat(np.arange(600), sizes)
-    scores, single = rng.normal(size=n), np.full((2, n), np.nan, np.float32)
-    LambdaRank(TEXT).bind(judge(labels, groups)).gradient(scores, *single)
-    for one, two in zip(single, LambdaRank(TEXT)(labels, scores, groups=groups), strict=True):
-        assert_allclose(one, two, rtol=0, atol=2e-5 * np.abs(two).max())
-
-
 def test_all_metrics_of_a_mixture_share_one_order_of_ties():
     """Otherwise, the parts would rank a tied document at different ranks."""
     labels, groups = np.tile([3, 2, 1, 0], 200), np.repeat(np.arange(200), 4)

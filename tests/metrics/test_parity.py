@@ -136,15 +136,6 @@ def test_boosters_ignore_the_weight_of_empty_queries(name):
     assert metric(labels.ravel(), scores.ravel(), **rows) == 1
 
 
-def test_labels_above_the_border_are_relevant_to_catboost():
-    labels = np.array([[0.0, 0.3, 0.5, 0.7, 1.0]])
-    scores = np.array([[5.0, 4.0, 3.0, 2.0, 1.0]])
-    for border in (0, 0.3, 0.5, 0.9):
-        name = f"MRR:border={border}"
-        ours = skrank.metric(f"catboost:{name}")(labels.ravel(), scores.ravel())
-        assert of_catboost(name, labels, scores) == pytest.approx(ours)
-
-
 # ------------------------------------------------- NTCIREVAL, by literal definitions
 
 
@@ -205,14 +196,3 @@ def test_values_are_those_that_ntcireval_defines(options, how, k):
             base, at, cut = name.partition("@")
             ours = skrank.metric(f"ntcireval:{base}{options}{at}{cut}")
             assert ours(labels, scores) == pytest.approx(expected, abs=1e-12), (name, labels)
-
-
-def test_ntcireval_without_options():
-    """Grades are gains, and the highest is that of the collection; 1000 ranks."""
-    labels, scores = [2.0, 0.0, 1.0], [1.0, 3.0, 2.0]
-    for name, with_gains in [
-        ("Q", "Q(g=1:2)"), ("nERR@2", "nERR(g=1:2)@2"), ("RBP", "RBP(g=1:2)"),
-        ("MSnDCG", "MSnDCG(g=1:2)@1000"), ("nDCG", "nDCG(g=1:2)@1000"),
-    ]:  # fmt: skip
-        metric, other = skrank.metric(f"ntcireval:{name}"), skrank.metric(f"ntcireval:{with_gains}")
-        assert metric(labels, scores) == pytest.approx(other(labels, scores))

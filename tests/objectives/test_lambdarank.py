@@ -267,16 +267,6 @@ def test_a_warm_start_changes_nothing(name):
         scores = (scores + step * rng.normal(size=len(scores))).round(1)
 
 
-def test_random_ties_leave_the_order_of_different_scores():
-    data = many(40)
-    bound = LambdaRank("gap").bind(judge(data.relevance, data.groups))
-    bound.gradient(data.scores, *np.empty((2, len(data.scores))))
-    for start, stop in itertools.pairwise(bound.queries.indptr):
-        order = bound.order[start:stop]
-        assert (np.diff(data.scores[start:stop][order]) <= 0).all()
-        assert_array_equal(np.sort(order), np.arange(stop - start))
-
-
 def random_orders(n_documents, n_queries, n_scores=1, seed=0):
     """Orders of tied documents, one row per query and score."""
     n = n_documents * n_queries

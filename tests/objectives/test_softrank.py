@@ -259,16 +259,6 @@ def test_the_normal_distribution(real, absolute, relative):
     assert found[0, -1] == found[1, -1] == 0
 
 
-def test_a_value_and_its_gradient_come_in_one_pass():
-    labels, scores, groups = many(30)
-    for name in ("gap", "ndcg"):
-        for real, tolerance in ((np.float32, 2e-7), (np.float64, 1e-15)):
-            bound = SoftRank(name).bind(judge(labels, groups))
-            losses = bound.losses(scores, *np.empty((2, len(scores)), real))
-            expected = np.where(bound.empty, 0, 1 - bound.values(scores))
-            assert_allclose(losses, expected, atol=tolerance)
-
-
 @pytest.mark.parametrize("name", ["gap", "ndcg"])
 def test_pairs_that_are_not_kept_are_made_again(name):
     """A query with too many relevant documents to cache its pairs, and several tiles."""
