@@ -66,10 +66,11 @@ class Ranking:
         Examples
         --------
         >>> import skrank
-        >>> from skrank.extending import Judgments, Queries, Ranking
+        >>> from skrank.extending import Judgments, Queries, Ranking, measure
         >>> judgments = Judgments([1, 0, 0, 1], Queries.from_sizes([2, 2]))
-        >>> skrank.metric("ap").bind(judgments).values(Ranking.in_order(judgments, [2, 1]))
-        array([1., 0.])
+        >>> ranking = Ranking.in_order(judgments, [2, 1])
+        >>> measure(judgments, [ranking], [skrank.metric("ap")]).values
+        array([[[1., 0.]]])
         """
         ranking = cls.__new__(cls)
         ranking.judgments = judgments
