@@ -40,8 +40,7 @@ PLACES: dict[str, dict[int, tuple[int, int, int]]] = {
 }
 RANK = 3  # place of the rank in a row of six
 SHAPES = (
-    "expected a path, a file object, a table or records with named fields, a dict from queries to "
-    "dicts from documents to numbers, or a dict from queries to lists of documents"
+    "expected a file, a table or records with named fields, or a dict from queries to documents"
 )
 
 

@@ -161,27 +161,24 @@ class Run:
     def of_rows(cls, rows: Entries, name: str | None = None) -> Run:
         """The run of checked rows; its default name is the tag, or the file if it has none."""
         queries, table = by_query(rows.table)
+        if not _is_ordered(queries, table["number"].to_numpy()):
+            order = pl.col("qid").rle_id(), "number", "docid"
+            table = table.sort(*order, descending=[False, True, True])
         ranks = table["rank"].to_numpy() if "rank" in table.columns else None
         name = next(one for one in (name, rows.tag, rows.name, "run") if one is not None)
         scores = table["number"].to_numpy()
-        return cls(name, queries, table["docid"], scores, ranks, rows.name).ordered()
-
-    def ordered(self) -> Run:
-        """The run with the documents in order: by score and then by name, both descending."""
-        falls = self.scores[1:] < self.scores[:-1]
-        falls[self.queries.indptr[1:-1] - 1] = True  # between queries
-        if falls.all():
-            return self
-        table = pl.DataFrame({"docid": self.documents, "score": self.scores})
-        table = table.with_columns(query=self.queries.row_query).with_row_index("row")
-        ordered = table.sort("query", "score", "docid", descending=[False, True, True])
-        return self._part(self.queries, ordered["row"].to_numpy())
+        return cls(name, queries, table["docid"], scores, ranks, rows.name)
 
     def in_single_precision(self) -> Run:
         """The run in the order of scores as float32."""
         widest = np.finfo(np.float32).max  # larger scores would become inf
         scores = np.clip(self.scores, -widest, widest).astype(np.float32).astype(np.float64)
-        return replace(self, scores=scores).ordered()
+        if _is_ordered(self.queries, scores):
+            return self
+        columns = {"query": self.queries.row_query, "score": scores, "docid": self.documents}
+        table = pl.DataFrame(columns).with_row_index("row")
+        table = table.sort("query", "score", "docid", descending=[False, True, True])
+        return self._part(self.queries, table["row"].to_numpy())
 
     def top(self, depth: int | None) -> Run:
         """The first documents of each query.
@@ -266,6 +263,13 @@ def by_query(table: pl.DataFrame) -> tuple[Queries, pl.DataFrame]:
     indptr = np.zeros(len(ids) + 1, np.int64)
     np.cumsum(runs.struct.field("len").to_numpy(), out=indptr[1:])
     return Queries(np.array(ids.to_list(), dtype=object), indptr), table
+
+
+def _is_ordered(queries: Queries, scores: np.ndarray) -> bool:
+    """Whether the scores of each query fall, so that names do not matter."""
+    falls = scores[1:] < scores[:-1]
+    falls[queries.indptr[1:-1] - 1] = True  # between queries
+    return bool(falls.all())
 
 
 _Number = TypeVar("_Number", int, float)
@@ -370,8 +374,7 @@ def read_run(source: Source, *, name: str | None = None) -> Run:
     0  301 FT934-9    2.5
     1  301 FBIS3-1    2.5
     """
-    if name is not None:
-        name = check.check_text("name", name, "the name of the run")
+    name = None if name is None else check.check_text("name", name, "the name of the run")
     return Run.of_rows(rows_of(source, "run"), name)
 
 

@@ -212,9 +212,8 @@ def sources_of(runs: AnyRuns) -> tuple[list[object], list[str] | None]:
             raise ValueError("runs is empty: pass at least one.")
         if any(isinstance(source, Qrels) for source in sources):
             raise ValueError("runs holds judgments: judgments (qrels) come first, then runs.")
-        if len(sources) > 1 or is_file(sources[0]) or isinstance(sources[0], Run):
-            return sources, None
-        columns = columns_of(sources[0], "run")
+        alone = len(sources) == 1 and not is_file(sources[0]) and not isinstance(sources[0], Run)
+        columns = columns_of(sources[0], "run") if alone else None
         if columns is None:
             return sources, None
     table = table_of(columns, "run", rows_of_memory("run"))
