@@ -193,13 +193,3 @@ def test_scores_of_models_of_arrays(scored, model, metrics):
     model.fit(X, y)
     found = skrank.dask.scorer(*metrics)(model, X_dask, y_dask, groups=q_dask)
     assert found == skrank.scorer(*metrics)(model, X, y, groups=qid)
-
-
-def test_the_scale_of_a_scorer(scored):
-    (X, y, qid), (X_dask, y_dask, q_dask) = scored
-    ridge, classifier = Ridge().fit(X, y), LogisticRegression().fit(X, y)
-    with pytest.raises(ValueError, match=r"^err"):
-        skrank.dask.scorer("err")(ridge, X_dask, y_dask, groups=q_dask)
-    for one, how in ((ridge, {"max_grade": 4}), (classifier, {})):
-        found = skrank.dask.scorer("err", **how)(one, X_dask, y_dask, groups=q_dask)
-        assert found == skrank.scorer("err", **how)(one, X, y, groups=qid)

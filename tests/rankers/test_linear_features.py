@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
+from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
 import skrank
 from skrank import GroupedRanker, LinearRanker
@@ -40,15 +40,6 @@ def with_gaps(X, share=0.1, seed=0):
 
 
 # missing values ---------------------------------------------------------------------------------
-
-
-def test_nan_at_random_lowers_the_score_little():
-    table = np.column_stack([X, X[:, :2] + 0.3 * NOISE[:, 1:]])
-    metric = skrank.metric("ndcg@10")
-    whole = metric(LABELS, fit(table).predict(table), groups=QID)
-    gaps = with_gaps(table)
-    model = fit(gaps)
-    assert metric(LABELS, model.predict(gaps), groups=QID) > whole - 0.05
 
 
 @pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
@@ -180,13 +171,6 @@ def test_folds_of_queries_hold_whole_queries():
     assert sum(map(len, parts)) <= len(set(QID)) + 4
 
 
-def test_one_query_is_encoded():
-    rows = QID[0] == QID
-    table = frame(site=pd.Categorical(np.arange(len(X)))).loc[rows]
-    model = LinearRanker().fit(table, np.arange(rows.sum()) % 3, QID[rows])
-    assert np.isfinite(model.coef_).all()
-
-
 # transformers, pipelines and settings -------------------------------------------------------------
 
 
@@ -197,12 +181,6 @@ def test_a_transformer_of_all_columns():
     by_hand = fit(quantiles.transform(X), features="standard")
     assert_allclose(model.predict(X), by_hand.predict(quantiles.transform(X)), rtol=1e-6)
     assert not hasattr(LinearRanker(features=QuantileTransformer()).features, "quantiles_")
-
-
-def test_a_transformer_without_names():
-    doubled = FunctionTransformer(lambda X: np.column_stack([X, X]))
-    model = fit(X, features=doubled)
-    assert model.coef_.shape == (6,)
 
 
 def test_the_transformer_can_be_read_and_replaced():
@@ -266,21 +244,14 @@ INFINITE = SITE.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))
     [
         (SITE, {"features": "logs"}, "features='logs'"),
         (SITE, {"features": 3}, "features=3"),
-        (SITE, {"categorical_features": ["town"]}, "X has no column 'town'"),
-        (SITE, {"categorical_features": [7]}, "X has no column 7"),
-        (SITE, {"categorical_features": [-1]}, "X has no column -1"),
-        (SITE, {"categorical_features": [True]}, "X has 3 columns"),
-        (
-            SITE,
-            {"features": StandardScaler(), "categorical_features": ["site"]},
-            "transformer of all columns",
-        ),
+        (SITE, {"categorical_features": ["town"]}, "'town'"),
+        (SITE, {"categorical_features": [-1]}, "column -1"),
+        (SITE, {"categorical_features": [True]}, "1 entries"),
+        (SITE, {"features": StandardScaler(), "categorical_features": ["site"]}, "all columns"),
         (frame(site=SITES), {}, "column 'site'"),
         (frame(site=CODES.astype(str)), {}, "column 'site'"),
-        (X.astype(str), {}, "column 0"),
         (np.where(X > 1e3, "9", X.astype(object)), {}, "column 0"),
-        (INFINITE, {}, "row 4.*column 'count'"),
-        (csr_matrix(np.where(X > 1e3, np.inf, X)), {}, "column 0"),
+        (INFINITE, {}, "row 4 of X is infinite in column 'count'"),
     ],
 )
 def test_bad_parameters_and_columns(table, parameters, message):
