@@ -61,9 +61,8 @@ def evaluate(
         `read_run`. If two columns can be the ids, the more specific one counts: "docno", not
         "docid". A table may hold several runs, named by its column "run". Files are those of
         `read_run`.
-        Files are read one after the other and then released: memory does not grow with their
-        number. The name of a run is that of the dict, else its tag, or its path if several runs
-        have the same tag.
+        Files are read one after the other and then released, but for 4 bytes of each document. The
+        name of a run is that of the dict, else its tag, or its path if several runs have the tag.
     metrics : names or Metrics; or a mapping of names in the report to Metrics
     missing : {"zero", "skip", "raise"}
         How to count queries of the qrels that a run lacks. "zero": as queries for which nothing was
