@@ -125,8 +125,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     * HistGradientBoosting trains all rounds, and is trained a second time for the best number of
       rounds, since it predicts with all its rounds. Its own early stopping, which holds out single
       rows, is switched off.
-    * DaskLGBMRanker and DaskXGBRanker are trained on their cluster, on arrays or Dask collections,
-      and so is `init="linear"` on collections. Predictions of collections are collections.
+    * DaskLGBMRanker and DaskXGBRanker are trained on their cluster, on arrays or Dask collections.
+      `init` and validation rows are in the memory of the client: of collections, at most 1,000,000
+      rows, in queries that are drawn at random. Predictions of collections are collections.
       `estimator_` is an LGBMRanker or XGBRanker. DaskLGBMRanker is validated after training.
     * Tools that split or draw rows cut queries: use `max_queries` in place of `learning_curve` and
       of halving over ``"n_samples"``, and `skrank.QueryKFold` in place of `KFold`. See

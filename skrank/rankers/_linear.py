@@ -105,7 +105,8 @@ class LinearRanker(Ranker):
     Attributes
     ----------
     feature_map_ : transformer
-        Its `transform` computes the features: a ColumnTransformer, or the fitted `features`.
+        Its `transform` computes the features: a ColumnTransformer, without categories a Pipeline,
+        or the fitted `features`.
     coef_ : ndarray of shape (n_features_out,)
         Weights of the features of `feature_map_`, not standardised; 0 for a constant feature.
     alpha_ : float
@@ -129,8 +130,8 @@ class LinearRanker(Ranker):
     -----
     The loss of a metric is not convex: the weights depend on the start, but not on random numbers.
     Scaling and shifting of columns changes scores only by rounding. Sparse `X` stays sparse.
-    Besides `X`, training takes some 40 bytes per row and the features, and for a time two further
-    copies of these.
+    Rows that are not sorted by query are copied. Besides, training takes some 30 bytes per row,
+    and a copy of the features if a column changes.
 
     NaN in a column of numbers becomes the median, and has a weight if it occurs in training
     (`sklearn.impute.SimpleImputer`). A category of up to 4 levels has a weight per level
