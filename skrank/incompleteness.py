@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skrank import _renamed, trec
 from skrank import _validation as check
-from skrank import trec
 from skrank._typing import Axes, Options, RandomState
 from skrank.evaluation import Report
 from skrank.metrics import Metric
@@ -268,6 +268,7 @@ class Robustness:
         return "\n\n".join([f"{runs} runs, {self.n_queries} queries, {repeats} repeats", *parts])
 
 
+@_renamed.refuse_old_arguments
 def robustness(
     qrels: object,
     runs: object,

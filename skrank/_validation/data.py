@@ -65,14 +65,14 @@ def are_no_labels(values: np.ndarray) -> np.ndarray:
     return ((values < LEAST_LABEL) & (values != 0)) | (values > MOST_LABEL)
 
 
-def warn_single_rows(queries: RowsByQuery) -> None:
+def warn_single_rows(queries: RowsByQuery, stacklevel: int = 3) -> None:
     """Warn if each query has only one document, so that all rankings are equal."""
     if len(queries.indptr) - 1 == queries.n_rows > 1:
         warnings.warn(
             f"each of the {queries.n_rows} queries has one document, so that every ranking is "
             "perfect: groups must be the query of each row, not its document.",
             UserWarning,
-            stacklevel=3,  # the caller of the public function
+            stacklevel=stacklevel,  # the caller of the public function
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.names import unique_metrics
 from skrank._engine.plan import Measured
@@ -20,6 +21,7 @@ from skrank.evaluation._report import Report
 from skrank.metrics import Metric
 
 
+@_renamed.refuse_old_arguments
 def compare(
     relevance: ArrayLike,
     systems: Mapping[Hashable, ArrayLike],
@@ -117,7 +119,7 @@ def compare(
     system_pairs(list(systems), baseline)  # raises for fewer than two, or an unknown baseline
     given = groups, sample_weight, chosen, max_grade
     found, rankings, arguments = measured_arrays(relevance, systems, *given, who="compare")
-    check.warn_single_rows(rankings[0].judgments.queries)
+    check.warn_single_rows(rankings[0].judgments.queries, stacklevel=4)
     how: Options = {
         "baseline": baseline, "test": test, "correction": correction, "confidence": confidence,
         "n_resamples": n_resamples, "random_state": random_state,
@@ -203,7 +205,7 @@ def _compare_seeds(
     metrics, weights = arguments["metric_of"], arguments["query_weights"]
     ends = np.cumsum([*n_seeds.values()])[:-1]
     # sum, not a method of NumPy, whose order of additions depends on the number of seeds
-    means = [sum(rows / len(rows)) for rows in np.split(found.means(stacklevel=4), ends)]
+    means = [sum(rows / len(rows)) for rows in np.split(found.means(stacklevel=5), ends)]
     columns = [
         np.ascontiguousarray(values.T)  # of shape (n_queries, n_seeds)
         for of_metric in found.values.swapaxes(0, 1)

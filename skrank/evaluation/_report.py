@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.plan import GEOMETRIC_FLOOR, average, bounds_of
 from skrank._typing import Axes, Options, RandomState
@@ -174,6 +175,7 @@ class Report(Tabular):
         ends[:, usable] = np.clip(both, *np.transpose([bounds_of(one) for one in metrics[usable]]))
         return ends
 
+    @_renamed.refuse_old_arguments
     def compare(
         self,
         metrics: Sequence[str] | None = None,

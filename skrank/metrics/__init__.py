@@ -13,11 +13,11 @@ frozen dataclass. Metrics of one family share a compiled kernel:
 `metric_from_function` makes a metric from a function of one ranked list; `register` adds a class.
 """
 
+from skrank import _renamed
 from skrank._engine.judgments import aggregate_judgments as aggregate_judgments
 from skrank._engine.metric import Metric as Metric
 from skrank._engine.metric import Mixture as Mixture
 from skrank._engine.metric import metric as metric
-from skrank._engine.metric import registry
 from skrank._engine.names import register as register
 from skrank._engine.names import registered as registered
 from skrank._engine.names import unregister as unregister
@@ -64,11 +64,4 @@ from skrank.metrics.sets import SetAP as SetAP
 from skrank.metrics.user_models import INSQ as INSQ
 from skrank.metrics.user_models import SDCG as SDCG
 
-
-def __getattr__(name: str) -> object:
-    text = f"skrank.metrics has no {name}"
-    if name.endswith("_score"):
-        known = name.removesuffix("_score").removesuffix("_at_k")
-        shown = known if known in registry else "ndcg@10"
-        text += f": skrank.metric({shown!r})(relevance, scores, groups=qid) is the function"
-    raise AttributeError(text)
+_renamed.refuse_old_names(__name__)

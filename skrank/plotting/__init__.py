@@ -4,9 +4,12 @@ A display stores arrays and frames as attributes, and `plot` draws them again. S
 the same `ax` are drawn into one plot. Drawing needs matplotlib: ``pip install skrank[plot]``.
 """
 
+from skrank import _renamed
 from skrank.plotting.agreement import TauMatrixDisplay as TauMatrixDisplay
 from skrank.plotting.comparison import QueryComparisonDisplay as QueryComparisonDisplay
 from skrank.plotting.curves import LinesDisplay as LinesDisplay
 from skrank.plotting.curves import PrecisionRecallDisplay as PrecisionRecallDisplay
 from skrank.plotting.estimates import IntervalDisplay as IntervalDisplay
 from skrank.plotting.thresholds import InformativenessDisplay as InformativenessDisplay
+
+_renamed.refuse_old_names(__name__)

@@ -4,6 +4,7 @@ Comparisons of a system leave out the queries on which that system has no value 
 report their number as `n_dropped`. `random_state` seeds all random draws; its default is 0.
 """
 
+from skrank import _renamed
 from skrank.stats.all_pairs import holm as holm
 from skrank.stats.all_pairs import max_t as max_t
 from skrank.stats.design import queries_needed as queries_needed
@@ -27,3 +28,5 @@ from skrank.stats.rankings import rank_correlation as rank_correlation
 from skrank.stats.rankings import tau_ap as tau_ap
 from skrank.stats.rankings import tau_b as tau_b
 from skrank.stats.tukey import tukey_hsd as tukey_hsd
+
+_renamed.refuse_old_names(__name__)

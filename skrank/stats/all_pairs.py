@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank.stats import _resampling
 from skrank.stats._pairs import (
@@ -30,6 +31,7 @@ _CACHED = 2**18  # most numbers in a chunk of resamples x pairs: 2 MB, for the p
 _POOLED = 0.5  # pooled variance = (1 - _POOLED) * variance of the pair + _POOLED * median variance
 
 
+@_renamed.refuse_old_arguments
 def max_t(
     scores: ArrayLike,
     *,

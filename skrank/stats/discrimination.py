@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank.stats._pairs import SystemPairs, Weights, moments
 from skrank.stats._resampling import centred_draws
@@ -57,6 +58,7 @@ class DiscriminativePower(PairedTest):
         )
 
 
+@_renamed.refuse_old_arguments
 def discriminative_power(
     scores: ArrayLike,
     *,

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank.stats import _resampling
 from skrank.stats._pairs import (
@@ -138,6 +139,7 @@ def paired_t(
     return run_test("paired t", chosen, block, fields=fields, confidence=confidence)
 
 
+@_renamed.refuse_old_arguments
 def wilcoxon(
     scores: ArrayLike,
     *,
@@ -179,6 +181,7 @@ def wilcoxon(
     return run_test("Wilcoxon signed-rank", SystemPairs(scores, pairs, nan, grid=True), block)
 
 
+@_renamed.refuse_old_arguments
 def sign_test(
     scores: ArrayLike, *, pairs: int | ArrayLike | None = None, nan: str = "drop"
 ) -> PairedTest:

@@ -9,12 +9,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank.stats._pairs import ROUNDING
 from skrank.stats._resampling import blocks, one_thread, share_reached
 from skrank.stats.paired import PairedTest
 
 
+@_renamed.refuse_old_arguments
 def tukey_hsd(
     scores: ArrayLike,
     *,

@@ -8,9 +8,12 @@ except ImportError as error:
         f"skrank.torch needs {error.name}, which is not installed: pip install skrank[torch]"
     ) from error
 
+from skrank import _renamed
 from skrank.torch._accumulator import MetricAccumulator as MetricAccumulator
 from skrank.torch._dataset import QueryBatch as QueryBatch
 from skrank.torch._dataset import QueryDataset as QueryDataset
 from skrank.torch._dataset import query_offsets as query_offsets
 from skrank.torch._loss import RankingLoss as RankingLoss
 from skrank.torch._ranker import NeuralRanker as NeuralRanker
+
+_renamed.refuse_old_names(__name__)

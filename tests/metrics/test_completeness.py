@@ -15,9 +15,3 @@ def test_a_registered_metric_is_public_and_tested(name):
     assert name in tested, f"add a point of {name} to tests/helpers/catalogue.py"
     cls = registered()[name]
     assert getattr(metrics, cls.__name__, None) is cls
-
-
-@pytest.mark.parametrize("name", ["ndcg_score", "recall_at_k_score", "average_precision_score"])
-def test_score_functions_are_metrics_of_a_name(name):
-    with pytest.raises(AttributeError, match=rf"no {name}: skrank\.metric\("):
-        getattr(metrics, name)

@@ -1,0 +1,75 @@
+"""Names and arguments of versions before 0.3, with what replaces them; to be removed in 0.4."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_LEVEL = {"alpha": "confidence=1 - alpha"}
+_WEIGHTS = {"weights": "paired_t, which takes weights"}
+_DRAWN = {"perturbations": "YetiRank of CatBoost"}
+_CLICKS = "LightGBM's Dataset(position=), or lambdarank_unbiased of XGBoost"
+ARGUMENTS: dict[str, Mapping[str, str]] = {
+    **dict.fromkeys(("discriminative_power", "max_t", "queries_needed", "tukey_hsd"), _LEVEL),
+    **dict.fromkeys(("sign_test", "wilcoxon"), _WEIGHTS),
+    **dict.fromkeys(("LambdaLoss", "LambdaRank"), _DRAWN),
+    "RankerMean": {"validation_fraction": "validation_fraction= of its rankers"},
+    "Report.compare": _LEVEL,
+    "compare": _LEVEL | {"test_share": "skrank.compare_cv(results, test_share=...)"},
+    "robustness": _LEVEL | {"top_n": "runs=, with the runs to compare"},
+}
+NAMES = {
+    "skrank.AdditivePositionBias": _CLICKS,
+    "skrank.LETORFolds": "QueryKFold(5), and validation_fraction=0.25 of the ranker",
+    "skrank.UnbiasedLambdaRank": _CLICKS,
+    "skrank.metrics.*_score": 'skrank.metric("ndcg@10")(relevance, scores, groups=qid)',
+    "skrank.plotting.MetricScatterDisplay": 'report.mean.plot.scatter("ap", "gap") of pandas',
+    "skrank.plotting.PosteriorDisplay": "two_on_multiple of baycomp",
+    "skrank.stats.Bets": "a number of queries that is fixed before the first look",
+    "skrank.stats.bayesian_comparison": "two_on_multiple of baycomp",
+    "skrank.stats.bounded_interval": "bootstrap_interval",
+    "skrank.stats.paired_effects": "compare(...).to_frame(), or paired_t",
+    "skrank.stats.two_way_anova": "anova_lm of statsmodels",
+    "skrank.torch.QueryBatchSampler": "DataLoader(queries, collate_fn=queries.collate)",
+    "skrank.trec.FusedRun": "Run, whose weights are an attribute",
+}
+
+
+def refuse_old_arguments(function: F) -> F:
+    """Decorator: an argument of an earlier version raises a TypeError that names the new one."""
+    if isinstance(function, type):
+        init = _refusing(vars(function)["__init__"], function.__name__)
+        setattr(function, "__init__", init)  # noqa: B010
+        return function
+    return _refusing(function, function.__qualname__)
+
+
+def _refusing(function: F, name: str) -> F:
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for old, use in ARGUMENTS[name].items():
+            if old in kwargs:
+                raise TypeError(f"{name} has no argument {old} any more: use {use}.")
+        return function(*args, **kwargs)
+
+    return cast(F, call)
+
+
+def refuse_old_names(module: str) -> None:
+    """Give a module a `__getattr__`: an old name raises an AttributeError that names the new one.
+
+    Type checkers do not see it, so that they still refuse names that a module does not have.
+    """
+    otherwise = vars(sys.modules[module]).get("__getattr__")
+
+    def find(name: str) -> object:
+        use = NAMES.get(f"{module}.{'*_score' if name.endswith('_score') else name}")
+        if use is None and otherwise is not None:
+            return otherwise(name)
+        raise AttributeError(f"{module} has no {name}" + (f" any more: use {use}." if use else ""))
+
+    vars(sys.modules[module])["__getattr__"] = find
