@@ -11,13 +11,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _LEVEL = {"alpha": "confidence=1 - alpha"}
 _WEIGHTS = {"weights": "paired_t, which takes weights"}
-_DRAWN = {"perturbations": "YetiRank of CatBoost"}
 _CLICKS = "LightGBM's Dataset(position=), or lambdarank_unbiased of XGBoost"
 ARGUMENTS: dict[str, Mapping[str, str]] = {
     **dict.fromkeys(("discriminative_power", "max_t", "queries_needed", "tukey_hsd"), _LEVEL),
     **dict.fromkeys(("sign_test", "wilcoxon"), _WEIGHTS),
-    **dict.fromkeys(("LambdaLoss", "LambdaRank"), _DRAWN),
-    "RankerMean": {"validation_fraction": "validation_fraction= of its rankers"},
     "Report.compare": _LEVEL,
     "compare": _LEVEL | {"test_share": "skrank.compare_cv(results, test_share=...)"},
     "robustness": _LEVEL | {"top_n": "runs=, with the runs to compare"},
@@ -35,20 +32,13 @@ NAMES = {
     "skrank.stats.paired_effects": "compare(...).to_frame(), or paired_t",
     "skrank.stats.two_way_anova": "anova_lm of statsmodels",
     "skrank.torch.QueryBatchSampler": "DataLoader(queries, collate_fn=queries.collate)",
-    "skrank.trec.FusedRun": "Run, whose weights are an attribute",
 }
 
 
 def refuse_old_arguments(function: F) -> F:
     """Decorator: an argument of an earlier version raises a TypeError that names the new one."""
-    if isinstance(function, type):
-        init = _refusing(vars(function)["__init__"], function.__name__)
-        setattr(function, "__init__", init)  # noqa: B010
-        return function
-    return _refusing(function, function.__qualname__)
+    name = function.__qualname__
 
-
-def _refusing(function: F, name: str) -> F:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         for old, use in ARGUMENTS[name].items():

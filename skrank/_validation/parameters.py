@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, TypeVar, cast
@@ -232,6 +233,12 @@ def check_share(parameter: str, value: object, because: str = "") -> float:
     if share == 1:
         raise ValueError(f"{parameter}={value!r} must be below 1{because}.")
     return share
+
+
+def check_confidence(confidence: object) -> tuple[float, float]:
+    """A confidence level, and one minus it in decimal: .05 for .95, where 1 - .95 is above .05."""
+    level = check_share("confidence", confidence)
+    return level, float(1 - Decimal(str(level)))
 
 
 def check_result(parameter: str, value: object, kind: type[T], source: str) -> T:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
-from decimal import Decimal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,12 +10,7 @@ from numpy.typing import ArrayLike
 from skrank._typing import RandomState
 from skrank._validation.arrays import as_numbers, check_same_index, first
 from skrank._validation.data import check_weights
-from skrank._validation.parameters import (
-    check_choice,
-    check_random_state,
-    check_repeats,
-    check_share,
-)
+from skrank._validation.parameters import check_choice, check_random_state, check_repeats
 
 NAN_CHOICES = ("drop", "raise")
 LARGEST = 1e50  # largest size of a score: sums of fourth powers do not overflow
@@ -118,12 +112,6 @@ def check_p_values(p_values: ArrayLike) -> np.ndarray:
             "without a p-value."
         )
     return p
-
-
-def check_confidence(confidence: object) -> tuple[float, float]:
-    """A confidence level, and one minus it in decimal: .05 for .95, where 1 - .95 is above .05."""
-    level = check_share("confidence", confidence)
-    return level, float(1 - Decimal(str(level)))
 
 
 def check_draws(n_resamples: object, random_state: RandomState) -> tuple[int, int]:

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import Bunch, Tags, get_tags
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade, index_level, with_groups
 from skrank._fitted import cloned, predicted_scores
@@ -23,7 +22,6 @@ from skrank.rankers._rows import Rows
 Named: TypeAlias = tuple[str, Estimator]
 
 
-@_renamed.refuse_old_arguments
 class RankerMean(MetaEstimatorMixin, Ranker):
     """The mean of the scores of several rankers.
 

@@ -3,7 +3,6 @@
 Files and tables are read by polars: ``pip install skrank[trec]``.
 """
 
-from skrank import _renamed
 from skrank.trec._data import Qrels as Qrels
 from skrank.trec._data import Run as Run
 from skrank.trec._data import read_qrels as read_qrels
@@ -14,5 +13,3 @@ from skrank.trec._fuse import fuse as fuse
 from skrank.trec._interop import ir_measure as ir_measure
 from skrank.trec._interop import run_lines as run_lines
 from skrank.trec._interop import trec_eval_lines as trec_eval_lines
-
-_renamed.refuse_old_names(__name__)

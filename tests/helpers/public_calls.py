@@ -125,11 +125,11 @@ def gradient(cls, labels, scores, groups, **options):
 
 
 PAIRS = {"sigmoid": 2.0, "truncation_level": 2, "norm": True, "tie_order": "stable",
-         "temperature": 1.0, "random_state": 1}  # fmt: skip
+         "random_state": 1}  # fmt: skip
 for _name, _options in {
     "LambdaRank": PAIRS | {"metric": "gap"},
     "LambdaLoss": PAIRS | {"metric": "ndcg@3", "mu": 5.0},
-    "SoftRank": {"metric": "gap", "sigma": 0.5, "relative": True, "form": "moments"},
+    "SoftRank": {"metric": "gap", "sigma": 0.5, "relative": True},
     "Softmax": {"gain": "linear", "random_gains": True, "random_state": 1},
     "SquaredError": {"gain": "linear", "max_grade": 3, "centered": True},
     "ObjectiveMixture": {"parts": ((0.5, skrank.LambdaRank("gap")), (2.0, skrank.Softmax()))},
@@ -208,9 +208,9 @@ usual(
     alpha=0.01, positive=True, sigma=0.5, validation_fraction=0.3, max_iter=3, features="log",
     max_queries=9, unjudged="drop", tol=1e-3,
 )  # fmt: skip
-usual("rankers.RankerMean", partial(fitted, skrank.RankerMean), **COMMON, weights=[1.0, 2.0],
-      estimators=[Ridge(), ("grades", LogisticRegression(max_iter=1000))],
-      validation_fraction=0.3)  # fmt: skip
+usual("rankers.RankerMean", partial(fitted, skrank.RankerMean), X=DATA.X, y=Y, scoring="gap",
+      weights=[1.0, 2.0],
+      estimators=[Ridge(), ("grades", LogisticRegression(max_iter=1000))])  # fmt: skip
 usual("with_groups", relevance=LABELS, qid=GROUPS)
 usual("rank", lambda **given: skrank.rank(**given)["score"], scores=SCORES, groups=GROUPS, k=2,
       ties="average")  # fmt: skip

@@ -7,7 +7,6 @@ import pkgutil
 from contextlib import suppress
 
 import pytest
-from sklearn.base import clone
 
 import skrank
 from skrank import _renamed
@@ -85,6 +84,22 @@ def test_labels_come_first():
         assert {one.kind.name for one in parameters[4:]} <= {"KEYWORD_ONLY"}
 
 
+def test_there_is_one_class_of_reports():
+    """Its mean is a frame of systems x metrics, for one system as for several, arrays and files."""
+    y, scores = skrank.with_groups([1, 0, 2, 0], [1, 1, 2, 2]), [4.0, 3, 2, 1]
+    found = [
+        skrank.evaluate(y, scores),
+        skrank.evaluate(y, {"a": scores, "b": scores}),
+        skrank.trec.evaluate({"q": {"d": 1}}, {"q": {"d": 0.5}}, progress=False),
+    ]
+    for report, n_systems in zip(found, (1, 2, 1), strict=True):
+        assert type(report) is skrank.Report
+        assert report.mean.shape == (n_systems, len(report.metric_of))
+        assert list(report.per_query.index.names) == ["system", "qid"]
+        for name in ("to_frame", "compare", "plot", "to_latex", "to_markdown"):
+            assert callable(getattr(report, name))
+
+
 # what became of old names -------------------------------------------------------------------------
 
 
@@ -114,13 +129,6 @@ def test_old_arguments(function):
             called(**{old: 1})
         assert use in str(caught.value)
     assert pickle.loads(pickle.dumps(thing)) is thing
-
-
-def test_objects_with_old_arguments_are_cloned_and_pickled():
-    ranker = skrank.RankerMean([skrank.LinearRanker(skrank.LambdaRank("gap"))], weights=[2])
-    again = pickle.loads(pickle.dumps(clone(ranker)))
-    assert again.get_params()["weights"] == [2]
-    assert again.estimators[0].objective == skrank.LambdaRank("gap")
 
 
 def test_systems_before_labels_name_the_order():
