@@ -13,6 +13,7 @@ import sys
 import threading
 import warnings
 from functools import lru_cache, update_wrapper
+from pathlib import Path
 
 import numpy as np
 
@@ -133,10 +134,23 @@ class Kernel:
             self._dispatcher = self._dispatch(cache=True)
         try:
             return self._dispatcher(*arguments)
+        except (AttributeError, ImportError):  # an earlier version cached a class that went
+            if not self._remove_index():
+                raise
+            return self._dispatcher(*arguments)
         except OSError as error:  # the cache cannot be written; kernels do not raise OSError
             _warn_that_nothing_is_cached(error)
             self._dispatcher = self._dispatch(cache=False)
             return self._dispatcher(*arguments)
+
+    def _remove_index(self):
+        """Remove numba's index of the cached code of this function; return whether there was one."""
+        folder = getattr(getattr(self._dispatcher, "stats", None), "cache_path", None)
+        module = self.__module__.rpartition(".")[2]
+        found = list(Path(folder).glob(f"{module}.{self.__qualname__}-*.nbi")) if folder else []
+        for path in found:
+            path.unlink(missing_ok=True)
+        return bool(found)
 
     def _dispatch(self, cache):
         import numba

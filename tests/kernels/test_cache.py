@@ -45,6 +45,17 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert written(tmp_path) == before
 
 
+def test_an_index_of_an_earlier_version_is_replaced(tmp_path):
+    """It can name a class of arguments that has another name now."""
+    run(NUMBA_CACHE_DIR=str(tmp_path))
+    indexes = [path for path in tmp_path.rglob("*.nbi") if b"Listwise" in path.read_bytes()]
+    assert indexes
+    for path in indexes:
+        path.write_bytes(path.read_bytes().replace(b"Listwise", b"Lostwise"))
+    assert run(NUMBA_CACHE_DIR=str(tmp_path))[0] == RIGHT
+    assert run(NUMBA_CACHE_DIR=str(tmp_path)) == (RIGHT, "")
+
+
 # Every objective and family of metrics, on arguments of many kinds.
 MANY = """
 import numpy as np, skrank
