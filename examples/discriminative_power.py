@@ -82,7 +82,7 @@ def main() -> None:
             flush=True,
         )
 
-    heads = "".join(f"{f'power at {a:g}':>15}{f'difference at {a:g}':>20}" for a in LEVELS)
+    heads = "".join(f"{f'power at {a:.0%}':>15}{f'difference at {a:.0%}':>20}" for a in LEVELS)
     print(f"\n{'':24}{'mean':>8}{heads}")
     for name, powers in sorted(found.items(), key=lambda item: -item[1][0].power):
         cells = "".join(f"{one.power:>15.1%}{one.required_difference:>20.3f}" for one in powers)

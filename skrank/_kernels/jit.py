@@ -144,7 +144,7 @@ class Kernel:
             return self._dispatcher(*arguments)
 
     def _remove_index(self):
-        """Remove numba's index of the cached code of this function; return whether there was one."""
+        """Remove the index of the cached code of this function; return whether there was one."""
         folder = getattr(getattr(self._dispatcher, "stats", None), "cache_path", None)
         module = self.__module__.rpartition(".")[2]
         found = list(Path(folder).glob(f"{module}.{self.__qualname__}-*.nbi")) if folder else []

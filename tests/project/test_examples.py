@@ -78,7 +78,7 @@ def test_discriminative_power(example, files, tmp_path):
     plot = tmp_path / "curves.png"
     out = example("discriminative_power.py", *files, "-m", "gap", "-m", "err@5", "--plot", plot)
     assert "4 systems, 9 queries, 6 pairs" in out
-    assert "err@5" in out.split("power at 0.05")[1]
+    assert "err@5" in out.split("power at 95%")[1]
     assert plot.stat().st_size > 0
 
 
