@@ -352,6 +352,7 @@ def _malformed(text: bytes, name: str, kind: str, width: int) -> ValueError:
         if words and (len(words) < width or (len(words) > width and width < max(PLACES["run"]))):
             return ValueError(
                 f"{name}, line {line}: {len(words)} columns instead of {width} in "
-                f"{row.decode()[:60]!r}: a line of {kind} is {_LINES[kind]}."
+                f"{row.decode()[:60]!r}: a line of {kind} is {_LINES[kind]}; a table of CSV begins "
+                "with a row of names, such as qid,docid,score."
             )
     return ValueError(f"{name} has lines that are not of {kind}: a line is {_LINES[kind]}.")
