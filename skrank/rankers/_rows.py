@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Sized
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -62,35 +62,18 @@ class Part:
         return check.query_weights(self.weights, self.queries)
 
     def spread(self, scores: np.ndarray) -> float:
-        """Weighted standard deviation of scores inside queries; without queries, of all scores."""
-        sizes = None if self.known is None else self.known.sizes
-        return spread_of([score_sums(scores, sizes, self.weights)])
+        """Weighted standard deviation of scores inside queries; without queries, of all scores.
 
-
-def score_sums(
-    scores: np.ndarray, sizes: np.ndarray | None, weights: np.ndarray | None
-) -> tuple[float, float, float]:
-    """Weighted sum of (centred score / largest |score|)^2, sum of weights, largest |score|.
-
-    Scores are centred by query. `sizes` are the numbers of rows of the queries; None: all rows are
-    centred together.
-    """
-    weights = np.ones(len(scores)) if weights is None else weights
-    largest = float(np.abs(scores).max())
-    scores = scores / (largest or 1.0)  # so that squares do not overflow
-    if sizes is None:
-        rest = scores - np.average(scores, weights=weights)
-    else:
-        rest = Queries.from_sizes(sizes).centered(scores)
-    return float((rest**2 * weights).sum()), float(weights.sum()), largest
-
-
-def spread_of(sums: Sequence[tuple[float, float, float]]) -> float:
-    """Standard deviation, from the `score_sums` of parts of the rows; 0 for constant scores."""
-    top = max(largest for *_, largest in sums) or 1.0
-    squares = sum(square * (largest / top) ** 2 for square, _, largest in sums)
-    spread = float(np.sqrt(squares / sum(mass for _, mass, _ in sums)))
-    return spread * top if spread > _ROUNDING else 0.0
+        Constant scores, up to rounding, have 0.
+        """
+        largest = float(np.abs(scores).max()) or 1.0
+        scores = scores / largest  # so that squares do not overflow
+        if self.known is None:
+            rest = scores - np.average(scores, weights=self.weights)
+        else:
+            rest = self.known.centered(scores)
+        spread = float(np.sqrt(np.average(rest**2, weights=self.weights)))
+        return spread * largest if spread > _ROUNDING else 0.0
 
 
 def features(X: Table, *, keep_polars: bool = True) -> Table:
