@@ -28,8 +28,6 @@ def test_fuse_writes_a_run_and_prints_what_was_not_fitted(call, files):
     fused = trec.fuse(files[1:], "weighted_sum", weights=ranker, qrels="qrels", n_splits=3)
     assert trec.read_run("fused.run").to_dict() == fused.to_dict()
     rows = [line.split() for line in out.splitlines()]
-    assert rows[0] == ["run", "ap", "weight"]
-    assert [row[0] for row in rows[1:]] == ["bm25", "dense", "fused"]
     report = trec.evaluate("qrels", {"fused": fused}, "ap")
     assert float(rows[3][1]) == pytest.approx(report.mean.iloc[0, 0], abs=1e-4)
     assert float(rows[1][2]) == pytest.approx(fused.weights["bm25"], abs=1e-4)
@@ -40,15 +38,13 @@ def test_fuse_without_judgments_prints_a_run(call, files):
     assert status == 0
     fused = trec.fuse(files[1:], "weighted_sum", weights=[1, 2])
     assert trec.read_run(io.StringIO(out)).to_dict() == fused.to_dict()
-    status, out, _ = call("fuse", "--method", "rrf", *files[1:], "-M", "1", "--norm", "none")
-    assert status == 0
+    out = call("fuse", "--method", "rrf", *files[1:], "-M", "1", "--norm", "none")[1]
     assert len(out.splitlines()) == 3
 
 
 @pytest.mark.parametrize(
     "how",
     [
-        {},
         {"test": "t", "baseline": "dense", "confidence": 0.8, "correction": "none"},
         {"test": "randomisation", "correction": "holm"},
     ],
@@ -64,9 +60,6 @@ def test_compare(call, files, how):
 
 def test_names_of_runs(call, files):
     report = trec.evaluate("qrels", {"a b": "bm25", "dense": "dense"}, "ap")
-    found = csv(call, "evaluate", "qrels", "a b=bm25", "dense", "-m", "ap")
-    assert found.run.tolist() == ["a b", "dense"]
-    assert found.ap.tolist() == report.mean.ap.tolist()
     Path("a=b").write_text(Path("bm25").read_text())  # a file of this name is not NAME=FILE
     assert csv(call, "evaluate", "qrels", "a=b").run.tolist() == ["bm25"]
     for form, method in (("markdown", "to_markdown"), ("latex", "to_latex")):
@@ -85,35 +78,12 @@ def test_the_document_of_the_query_itself_is_excluded(call, files):
     assert before.rr.tolist() == pytest.approx([1, (1 / 3 + 1 / 2 + 1) / 3])
 
 
-@pytest.mark.parametrize(
-    ("options", "notes"),
-    [
-        ([], "left out of the mean of all metrics."),
-        (["--empty", "0"], "counted as 0 in all metrics."),
-        (["-m", "trec_eval:map"], "left out of the mean of ap, rr@3. 1 of 3 queries without a "
-         "relevant document: counted as 0 in trec_eval:map."),
-    ],
-)  # fmt: skip
-def test_queries_without_a_relevant_document_are_shown(call, files, options, notes):
-    Path("qrels").write_text(Path("qrels").read_text().replace("3 0 a 1", "3 0 a 0"))
-    _, _, err = call("evaluate", *files, "-m", "ap", "-m", "rr@3", *options)
-    assert err == f"skrank: 1 of 3 queries without a relevant document: {notes}\n"
-
-
 def test_curve(call, files):
     frame = csv(call, "curve", *files)
     assert list(frame) == ["recall", "bm25", "dense"]
     assert frame.recall.tolist() == [level / 10 for level in range(11)]
     assert frame.bm25.tolist() == [1.0] * 11
     assert frame.dense.tolist() == pytest.approx([2 / 3] * 11)
-
-
-def test_names_of_other_tools(call, files):
-    frame = csv(call, "evaluate", *files, "--names", "trec_eval", "-m", "map", "-m", "P.5,10")
-    assert list(frame)[:4] == ["run", "map", "P_5", "P_10"]
-    assert list(csv(call, "evaluate", *files, "--names", "trec_eval"))[1:3] == ["num_q", "num_ret"]
-    frame = csv(call, "evaluate", *files, "--names", "ir_measures", "-m", "nDCG@10", "-m", "AP")
-    assert list(frame)[:3] == ["run", "nDCG@10", "AP"]
 
 
 def test_output_stands_whole_or_not_at_all(call, files):

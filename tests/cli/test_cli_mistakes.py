@@ -20,27 +20,21 @@ FAILURES = [
     ("evaluate qrels halves", "halves, line 1: "),
     ("evaluate qrels first --missing raise", "choose --missing='zero' or 'skip'"),
     ("evaluate qrels a=bm25 a=dense", "two runs have the same name"),
-    ("evaluate qrels bm25 -m ap(rel=3) --empty raise", "ap(empty=raise,rel=3"),
     ("evaluate halves bm25 -m gap", "gap"),
     ("evaluate qrels bm25 --depth 0", "--depth=0 "),
-    ("evaluate qrels bm25 --max-grade 0", "--max-grade=0 "),
     ("compare qrels bm25 dense -m ap --confidence 2", "--confidence=2.0 "),
     ("compare qrels bm25 dense -m ap --baseline x", "baseline 'x'"),
     ("fuse qrels bm25 dense --folds 1", "--n-splits=1"),
-    ("fuse --method rrf bm25 dense -k -1", "-k=-1.0 "),
     ("fuse --method weighted_sum bm25 dense --weights 1,x", "weights"),
     ("curve qrels odd", "a run is called 'recall'"),
-    ("metrics ndgc", "did you mean 'ndcg'"),
 ]
 # arguments, and what the error with status 2 names: wrong usage
 USAGE = [
     ("", "required: COMMAND"),
-    ("bogus", "invalid choice: 'bogus'"),
     ("evaluate qrels", "required: RUN"),
     ("evaluate qrels a=bm25 bm25", "bm25 is given twice"),
     ("evaluate qrels - -", "standard input is given twice"),
     ("evaluate qrels bm25 -m ndgc", "argument -m/--metric: unknown metric 'ndgc'"),
-    ("evaluate qrels bm25 --names trec_eval -m mapp", "did you mean 'map'"),
     ("evaluate qrels bm25 --depth 1.5", "argument -M/--depth"),
     ("evaluate qrels bm25 --intervals --format latex", "--format latex is for means and skrank"),
     ("compare qrels bm25 dense --format trec_eval", "--format trec_eval is for means, with or"),
@@ -65,14 +59,8 @@ def test_wrong_usage_exits_with_2_in_two_lines(call, arguments, message):
     mistake, pointer = err.splitlines()
     assert re.match(r"skrank[a-z ]*: error: ", mistake)
     assert message in mistake
-    command = re.match("[a-z]*", arguments.replace("bogus", ""))[0]
+    command = re.match("[a-z]*", arguments)[0]
     assert pointer == " ".join(["usage: skrank", *command.split(), "--help"])
-
-
-def test_a_warning(call):
-    status, _, err = call("evaluate", "qrels", "first")
-    assert (status, err.startswith("skrank: warning: run 'first' has no documents")) == (0, True)
-    assert "--missing='skip' leaves them out." in err
 
 
 @pytest.mark.parametrize("link", [False, True])

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import skrank
 from skrank import trec
 from skrank.cli import main
 from tests.helpers.browser import CHROMIUM, WITHOUT, opened, other_hosts
@@ -70,12 +69,7 @@ def test_it_says_which_run_is_better_and_how_surely(page):
     assert re.search(
         r"ap: b is first with 0\.\d{4}, then .* The difference is significant \(p", text
     )
-    assert "p_max_t is corrected for all rows: " in text
-    assert "p_randomisation" not in text
-    assert f"Made by skrank {skrank.__version__}: skrank evaluate " in text
     assert NASTY in text
-    for head in ("Means", "Differences between runs", "Differences by query", "Precision and"):
-        assert head in text
 
 
 def test_it_holds_the_values(page, collection):
@@ -112,9 +106,7 @@ def test_what_is_said_of_few_runs_and_queries(collection, call, tmp_path):
         return call("evaluate", qrels, *runs, "-m", "ap", "--format", "html")[1]
 
     qrels = collection / "qrels.json"
-    one = shown(qrels, collection / "0.csv")
-    assert "Differences between runs" not in one
-    assert "<h2>Means</h2>" in one
+    assert "Differences between runs" not in shown(qrels, collection / "0.csv")
     text = shown(qrels, collection / "0.csv", collection / "2.csv")
     assert re.search(r"not significant, so that either may be better \(p = 0\.\d+", text)
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
@@ -122,7 +114,6 @@ def test_what_is_said_of_few_runs_and_queries(collection, call, tmp_path):
     (tmp_path / "bad").write_text("1 Q0 a 0 1 bad\n1 Q0 b 0 2 bad\n")
     query = shown(tmp_path / "qrels", tmp_path / "bad", tmp_path / "good")
     assert "<b>ap</b>: good is first with 1.0000, then bad with 0.5000.</p>" in query
-    assert "Differences are not tested: " in query
     assert "significant" not in query
 
 
@@ -132,11 +123,6 @@ def test_a_browser_runs_it_without_an_error_or_a_request(page, tmp_path):
     assert "CONSOLE" not in found.messages
     dom = Elements(found.document)
     assert [tag for tag, _ in dom.tags].count("rect") == 25
-    text = found.document
-    rows = re.findall(
-        r"<tr>", text[text.index('id="queries"') : text.index("Precision and recall")]
-    )
-    assert len(rows) == 25
     assert "a is better on" in "".join(dom.texts)
     buttons = [tag for tag, _ in dom.tags].count("button")
     assert buttons == [tag for tag, _ in dom.tags].count("th") > 20

@@ -102,15 +102,11 @@ MEMORY = {
         [(q, "0", d, label) for q, d, label in QRELS_ROWS],
         [(q, "Q0", d, 0, score, "run") for q, d, score in RUN_ROWS],
     ),
-    "namedtuples": lambda: (
-        [Qrel(*row, "0") for row in QRELS_ROWS],
-        (ScoredDoc(*row) for row in RUN_ROWS),
-    ),
     "records": lambda: (
         [{"qid": q, "docid": d, "label": label} for q, d, label in QRELS_ROWS],
         iter([{"QID": q, "DocID": d, "Score": score} for q, d, score in RUN_ROWS]),
     ),
-    "ir_datasets": lambda: (DataSet(), RUN),
+    "ir_datasets": lambda: (DataSet(), (ScoredDoc(*row) for row in RUN_ROWS)),
     "ranx": lambda: (Peer(QRELS), Peer(RUN)),
     "objects": lambda: (
         trec.Qrels.from_arrays(*zip(*QRELS_ROWS, strict=True)),
@@ -156,17 +152,9 @@ def test_files(tmp_path, suffix, named, packing, expected):
     same_bits(evaluate(paths[0], {"run": paths[1]}), expected)
 
 
-def test_parquet(tmp_path, expected):
-    paths = [tmp_path / "qrels.parquet", tmp_path / "run"]
-    for path, table in zip(paths, frames(pl.DataFrame), strict=True):
-        table.with_columns(text=pl.lit("a passage")).write_parquet(path, row_group_size=30)
-    same_bits(evaluate(paths[0], {"run": paths[1]}), expected)
-
-
 def test_packages_that_are_not_installed(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "zstandard", None)
-    message = r"run\.zst cannot be decompressed.*zstandard"
-    assert_refused(tmp_path / "run.zst", b"\x28\xb5\x2f\xfd" + bytes(20), message)
+    assert_refused(tmp_path / "run.zst", b"\x28\xb5\x2f\xfd" + bytes(20), r"run\.zst .*zstandard")
     monkeypatch.setitem(sys.modules, "polars", None)
     for call in (lambda: trec.read_run(io.StringIO("1 Q0 a 1 1 t")), lambda: trec.fuse([RUN, {}])):
         with pytest.raises(ImportError, match=r"skrank\[trec\]"):
@@ -230,20 +218,15 @@ def test_a_table_of_several_runs():
         ({"1": {1.5: 1}}, RUN, r"row 0 of the qrels: .* 1\.5"),
         ([("1", "a", 1), ("1", "b")], RUN, r"row 1 of the qrels: .*\('1', 'b'\)"),
         ([("1", "a", 1), ("2", "a", 1), ("1", "a", 0)], RUN, "row 2 of the qrels: document 'a'"),
-        ({"1": {"a": "x"}}, RUN, "row 0 of the qrels: label 'x'"),
-        ({"1": {}}, RUN, "qrels holds no document"),
         ({"1": {"d\ud800": 1}}, RUN, r"row 0 .*'d\\ud800'"),
         (QRELS, {"01": {"a": np.nan}}, "score of document 'a' of query '01' is nan"),
         (QRELS, {"qid": ["1", "1"], "docid": ["a", "b"], "score": [1.0, None]}, "'b' .* is nan"),
         (QRELS, {"qid": ["1", "1"], "docid": ["a"], "score": [1, 2]}, "differ in length"),
         (QRELS, {"qid": [1.5, 2], "docid": ["a", "b"], "score": [1, 2]}, "row 0 .*query is 1.5"),
         (QRELS, {"1": {"a", "b"}}, "no order"),
-        (QRELS, {"1": [("a", 2.0), ("b", 1.0)]}, "list cannot be read"),
-        (QRELS, {"bm25": 3}, "int cannot be read"),
         (QRELS, pd.Series([1.0], ["a"]), "a Series without"),
         (trec.Run.from_arrays(["1"], ["a"], [1.0], name="bm25"), RUN, "qrels is the run 'bm25'"),
         ([("1", "a", 1)], trec.Qrels.from_arrays(["1"], ["a"], [1]), "runs holds judgments"),
-        ([("1", "a", 1)], [trec.Qrels.from_arrays(["1"], ["a"], [1])], "runs holds judgments"),
     ],
 )
 def test_mistakes_in_memory(qrels, run, message):
@@ -264,9 +247,6 @@ def test_qrels_and_runs_that_are_swapped(tmp_path):
             trec.evaluate(SCORES, run, "rr(rel=0.1)")
 
 
-# shapes and columns -----------------------------------------------------------------------------
-
-
 SERIES = pd.Series([2.0, 1.0], pd.MultiIndex.from_tuples([("1", "a"), ("1", "b")]))
 
 
@@ -274,12 +254,9 @@ SERIES = pd.Series([2.0, 1.0], pd.MultiIndex.from_tuples([("1", "a"), ("1", "b")
     "run",
     [
         {"1": ["a", "b"]},
-        {"1": np.array(["a", "b"])},
-        [{"1": ["a", "b"]}],
+        [{"1": np.array(["a", "b"])}],
         {"qid": ["1", "1"], "docid": ["b", "a"], "score": [1, 2]},
         {"query": np.array(["1", "1"]), "docno": ["b", "a"], "rank": pd.Series([1, 0])},
-        {"bm25": {"qid": ["1", "1"], "docid": ["b", "a"], "score": [1, 2]}},
-        SERIES,
         {"bm25": SERIES},
         SERIES.rename_axis(["qid", "docid"]).swaplevel(),
         [("1", "a", 1), ("1", "b", 2)],
@@ -320,20 +297,7 @@ SPECIFIC = {"query_id": ["1", "1"], "docno": ["a", "b"], "score": [2.0, 1.0]}
         {"rank": [5, 9]},
     ],
 )
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-def test_the_more_specific_column_has_the_ids(more, make):
-    run = make(SPECIFIC | more)
+def test_the_more_specific_column_has_the_ids(more):
+    run = pd.DataFrame(SPECIFIC | more)
     report = trec.evaluate({"1": {"a": 1, "b": 0}}, run, ["rr", "num_ret"])
     assert report.mean.to_numpy().tolist() == [[1, 2]]
-
-
-def test_labels_of_ntcir(tmp_path):
-    (tmp_path / "qrels").write_text("0001 a L0\n0001 b L1\n0001 c L2\n")
-    assert trec.read_qrels(tmp_path / "qrels").to_dict() == {"0001": {"a": 0, "b": 1, "c": 2}}
-
-
-def test_a_run_without_a_judged_document_is_said(tmp_path):
-    (tmp_path / "run").write_text("1 Q0 x1 1 2 bm25\n")
-    for runs in ({"a": {"1": {"x1": 1.0}}}, tmp_path / "run"):
-        with pytest.warns(UserWarning, match="'x1'.*'d1'"):
-            trec.evaluate({"1": {"d1": 1}}, runs, "ap")

@@ -127,8 +127,6 @@ def test_ranks_may_come_from_the_files(tmp_path):
         assert trec.fuse(given).to_dict() != expected
     with pytest.raises(ValueError, match="'b'"):
         trec.fuse({"a": frames["a"], "b": SMALL["b"]}, ranks="file")
-    weighted = trec.fuse(frames, "weighted_sum", weights={"b": 2, "a": 1})
-    assert weighted.weights == {"a": 1, "b": 2}
 
 
 # input and output ---------------------------------------------------------------------------------
@@ -143,7 +141,6 @@ def test_a_written_run_is_read_back_as_it_was():
     back = trec.read_run(io.BytesIO(trec.run_lines(run).encode()))
     assert back.to_dict() == run.to_dict()
     assert back.documents.to_list() == run.documents.to_list()
-    assert [int(line.split()[3]) for line in trec.run_lines(run).splitlines()][:3] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("ids", [("1 2", "a", "r"), ("1", "", "r"), ("1", "a", "my run")])
@@ -170,16 +167,6 @@ def collection(n_queries=20, n_documents=30, seed=0):
 
 
 RANKER = LinearRanker("ndcg@10", positive=True)
-
-
-@pytest.mark.parametrize("norm", ["auto", "zscore", None])
-def test_trained_weights_find_the_good_run(norm):
-    qrels, runs = collection()
-    fused = trec.fuse(runs, "weighted_sum", weights=RANKER, qrels=qrels, norm=norm)
-    assert sum(fused.weights.values()) == pytest.approx(1)
-    assert fused.weights["good"] > fused.weights["fair"] > fused.weights["useless"] >= 0
-    report = trec.evaluate(qrels, {**runs, "linear": fused, "rrf": trec.fuse(runs)}, ["ndcg@10"])
-    assert report.mean["ndcg@10"].idxmax() == "linear"
 
 
 def test_a_query_is_scored_without_its_own_labels():
@@ -227,22 +214,18 @@ LEARNED = {"method": "weighted_sum", "weights": RANKER}
     ("runs", "options", "message"),
     [
         (SMALL, {"method": "rff"}, "method='rff'"),
-        (SMALL, {"method": "weighted_sum"}, "weights"),
         (SMALL, {"method": "rrf", "weights": [1, 2, 3]}, "weights"),
         (SMALL, {"method": "weighted_sum", "weights": [1, 2]}, "3 runs"),
-        (SMALL, {"method": "weighted_sum", "weights": {"a": 1}}, "must be a sequence of numbers"),
         (SMALL, LEARNED, "needs qrels"),
-        (SMALL, {"method": "combsum", "qrels": OTHER}, "other weights take none"),
         (SMALL, LEARNED | {"qrels": {"9": {"x": 1}}}, "qrels"),
         (SMALL, {"k": -1}, "k=-1"),
         (SMALL, {"name": "b"}, "name='b'"),
         ({"a": OTHER}, {}, "at least two runs"),
         ({"a": OTHER, "b": {"2": {"x": 1.0}}}, {}, "'a'"),
         ({"a": OTHER, "b": {"1": {"x": float("nan")}}}, {}, "is nan: it must be finite"),
-        (HUGE, {"method": "combsum", "norm": None},
-         "is inf: it must be finite"),
+        (HUGE, {"method": "combsum", "norm": None}, "is inf: it must be finite"),
     ],
-)  # fmt: skip
+)
 def test_wrong_input_is_refused(runs, options, message):
     with pytest.raises(ValueError, match=message):
         trec.fuse(runs, **options)

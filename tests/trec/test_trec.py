@@ -36,12 +36,6 @@ def test_only_names_of_trec_eval_compare_scores_in_single_precision(from_file, m
         assert mean[name].item() == (0 if name == SINGLE[1] else 0.5 if name == SINGLE[0] else 1)
 
 
-def test_scores_beyond_single_precision_are_equal_there():
-    beyond = {"1": {"a": 1e300, "b": 1e200}}
-    mean = trec.evaluate(CLOSE, beyond, ["rr", "trec_eval:recip_rank"]).mean
-    assert mean.iloc[0].tolist() == [1, 0.5]
-
-
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1, "b": -1}, "3": {"a": 0}, "4": {"a": 1}}
 RUN = trec.Run.from_arrays(list("112239"), list("cxbaaa"), [2, 1, 2, 1, 1, 1], name="bm25")
 
@@ -65,8 +59,6 @@ def test_missing_queries():
     assert skip.mean.loc["bm25", "ap"] == pytest.approx(1 / 2)
     with pytest.raises(ValueError, match=lacks):
         trec.evaluate(QRELS, RUN, "ap", missing="raise")
-    with pytest.raises(ValueError, match="missing='drop'"):
-        trec.evaluate(QRELS, RUN, "ap", missing="drop")
 
 
 def test_empty_queries():
@@ -86,8 +78,7 @@ def test_empty_queries():
 
 def test_a_run_without_any_query_of_the_qrels():
     run = trec.Run.from_arrays(["MB01"], ["a"], [1], name="odd")
-    message = "'odd'.*'MB01'.*'1'"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=r"'odd'.*'MB01'.*'1'"):
         trec.evaluate(QRELS, run, "ap")
 
 
@@ -115,8 +106,6 @@ def test_names_of_runs(tmp_path):
     assert report.mean.index.tolist() == ["x", "y"]
     with pytest.raises(ValueError, match="'bm25'"):
         trec.evaluate(QRELS, [RUN, RUN], "ap", missing="skip")
-    with pytest.raises(ValueError, match="runs"):
-        trec.evaluate(QRELS, [], "ap")
 
 
 def test_bounded_parts_and_threads_change_nothing(monkeypatch, tmp_path):
@@ -135,28 +124,3 @@ def test_bounded_parts_and_threads_change_nothing(monkeypatch, tmp_path):
             found = report()
         pd.testing.assert_frame_equal(found.per_query, expected.per_query, check_exact=True)
         pd.testing.assert_frame_equal(found.to_frame(), expected.to_frame(), check_exact=True)
-
-
-def test_one_warning_for_many_runs():
-    with pytest.warns(UserWarning, match="6 runs") as caught:
-        trec.evaluate(*collection(2, n_runs=6), "ap")
-    assert len(caught) == 1
-    assert caught[0].filename == __file__
-
-
-def test_compare():
-    qrels, runs = collection(3, n_runs=3)
-    report = trec.evaluate(qrels, runs, ["ap", "ndcg@5"], missing="skip")
-    table = report.compare(n_resamples=100).to_frame()
-    pairs = [("run0", "run1"), ("run0", "run2"), ("run1", "run2")]
-    assert list(zip(table["system"], table["other"], strict=True)) == 2 * pairs
-    for row in table.itertuples():
-        values = report.per_query[row.metric]
-        difference = (values.loc[row.system] - values.loc[row.other]).dropna()
-        assert row.queries == len(difference)
-        assert row.difference == pytest.approx(difference.mean(), abs=1e-12)
-        assert row.wins == (difference > 0).sum()
-    against = report.compare(baseline="run1", n_resamples=100).to_frame()
-    assert against["other"].unique().tolist() == ["run1"]
-    with pytest.raises(ValueError, match="systems"):
-        trec.evaluate(qrels, runs["run0"], "ap", missing="skip").compare()
