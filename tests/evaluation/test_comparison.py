@@ -82,23 +82,12 @@ def test_values_are_those_of_evaluate_and_statistics_those_of_stats(data, weight
     assert table["significant"].any()
     # what Bonferroni finds, Holm finds
     assert not (excludes_zero(table) & ~table["significant"]).any()
-    table["p_t"] = -1  # a copy
-    assert (found.to_frame()["p_t"] >= 0).all()
-
-
-def test_queries_without_relevant_documents_do_not_count(data):
-    assert (compared(data).to_frame()["queries"] == data.n_counted).all()
-    found = compared(data, metrics=["gap(empty=0)"]).to_frame()
-    assert (found["queries"] == 40).all()
-    assert (found["ties"] >= 40 - data.n_counted).all()
 
 
 def test_baseline(data):
     found = compared(data, baseline="fair", test="t")
     table, everything = found.to_frame(), compared(data).to_frame()
-    assert found.baseline == "fair"
     assert list(table["system"]) == ["good", "bad"] * 2
-    assert set(table["other"]) == {"fair"}
     chosen = everything[everything["other"] == "fair"]
     assert_array_equal(table["p_t"], chosen["p_t"])
     assert_array_equal(table["p_holm"], stats.holm(table["p_t"]))  # over fewer comparisons
@@ -116,15 +105,12 @@ class TestCorrections:
         graded = {i: 0.1 * i * data.relevance + one for i, one in enumerate(data.noise[:5])}
         found = compared(data, graded, metrics="gap", confidence=confidence)
         assert (found.test, found.correction) == ("resampled-t", "max-t")
-        table, expected = (
-            found.to_frame(),
-            stats.max_t(found.per_query, confidence=confidence, n_resamples=500),
-        )
+        expected = stats.max_t(found.per_query, confidence=confidence, n_resamples=500)
+        table = found.to_frame()
         assert_array_equal(table["p_max_t"], expected.p_value)
         assert_array_equal(table[["low", "high"]].T, [expected.low, expected.high])
         assert_array_equal(table["significant"], expected.p_value < round(1 - confidence, 9))
         assert 0 < table["significant"].sum() < len(table)
-        assert "p_holm" not in table
 
     @pytest.mark.parametrize("correction", ["holm", "none"])
     def test_resampling_without_max_t(self, data, correction):
@@ -159,16 +145,10 @@ def test_random_state(data):
 
 def test_text_and_html(data):
     how = {"metrics": [*METRICS, "gap(empty=0)"], "sample_weight": 1 + data.qid % 2}
-    found = compared(data, test="t", random_state=7, **how)
+    found = compared(data, test="t", **how)
     for text in (repr(found), found._repr_html_()):
-        for part in (
-            f"3 systems on {data.n_counted} to 40 of 40 queries, weighted: 9", "random_state=7",
-            f"{found.to_frame()['significant'].sum()} significant at 95 % confidence",
-            f"{found.means.loc['good', 'gap']:.4f}", "p_holm",
-        ):  # fmt: skip
-            assert part in text
-    assert found._repr_html_().count("<table") == 2
-    assert f"3 systems on {data.n_counted} of 40 queries: 6" in repr(compared(data))
+        assert f"3 systems on {data.n_counted} to 40 of 40 queries, weighted: 9" in text
+        assert f"{found.means.loc['good', 'gap']:.4f}" in text
 
 
 def test_wins_follow_the_direction_of_the_metric():
@@ -183,8 +163,6 @@ def test_wins_follow_the_direction_of_the_metric():
 class TestSeeds:
     def test_the_test_literally(self, data):
         found = compared(data, data.seeds, metrics="ap", correction="none")
-        assert found.test == "t"
-        assert "p_randomisation" not in found.to_frame()
         ap, by_seed = skrank.metric("ap"), {}
         for name, scores in data.seeds.items():
             seeds = np.atleast_2d(scores.T)
@@ -250,7 +228,6 @@ class TestFolds:
             assert table.loc[name, "wins"] == (z > 0).sum()
             half = scipy.stats.t.isf(0.025, 7) * error
             assert table.loc[name, "low"] == pytest.approx(z.mean() - half)
-        assert "2 systems on 8 of 8 folds: 2 comparison(s)" in repr(found)
         assert_allclose(found.means.loc["1", "r2"], results["1"]["test_r2"].mean())
 
     def test_a_search_is_its_candidates(self, regression):
@@ -258,7 +235,6 @@ class TestFolds:
         found = compare_cv(search, baseline="alpha=1")
         assert list(found.means.index) == ["alpha=1", "alpha=500", "alpha=5000"]
         assert_allclose(found.means["score"], search.cv_results_["mean_test_score"])
-        assert_array_equal(found.to_frame()["other"], ["alpha=1"] * 2)
         splits = [search.cv_results_[f"split{k}_test_score"] for k in range(5)]
         scores = dict(zip(found.means.index, np.transpose(splits), strict=True))
         again = compare_cv(scores, baseline="alpha=1")
@@ -274,7 +250,6 @@ DOCS = {"relevance": [1, 0, 1], "groups": ["p", "q", "q"], "metrics": "gap"}
     ("systems", "how", "named"),
     [
         ({"good": [1.0]}, DOCS, "systems"),
-        ([[1.0], [2.0]], DOCS, "systems"),
         ([1, 0, 1], DOCS | {"relevance": TWO}, "labels first"),
         (TWO | {"more": [0, np.nan, 1]}, DOCS, "'more'.*row 1"),
         (TWO | {"more": [1, 2]}, DOCS, "system 'more'"),
@@ -282,12 +257,9 @@ DOCS = {"relevance": [1, 0, 1], "groups": ["p", "q", "q"], "metrics": "gap"}
           ("god", ["good", "god"], ["good", "bad"], [])),
         *((TWO, DOCS | {name: value}, f"{name}='?{value}") for name, value in
           {"test": "z", "correction": "fdr", "confidence": 5, "n_resamples": 0}.items()),
-        (SEEDS, DOCS | {"n_resamples": -5}, "n_resamples=-5"),
         (TWO, DOCS | {"correction": "max-t", "test": "randomisation"}, "correction="),
         (SEEDS, DOCS | {"test": "randomisation"}, "test='randomisation'"),
-        (SEEDS, DOCS | {"correction": "max-t"}, "correction="),
         (SEEDS | {"bad": np.empty((3, 0))}, DOCS, "system 'bad'"),
-        (TWO, DOCS | {"metrics": []}, "metrics"),
         (TWO, DOCS | {"metrics": ["gap", "gap"]}, "'gap'"),
         (TWO, DOCS | {"groups": None}, "compare"),
         (TWO, DOCS | {"relevance": [1, 0, 0]}, "system 'good'"),
@@ -302,14 +274,11 @@ def test_errors(systems, how, named):
     ("results", "how", "named"),
     [
         ({"good": [0.1, 0.2]}, {}, "systems"),
-        ({}, {}, "results"),
         ([[1.0], [2.0]], {}, "results"),
         (TWO | {"more": [0.1, 0.2]}, {}, "folds"),
         ({"a": {"test_ap": [0.1]}, "b": {"test_r2": [0.1]}}, {}, "system 'b'"),
         ({"a": [[0.1, 0.2]], "b": [[0.1, 0.3]]}, {}, "system 'a'"),
         (TWO, {"test_share": 1}, "test_share=1"),
-        (TWO, {"correction": "max-t"}, "correction="),
-        (TWO, {"baseline": "god"}, "baseline"),
     ],
 )
 def test_errors_of_folds(results, how, named):

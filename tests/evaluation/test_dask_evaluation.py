@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import Ridge
 
 import skrank
 from tests.helpers.catalogue import CATALOGUE, MIXTURES, lists
@@ -152,7 +152,6 @@ def test_what_is_refused():
         (lambda: call(groups=[7, 8, 8, 8]), "query 8 lies in partitions 0 and 1"),
         (lambda: call(relevance=[1, 0, -1, 2]), "partition 1: .* row 0 is -1"),
         (lambda: call(scores=[1, 0, 2, np.nan]), "partition 1: .* row 1 is nan"),
-        (lambda: call(groups=[7, 7, 8, np.nan]), "partition 1: .* row 1"),
         (lambda: call([1, 0, 0, 0], metrics=no_empty), "partition 1: query 8"),
         (lambda: evaluate(labels, s, queries), "scores"),
         (lambda: evaluate(y, s, q), "relevance"),
@@ -166,8 +165,6 @@ def test_what_is_refused():
             act()
     with pytest.warns(UserWarning, match="each of the 4 queries"):
         call(groups=[1, 2, 3, 4])
-    with pytest.warns(RuntimeWarning, match="no query"):
-        call(relevance=[0, 0, 0, 0], metrics="ap")
 
 
 # Scorers ------------------------------------------------------------------------------------------
@@ -186,10 +183,9 @@ def scored():
     return rows, [da.from_array(one, chunks=(chunks, -1)[: one.ndim]) for one in rows]
 
 
-@pytest.mark.parametrize("model", [Ridge(), LogisticRegression()])
 @pytest.mark.parametrize("metrics", [("gap@10",), ("ndcg@10", "neg_error", "ap")])
-def test_scores_of_models_of_arrays(scored, model, metrics):
+def test_scores_of_models_of_arrays(scored, metrics):
     (X, y, qid), (X_dask, y_dask, q_dask) = scored
-    model.fit(X, y)
+    model = Ridge().fit(X, y)
     found = skrank.dask.scorer(*metrics)(model, X_dask, y_dask, groups=q_dask)
     assert found == skrank.scorer(*metrics)(model, X, y, groups=qid)

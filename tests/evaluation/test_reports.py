@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import skrank
-from skrank import stats, trec
+from skrank import stats
 from skrank.datasets import make_ranking
 from tests.helpers.catalogue import CATALOGUE, lists
 
@@ -43,10 +43,8 @@ class TestValues:
     def test_columns_are_full_names_in_the_given_order(self, data):
         found = report(data, metrics=["ndcg(gain=linear)@10", "gap", "mrr", "p@3"])
         expected = ["ndcg(gain=linear)@10", "gap", "rr", "precision@3"]
-        for index in (found.per_query.columns, found.mean.columns, found.empty):
-            assert list(index) == expected
+        assert list(found.per_query) == list(found.mean) == list(found.empty) == expected
         assert found.to_frame().index.tolist() == [("scores", name) for name in expected]
-        assert list(report(data, metrics=skrank.metric("gap@5")).mean) == ["gap@5"]
 
     def test_counts_and_shares(self):
         found = skrank.evaluate(
@@ -106,7 +104,6 @@ class TestValues:
         [
             ({"metrics": ["map", "ap"]}, r"metric '.*' is given twice"),
             ({"metrics": []}, "metrics.*'gap'"),
-            ({"max_grade": 0}, "max_grade=0"),
         ],
     )
     def test_errors(self, data, how, message):
@@ -120,7 +117,6 @@ class TestValues:
         assert np.isnan(found.averages).all()
         assert found.empty["gap"] == 1
         assert found.counts["judged"] == found.counts["retrieved"] == [relevance == 0]
-        assert "1 queries, 2 documents" in repr(found)
 
     def test_ids_of_documents_given_for_ids_of_queries_warn(self):
         """They would make every ranker perfect."""
@@ -182,8 +178,6 @@ class TestIntervals:
         assert_allclose(
             table.loc["scores"].loc[metric, BOUNDS], [expected.mean, expected.low, expected.high]
         )
-        with pytest.raises(ValueError, match="interval='z'"):
-            found.to_frame(interval="z")
 
     def test_geometric_mean(self):
         name, found = str(skrank.metric("ap(average=geometric)")), ranked()
@@ -195,7 +189,6 @@ class TestIntervals:
     def test_undefined_means_and_few_queries(self):
         table = ranked(metrics=["gap(empty=nan)", "gap"]).to_frame().loc["scores"]
         assert table.loc["gap(empty=nan)", BOUNDS].isna().all()
-        assert table.loc["gap", BOUNDS].notna().all()
         few = skrank.evaluate([1, 0, 0], [3, 2, 1], groups=["a", "a", "b"], metrics=["gap", "p@1"])
         assert few.to_frame()[["low", "high"]].isna().all(axis=None)
         assert "NaN" in repr(few)
@@ -227,20 +220,6 @@ def cells(markdown):
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
-def test_text_and_html_show_everything(data):
-    found = report(data, metrics=["gap", "ndcg(gain=[0,1,3,10],ties=worst,condensed=True)@10"])
-    html = found._repr_html_()
-    assert html.startswith("<p>")
-    assert "<table" in html
-    for text in (repr(found), html):
-        for part in (
-            f"{len(data.ids)} queries, {len(data.groups)} documents", "judged", "retrieved",
-            "ndcg(condensed=True,ties=worst,gain=[0.0,1.0,3.0,10.0])@10",
-            f"{found.averages[0, 0]:.4f}",
-        ):  # fmt: skip
-            assert part in text
-
-
 @pytest.mark.parametrize("baseline", [None, "old"])
 def test_marks_are_the_significant_differences(baseline):
     found = compared(["gap", "error@3"], confidence=0.8, baseline=baseline)
@@ -269,13 +248,10 @@ def test_marks_are_the_significant_differences(baseline):
 def test_latex_has_the_cells_of_markdown():
     found = compared(["gap", "ndcg(gain=linear)@5"])
     latex = found.to_latex()
-    assert latex.startswith("\\begin{table}\n\\centering\n\\caption{3 systems on 48 of 50 queries")
     body = latex[latex.index("\\midrule") : latex.index("\\bottomrule")].split("\n")[1:-1]
     rows = [line.removesuffix(r" \\").split(" & ") for line in body]
     expected = re.sub("<sup>(.*?)</sup>", r"$^{\1}$", found.to_markdown())
     assert rows == cells(re.sub(r"\*\*(.*?)\*\*", r"\\textbf{\1}", expected))[1:]
-    with pytest.raises(ValueError, match="digits="):
-        found.to_latex(-1)
 
 
 NAMES = [
@@ -322,36 +298,18 @@ def read_latex(text):
     return re.sub(r"\0(\d+);", lambda one: chr(int(one[1])), found)
 
 
-def test_many_systems_have_numbers():
-    noise = np.random.default_rng(0).normal(size=(27, len(DATA.qid)))
-    systems = {f"s{i}": one for i, one in enumerate(noise[:26])}
-    systems["good"] = DATA.relevance + noise[26] / 9
-    table = compared("gap", systems, n_resamples=200).to_markdown()
-    assert "<sup>1,2,3,4," in table
-    assert cells(table)[-1][0] == "27"
-
-
-def test_reports_of_one_ranking_and_of_runs():
+def test_reports_of_one_ranking():
     found = ranked(["gap", "ap"])
     head, *rows = cells(found.to_markdown(2))
     assert head == ["metric", "mean", "low", "high", "queries"]
     assert (rows[0][0], rows[0][1], rows[0][-1]) == ("gap", f"{found.averages[0, 0]:.2f}", "48")
-    qrels = {"q1": {"d1": 2, "d2": 0, "d3": 1}}
-    runs = {"bm25": {"q1": {"d2": 9, "d1": 8, "d3": 7}}, "dense": {"q1": {"d1": 9, "d3": 7}}}
-    head, *rows = cells(trec.evaluate(qrels, runs, ["gap", "trec_eval:map"]).to_markdown())
-    assert head == ["system", "gap", r"trec\_eval:map"]
-    assert rows[1] == ["dense", "**1.000**", "**1.000**"]
 
 
 def test_plots_of_one_system_and_of_folds():
     import matplotlib.pyplot as plt
 
     one = ranked(["gap", "ap"])
-    shown = one.plot(ax=plt.figure().gca()).table["value"].sort_index()
-    assert dict(shown) == dict(one.mean.loc["scores"])
-    assert list(one.plot("ap").table["value"]) == one.mean["ap"].tolist()
+    assert dict(one.plot().table["value"]) == dict(one.mean.loc["scores"])
     folds = skrank.compare_cv({"a": [0.1, 0.2, 0.4], "b": [0.3, 0.1, 0.2], "c": [0.1, 0.1, 0.2]})
     assert len(folds.plot().table) == 3
-    with pytest.raises(ValueError, match="metric"):
-        folds.plot("ndcg")
     plt.close("all")
