@@ -274,10 +274,8 @@ def tables_of(metric: Metric, scale: Scale, k: int | None) -> Tables:
     except TypeError:  # a parameter of a user's metric has no hash
         found, hashable = None, False
     if found is None:
-        found = metric.tables(scale, k)
-        if not isinstance(found, Tables):
-            family = "tables of a family, such as skrank.extending.QuadraticTables"
-            raise check.bad_result(found, f"{type(metric).__name__}.tables()", family)
+        result = f"the result of {type(metric).__name__}.tables() (such as QuadraticTables)"
+        found = check.check_kind(result, metric.tables(scale, k), Tables)  # type: ignore[type-abstract]
         found.check_fit(scale)
         if hashable and not metric.reads_judgments and scale.longest <= _LONGEST_CACHED:
             _cache[key] = found

@@ -108,11 +108,6 @@ def _shown(value: object) -> str:
     return text if len(text) < 40 else f"a {type(value).__name__}"
 
 
-def bad_result(value: object, method: str, remedy: str) -> TypeError:
-    """The error for a method of a metric that returned something of another type."""
-    return TypeError(f"{method} returned {_shown(value)}: it must return {remedy}.")
-
-
 def check_query_values(values: Any, shape: tuple[int, ...], method: str) -> np.ndarray:
     """Values of queries as float64, after a check that there is one per query."""
     array: np.ndarray = np.asarray(values, dtype=np.float64)
