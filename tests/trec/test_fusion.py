@@ -169,16 +169,6 @@ def collection(n_queries=20, n_documents=30, seed=0):
 RANKER = LinearRanker("ndcg@10", positive=True)
 
 
-def test_a_query_is_scored_without_its_own_labels():
-    qrels, runs = collection()
-    frame = qrels.to_frame()
-    before = trec.fuse(runs, "weighted_sum", weights=RANKER, qrels=qrels)
-    frame.loc[frame.qid == "0", "label"] = 2 - frame.loc[frame.qid == "0", "label"]
-    after = trec.fuse(runs, "weighted_sum", weights=RANKER, qrels=frame)
-    assert before.to_dict()["0"] == after.to_dict()["0"]
-    assert before.weights != after.weights
-
-
 def test_linear_is_a_linear_ranker_on_a_table_of_scores():
     qrels, runs = collection()
     ranker = LinearRanker("gap", positive=True)

@@ -92,24 +92,20 @@ def test_queries_whose_ids_begin_as_comments_do(tmp_path):
     (tmp_path / "three").write_text("# a word\n" + qrels_text(rows(HASHED)).replace(" 0 ", " "))
     lines = run_text(rows(HASHED_RUN), "t").splitlines(keepends=True)
     (tmp_path / "run").write_text("".join([*lines[:2], COMMENTS, *lines[2:]]))
-    (tmp_path / "more").write_text(run_text(rows(HASHED_RUN), "t more"))
     metrics = ["ap", "ndcg", "num_ret"]
     expected = trec.evaluate(HASHED, {"t": HASHED_RUN}, metrics)
     for judged in ("qrels", "three"):
-        for run in ("run", "more"):
-            report = trec.evaluate(tmp_path / judged, tmp_path / run, metrics)
-            pd.testing.assert_frame_equal(report.per_query, expected.per_query, check_exact=True)
-            assert report.counts == expected.counts
+        report = trec.evaluate(tmp_path / judged, tmp_path / "run", metrics)
+        pd.testing.assert_frame_equal(report.per_query, expected.per_query, check_exact=True)
+        assert report.counts == expected.counts
 
 
 @pytest.mark.parametrize("number", ["\uff12", "1_0", "\u20031"])
-def test_numbers_are_ascii_in_all_formats(tmp_path, number):
-    (tmp_path / "q.csv").write_text(f"qid,docid,label\n1,a,1\n1,b,{number}\n")
-    records = ({"qid": 1, "docid": document, "label": number} for document in "ab")
-    (tmp_path / "q.jsonl").write_text("\n" + "\n".join(map(json.dumps, records)))
-    for name, line in {"q.csv": 3, "q.jsonl": 2}.items():
-        with pytest.raises(ValueError, match=rf"{name}, line {line}: label"):
-            trec.read_qrels(tmp_path / name)
+def test_numbers_are_ascii_in_all_formats(number):
+    for text in (f"qid,docid,label\n1,b,{number}\n",
+                 f'\n{{"qid": 1, "docid": "b", "label": "{number}"}}'):  # fmt: skip
+        with pytest.raises(ValueError, match="line 2: label"):
+            trec.read_qrels(io.StringIO(text))
     for build in (trec.Qrels.from_arrays, trec.Run.from_arrays):
         for column in ([1, number], np.array(["1", number]), np.array([1, number], object)):
             with pytest.raises(ValueError, match="row 1 "):

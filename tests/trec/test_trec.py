@@ -36,6 +36,12 @@ def test_only_names_of_trec_eval_compare_scores_in_single_precision(from_file, m
         assert mean[name].item() == (0 if name == SINGLE[1] else 0.5 if name == SINGLE[0] else 1)
 
 
+def test_scores_beyond_single_precision_are_equal_there():
+    beyond = {"1": {"a": 1e300, "b": 1e200}}
+    mean = trec.evaluate(CLOSE, beyond, ["rr", "trec_eval:recip_rank"]).mean
+    assert mean.iloc[0].tolist() == [1, 0.5]
+
+
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1, "b": -1}, "3": {"a": 0}, "4": {"a": 1}}
 RUN = trec.Run.from_arrays(list("112239"), list("cxbaaa"), [2, 1, 2, 1, 1, 1], name="bm25")
 
@@ -80,19 +86,6 @@ def test_a_run_without_any_query_of_the_qrels():
     run = trec.Run.from_arrays(["MB01"], ["a"], [1], name="odd")
     with pytest.raises(ValueError, match=r"'odd'.*'MB01'.*'1'"):
         trec.evaluate(QRELS, run, "ap")
-
-
-def test_messages_about_files_name_the_file(tmp_path):
-    files = [tmp_path / name for name in ("a.run", "b.run", "c.jsonl", "d.run")]
-    for path in files[:2]:
-        path.write_text("1 Q0 a 1 2 Anserini\n")
-    files[2].write_text('{"qid": "1", "docid": "a", "score": 1}\n')
-    files[3].write_text("x1 Q0 a 1 2 Anserini\n")
-    with pytest.warns(UserWarning, match=r"a\.run'.*b\.run'.*c\.jsonl'"):
-        report = trec.evaluate(QRELS, files[:3], "ap")
-    assert report.mean.index.tolist() == list(map(str, files[:3]))
-    with pytest.raises(ValueError, match=r"'.*d\.run'"):
-        trec.evaluate(QRELS, files, "ap", missing="skip")
 
 
 def test_names_of_runs(tmp_path):
