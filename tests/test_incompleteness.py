@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import skrank
 from skrank import stats, trec
-from skrank.incompleteness import ROBUSTNESS_METRICS, reduce_judgments, robustness
+from skrank.incompleteness import reduce_judgments, robustness
 from tests.helpers.informativeness_cases import made
 
 PERCENTS = (100, 90, 70, 50, 29, 10, 1)
@@ -90,19 +89,6 @@ def test_every_document_has_the_same_chance_and_is_drawn_anew_in_each_query():
     assert (kept[0][:120] != kept[0][120:]).any()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [({"percent": p}, "percent=") for p in (0, 101, 50.0, True, None)]
-    + [
-        ({"percent": 50, "random_state": 0.5}, r"random_state=0\.5"),
-        ({"percent": 50, "strata": "document"}, "strata="),
-    ],
-)
-def test_wrong_reductions(qrels, options, message):
-    with pytest.raises(ValueError, match=message):
-        reduce_judgments(qrels, **options)
-
-
 # the study
 
 
@@ -140,25 +126,6 @@ def test_is_what_files_of_fewer_judgments_give():
         assert counts.tolist() == [(judged_labels > 0).sum(), (judged_labels == 0).sum()]
 
 
-def test_levels_and_repeats():
-    qrels, runs = collection(3)
-    lines = []
-    found = robustness(
-        qrels, runs, percents=[20, 100, 60], n_repeats=2, n_resamples=20, progress=lines.append
-    )
-    assert found.judgments["percent"].tolist() == [20, 20, 100, 60, 60]
-    assert found.judgments["repeat"].tolist() == [0, 1, 0, 0, 1]
-    assert len(lines) == 5
-    table = found.pivot("power")
-    assert table.index.tolist() == [str(skrank.metric(m)) for m in ROBUSTNESS_METRICS]
-    assert table.columns.tolist() == [20, 100, 60]
-    mine = found.table.query("metric == 'ap' and percent == 60")
-    assert table.loc["ap", 60] == pytest.approx(mine["power"].mean())
-    assert "3 runs, 8 queries, 2 repeats" in repr(found)
-    with pytest.raises(ValueError, match="column='tau'"):
-        found.pivot("tau")
-
-
 def test_the_scale_of_grades_stays():
     """A level without the highest grade is measured on the scale of all judgments."""
     qrels = qrels_of({str(q): [3] + [1] * 20 + [0] * 20 for q in range(3)})
@@ -174,39 +141,16 @@ def test_the_scale_of_grades_stays():
     assert found.means["mean"].max() < 0.5
 
 
-def test_metric_that_is_defined_nowhere():
-    qrels, runs = collection(3)
-    with pytest.warns(RuntimeWarning, match="no query"):
-        found = robustness(qrels, runs, "ap(rel=9)", [100], n_resamples=10).table.loc[0]
-    assert found.queries == 0
-    assert found[["mean", "tau_b", "tau_ap", "power", "required_difference"]].isna().all()
-
-
-def test_missing_queries():
-    qrels, runs = collection(3)
-    rows = runs[2].to_frame().query("qid != '5'")
-    lacking = trec.Run.from_arrays(rows["qid"], rows["docid"], rows["score"], name="lacking")
-    options = {"metrics": "ap", "percents": [50], "n_resamples": 10}
-    with pytest.warns(UserWarning, match="'lacking'"):
-        zero = robustness(qrels, [*runs, lacking], **options)
-    skip = robustness(qrels, [*runs, lacking], missing="skip", **options)
-    zero, skip = (found.means.set_index("run")["mean"] for found in (zero, skip))
-    assert zero["lacking"] == pytest.approx(skip["lacking"] * 7 / 8)
-    with pytest.raises(ValueError, match="missing='zero'"):
-        robustness(qrels, [*runs, lacking], missing="raise", **options)
-
-
-def test_wrong_options():
-    qrels, runs = collection(2, 3)
+def test_wrong_options(qrels):
+    for options in ({"percent": 0}, {"percent": 50.0}, {"percent": 50, "strata": "document"}):
+        with pytest.raises(ValueError, match=f"{[*options][-1]}="):
+            reduce_judgments(qrels, **options)
+    pool, runs = collection(2, 3)
     for options, message in [
-        ({"runs": []}, "runs"),
         ({"runs": runs[:1]}, "needs at least 2"),
         ({"percents": [50, 0]}, "percents=0"),
-        ({"percents": 0.5}, "percents=0.5"),
         ({"percents": [50, 50]}, "percents"),
         ({"n_repeats": 0}, "n_repeats=0"),
-        ({"confidence": 5}, "confidence=5"),
-        ({"strata": "document"}, "strata='document'"),
     ]:
         with pytest.raises(ValueError, match=message):
-            robustness(**{"qrels": qrels, "runs": runs} | options)
+            robustness(**{"qrels": pool, "runs": runs} | options)

@@ -16,7 +16,7 @@ from skrank.active import (
 )
 from skrank.active._evaluators import decide
 from skrank.active._intervals import bootstrap_interval, certainty
-from skrank.active._means import Known, Mean, mean_of
+from skrank.active._means import Mean, mean_of
 from skrank.active._sampling import drawing_order
 from skrank.datasets import make_ranking
 from tests.helpers.campaigns import COSTS, SCORES, answer, comparator, contest, data, evaluator, run
@@ -69,9 +69,6 @@ def test_mixing_bounds_the_weights(world, mixing):
 def test_no_mixing_is_refused_where_the_model_is_certain():
     certain = np.array([[0.0, 1.0], [0.0, 1.0], [0.5, 0.5]])
     moments = label_moments("dcg", [1, 1, 1], ["a", "b", "c"], label_model=certain)
-    sampling_distribution(moments, mixing=0)  # every query differs from the mean
-    constant = label_moments("dcg", [1, 1, 1], ["a", "b", "c"], label_model=certain[[0, 0, 0]])
-    np.testing.assert_allclose(sampling_distribution(constant, mixing=0), 1 / 3)
     with pytest.raises(ValueError, match="mixing=0"):
         sampling_distribution(moments, mixing=0, center=1.0)
 
@@ -119,15 +116,6 @@ def test_lure_is_exactly_unbiased(n_draws, random):
         for order in permutations(range(5), n_draws)
     )
     assert total == pytest.approx(p @ loss, rel=1e-12)
-
-
-def test_known_queries_are_a_stratum_of_their_own(random):
-    loss, p = random.random(40), np.full(40, 1 / 40)
-    known = Known(mass=0.5, total=float(loss[:20].sum() / 40))
-    q, draws = np.where(np.arange(40) < 20, 0, 1 / 20), np.arange(20, 26)
-    for deviation in (None, np.zeros(40)):
-        found = drawn(loss, draws, p, q, known=known, deviation=deviation)
-        assert found.value == pytest.approx((loss[:20].mean() + loss[draws].mean()) / 2)
 
 
 def test_a_perfect_label_model_leaves_no_error(random):
@@ -244,17 +232,6 @@ def test_the_default_is_not_behind_uniform_draws(task, beliefs, random):
     assert (active < 1.05 * uniform).all()
 
 
-def test_simulated_campaigns_of_equal_values_have_infinite_intervals():
-    values = np.r_[np.full(95, 0.5), np.linspace(0, 1, 5)]
-    runs = simulate(values, np.ones(100), [3, 100], n_campaigns=60)
-    alike = (runs.standard_errors[:, 0] == 0) & (runs.values[:, 0] == 0.5)
-    assert 0.5 < alike.mean() < 1
-    intervals = runs.intervals()
-    assert (np.abs(intervals[alike, 0]) == np.inf).all()
-    assert (intervals[:, 1] == runs.truth).all()  # the whole pool
-    assert runs.cautious().tolist() == [[True, False]] * 60
-
-
 # intervals, from draws with replacement, of which pulls and shares are known by definition
 
 
@@ -296,17 +273,6 @@ def test_ends_equal_their_definition(n, side, random):
     assert (whole.value - end) / whole.standard_error == pytest.approx(found, rel=1e-3)
 
 
-@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999999])
-def test_intervals_widen_with_confidence_and_turn_with_the_sign(confidence, random):
-    losses, w = random.exponential(size=30), random.random(30) + 0.1
-    low, high = interval(losses, w, confidence)
-    wider = interval(losses, w, (1 + confidence) / 2)
-    assert wider[0] < low < high < wider[1]
-    assert interval(-losses, w, confidence) == pytest.approx((-high, -low))
-    moved = interval(3 * losses + 1, 7 * w, confidence)
-    assert moved == pytest.approx((3 * low + 1, 3 * high + 1))
-
-
 @pytest.mark.parametrize(("weights", "least"), [("equal", 0.938), ("unequal", 0.93)])
 def test_intervals_of_skewed_values_cover(weights, least):
     """For comparison, Student's intervals of 20 draws cover .91 and .90 here."""
@@ -329,34 +295,14 @@ def test_intervals_of_skewed_values_cover(weights, least):
     [
         ([0.5, 0.5], "values"),
         ([0.3], "single draw"),
-        ([0.1, 0.2, 0.4, 0.3, 0.9], "only 5 queries .* 95%"),
+        ([0.1, 0.2, 0.4, 0.3, 0.9], "only 5 queries"),
     ],
 )
 def test_estimates_without_an_error_or_of_few_draws_have_a_caution(differences, caution):
     found = contest(differences).estimate()
-    with pytest.raises(AssertionError, match=caution):
-        raise AssertionError(found.caution)
-    assert found.caution in str(found)
+    assert caution in found.caution
     assert (found.interval == (-np.inf, np.inf)) == ("only" not in caution)
     assert np.isnan(found.standard_error) == (found.n_counted < 2)
-
-
-N = 80
-RELEVANCE = np.random.default_rng(0).integers(0, 3, size=2 * N)
-
-
-def test_decision_is_a_two_sided_test():
-    loss = np.array([0.3, -0.1, 0.4, 0.2, 0.1, -0.05, 0.35, 0.15, 0.25, 0.0])
-    loss = np.concatenate([loss, 0.8 * loss, 0.9 * loss])
-    loss = np.concatenate([loss, 2 * loss.mean() - loss])
-    found = contest(loss).decision()
-    pvalue = 1 - found.confidence
-    assert stats.ttest_1samp(loss, 0).pvalue < pvalue < 0.01
-    assert (found.leader, found.better, found.candidates) == ("old", "old", ("old",))
-    assert contest(-loss).decision().better == "new"
-    unsure = contest(loss).decision(1 - pvalue * 0.99)
-    assert (unsure.better, unsure.candidates) == (None, ("old", "new"))
-    assert contest(loss).decision(1 - pvalue * 1.01).better == "old"
 
 
 @pytest.mark.parametrize("n", [3, 6, 30, 150])
@@ -416,14 +362,8 @@ def test_progress_ends_with_the_estimate():
     for options in ({}, {"estimator": "lure"}):
         table = campaign.progress(**options)
         last, found = table.iloc[-1], campaign.estimate(**options)
-        assert len(table) == found.n_queries
+        assert (len(table), last.cost) == (found.n_queries, campaign.cost)
         assert (last.value, last.low, last.high) == pytest.approx((found.value, *found.interval))
-        assert last.cost == campaign.cost
-    answer(campaign, campaign.ask(1000))
-    table, found = campaign.progress(), campaign.estimate()
-    last = table.iloc[-1]
-    assert (len(table), last.cost) == (found.n_queries, campaign.cost)
-    assert last.low == last.high == found.value
 
 
 MOMENTS = label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
@@ -433,14 +373,9 @@ PAIR = ([0.0, 1.0], [0.5, 0.5])
 @pytest.mark.parametrize(
     ("function", "arguments", "options", "message"),
     [
-        (sampling_distribution, [MOMENTS], {"center": np.nan}, "center=nan"),
         (sampling_distribution, [MOMENTS], {"costs": [1.0, 0.0]}, r"costs\[1\]=0.0"),
-        (sampling_distribution, [MOMENTS], {"frequencies": [1.0, -1.0]}, "frequencies"),
         (simulate, [[1.0, 2.0], [1.0, 0.0], 5], {}, "query 1"),
-        (simulate, [[0.5, np.inf], [0.5, 0.5], 1], {}, "values"),
         (simulate, [*PAIR, np.nan], {}, "budgets="),
-        (simulate, [*PAIR, 1], {"n_campaigns": 0}, "n_campaigns=0"),
-        (simulate, [*PAIR, 1], {"estimator": "importance"}, "estimator="),
     ],
 )
 def test_bad_input_is_refused(function, arguments, options, message):

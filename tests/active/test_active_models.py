@@ -67,8 +67,3 @@ def test_a_classifier_that_misses_a_grade_serves_a_campaign():
     np.testing.assert_allclose(by_name, probabilities(given, grades=range(5)))
     with pytest.raises(ValueError, match="grade 3"):
         probabilities(found, grades=range(3))
-
-
-def test_ordered_logit_refuses_bad_parameters():
-    with pytest.raises(ValueError, match="C=0"):
-        OrderedLogit(C=0).fit(data.X, data.relevance)

@@ -234,7 +234,6 @@ MIXTURES = [
     MixturePoint("0.6*error@3+0.4*error(rel=2)@1"),
     MixturePoint("0.5*ap(rel=2.5,condensed=True)+0.5*ndcg(condensed=True)@2"),
 ]
-every_single_point = pytest.mark.parametrize("point", CATALOGUE, ids=repr)
 every_point = pytest.mark.parametrize("point", [*CATALOGUE, *MIXTURES], ids=repr)
 
 

@@ -16,7 +16,6 @@ from skrank.testing._orders import stable as stable
 from skrank.testing._orders import swap_delta as swap_delta
 from skrank.testing._orders import tie_expectation as tie_expectation
 from skrank.testing._orders import tie_orders as tie_orders
-from skrank.testing._orders import tie_values as tie_values
 from skrank.testing._properties import close as close
 from skrank.testing._properties import per_query as per_query
 

@@ -92,8 +92,6 @@ def _read_only(array):
 USUAL = ("array", "list", "tuple", "strided", "reversed", "read-only", "column", "Series",
          "Series of its own index", "nullable", "arrow", "Index", "frame", "polars",
          "masked without mask")  # fmt: skip
-FLAT = tuple(kind for kind in USUAL if kind not in ("column", "frame", "nullable", "arrow"))
-PLAIN = ("array", "list", "tuple", "strided", "reversed", "read-only")
 UNUSUAL = ("categorical", "masked", "matrix", "two columns", "scalar", "set", "generator", "dict",
            "nothing")  # fmt: skip
 containers = st.sampled_from(USUAL) | st.sampled_from(USUAL + UNUSUAL)

@@ -84,7 +84,6 @@ for _cls in metrics.registered().values():
 PARTS = [(0.5, "gap"), (0.5, "ndcg@2")]
 unit("metrics.Mixture", partial(per_query, metrics.Mixture), **ROWS, parts=PARTS)
 usual("metrics.metric", name="gap", thresholds=[0.5, 0.5], k=3, ties="stable")
-usual("metrics.registered")
 
 
 def first_relevant(ranked):
@@ -191,8 +190,6 @@ unit(
     metric="gap", **JUDGED, max_grade=3, response_method="auto",
 )  # fmt: skip
 usual("scoring.RankingScorer", metrics=["gap", "ap"], max_grade=3)
-usual("scoring.as_scores", lambda: skrank.scoring.as_scores({skrank.metric("gap"): 0.25}))
-usual("scoring.get_scorer_names")
 
 
 def fitted(cls, X, y, **options):
@@ -289,11 +286,8 @@ unit(
 FUSED = [trec.read_run(file_of(one)) for one in (RUN, OTHER_RUN)]
 usual("trec.fuse", lambda **given: trec.fuse(FUSED, **given).to_frame()["score"],
       method="rrf", k=10, norm="zscore", name="both")  # fmt: skip
-usual("trec.run_lines", run=FUSED[0])
 usual("trec.ir_measure", lambda name: trec.ir_measure(name).calc_aggregate(JUDGMENTS, RUN_VALUES),
       name="gap(max_grade=2)")  # fmt: skip
-usual("trec.trec_eval_lines", report=trec.evaluate(JUDGMENTS, RUN_VALUES, ["ap", "num_rel"]),
-      per_query=True)  # fmt: skip
 
 
 usual("datasets.make_ranking", lambda **given: skrank.datasets.make_ranking(**given).X,
@@ -335,7 +329,6 @@ usual("model_selection.query_train_test_split",
       lambda X, **given: skrank.query_train_test_split(X, **given),
       X=np.arange(12.0)[:, None], groups=np.arange(12) % 5, test_size=0.2, valid_size=1,
       random_state=0)  # fmt: skip
-usual("model_selection.search_space", estimator=lightgbm.LGBMRanker())
 
 # extensions ---------------------------------------------------------------------------------------
 

@@ -5,13 +5,11 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
 
-from skorch.callbacks import Checkpoint, LRScheduler  # noqa: E402
 
 import skrank  # noqa: E402
 from skrank.datasets import make_ranking  # noqa: E402
@@ -51,22 +49,14 @@ def same_scores(one, other):
     np.testing.assert_array_equal(one.predict(DATA.X), other.predict(DATA.X))
 
 
-def test_training_learns_and_is_reproducible():
-    first = ranker(epochs=15).fit(DATA.X, Y)
-    assert first.score(DATA.X, Y) > 0.7
-    other = ranker(epochs=15, random_state=1).fit(DATA.X, Y)
-    assert not np.array_equal(first.predict(DATA.X), other.predict(DATA.X))
-    assert first.n_epochs_ == first.best_epoch_ == 15
-    assert first.evals_result_ == {}
-    assert first.max_grade_ == 4
-
-
-def test_training_does_not_change_the_generator_of_torch():
+def test_training_learns_and_does_not_change_the_generator_of_torch():
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    ranker(epochs=2, dropout=0.5).fit(DATA.X, Y)
+    found = ranker(epochs=2, dropout=0.5).fit(DATA.X, Y)
     assert torch.equal(torch.rand(3), expected)
+    learned = clone(found).set_params(epochs=15, dropout=0.0).fit(DATA.X, Y)
+    assert learned.score(DATA.X, Y) > 0.7
 
 
 def test_rows_may_come_in_any_order_and_sparse():
@@ -92,15 +82,15 @@ def test_early_stopping_restores_the_best_epoch():
     assert whole.n_epochs_ == 9
 
 
+PART = DATA.qid < 20
+VALID = {"X_val": DATA.X[~PART], "y_val": Y[~PART]}
+
+
 def test_early_stopping_follows_metrics_that_are_better_when_lower():
     found = ranker(epochs=8, eval_metric="error@3", objective=skrank.Softmax())
     found.fit(DATA.X[PART], Y[PART], **VALID)
     values = found.evals_result_["validation"]["error@3"]
     assert found.best_epoch_ == int(np.argmin(values)) + 1
-
-
-PART = DATA.qid < 20
-VALID = {"X_val": DATA.X[~PART], "y_val": Y[~PART]}
 
 
 def test_skorch_continues_the_training():
@@ -112,14 +102,6 @@ def test_skorch_continues_the_training():
     steps = [one.net_.optimizer_.state_dict()["state"][0]["step"] for one in (half, again)]
     assert steps[1] == steps[0] * 1.5
     assert not np.array_equal(again.predict(DATA.X), half.predict(DATA.X))
-
-
-def test_callbacks_of_skorch(tmp_path):
-    kept = Checkpoint(monitor=None, dirname=tmp_path, sink=print)
-    halved = LRScheduler("StepLR", step_size=1, gamma=0.5)
-    found = ranker(epochs=3, callbacks=[kept, halved]).fit(DATA.X, Y)
-    assert (tmp_path / "params.pt").exists()
-    assert_allclose(found.net_.history[:, "event_lr"], [0.02, 0.01, 0.005])
 
 
 def test_a_fit_that_is_refused_changes_nothing(monkeypatch):
@@ -145,11 +127,9 @@ def test_features_beyond_single_precision_are_refused():
     found = ranker(epochs=1).fit(DATA.X, Y)
     far = DATA.X.copy()
     far[7, 2] = 1e200
-    with pytest.raises(ValueError, match=r"feature 2 of row 7 of X is 1e\+200"):
-        found.predict(far)
-    for X in (far, csr_matrix(far)):
+    for call in (found.predict, lambda X: ranker(standardize=False).fit(csr_matrix(X), Y)):
         with pytest.raises(ValueError, match=r"feature 2 of row 7 of X is 1e\+200"):
-            ranker(standardize=False).fit(X, Y)
+            call(far)
     module = torch.nn.Linear(6, 1)
     torch.nn.init.ones_(module.weight)
     sums = ranker(epochs=1, module=module, standardize=False).fit(DATA.X, Y)
@@ -157,23 +137,7 @@ def test_features_beyond_single_precision_are_refused():
         sums.predict(np.full_like(DATA.X, 1e38))
 
 
-def test_labels_between_grades_are_not_rounded():
-    """0.7 rounds down in single precision, below the threshold ``rel=0.7``."""
-    y = skrank.with_groups(np.where(DATA.relevance > 0, 0.7, 0.0), DATA.qid)
-    names = "ap(rel=0.7)", "ap(rel=0.5)"
-    same_scores(*(ranker(epochs=2, objective=one).fit(DATA.X, y) for one in names))
-
-
-def test_the_scale_of_weights_does_not_matter():
-    weights = 1.0 + DATA.qid % 3
-    plain = ranker(epochs=2).fit(DATA.X, Y, sample_weight=weights).predict(DATA.X)
-    for scale in (2.0**-1000, 2.0**45):
-        found = ranker(epochs=2).fit(DATA.X, Y, sample_weight=weights * scale).predict(DATA.X)
-        np.testing.assert_array_equal(found, plain)
-
-
 def test_networks():
-    same_scores(*(ranker(epochs=1, hidden=hidden).fit(DATA.X, Y) for hidden in (6, (6,))))
     none = ranker(epochs=1, hidden=()).fit(DATA.X, Y)
     assert len(list(none.module_.parameters())) == 2
     given = torch.nn.Linear(6, 1)
@@ -190,20 +154,11 @@ def test_networks():
     [
         ({"objective": "gpa"}, "did you mean 'gap'"),
         ({"hidden": (0,)}, "hidden=0"),
-        ({"hidden": None}, "hidden=None"),
         ({"module": 3}, "module=3"),
-        ({"module": lambda n: None}, "module=<function"),
         ({"module": torch.nn.Linear(6, 2)}, "scores"),
         ({"epochs": 0}, "epochs=0"),
-        ({"learning_rate": 0}, "learning_rate=0"),
         ({"dropout": 1.5}, "dropout .* got 1.5"),
-        ({"standardize": "no"}, "standardize='no'"),
         ({"eval_metric": 3, "validation_fraction": 0.2}, "eval_metric"),
-        ({"validation_fraction": 1.5}, "validation_fraction=1.5"),
-        ({"early_stopping_rounds": 0}, "early_stopping_rounds=0"),
-        ({"max_queries": 0}, "max_queries=0"),
-        ({"scoring": "dcgn"}, "scoring: unknown metric 'dcgn'"),
-        ({"random_state": "a"}, "random_state='a'"),
         # data
         (VALID | {"validation_fraction": 0.2}, "X_val and validation_fraction"),
         ({"groups": np.arange(len(Y)), "y": DATA.relevance}, "groups"),

@@ -1,11 +1,12 @@
 """Unusual arrays and parameters that are taken, and labels that look swapped."""
 
+from functools import partial
+
 import numpy as np
-import pandas as pd
 import pytest
 
 import skrank
-from skrank import active, stats
+from skrank import active
 from skrank.datasets import make_ranking
 
 NAN = np.nan
@@ -27,7 +28,7 @@ def test_fractional_labels_by_either_rule():
     assert 0 < GAP([1.0, 0.0, 2.0, NAN], scores) < 1
 
 
-@pytest.mark.parametrize("dtype", [">i2", ">i4", ">i8", ">f4", ">f8", ">U3", "S3", "f2", bool])
+@pytest.mark.parametrize("dtype", [">i2", ">f8", ">U3", "S3", "f2", bool])
 def test_groups_of_any_byte_order_and_width(dtype):
     groups = np.array([0, 1, 0, 1], dtype=dtype)
     expected = GAP.per_query([0, 2, 1, 0], [4, 3, 2, 1], groups=[0, 1, 0, 1])
@@ -46,10 +47,6 @@ def test_ids_of_a_list_that_one_dtype_would_merge(groups):
 
 
 # faults that random arguments have found
-
-
-def test_power_where_the_series_of_scipy_underflows():
-    assert stats.queries_needed(0.36, 0.01, confidence=0.5, power=0.5) == 2
 
 
 def test_costs_below_the_smallest_normal_float():
@@ -75,21 +72,6 @@ def test_an_evaluator_with_equal_draws_has_no_passive_cost():
     assert evaluator.estimate(0.4).passive_cost is None
 
 
-def test_a_pool_in_which_no_query_is_expected_to_count():
-    evaluator = active.ActiveEvaluator([3, 2, 1], metric="bpref", groups=list("aab"), grades=[0])
-    while (request := evaluator.next_query()) is not None:
-        evaluator.tell(request, np.zeros(len(request.rows)))
-    assert np.isnan(evaluator.estimate().value)
-
-
-def test_parameters_of_numpy_types_and_large_seeds():
-    assert skrank.metric("ap", rel=np.float32(0.5)).rel == 0.5
-    assert skrank.metric("gap", empty=np.int8(1)).empty == 1
-    scores, groups = [2, 1], ["a", "a"]
-    moments = active.label_moments("dcg", scores, groups, grades=[0, 1], random_state=10**400)
-    assert np.isfinite(moments.first).all()
-
-
 # labels that look swapped with scores or ids
 
 RNG = np.random.default_rng(0)
@@ -97,17 +79,14 @@ QUERIES = np.repeat(np.arange(10), 6)
 LABELS = RNG.integers(0, 3, 60)
 MARGINS = RNG.normal(size=60)  # some below 0
 CHANCES = RNG.uniform(size=60)
-SHUFFLED = RNG.permutation(60)
 
 
 @pytest.mark.parametrize("labels", [CHANCES, skrank.with_groups(CHANCES, QUERIES)])
 def test_labels_and_scores_that_look_swapped_warn(labels):
-    for call in (skrank.metric("ndcg"), skrank.metric("ndcg").per_query, skrank.evaluate):
-        more = {"metrics": "ndcg"} if call is skrank.evaluate else {}
+    for call in (skrank.metric("ndcg"), partial(skrank.evaluate, metrics="ndcg")):
         with pytest.warns(UserWarning, match="relevance and scores") as found:
-            call(labels, LABELS, groups=QUERIES, **more)
+            call(labels, LABELS, groups=QUERIES)
         assert len(found) == 1
-        assert found[0].filename == __file__
 
 
 @pytest.mark.parametrize(
@@ -115,11 +94,8 @@ def test_labels_and_scores_that_look_swapped_warn(labels):
     [
         (LABELS, MARGINS),
         (LABELS / 2, LABELS),  # averaged grades, and a model with few distinct predictions
-        (CHANCES, CHANCES),
-        (CHANCES, np.zeros(60)),
         (CHANCES, -LABELS),
-        (CHANCES, 100.0 * LABELS),
-        (CHANCES, SHUFFLED),
+        (CHANCES, RNG.permutation(60)),
         ([0.5, 1.5, 0, 2], [0, 1, 0, 2]),
     ],
 )
@@ -127,11 +103,9 @@ def test_plausible_labels_and_scores_do_not_warn(labels, scores):
     assert np.isfinite(skrank.metric("ndcg")(labels, scores))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_labels_and_ids_that_look_swapped_warn(seed):
-    data = make_ranking(n_queries=40, random_state=seed)
-    assert len(skrank.with_groups(data.relevance, data.qid + 1000.0)) == len(data.qid)
-    for rows in (slice(None), np.random.default_rng(seed).permutation(len(data.qid))):
+def test_labels_and_ids_that_look_swapped_warn():
+    data = make_ranking(n_queries=40, random_state=0)
+    for rows in (slice(None), np.random.default_rng(0).permutation(len(data.qid))):
         with pytest.warns(UserWarning, match="relevance has 40 .* qid 5"):
             skrank.with_groups(data.qid[rows], data.relevance[rows])
 
@@ -139,15 +113,11 @@ def test_labels_and_ids_that_look_swapped_warn(seed):
 @pytest.mark.parametrize(
     ("relevance", "qid"),
     [
-        ([0, 1, 2, 3, 4] * 4, [1] * 10 + [2] * 10),
         (np.arange(200) % 7, np.repeat(np.arange(5), 40)),
         (np.random.default_rng(0).integers(0, 500, 300), np.repeat([1, 2, 3], 100)),  # clicks
         (np.linspace(0, 1, 90), np.repeat([0, 1, 2], 30)),  # measured relevance
         (np.sort(np.arange(200) % 5)[::-1], np.arange(200) % 4),  # rows in the order of relevance
-        (np.zeros(50), np.repeat(np.arange(10), 5)),
         (np.arange(12), np.zeros(12, int)),
-        (pd.Series([1, 0, None], dtype="Int64"), ["a", "a", "b"]),
-        ([], []),
     ],
 )
 def test_labels_and_ids_that_are_not_swapped(relevance, qid):

@@ -2,18 +2,10 @@
 
 import math
 
-from tests.helpers.engine import ranking, swap_delta, tie_values
+from tests.helpers.engine import ranking, swap_delta
 from tests.helpers.engine import without_nan as from_array
 
-__all__ = ["from_array", "lambdas", "logistic_of_minus", "objective", "tie_bound"]
-
-
-def tie_bound(metric, scores, labels, which="worst", greater_is_better=True):
-    """Worst or best value over all permutations of tied documents."""
-    values = tie_values(metric, scores, labels)
-    if values[0] is None:
-        return None
-    return max(values) if (which == "best") == greater_is_better else min(values)
+__all__ = ["from_array", "lambdas", "logistic_of_minus", "objective"]
 
 
 def objective(numerator, labels, /, *, k=None, truncation_level=None, **parameters):
@@ -52,19 +44,9 @@ def lambdas(
 ):
     """LambdaRank gradient and hessian of one query, in row order (Burges 2010; LightGBM's norms).
 
-    ``metric`` maps the labels in rank order to a float; a swap delta is the difference of the
-    metric after and before the swap, divided by ``normalizer``. For each pair of ranks
-    a <= min(T, n), a < b (ranks from 1) with different labels and a delta that is not zero, with
-    "high" the document of the higher label:
-
-        delta  = |delta| / (0.01 + |s_high - s_low|)   if score_norm and best score != worst score
-        p      = 1 / (1 + exp(sigma (s_high - s_low)))
-        lambda = sigma delta p          grad[high] -= lambda, grad[low] += lambda
-        h      = sigma^2 delta p (1-p)  hess[high] += h,      hess[low] += h
-
-    With sum_norm, gradients and hessians are multiplied by log2(1 + S) / S, S the sum of 2 lambda
-    over the pairs. ``signed`` omits pairs for which the metric falls when the better document moves
-    up. Ties are in row order. A document with the score -inf is in no pair.
+    ``metric`` maps the labels in rank order to a float. ``signed`` omits pairs for which the metric
+    falls when the better document moves up. Ties are in row order. A document with the score -inf
+    is in no pair.
     """
     grad, hess, total = [0.0] * len(scores), [0.0] * len(scores), 0.0
     rows = ranking(scores)
