@@ -78,14 +78,6 @@ def test_a_reader_that_has_seen_enough_is_no_error_to_tell(files):
         assert one.wait() == 1
 
 
-def test_output_to_standard_output_by_name(files, shell):
-    expected = shell(["evaluate", *files], "").stdout
-    assert shell(["evaluate", *files, "-o", "/dev/stdout"], "| cat").stdout == expected
-    Path("log").write_text("before\n")
-    shell(["evaluate", *files, "-o", "/dev/stdout"], ">> log")
-    assert Path("log").read_text() == "before\n" + expected
-
-
 @pytest.mark.parametrize("redirection", ["2>&-", "2> /dev/full"])
 def test_messages_that_cannot_be_written_change_nothing(files, shell, redirection):
     if "full" in redirection and not FULL.is_char_device():

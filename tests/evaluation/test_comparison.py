@@ -121,16 +121,6 @@ class TestCorrections:
             assert_array_equal(table["p_holm"], stats.holm(table["p_randomisation"]))
 
 
-def test_random_state(data):
-    near = {"a": data.systems["bad"], "b": data.X[:, 0]}
-    first, again, other = (
-        compared(data, near, random_state=seed).to_frame()[["p_randomisation", "p_max_t"]]
-        for seed in (0, 0, 1)
-    )
-    assert_array_equal(first, again)
-    assert (first != other).all(axis=None)
-
-
 def test_text_and_html(data):
     how = {"metrics": [*METRICS, "gap(empty=0)"], "sample_weight": 1 + data.qid % 2}
     found = compared(data, test="t", **how)
