@@ -57,9 +57,7 @@ def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
         sklearn.config_context(),  # restores what a page that fails has set
         pytest.warns(skrank.CutQueryWarning) if cuts else nullcontext(),
     ):
-        _, missing = run(DOCS / page, of_trees=page in TREES)
-    if missing:
-        print(f"{page}: code that needs {', '.join(missing)} was left out")
+        run(DOCS / page, of_trees=page in TREES)
 
 
 @pytest.mark.parametrize("page", ["extending_metrics.md", "extending_objectives.md"])

@@ -22,19 +22,12 @@ SMALL = {
 def random_runs(n_runs=3, n_queries=6, seed=0):
     """Runs without ties over overlapping documents."""
     rng = np.random.default_rng(seed)
-    runs = {}
-    for number in range(n_runs):
-        runs[f"run{number}"] = {
-            str(query): {
-                f"d{one}": float(score)
-                for one, score in zip(
-                    rng.choice(20, n, replace=False), rng.gamma(2, size=n), strict=True
-                )
-            }
-            for query in range(n_queries)
-            for n in [rng.integers(2, 15)]
-        }
-    return runs
+
+    def documents():
+        chosen = rng.choice(20, rng.integers(2, 15), replace=False)
+        return {f"d{one}": rng.gamma(2) for one in chosen}
+
+    return {f"run{r}": {str(q): documents() for q in range(n_queries)} for r in range(n_runs)}
 
 
 def normalised(table, norm):
