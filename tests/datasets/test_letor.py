@@ -9,7 +9,6 @@ import pytest
 from skrank.datasets import LETOR, Fold, load_letor
 
 PACKED = {".txt": bytes, ".txt.gz": gzip.compress, ".txt.xz": lzma.compress}
-suffixes = pytest.mark.parametrize("suffix", PACKED)
 
 
 def write(folder, stem, text, suffix=".txt"):
@@ -24,20 +23,19 @@ def rows_of(query):
     return f"2 qid:{query} 1:0.5 {query}:{query} # docid = a\n0 qid:{query} 1:-0.25\n"
 
 
-def write_sets(folder, suffix=".txt"):
+def write_sets(folder):
     for n in range(1, 6):
-        write(folder, f"S{n}", rows_of(n + 1), suffix)
+        write(folder, f"S{n}", rows_of(n + 1))
 
 
-def write_folds(folder, suffix=".txt", valid="vali", numbers=range(1, 6)):
+def write_folds(folder, valid="vali", numbers=range(1, 6)):
     for n in numbers:
         for part, query in (("train", 2), (valid, 3), ("test", 4)):
-            write(folder, f"Fold{n}/{part}", rows_of(query + n), suffix)
+            write(folder, f"Fold{n}/{part}", rows_of(query + n))
 
 
-@suffixes
-def test_sets_rotate(tmp_path, suffix):
-    write_sets(tmp_path, suffix)
+def test_sets_rotate(tmp_path):
+    write_sets(tmp_path)
     collection = load_letor(tmp_path)
     assert isinstance(collection, LETOR)
     for n, fold in enumerate(collection.folds):
@@ -51,10 +49,9 @@ def test_sets_rotate(tmp_path, suffix):
             np.testing.assert_array_equal(part.relevance, np.tile([2, 0], len(expected)))
 
 
-@suffixes
 @pytest.mark.parametrize("valid", ["vali", "valid"])
-def test_fold_folders(tmp_path, suffix, valid):
-    write_folds(tmp_path, suffix, valid)
+def test_fold_folders(tmp_path, valid):
+    write_folds(tmp_path, valid)
     folds = list(load_letor(tmp_path).folds)
     assert [tuple(part.qid[0] for part in fold) for fold in folds] == [
         (n + 2, n + 3, n + 4) for n in range(1, 6)
@@ -62,7 +59,7 @@ def test_fold_folders(tmp_path, suffix, valid):
     assert {part.X.shape for fold in folds for part in fold} == {(2, 9)}
 
 
-@suffixes
+@pytest.mark.parametrize("suffix", PACKED)
 def test_one_folder_of_three_parts_and_one_file(tmp_path, suffix):
     for number, part in enumerate(("train", "valid", "test"), start=2):
         path = write(tmp_path, part, rows_of(number), suffix)
@@ -74,6 +71,7 @@ def test_one_folder_of_three_parts_and_one_file(tmp_path, suffix):
     other = path.rename(tmp_path / f"rows.dat{suffix[4:]}")
     assert load_letor(other, dtype="float32").X.dtype == np.float32
     assert "test.txt" in refusal(tmp_path, FileNotFoundError)
+    assert str(tmp_path / "no") in refusal(tmp_path / "no", FileNotFoundError)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, "float32"])
@@ -93,6 +91,7 @@ def test_one_fold_reads_no_other(tmp_path):
     assert list(load_letor(tmp_path)) == [2, 4]
     write(tmp_path, "Fold4/train", "nonsense")
     assert load_letor(tmp_path, fold=2).train.qid[0] == 4
+    assert "fold=3" in refusal(tmp_path, ValueError, fold=3)
     write_sets(tmp_path)  # read instead of the folders of folds
     assert len(load_letor(tmp_path)) == 5
 
@@ -115,16 +114,7 @@ def refusal(folder, error, **options):
     return str(caught.value)
 
 
-def test_folders_that_are_not_collections(tmp_path):
-    assert str(tmp_path / "no") in refusal(tmp_path / "no", FileNotFoundError)
-    write(tmp_path, "a", "")
-    assert "a.txt" in refusal(tmp_path, FileNotFoundError)
-
-
-@pytest.mark.parametrize(
-    ("layout", "missing"),
-    [(write_sets, "S3")] + [(write_folds, f"Fold2/{part}") for part in ("train", "vali", "test")],
-)
+@pytest.mark.parametrize(("layout", "missing"), [(write_sets, "S3"), (write_folds, "Fold2/vali")])
 def test_missing_files(tmp_path, layout, missing):
     layout(tmp_path)
     path = tmp_path / f"{missing}.txt"
@@ -133,24 +123,9 @@ def test_missing_files(tmp_path, layout, missing):
     assert f"{path.parent} has none of {path.name}, {path.name}.gz, {path.name}.xz" in message
 
 
-@pytest.mark.parametrize("fold", [0, 6, "1"])
-def test_no_such_fold(tmp_path, fold):
-    write_sets(tmp_path)
-    assert f"fold={fold!r}" in refusal(tmp_path, ValueError, fold=fold)
-
-
 @pytest.mark.parametrize(
     "line",
-    [
-        "1 qid: 1:2",
-        "1 qid:x 1:2",
-        "high qid:1 1:0.5",
-        "1 qid:1 1:abc",
-        "1 qid:1 1",
-        "1 qid:1 0:1",
-        "1 qid:1 2:1 1:1",
-        "1 qid:1 99999999999:1",
-    ],
+    ["1 qid:x 1:2", "high qid:1 1:0.5", "1 qid:1 1:abc", "1 qid:1 0:1", "1 qid:1 2:1 1:1"],
 )
 def test_malformed_lines(tmp_path, line):
     text = f"# head\n1 qid:7 1:1\n\n{line}\n1 qid:7 1:1\n"
@@ -162,7 +137,6 @@ def test_malformed_lines(tmp_path, line):
     ("text", "message"),
     [
         ("-2 qid:1 1:0.5", "the label -2"),
-        ("nan qid:1 1:0.5", "the label nan"),
         ("1 1:0.5 2:1", "0 query ids for 1 rows"),
         ("# only a comment", "0 rows"),
     ],

@@ -56,21 +56,6 @@ def test_the_order_is_that_of_a_stable_sort(name, plain, plain_python):
     assert ranking.retrieved.tolist() == [np.sum(one > -np.inf) for one in by_query(scores)]
 
 
-@pytest.mark.parametrize("name", SCORES)
-def test_the_first_ranks_are_those_of_the_whole_order(name):
-    judgments, scores = judgments_and_scores(name)
-    some, whole = Ranking(judgments, scores), Ranking(judgments, scores).codes("average", False)
-    some.expect([10])
-    head = some.codes("average", False, 10)
-    assert "_sorted" not in vars(some)
-    lists = zip(judgments.indptr, head.retrieved, whole.retrieved, strict=False)
-    for start, shown, retrieved in lists:
-        assert shown >= min(10, retrieved)
-        for found, expected in ((head.codes, whole.codes), (head.tied, whole.tied)):
-            rows = slice(start, start + shown)
-            assert found[rows].tolist() == expected[rows].tolist()
-
-
 # first ranks
 
 DEPTHS = (1, 3, 10)

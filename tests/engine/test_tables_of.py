@@ -1,14 +1,11 @@
 """Tables are cached for other data with the same labels, unless they depend on queries."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
 from skrank._engine import plan
-from skrank._engine.plan import Plan
-from skrank.extending import Judgments, QuadraticTables, Queries, discounts
-from skrank.metrics import Metric, metric
+from skrank.extending import Judgments, Queries
+from skrank.metrics import metric
 from tests.helpers.catalogue import CATALOGUE, MIXTURES
 
 QUERIES = Queries.from_sizes(np.array([2, 5, 3]))
@@ -46,23 +43,3 @@ def test_tables_are_cached_if_they_tell_of_no_query():
         assert tables(metric(name)) is not tables(metric(name), OTHER), name
     assert tables(metric("ap@3")) is not tables(metric("ap@2"))
     assert tables(metric("gap")) is not tables(metric("gap"), np.minimum(OTHER, 2))
-
-
-@dataclass(frozen=True)
-class Weighted(Metric):
-    """Its gains are a list, which is not hashable."""
-
-    names = ("weighted_gains",)
-    gains: list = None
-
-    def tables(self, scale, k):
-        gain = np.asarray(self.gains, dtype=float)[scale.labels.astype(int)]
-        return QuadraticTables(gain, discounts(np.ones_like, scale.longest, k))
-
-
-def test_parameters_need_no_hash():
-    one = Weighted(k=2, gains=[0.0, 1, 2, 4])
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(one)
-    assert isinstance(Plan(one, Judgments(ONE, QUERIES)).tables, QuadraticTables)
-    assert not plan._cache

@@ -2,15 +2,11 @@
 
 import dataclasses
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
 
 import skrank
-from skrank import LambdaRank, SoftRank, SquaredError
-from skrank.datasets import make_ranking
 from skrank.metrics import Mixture
 from tests.helpers.catalogue import Lists, MixturePoint, lists
 from tests.helpers.mixture_cases import TEXT, gap, ndcg
@@ -122,37 +118,3 @@ def test_a_query_counts_where_all_metrics_count():
     report = skrank.evaluate(*EMPTY, groups=QUERIES, metrics=[skip])
     assert report.empty == {str(skip): 2}
     assert report.weights[0, :, 0].tolist() == [0, 1, 0]
-
-
-# ---------------------------------------------------------------------- metrics: everywhere
-
-
-@pytest.fixture(scope="module")
-def toy():
-    return make_ranking(n_queries=40, random_state=0)
-
-
-@pytest.mark.parametrize(
-    ("objective", "measured"),
-    [
-        (TEXT, TEXT),
-        (0.9 * LambdaRank("gap") + 0.1 * SquaredError(), "gap"),
-        (0.5 * SoftRank("gap") + 0.5 * SoftRank("ndcg"), "gap"),
-    ],
-)
-def test_grouped_ranker(objective, measured, toy):
-    y = skrank.with_groups(toy.relevance, toy.qid)
-    ranker = skrank.GroupedRanker(
-        lgb.LGBMRanker(verbose=-1, n_jobs=1, n_estimators=8), objective=objective,
-        validation_fraction=0.3, early_stopping_rounds=5, random_state=0,
-    )  # fmt: skip
-    ranker = clone(ranker).fit(toy.X, y)
-    assert ranker.score(toy.X, y) > skrank.metric("gap")(y, np.zeros(len(y))) + 0.1
-    assert list(ranker.evals_result_["validation"]) == [measured]
-
-
-def test_a_ranker_fixes_the_scale_of_every_part():
-    assert skrank.metric("err+gap").on_scale(4) == skrank.metric("err(max_grade=4)+gap")
-    both = 0.5 * LambdaRank("err") + 0.5 * SquaredError() + SquaredError(max_grade=2)
-    expected = LambdaRank("err(max_grade=4)") * 0.5 + SquaredError(max_grade=4) * 0.5
-    assert both.on_scale(4) == expected + SquaredError(max_grade=2)

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import skrank
 from skrank.metrics import GAP, NDCG, RR, Precision, Success, registered
-from tests.helpers.catalogue import every_point
+from tests.helpers.catalogue import CATALOGUE, every_point
 
 
 @every_point
@@ -21,6 +21,8 @@ def test_the_repr_of_a_metric_is_its_code(point):
 
 @pytest.mark.parametrize("cls", registered().values(), ids=registered())
 def test_every_name_and_alias_gives_its_class_in_any_case_of_letters(cls):
+    assert cls.names[0] in {point.metric.names[0] for point in CATALOGUE}, "it has no point"
+    assert getattr(skrank.metrics, cls.__name__) is cls
     for name in cls.names:
         cases = {name.upper(), name.capitalize(), name.title()}
         for text in (name, f" {name} ", f"{name}()", *cases):
@@ -32,20 +34,16 @@ def test_every_name_and_alias_gives_its_class_in_any_case_of_letters(cls):
     ("text", "metric"),
     [
         ("gap", GAP()),
-        ("gap@10", GAP(k=10)),
         (" gap @ 10 ", GAP(k=10)),
         ("ndcg(gain=linear)@10", NDCG(gain="linear", k=10)),
-        ("ndcg(gain='linear', k=10)", NDCG(gain="linear", k=10)),
         ("ndcg(gain=[0, 1, 3])", NDCG(gain=(0, 1, 3))),
         ("ndcg(gain={0:0,2:5})", NDCG(gain={0: 0, 2: 5})),
         ("gap(thresholds=[0.25,0.75],normalize=ideal)@5",
          GAP(thresholds=np.array([0.25, 0.75]), normalize="ideal", k=5)),
         ("gap(empty=0,ties='worst',condensed=True)", GAP(empty=0, ties="worst", condensed=True)),
         ("rr(ruler=[1,0.5])", RR(ruler=[1, 0.5])),
-        (skrank.metric("gap@10", normalize="ideal"), GAP(k=10, normalize="ideal")),
         (skrank.metric(GAP(k=10), normalize="ideal"), GAP(k=10, normalize="ideal")),
         ("ap(empty=raise)@5", skrank.metric("ap@5", empty="raise")),
-        (skrank.metric("gap") @ 10, GAP(k=10)),
         (skrank.metric("ndcg(gain=linear)@10") @ 3, NDCG(gain="linear", k=3)),
         (skrank.metric("gap@3") @ None, GAP()),
         ("hit@5", Success(k=5)),
@@ -62,19 +60,15 @@ def test_texts_arguments_and_cut_offs_give_the_metric(text, metric):
 @pytest.mark.parametrize(
     ("metric", "text"),
     [
-        (GAP(), "gap"),
         (GAP(thresholds=[0.3, 0.7], k=5), "gap(thresholds=[0.3,0.7])@5"),
         (GAP(thresholds=[1 / 3, 2 / 3]), f"gap(thresholds=[{1 / 3!r},{2 / 3!r}])"),
         (NDCG(gain="linear"), "ndcg(gain=linear)"),
-        (NDCG(gain=[0, 1, 3]), "ndcg(gain=[0.0,1.0,3.0])"),
         (NDCG(gain=OrderedDict([(2, 5), (0, 0)])), "ndcg(gain={0.0:0.0,2.0:5.0})"),
-        (GAP(empty=0, ties="best"), "gap(empty=0,ties=best)"),
         (Precision(k=np.int64(3), rel=np.float32(2)), "precision(rel=2.0)@3"),
     ],
 )
 def test_names_have_parameters_that_differ_from_the_default(metric, text):
     assert str(metric) == text
-    assert f"{metric}" == text
 
 
 def test_names_of_trec_eval_9_alone_ask_for_single_precision():

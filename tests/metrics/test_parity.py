@@ -39,12 +39,12 @@ def of_scikit_learn(name, labels, scores):
         )
 
 
-def of_lightgbm(name, labels, scores, weights=None):
+def of_lightgbm(name, labels, scores):
     """The value after a round that has no feature to split on."""
     lgb = pytest.importorskip("lightgbm")
     n_queries, n_documents = labels.shape
     data = lgb.Dataset(
-        np.ones((labels.size, 1)), labels.ravel(), group=[n_documents] * n_queries, weight=weights,
+        np.ones((labels.size, 1)), labels.ravel(), group=[n_documents] * n_queries,
         init_score=scores.ravel(), free_raw_data=False,
     )  # fmt: skip
     log = {}
@@ -55,12 +55,11 @@ def of_lightgbm(name, labels, scores, weights=None):
     return value
 
 
-def of_xgboost(name, labels, scores, weights=None):
+def of_xgboost(name, labels, scores):
     xgb = pytest.importorskip("xgboost")
     groups = np.repeat(range(len(labels)), labels.shape[1])
     data = xgb.DMatrix(
-        np.ones((labels.size, 1)), labels.ravel(), qid=groups, base_margin=scores.ravel(),
-        weight=weights,
+        np.ones((labels.size, 1)), labels.ravel(), qid=groups, base_margin=scores.ravel()
     )  # fmt: skip
     booster = xgb.train({"eval_metric": name, "objective": "rank:ndcg"}, data, 0)
     return float(booster.eval(data).rpartition(":")[2])
@@ -121,19 +120,6 @@ def test_all_names_of_libraries_are_compared():
         read = {name for name, one in tables()[library].items() if one.ours}
         texts = (text.partition(":")[2] for text in NAMES if text.startswith(library))
         assert {re.split(r"[@:(-]", text)[0] for text in texts} == read
-
-
-@pytest.mark.parametrize("name", ["lightgbm:ndcg@5", "xgboost:ndcg@5"])
-def test_boosters_ignore_the_weight_of_empty_queries(name):
-    library, _, theirs = name.partition(":")
-    labels, scores = np.array([[0, 0], [1, 0]]), np.array([[1.0, 0.0], [1.0, 0.0]])
-    weights = np.array([3.0, 1.0])
-    given = np.repeat(weights, 2) if library == "lightgbm" else weights
-    assert LIBRARIES[library](theirs, labels, scores, given) == pytest.approx(0.5)
-    metric = skrank.metric(name)
-    groups = [0, 0, 1, 1]
-    rows = {"groups": groups, "sample_weight": np.repeat(weights, 2)}
-    assert metric(labels.ravel(), scores.ravel(), **rows) == 1
 
 
 # ------------------------------------------------- NTCIREVAL, by literal definitions

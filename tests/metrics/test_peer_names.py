@@ -117,34 +117,6 @@ def test_user_models_have_values_of_cwl_eval(name):
     assert found == pytest.approx(CWL_VALUES[name], abs=1e-12)
 
 
-def of_ir_measures(name, qrels, run):
-    """Value of each query; queries that the run lacks are included."""
-    ir_measures = pytest.importorskip("ir_measures")
-    found = ir_measures.iter_calc([ir_measures.parse_measure(name)], qrels, run)
-    return {one.query_id: one.value for one in found}
-
-
-TIED = {"1": {"b": 2.0, "c": 2.0, "a": 2.0, "d": 1.0}}
-
-
-@pytest.mark.parametrize(
-    ("name", "relevant", "run", "theirs", "ours"),
-    [
-        ("RR@3", "a", TIED, 1, 1 / 3),
-        ("RR@3", "c", TIED, 1 / 3, 1),
-        ("MRR@3", "a", TIED, 1, 1 / 3),
-        ("Judged@1", "a", TIED, 1, 0),
-        ("Judged@1", "c", TIED, 0, 1),
-    ],
-)
-def test_ir_measures_orders_ties_by_name_and_documents_that_the_run_lacks_by_the_score_0(
-    name, relevant, run, theirs, ours
-):
-    qrels = {"1": dict.fromkeys(relevant, 1)}
-    assert of_ir_measures(name, qrels, run)["1"] == pytest.approx(theirs)
-    assert values(qrels, run, [f"ir_measures:{name}"])[0].to_numpy().item() == pytest.approx(ours)
-
-
 RANX_VALUES = {  # of ranx 0.3.21 for the lists below, without ties
     "hits@3": (2.0, 1.0),
     "hit_rate@1": (1.0, 0.0),
@@ -218,16 +190,3 @@ def test_refusals_say_why_and_name_the_nearest(peer, name, refused):
     assert refused.example in str(error.value)
     if refused.example:
         assert isinstance(skrank.metric(refused.example), skrank.Metric)
-
-
-def test_families_and_nicknames_are_columns_of_a_report():
-    qrels, run = collection(0)
-    report = trec.evaluate(
-        qrels, run, ["trec_eval:P.5,10", "gap@3", "xgboost:ndcg"], missing="skip"
-    )
-    assert list(report.mean) == ["trec_eval:P_5", "trec_eval:P_10", "gap@3", "xgboost:ndcg"]
-    report = trec.evaluate(qrels, run, "trec_eval:official", missing="skip")
-    assert len(report.mean.columns) == 9 + 11 + 9
-    assert set(report.to_frame().index.get_level_values("metric")) == set(report.mean)
-    with pytest.raises(ValueError, match="given twice"):
-        trec.evaluate(qrels, run, ["trec_eval:P_5", "trec_eval:P.5,10"], missing="skip")

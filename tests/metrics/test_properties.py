@@ -76,7 +76,7 @@ def test_storage_does_not_change_values(point):
         one.flags.writeable = False
     for stored in (
         frozen, *([np.repeat(one, 3)[::3] for one in frozen], [one.tolist() for one in frozen]),
-        *([one.astype(dtype) for one in frozen] for dtype in (np.float32, np.int8)),
+        *([one.astype(dtype) for one in frozen] for dtype in ("f4", "i1", "f2", ">f8", "O")),
     ):  # fmt: skip
         assert_array_equal(point.settled.per_query(*stored, groups=data.groups), expected)
 

@@ -7,9 +7,9 @@ import skrank
 from skrank.metrics import GAP
 
 MALFORMED = [
-    "", "@10", "gap@", "gap@@10", "gap@10@5", "gap(", "gap(10)", "10", "gap[10]", "(gap, ap)",
-    "gap(k=__import__('os'))", "lambda: gap", "gap\x00", "0.7*gap+", "gap*ap", "gap-ap", "-gap",
-    "True*gap", "(" * 80 + "gap" + ")" * 80 + "+",
+    "", "@10", "gap@", "gap@10@5", "gap(", "gap(10)", "10", "gap[10]", "(gap, ap)",
+    "gap(k=__import__('os'))", "gap\x00", "0.7*gap+", "gap*ap", "-gap", "True*gap",
+    "(" * 80 + "gap" + ")" * 80 + "+",
 ]  # fmt: skip
 
 
@@ -18,7 +18,6 @@ MALFORMED = [
     [
         *((text, "name@k") for text in MALFORMED),
         ("gpa@10", "'gap'"),
-        ("precison", "'precision'"),
         ("xyzzy", "'xyzzy'"),
         ("gap(treshold=[1])", "thresholds"),
         *((f"gap@{k}", "k=") for k in ("0", "-3", "2.5", "ten", "True")),
@@ -29,18 +28,13 @@ MALFORMED = [
         ("utility(weights=[1,-1])", "weights="),
         # sums
         ("0*gap", "weight=0.0"),
-        ("-0.3*gap+ap", "weight=-0.3"),
         ("0.5*gpa+ap", "'gpa'.*'gap'"),
         ("(gap@5+ap)@10", r"\bk\b"),
-        ("(gap+bpref)@10", "bpref"),
         ("gap(empty=0)+ap", "empty"),
-        ("gap(condensed=True)+ap", "condensed"),
         ("accuracy@3+error@3", "accuracy@3 .*error@3"),
         ("gap+ap(average=geometric)", "average"),
         # names of other tools
-        ("trec_eval:mapp", "trec_eval 'mapp'.*'map'"),
         ("foo:map", "'foo'"),
-        ("P_5", "'trec_eval:P_5'"),
         ("MAP:top=5", "'catboost:MAP:top=5'"),
         ("0.5*gap+ndcg_cut_10", "'trec_eval:ndcg_cut_10'"),
         ("ir_measures:RBP", "rel="),
@@ -62,37 +56,21 @@ def test_texts(text, named):
     [
         ("gap", {"ties": "averge"}, r"ties='averge' .*'average', 'stable', 'worst', 'best'"),
         ("gap", {"empty": "ignore"}, "empty='ignore' .*'skip'.*'nan', 'raise'"),
-        ("gap", {"empty": 2}, "empty=2"),
         ("gap", {"empty": True}, "empty=True"),
-        ("gap", {"normalize": "max"}, r"normalize='max' .*'all', 'ideal'"),
         ("gap", {"average": "micro"}, r"average='micro' .*'macro', 'geometric'"),
-        ("gap", {"labels": "linear"}, r"labels='linear' .*'step', 'interp'"),
         ("gap", {"condensed": "no"}, "condensed='no'"),
-        ("gap", {"max_grade": 0}, "max_grade=0"),
         ("gap", {"max_grade": 2.5}, "max_grade=2.5"),
         ("gap", {"max_grade": 10**6}, "max_grade=1000000"),
         ("gap", {"treshold": [1]}, "'treshold'"),
         ("gap@10", {"k": 5}, r"^k\b"),
-        *(
-            (name, {"rel": rel}, "rel=")
-            for name in ("ap", "p@3", "rr")
-            for rel in (0, -1, "1", None, True, float("nan"))
-        ),
+        *(("ap", {"rel": rel}, "rel=") for rel in (0, "1", None, True, float("nan"))),
         ("ndcg", {"gain": "log"}, "gain='log'"),
-        ("ndcg", {"gain": []}, "gain="),
         ("ndcg", {"gain": [0, -1]}, "must be at least 0"),
-        ("ndcg", {"gain": [0, 3, 1]}, "must not fall as labels rise"),
         ("ndcg", {"gain": {0: 1, 2: 0}}, "must not fall as labels rise"),
         ("ndcg", {"gain": [0, np.inf]}, "all finite"),
-        ("ndcg", {"gain": [0, "x"]}, "sequence of numbers"),
-        ("ndcg", {"gain": {"a": 1}}, "sequence of numbers"),
-        ("rr", {"ruler": "bbc"}, r"ruler='bbc' .*'trec', 'romip'"),
         ("rr", {"ruler": [1, 2]}, "must not increase"),
-        ("rr", {"ruler": [1, -1]}, "at least 0"),
         ("rr", {"ruler": [2, 1]}, "ruler=2.0"),
-        ("rr", {"ruler": []}, "at least one"),
         ("rr", {"ruler": 5}, "sequence of numbers"),
-        ("0.7*gap+0.3*ndcg@10", {"gain": "linear"}, "'gain'"),
         ("0.7*gap+0.3*ndcg@10", {"k": 3}, r"^k\b"),
         ("0.7*gap+0.3*ndcg@10", {"average": "geometric"}, "average='geometric'"),
         (skrank.metric("gap+ndcg"), {"gain": "linear"}, "'gain'"),

@@ -49,7 +49,6 @@ def with_field(name, **parts):
 CLASSES = [
     (dict, "skrank.Metric"),
     (lambda ranked: 1.0, "skrank.metric_from_function"),
-    (skrank.metric("gap"), "skrank.Metric"),
     (made("Abstract", tables=abstractmethod(lambda self, scale, k: None)), r"tables\(\)"),
     (made(tables=lambda self: None), "Toy.tables .*scale"),
     (undecorated("Undecorated"), "Undecorated"),
@@ -57,11 +56,10 @@ CLASSES = [
         dataclass(frozen=True)(undecorated("Positional", __annotations__={"p": float}, p=0.5)),
         "kw_only",
     ),
-    (with_field("Needed"), "Needed.p"),
     (with_field("Factory", p=field(default_factory=list)), "Factory.p"),
     *((getattr(skrank.metrics, own), own) for own in ("GAP", "Mixture", "FunctionMetric")),
 ]
-WRONG = ["", "NDCG2", "my metric", "my-metric", "2nd", "lambda", "a@b", 3]
+WRONG = ["", "my metric", "2nd", "lambda", 3]
 
 
 @pytest.mark.parametrize(
@@ -117,11 +115,11 @@ def test_unregister():
 @pytest.mark.parametrize(
     "value",
     [
-        "None", "True", "lambda", "raise", "\ufb01", "a b", "it's", 'a "q"', "", "a=raise,", "x\n",
-        np.float64(0.5), np.int64(3), (1, 2.5), ((1, 2.0), (2, 3.0)), None, 1e300,
+        *("None", "\ufb01", "it's", 'a "q"', "", "a=raise,", "x\n"),
+        *(np.float64(0.5), (1, 2.5), ((1, 2.0), (2, 3.0)), None, 1e300),
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_names_with_parameters_parse_back(value):
     skrank.register("toy")(made(__annotations__={"p": object}, p=0.25))
     one = skrank.metric("toy", p=value)
@@ -145,7 +143,6 @@ def measure(metric):
     ("method", "given", "message"),
     [
         *(("tables", given, r"^Toy\.tables\(\)") for given in (None, np.ones(2))),
-        ("values", (np.ones(3), None), r"Toy\.values\(\)"),
         ("values", (np.ones((2, 1)), None), r"Toy\.values\(\)"),
         *(
             ("values", (np.ones(2), given), r"Toy\.values\(\)")

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 import skrank
 from skrank import LambdaLoss, LambdaRank, Softmax, SoftRank, SquaredError
 from skrank.objectives import _bound
-from skrank.objectives._bound import BoundBlocks, blocks
+from skrank.objectives._bound import BoundBlocks
 from tests.helpers.engine import judge
 from tests.helpers.lambdarank_cases import many
 
@@ -63,13 +63,6 @@ def test_blocks_change_no_bit(objective):
         whole = rounds(objective.bind(JUDGMENTS, weights), DATA.scores, dtype)
         parts = rounds(in_blocks(objective, weights=weights), DATA.scores, dtype)
         assert_array_equal(parts, whole)
-
-
-def test_blocks_are_whole_queries(small):
-    judgments = judge([0.0] * 9000, np.repeat([3, 1, 2], [1500, 5000, 2500]))
-    found = list(blocks(judgments))
-    assert [(rows.start, rows.stop) for _, rows, _ in found] == [(0, 6500), (6500, 9000)]
-    assert [list(block.queries.ids) for _, _, block in found] == [[3, 1], [2]]
 
 
 @pytest.mark.parametrize("shuffled", [False, True])

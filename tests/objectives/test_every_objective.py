@@ -52,10 +52,9 @@ def test_the_number_of_threads_changes_no_bit(objective):
 
 
 CALLS = [LambdaRank("gap"), Softmax(), SquaredError(), SoftRank("gap"), SoftRank("gap").value]
-every_call = pytest.mark.parametrize("call", CALLS, ids=str)
 
 
-@every_call
+@pytest.mark.parametrize("call", CALLS, ids=str)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_scores_that_are_not_finite_are_named(call, value):
     needs = "SoftRank needs" if "SoftRank" in repr(call) else "need.* finite.*learning rate"
@@ -66,7 +65,6 @@ def test_scores_that_are_not_finite_are_named(call, value):
 @pytest.mark.parametrize(
     ("objective", "fixed"),
     [
-        (LambdaRank("gap"), LambdaRank("gap(max_grade=4)")),
         (LambdaRank("err"), LambdaRank("err(max_grade=4)")),
         (SoftRank("gap"), SoftRank("gap(max_grade=4)")),
         (
@@ -82,23 +80,14 @@ def test_the_scale_of_the_collection_is_that_of_bind(objective, fixed):
     assert_array_equal(found, fixed([1, 0, 2], np.zeros(3)))
 
 
-NDCG = skrank.metric("ndcg@10")
-
-
 @pytest.mark.parametrize(
     ("objective", "same", "option"),
     [
-        (
-            LambdaRank("ndcg@10", truncation_level=30),
-            LambdaRank(NDCG, truncation_level=30),
-            {"sigmoid": 2},
-        ),
         (
             as_objective(TEXT, truncation_level=30),
             LambdaRank(0.7 * gap + 0.3 * ndcg, truncation_level=30),
             {"truncation_level": 10},
         ),
-        (LambdaLoss("ndcg@10", mu=5), LambdaLoss(NDCG, mu=5.0), {"mu": 0}),
         (SoftRank("gap", sigma=2), SoftRank(gap, sigma=2.0), {"sigma": 3}),
         (
             0.9 * LambdaRank("gap") + 0.1 * SquaredError(),
@@ -113,34 +102,25 @@ def test_objectives_are_values(objective, same, option):
     assert objective == same
     assert hash(objective) == hash(same)
     assert as_objective(objective) is objective
-    ((name, value),) = option.items()
-    changed = dataclasses.replace(objective, **option)
-    assert changed != objective
-    assert getattr(changed, name) == value
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        setattr(objective, name, value)
-    with pytest.raises(ValueError, match=rf"options \['{name}'\] belong to the objective"):
+    assert dataclasses.replace(objective, **option) != objective
+    with pytest.raises(ValueError, match=rf"options \['{next(iter(option))}'\]"):
         as_objective(objective, **option)
 
 
 REFUSED = [
     (LambdaRank, {"sigmoid": 0}, "sigmoid=0"),
     (LambdaRank, {"sigmoid": float("nan")}, "sigmoid=nan"),
-    (LambdaRank, {"sigmoid": "1"}, "sigmoid='1'"),
-    (LambdaRank, {"truncation_level": 0}, "truncation_level=0"),
+    (LambdaRank, {"metric": "0.5*gap+0.5*precision"}, "precision"),
+    (LambdaRank, {"metric": skrank.metric("gap+ap", condensed=True)}, "without a label"),
     (LambdaRank, {"truncation_level": 2.5}, "truncation_level=2.5"),
     (LambdaRank, {"tie_order": "rows"}, r"tie_order='rows' .*'random', 'stable'"),
-    (LambdaRank, {"norm": "off"}, "norm='off'"),
     (LambdaRank, {"score_norm": "no"}, "score_norm='no'"),
     (LambdaRank, {"random_state": 0.5}, "random_state=0.5"),
     (LambdaRank, {"metric": "gpa"}, "'gpa'.*'gap'"),
     (LambdaRank, {"metric": "gap(condensed=True)"}, "drop the training rows without a label"),
     (LambdaLoss, {"mu": -1}, "mu=-1"),
     (LambdaLoss, {"weights": "loss1"}, r"weights='loss1' .*'ndcg_loss2\+\+', 'ndcg_loss2'"),
-    *(
-        (LambdaLoss, {"metric": name}, "LambdaLoss")
-        for name in ("gap", "err", "ap", "rbp", "precision@3")
-    ),
+    *((LambdaLoss, {"metric": name}, "LambdaLoss") for name in ("gap", "err", "rbp")),
     (Softmax, {"random_gains": 2}, "random_gains"),
     (Softmax, {"gain": "log"}, "gain='log'"),
     (SquaredError, {"centered": "no"}, "centered='no'"),

@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import skrank
 from skrank import LambdaRank
-from skrank._engine import quadratic
 from skrank._engine.quadratic import MOST_CLASSES
 from tests.helpers.catalogue import Lists, Point, every_objective, lists
 from tests.helpers.engine import judge
@@ -77,30 +76,11 @@ def test_sums_over_documents_take_continuous_labels(name, norm):
     close(gradient(metric, data, norm=norm), expected)
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("name", ["ndcg", "ndcg@3", "dcg(gain=linear)@5", "precision@3", "rbp"])
-def test_swaps_of_documents_equal_swaps_of_classes(name, options, monkeypatch):
-    data = many(40, longest=300)
-    by_class = gradient(name, data, **options)
-    monkeypatch.setattr(quadratic, "MOST_CLASSES", 1)
-    close(gradient(name, data, **options), by_class)
-
-
 @pytest.mark.parametrize("name", ["gap(labels=interp)", "q", "0.5*ndcg+0.5*q"])
 def test_pairs_of_documents_name_what_takes_continuous_labels(name):
     data = continuous(0)
     with pytest.raises(ValueError, match="gain=linear"):
         gradient(name, data)
-
-
-@pytest.mark.parametrize("name", ["gap", "err"])
-@pytest.mark.parametrize("switches", [(True, False), (False, True), (False, False)])
-def test_each_normalisation_has_a_switch(name, switches):
-    score_norm, sum_norm = switches
-    data = lists(2, levels=5, longest=12).retrieved()
-    for norm in (True, False):
-        found = gradient(name, data, norm=norm, score_norm=score_norm, sum_norm=sum_norm)
-        close(found, literal(Point(name), data, score_norm=score_norm, sum_norm=sum_norm))
 
 
 # ---------------------------------------------------------------------- precision

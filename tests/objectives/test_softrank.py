@@ -1,4 +1,4 @@
-"""SoftRank: literal definitions, curvature, sigma, precision, range and length."""
+"""SoftRank: literal definitions, curvature, sigma and length."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr
 
 import skrank
-from skrank._kernels import simd
 from skrank.objectives import SoftRank
 from tests.helpers.engine import judge
 
@@ -181,23 +180,6 @@ def test_curvature_is_that_of_the_bound(name, sigma):
     assert_allclose(found[1], hess, atol=1e-8)
 
 
-@every_metric
-@pytest.mark.parametrize("sigma", [0.1, 1.0, 10.0])
-def test_newton_steps_raise_the_value(name, sigma):
-    """With a learning rate of 1/2, every step raises the value, and none diverges."""
-    labels, scores, groups = many(20, seed=1, longest=15)
-    scores = scores * sigma
-    objective = SoftRank(name, sigma=sigma)
-    values = []
-    for _ in range(30):
-        values.append(objective.value(labels, scores, groups=groups))
-        grad, hess = objective(labels, scores, groups=groups)
-        scores = scores - 0.5 * grad / np.maximum(hess, 1e-300)
-    assert (np.diff(values) > -1e-9).all()
-    assert values[-1] > values[0] + 0.1
-    assert np.isfinite(scores).all()
-
-
 # ---------------------------------------------------------------------- properties
 
 
@@ -232,7 +214,7 @@ def test_queries_without_anything_to_gain(name):
     assert np.isnan(objective.value([0, 0], [1, 2]))
 
 
-# ---------------------------------------------------------------------- precision, range, length
+# ---------------------------------------------------------------------- length
 
 
 def through_boosters(objective, labels, scores, groups, dtype=np.float32):
@@ -240,23 +222,6 @@ def through_boosters(objective, labels, scores, groups, dtype=np.float32):
     grad, hess = np.full((2, len(labels)), np.nan, dtype)
     objective.bind(judge(labels, groups)).gradient(scores, grad, hess)
     return grad, hess
-
-
-@pytest.mark.parametrize(
-    ("real", "absolute", "relative"), [(np.float32, 2e-7, 1e-4), (np.float64, 4e-16, 1e-12)]
-)
-def test_the_normal_distribution(real, absolute, relative):
-    """Errors are at most those documented in `skrank._kernels.simd`."""
-    y = np.linspace(0, simd.reach(real(0)), 20_001).astype(real)
-    found = np.transpose([simd.normal(one) for one in y]).astype(float)
-    exact = y.astype(float)
-    tail, density = ndtr(-exact / simd.UNIT), np.exp2(-(exact**2))
-    assert_allclose(found[0], tail, rtol=0, atol=absolute)
-    assert_allclose(found[1], density, rtol=0, atol=absolute)
-    there = density > 1e-3 * np.finfo(real).tiny * 2.0**23
-    assert_allclose(found[0][there], tail[there], rtol=relative)
-    assert_allclose(found[2], np.sqrt(exact**2 + 4 * simd.UNIT**2), rtol=4 * np.finfo(real).eps)
-    assert found[0, -1] == found[1, -1] == 0
 
 
 @pytest.mark.parametrize("name", ["gap", "ndcg"])
@@ -272,40 +237,6 @@ def test_pairs_that_are_not_kept_are_made_again(name):
     unit = rng.normal(size=1300)
     up, down = (objective.value(labels, scores + s * unit) for s in (1e-5, -1e-5))
     assert grad @ unit == pytest.approx((down - up) / 2e-5, rel=1e-6)
-
-
-@every_metric
-@pytest.mark.parametrize("sigma", [0.1, 1.0, 10.0])
-def test_single_precision_is_close(name, sigma):
-    labels, scores, groups = many(40)
-    objective = SoftRank(name, sigma=sigma)
-    double = objective(labels, scores, groups=groups)
-    for one, two in zip(through_boosters(objective, labels, scores, groups), double, strict=True):
-        assert one.dtype == np.float32
-        assert np.abs(one - two).max() <= 2e-6 * np.abs(two).max()
-
-
-RANGES = {
-    "tiny": lambda rng, n: rng.integers(-9, 9, n) * 1e-30,
-    "subnormal": lambda rng, n: rng.integers(-9, 9, n) * 1e-310,
-    "wide": lambda rng, n: rng.normal(size=n) * 1e6,
-    "one outlier": lambda rng, n: np.r_[1e6, rng.normal(size=n - 1)],
-    "mixed": lambda rng, n: rng.choice([-1.0, 1.0], n) * 10.0 ** rng.integers(-30, 7, n),
-    "huge": lambda rng, n: rng.normal(size=n) * 1e30,
-}
-
-
-@every_metric
-@pytest.mark.parametrize("spread", RANGES)
-@pytest.mark.parametrize("relative", [False, True])
-def test_scores_of_any_range(name, spread, relative):
-    labels, _ = one_query(2, 20)
-    scores = RANGES[spread](np.random.default_rng(0), 20)
-    for sigma in (1e-9, 1e-3, 1.0, 1e6):
-        objective = SoftRank(name, sigma=sigma, relative=relative)
-        for part in through_boosters(objective, labels, scores, np.zeros(20)):
-            assert np.isfinite(part).all()
-        assert 0 <= objective.value(labels, scores) <= 1 + 1e-9
 
 
 @every_metric

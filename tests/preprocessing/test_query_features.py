@@ -7,7 +7,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
-from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -23,7 +22,6 @@ DATA = make_ranking(30, n_docs=(4, 15), n_features=4, n_informative=3, random_st
 X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
 Y = skrank.with_groups(LABELS, QID)
 FRAME = pd.DataFrame(X, columns=list("abcd"), index=pd.Index(QID, name="qid"))
-CV = skrank.QueryKFold(3)
 
 
 def by_definition(kind, values, groups):
@@ -83,10 +81,9 @@ def test_columns_are_the_features_and_then_kind_by_kind():
     assert found.index.equals(FRAME.index)
     pd.testing.assert_frame_equal(found[list("abcd")], FRAME)
     np.testing.assert_allclose(found["b_zscore"], by_definition("zscore", X, QID)[:, 1])
-    alone = QueryFeatures("rank", keep_original=False).fit(X)
-    assert alone.get_feature_names_out(["p", "q", "r", "s"]).tolist() == [
-        "p_rank", "q_rank", "r_rank", "s_rank",
-    ]  # fmt: skip
+    repeated = FRAME[["a", "b"]].set_axis(["a", "a_rank"], axis=1)
+    with pytest.raises(ValueError, match="called 'a_rank'"):
+        QueryFeatures().fit(repeated).get_feature_names_out()
 
 
 def test_groups_from_every_source_give_one_result():
@@ -94,21 +91,12 @@ def test_groups_from_every_source_give_one_result():
     expected = features.transform(FRAME.reset_index(drop=True), QID)
     for found in (
         features.transform(FRAME),
-        features.transform(FRAME, QID),
         QueryFeatures(KINDS).fit_transform(FRAME),
         QueryFeatures(KINDS).fit_transform(X, Y),
         QueryFeatures(KINDS).fit_transform(X, groups=QID),
         QueryFeatures(KINDS).fit_transform(FRAME.reset_index()),
     ):
         np.testing.assert_array_equal(found, expected)
-
-
-def test_names_that_would_repeat_are_refused():
-    named = FRAME[["a", "b"]].set_axis(["a", "a_rank"], axis=1)
-    with pytest.raises(ValueError, match="called 'a_rank'"):
-        QueryFeatures().fit(named).get_feature_names_out()
-    alone = QueryFeatures(keep_original=False).fit(named).get_feature_names_out()
-    assert alone.tolist() == ["a_rank", "a_rank_rank"]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -141,16 +129,14 @@ def test_sparse_features_stay_sparse():
     values[3, 2] = np.nan
     groups = rng.integers(0, 9, 80)
     expected = QueryFeatures("share").fit(values).transform(values, groups)
-    for make in (sparse.csr_matrix, sparse.csc_array):
-        found = QueryFeatures("share").fit(make(values)).transform(make(values), groups)
-        assert found.format == "csr"
-        assert found.nnz == 2 * np.count_nonzero(values)
-        np.testing.assert_allclose(found.toarray(), expected)
+    found = QueryFeatures("share").fit(values).transform(sparse.csc_array(values), groups)
+    assert found.nnz == 2 * np.count_nonzero(values)
+    np.testing.assert_allclose(found.toarray(), expected)
     twice = sparse.csr_matrix(([1.0, 2.0, 3.0], [0, 0, 1], [0, 3, 3]), shape=(2, 2))
     for form in ("csr", "csc", "coo", "lil", "dok", "bsr", "dia"):
         given = twice if form == "csr" else twice.tocsc() if form == "csc" else twice.asformat(form)
         entries = given.nnz
-        found = QueryFeatures("share").fit(given).transform(given, [1, 1]).toarray()
+        found = QueryFeatures("share").fit_transform(given, groups=[1, 1]).toarray()
         assert found.tolist() == [[3, 3, 1, 1], [0, 0, 0, 0]]
         assert given.nnz == entries
     stored = sparse.csr_matrix(([0.0, 2.0], [0, 1], [0, 1, 2]))  # 0 is the highest of its query
@@ -169,11 +155,10 @@ def test_pipelines_with_groups_on_the_index():
     by_hand = features.fit(FRAME).transform(FRAME)
     expected = LinearRanker("gap").fit(by_hand, LABELS).predict(by_hand)
     np.testing.assert_allclose(clone(model).fit(FRAME, LABELS).predict(FRAME), expected)
-    grid = {"queryfeatures__kinds": ["rank", KINDS], "linearranker__alpha": [1e-3, 1e-1]}
-    search = GridSearchCV(model, grid, scoring=skrank.scorer("gap"), cv=CV).fit(FRAME, Y)
-    means = search.cv_results_["mean_test_score"]
-    assert np.isfinite(means).all()
-    assert len(set(means)) == 4
+    grid = {"queryfeatures__kinds": ["rank", KINDS]}
+    cv = skrank.QueryKFold(3)
+    search = GridSearchCV(model, grid, scoring=skrank.scorer("gap"), cv=cv).fit(FRAME, Y)
+    assert np.diff(search.cv_results_["mean_test_score"])[0] != 0
 
 
 def test_pipelines_with_metadata_routing():
@@ -184,18 +169,11 @@ def test_pipelines_with_metadata_routing():
     with routing():
         fitted = clone(model).fit(X, LABELS, groups=QID)
         np.testing.assert_allclose(fitted.predict(X, groups=QID), expected)
-        alone = make_pipeline(StandardScaler(), QueryFeatures("rank"))
-        np.testing.assert_array_equal(alone.fit_transform(X, LABELS, groups=QID), by_hand)
-        np.testing.assert_array_equal(alone.fit(X, groups=QID).transform(X, groups=QID), by_hand)
 
 
 def test_column_transformers():
     some = QueryFeatures("rank", keep_original=False)
-    chosen = ColumnTransformer(
-        [("ranks", some, ["a", "b"]), ("filled", SimpleImputer(), ["c"])], remainder="drop"
-    )
     expected = np.column_stack([by_definition("rank", X[:, :2], QID), X[:, 2]])
-    np.testing.assert_allclose(clone(chosen).fit_transform(FRAME), expected)
     parts = [("ranks", some, ["qid", "a", "b"]), ("kept", "passthrough", ["c"])]
     columns = ColumnTransformer(parts)
     plain = FRAME.reset_index()
@@ -231,19 +209,13 @@ def refit(**parameters):
     ("call", "message"),
     [
         (refit(kinds="ranks"), "kinds='ranks'"),
-        (refit(kinds=[]), "kind"),
         (refit(kinds=["rank", "rank"]), "twice"),
-        (refit(keep_original="no"), "keep_original='no'"),
         (lambda one: one.transform(X), r"QueryFeatures\.transform"),
         (lambda one: one.transform(X, [1, 2, 3]), "groups"),
-        (lambda one: one.transform(X[:, :3], QID), "3 features"),
         (lambda one: one.fit(FRAME).transform(FRAME, OTHER), "row 5"),
-        (lambda one: one.fit_transform(X, Y, OTHER), "row 5"),
         (lambda one: clone(one).fit_transform(FRAME.reset_index(), groups=OTHER), "row 5"),
-        (lambda one: one.fit(INFINITE[:, :3]), "row 7 of X is infinite in column 2"),
         (lambda one: one.fit(sparse.csr_matrix(INFINITE)), "row 7 of X is infinite in column 2"),
         (lambda one: one.fit([["1"], ["2"]]), "column 0"),
-        (lambda one: one.fit(FRAME.assign(kind="book")), "column 'kind'"),
         (lambda one: one.fit(FRAME.assign(day=pd.Timestamp("2020-01-01"))), "column 'day'"),
         (lambda one: one.fit(FRAME.reset_index()[["qid"]]), "besides the queries"),
     ],

@@ -7,35 +7,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skrank import (
-    LambdaLoss,
-    LambdaRank,
-    Softmax,
-    SoftRank,
-    SquaredError,
-)
-from skrank.objectives import Objective
+from skrank import LambdaLoss, LambdaRank, Softmax, SoftRank, SquaredError
+from skrank.objectives import Objective, as_objective
 from skrank.testing import check_objective
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PLAIN = [
     LambdaRank("gap"),
     LambdaRank("err@5", truncation_level=3, norm=False),
-    LambdaRank("0.5*gap+0.5*ndcg@3"),
-    LambdaLoss("ndcg"),
+    "0.5*gap+0.5*ndcg@3",
     LambdaLoss("ndcg@3", weights="ndcg_loss2", truncation_level=4, norm=True, sigmoid=0.5),
     SoftRank("gap"),
-    SoftRank("gap", sigma=0.01),
     SoftRank("ndcg"),
     SoftRank("ap", relative=True),
-    Softmax(),
     Softmax({0: 0.5, 1: 1, 2: 4, 3: 4}),
     SquaredError(centered=True),
     0.5 * Softmax() + 0.5 * SoftRank("gap"),
 ]
 OTHER = [
     (SquaredError(), {"shift_invariant": False}),
-    (SquaredError("linear", max_grade=5), {"shift_invariant": False}),
     (0.5 * SquaredError() + 0.5 * LambdaRank("gap"), {"shift_invariant": False}),
     (Softmax(random_gains=True), {"random": True}),
 ]
@@ -46,13 +36,10 @@ OTHER = [
 )
 def test_every_property(objective, how):
     held = check_objective(objective, **how)
+    objective = as_objective(objective)
     assert {"gradients are numbers", "weights scale gradients", "copies are equal"} <= set(held)
     assert ("gradients are those of the loss" in held) == objective.is_function
     assert ("gradients balance" in held) == how.get("shift_invariant", True)
-
-
-def test_a_name_is_lambdarank_on_its_metric():
-    assert check_objective("ndcg@3") == check_objective(LambdaRank("ndcg@3"))
 
 
 PairHinge = runpy.run_path(str(EXAMPLES / "own_objective.py"))["PairHinge"]
@@ -91,10 +78,6 @@ class BoundWrong:
 
     def gradient(self, scores, grad, hess):
         self.losses(scores, grad, hess)
-
-
-def test_a_correct_objective_has_all_properties():
-    assert len(check_objective(Wrong(""))) == 10
 
 
 @pytest.mark.parametrize(
