@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from skrank._engine import plan
-from skrank.extending import Judgments, Queries
-from skrank.metrics import metric
+from skrank.extending import Queries
 from tests.helpers.catalogue import CATALOGUE, MIXTURES
 
 QUERIES = Queries.from_sizes(np.array([2, 5, 3]))
@@ -21,10 +20,6 @@ def an_empty_cache():
     plan._cache.clear()
 
 
-def tables(one, labels=ONE):
-    return one.bind(Judgments(labels, QUERIES)).tables
-
-
 @pytest.mark.parametrize("point", CATALOGUE + MIXTURES, ids=repr)
 def test_cached_tables_have_the_values_of_new_ones(point):
     scores = np.random.default_rng(0).normal(size=10).round(1)
@@ -34,12 +29,3 @@ def test_cached_tables_have_the_values_of_new_ones(point):
     point.settled.per_query(ONE, scores, groups=groups)
     found = point.settled.per_query(OTHER, scores, groups=groups)
     np.testing.assert_array_equal(found, expected)
-
-
-def test_tables_are_cached_if_they_tell_of_no_query():
-    for name in ("gap", "ap@3", "ndcg", "err", "rbp"):
-        assert tables(metric(name)) is tables(metric(name), OTHER), name
-    for name in ("q", "r_precision", "rpref"):
-        assert tables(metric(name)) is not tables(metric(name), OTHER), name
-    assert tables(metric("ap@3")) is not tables(metric("ap@2"))
-    assert tables(metric("gap")) is not tables(metric("gap"), np.minimum(OTHER, 2))

@@ -15,12 +15,6 @@ from tests.helpers.reference import gap as literal_gap
 NAN = float("nan")
 
 
-def test_eleven_points_of_the_trec_example():
-    relevance = [1, 1, 0, 1, *[0] * 10, 1, *[0] * 5]
-    points = eleven_point_curve(relevance, range(20, 0, -1))
-    assert points.tolist() == [1.0] * 6 + [0.75] * 2 + [4 / 15] * 3
-
-
 def test_eleven_points_are_interpolated_precision_at_each_level():
     rng = np.random.default_rng(0)
     relevance, qid = rng.integers(0, 3, 200), rng.integers(0, 12, 200)

@@ -104,7 +104,6 @@ def literal(name, data, **options):
     "name",
     [
         "ndcg", "ndcg@3", "ndcg@1", "ndcg(gain=linear)@5", "dcg(gain=[0,1,3,10])",
-        "ndcg(discount=letor)@5",
         "ndcg(discount=jk,base=3.0)", "ndcg(discount=jk,base=3.0)@1",
         "ndcg(discount=[1,0.5,0.5,0.1])", "dcg(discount=[1,0.5,0.5,0.1])@2",
     ],

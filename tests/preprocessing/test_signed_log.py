@@ -45,13 +45,6 @@ def test_the_unit_of_a_column_does_not_change_logs(factor, columns):
     assert_allclose(found[:, used], expected[:, used], rtol=1e-9)
 
 
-def test_shifting_a_column_does_not_change_differences():
-    for moved in (X + 2.0**20, X - 5):
-        assert logs(moved) == [True, False, True]
-        found = np.diff(SignedLog().fit_transform(moved), axis=0)
-        assert_allclose(found, np.diff(SignedLog().fit_transform(X), axis=0), rtol=0.1, atol=0.05)
-
-
 def test_constant_and_nearly_zero_columns_stay():
     rare = np.where(np.arange(len(X)) == 3, 1e9, 0.0)
     assert logs(np.column_stack([np.full(len(X), 7.0), rare])) == [False, False]
