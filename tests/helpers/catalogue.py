@@ -1,7 +1,7 @@
 """Every metric at odd parameter points, each beside its literal definition.
 
 A point is the text that users type; the parameters of the definition are read from it without
-skrank. test_completeness.py fails for a registered metric that has no point here.
+skrank. test_names.py fails for a registered metric that has no point here.
 """
 
 import ast
