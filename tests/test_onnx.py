@@ -47,7 +47,6 @@ each_booster = pytest.mark.parametrize("ranker", BOOSTERS.values(), ids=BOOSTERS
 
 
 def served(ranker, rows, path):
-    """Scores of the saved graph."""
     skrank.save_onnx(ranker, path)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1

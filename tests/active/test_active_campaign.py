@@ -174,7 +174,6 @@ def test_a_budget_below_typical_costs_warns_before_labels_are_bought():
     dear = dict.fromkeys(range(60), 1.0) | dict.fromkeys(range(20), 50.0)
     with pytest.warns(UserWarning, match="budget=40"):
         evaluator(budget=40, costs=dear, mixing=1)
-    evaluator(budget=60)
 
 
 @pytest.mark.filterwarnings("ignore:budget")
@@ -232,10 +231,7 @@ def test_wrong_labels_raise_and_leave_the_campaign_unchanged():
     ("options", "message"),
     [
         ({"budget": 0}, "budget=0"),
-        ({"budget": 1}, "query"),
         ({"costs": np.zeros(len(data.qid))}, r"costs\[0\]"),
-        ({"costs": {0: 1.0}}, "costs .* query 1"),
-        ({"frequencies": dict.fromkeys(range(60), -1.0)}, "frequencies"),
         ({"items": np.zeros(len(data.qid))}, "item 0.0 .* query 0"),
         ({"scores": np.full(len(data.qid), -np.inf)}, "query"),
         ({"labels": np.full(len(data.qid), 7.0)}, "label 7 of row 0"),

@@ -153,7 +153,6 @@ def test_simulation_runs_campaigns_as_the_evaluator_does():
 
 
 def coverage(runs, chosen=True):
-    """Share of the finite intervals that contain the truth, by budget."""
     low, high = np.moveaxis(runs.intervals(), 2, 0)
     kept = np.isfinite(low) & chosen
     holds = (low <= runs.truth) & (runs.truth <= high) & kept
@@ -236,7 +235,6 @@ def test_the_default_is_not_behind_uniform_draws(task, beliefs, random):
 
 
 def weighted(losses, w):
-    """The weighted mean of draws, as a `Mean`."""
     share = w / w.sum()
     value = share @ losses
     pull, k = share * (losses - value), len(losses)

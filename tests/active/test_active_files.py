@@ -16,7 +16,6 @@ from tests.helpers.campaigns import answer, both, data, evaluator, run
 
 @pytest.fixture
 def saved(tmp_path):
-    """A file of a campaign with three labelled queries."""
     campaign = evaluator(budget=100)
     answer(campaign, campaign.ask(4)[:3])
     path = tmp_path / "campaign.npz"
@@ -69,8 +68,6 @@ def test_a_file_of_the_other_class_and_a_missing_file_are_refused(saved):
 
 
 class Pickled:
-    """An object that fails the test if it is unpickled."""
-
     def __reduce__(self):
         return pytest.fail, ("a pickle was read",)
 
@@ -84,7 +81,6 @@ def test_foreign_files_are_refused(saved, foreign):
 
 
 def save_changed(path, arrays, **facts):
-    """Write arrays, with some other facts."""
     facts = np.array(json.dumps(json.loads(str(arrays["facts"])) | facts))
     np.savez(path, **(arrays | {"facts": facts}))
 
@@ -98,7 +94,6 @@ def test_changed_facts_are_refused(saved, facts):
 
 
 def test_changed_arrays_are_refused(saved):
-    """Each array in turn has another shape, type or value."""
     arrays = contents(saved)
     for name in arrays.keys() - {"facts", "digest"}:
         array = arrays[name]

@@ -54,8 +54,6 @@ class Data:
 
 
 class LightGBM:
-    """What tests of both libraries need of LightGBM."""
-
     module = judging = skrank.lightgbm
     name, source, curvature = "lightgbm", "the lightgbm.Dataset", 1
 
@@ -69,7 +67,6 @@ class LightGBM:
 
     @staticmethod
     def train(dataset, objective, rounds=15, valid=(), metric=None, **params):
-        """The booster, and the values of the metric."""
         log = {}
         callbacks = [lgb.record_evaluation(log)] if valid else []
         params = LGB | {"objective": objective} | params
@@ -82,8 +79,6 @@ class LightGBM:
 
 
 class XGBoost:
-    """What tests of both libraries need of XGBoost."""
-
     module, judging = skrank.xgboost, xgboost_data
     name, source, curvature = "xgboost", "the DMatrix", 2
 
@@ -97,7 +92,6 @@ class XGBoost:
 
     @staticmethod
     def train(matrix, obj=None, rounds=15, valid=(), metric=None, callbacks=(), **params):
-        """The booster, and the values of the metric."""
         log = {}
         booster = xgb.train(
             XGB | params, matrix, rounds, obj=obj, custom_metric=metric, evals_result=log,

@@ -29,12 +29,10 @@ def command(url: str, folder: Path, *options: str) -> list[str]:
 
 
 def requested(folder: Path) -> set[str]:
-    """Addresses that a browser requested, from its log."""
     return set(re.findall(r'"url":"(https?://[^"]+)"', (folder / "net.json").read_text()))
 
 
 def opened(url: str, folder: Path, *options: str) -> Opened:
-    """Open a page in a new folder, and return when its scripts have run."""
     folder.mkdir()
     done = subprocess.run(
         command(url, folder, "--dump-dom", *options),

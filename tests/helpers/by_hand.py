@@ -27,7 +27,6 @@ FOLDS = list(CV.split(X, RELEVANCE, groups=QID))
 
 
 def train(model, rows, columns=slice(None), labels=RELEVANCE, features=X):
-    """A model trained on some rows, and the scores that it gives all of them."""
     features, inner = features[:, columns], model
     if isinstance(inner, Pipeline):
         features = clone(inner[0]).fit(features[rows]).transform(features)
@@ -43,7 +42,6 @@ def train(model, rows, columns=slice(None), labels=RELEVANCE, features=X):
 
 
 def queries_of(estimator, rows):
-    """The queries of sorted rows in the words of a ranker."""
     if isinstance(estimator, skrank.LinearRanker):
         return {"groups": QID[rows]}
     if isinstance(estimator, lightgbm.LGBMRanker):
@@ -153,7 +151,6 @@ def weights_of(model):
 
 
 def eliminate(model, rows, n_features):
-    """Columns that are left after each elimination."""
     left = [np.arange(X.shape[1])]
     while len(left[-1]) > n_features:
         weights = weights_of(train(model, rows, left[-1]).model)

@@ -44,9 +44,7 @@ def run(campaign):
 def contest(differences, **options):
     """A comparison of "old" and "new" in which the i-th draw has the difference `differences[i]`.
 
-    Each query has two documents, and each ranker prefers a different document, so the difference of
-    the values is the difference of the labels. Draws are uniform from 20,000 queries, so that no
-    query is drawn twice.
+    Each ranker prefers another of the two documents of a query. Draws are uniform.
     """
     differences = np.asarray(differences, float)
     labels = np.maximum(np.column_stack([differences, -differences]), 0)

@@ -38,7 +38,6 @@ def letor(ranked, *, unretrieved=(), k):
 
 
 def judged(ranked, *, unretrieved=(), k=None):
-    """The share of nothing is 0."""
     return ref.judged(ranked, k=k) or 0.0
 
 
@@ -109,7 +108,6 @@ class Point:
         }
 
     def value(self, ranked, unretrieved=(), max_grade: int = 3) -> float | None:
-        """The literal value of one ranked list."""
         if self.parameters.get("condensed"):
             ranked, unretrieved = ref.condense(ranked), ref.condense(unretrieved)
         how = self._complete(self.literal, max_grade)
@@ -137,7 +135,6 @@ class Point:
         return replace(self.metric, ties="stable") if self.name in STRICT else self.metric
 
     def expected(self, data: Lists) -> np.ndarray:
-        """Literal value of `settled` for each query, NaN where it is not defined."""
         how = ref.stable if self.name in STRICT else ref.tie_expectation
         return literal_values(how, self, data)
 
@@ -146,8 +143,6 @@ class Point:
 
 
 class MixturePoint(Point):
-    """A weighted sum of points, such as "0.7*gap+0.3*ndcg@3"."""
-
     def __init__(self, text: str) -> None:
         terms = [term.split("*", 1) for term in text.split("+")]
         self.text = text
@@ -249,7 +244,6 @@ every_objective = pytest.mark.parametrize("point", [*filter(trainable, CATALOGUE
 
 
 def literal_values(how: Callable, point: Point, data: Lists, *more: Any) -> np.ndarray:
-    """``how(metric, scores, labels, *more)`` of each query, NaN where it is not defined."""
     metric = point.on_scale(data.max_grade)
     values = [how(metric, scores, labels, *more) for scores, labels in data.queries()]
     return np.array([np.nan if value is None else value for value in values])

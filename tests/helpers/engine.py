@@ -21,7 +21,6 @@ from skrank.testing._properties import per_query as per_query
 
 
 def judge(relevance, groups=None):
-    """Judgments of labels; without groups, all rows are one query."""
     if groups is None:
         return Judgments(relevance, Queries.single(len(relevance)))
     return Judgments(relevance, Queries.from_groups(np.asarray(groups)))

@@ -21,7 +21,6 @@ OPTIONS = [
 
 
 def literal(point, data, *, norm=True, sigmoid=1.0, truncation_level=None, **norms):
-    """Gradient and curvature of each row by the double loop."""
     norms = {"score_norm": norm, "sum_norm": norm} | norms
     grad, hess = np.zeros(len(data.groups)), np.zeros(len(data.groups))
     for query, (scores, labels) in zip(data.ids, data.queries(), strict=True):

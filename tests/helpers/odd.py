@@ -106,7 +106,6 @@ anything = st.sampled_from(VALUES)
 
 @st.composite
 def arrays(draw, elements, size):
-    """`size` elements, as a rule, in some type and container."""
     values = draw(st.lists(elements, min_size=size, max_size=size))
     if draw(st.integers(0, 30)) == 0:
         values = values[:-1]

@@ -85,7 +85,6 @@ def same(shown: str, printed: str, *, of_trees: bool) -> bool:
 
 
 def last_place(decimal: str) -> Decimal:
-    """The value of 1 in the last place: 0.01 for "0.72"."""
     return Decimal(1).scaleb(int(Decimal(decimal).as_tuple().exponent))
 
 

@@ -22,7 +22,6 @@ def collection(highest=2, n_runs=6):
 
 
 def texts(ax):
-    """The texts of the legend."""
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 

@@ -26,8 +26,6 @@ matplotlib.use("Agg")
 
 
 class Call(NamedTuple):
-    """A function, the arguments of a usual call, and the range of the numbers that it returns."""
-
     function: Callable[..., Any]
     given: dict[str, Any]
     low: float
@@ -63,7 +61,6 @@ MATRIX = np.random.default_rng(0).random((6, 3))
 
 
 def changed(metric):
-    """The parameters of a metric that differ from their defaults."""
     named = {field.name: getattr(metric, field.name) for field in dataclasses.fields(metric)}
     default = type(metric)()
     return {name: value for name, value in named.items() if value != getattr(default, name)}
@@ -173,8 +170,6 @@ usual("xgboost.early_stopping", metric="gap@10", rounds=3, save_best=True, data_
 
 
 class FirstColumn:
-    """A model whose scores are the first column."""
-
     def fit(self, X, y):
         return self
 

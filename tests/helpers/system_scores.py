@@ -25,7 +25,6 @@ def weights(n_queries=20):
 
 
 def differences(matrix):
-    """The differences of each pair of columns, first minus second."""
     return [a - b for a, b in itertools.combinations(matrix.T, 2)]
 
 

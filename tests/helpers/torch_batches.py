@@ -29,7 +29,6 @@ def pad(values, offsets, length, first=0):
 
 
 def step(loss, scores, *batch, **more):
-    """Value and gradient."""
     scores = scores.detach().clone().requires_grad_()
     value = loss(scores, *batch, **more)
     value.backward()
@@ -37,7 +36,6 @@ def step(loss, scores, *batch, **more):
 
 
 def named(objective):
-    """A short name of an objective in a test."""
     names = [type(one).__name__ + str(getattr(one, "metric", "")) for _, one in objective.terms]
     return "+".join(names)
 

@@ -39,7 +39,6 @@ def collection(seed=0, n_queries=12, n_runs=1):
 
 
 def rows(nested):
-    """The query, the document and the number of each entry of qrels or a run."""
     return [(q, d, number) for q, documents in nested.items() for d, number in documents.items()]
 
 
@@ -56,7 +55,6 @@ def run_of(text):
 
 
 def assert_refused(path, content, message):
-    """A run with this content raises an error."""
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ValueError, match=message):
         trec.evaluate({"1": {"a": 1}, "2": {"a": 1}}, path, "ap")

@@ -28,7 +28,6 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 
 @pytest.fixture
 def model(tmp_path):
-    """A small BERT with random weights."""
     torch.manual_seed(0)
     tokenizer = Tokenizer(
         models.WordLevel({word: i for i, word in enumerate(SPECIAL + WORDS)}, unk_token="[UNK]")
@@ -53,7 +52,6 @@ def model(tmp_path):
 
 
 def texts(n_queries=40, seed=0):
-    """Documents of three words, whose label is the number of words that are not fruits."""
     rng = np.random.default_rng(seed)
     rows = {"query": [], "docs": [], "labels": []}
     for _ in range(n_queries):

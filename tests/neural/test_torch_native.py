@@ -69,7 +69,6 @@ def test_scores_may_be_almost_equal(objective, scale):
     "objective", [*OBJECTIVES, skrank.Softmax(), skrank.SquaredError()], ids=named
 )
 def test_scores_are_not_read_from_a_device(objective):
-    """Tensors on the device "meta" have no values to read."""
     loss = RankingLoss(objective, max_grade=4, path="native")
     scores, labels = torch.zeros(3, 8, device="meta"), torch.arange(24).view(3, 8) % 5
     for batch in ((scores, labels), (scores.ravel(), labels.ravel(), [0, 8, 16, 24])):

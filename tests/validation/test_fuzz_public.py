@@ -36,7 +36,6 @@ def is_vector(value):
 
 
 def odd_argument(name, value):
-    """What to pass instead of a usual argument."""
     if isinstance(value, bytes):
         return BYTES | st.tuples(PACKED, BYTES).map(b"".join) | st.just(value[:-4])
     if name in IDS:
@@ -57,7 +56,6 @@ def numbers(found):
 
 @cache
 def usual_result(name):
-    """What the usual call returns, without a warning."""
     call = CALLS[name]
     found = odd.outcome(lambda: call.function(**call.given))
     if isinstance(found, Exception):
@@ -66,7 +64,6 @@ def usual_result(name):
 
 
 def check(name, found):
-    """A result is in its range."""
     values = numbers(found)
     if values is not None:
         low, high = CALLS[name].low - 1e-9, CALLS[name].high + 1e-9
@@ -100,7 +97,6 @@ def test_usual_arguments(name):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_odd_arguments(name):
-    """A call with odd arguments returns a result in its range, or raises an error of skrank."""
     call = CALLS[name]
     if not call.given:
         return
@@ -143,7 +139,6 @@ points = st.sampled_from([*CATALOGUE, *MIXTURES])
 
 
 def literal_value(point, labels, scores):
-    """The literal value of each query; None if the definition cannot be computed."""
     data = Lists(labels, scores, np.zeros(len(labels), int))
     how = ref.stable if point.name in STRICT else ref.tie_expectation
     ((values, ranked),) = data.queries()
@@ -164,7 +159,6 @@ def check_value(found, expected):
 @settings(SETTINGS, max_examples=1500)
 @given(st.data(), points, st.integers(1, 5))
 def test_any_labels_and_scores(data, point, size):
-    """A returned value equals the literal value."""
     labels = data.draw(odd.arrays(odd.labels, size))
     scores = data.draw(odd.arrays(odd.scores, size))
     found = odd.outcome(lambda: point.settled.per_query(labels, scores))
@@ -186,7 +180,6 @@ def test_grades_and_finite_scores_are_never_refused(data, point, size, one, othe
 @settings(SETTINGS, max_examples=1000)
 @given(st.data(), st.integers(1, 6))
 def test_any_query_ids(data, size):
-    """The rows of a query are those whose ids are equal in Python."""
     values = data.draw(st.lists(odd.ids, min_size=size, max_size=size))
     groups = odd.in_container(values, data.draw(odd.containers))
     labels = np.array(data.draw(st.lists(odd.grades, min_size=size, max_size=size)))

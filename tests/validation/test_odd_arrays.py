@@ -57,21 +57,6 @@ def test_costs_below_the_smallest_normal_float():
     assert q.sum() == pytest.approx(1)
 
 
-def test_an_evaluator_with_equal_draws_has_no_passive_cost():
-    labels = np.full(12, np.nan)
-    labels[1] = 2
-    evaluator = active.ActiveEvaluator(
-        [-2, -3, -2, 2, -2, 3, -3, 0, 2, 1, 0, 2], metric="dcg@2", grades=[0, 1, 2],
-        groups=np.repeat(range(4), 3), random_state=2,
-        design=active.Design(
-            labels=labels, frequencies={0: 2, 1: 1, 2: 2, 3: 1}, mixing=0.0895, n_label_draws=4
-        ),
-    )  # fmt: skip
-    for request in evaluator.ask(2):
-        evaluator.tell(request, np.ones(len(request.rows)))
-    assert evaluator.estimate(0.4).passive_cost is None
-
-
 # labels that look swapped with scores or ids
 
 RNG = np.random.default_rng(0)

@@ -20,12 +20,10 @@ OTHER_ORDER = SCORES.iloc[::-1]
 
 CALLS = {
     "metric": partial(skrank.metric("gap"), groups=GROUPS),
-    "per_query": partial(skrank.metric("gap").per_query, groups=GROUPS),
     "graded_curve": metrics.graded_precision_recall_curve,
     "objective": partial(skrank.LambdaRank("gap"), groups=GROUPS),
     "Run": lambda y, s: trec.Run.from_arrays(GROUPS, y + np.arange(0, 60, 10), s),
     "evaluate": partial(skrank.evaluate, groups=GROUPS, metrics="gap"),
-    "kendall_tau": stats.kendall_tau,
     "rank_biased_overlap": stats.rank_biased_overlap,
     "bootstrap_interval": lambda x, w: stats.bootstrap_interval(x, weights=w),
 }
@@ -104,14 +102,12 @@ def test_the_third_is_compared_with_both():
 PARTS = {
     "take": lambda y: y.take(np.arange(len(y) - 1, 9, -1)),
     "pickle": lambda y: pickle.loads(pickle.dumps(y.iloc[5:])),
-    "concat": lambda y: pd.concat([y.iloc[20:], y.iloc[:20]]),
 }
 
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 @pytest.mark.filterwarnings("ignore::skrank.CutQueryWarning")
 def test_labels_with_groups_keep_the_index(part):
-    """Tools that get labels and another object with an index compare the indexes."""
     data = make_ranking(n_queries=8, random_state=0)
     index = pd.Index(np.random.default_rng(0).permutation(len(data.qid))).map("d{}".format)
     y = part(skrank.with_groups(pd.Series(data.relevance, index), pd.Series(data.qid, index)))

@@ -4,11 +4,9 @@ Every metric is a function of ONE ranked list, best document first::
 
     metric(ranked, *, unretrieved=(), k=None, ...) -> float | None
 
-``ranked`` holds the labels in rank order: numbers >= 0, or None for an unjudged document, which is
-non-relevant unless the definition says that it is skipped (``condense`` removes it beforehand).
+``ranked`` holds the labels in rank order: numbers >= 0, or None for an unjudged document.
 ``unretrieved`` holds the labels of the judged documents that the list does not contain.
-None is returned where the metric is undefined: the query has no relevant document, that is
-no document that the metric would pay for. Nothing here is fast and nothing is clever.
+None is returned where the metric is undefined: the query has no document that it would pay for.
 
 Sources: Robertson, Kanoulas, Yilmaz 2010 (GAP); ROMIP 2010, appendix A; Sakai 2007 (bpref, rpref,
 Q-measure); Jarvelin, Kekalainen 2002 (DCG); Chapelle et al. 2009 (ERR); Moffat, Zobel 2008 (RBP);

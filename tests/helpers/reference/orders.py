@@ -11,9 +11,8 @@ __all__ = ["from_array", "lambdas", "logistic_of_minus", "objective"]
 def objective(numerator, labels, /, *, k=None, truncation_level=None, **parameters):
     """The two things ``lambdas`` asks for, of a normalised metric given by its numerator.
 
-    The metric is the numerator cut at k (its ranks are not cut by the truncation level); the
-    normaliser is the ideal value of the list cut at min(truncation level, k), as LightGBM does.
-    Numerators: dcg_sum (nDCG), gap_numerator, ap_numerator, q_numerator, err_sum (nERR).
+    The metric is the numerator cut at k; the normaliser is the ideal value of the list cut at
+    min(truncation level, k), as LightGBM does.
     """
     cuts = [cut for cut in (k, truncation_level) if cut is not None]
     best_first = sorted((label or 0 for label in labels), reverse=True)
