@@ -102,6 +102,13 @@ def test_what_stands_on_the_core_uses_public_names(part):
     assert not private
 
 
+def test_the_core_imports_nothing_that_stands_on_it():
+    """But that reports and comparisons call plotting."""
+    core = {*LAYERS, "scoring", "model_selection", "evaluation", "stats", "dask"}
+    imported = {(part, one) for part in core for one in PARTS[part] & {*ON_THE_CORE}}
+    assert imported == {("evaluation", "plotting")}
+
+
 STATISTICS = (
     "skrank.stats", "skrank._validation", "skrank._engine.threads", "skrank._kernels",
     "skrank._renamed",
