@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import xgboost
-from scipy.sparse import coo_matrix, csr_array
+from scipy.sparse import csr_array
 
 import skrank
 from skrank.datasets import make_ranking
@@ -63,13 +63,6 @@ def test_groups_from_every_source_find_the_same():
     assert skrank.tune(frame, LABELS, **SHORT).value == pytest.approx(value)
 
 
-@pytest.mark.parametrize("booster", ["xgboost", "catboost"])
-def test_other_boosters(booster):
-    found = skrank.tune(X, Y, **SHORT | {"boosters": booster})
-    assert found.params["booster"] == booster
-    assert found.ranker.score(X, Y) > 0.5
-
-
 def test_each_booster_begins_with_the_recommended_trees():
     two = SHORT | {"boosters": ["xgboost", "lightgbm"], "study": a_study()}
     for _ in range(2):
@@ -109,7 +102,6 @@ FRAME = pd.DataFrame(X).add_prefix("f")
         (X, {"X": X + (np.arange(6) == 3)}, "features"),
         (csr_array(X), {"X": csr_array(X[:, ::-1])}, "features"),
         (FRAME, {"X": FRAME.set_axis(list("abcdef"), axis=1)}, "features"),
-        (FRAME, {"X": FRAME[FRAME.columns[::-1]]}, "features"),
     ],
 )
 def test_a_study_of_other_data_or_another_metric_is_refused(table, change, message):
@@ -117,20 +109,6 @@ def test_a_study_of_other_data_or_another_metric_is_refused(table, change, messa
     skrank.tune(**given)
     with pytest.raises(ValueError, match=message):
         skrank.tune(**given | change)
-
-
-@pytest.mark.parametrize(
-    ("table", "same"),
-    [
-        (X, np.asfortranarray(X)),
-        (csr_array(X), coo_matrix(X)),
-        (FRAME, pd.concat([FRAME[:9], FRAME[9:]])),
-    ],
-)
-def test_storage_does_not_make_other_data(table, same):
-    study = a_study()
-    for one in (table, same):
-        skrank.tune(one, Y, **SHORT, study=study)
 
 
 def test_a_study_that_is_given_keeps_its_pruner():
@@ -142,13 +120,6 @@ def test_a_study_that_is_given_keeps_its_pruner():
     found = skrank.tune(X, Y, **SHORT, study=study)
     assert found.trials["state"].tolist() == ["COMPLETE", "PRUNED"]
     assert "1 pruned" in str(found)
-
-
-def test_a_pruner_that_prunes_everything_lets_the_search_end():
-    pruner = optuna.pruners.ThresholdPruner(lower=2.0)
-    study = optuna.create_study(direction="maximize", pruner=pruner)
-    found = skrank.tune(X, Y, **SHORT | {"time_budget": 0.5}, study=study)
-    assert set(found.trials["state"][1:]) <= {"PRUNED"}
 
 
 def test_an_interrupt_keeps_the_recommended_trees(monkeypatch):
@@ -164,16 +135,6 @@ def test_an_interrupt_keeps_the_recommended_trees(monkeypatch):
     found = skrank.tune(X, Y, **SHORT, study=study)
     assert found.params["estimator__num_leaves"] == 15
     assert len(skrank.tune(X, Y, **SHORT, study=study).trials.query("init_scale == 1")) == 1
-
-
-def test_a_misspelt_metric_is_refused_before_it_is_stored():
-    study = a_study()
-    with pytest.raises(ValueError, match="ndgc"):
-        skrank.tune(X, Y, metric="ndgc@10", **SHORT, study=study)
-    assert not study.user_attrs
-
-
-# data ---------------------------------------------------------------------------------------------
 
 
 def test_a_trial_that_fails_is_recorded_and_the_others_go_on(monkeypatch):
@@ -195,18 +156,17 @@ def test_a_trial_that_fails_is_recorded_and_the_others_go_on(monkeypatch):
 
 
 @pytest.mark.parametrize("booster", ["lightgbm", "xgboost", "catboost"])
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
-def test_categories_are_declared(booster, kind):
-    brands = np.random.default_rng(0).choice(["x", "y", "z"], len(QID))
-    if kind is pl.DataFrame:
-        table = pl.DataFrame(dict(FRAME)).with_columns(
-            pl.Series("brand", brands).cast(pl.Enum(["x", "y", "z"]))
-        )
-    else:
-        table = FRAME.assign(brand=pd.Categorical(brands))
-    found = skrank.tune(table, Y, **SHORT | {"boosters": booster})
-    assert found.trials["state"].tolist() == ["COMPLETE"]
-    assert found.ranker.predict(table).shape == Y.shape
+def test_categories_are_declared(booster):
+    brand = pd.Categorical(np.random.default_rng(0).choice(["x", "y", "z"], len(QID)))
+    frame = FRAME.assign(brand=brand)
+    polar = pl.DataFrame(dict(FRAME)).with_columns(
+        pl.Series("brand", list(brand)).cast(pl.Enum(["x", "y", "z"]))
+    )
+    for table in (frame, polar):
+        found = skrank.tune(table, Y, **SHORT | {"boosters": booster})
+        assert found.params["booster"] == booster
+        assert found.trials["state"].tolist() == ["COMPLETE"]
+        assert found.ranker.predict(table).shape == Y.shape
 
 
 @pytest.mark.parametrize("booster", ["lightgbm", "xgboost", "catboost"])
@@ -224,15 +184,13 @@ def test_continuous_labels_need_no_grades(booster):
     ("change", "message"),
     [
         ({"time_budget": 0}, "leaves no time for a trial: give a number of seconds"),
-        ({"time_budget": -1}, "time_budget=-1"),
         ({"time_budget": np.nan}, "time_budget"),
         ({"cv": 1}, "at least 2"),
         ({"cv": 16}, "cv=16"),
         ({"boosters": "sklearn"}, "is not a choice"),
-        ({"boosters": []}, "boosters"),
         ({"boosters": ["lightgbm", "lightgbm"]}, "lightgbm"),
         ({"study": "sqlite:///trials.db"}, "study="),
-        ({"metric": "gab"}, "gab"),
+        ({"metric": "ndgc@10", "study": a_study()}, "ndgc"),
         ({"study": optuna.create_study()}, "minimises"),
         ({"random_state": "a"}, "is not a seed"),
         ({"sample_weight": np.arange(1.0, 1 + len(Y))}, "sample_weight"),

@@ -29,9 +29,6 @@ def splits(data, n_splits=3, seed=0):
     return list(cv.split(data.X, data.y, data.qid))
 
 
-# A loop over folds ---------------------------------------------------------------------------
-
-
 def by_hand(data, cv, name, weighted, built_in):
     """Values per fold and round, for LightGBM's or XGBoost's own objective or for GAP."""
     whole = data.dataset(weighted, free_raw_data=False).construct()
@@ -80,9 +77,6 @@ def test_it_equals_a_loop_by_hand(data, cv, built_in, weighted):
         for kind, values in (("mean", expected.mean(axis=0)), (spread, expected.std(axis=0))):
             np.testing.assert_allclose(found[f"{part}{name}-{kind}"], values, atol=tolerance)
     assert len(list(found)) == (4 if light else 8)
-
-
-# Early stopping -------------------------------------------------------------------------------
 
 
 def stop_by_hand(means, rounds):
@@ -154,13 +148,8 @@ def test_xgboost_stops_as_by_hand(data):
 def test_a_metric_to_minimise_stops_the_other_way(data, monkeypatch):
     monkeypatch.setattr(type(skrank.metric("err")), "greater_is_better", False)
     options = {"objective": "gap", "metrics": "err", "folds": 2, "early_stopping_rounds": 2}
-    by_lightgbm = skrank.lightgbm.cv(LGB, data.dataset(), 20, **options)
-    by_xgboost = skrank.xgboost.cv(XGB, data.matrix(), 20, **options)
-    assert len(by_lightgbm["valid err-mean"]) < 15
-    assert len(by_xgboost) < 15
-
-
-# Folds ----------------------------------------------------------------------------------------
+    assert len(skrank.lightgbm.cv(LGB, data.dataset(), 20, **options)["valid err-mean"]) < 15
+    assert len(skrank.xgboost.cv(XGB, data.matrix(), 20, **options)) < 15
 
 
 def both(data, rounds=4, **options):
@@ -195,22 +184,18 @@ def test_splitters_and_rows_give_the_same(data):
     np.testing.assert_array_equal(both(data, folds=backwards), expected)
 
 
-def test_the_scale_of_grades_is_that_of_all_labels(data):
+def test_the_scale_of_grades_is_that_of_all_labels():
     low = Data(3, 40)
     low.y = np.minimum(low.y, 2)
     low.y[low.qid == low.qid[0]] = 4  # in one query only, which most training parts lack
     folds = list(skrank.QueryKFold(4).split(low.X, low.y, low.qid))[:2]
-    firm = skrank.LambdaRank(skrank.metric("err", max_grade=4), **FIRM)
-    given = {"folds": folds, "rounds": 3}
-    implied = both(low, objective=skrank.LambdaRank("err", **FIRM), **given)
-    np.testing.assert_array_equal(both(low, objective=firm, **given), implied)
-    for run, log in ((skrank.lightgbm.cv, "valid err-mean"), (skrank.xgboost.cv, "test-err-mean")):
-        params, source = (LGB, low.dataset()) if "valid" in log else (XGB, low.matrix())
-        one = run(params, source, 2, objective=firm, metrics="err", folds=folds)
-        fixed = skrank.metric("err", max_grade=4)
-        two = run(params, source, 2, objective=firm, metrics=fixed, folds=folds)
-        expected = two[log.replace("err", str(fixed))]
-        np.testing.assert_array_equal(one[log], expected)
+    implied, given = skrank.metric("err"), skrank.metric("err", max_grade=4)
+    for run, part in ((run_lightgbm, "valid "), (run_xgboost, "test-")):
+        one, two = (
+            run(low, objective=skrank.LambdaRank(metric, **FIRM), metrics=metric, folds=folds)
+            for metric in (implied, given)
+        )
+        np.testing.assert_array_equal(one[f"{part}err-mean"], two[f"{part}{given}-mean"])
 
 
 def test_feature_names_and_categories_survive_the_split(data):
@@ -221,9 +206,6 @@ def test_feature_names_and_categories_survive_the_split(data):
     skrank.xgboost.cv(XGB, matrix, 2, objective="gap", folds=2, callbacks=[folded])
     assert folded.boosters[0].feature_names == list("abcdef")
     assert folded.boosters[0].feature_types == ["float", "float", "c", *["float"] * 3]
-
-
-# What is refused ------------------------------------------------------------------------------
 
 
 def run_lightgbm(data, params=None, source=None, **options):
@@ -253,18 +235,13 @@ ALIKE[-DATA.sizes[-1] :] = ALIKE[0]
         ({"folds": KFold(3)}, "fold 0.*skrank.QueryKFold"),
         ({"folds": 1}, "folds"),
         ({"folds": 41}, "n_splits=41"),
-        ({"folds": "five"}, "folds='five'"),
         ({"folds": True}, "folds=True"),
-        ({"folds": []}, "folds"),
         ({"folds": [5]}, "fold 0"),
-        ({"folds": [([0.5], [1])]}, "fold 0"),
         ({"folds": [([], [1])]}, "fold 0"),
-        ({"folds": [([0], [10**6])]}, "fold 0"),
         ({"folds": [(FIRST, np.r_[FIRST, SECOND])]}, "query 0"),
         ({"folds": [(np.r_[FIRST, FIRST], SECOND)]}, "fold 0"),
         ({"folds": [(FIRST, SECOND[1:])]}, "fold 0"),
         ({"folds": [(FIRST, [10**6])]}, "fold 0"),
-        ({"folds": [(FIRST, [-1])]}, "fold 0"),
         ({"groups": np.zeros(3)}, "one query id per row"),
         ({"groups": TORN}, "row 1"),
         ({"groups": ALIKE}, "the same id for two queries"),

@@ -92,9 +92,6 @@ def test_an_error_on_one_worker_reaches_the_user(client):
     assert len(train_dask(client, good, [(good, "train")])["history"]["train"]["err"]) == 8
 
 
-# a worker dies ------------------------------------------------------------------------------------
-
-
 class Slowly(xgb.callback.TrainingCallback):
     def after_iteration(self, model, epoch, evals_log):
         distributed.get_worker().epoch = epoch

@@ -38,11 +38,6 @@ def train(page):
     return pd.concat(page["batches"](0, 80)).astype(dict.fromkeys(page["features"], "float32"))
 
 
-def arrays(page, train):
-    """Features, labels and query of each row."""
-    return train[page["features"]].to_numpy(), train["label"].to_numpy(), train["qid"].to_numpy()
-
-
 def boosted(matrix, **params):
     objective = skrank.xgboost.objective("gap")
     metric = skrank.xgboost.eval_metric("gap@10")
@@ -55,7 +50,7 @@ def boosted(matrix, **params):
 
 
 def test_xgboost_trains_the_same_from_files(page, train):
-    X, y, qid = arrays(page, train)
+    X, y, qid = (train[names].to_numpy() for names in (page["features"], "label", "qid"))
     files = xgb.ExtMemQuantileDMatrix(page["RowGroups"]("train.parquet", "bins"), max_bin=64)
     memory = xgb.QuantileDMatrix(page["RowGroups"]("train.parquet", None), max_bin=64)
     np.testing.assert_array_equal(
@@ -70,19 +65,8 @@ def test_xgboost_trains_the_same_from_files(page, train):
     assert values[-1] == pytest.approx(mean, abs=1e-6)
 
 
-def test_xgboost_trains_the_same_from_a_start(page, train):
-    X, y, qid = arrays(page, train)
-    start = page["linear"].predict(train[page["features"]])
-    files = xgb.ExtMemQuantileDMatrix(page["FromLinear"]("train.parquet", "start"), max_bin=64)
-    few = xgb.QuantileDMatrix(page["FromLinear"]("train.parquet", None), max_bin=64)
-    rows = xgb.DMatrix(X, y, qid=qid, base_margin=start, feature_names=page["features"])
-    found = [boosted(matrix, base_score=0)[0].predict(rows) for matrix in (files, few)]
-    np.testing.assert_allclose(*found, rtol=1e-5)
-    assert np.corrcoef(found[0], start)[0, 1] > 0.5
-
-
 def test_lightgbm_trains_the_same_from_sequences_and_binary_files(page, train):
-    X, y, qid = arrays(page, train)
+    X, y, qid = (train[names].to_numpy() for names in (page["features"], "label", "qid"))
     sizes = np.unique(qid, return_counts=True)[1]
     params = {"max_bin": 63, "verbosity": -1}
     sources = [
@@ -104,15 +88,3 @@ def test_lightgbm_trains_the_same_from_sequences_and_binary_files(page, train):
         np.testing.assert_allclose(scores, found[0], rtol=1e-6)
         assert log == pytest.approx(logs[0])
     assert logs[0][-1] == pytest.approx(skrank.metric("gap@10")(y, found[0], groups=qid))
-
-
-def test_the_check_of_the_page_finds_a_query_that_is_cut(page, train):
-    cut = int(np.flatnonzero(train["qid"] == 8)[2])
-    page["write"]("cut.parquet", [train.iloc[:cut], train.iloc[cut:]])
-    with pytest.raises(AssertionError, match=r"query 8.*cut\.parquet"):
-        page["check_queries"]("cut.parquet")
-
-
-def test_cross_validation_of_external_memory_is_refused(page):
-    with pytest.raises(TypeError, match="ExtMemQuantileDMatrix"):
-        skrank.xgboost.cv({}, page["xtrain"], 2, objective="gap")

@@ -8,15 +8,11 @@ from sklearn.model_selection import KFold
 
 import skrank
 import skrank.lightgbm
-from skrank.extending import Judgments
 from tests.helpers.boosters import LGB, Data, LightGBM
 
 
 def fit(data, objective, rounds=15, weight=False, **params):
     return LightGBM.train(data.dataset(weight), objective, rounds, **params)[0]
-
-
-# Parity
 
 
 @pytest.mark.parametrize("weight", [False, True])
@@ -34,9 +30,6 @@ def test_lambdarank_of_lightgbm_is_reproduced(valid, norm, sigmoid, weight):
     assert expected.std() > 0.1
     found = fit(train, ours, **params).predict(valid.X)
     np.testing.assert_allclose(found, expected, atol=1e-5, rtol=0)
-
-
-# Entry points
 
 
 def test_all_entry_points_train_the_same(train, valid):
@@ -83,9 +76,6 @@ def test_cv_that_tears_queries_is_refused(train, given):
         lgb.cv(params, train.dataset(), 2, nfold=3, folds=folds, stratified=False)
 
 
-# Data, and sampling of LightGBM
-
-
 def test_empty_groups_do_not_matter(train):
     sizes = np.r_[0, train.sizes, 0]
     scores = np.random.default_rng(0).normal(size=len(train.y))
@@ -93,35 +83,25 @@ def test_empty_groups_do_not_matter(train):
     assert metric(train.y, scores, None, sizes) == metric(train.y, scores, None, train.sizes)
 
 
-def test_bagging_by_query_is_refused_by_a_grouped_ranker(train):
-    estimator = lgb.LGBMRanker(subsample=0.5, subsample_freq=1, bagging_by_query=True, **LGB)
-    with pytest.raises(ValueError, match=r"trains nothing.*bagging_by_query=False"):
-        skrank.GroupedRanker(estimator, objective="gap").fit(train.X, train.y, train.qid)
-    skrank.GroupedRanker(estimator).fit(train.X, train.y, train.qid)  # LightGBM's own objective
-
-
-@pytest.mark.parametrize("fraction", ["bagging_fraction", "subsample", "sub_row", "bagging"])
-@pytest.mark.parametrize("every", ["bagging_freq", "subsample_freq"])
-@pytest.mark.parametrize("yes", [True, "+"])
+@pytest.mark.parametrize(
+    ("fraction", "every", "yes"),
+    [
+        ("bagging_fraction", "bagging_freq", True),
+        ("subsample", "subsample_freq", "+"),
+        ("sub_row", "bagging_freq", True),
+        ("bagging", "subsample_freq", "+"),
+    ],
+)
 def test_bagging_by_query_is_refused_under_each_of_its_names(fraction, every, yes, train):
     bagging = {"bagging_by_query": yes, fraction: 0.5, every: 1}
     with pytest.raises(ValueError, match="trains nothing"):
         skrank.lightgbm.cv(bagging, train.dataset(), 2, objective="gap")
-
-
-@pytest.mark.parametrize(
-    "bagging",
-    [
-        {"bagging_fraction": 0.5, "bagging_freq": 1},
-        {"bagging_by_query": True},
-        {"bagging_by_query": True, "bagging_fraction": 0.5},
-        {"bagging_by_query": False, "bagging_fraction": 0.5, "bagging_freq": 1},
-        {"data_sample_strategy": "goss"},
-        {"boosting": "dart"},
-    ],
-)
-def test_other_sampling_trains(train, bagging):
-    assert fit(train, skrank.lightgbm.objective("gap"), 5, **bagging).predict(train.X).std() > 0.01
+    ranker = skrank.GroupedRanker(lgb.LGBMRanker(**bagging, **LGB), objective="gap")
+    with pytest.raises(ValueError, match="trains nothing"):
+        ranker.fit(train.X, train.y, train.qid)
+    objective = skrank.lightgbm.objective("gap")
+    for other in ({fraction: 0.5, every: 1}, {"data_sample_strategy": "goss"}):
+        assert fit(train, objective, 5, **other).predict(train.X).std() > 0.01
 
 
 def test_positions_are_refused_in_training_only(train):
@@ -142,18 +122,3 @@ def test_arrays_without_groups_and_weights_that_vary_are_refused(make, train):
         data = (*data[:-1], data[-1].construct()) if len(data) == 2 else data
         with pytest.raises(ValueError, match=r"varies inside query.*the same weight"):
             make("gap")(*data)
-
-
-@pytest.mark.filterwarnings("ignore:The argument 'eval_set'")
-def test_plans_are_built_once_per_array_of_a_ranker(train, valid, monkeypatch):
-    built = []
-    monkeypatch.setattr(
-        skrank.lightgbm, "Judgments", lambda *args: built.append(1) or Judgments(*args)
-    )
-    lgb.LGBMRanker(objective=skrank.lightgbm.objective("gap"), n_estimators=6, **LGB).fit(
-        train.X, train.y, group=train.sizes,
-        eval_set=[(valid.X, valid.y), (train.X, train.y), (train.X[:], train.y)],
-        eval_group=[valid.sizes, train.sizes, train.sizes],
-        eval_metric=skrank.lightgbm.eval_metric("gap", "err", max_grade=4),
-    )  # fmt: skip
-    assert len(built) == 4

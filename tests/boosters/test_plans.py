@@ -18,22 +18,6 @@ both = pytest.mark.parametrize("library", [LightGBM, XGBoost])
 
 
 @both
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-def test_copies_start_without_plans(library, train, copied):
-    data, scores = library.build(train), np.zeros(len(train.y))
-    for original, kept in (
-        (library.module.objective("gap", sigmoid=2.0), "_bound"),
-        (library.module.eval_metric("gap@10", "rr"), "_plans"),
-    ):
-        first = original(scores, data)
-        again = copied(original)
-        assert (len(getattr(original, kept)), len(getattr(again, kept))) == (1, 0)
-        assert repr(again) == repr(original)
-        assert type(again) is type(original)
-        np.testing.assert_equal(again(scores, data), first)
-
-
-@both
 def test_the_same_callable_trains_the_same_again(library, train, valid):
     def trained(data, objective):
         return library.scores(library.train(data, objective, 5)[0], valid)
@@ -41,7 +25,9 @@ def test_the_same_callable_trains_the_same_again(library, train, valid):
     objective, data = library.module.objective("gap"), library.build(train)
     first = trained(data, objective)
     np.testing.assert_array_equal(trained(data, objective), first)
-    np.testing.assert_array_equal(trained(library.build(train), copy.deepcopy(objective)), first)
+    np.testing.assert_array_equal(
+        trained(library.build(train), pickle.loads(pickle.dumps(objective))), first
+    )
     other = library.module.objective("gap", random_state=1)
     assert not np.array_equal(trained(data, other), first)
 
@@ -169,24 +155,18 @@ def test_one_metric_or_several(library, train):
 @pytest.mark.parametrize("make", ["objective", "eval_metric"])
 def test_what_is_refused(library, make, train, monkeypatch):
     make, source = getattr(library.module, make), library.build(train)
-    no_groups = library.build(train, group=None)
     scores = np.zeros(len(train.y))
-    unknown, infinite = scores.copy(), scores.copy()
-    unknown[5], infinite[5] = np.nan, np.inf
-    negative = library.build(train, label=train.y - 1)
     for values, data, message in (
-        (scores, no_groups, f"{library.source} has no groups: pass"),
-        (scores, negative, r"label of row \d+"),
-        (unknown, source, "row 5"),
-        (infinite, source, "row 5"),
+        (scores, library.build(train, group=None), f"{library.source} has no groups: pass"),
+        (scores, library.build(train, label=train.y - 1), r"label of row \d+"),
+        (np.where(np.arange(len(scores)) == 5, np.nan, 0), source, "row 5"),
+        (np.where(np.arange(len(scores)) == 5, np.inf, 0), source, "row 5"),
         (np.zeros(3), source, "rows"),
     ):
         with pytest.raises(ValueError, match=message):
             make("gap")(values, data)
     with pytest.raises(ValueError, match="'ndcg'"):
         make("ndgc@10")
-    with pytest.raises(ValueError, match="'sigmoid'"):
-        library.module.objective("gap", sigmod=2)
     monkeypatch.setitem(sys.modules, library.name, None)
     with pytest.raises(ImportError, match=rf"pip install skrank\[{library.name}\]"):
         make("gap")

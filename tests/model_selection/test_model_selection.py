@@ -84,26 +84,22 @@ def test_groups_from_every_source_give_the_same_splits(cv, data):
 
 @every_splitter
 def test_missing_or_wrong_groups_raise_before_the_first_split(cv, data):
-    with pytest.raises(ValueError, match=r"skrank\.with_groups"):
-        cv.split(data.X, data.relevance)
-    with pytest.raises(ValueError, match="entries for"):
-        cv.split(data.X, data.relevance, groups=data.qid[1:])
-    with pytest.raises(ValueError, match="entries for"):
-        list(cv.split(data.X, data.relevance[1:], groups=data.qid))
     y = skrank.with_groups(data.relevance, data.qid)
-    with pytest.raises(ValueError, match="disagree"):
-        cv.split(data.X, y, groups=data.qid + 1)
+    for labels, groups, message in (
+        (data.relevance, None, r"skrank\.with_groups"),
+        (data.relevance, data.qid[1:], "entries for"),
+        (data.relevance[1:], data.qid, "entries for"),
+        (y, data.qid + 1, "disagree"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            cv.split(data.X, labels, groups)
 
 
 @every_splitter
 def test_it_is_a_splitter_of_scikit_learn(cv):
     assert check_cv(cv) is cv
-    assert isinstance(cv.get_n_splits(), int)
     assert repr(clone(cv, safe=False)) == repr(cv)
     assert cv.get_metadata_routing().split.requests == {"groups": True}
-
-
-# folds --------------------------------------------------------------------------------------------
 
 
 def test_folds_partition_the_rows_and_balance_the_queries(data):
@@ -152,8 +148,7 @@ def test_shuffled_folds_follow_the_seed(data):
     first, again, other = (
         members(QueryKFold(4, shuffle=True, random_state=seed), data) for seed in (0, 0, 1)
     )
-    assert first == again
-    assert first != other
+    assert first == again != other
     repeated = members(RepeatedQueryKFold(4, n_repeats=3, random_state=0), data)
     assert len(repeated) == len(set(repeated)) == 12
 
@@ -169,13 +164,9 @@ def test_drop_unjudged_test():
 
 def test_ids_of_any_type(data):
     for ids in (data.qid.astype(str), data.qid.astype(object), data.qid - 7.5):
-        sizes = [len(test) for _, test in QueryKFold(4).split(data.X, groups=ids)]
-        assert sum(sizes) == len(data.qid)
-    for odd, message in (([(1,), "a", 2], "row 0"), ([{1}, {2}, {3}], "row 0")):
-        groups = np.empty(3, object)
-        groups[:] = odd
-        with pytest.raises(ValueError, match=message):
-            QueryKFold(2).split(np.zeros(3), groups=groups)
+        assert len(list(QueryKFold(4).split(data.X, groups=ids))) == 4
+    with pytest.raises(ValueError, match="row 0"):
+        QueryKFold(2).split(np.zeros(3), groups=np.array([{1}, {2}, {3}]))
 
 
 @pytest.mark.parametrize(
@@ -195,9 +186,6 @@ def test_ids_of_any_type(data):
 def test_bad_arguments_raise(splitter, arguments, message, data):
     with pytest.raises(ValueError, match=message):
         list(splitter(**arguments).split(data.X, groups=data.qid))
-
-
-# other splits -------------------------------------------------------------------------------------
 
 
 def test_random_parts_have_their_sizes(data):
@@ -227,9 +215,7 @@ SCATTERED = LOG.iloc[[3, 0, 6, 8, 4, 1, 7, 9, 5, 2]]
 NAMED = LOG.assign(query=LOG["query"].map(list("abcd").__getitem__), doc=list("ABCDEFGHIJ"))
 OF_ROWS = {
     "series": lambda log: log["day"],
-    "dates": lambda log: pd.to_datetime(log["day"], unit="D", utc=True),
     "array": lambda log: log["day"].to_numpy(),
-    "list": lambda log: log["day"].tolist(),
     "column": lambda log: log[["day"]],
     "polars": lambda log: pl.Series(log["day"].to_numpy()),
 }
@@ -240,7 +226,6 @@ OF_QUERIES = {
         [log.groupby("query")["day"].first(), pd.Series([2, 4], index=[log["query"].max() * 5, 99])]
     ),
     "by query, a row per document": lambda log: log.set_index("query")["day"],
-    "in another order": lambda log: log.sort_values("day").set_index("query")["day"],
     "with_groups": lambda log: skrank.with_groups(log["day"], log["query"]),
 }
 
@@ -273,14 +258,10 @@ def test_times_of_all_rows_serve_a_part():
     ("time", "message"),
     [
         (np.array([9, 1, 5, 3]), "time"),
-        (LOG["day"].to_numpy() + LOG.index, "query 0"),
         (LOG["day"] + LOG.index, "query 0"),
         ((LOG["day"] + LOG.index).set_axis(LOG["query"]), "query 0"),
         (pd.Series([9, 1, 5], index=[0, 1, 3]), "query 2"),
-        (
-            pd.Series([*LOG["day"], *range(10)]),
-            "time",
-        ),
+        (pd.Series([*LOG["day"], *range(10)]), "time"),
     ],
 )
 def test_times_that_are_neither_of_rows_nor_of_queries_raise(time, message):
@@ -300,19 +281,6 @@ def test_training_parts_end_before_the_gap():
     assert found == [([3, 4, 5], [8, 9]), ([5, 6, 7], [10, 11])]
 
 
-@pytest.mark.parametrize(
-    ("groups", "time"),
-    [
-        (["4", "10", "11", "12"], None),
-        (np.array(["4", "10", "11", "12"], object), None),
-        ([0, 1, 2, 3], {0: "4", 1: "10", 2: "11", 3: "12"}),
-    ],
-)
-def test_strings_as_times_raise(groups, time):
-    with pytest.raises(ValueError, match=r"'10'.*'4': give time="):
-        QueryTimeSeriesSplit(2, time=time).split(np.zeros((4, 1)), groups=groups)
-
-
 def test_times_are_numbers_or_dates():
     groups = ["4", "10", "11", "12"]
     days = pd.to_datetime(["2024-01-09", "2024-01-10", "2024-01-11", "2024-01-08"])
@@ -323,8 +291,9 @@ def test_times_are_numbers_or_dates():
 
     assert held_out(pd.Series(days, index=groups)) == [[1], [2]]
     assert held_out({name: int(name) for name in groups}) == [[2], [3]]
-    with pytest.raises(ValueError, match="time"):
-        held_out(pd.Series([1, 2, np.nan, 4], index=groups))
+    for wrong in (pd.Series([1, 2, np.nan, 4], index=groups), None, {one: one for one in groups}):
+        with pytest.raises(ValueError, match="time"):
+            held_out(wrong)
 
 
 def test_train_test_split(data):

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -84,13 +83,9 @@ def test_each_ranker_treats_unjudged_documents_by_its_parameter():
 
 
 def test_rankers_are_named_as_in_a_pipeline():
-    members = [boosted(0), boosted(1), ("mine", linear()), Ridge()]
     names = ["groupedranker-1", "groupedranker-2", "mine", "ridge"]
-    mean = RankerMean(members)
-    params = mean.get_params()
-    assert [name for name in params if name in names] == names
-    assert params["groupedranker-2__estimator__random_state"] == 1
-    assert mean.get_params(deep=False).keys() == {"estimators", "weights", "scoring"}
+    mean = RankerMean([boosted(0), boosted(1), ("mine", linear()), Ridge()])
+    assert mean.get_params()["groupedranker-2__estimator__random_state"] == 1
     assert list(mean.fit(X, Y).named_estimators_) == names
 
 
@@ -99,46 +94,22 @@ def test_parameters_of_rankers_are_set_and_rankers_replaced():
     mean.set_params(groupedranker__estimator__num_leaves=3, scoring="gap")
     assert mean.estimators[0].estimator.num_leaves == 3
     mean.set_params(groupedranker=Ridge(), groupedranker__alpha=7.0)
-    assert mean.estimators[0] == ("groupedranker", mean.get_params()["groupedranker"])
-    assert mean.get_params()["groupedranker__alpha"] == 7.0
+    assert mean.get_params()["groupedranker__alpha"] == mean.estimators[0][1].alpha == 7.0
     mean.set_params(estimators=[("a", linear())], a__alpha=0.5)
     assert mean.estimators[0][1].alpha == 0.5
     with pytest.raises(ValueError, match="'b'"):
         mean.set_params(b=1)
 
 
-def test_pipelines_and_searches_around_and_inside():
-    frame = pd.DataFrame(X, columns=DATA.feature_names, index=Y.index)
-    inner = make_pipeline(skrank.QueryFeatures("rank"), linear())
-    search = GridSearchCV(Ridge(), {"alpha": [0.1, 10]}, cv=CV)
-    outer = make_pipeline(
-        StandardScaler().set_output(transform="pandas"), RankerMean([inner, search])
-    )
-    outer.fit(frame, Y)
-    assert outer[-1].feature_names_in_.tolist() == DATA.feature_names
-    assert skrank.scorer("gap")(outer, frame, Y) > 0.4
-
-
-def test_means_of_means():
-    inner = RankerMean([boosted(0), boosted(1)])
-    mean = RankerMean([inner, linear()]).fit(X, Y)
-    assert len(mean.estimators_[0].estimators_) == 2
-    assert mean.get_params()["rankermean__groupedranker-1__init"] is None
-
-
 @pytest.mark.parametrize(
     ("mean", "message"),
     [
         (RankerMean([]), "at least one"),
-        (RankerMean(Ridge()), "must be a list of at least one ranker"),
-        (RankerMean([("a", Ridge(), 1)]), "must be a list of at least one ranker"),
         (RankerMean([("a", Ridge()), ("a", linear())]), "'a'"),
         (RankerMean([("a__b", Ridge())]), "contains '__'"),
-        (RankerMean([("weights", Ridge())]), "that of a parameter"),
         (RankerMean([lgbm()]), r"GroupedRanker\(LGBMRanker\(.*\)\)"),
         (RankerMean([linear()], weights=[1, 2]), "a number of at least 0 for each of the 1"),
         (RankerMean([linear()], weights=[-1]), "at least 0"),
-        (RankerMean([linear()], weights=[0.0]), "one above 0"),
         (RankerMean([linear()], weights="equal"), "weights="),
         (RankerMean([linear()], scoring="gab"), "gab"),
         (RankerMean([linear(), First(np.inf)]), "scores row 0"),
@@ -149,23 +120,16 @@ def test_bad_parameters_raise(mean, message):
         mean.fit(X, Y)
 
 
-def test_validation_rows_are_refused():
-    """No ranker would use them."""
-    with pytest.raises(ValueError, match="X_val"):
-        RankerMean([linear()]).fit(X, Y, X_val=X, y_val=Y)
-
-
 def test_the_ranker_that_failed_is_named():
     broken = np.where(np.arange(len(X))[:, np.newaxis] == 3, np.inf, X)
     with pytest.raises(ValueError, match="inf") as told:
         RankerMean([boosted(), ("start", linear())]).fit(broken, Y)
-    assert "the ranker 'start' of RankerMean" in told.value.__notes__[0]
-    with pytest.raises(TypeError, match="has no fit") as told:
-        RankerMean([("class", Ridge)]).fit(X, Y)
-    assert "'class'" in told.value.__notes__[0]
+    assert "'start'" in told.value.__notes__[0]
 
 
-def test_dask_collections_are_refused():
+def test_validation_rows_and_dask_collections_are_refused():
+    with pytest.raises(ValueError, match="X_val"):
+        RankerMean([linear()]).fit(X, Y, X_val=X, y_val=Y)
     array = pytest.importorskip("dask.array")
     with pytest.raises(ValueError, match="Dask collection"):
         RankerMean([linear()]).fit(array.from_array(X), Y)

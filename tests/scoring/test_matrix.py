@@ -106,24 +106,19 @@ def check(tool, name, space):
     assert found == pytest.approx(expected, abs=1e-10)
 
 
-# tools --------------------------------------------------------------------------------------------
-
 TOOL = {tool.name: tool for tool in TOOLS}
 every_mode = pytest.mark.parametrize("mode", MODES)
-RECIPES = [
-    pytest.param(tool, mode, name, id=f"{tool.name}-{mode}-{name}")
-    for tool in TOOLS
-    for mode in MODES
-    for name in tool.models
-    if getattr(tool, mode).code
-]
-REFUSALS = [
-    pytest.param(tool, mode, name, id=f"{tool.name}-{mode}-{name}")
-    for tool in TOOLS
-    for mode in MODES
-    for name in getattr(tool, mode).refused_models or tool.models
-    if getattr(tool, mode).refused
-]
+
+
+def cases(of, names=lambda way: ()):
+    """Recipes of a kind, for each tool, mode and model."""
+    return [
+        pytest.param(tool, mode, name, id=f"{tool.name}-{mode}-{name}")
+        for tool in TOOLS
+        for mode in MODES
+        for name in names(getattr(tool, mode)) or tool.models
+        if getattr(getattr(tool, mode), of)
+    ]
 
 
 @contextmanager
@@ -151,7 +146,7 @@ def optional(tool):
     }
 
 
-@pytest.mark.parametrize(("tool", "mode", "name"), RECIPES)
+@pytest.mark.parametrize(("tool", "mode", "name"), cases("code"))
 def test_a_tool_gives_the_numbers_of_a_loop_by_hand(tool, mode, name, run):
     way = getattr(tool, mode)
     warned = way.warns and mode == "y"  # routed groups do not show what was cut
@@ -165,15 +160,12 @@ def test_a_tool_gives_the_numbers_of_a_loop_by_hand(tool, mode, name, run):
         check(tool, name, space)
 
 
-@pytest.mark.parametrize(("tool", "mode", "name"), REFUSALS)
+@pytest.mark.parametrize(("tool", "mode", "name"), cases("refused", lambda way: way.refused_models))
 def test_unsupported_modes_of_a_tool_raise(tool, mode, name, run):
     way = getattr(tool, mode)
     refused = pytest.raises((ValueError, NotImplementedError), match=f"(?s){way.error}")
     with experimental(), refused:
         run(way.refused, mode, name, **optional(tool))
-
-
-# estimators ---------------------------------------------------------------------------------------
 
 
 @every_mode
@@ -198,8 +190,6 @@ def test_a_ranker_without_grouped_ranker_gets_no_groups_and_raises(estimator, mo
             estimator, X, y, cv=CV, scoring=skrank.scorer("gap"), error_score="raise", **params
         )
 
-
-# containers ---------------------------------------------------------------------------------------
 
 CONTAINED = [(name, mode) for name in CONTAINERS for mode in MODES]
 CONTAINED.remove(("indexed", "routing"))  # it does not need routing
@@ -244,9 +234,6 @@ def test_the_index_survives_scaling_to_pandas(run):
     code = TOOL["cross_validate"].y.code
     space = run(code, "y", "pipeline", **contained("indexed"), model=model)
     check(TOOL["cross_validate"], "pipeline", space)
-
-
-# backends -----------------------------------------------------------------------------------------
 
 
 @every_mode

@@ -42,9 +42,6 @@ def y(data):
     return skrank.with_groups(data.relevance, data.qid)
 
 
-# labels of with_groups ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", DEPENDENT)
 def test_folds_share_the_scale_of_all_labels(name, data, y):
     """A Ridge has no max_grade_, and a fold may lack the highest grade in either of its parts."""
@@ -66,17 +63,15 @@ def test_rankers_take_the_scale_of_all_labels(data, y):
 
 
 def test_direct_calls_on_a_part_use_the_highest_grade_of_the_collection(data, y):
-    scores = data.X[:, 0]
     low = data.qid > 0
-    expected = skrank.metric("err", max_grade=4)(y[low], scores[low])
-    assert expected < 0.9 * skrank.metric("err")(
-        data.relevance[low], scores[low], groups=data.qid[low]
-    )
-    assert skrank.metric("err")(y[low], scores[low]) == expected
-    assert skrank.metric("err").per_query(y[low], scores[low]).mean() == pytest.approx(expected)
-    report = skrank.evaluate(y[low], scores[low], metrics=["err", "gap"])
+    labels, scores, err = y[low], data.X[low, 0], skrank.metric("err")
+    expected = skrank.metric("err", max_grade=4)(labels, scores)
+    assert expected < 0.9 * err(data.relevance[low], scores, groups=data.qid[low])
+    assert err(labels, scores) == expected
+    assert err.per_query(labels, scores).mean() == pytest.approx(expected)
+    report = skrank.evaluate(labels, scores, metrics=["err", "gap"])
     assert report.averages[0, 0] == expected
-    compared = skrank.compare(y[low], {"a": scores[low], "b": -scores[low]}, metrics=["err"])
+    compared = skrank.compare(labels, {"a": scores, "b": -scores}, metrics=["err"])
     assert expected in compared.means.to_numpy()
 
 
@@ -98,15 +93,10 @@ def test_changed_labels_are_not_part_of_the_collection(data, y):
 def test_parts_have_the_highest_grade_of_the_collection(y):
     low = y[y < 4]
     for part in (
-        low,
-        low.iloc[5:9],
-        low.iloc[::-1],
-        low.astype(float),
-        low.sample(frac=0.3, random_state=0),
-        pd.concat([low.iloc[:3], low.iloc[30:50]]),
-        pickle.loads(pickle.dumps(low)).iloc[10:],
+        low.iloc[5:9], low.iloc[::-1], low.astype(float), low.sample(frac=0.3, random_state=0),
+        pd.concat([low.iloc[:3], low.iloc[30:50]]), pickle.loads(pickle.dumps(low)).iloc[10:],
         copy.deepcopy(low),
-    ):
+    ):  # fmt: skip
         scores = np.arange(len(part)) % 7
         assert skrank.metric("err")(part, scores) == skrank.metric("err", max_grade=4)(part, scores)
 
@@ -120,9 +110,6 @@ def test_unjudged_rows_have_no_grade():
     unjudged = pickle.loads(pickle.dumps(skrank.with_groups([np.nan, np.nan], [1, 1])))
     with pytest.raises(ValueError, match="max_grade="):
         scorer("err")(Ridge().fit(ones, np.ones(5)), ones[:2], unjudged)
-
-
-# labels of the training ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", DEPENDENT)
