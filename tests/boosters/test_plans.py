@@ -3,7 +3,6 @@
 import copy
 import gc
 import pickle
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -170,12 +169,3 @@ def test_what_is_refused(library, make, train, monkeypatch):
     monkeypatch.setitem(sys.modules, library.name, None)
     with pytest.raises(ImportError, match=rf"pip install skrank\[{library.name}\]"):
         make("gap")
-
-
-def test_libraries_are_imported_when_needed():
-    code = (
-        "import sys, skrank.lightgbm, skrank.xgboost, skrank.dask\n"
-        "print({'lightgbm', 'xgboost', 'dask', 'distributed', 'numba'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout == "set()\n"

@@ -66,15 +66,6 @@ def test_early_stopping_picks_the_best_round(train, valid):
     assert booster.best_score == pytest.approx(valid.score("gap@10", scores), abs=6e-7)
 
 
-@pytest.mark.parametrize(
-    ("stop", "evaluated"), [("gap@10", "gap(max_grade=4)@10"), ("gap(max_grade=4)@10", "gap@10")]
-)
-def test_stopping_on_a_metric_that_is_not_evaluated_names_the_others(train, valid, stop, evaluated):
-    callback = skrank.xgboost.early_stopping(stop, rounds=3)
-    with pytest.raises(ValueError, match=r"gap.*ndcg@5"):
-        train_until(train, valid, callback, evaluated, "ndcg@5")
-
-
 def test_dart_cannot_stop_early(train, valid):
     stop = skrank.xgboost.early_stopping("gap", rounds=3)
     with pytest.raises(ValueError, match="dart"):

@@ -147,6 +147,7 @@ HEAVY = ("sklearn", "pandas", "scipy", "numba", "matplotlib", "torch", "polars",
         ("import skrank; skrank.LambdaRank('ndcg(gain=linear)@10')", HEAVY),
         ("import skrank; skrank.with_groups([1, 0], ['a', 'a'])", set(HEAVY) - {"pandas"}),
         ("import skrank.metrics, skrank.objectives, skrank.stats", set(HEAVY) - {"scipy"}),
+        ("import skrank.lightgbm, skrank.xgboost, skrank.dask", ("numba", "dask", *BOOSTERS)),
     ],
 )
 def test_nothing_is_imported_before_it_is_used(work, free):

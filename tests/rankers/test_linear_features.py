@@ -209,9 +209,7 @@ INFINITE = SITE.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))
     ("table", "parameters", "message"),
     [
         (SITE, {"features": "logs"}, "features='logs'"),
-        (SITE, {"features": 3}, "features=3"),
         (SITE, {"categorical_features": ["town"]}, "'town'"),
-        (SITE, {"categorical_features": [-1]}, "column -1"),
         (SITE, {"categorical_features": [True]}, "1 entries"),
         (SITE, {"features": StandardScaler(), "categorical_features": ["site"]}, "all columns"),
         (frame(site=SITES), {}, "column 'site'"),

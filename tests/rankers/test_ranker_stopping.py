@@ -168,13 +168,6 @@ def test_early_stopping_without_validation_warns(names):
     assert told[0].filename == __file__
 
 
-@pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat(), hist()], ids=str)
-def test_all_rounds_are_trained_without_early_stopping(estimator):
-    plain = GroupedRanker(estimator).fit(data.X, y)
-    assert plain.best_iteration_ == (20 if "Cat" in repr(estimator) else 25)
-    assert plain.evals_result_ == {}
-
-
 @pytest.mark.parametrize(
     "estimator",
     [lgbm(), lgbm(boosting_type="dart"), xgb(booster="dart")],

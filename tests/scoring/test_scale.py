@@ -54,14 +54,6 @@ def test_folds_share_the_scale_of_all_labels(name, data, y):
         assert found["test_score"].tolist() == pytest.approx(expected)
 
 
-def test_rankers_take_the_scale_of_all_labels(data, y):
-    for train, _ in CV.split(data.X, y):
-        assert GroupedRanker(Ridge()).fit(data.X[train], y.iloc[train]).max_grade_ == 4
-    low = data.qid > 0
-    ranker = GroupedRanker(Ridge())
-    assert ranker.fit(data.X[low], data.relevance[low]).max_grade_ == 3
-
-
 def test_direct_calls_on_a_part_use_the_highest_grade_of_the_collection(data, y):
     low = data.qid > 0
     labels, scores, err = y[low], data.X[low, 0], skrank.metric("err")
