@@ -118,7 +118,7 @@ def test_arrays_without_groups_and_weights_that_vary_are_refused(make, train):
     with pytest.raises(ValueError, match="group="):
         make("gap")(train.y, scores)
     weight = np.arange(1.0, len(train.y) + 1)
-    for data in ((train.y, scores, weight, train.sizes), (scores, train.dataset(weight=weight))):
-        data = (*data[:-1], data[-1].construct()) if len(data) == 2 else data
+    dataset = train.dataset(weight=weight).construct()
+    for data in ((train.y, scores, weight, train.sizes), (scores, dataset)):
         with pytest.raises(ValueError, match=r"varies inside query.*the same weight"):
             make("gap")(*data)

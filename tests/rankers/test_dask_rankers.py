@@ -144,8 +144,6 @@ def test_lightgbm_equals_training_on_one_machine(client, objective, weighted, la
 
 STOP = {"objective": GAP, "eval_metric": ["gap@10", "err"], "early_stopping_rounds": 3}
 FAST = {"n_estimators": 40, "learning_rate": 0.5}
-
-
 HELD_OUT = {"valid": None, "lazy": False, "validation_fraction": 0.3, "random_state": 0}
 
 

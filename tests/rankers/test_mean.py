@@ -15,7 +15,6 @@ from tests.helpers.rankers import First, lgbm
 DATA = make_ranking(40, n_docs=(5, 15), n_features=6, n_informative=4, random_state=0)
 X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
 Y = skrank.with_groups(LABELS, QID)
-CV = skrank.QueryKFold(2)
 
 
 def boosted(seed=0, **options):

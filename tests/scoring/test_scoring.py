@@ -88,17 +88,14 @@ def test_labels_above_the_scale_are_refused():
         scorer("gap", max_grade=2)(First(), X, relevance, groups=qid)
 
 
-def test_classifiers_rank_by_the_expected_grade(data, y):
+def test_classifiers_rank_by_the_expected_grade_or_their_decision_function(data, y):
     model = LogisticRegression(max_iter=2000).fit(data.X, data.relevance)
     expected = model.predict_proba(data.X) @ model.classes_
     assert scorer("gap")(model, data.X, y) == metrics.GAP()(y, expected)
     by_class = scorer("gap", response_method="predict")(model, data.X, y)
     assert by_class == metrics.GAP()(y, model.predict(data.X))
-
-
-def test_binary_classifiers_may_have_a_decision_function(data, y):
-    model = LinearSVC().fit(data.X, data.relevance > 0)
-    assert scorer("gap")(model, data.X, y) == metrics.GAP()(y, model.decision_function(data.X))
+    binary = LinearSVC().fit(data.X, data.relevance > 0)
+    assert scorer("gap")(binary, data.X, y) == metrics.GAP()(y, binary.decision_function(data.X))
 
 
 def test_predictions_that_are_not_one_score_per_row_raise(data, y):
