@@ -57,12 +57,15 @@ def check_evaluated(metric: str, log: Mapping[str, object]) -> None:
 def check_bagging(params: Mapping[str, Any]) -> None:
     """Refuse parameters of LightGBM with which a callable objective trains nothing."""
 
-    def given(default: object, *aliases: str) -> Any:
-        return next((params[name] for name in aliases if name in params), default)
+    def given(*aliases: str) -> set[str]:
+        return {str(params[name]).lower() for name in aliases if name in params}
 
-    by_query = str(given(False, "bagging_by_query")).lower() in ("true", "1", "+")
-    fraction = given(1.0, "bagging_fraction", "subsample", "sub_row", "bagging")
-    if by_query and float(fraction) < 1 and float(given(0, "bagging_freq", "subsample_freq")) > 0:
+    by_query = given("bagging_by_query") & {"true", "1", "+"}
+    # an estimator has the default of `subsample` beside another alias
+    fractions = given("bagging_fraction", "subsample", "sub_row", "bagging")
+    every = given("bagging_freq", "subsample_freq")
+    drawn = any(float(one) < 1 for one in fractions) and any(float(one) > 0 for one in every)
+    if by_query and drawn:
         raise ValueError(
             "bagging_by_query=True with a callable objective trains nothing: LightGBM draws "
             "queries for its own objectives only: set bagging_by_query=False or bagging_fraction=1."

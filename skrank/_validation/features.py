@@ -49,7 +49,7 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
     elif isinstance(X, (list, tuple)):
         with suppress(ValueError):  # of rows of unequal lengths, which check_array reports
             X = np.asarray(X)
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind not in "fiub":
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind not in "fiubc":
         _check_numeric(enumerate(X.T), remedy)
     try:
         values = check_array(

@@ -97,7 +97,9 @@ def make_ranking(
     check.check_number("empty_fraction", empty_fraction, 0, 1)
 
     rng = check.as_random_state("random_state", random_state)
-    qid = np.repeat(np.arange(n_queries), _query_sizes(rng, n_queries, low, high))
+    # numbers of documents from low to high, beta-distributed on a logarithmic scale
+    sizes = np.floor(low * ((high + 1) / low) ** rng.beta(2, 2.5, n_queries)).astype(np.int64)
+    qid = np.repeat(np.arange(n_queries), sizes)
     signals = rng.standard_normal((qid.size, n_informative))
     traits = rng.standard_normal((n_queries, max(1, n_features - n_informative)))
     shift = 0.5 * rng.standard_normal(n_queries) + 0.3 * traits[:, 0]
@@ -111,11 +113,6 @@ def make_ranking(
 
     X, feature_names = _features(rng, signals, traits[qid], n_features)
     return Bunch(X=X, relevance=relevance, qid=qid, feature_names=feature_names)
-
-
-def _query_sizes(rng: np.random.RandomState, n_queries: int, low: int, high: int) -> np.ndarray:
-    """Numbers of documents from low to high, beta-distributed on a logarithmic scale."""
-    return np.floor(low * ((high + 1) / low) ** rng.beta(2, 2.5, n_queries)).astype(np.int64)
 
 
 def _relevance_signal(signals: np.ndarray, trait: np.ndarray) -> np.ndarray:

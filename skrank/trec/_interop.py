@@ -131,7 +131,7 @@ def trec_eval_lines(report: Report, *, per_query: bool = False) -> str:
     Examples
     --------
     >>> from skrank import trec
-    >>> report = trec.evaluate({"1": {"a": 1}}, {"1": {"b": 2, "a": 1}}, ["trec_eval:P_5", "num_q"])
+    >>> report = trec.evaluate({"1": {"a": 1}}, {"1": {"b": 2, "a": 1}}, ["num_q", "trec_eval:P_5"])
     >>> print(trec.trec_eval_lines(report))
     runid                 	all	run
     num_q                 	all	1

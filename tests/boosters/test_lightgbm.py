@@ -96,7 +96,7 @@ def test_bagging_by_query_is_refused_under_each_of_its_names(fraction, every, ye
     bagging = {"bagging_by_query": yes, fraction: 0.5, every: 1}
     with pytest.raises(ValueError, match="trains nothing"):
         skrank.lightgbm.cv(bagging, train.dataset(), 2, objective="gap")
-    estimator = lgb.LGBMRanker(subsample=0.5, subsample_freq=1, bagging_by_query=yes, **LGB)
+    estimator = lgb.LGBMRanker(**bagging, **LGB)
     with pytest.raises(ValueError, match="trains nothing"):
         skrank.GroupedRanker(estimator, objective="gap").fit(train.X, train.y, train.qid)
     objective = skrank.lightgbm.objective("gap")

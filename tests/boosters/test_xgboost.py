@@ -66,6 +66,29 @@ def test_early_stopping_picks_the_best_round(train, valid):
     assert booster.best_score == pytest.approx(valid.score("gap@10", scores), abs=6e-7)
 
 
+def test_early_stopping_goes_the_way_of_the_metric(train, valid):
+    assert skrank.xgboost.early_stopping("gap", 5).maximize is True
+    stop = skrank.xgboost.early_stopping("error@5", 5, data_name="valid_0")
+    assert stop.maximize is False
+    booster, log = train_until(train, valid, stop, "error@5")
+    assert booster.best_iteration == int(np.argmin(log["error@5"]))
+
+
+def test_awkward_names_survive_the_log(train, valid):
+    metric = skrank.metric("ndcg", gain={0: 0, 1: 1e-05, 2: 2, 3: 3, 4: 4.5}, k=3)
+    stop = skrank.xgboost.early_stopping(metric, 3, data_name="valid_0")
+    booster, log = train_until(train, valid, stop, "gap", metric)
+    name = str(metric).replace(":", "=")
+    assert list(log) == ["gap", name]
+    assert booster.best_iteration == int(np.argmax(log[name]))
+
+
+def test_stopping_on_a_metric_that_is_not_evaluated_names_the_others(train, valid):
+    stop = skrank.xgboost.early_stopping("gap@10", rounds=3)
+    with pytest.raises(ValueError, match=r"gap.*ndcg@5"):
+        train_until(train, valid, stop, "gap(max_grade=4)@10", "ndcg@5")
+
+
 def test_dart_cannot_stop_early(train, valid):
     stop = skrank.xgboost.early_stopping("gap", rounds=3)
     with pytest.raises(ValueError, match="dart"):

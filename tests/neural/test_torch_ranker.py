@@ -11,6 +11,8 @@ from sklearn.base import clone
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
 
 
+from skorch.callbacks import Checkpoint, LRScheduler  # noqa: E402
+
 import skrank  # noqa: E402
 from skrank.datasets import make_ranking  # noqa: E402
 from skrank.torch import NeuralRanker, QueryDataset  # noqa: E402
@@ -97,6 +99,14 @@ def test_skorch_continues_the_training():
     steps = [one.net_.optimizer_.state_dict()["state"][0]["step"] for one in (half, again)]
     assert steps[1] == steps[0] * 1.5
     assert not np.array_equal(again.predict(DATA.X), half.predict(DATA.X))
+
+
+def test_callbacks_of_skorch(tmp_path):
+    kept = Checkpoint(monitor=None, dirname=tmp_path, sink=print)
+    halved = LRScheduler("StepLR", step_size=1, gamma=0.5)
+    found = ranker(epochs=3, callbacks=[kept, halved]).fit(DATA.X, Y)
+    assert (tmp_path / "params.pt").exists()
+    np.testing.assert_allclose(found.net_.history[:, "event_lr"], [0.02, 0.01, 0.005])
 
 
 def test_a_fit_that_is_refused_changes_nothing(monkeypatch):
