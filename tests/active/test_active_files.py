@@ -1,6 +1,7 @@
 """Campaigns that are saved, loaded and continued; invalid files raise errors that name the file."""
 
 import errno
+import io
 import json
 import os
 import pickle
@@ -16,6 +17,7 @@ from tests.helpers.campaigns import answer, both, data, evaluator, run
 
 @pytest.fixture
 def saved(tmp_path):
+    """A file of a campaign with three labelled queries."""
     campaign = evaluator(budget=100)
     answer(campaign, campaign.ask(4)[:3])
     path = tmp_path / "campaign.npz"
@@ -57,53 +59,117 @@ def test_an_interrupted_campaign_continues_bit_for_bit(make, ids, tmp_path, monk
     assert [f.name for f in tmp_path.iterdir()] == ["campaign.npz"]
 
 
+def test_printed_campaigns_are_short(saved):
+    shown = repr(ActiveEvaluator.load(saved))
+    assert "3 of 60 labelled, 1 waiting" in shown
+    assert len(shown) < 120
+
+
+@pytest.mark.parametrize("budget", [None, np.inf])
+def test_a_campaign_without_a_limit_is_loaded(budget, tmp_path):
+    evaluator(budget=budget).save(tmp_path / "c.npz")
+    assert ActiveEvaluator.load(tmp_path / "c.npz").budget == budget
+
+
 # invalid files
 
 
 def test_a_file_of_the_other_class_and_a_missing_file_are_refused(saved):
-    with pytest.raises(ValueError, match=r"ActiveEvaluator\.load"):
+    with pytest.raises(ValueError, match=r"holds an ActiveEvaluator: use ActiveEvaluator\.load"):
         ActiveComparator.load(saved)
     with pytest.raises(FileNotFoundError):
         ActiveEvaluator.load(saved.with_name("nowhere.npz"))
 
 
 class Pickled:
+    """An object that fails the test if it is unpickled."""
+
     def __reduce__(self):
         return pytest.fail, ("a pickle was read",)
 
 
-@pytest.mark.parametrize("foreign", [b"hello", b"", pickle.dumps(Pickled())])
-def test_foreign_files_are_refused(saved, foreign):
-    saved.write_bytes(foreign)
-    assert refusal(saved)
-    np.savez(saved, a=np.array([Pickled()]))
-    assert refusal(saved)
+def archive(**arrays):
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+FOREIGN = {
+    "text": b"hello",
+    "nothing": b"",
+    "other arrays": archive(a=np.arange(3)),
+    "objects": archive(a=np.array([Pickled()])),
+    "a pickle": pickle.dumps(Pickled()),
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_foreign_files_are_refused(saved, kind):
+    saved.write_bytes(FOREIGN[kind])
+    assert "cannot be read as a campaign: " in refusal(saved)
 
 
 def save_changed(path, arrays, **facts):
+    """Write arrays, with some other facts."""
     facts = np.array(json.dumps(json.loads(str(arrays["facts"])) | facts))
     np.savez(path, **(arrays | {"facts": facts}))
 
 
 @pytest.mark.parametrize(
-    "facts", [{"format": "skrank campaign 1"}, {"metric": "mine"}, {"n_asked": 61}, {"budget": 1}]
+    ("facts", "message"),
+    [
+        ({"format": "skrank campaign 1"}, "its format is 'skrank campaign 1'"),
+        ({"metric": "mine"}, "unknown metric 'mine'"),
+        ({"names": ["a", "b"]}, "names"),
+        ({"class": "ActiveComparator"}, "names"),
+        ({"seed": -1}, "seed"),
+        ({"n_asked": 61}, "n_asked"),
+        ({"n_asked": 1}, "told"),
+        ({"n_rows": 3}, "n_rows"),
+        ({"n_rows": 10**30}, "n_rows"),
+        ({"method": "guess"}, "method"),
+        ({"budget": 0.1}, "budget"),
+        ({"budget": "1"}, "not that of a campaign"),
+    ],
 )
-def test_changed_facts_are_refused(saved, facts):
+def test_facts_that_contradict_the_arrays_are_refused(saved, facts, message):
     save_changed(saved, contents(saved), **facts)
-    assert refusal(saved)
+    assert message in refusal(saved)
 
 
-def test_changed_arrays_are_refused(saved):
+def test_arrays_that_contradict_each_other_are_refused(saved):
+    """Each array in turn has another shape, type or value."""
     arrays = contents(saved)
-    for name in arrays.keys() - {"facts", "digest"}:
+    for name in arrays.keys() - {"facts", "items"}:
         array = arrays[name]
-        changed = [np.concatenate([array, array], axis=-1), array[..., :-1], array.astype(str)]
-        changed.append(np.where(np.arange(array.shape[-1]) == 1, array[..., :1], array))
+        changed = [np.concatenate([array, array], axis=-1)]
+        if name != "grades":  # others may not lack their last entry
+            changed.append(array[..., :-1])
+        if name != "ids":  # ids may be of any type
+            changed.append(array.astype(object).astype(str))
+        for value in (-(2**62), -1, 2**62) if name in ("indptr", "rows", "told") else ():
+            for place in (0, -1):
+                changed.append(array.copy())
+                changed[-1][place] = value
         for wrong in changed:
-            if wrong.tobytes() != array.tobytes():
-                save_changed(saved, arrays | {name: wrong})
-                assert refusal(saved)
-        save_changed(saved, {key: other for key, other in arrays.items() if key != name})
+            save_changed(saved, arrays | {name: wrong})
+            assert refusal(saved)
+        others = {key: other for key, other in arrays.items() if key != name}
+        save_changed(saved, others)
+        assert refusal(saved)
+    wrapped = arrays["indptr"].copy()
+    wrapped[1:3] = 2**62 + 1, -(2**62) - 2  # differences of int64 overflow, to positive numbers
+    for wrong in (
+        {"indptr": wrapped},
+        {"rows": np.repeat(arrays["rows"][:1], len(arrays["rows"]))},
+        {"q": arrays["q"] * 2},
+        {"costs": -arrays["costs"]},
+        {"moments": arrays["moments"] * np.nan},
+        {"labels": arrays["labels"] + 0.5},
+        {"told": arrays["told"][[0, 0, 0]]},
+        {"scores": arrays["scores"] * np.nan},
+    ):
+        save_changed(saved, arrays | wrong)
         assert refusal(saved)
 
 
