@@ -388,7 +388,7 @@ def _cascade_product(labels: RandomLabels) -> np.ndarray:
         for r in range(depth):
             a, f = at[:, r], 1 - e[:, r]
             # mean probability to stop one user, given that the document did not stop the other;
-            # if f is 0, the document stops all users, and nobody reaches the ranks below
+            # if f is 0, the document stops all users, and none reaches the ranks below
             given = np.divide(e[:, r] - m[:, r], f, out=np.zeros(len(f)), where=f > 0)
             both = np.divide(f - e[:, r] + m[:, r], f, out=np.zeros(len(f)), where=f > 0)
             above, below = rank < a[:, None], rank > a[:, None]

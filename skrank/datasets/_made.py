@@ -91,7 +91,7 @@ def make_ranking(
     check.check_count("n_docs", low, "documents per query")
     check.check_count("n_docs", high, "most documents per query", low)
     check.check_count("n_informative", n_informative, "features that decide the relevance", 3)
-    check.check_count("n_features", n_features, "all features", n_informative)
+    check.check_count("n_features", n_features, "all, with n_informative", n_informative)
     check.check_count("max_grade", max_grade, "the highest grade")
     check.check_number("noise", noise, 0, 1e100)
     check.check_number("empty_fraction", empty_fraction, 0, 1)
