@@ -204,7 +204,7 @@ def folds_of(folder: str) -> list[tuple[Any, Any, Any]]:
     """Training, validation and test part of each fold; two files give two folds."""
     files = sorted(Path(folder).glob("*.txt*"))
     if len(files) != 2:
-        return list(load_letor(folder).folds)
+        return list(load_letor(folder).values())
     loaded = load_svmlight_files(files, query_id=True)
     halves = [loaded[0:3], loaded[3:6]]
     folds = []

@@ -54,7 +54,7 @@ def read_parts(folder):
             (data.X[fold == n], data.relevance[fold == n], data.qid[fold == n], costs[fold == n])
             for n in range(5)
         ]
-    parts = [fold.test for fold in load_letor(folder).folds]
+    parts = [fold.test for fold in load_letor(folder).values()]
     kept = [~np.isnan(part.relevance) for part in parts]
     return [
         (part.X[k], part.relevance[k].astype(int), part.qid[k], np.ones(k.sum()))

@@ -83,7 +83,7 @@ def values(
     folder: str, rounds: int, seeds: int, contestants: dict[str, Contestant]
 ) -> Iterator[tuple[str, int, pd.DataFrame]]:
     """Values of the test queries, by contestant, seed and fold."""
-    for number, fold in enumerate(load_letor(folder).folds, start=1):
+    for number, fold in load_letor(folder).items():
         for seed in range(seeds):
             rng = np.random.default_rng(seed)
             (X, y), (X_val, y_val), (X_test, y_test) = (shuffled(part, rng) for part in fold)

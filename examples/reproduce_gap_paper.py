@@ -137,7 +137,7 @@ def main() -> None:
     parser.add_argument("folder")
     parser.add_argument("--seeds", type=int, default=10)
     options = parser.parse_args()
-    folds = list(load_letor(options.folder).folds)
+    folds = list(load_letor(options.folder).values())
     kinds: dict[str, Callable[..., Scores]] = {"SoftRank": softrank, "LambdaRank": lambdarank}
     if networks_at_hand():
         kinds |= {f"{kind}, network": network(kind) for kind in ("SoftRank", "LambdaRank")}

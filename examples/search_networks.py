@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
 
-    fold = next(iter(load_letor(options.folder).folds))
+    fold = load_letor(options.folder, fold=1)
     order = np.random.default_rng(options.seed).permutation(len(fold.train.relevance))
     X = fold.train.X[order]
     y = skrank.with_groups(fold.train.relevance[order], fold.train.qid[order])

@@ -73,7 +73,7 @@ def show(title: str, tables: dict[str, dict[object, pd.DataFrame]]) -> None:
 
 def read_letor(folder: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Features, labels and queries of the whole collection."""
-    parts = [fold.test for fold in load_letor(folder).folds]
+    parts = [fold.test for fold in load_letor(folder).values()]
     columns = [[getattr(part, name) for part in parts] for name in ("X", "relevance", "qid")]
     X, relevance, qid = (np.concatenate(column) for column in columns)
     return X[:, np.ptp(X, axis=0) > 0], relevance, qid

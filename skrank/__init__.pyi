@@ -38,7 +38,6 @@ from .metrics import unregister as unregister
 from .model_selection import QueryKFold as QueryKFold
 from .model_selection import QueryShuffleSplit as QueryShuffleSplit
 from .model_selection import QueryTimeSeriesSplit as QueryTimeSeriesSplit
-from .model_selection import RepeatedQueryKFold as RepeatedQueryKFold
 from .model_selection import query_train_test_split as query_train_test_split
 from .model_selection import search_space as search_space
 from .objectives import LambdaLoss as LambdaLoss

@@ -22,6 +22,7 @@ ARGUMENTS: dict[str, Mapping[str, str]] = {
 NAMES = {
     "skrank.AdditivePositionBias": _CLICKS,
     "skrank.LETORFolds": "QueryKFold(5), and validation_fraction=0.25 of the ranker",
+    "skrank.RepeatedQueryKFold": "QueryKFold(n_repeats=, shuffle=True)",
     "skrank.UnbiasedLambdaRank": _CLICKS,
     "skrank.metrics.*_score": 'skrank.metric("ndcg@10")(relevance, scores, groups=qid)',
     "skrank.plotting.MetricScatterDisplay": 'report.mean.plot.scatter("ap", "gap") of pandas',

@@ -13,9 +13,11 @@ from skrank._engine.judgments import judge
 from skrank._engine.threads import compiled
 from skrank.metrics import registered
 
+__all__: list[str] = []  # a program
+
 
 @compiled()
-def main() -> None:
+def _compile() -> None:
     """Compile what metrics and objectives need, by calling them with and without ties."""
     labels, tied = np.tile([2.0, 0.0, 1.0, 0.0], 4), np.tile([4.0, 3, 3, 1, 0, -1, -2, -2], 2)
     groups, untied = np.repeat([0, 1], 8), tied + np.linspace(0, 0.5, 16)
@@ -36,4 +38,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    _compile()

@@ -1,6 +1,6 @@
 """Data sets: collections in the formats of LETOR, and generated rankings."""
 
-from skrank.datasets._letor import LETOR as LETOR
-from skrank.datasets._letor import Fold as Fold
-from skrank.datasets._letor import load_letor as load_letor
-from skrank.datasets._made import make_ranking as make_ranking
+from skrank.datasets._letor import Fold, load_letor
+from skrank.datasets._made import make_ranking
+
+__all__ = ["Fold", "load_letor", "make_ranking"]

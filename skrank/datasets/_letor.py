@@ -34,24 +34,6 @@ class Fold(NamedTuple):
     test: Bunch
 
 
-class LETOR(dict[int, Fold]):
-    """The folds of a LETOR collection by their numbers, which start at 1.
-
-    See Also
-    --------
-    load_letor : Read a collection from its folder; with an example.
-    """
-
-    @property
-    def folds(self) -> Iterator[Fold]:
-        """An iterator over the folds."""
-        return iter(self.values())
-
-    def fold(self, number: int) -> Fold:
-        """Return one fold."""
-        return self[number]
-
-
 def load_letor(
     folder: str | PathLike[str], *, fold: int | None = None, dtype: DTypeLike = np.float64
 ) -> Any:
@@ -78,9 +60,9 @@ def load_letor(
 
     Returns
     -------
-    collection : LETOR, Fold or Bunch
-        The whole collection, whose `folds` are `Fold` tuples ``train, valid, test``; or the Fold
-        with the number `fold`. Each part, and a single file, is a Bunch with the attributes
+    collection : dict of int to Fold, Fold or Bunch
+        Tuples ``train, valid, test`` by the numbers of the folds; or the one with the number
+        `fold`. Each part, and a single file, is a Bunch with the attributes
 
         X : ndarray of shape (n_rows, n_features), dense
             Features; the same number of columns in every part.
@@ -115,7 +97,7 @@ def load_letor(
     ...         lines = f"2 qid:{n} 1:0.5 2:1 # docid = a\n0 qid:{n} 1:0.1\n"
     ...         _ = Path(folder, f"S{n}.txt").write_text(lines)
     ...     collection = load_letor(folder)
-    >>> for train, valid, test in collection.folds:
+    >>> for train, valid, test in collection.values():
     ...     print(train.X.shape, set(valid.qid.tolist()), set(test.qid.tolist()))
     (6, 2) {4} {5}
     (6, 2) {5} {1}
@@ -136,9 +118,10 @@ def load_letor(
     paths = dict.fromkeys(path for parts in splits.values() for part in parts for path in part)
     files = {path: _read(path, dtype) for path in paths}
     width = max(X.shape[1] for X, _, _ in files.values())
-    found = LETOR()
-    for number, parts in splits.items():
-        found[number] = Fold(*(_stacked([files[path] for path in part], width) for part in parts))
+    found = {
+        number: Fold(*(_stacked([files[path] for path in part], width) for part in parts))
+        for number, parts in splits.items()
+    }
     return found if fold is None else found[fold]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from skrank import _validation as check
+from skrank._typing import RandomState
 
 # Share of documents with at least grade 1, 2, 3, 4 in MSLR-WEB.
 _AT_LEAST = (0.48, 0.16, 0.03, 0.01)
@@ -20,7 +21,7 @@ def make_ranking(
     max_grade: int = 4,
     noise: float = 0.7,
     empty_fraction: float = 0.05,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomState = None,
 ) -> Bunch:
     """Make a collection of queries whose documents have graded relevance.
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.model_selection import TimeSeriesSplit
 from sklearn.utils import _safe_indexing, check_consistent_length
 
 from skrank import _validation as check
-from skrank._engine.groups import index_level, require_groups, show
+from skrank._engine.groups import require_groups, show
 from skrank._typing import RandomState, Table
 from skrank.model_selection._parts import (
     QueryRows,
@@ -22,9 +23,6 @@ from skrank.model_selection._parts import (
     count_queries,
     draw_parts,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(eq=False, repr=False)
@@ -87,9 +85,9 @@ class QueryTimeSeriesSplit(QuerySplitter):
     ----------
     n_splits : int, default=5
     time : mapping, Series or array-like, optional
-        Numbers or dates. A dict or a Series indexed by query: the time of each query. A Series
-        indexed like `X` or `y`, or an array of shape (n_rows,): the time of each row, equal inside
-        a query. Default: the query ids.
+        Numbers or dates. A dict, or a Series indexed by query: the time of each query. An
+        array-like of shape (n_rows,): the time of each row, equal inside a query. Default: the
+        query ids.
     max_train_size : int, optional
         Largest number of queries in a training part, the latest queries. Default: no limit.
     test_size : int, optional
@@ -99,22 +97,15 @@ class QueryTimeSeriesSplit(QuerySplitter):
 
     Notes
     -----
-    Strings are refused as ids and as times, since "10" sorts before "4".
-
-    A Series has times of queries if its index has the query ids and nothing else, or has the query
-    ids and is not that of the rows. It has times of rows if it has the index or the length of the
-    rows. If both are possible, it is an error.
+    Strings are refused as ids and as times, since "10" sorts before "4". In a search inside of a
+    fold, which splits some of the rows only, `time` must be a dict or a Series by query. The
+    parameters of numbers of queries are those of `sklearn.model_selection.TimeSeriesSplit`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skrank.model_selection import QueryTimeSeriesSplit
     >>> cv = QueryTimeSeriesSplit(2, time={"a": 3, "b": 1, "c": 2})
-    >>> for train, test in cv.split(np.zeros((4, 1)), groups=["a", "a", "b", "c"]):
-    ...     print(train, test)
-    [2] [3]
-    [2 3] [0 1]
-    >>> cv = QueryTimeSeriesSplit(2, time=[3, 3, 1, 2])
     >>> for train, test in cv.split(np.zeros((4, 1)), groups=["a", "a", "b", "c"]):
     ...     print(train, test)
     [2] [3]
@@ -129,111 +120,62 @@ class QueryTimeSeriesSplit(QuerySplitter):
     gap: int = 0
 
     def __post_init__(self) -> None:
-        self.n_splits = check.check_count("n_splits", self.n_splits, "the number of splits")
-
-    def _splits(self, rows: QueryRows, X: Table) -> Iterator[Split]:
-        if self.time is None:
-            times = check.check_times(rows.ids, "the query ids")
-        elif isinstance(self.time, Mapping):
-            times = _mapped(self.time, rows)
-        elif hasattr(self.time, "iloc"):
-            times = _of_series(self.time, rows, X)
-        else:
-            times = _of_rows(check.as_column("time", self.time), rows)
-        return self._in_time(rows.codes, times)
-
-    def _in_time(self, codes: np.ndarray, times: np.ndarray) -> Iterator[Split]:
-        """A generator of the splits, for times that are checked already."""
-        n_queries = len(times)
-        time_order = np.empty(n_queries, np.int64)
-        time_order[np.argsort(times, kind="stable")] = np.arange(n_queries)
-        row_order = time_order[codes]
-        gap = check.check_count("gap", self.gap, "the queries left out before a test part", 0)
+        check.check_count("n_splits", self.n_splits, "the number of splits", least=2)
+        check.check_count("gap", self.gap, "the queries left out before a test part", least=0)
         for name in ("max_train_size", "test_size"):
             if getattr(self, name) is not None:
                 check.check_count(name, getattr(self, name), "a number of queries")
-        size = self.test_size or n_queries // (self.n_splits + 1)
-        first = n_queries - self.n_splits * size
-        if size < 1 or first - gap < 1:
+
+    def _splits(self, rows: QueryRows, X: Table) -> Iterator[Split]:
+        order = np.argsort(self._times(rows, X), kind="stable")
+        splitter = TimeSeriesSplit(
+            self.n_splits, max_train_size=self.max_train_size, test_size=self.test_size,
+            gap=self.gap,
+        )  # fmt: skip
+        # a list, so that `split` itself raises errors
+        queries = [(order[train], order[test]) for train, test in splitter.split(order)]
+        masks = ((np.isin(rows.codes, train), np.isin(rows.codes, test)) for train, test in queries)
+        return ((np.flatnonzero(train), np.flatnonzero(test)) for train, test in masks)
+
+    def _times(self, rows: QueryRows, X: Table) -> np.ndarray:
+        """Time of each query."""
+        time: Any = self.time
+        n_rows, n_queries = len(rows.codes), len(rows.ids)
+        if time is None:
+            return check.check_times(rows.ids, "the query ids")
+        if hasattr(time, "iloc"):
+            if len(time) == n_rows == n_queries:
+                raise ValueError(
+                    "time is a Series of as many entries as there are queries and rows: give "
+                    "dict(time) for times of queries, or an array with the time of each row."
+                )
+            if len(time) != n_rows and time.index.is_unique:
+                time = dict(time)
+        if isinstance(time, Mapping):
+            missing = next((one for one in rows.ids if one not in time), None)
+            if missing is not None:
+                raise ValueError(
+                    f"time has no entry for query {show(missing)}: give one for each query, or an "
+                    f"array with one for each of the {n_rows} rows."
+                )
+            return check.check_times(np.array([time[one] for one in rows.ids]), "time")
+        check.check_same_index(X=X, y=rows.y, time=time)
+        times = check.check_times(check.as_column("time", time), "time")
+        if len(times) != n_rows:
             raise ValueError(
-                f"{self!r} finds no training query for its first split among {n_queries} queries: "
-                "lower n_splits, test_size or gap."
+                f"time has {len(times)} entries for {n_rows} rows: give one for each row, or a "
+                "dict with one for each query."
             )
-        for start in range(first, n_queries, size):
-            end = start - gap
-            begin = 0 if self.max_train_size is None else end - self.max_train_size
-            train = (row_order >= begin) & (row_order < end)
-            test = (row_order >= start) & (row_order < start + size)
-            yield np.flatnonzero(train), np.flatnonzero(test)
-
-
-def _mapped(times: Mapping[object, float], rows: QueryRows) -> np.ndarray:
-    """Time of each query, from a mapping."""
-    missing = next((one for one in rows.ids if one not in times), None)
-    if missing is not None:
-        raise ValueError(f"time has no entry for query {show(missing)}: add its time.")
-    return check.check_times(np.array([times[one] for one in rows.ids]), "time")
-
-
-def _of_rows(times: np.ndarray, rows: QueryRows) -> np.ndarray:
-    """Time of each query, from the times of rows."""
-    if len(times) != len(rows.codes):
-        raise ValueError(
-            f"time has {len(times)} entries for {len(rows.codes)} rows of {len(rows.ids)} queries: "
-            "give one per row, or a mapping or a Series indexed by query."
-        )
-    check.check_times(times, "time")
-    first = np.empty(len(rows.ids), np.int64)
-    first[rows.codes[::-1]] = np.arange(len(times))[::-1]
-    of_queries = times[first]
-    bad = np.flatnonzero(times != of_queries[rows.codes])
-    if len(bad):
-        code = rows.codes[bad[0]]
-        raise ValueError(
-            f"time differs inside query {show(rows.ids[code])}: {show(of_queries[code])} in row "
-            f"{first[code]}, {show(times[bad[0]])} in row {bad[0]}. Give one time per query, such "
-            'as time.groupby(qid).transform("min").'
-        )
-    return of_queries
-
-
-def _of_series(time: pd.Series, rows: QueryRows, X: Table) -> np.ndarray:
-    """Time of each query, from a Series of times of rows or of queries."""
-    import pandas as pd
-
-    if time.ndim > 1:
-        time = time.squeeze(axis=1)
-    values, level, n_rows = time.to_numpy(), index_level(time), len(rows.codes)
-    codes = pd.Index(rows.ids).get_indexer(pd.Index(time.index if level is None else level))
-    known = codes >= 0
-    has_queries = len(np.unique(codes[known])) == len(rows.ids)
-    places = _places(time.index, rows, X) if level is None else None
-    if has_queries and (known.all() or places is None):
-        found = _of_rows(values[known], QueryRows(codes[known], rows.ids, rows.sizes, None))
-        both = places is not None and len(time) == n_rows == len(rows.ids)
-        if not both or np.array_equal(found, _of_rows(values[places], rows)):
-            return found
-    elif places is None:
-        missing = rows.ids[np.isin(np.arange(len(rows.ids)), codes, invert=True)][0]
-        raise ValueError(
-            f"time is a Series of {len(time)} entries for {n_rows} rows and has no entry for query "
-            f"{show(missing)}: give one entry per row, or index the Series by query."
-        )
-    elif not has_queries or len(time) == n_rows:
-        return _of_rows(values[places], rows)
-    raise ValueError(
-        "the index of time has the query ids and the index of the rows: give dict(time) for times "
-        "of queries, or an array with the time of each row."
-    )
-
-
-def _places(index: pd.Index, rows: QueryRows, X: Table) -> np.ndarray | None:
-    """Place in `index` of each row, by the index of the rows or by order; None without either."""
-    for data in (X, rows.y):
-        named = check.row_index(data)
-        if named is not None and index.is_unique and named.isin(index).all():
-            return index.get_indexer(named)
-    return np.arange(len(index)) if len(index) == len(rows.codes) else None
+        first = np.unique(rows.codes, return_index=True)[1]
+        bad = np.flatnonzero(times != times[first][rows.codes])
+        if len(bad):
+            code = rows.codes[bad[0]]
+            raise ValueError(
+                f"time differs inside query {show(rows.ids[code])}: {show(times[first[code]])} in "
+                f"row {first[code]}, {show(times[bad[0]])} in row {bad[0]}. Give one time per "
+                'query, such as time.groupby(qid).transform("min").'
+            )
+        return times[first]
 
 
 def query_train_test_split(

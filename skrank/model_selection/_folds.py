@@ -1,4 +1,4 @@
-"""Folds of queries: every query is tested once, or once per repetition."""
+"""QueryKFold: folds of whole queries."""
 
 from __future__ import annotations
 
@@ -19,22 +19,63 @@ from skrank.model_selection._parts import (
 )
 
 
-class FoldSplitter(QuerySplitter):
-    """A splitter that assigns queries to folds. Each fold is the test part once per repetition."""
+@dataclass(eq=False, repr=False)
+class QueryKFold(QuerySplitter):
+    """K folds of whole queries.
 
-    stratify: Stratify
-    drop_unjudged_test: bool
-    shuffle: bool
-    random_state: RandomState
+    Queries are sorted by `stratify` and size, without `stratify` by their ids, and assigned to the
+    folds in turn. The numbers of queries of two folds differ by at most one. Every query is tested
+    once per repetition.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2.
+    n_repeats : int, default=1
+        Number of times that the queries are assigned to folds, with `shuffle`.
+    stratify : {"n_relevant", "max_grade", "size"}, callable or None, default=None
+        Property of queries whose distribution is about equal in all folds: the number of relevant
+        documents (label above 0), the highest label, or the number of documents. A callable gets
+        the labels of a query and returns a number.
+    drop_unjudged_test : bool, default=False
+        Leave queries without any label (all NaN) out of the test part.
+    shuffle : bool, default=False
+        Assign queries at random. By default, folds depend only on the query ids and the labels.
+    random_state : int, RandomState instance or None, default=None
+        Seed, with `shuffle`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skrank
+    >>> from skrank.model_selection import QueryKFold
+    >>> y = skrank.with_groups([1, 0, 2, 0, 1, 0], ["a", "a", "b", "b", "c", "c"])
+    >>> for train, test in QueryKFold(3).split(np.zeros((6, 1)), y):
+    ...     print(train, test)
+    [2 3 4 5] [0 1]
+    [0 1 4 5] [2 3]
+    [0 1 2 3] [4 5]
+    >>> QueryKFold(5, n_repeats=3, shuffle=True, random_state=0).get_n_splits()
+    15
+    """
+
+    n_splits: int = 5
+    _: KW_ONLY
+    n_repeats: int = 1
+    stratify: Stratify = None
+    drop_unjudged_test: bool = False
+    shuffle: bool = False
+    random_state: RandomState = None
 
     def __post_init__(self) -> None:
         check.check_flag("shuffle", self.shuffle)
         check.check_flag("drop_unjudged_test", self.drop_unjudged_test)
-        if self.random_state is not None and not self.shuffle:
+        if (self.random_state is not None or self.n_repeats != 1) and not self.shuffle:
             raise ValueError(
-                "random_state has no effect without shuffle=True: set shuffle or drop random_state."
+                f"{self!r}: random_state and n_repeats have no effect without shuffle=True."
             )
         self.n_splits = check.check_count("n_splits", self.n_splits, "the folds", least=2)
+        self.n_repeats = check.check_count("n_repeats", self.n_repeats, "repetitions of the folds")
         self.stratify = check_stratify(self.stratify)
 
     def _folds(self, rows: QueryRows) -> Iterator[np.ndarray]:
@@ -71,83 +112,3 @@ class FoldSplitter(QuerySplitter):
             for number in range(self.n_splits):
                 train, test = fold != number, (fold == number) & tested
                 yield np.flatnonzero(train[rows.codes]), np.flatnonzero(test[rows.codes])
-
-
-@dataclass(eq=False, repr=False)
-class QueryKFold(FoldSplitter):
-    """K folds of whole queries.
-
-    Queries are sorted by `stratify` and size, without `stratify` by their ids, and assigned to the
-    folds in turn. The numbers of queries of two folds differ by at most one.
-
-    Parameters
-    ----------
-    n_splits : int, default=5
-        Number of folds, at least 2.
-    stratify : {"n_relevant", "max_grade", "size"}, callable or None, default=None
-        Property of queries whose distribution is about equal in all folds: the number of relevant
-        documents (label above 0), the highest label, or the number of documents. A callable gets
-        the labels of a query and returns a number.
-    drop_unjudged_test : bool, default=False
-        Leave queries without any label (all NaN) out of the test part.
-    shuffle : bool, default=False
-        Assign queries at random. By default, folds depend only on the query ids and the labels.
-    random_state : int, RandomState instance or None, default=None
-        Seed, with `shuffle`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skrank
-    >>> from skrank.model_selection import QueryKFold
-    >>> y = skrank.with_groups([1, 0, 2, 0, 1, 0], ["a", "a", "b", "b", "c", "c"])
-    >>> for train, test in QueryKFold(3).split(np.zeros((6, 1)), y):
-    ...     print(train, test)
-    [2 3 4 5] [0 1]
-    [0 1 4 5] [2 3]
-    [0 1 2 3] [4 5]
-    """
-
-    n_splits: int = 5
-    _: KW_ONLY
-    stratify: Stratify = None
-    drop_unjudged_test: bool = False
-    shuffle: bool = False
-    random_state: RandomState = None
-
-
-@dataclass(eq=False, repr=False)
-class RepeatedQueryKFold(FoldSplitter):
-    """K folds of whole queries, repeated with other random folds.
-
-    Parameters
-    ----------
-    n_splits : int, default=5
-        Number of folds, at least 2.
-    n_repeats : int, default=10
-        Number of times that the queries are assigned to folds.
-    stratify, drop_unjudged_test
-        See `QueryKFold`.
-    random_state : int, RandomState instance or None, default=None
-        Seed.
-
-    Examples
-    --------
-    >>> from skrank.model_selection import RepeatedQueryKFold
-    >>> RepeatedQueryKFold(5, n_repeats=3, random_state=0).get_n_splits()
-    15
-    """
-
-    shuffle = True
-
-    n_splits: int = 5
-    _: KW_ONLY
-    n_repeats: int = 10
-    stratify: Stratify = None
-    drop_unjudged_test: bool = False
-    random_state: RandomState = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        count = check.check_count("n_repeats", self.n_repeats, "the number of repetitions")
-        self.n_repeats = count

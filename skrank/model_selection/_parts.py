@@ -17,7 +17,6 @@ from skrank import _validation as check
 from skrank._engine.groups import require_groups, warn_of_cut_queries
 from skrank._typing import Table
 
-STRATA = ("n_relevant", "max_grade", "size")
 Stratify = str | Callable[[np.ndarray], float] | None
 
 
@@ -122,9 +121,9 @@ def count_queries(name: str, size: float | int | None, n_queries: int) -> int:
 
 
 def check_stratify(stratify: object) -> Stratify:
-    if stratify is None or callable(stratify):
+    if callable(stratify):
         return stratify
-    return check.check_choice("stratify", stratify, (*STRATA, None))
+    return check.check_choice("stratify", stratify, ("n_relevant", "max_grade", "size", None))
 
 
 Split = tuple[np.ndarray, np.ndarray]

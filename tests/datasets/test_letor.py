@@ -6,7 +6,7 @@ import lzma
 import numpy as np
 import pytest
 
-from skrank.datasets import LETOR, Fold, load_letor
+from skrank.datasets import Fold, load_letor
 
 PACKED = {".txt": bytes, ".txt.gz": gzip.compress, ".txt.xz": lzma.compress}
 
@@ -37,8 +37,8 @@ def write_folds(folder, valid="vali", numbers=range(1, 6)):
 def test_sets_rotate(tmp_path):
     write_sets(tmp_path)
     collection = load_letor(tmp_path)
-    assert isinstance(collection, LETOR)
-    for n, fold in enumerate(collection.folds):
+    assert list(collection) == [1, 2, 3, 4, 5]
+    for n, fold in enumerate(collection.values()):
         queries = np.roll(np.arange(2, 7), -n)
         for part, expected in zip(fold, (queries[:3], queries[3:4], queries[4:]), strict=True):
             assert set(part.qid) == set(expected)
@@ -52,7 +52,7 @@ def test_sets_rotate(tmp_path):
 @pytest.mark.parametrize("valid", ["vali", "valid"])
 def test_fold_folders(tmp_path, valid):
     write_folds(tmp_path, valid)
-    folds = list(load_letor(tmp_path).folds)
+    folds = list(load_letor(tmp_path).values())
     assert [tuple(part.qid[0] for part in fold) for fold in folds] == [
         (n + 2, n + 3, n + 4) for n in range(1, 6)
     ]
@@ -65,8 +65,8 @@ def test_one_folder_of_three_parts_and_one_file(tmp_path, suffix):
         path = write(tmp_path, part, rows_of(number), suffix)
         assert set(load_letor(path).qid) == {number}
     collection = load_letor(tmp_path)
-    assert [int(part.qid[0]) for part in collection.fold(1)] == [2, 3, 4]
-    assert len(list(collection.folds)) == 1
+    assert [int(part.qid[0]) for part in collection[1]] == [2, 3, 4]
+    assert len(collection) == 1
     assert "is one file" in refusal(path, ValueError, fold=1)
     other = path.rename(tmp_path / f"rows.dat{suffix[4:]}")
     assert load_letor(other, dtype="float32").X.dtype == np.float32
@@ -80,7 +80,7 @@ def test_one_fold_of_any_dtype(tmp_path, layout, dtype):
     layout(tmp_path)
     fold = load_letor(str(tmp_path), fold=2, dtype=dtype)
     assert isinstance(fold, Fold)
-    for part, same in zip(fold, load_letor(tmp_path).fold(2), strict=True):
+    for part, same in zip(fold, load_letor(tmp_path)[2], strict=True):
         assert part.X.dtype == np.dtype(dtype)
         np.testing.assert_array_equal(part.qid, same.qid)
         np.testing.assert_array_equal(part.X, same.X[:, : part.X.shape[1]])

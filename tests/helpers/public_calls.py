@@ -313,8 +313,7 @@ def splits(cls, labels, groups, **given):
 SPLIT = {"labels": np.arange(20) % 3, "groups": np.arange(20) % 7}
 FOLDS = {"n_splits": 3, "stratify": "n_relevant", "random_state": 0}
 for _name, _given in {
-    "QueryKFold": FOLDS | {"shuffle": True, "drop_unjudged_test": True},
-    "RepeatedQueryKFold": FOLDS | {"n_repeats": 2},
+    "QueryKFold": FOLDS | {"shuffle": True, "drop_unjudged_test": True, "n_repeats": 2},
     "QueryShuffleSplit": FOLDS | {"test_size": 0.2},
     "QueryTimeSeriesSplit": {"n_splits": 2, "gap": 1, "max_train_size": 3},
 }.items():

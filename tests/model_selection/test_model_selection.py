@@ -14,7 +14,6 @@ from skrank.model_selection import (
     QueryKFold,
     QueryShuffleSplit,
     QueryTimeSeriesSplit,
-    RepeatedQueryKFold,
     query_train_test_split,
 )
 
@@ -26,8 +25,7 @@ SPLITTERS = [
     QueryKFold(4, stratify="size"),
     QueryKFold(4, stratify=np.median),
     QueryKFold(4, drop_unjudged_test=True),
-    RepeatedQueryKFold(4, n_repeats=2, random_state=0),
-    RepeatedQueryKFold(4, n_repeats=2, stratify="max_grade", random_state=0),
+    QueryKFold(4, n_repeats=2, stratify="max_grade", shuffle=True, random_state=0),
     QueryShuffleSplit(4, test_size=0.25, random_state=0),
     QueryShuffleSplit(4, test_size=7, train_size=20, stratify="n_relevant", random_state=0),
     QueryTimeSeriesSplit(4),
@@ -149,7 +147,7 @@ def test_shuffled_folds_follow_the_seed(data):
         members(QueryKFold(4, shuffle=True, random_state=seed), data) for seed in (0, 0, 1)
     )
     assert first == again != other
-    repeated = members(RepeatedQueryKFold(4, n_repeats=3, random_state=0), data)
+    repeated = members(QueryKFold(4, n_repeats=3, shuffle=True, random_state=0), data)
     assert len(repeated) == len(set(repeated)) == 12
 
 
@@ -175,11 +173,13 @@ def test_ids_of_any_type(data):
         (QueryKFold, {"n_splits": 1}, "folds"),
         (QueryKFold, {"n_splits": 2.5}, "integer"),
         (QueryKFold, {"random_state": 0}, "without shuffle=True"),
+        (QueryKFold, {"n_repeats": 2}, "without shuffle=True"),
         (QueryKFold, {"stratify": "grade"}, "stratify='grade'"),
         (QueryKFold, {"n_splits": 63}, "63 queries.* 62"),
         (QueryKFold, {"stratify": "n_relevant"}, "labels"),
         (QueryTimeSeriesSplit, {"time": pd.Series(range(61))}, "query 61"),
-        (QueryTimeSeriesSplit, {"n_splits": 4, "test_size": 16}, "training"),
+        (QueryTimeSeriesSplit, {"n_splits": 4, "test_size": 16}, "test_size=16"),
+        *((QueryTimeSeriesSplit, {name: -1}, name) for name in ("gap", "test_size", "n_splits")),
         *((QueryShuffleSplit, {"test_size": n}, "test_size|parts") for n in (0.0, 1.5, 0, 62, -3)),
     ],
 )
@@ -237,13 +237,12 @@ def test_times_of_rows_and_of_queries(form, log, table):
         assert all(max(train) < min(test) for train, test in found)
 
 
-def test_times_of_all_rows_serve_a_part():
+def test_times_of_queries_serve_a_part():
     """As in a search inside of a fold."""
-    log = NAMED.set_index("doc")
-    part = log[log["query"] != "a"].iloc[::-1]
+    part = NAMED[NAMED["query"] != "a"].iloc[::-1]
     y = skrank.with_groups(part["grade"], part["query"])
-    for X in (part[["grade"]], np.zeros((7, 1))):
-        splits = list(QueryTimeSeriesSplit(2, time=log["day"]).split(X, y))
+    for form in (OF_QUERIES["dict"], OF_QUERIES["series"]):
+        splits = list(QueryTimeSeriesSplit(2, time=form(NAMED)).split(part[["grade"]], y))
         assert [set(part["day"].iloc[test]) for _, test in splits] == [{3}, {5}]
 
 
@@ -254,7 +253,7 @@ def test_times_of_all_rows_serve_a_part():
         (LOG["day"] + LOG.index, "query 0"),
         ((LOG["day"] + LOG.index).set_axis(LOG["query"]), "query 0"),
         (pd.Series([9, 1, 5], index=[0, 1, 3]), "query 2"),
-        (pd.Series([*LOG["day"], *range(10)]), "time"),
+        (pd.Series([*LOG["day"][::3], *range(10)])[4:], "time"),
     ],
 )
 def test_times_that_are_neither_of_rows_nor_of_queries_raise(time, message):
@@ -280,9 +279,12 @@ def test_times_are_numbers_or_dates():
         splits = QueryTimeSeriesSplit(2, time=time).split(np.zeros((4, 1)), groups=groups)
         return [test.tolist() for _, test in splits]
 
-    assert held_out(pd.Series(days, index=groups)) == [[1], [2]]
+    series = pd.Series(days, index=groups)
+    assert held_out(series.to_numpy()) == held_out(dict(series)) == [[1], [2]]
+    with pytest.raises(ValueError, match="dict"):
+        held_out(series)  # of rows or of queries?
     assert held_out({name: int(name) for name in groups}) == [[2], [3]]
-    for wrong in (pd.Series([1, 2, np.nan, 4], index=groups), None, {one: one for one in groups}):
+    for wrong in ([1, 2, np.nan, 4], None, {one: one for one in groups}):
         with pytest.raises(ValueError, match="time"):
             held_out(wrong)
 

@@ -32,7 +32,7 @@ TORN = KFold(3, shuffle=True, random_state=0)
 WHOLE = [
     skrank.QueryKFold(3),
     skrank.QueryKFold(3, drop_unjudged_test=True),
-    skrank.RepeatedQueryKFold(3, n_repeats=1),
+    skrank.QueryKFold(3, shuffle=True),
     skrank.QueryShuffleSplit(2, random_state=0),
     skrank.QueryTimeSeriesSplit(3, gap=2, max_train_size=10),
 ]
