@@ -10,8 +10,10 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from itertools import chain
 from numbers import Integral
+from operator import xor
 from typing import IO, Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
@@ -231,8 +233,10 @@ def table_of(columns: Columns, kind: str, where: Where) -> pl.DataFrame:
     if not len(table):
         raise ValueError(f"the {kind} hold{'s' * (kind == 'run')} no document.")
     _check_numbers(table, kind, where)
-    pair = pl.struct(name for name in ("run", "qid", "docid") if name in table.columns)
-    if table.select(pair.hash().n_unique()).item() < len(table):  # or two pairs have one hash
+    ids = [name for name in ("run", "qid", "docid") if name in table.columns]
+    keys = reduce(xor, (table[name].hash(seed) for seed, name in enumerate(ids)))
+    if keys.n_unique() < len(table):  # or two pairs have one key
+        pair = pl.struct(ids)
         for row in table.select((~pair.is_first_distinct()).arg_true()).to_series():
             raise ValueError(
                 f"{where(row)}: document {table[row, 'docid']!r} occurs twice in query "

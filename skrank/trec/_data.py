@@ -161,24 +161,32 @@ class Run:
     def of_rows(cls, rows: Entries, name: str | None = None) -> Run:
         """The run of checked rows; its default name is the tag, or the file if it has none."""
         queries, table = by_query(rows.table)
-        if not _is_ordered(queries, table["number"].to_numpy()):
-            order = pl.col("qid").rle_id(), "number", "docid"
-            table = table.sort(*order, descending=[False, True, True])
         ranks = table["rank"].to_numpy() if "rank" in table.columns else None
         name = next(one for one in (name, rows.tag, rows.name, "run") if one is not None)
         scores = table["number"].to_numpy()
-        return cls(name, queries, table["docid"], scores, ranks, rows.name)
+        return cls(name, queries, table["docid"], scores, ranks, rows.name)._ordered(scores)
 
     def in_single_precision(self) -> Run:
         """The run in the order of scores as float32."""
         widest = np.finfo(np.float32).max  # larger scores would become inf
         scores = np.clip(self.scores, -widest, widest).astype(np.float32).astype(np.float64)
-        if _is_ordered(self.queries, scores):
-            return self
-        columns = {"query": self.queries.row_query, "score": scores, "docid": self.documents}
-        table = pl.DataFrame(columns).with_row_index("row")
-        table = table.sort("query", "score", "docid", descending=[False, True, True])
-        return self._part(self.queries, table["row"].to_numpy())
+        return self._ordered(scores)
+
+    def _ordered(self, scores: np.ndarray) -> Run:
+        """The run in the order of these scores, and of documents where they are equal."""
+        starts, query = self.queries.indptr[1:-1], self.queries.row_query
+        rises = scores[1:] > scores[:-1]
+        rises[starts - 1] = False  # between queries
+        order = np.lexsort((-scores, query)) if rises.any() else np.arange(len(scores))
+        scores = scores[order]
+        falls = np.append(True, scores[1:] < scores[:-1])
+        falls[starts] = True
+        tied = np.flatnonzero(~falls | ~np.append(falls[1:], True))
+        if len(tied):
+            columns = {"list": np.cumsum(falls)[tied], "row": order[tied]}
+            table = pl.DataFrame(columns | {"docid": self.documents[order[tied]]})
+            order[tied] = table.sort("list", "docid", descending=[False, True])["row"].to_numpy()
+        return self._part(self.queries, order) if rises.any() or len(tied) else self
 
     def top(self, depth: int | None) -> Run:
         """The first documents of each query.
@@ -253,23 +261,18 @@ def _rows_of_arrays(qid: ArrayLike, docid: ArrayLike, numbers: ArrayLike, kind: 
 
 def by_query(table: pl.DataFrame) -> tuple[Queries, pl.DataFrame]:
     """Rows sorted by query, in the order of the first rows, and the queries."""
-    runs = table["qid"].rle()
-    ids = runs.struct.field("value")
-    if ids.n_unique() < len(ids):
-        first = pl.Enum(ids.unique(maintain_order=True))
+    starts = _starts(table["qid"])
+    if table["qid"][starts].n_unique() < len(starts):
+        first = pl.Enum(table["qid"].unique(maintain_order=True))
         table = table.sort(pl.col("qid").cast(first), maintain_order=True)
-        runs = table["qid"].rle()
-        ids = runs.struct.field("value")
-    indptr = np.zeros(len(ids) + 1, np.int64)
-    np.cumsum(runs.struct.field("len").to_numpy(), out=indptr[1:])
-    return Queries(np.array(ids.to_list(), dtype=object), indptr), table
+        starts = _starts(table["qid"])
+    ids = np.array(table["qid"][starts].to_list(), dtype=object)
+    return Queries(ids, np.append(starts, len(table))), table
 
 
-def _is_ordered(queries: Queries, scores: np.ndarray) -> bool:
-    """Whether the scores of each query fall, so that names do not matter."""
-    falls = scores[1:] < scores[:-1]
-    falls[queries.indptr[1:-1] - 1] = True  # between queries
-    return bool(falls.all())
+def _starts(ids: pl.Series) -> np.ndarray:
+    """Rows whose id differs from the one above."""
+    return np.flatnonzero(ids.ne_missing(ids.shift(1)).to_numpy())
 
 
 _Number = TypeVar("_Number", int, float)

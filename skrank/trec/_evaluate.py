@@ -6,7 +6,8 @@ import dataclasses
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,14 +17,26 @@ from skrank._typing import Options
 from skrank.evaluation import DEFAULT_METRICS, Report
 from skrank.extending import Queries, Ranking, measure, unique_metrics
 from skrank.metrics import Metric
+from skrank.trec import _polars as pl
 from skrank.trec._columns import columns_of, is_file, rows_of_memory, table_of
 from skrank.trec._data import Qrels, Run, as_run, read_qrels
 from skrank.trec._files import Entries, name_of
 from skrank.trec._join import Joined, JoinedJudgments, Pool
 
+_MOST_AT_ONCE = 4  # runs that are read at once, to bound memory
 _ROWS_AT_ONCE = 1_000_000  # documents that are measured together, to bound memory
 
 AnyRuns: TypeAlias = object  # what `evaluate` accepts as runs
+
+
+class _Shown(NamedTuple):
+    """What messages say about a run, which is released before all runs are read."""
+
+    name: str
+    file: str | None
+    queries: Queries
+    document: str
+    swapped: bool
 
 
 def evaluate(
@@ -61,7 +74,7 @@ def evaluate(
         `read_run`. If two columns can be the ids, the more specific one counts: "docno", not
         "docid". A table may hold several runs, named by its column "run". Files are those of
         `read_run`.
-        Files are read one after the other and then released, but for 4 bytes of each document. The
+        Up to four files are read at once and then released, but for 4 bytes of each document. The
         name of a run is that of the dict, else its tag, or its path if several runs have the tag.
     metrics : names or Metrics; or a mapping of names in the report to Metrics
     missing : {"zero", "skip", "raise"}
@@ -141,25 +154,34 @@ def evaluate(
     for column, one in enumerate(chosen.values()):
         columns[one.single_precision].append(column)
     joined: dict[bool, list[Joined]] = {single: [] for single in columns}
-    shown: list[tuple[str, str | None, Queries, str]] = []  # of runs, for messages
-    with progress_bar(progress, len(sources), "runs") as bar:
-        for source in sources:
-            run = as_run(source)
-            run = run.without_self() if exclude_self else run
-            for single, those in joined.items():
-                order = run.in_single_precision() if single else run
-                those.append(pool.join(order.top(depth)))
-            fractions = not shown and (pool.labels % 1).any()
-            if fractions and check.look_swapped(judgments.labels, run.scores):
-                warnings.warn(
-                    "the qrels have labels like scores, and the first run has scores like labels, "
-                    "as if they were swapped: qrels come first, then runs.",
-                    stacklevel=2,
-                )
-            shown.append((run.name, run.file, run.queries, run.documents[0]))
+    shown: list[_Shown] = []
+
+    def prepared(source: object) -> tuple[_Shown, list[Joined]]:
+        run = as_run(source)
+        run = run.without_self() if exclude_self else run
+        orders = (run.in_single_precision() if single else run for single in columns)
+        fractions = bool((pool.labels % 1).any())
+        swapped = fractions and check.look_swapped(judgments.labels, run.scores)
+        about = _Shown(run.name, run.file, run.queries, run.documents[0], swapped)
+        return about, [pool.join(order.top(depth)) for order in orders]
+
+    with (
+        progress_bar(progress, len(sources), "runs") as bar,
+        ThreadPoolExecutor(min(_MOST_AT_ONCE, pl.thread_pool_size())) as executor,
+    ):
+        for about, orders in executor.map(prepared, sources):
+            shown.append(about)
+            for those, one in zip(joined.values(), orders, strict=True):
+                those.append(one)
             bar.update(1)
-    names = names_of(sources, [name for name, *_ in shown]) if named is None else named
-    called = [file or name for name, file, *_ in shown] if named is None else named
+    if shown[0].swapped:
+        warnings.warn(
+            "the qrels have labels like scores, and the first run has scores like labels, as if "
+            "they were swapped: qrels come first, then runs.",
+            stacklevel=2,
+        )
+    names = names_of(sources, [one.name for one in shown]) if named is None else named
+    called = [one.file or one.name for one in shown] if named is None else named
     counts = _counts(pool, joined.get(False) or joined[True], called, shown, missing)
     shape = len(names), len(judgments.queries), len(chosen)
     values, weights, n_empty = np.empty(shape), np.empty(shape), np.empty(shape[2], int)
@@ -262,7 +284,7 @@ def read_runs(runs: AnyRuns, *, ranks: bool = False) -> dict[str, Run]:
 
 
 def _counts(
-    pool: Pool, joined: Sequence[Joined], called: list[str], shown: list[Any], missing: str
+    pool: Pool, joined: Sequence[Joined], called: list[str], shown: list[_Shown], missing: str
 ) -> dict[str, list[float]]:
     """The columns of ``Report.counts``; raises or warns if runs do not fit the judgments.
 
@@ -272,18 +294,18 @@ def _counts(
     retrieved = np.array([one.retrieved for one in joined])
     present, n_documents = (retrieved > 0).sum(axis=1), retrieved.sum(axis=1)
     lacks, unknown = [], []
-    for name, (*_, queries, first), one in zip(called, shown, joined, strict=True):
+    for name, about, one in zip(called, shown, joined, strict=True):
         absent = qrels.queries.ids[one.retrieved == 0]
         if len(absent) == len(qrels.queries):
             raise ValueError(
-                f"run {name!r} has no query of the qrels: its first is {queries.name(0)}, and "
-                f"that of the qrels {qrels.queries.name(0)}."
+                f"run {name!r} has no query of the qrels: its first is {about.queries.name(0)}, "
+                f"and that of the qrels {qrels.queries.name(0)}."
             )
         if len(absent):
             ids = ", ".join(absent[:3]) + ", ..." * (len(absent) > 3)
             lacks.append(f"run {name!r} has no documents for {len(absent)} queries ({ids})")
         if not one.n_judged:
-            unknown.append(f"run {name!r}, whose first is {first!r}")
+            unknown.append(f"run {name!r}, whose first is {about.document!r}")
     if lacks and missing == "raise":
         raise ValueError(f"{lacks[0]} of the qrels: choose missing='zero' or 'skip'.")
     for found, before, after in (
@@ -298,7 +320,7 @@ def _counts(
     counts = {
         "queries": present,
         "missing": len(qrels.queries) - present,
-        "ignored": np.array([len(queries) for *_, queries, _ in shown]) - present,
+        "ignored": np.array([len(about.queries) for about in shown]) - present,
         "documents": n_documents,
         "judged": np.array([one.n_judged for one in joined]) / n_documents,
     }

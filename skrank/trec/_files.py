@@ -21,6 +21,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from skrank import _validation as check
 from skrank.trec import _columns
 from skrank.trec import _polars as pl
@@ -269,21 +271,30 @@ def _csv(text: bytes, start: int, separator: str, name: str, kind: str) -> tuple
 
 
 def _parsed(
-    text: bytes, separator: str, quote: str | None, width: int, chosen: list[int] | None = None
+    text: bytes,
+    separator: str,
+    quote: str | None,
+    width: int,
+    chosen: list[int] | None = None,
+    number: int | None = None,
 ) -> pl.DataFrame | None:
     """Columns of texts, without blank lines; None if a line has more than `width` columns.
 
-    Fields that are missing are null. If columns are chosen, those beyond `width` are ignored.
+    Fields that are missing are null. If columns are chosen, those beyond `width` are ignored. The
+    column `number` is read as numbers, and the result is None if a field is not a number.
     """
     text = text.lstrip(b"\n")
     n_columns = text.count(separator.encode(), 0, text.find(b"\n")) + 1 if chosen else 0
+    places = range(max(width, n_columns))
+    types = {str(place): pl.Float64 if place == number else pl.String for place in places}
     try:
         table = pl.read_csv(
             text, has_header=False, separator=separator, quote_char=quote, columns=chosen,
-            schema={str(place): pl.String for place in range(max(width, n_columns))},
-            truncate_ragged_lines=chosen is not None,
+            schema=types, truncate_ragged_lines=chosen is not None,
         )  # fmt: skip
     except pl.exceptions.PolarsError:
+        return None
+    if number is not None and table[str(number)].is_nan().any():
         return None
     blank = pl.all_horizontal(pl.all().is_null())
     return table.filter(~blank) if table[:, 0].null_count() else table
@@ -301,8 +312,11 @@ def _lines(text: bytes, name: str, kind: str, row: bytes, *, ranks: bool) -> Ent
 
     def parsed() -> pl.DataFrame | None:
         separator = "\t" if b"\t" in text else " "
-        table = _parsed(text, separator, None, width, chosen)
-        return None if table is None or any(one.null_count() for one in table) else table
+        for place in (widths[width][2], None):  # as numbers, or as texts such as L2
+            table = _parsed(text, separator, None, width, chosen, place)
+            if table is not None and not any(one.null_count() for one in table):
+                return table
+        return None
 
     table = parsed() if _is_regular(text) else None
     if table is None:
@@ -324,12 +338,11 @@ def _lines(text: bytes, name: str, kind: str, row: bytes, *, ranks: bool) -> Ent
 
 def _is_regular(text: bytes) -> bool:
     """Whether one space, or one tab, separates all columns, and no line can be a comment."""
-    tabs, hashed = b"\t" in text, text.startswith(b"#") or (b"#" in text and b"\n#" in text)
-    return (
-        not hashed
-        and (b" " if tabs else b"\r") not in text
-        and (b"\t" if tabs else b" ") * 2 not in text
-    )
+    if text.startswith(b"#") or b"\r" in text or (b"#" in text and b"\n#" in text):
+        return False
+    separators = np.frombuffer(text, np.uint8) == ord("\t" if b"\t" in text else " ")
+    mixed = b"\t" in text and b" " in text
+    return not mixed and not (separators[1:] & separators[:-1]).any()
 
 
 def _tidied(text: bytes, kind: str, width: int) -> bytes:

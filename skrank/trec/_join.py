@@ -67,13 +67,14 @@ class Pool:
         documents, known = run.documents, query >= 0
         if not known.all():
             documents, query = documents.filter(pl.Series(known)), query[known]
-        number = documents.cast(self._numbers, strict=False).to_physical().cast(pl.Float64)
-        number = number.to_numpy()  # NaN: a document that no query judges
-        key = query * np.int64(len(self._numbers.categories))
-        key += np.nan_to_num(number).astype(np.int64)
+        number = documents.cast(self._numbers, strict=False).to_physical()
+        known = number.is_not_null().to_numpy()  # the others are not judged for any query
+        key = query[known] * np.int64(len(self._numbers.categories))
+        key += number.drop_nulls().to_numpy()
         at = np.minimum(np.searchsorted(self._keys, key), n_rows - 1)
-        found = (self._keys[at] == key) & ~np.isnan(number)
-        judged = np.where(found, self._order[at], n_rows)  # rows of the judgments, or beyond
+        judged = np.full(len(query), n_rows)  # rows of the judgments, or beyond
+        judged[known] = np.where(self._keys[at] == key, self._order[at], n_rows)
+        found = judged < n_rows
         rest = np.ones(n_rows, bool)
         rest[judged[found]] = False
         both = np.concatenate([query, self._query[rest]])
