@@ -169,9 +169,10 @@ def warn_of_feature(X: Table, estimator: Estimator, *, stacklevel: int = 3) -> N
 
     `stacklevel` must point to the line of the user's code that calls the scorer or `fit`.
     """
-    if LEVEL not in list(getattr(X, "columns", ())):
-        return
-    if any(LEVEL in _features(model) for model in chain_of(estimator)):
+    models = chain_of(estimator)
+    if LEVEL not in list(getattr(X, "columns", ())) or any(hasattr(one, "rank") for one in models):
+        return  # rankers of skrank leave the column out
+    if any(LEVEL in _features(model) for model in models):
         warnings.warn(
             'the column "qid" of X is a feature of the model: move the queries to the index, '
             "X.set_index('qid'), or use skrank.with_groups(y, qid).",

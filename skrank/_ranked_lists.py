@@ -44,7 +44,7 @@ def rank(
     Returns
     -------
     pandas.DataFrame
-        A row per listed document, with the columns query, rank (from 1), document and score.
+        A row per listed document, with the columns qid, rank (from 1), docid and score.
         Queries are in the order of their first rows.
 
     Raises
@@ -62,11 +62,11 @@ def rank(
     >>> import skrank
     >>> scores, groups = [0.1, 0.9, 0.5, 0.3, 0.7], ["a", "a", "a", "b", "b"]
     >>> skrank.rank(scores, groups, ids=["d1", "d2", "d3", "d1", "d4"], k=2)
-      query  rank document  score
-    0     a     1       d2    0.9
-    1     a     2       d3    0.5
-    2     b     1       d4    0.7
-    3     b     2       d1    0.3
+      qid  rank docid  score
+    0   a     1    d2    0.9
+    1   a     2    d3    0.5
+    2   b     1    d4    0.7
+    3   b     2    d1    0.3
     """
     import pandas as pd
 
@@ -91,9 +91,9 @@ def rank(
     rows = (first + order)[listed]
     table = pd.DataFrame(
         {
-            "query": queries.ids[queries.row_query[listed]],
+            "qid": queries.ids[queries.row_query[listed]],
             "rank": stable_rank[listed],
-            "document": queries.gather(documents)[rows],
+            "docid": queries.gather(documents)[rows],
             "score": ordered[rows],
         }
     )

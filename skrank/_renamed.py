@@ -10,11 +10,14 @@ from typing import Any, TypeVar, cast
 F = TypeVar("F", bound=Callable[..., Any])
 
 _LEVEL = {"alpha": "confidence=1 - alpha"}
+_QID = {"qid": "groups="}
 _WEIGHTS = {"weights": "paired_t, which takes weights"}
 _CLICKS = "LightGBM's Dataset(position=), or lambdarank_unbiased of XGBoost"
 ARGUMENTS: dict[str, Mapping[str, str]] = {
     **dict.fromkeys(("discriminative_power", "max_t", "queries_needed", "tukey_hsd"), _LEVEL),
     **dict.fromkeys(("sign_test", "wilcoxon"), _WEIGHTS),
+    "GroupedRanker.fit": _QID,
+    "Ranker.fit": _QID,
     "Report.compare": _LEVEL,
     "compare": _LEVEL | {"test_share": "skrank.compare_cv(results, test_share=...)"},
     "robustness": _LEVEL | {"top_n": "runs=, with the runs to compare"},

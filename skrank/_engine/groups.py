@@ -210,18 +210,26 @@ def _query_index(ids: np.ndarray, given: Any) -> pd.Index:
     return pd.MultiIndex(levels=uniques, codes=codes, names=names, verify_integrity=False)
 
 
+def without_queries(X: Any) -> Any:
+    """X without its column "qid", if it is a frame that has one."""
+    if not _has_query_column(X):
+        return X
+    if hasattr(X, "drop_columns"):  # pyarrow
+        return X.drop_columns([LEVEL])
+    return X.drop(LEVEL) if hasattr(X, "iter_columns") else X.drop(columns=LEVEL)
+
+
+def _has_query_column(X: Any) -> bool:
+    return LEVEL in list(getattr(X, "column_names", getattr(X, "columns", ())))
+
+
 def resolve_groups(
-    groups: ArrayLike | None = None,
-    y: ArrayLike | None = None,
-    X: Any = None,
-    *,
-    column: bool = False,
+    groups: ArrayLike | None = None, y: ArrayLike | None = None, X: Any = None
 ) -> np.ndarray | None:
     """Query id of each row, from the first source that has ids.
 
     In this order: explicit `groups`, index level "qid" of `y`, index level "qid" of `X`, column
-    "qid" of `X`. Without `column`, the last is used if there is no other source, with a warning:
-    the column is also a feature.
+    "qid" of `X`, which is not a feature (see `without_queries`).
 
     Parameters
     ----------
@@ -243,13 +251,12 @@ def resolve_groups(
     # n_rows is None if it is unknown: other checks refuse such data
     shape = getattr(sized, "shape", None)
     n_rows = shape[0] if shape else len(sized) if isinstance(sized, Sized) else None
-    has_column = X is not None and LEVEL in list(getattr(X, "columns", ()))
     found: list[tuple[str, np.ndarray]] = []
     for source, ids in (
         ("groups", groups),
         ('the index level "qid" of y', index_level(y)),
         ('the index level "qid" of X', index_level(X)),
-        ('the column "qid" of X', X[LEVEL] if column and has_column else None),
+        ('the column "qid" of X', X[LEVEL] if _has_query_column(X) else None),
     ):
         if ids is not None:
             found.append((source, check.as_ids(source, ids, n_rows)))
@@ -262,17 +269,7 @@ def resolve_groups(
                 f"{show(found[0][1][row])} in one and {show(ids[row])} in the other. Pass only one."
             )
     check.check_same_index(X=X, y=y, groups=groups)
-    if found:
-        return found[0][1]
-    if X is None or not has_column:
-        return None
-    warnings.warn(
-        'groups are taken from the column "qid" of X, which a model also sees as a feature: '
-        "move it to the index, X.set_index('qid'), or use skrank.with_groups(y, qid).",
-        UserWarning,
-        stacklevel=3,  # the caller of `require_groups`, the only caller that passes X
-    )
-    return check.as_ids('column "qid" of X', X[LEVEL], n_rows)
+    return found[0][1] if found else None
 
 
 def require_groups(
@@ -281,15 +278,14 @@ def require_groups(
     X: Table | None = None,
     *,
     who: str,
-    column: bool = False,
 ) -> np.ndarray:
     """`resolve_groups`; if no source has ids, the error says how to pass groups to `who`."""
-    ids = resolve_groups(groups, y, X, column=column)
+    ids = resolve_groups(groups, y, X)
     if ids is None:
         raise ValueError(
             f"{who} needs the query of each row: use y = skrank.with_groups(relevance, qid), or a "
-            'DataFrame X whose index is named "qid", or pass groups= (inside scikit-learn\'s tools '
-            "with metadata routing enabled)."
+            'DataFrame X with a column or index named "qid", or pass groups= (inside '
+            "scikit-learn's tools with metadata routing enabled)."
         )
     return ids
 

@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank import _validation as check
-from skrank._engine.groups import LEVEL, require_groups, resolve_groups
+from skrank._engine.groups import LEVEL, require_groups, resolve_groups, without_queries
 from skrank._engine.queries import Queries
 from skrank._typing import Table
 
@@ -178,7 +178,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         kinds = self._checked_kinds()
         X = _framed(X)
         values = self._table(X, reset=False)
-        ids = require_groups(groups, X=X, who="QueryFeatures.transform", column=True)
+        ids = require_groups(groups, X=X, who="QueryFeatures.transform")
         queries = Queries.from_groups(ids)
         if sparse.issparse(values):
             shares = _sparse_shares(values, queries)
@@ -237,8 +237,9 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ValueError
             If a name repeats, as if `X` has columns "bm25" and "bm25_rank".
         """
-        given = super().get_feature_names_out(input_features)
-        names = [name for name in given if name != LEVEL]
+        if input_features is not None:  # of all columns, as a ColumnTransformer names them
+            input_features = [name for name in np.asarray(input_features) if name != LEVEL]
+        names = list(super().get_feature_names_out(input_features))
         added = [f"{name}_{kind}" for kind in self._checked_kinds() for name in names]
         found = names * bool(self.keep_original) + added
         again = next((name for name in found if found.count(name) > 1), None)
@@ -278,17 +279,13 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"X is sparse, and with kinds={self.kinds!r} most of the output is not 0: use "
                 'QueryFeatures("share"), which maps 0 to 0, or pass X.toarray().'
             )
-        names = list(getattr(X, "columns", ()))
-        table: Any = X
-        if LEVEL in names:
-            polars = hasattr(X, "iter_columns")
-            table = table.drop(LEVEL) if polars else table.drop(columns=LEVEL)
-        if names and set(names) == {LEVEL}:
+        table = without_queries(X)
+        if table is not X and table.shape[1] == 0:
             raise ValueError("X has no column besides the queries: it needs at least 1 feature.")
         remedy = "Encode the column, or choose the other columns with ColumnTransformer."
         values = check.feature_numbers(table, remedy, who=self)
         # last, so that a `fit` that raises an error sets no attribute
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        validate_data(self, table, reset=reset, skip_check_array=True)
         return values
 
     @property

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import RegressorTags, Tags
-from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from skrank import _validation as check
-from skrank._engine.groups import require_groups
-from skrank._fitted import cloned, predicted_scores, restored_on_failure, warn_of_feature
+from skrank._engine.groups import require_groups, without_queries
+from skrank._fitted import cloned, predicted_scores, restored_on_failure
 from skrank._ranked_lists import rank
+from skrank._renamed import refuse_old_arguments
 from skrank._typing import Table
 from skrank.metrics import Metric
 from skrank.rankers._rows import Rows, features
@@ -43,22 +43,20 @@ def further_parameters(text: str) -> Callable[[_Fit], _Fit]:
 class Ranker(BaseEstimator):
     """An estimator whose `fit` takes groups, and whose `score` is the metric `scoring`."""
 
-    # Metadata requests: `groups` is passed on, and `qid` is not. Here are those that all subclasses
-    # have, since in scikit-learn 1.6 a subclass cannot remove a request.
-    __metadata_request__fit: ClassVar[dict[str, object]] = {"groups": True, "qid": UNUSED}
+    __metadata_request__fit: ClassVar[dict[str, object]] = {"groups": True}
     __metadata_request__score: ClassVar[dict[str, object]] = {"groups": True}
 
     scoring: str | Metric
     _fitted_by: ClassVar[str]  # an attribute of every fitted ranker
     _inner: ClassVar[tuple[str, ...]] = ()  # parameters that are estimators
 
+    @refuse_old_arguments
     def fit(
         self,
         X: Table,
         y: ArrayLike,
         groups: ArrayLike | None = None,
         *,
-        qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         X_val: Table | None = None,
         y_val: ArrayLike | None = None,
@@ -76,9 +74,8 @@ class Ranker(BaseEstimator):
         y : array-like of shape (n_rows,)
             Labels, at least 0 for a ranker.
         groups : array-like of shape (n_rows,), optional
-            Query of each row. Default: the index level "qid" of `y`, or of `X`.
-        qid : array-like of shape (n_rows,), optional
-            Another name for `groups`.
+            Query of each row. Default: the index level "qid" of `y` or of `X`, or the column "qid"
+            of a frame `X`, which is never a feature.
         sample_weight : array-like of shape (n_rows,), optional
             Weight of each row's query, constant inside a query.
         X_val, y_val, groups_val : optional
@@ -104,11 +101,8 @@ class Ranker(BaseEstimator):
         -----
         ConvergenceWarning
             If a stage of a `LinearRanker` ends at `max_iter`.
-        UserWarning
-            If the column "qid" of `X` is a feature.
         """
-        rows = Rows(X, y, self._given_groups(y, groups, qid), sample_weight)
-        return self._fit(rows, X_val, y_val, groups_val)
+        return self._fit(Rows(X, y, groups, sample_weight), X_val, y_val, groups_val)
 
     def score(
         self,
@@ -124,7 +118,7 @@ class Ranker(BaseEstimator):
         X : array-like of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
         groups : array-like of shape (n_rows,), optional
-            Query of each row. Default: the index level "qid" of `y`, or of `X`.
+            Query of each row. Default: as in `fit`.
         sample_weight : array-like of shape (n_rows,), optional
             Weight of each row's query, constant inside a query.
 
@@ -153,7 +147,7 @@ class Ranker(BaseEstimator):
         ----------
         X : array-like of shape (n_rows, n_features)
         groups : array-like of shape (n_rows,), optional
-            Query of each row. Default: the index level "qid" of `X`.
+            Query of each row. Default: the index level or the column "qid" of `X`.
         ids : array-like of shape (n_rows,), optional
             Document of each row, at most once per query. Default: the number of the row.
         k : int, optional
@@ -164,7 +158,7 @@ class Ranker(BaseEstimator):
         Returns
         -------
         pandas.DataFrame
-            A row per listed document, with the columns query, rank (from 1), document and score.
+            A row per listed document, with the columns qid, rank (from 1), docid and score.
 
         Raises
         ------
@@ -184,7 +178,7 @@ class Ranker(BaseEstimator):
         >>> ranker = LinearRanker("gap").fit(data.X, data.relevance, data.qid)
         >>> top = ranker.rank(data.X, data.qid, k=3)
         >>> top.columns.to_list(), len(top)
-        (['query', 'rank', 'document', 'score'], 180)
+        (['qid', 'rank', 'docid', 'score'], 180)
         """
         if hasattr(X, "__dask_graph__"):
             raise ValueError(
@@ -206,6 +200,10 @@ class Ranker(BaseEstimator):
         groups_val: ArrayLike | None,
     ) -> Self:
         """Check the arguments of `fit`, and train."""
+        if train.y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together: give both, or none.")
         if X_val is None and groups_val is not None:
@@ -226,27 +224,14 @@ class Ranker(BaseEstimator):
                 self._train_on_dask(train, valid)
                 return self
             resolved = self._resolved(train, validation=False)
-            warn_of_feature(train.X, self, stacklevel=4)
             if valid is not None:
                 valid = self._resolved(valid, validation=True)
             self._train(resolved, valid)
         return self
 
-    def _given_groups(
-        self, y: ArrayLike | None, groups: ArrayLike | None, qid: ArrayLike | None
-    ) -> ArrayLike | None:
-        """The groups that `fit` got under one of their two names."""
-        if groups is not None and qid is not None:
-            raise ValueError("groups and qid are two names for the query of each row: give one.")
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        return groups if qid is None else qid
-
     def _resolved(self, rows: Rows, *, validation: bool) -> Rows:
         """The rows with X as a checked table, and one query id per row, or None if not needed."""
-        table = self._table(rows.X, reset=not validation)
+        table = self._table(without_queries(rows.X), reset=not validation)
         check_consistent_length(table, rows.y)
         ids = None
         if self._needs_queries(validation=validation):
@@ -281,7 +266,7 @@ class Ranker(BaseEstimator):
     def _checked(self, X: Table) -> Table:
         """X as a table; raises if the ranker is not fitted or X has other features than in fit."""
         check_is_fitted(self, self._fitted_by)
-        return self._table(X, reset=False)
+        return self._table(without_queries(X), reset=False)
 
     def __sklearn_clone__(self) -> Self:
         bare = copy.copy(self)

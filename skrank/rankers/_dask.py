@@ -19,6 +19,7 @@ from sklearn.utils.validation import validate_data
 import skrank.lightgbm
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
+from skrank._engine.groups import require_groups, without_queries
 from skrank._typing import DaskTable, Estimator
 from skrank.dask._partitions import aligned_partitions, check_unsplit_queries, head_of
 from skrank.rankers._fit import VALIDATION, Booster, Fit, Validator
@@ -69,8 +70,6 @@ def loaded(rows: Rows) -> Loaded:
     """Load the partitions of collections into the memory of the workers, and check them."""
     import dask
 
-    if rows.groups is None:
-        raise ValueError("fit needs groups=, the query of each row, beside X of Dask.")
     pieces = aligned_partitions(
         X=rows.X, y=rows.y, groups=rows.groups, sample_weight=rows.sample_weight
     )
@@ -91,8 +90,8 @@ def _part(number: int, X: Any, y: Any, groups: Any, weights: Any) -> Part | None
     with check.about(f"partition {number}"):
         check.check_same_index(X=X, y=y, groups=groups, sample_weight=weights)
         check_consistent_length(X, y)
-        ids = check.as_ids("groups", groups, X.shape[0])
-        part = Rows(X, y, ids, weights).check().part()
+        ids = require_groups(groups, y, X, who="fit")
+        part = Rows(without_queries(X), y, ids, weights).check().part()
         check.query_weights(part.weights, part.queries, part=True)
     return part
 
@@ -330,11 +329,11 @@ def parts_of(
     refuse_choice_of_rows(
         ranker, {"validation_fraction": None, "max_queries": None, "unjudged": "raise"}
     )
-    validate_data(ranker, head_of(rows.X), skip_check_array=True)
+    validate_data(ranker, without_queries(head_of(rows.X)), skip_check_array=True)
     with client_of(ranker.estimator).as_current():
         first, *held_out = (loaded(one) for one in (rows, validation) if one is not None)
         valid = [drawn(one, ranker).check().part() for one in held_out]
-    train = Part(rows.X, np.empty(0), params=rows.params, loaded=first)
+    train = Part(without_queries(rows.X), np.empty(0), params=rows.params, loaded=first)
     tops = np.concatenate([one.tops for one in (first, *held_out)])
     return train, valid[0] if valid else None, check.highest_grade(tops)
 

@@ -17,6 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade
+from skrank._renamed import refuse_old_arguments
 from skrank._typing import Estimator, RandomState, Table
 from skrank.dask._partitions import head_of
 from skrank.dask._scorer import predict_collection
@@ -182,6 +183,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self.scoring = scoring
         self.random_state = random_state
 
+    @refuse_old_arguments
     @further_parameters(
         """
         **fit_params
@@ -196,7 +198,6 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         y: ArrayLike,
         groups: ArrayLike | None = None,
         *,
-        qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         X_val: Table | None = None,
         y_val: ArrayLike | None = None,
@@ -204,8 +205,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         **fit_params: object,
     ) -> GroupedRanker:
         _checks.check_fit_params(fit_params, kind_of(self.estimator))
-        given = self._given_groups(y, groups, qid)
-        rows = Rows(X, y, given, sample_weight, fit_params)
+        rows = Rows(X, y, groups, sample_weight, fit_params)
         return self._fit(rows, X_val, y_val, groups_val)
 
     def predict(self, X: Table) -> np.ndarray:

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 import skrank.xgboost
 from skrank._boosters.adapters import import_booster
 from skrank._boosters.xgboost_data import log_name
-from skrank._engine.groups import LEVEL
 from skrank._typing import Estimator, Options, Table
 from skrank.rankers._fit import VALIDATION, Booster, Fit, Log, Validator, objective_with_link
 from skrank.rankers._rows import Part
@@ -34,12 +33,6 @@ class XGBoost(Booster):
 
     def train(self, fit: Fit) -> None:
         estimator = fit.estimator
-        if LEVEL in list(getattr(fit.train.X, "columns", ())):
-            raise ValueError(
-                f'{type(estimator).__name__} would use the column "qid" of X as its queries: '
-                "move it to the index, X.set_index('qid'), or drop it and use "
-                "skrank.with_groups(y, qid)."
-            )
         fit.arguments.setdefault("verbose", False)
         if fit.start.factor:
             self._start_at_zero(estimator)

@@ -56,15 +56,23 @@ every = pytest.mark.parametrize("ranker", [one for one, _ in RANKERS.values()], 
 @every
 def test_groups_from_every_source_give_one_model(ranker):
     frame = pd.DataFrame(data.X, index=pd.Index(data.qid, name="qid")).add_prefix("f")
+    column = frame.reset_index()
     model = clone(ranker)
     expected = model.fit(data.X, y).predict(data.X)
     assert model.score(data.X, y) == skrank.metric("ndcg@10")(y, expected)
     for found in (
         model.fit(data.X, data.relevance, data.qid).predict(data.X),
-        model.fit(data.X, data.relevance, qid=data.qid).predict(data.X),
         model.fit(frame, data.relevance).predict(frame),
+        model.fit(column, data.relevance).predict(column),
+        pickle.loads(pickle.dumps(model)).predict(frame),
     ):
         assert_allclose(found, expected, rtol=1e-9)
+    assert "qid" not in model.feature_names_in_
+    assert model.n_features_in_ == 8
+    assert model.score(column, data.relevance) == model.score(frame, y)
+    assert model.rank(column, k=2).equals(model.rank(frame, k=2))
+    with pytest.raises(ValueError, match='column "qid" of X disagree'):
+        model.fit(column.assign(qid=column["qid"] + 1), y)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +182,6 @@ def test_unjudged_documents(name, unjudged):
         ({"groups": np.bincount(QID)}, "groups has"),
         ({"groups": "qid"}, "groups='qid'"),
         ({"groups": QID + 1, "y": skrank.with_groups(data.relevance, QID)}, "disagree"),
-        ({"qid": np.zeros(3)}, "two names"),
         ({"y": None}, "target y"),
         ({"y": np.where(QID == 3, np.inf, data.relevance)}, "inf"),
         ({"y": np.full(len(QID), np.nan)}, "judged"),

@@ -167,16 +167,22 @@ def test_parameters_of_catboost_that_are_lists(parameters):
     assert search.best_estimator_.estimator_.get_params()["cat_features"] == ["kind"]
 
 
-@pytest.mark.filterwarnings("ignore:groups are taken from the column")
-@pytest.mark.filterwarnings("ignore:the column .qid. of X is a feature")
-@pytest.mark.parametrize("objective", [None, "gap"])
-def test_a_qid_column_for_xgboost(objective):
-    """XGBoost would read it as queries in `fit`, and as a feature in `train`."""
-    frame = pd.DataFrame(data.X, columns=data.feature_names).assign(qid=data.qid)
-    ranker = GroupedRanker(xgb(), objective=objective)
-    with pytest.raises(ValueError, match=r"X.set_index\('qid'"):
-        ranker.fit(frame, data.relevance)
-    ranker.fit(frame.set_index("qid"), data.relevance)
+@pytest.mark.parametrize("model", [GroupedRanker(lgbm()), GroupedRanker(Ridge())], ids=str)
+def test_a_column_of_queries_in_tools_of_scikit_learn(model):
+    """Splits, scores and searches read it. Steps of a pipeline that return frames pass it on."""
+    ids = np.array([f"q{one:02}" for one in data.qid])
+    frame = pd.DataFrame(data.X, columns=data.feature_names).assign(qid=ids)
+    passing = make_pipeline(FunctionTransformer(), model)
+    how = {"cv": QueryKFold(3), "scoring": scorer("gap")}
+    expected = cross_validate(model, data.X, skrank.with_groups(data.relevance, ids), **how)
+    for one in (model, passing):
+        found = cross_validate(one, frame, data.relevance, **how)
+        assert found["test_score"].tolist() == expected["test_score"].tolist()
+    search = GridSearchCV(model, {"scoring": ["gap"]}, **how).fit(frame, data.relevance)
+    assert "qid" not in search.best_estimator_.feature_names_in_
+    table = pl.DataFrame(data.X, data.feature_names).with_columns(qid=pl.Series(ids))
+    again = clone(model).fit(table, data.relevance)
+    assert again.predict(table).tolist() == model.fit(frame, data.relevance).predict(frame).tolist()
 
 
 @each_booster

@@ -16,13 +16,13 @@ METHODS = {"stable": "first", "average": "average", "best": "min", "worst": "max
 
 def by_definition(scores, groups, ids, k, ties):
     """The same table, by pandas."""
-    table = pd.DataFrame({"query": groups, "document": ids, "score": scores})
+    table = pd.DataFrame({"qid": groups, "docid": ids, "score": scores})
     table = table[table["score"] > -np.inf]
-    ranks = table.groupby("query")["score"].rank(method=METHODS[ties], ascending=False)
+    ranks = table.groupby("qid")["score"].rank(method=METHODS[ties], ascending=False)
     table.insert(1, "rank", ranks)
-    place = pd.Categorical(table["query"], categories=pd.unique(groups), ordered=True).codes
+    place = pd.Categorical(table["qid"], categories=pd.unique(groups), ordered=True).codes
     order = np.lexsort((-table["score"], place))
-    return table.iloc[order].groupby("query").head(k).reset_index(drop=True)
+    return table.iloc[order].groupby("qid").head(k).reset_index(drop=True)
 
 
 @pytest.mark.parametrize("ties", METHODS)
@@ -42,12 +42,12 @@ def test_the_table_equals_the_definition(ties, k):
 def test_groups_come_from_the_argument_or_the_index():
     scores = np.array([0.1, 0.5, 0.2])
     expected = skrank.rank(scores, ["a", "b", "a"])
-    assert expected["document"].to_list() == [2, 0, 1]  # by default, numbers of rows
+    assert expected["docid"].to_list() == [2, 0, 1]  # by default, numbers of rows
     series = pd.Series(scores, index=pd.Index(["a", "b", "a"], name="qid"))
     pd.testing.assert_frame_equal(skrank.rank(series), expected)
     with pytest.raises(ValueError, match="row 2"):
         skrank.rank(series, ["a", "b", "b"])
-    assert skrank.rank(scores)["query"].to_list() == [0, 0, 0]
+    assert skrank.rank(scores)["qid"].to_list() == [0, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -141,8 +141,6 @@ def test_a_query_column_that_is_a_feature_is_reported(data, y):
     for model in (Ridge(), piped):
         with pytest.warns(UserWarning, match="feature"):
             scorer("gap")(model.fit(frame, data.relevance), frame, y)
-    with pytest.warns(UserWarning, match="feature"):
-        skrank.GroupedRanker(Ridge()).fit(frame, y)
 
 
 def test_scores_of_rows_that_are_queries_of_their_own_warn(data, ridge):
