@@ -11,6 +11,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _LEVEL = {"alpha": "confidence=1 - alpha"}
 _QID = {"qid": "groups="}
+_LABELS = {"labels": "fractional"}
+_NORMS = dict.fromkeys(("score_norm", "sum_norm"), 'norm=True, "score", "sum" or False')
 _WEIGHTS = {"weights": "paired_t, which takes weights"}
 _CLICKS = "LightGBM's Dataset(position=), or lambdarank_unbiased of XGBoost"
 ARGUMENTS: dict[str, Mapping[str, str]] = {
@@ -18,6 +20,8 @@ ARGUMENTS: dict[str, Mapping[str, str]] = {
     **dict.fromkeys(("sign_test", "wilcoxon"), _WEIGHTS),
     "GroupedRanker.fit": _QID,
     "Ranker.fit": _QID,
+    **dict.fromkeys(("GAP", "graded_precision_recall_curve"), _LABELS),
+    **dict.fromkeys(("LambdaLoss", "LambdaRank"), _NORMS),
     "Report.compare": _LEVEL,
     "compare": _LEVEL | {"test_share": "skrank.compare_cv(results, test_share=...)"},
     "robustness": _LEVEL | {"top_n": "runs=, with the runs to compare"},
@@ -40,16 +44,24 @@ NAMES = {
 
 
 def refuse_old_arguments(function: F) -> F:
-    """Decorator: an argument of an earlier version raises a TypeError that names the new one."""
-    name = function.__qualname__
+    """Decorator: an argument of an earlier version raises a TypeError that names the new one.
 
-    @wraps(function)
+    It decorates a function, or a class, whose `__init__` then refuses the argument.
+    """
+    name, owner = function.__qualname__, cast(Any, function)
+    is_class = isinstance(function, type)
+    called = owner.__init__ if is_class else owner
+
+    @wraps(called)
     def call(*args: Any, **kwargs: Any) -> Any:
         for old, use in ARGUMENTS[name].items():
             if old in kwargs:
                 raise TypeError(f"{name} has no argument {old} any more: use {use}.")
-        return function(*args, **kwargs)
+        return called(*args, **kwargs)
 
+    if is_class:
+        owner.__init__ = call
+        return function
     return cast(F, call)
 
 

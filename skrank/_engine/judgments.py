@@ -286,7 +286,7 @@ def aggregate_judgments(
     Returns
     -------
     ndarray of shape (n_rows,)
-        Labels; NaN where no assessor has judged. Fractional labels fit ``GAP(labels="interp")``.
+        Labels; NaN where no assessor has judged. ``GAP(fractional="interp")`` takes fractions.
 
     References
     ----------

@@ -169,7 +169,7 @@ def check_whole_grades(labels: np.ndarray, metric: object, place: Place) -> None
     if (code := first(labels != np.floor(labels))) >= 0:
         raise ValueError(
             f"label {labels[code]:g} ({place(code)}) stands between two grades of {metric}: choose "
-            'labels="step" to count it as the grade below, or labels="interp" to interpolate.'
+            'fractional="step" to count it as the grade below, or "interp" to interpolate.'
         )
 
 

@@ -46,7 +46,7 @@ def _suggested(name: str, known: Iterable[str], meant: str | None = None) -> str
 def check_choice(parameter: str, value: object, choices: Sequence[T]) -> T:
     """`value` if it is one of `choices`."""
     for choice in choices:
-        if not isinstance(value, bool) and value == choice:  # True == 1
+        if value == choice and isinstance(value, (bool, np.bool_)) == isinstance(choice, bool):
             return choice
     options = ", ".join(repr(choice) for choice in choices)
     raise ValueError(f"{parameter}={value!r} is not a choice: use one of {options}.")

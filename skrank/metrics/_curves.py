@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.groups import resolve_groups
 from skrank._engine.judgments import judge
@@ -49,6 +50,7 @@ class GradedCurve:
     n_empty: int
 
 
+@_renamed.refuse_old_arguments
 def graded_precision_recall_curve(
     relevance: ArrayLike,
     scores: ArrayLike,
@@ -56,7 +58,7 @@ def graded_precision_recall_curve(
     groups: ArrayLike | None = None,
     thresholds: Sequence[float] | None = None,
     max_grade: int | None = None,
-    labels: str | None = None,
+    fractional: str | None = None,
     condensed: bool = False,
     ties: str = "stable",
 ) -> GradedCurve:
@@ -79,7 +81,7 @@ def graded_precision_recall_curve(
         Labels (NaN = not judged) and scores (-inf = not retrieved) of the documents.
     groups : array-like of shape (n_rows,), optional
         Query of each row. Default: the index level "qid" of `relevance`, else one query.
-    thresholds, max_grade, labels, condensed
+    thresholds, max_grade, fractional, condensed
         See `GAP`.
     ties : {"average", "stable", "worst", "best"}
         How documents of equal score are ordered. "average": GAP is the exact mean over all orders;
@@ -107,8 +109,9 @@ def graded_precision_recall_curve(
     (array([0.667, 1.   ]), array([1.   , 0.667]), 0.889)
     """
     grading = GAP(
-        thresholds=thresholds, max_grade=max_grade, labels=labels, condensed=condensed, ties=ties
-    )
+        thresholds=thresholds, max_grade=max_grade, fractional=fractional, condensed=condensed,
+        ties=ties,
+    )  # fmt: skip
     plan, ranking, drawn = _ranked(grading, relevance, scores, groups)
     n_queries = int(np.count_nonzero(~plan.empty))
     if n_queries == 0:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
@@ -17,6 +18,7 @@ from skrank._engine.tables import Scale, discounts
 
 
 @register("gap")
+@_renamed.refuse_old_arguments
 @dataclass(frozen=True, kw_only=True)
 class GAP(DividedByIdeal, Metric):
     r"""Graded average precision: average precision, extended to graded labels.
@@ -44,7 +46,7 @@ class GAP(DividedByIdeal, Metric):
         Divisor of a list that is cut at rank k: D over all documents of the query, as trec_eval
         does for map_cut, or D over the k documents of highest grade, so that an ideal list has the
         value 1. Without a cut-off, both are equal.
-    labels : {"step", "interp"}, optional
+    fractional : {"step", "interp"}, optional
         How G is defined for a label between two grades, such as the mean of several assessors:
         G of the grade below, or linear interpolation between the two grades. Default: such a label
         is an error.
@@ -68,7 +70,7 @@ class GAP(DividedByIdeal, Metric):
     thresholds: Sequence[float] | None = None
     max_grade: int | None = parameter(None, check.check_max_grade)
     normalize: str = choice("all", ("all", "ideal"))
-    labels: str | None = choice(None, (None, "step", "interp"))
+    fractional: str | None = choice(None, (None, "step", "interp"))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -78,12 +80,12 @@ class GAP(DividedByIdeal, Metric):
         """G of each distinct label, in the order of ``scale.labels``."""
         top = scale.max_grade if self.thresholds is None else len(self.thresholds)
         check.check_grades(scale.labels, top, self, scale.place)
-        if self.labels is None:
+        if self.fractional is None:
             check.check_whole_grades(scale.labels, self, scale.place)
         g = self.thresholds or (1 / top,) * top
         cumulated = np.minimum(np.concatenate(([0.0], np.cumsum(g))), 1.0)
         cumulated[-1] = 1.0  # exactly: the sum may end below 1 by rounding
-        steps = np.floor(scale.labels) if self.labels == "step" else scale.labels
+        steps = np.floor(scale.labels) if self.fractional == "step" else scale.labels
         return np.interp(steps, np.arange(top + 1), cumulated)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.metric import registry
@@ -147,8 +148,8 @@ class ObjectiveMixture(Sum, Objective):
     not normalised. A mixture can be used wherever an objective can.
 
     `LambdaRank` on a mixture of metrics, ``LambdaRank("0.7*gap+0.3*ndcg@10")``, differs from a
-    mixture of two `LambdaRank` objectives: it applies `sum_norm` to the sum of the gradients of a
-    query, while a mixture of objectives adds gradients to which `sum_norm` was applied.
+    mixture of two `LambdaRank` objectives: it normalises the sum of the gradients of a query, while
+    a mixture of objectives adds gradients that are normalised.
 
     Parameters
     ----------
@@ -326,7 +327,8 @@ def _build(cls: type[Objective], wrapped: Sequence[str | Metric], options: Optio
     known = signature(cls).parameters.keys() - WRAPPED
     for name in options:
         if name not in known:
-            raise check.unknown_name(f"option of {cls.__name__}", name, known)
+            meant = _renamed.ARGUMENTS.get(cls.__qualname__, {}).get(name)
+            raise check.unknown_name(f"option of {cls.__name__}", name, known, meant)
     return cls(*wrapped, **options)
 
 

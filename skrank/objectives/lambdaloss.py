@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from skrank import _renamed
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, number
 from skrank._engine.quadratic import QuadraticTables
@@ -16,6 +17,7 @@ from skrank.metrics import DCG
 from skrank.objectives.lambdarank import BoundPairs, PairObjective
 
 
+@_renamed.refuse_old_arguments
 @dataclass(frozen=True)
 class LambdaLoss(PairObjective):
     r"""LambdaLoss on nDCG or DCG.
@@ -43,10 +45,10 @@ class LambdaLoss(PairObjective):
         Weights of pairs, as above.
     mu : float
         Factor of ndcg_loss2 in "ndcg_loss2++", at least 0; 0 gives LambdaRank.
-    norm : bool
+    norm : {True, "score", "sum", False}
         As in `LambdaRank`, but False by default, as the paper does not normalise.
-    sigmoid, truncation_level, score_norm, sum_norm, tie_order, random_state
-        See `LambdaRank`.
+    sigmoid, truncation_level, tie_order, random_state
+        See `LambdaRank`; `SoftRank` has `sigma`, a standard deviation, in place of `sigmoid`.
 
     Notes
     -----
@@ -71,7 +73,7 @@ class LambdaLoss(PairObjective):
     _: KW_ONLY
     weights: str = choice("ndcg_loss2++", ("ndcg_loss2++", "ndcg_loss2"))
     mu: float = number(10.0, 0, 1e6)
-    norm: bool = False
+    norm: bool | str = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

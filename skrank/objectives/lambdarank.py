@@ -11,9 +11,10 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.parameters import choice, count, flag, number, random_seed
+from skrank._engine.parameters import choice, count, number, random_seed
 from skrank._engine.plan import Plan
 from skrank._engine.queries import rank_into
 from skrank._engine.tables import Swaps
@@ -59,9 +60,7 @@ class PairObjective(Objective):
     _: KW_ONLY
     sigmoid: float = number(1.0, 0, 1e6, open_low=True)
     truncation_level: int | None = count(None, "the rank that pairs must reach")
-    norm: bool = flag(True)
-    score_norm: bool | None = flag(None)
-    sum_norm: bool | None = flag(None)
+    norm: bool | str = choice(True, (True, "score", "sum", False))
     tie_order: str = choice("random", ("random", "stable"))
     random_state: int = random_seed(0)
 
@@ -81,6 +80,7 @@ class PairObjective(Objective):
         return min(filter(None, (self.metric.k, self.truncation_level)), default=None)
 
 
+@_renamed.refuse_old_arguments
 @dataclass(frozen=True)
 class LambdaRank(PairObjective):
     """LambdaRank on a metric.
@@ -99,18 +99,16 @@ class LambdaRank(PairObjective):
         documents, such as ndcg(gain=linear), dcg(gain=linear) and rbp; gap, ap and q have sums over
         pairs of documents and take at most 64 different gains.
     sigmoid : float
-        Slope of the loss of a pair, above 0.
+        Slope of the loss of a pair, above 0, as in LightGBM. `SoftRank` has `sigma`, the standard
+        deviation of a score: a larger sigma is a flatter loss.
     truncation_level : int, optional
         A pair counts only if one of its ranks is at most this, and the best value has this cut-off.
         Default: all pairs; LightGBM uses 30, XGBoost 32.
-    norm : bool
-        Default of `score_norm` and `sum_norm`. True, as in LightGBM and by default in XGBoost.
-    score_norm : bool, optional
-        Divide the delta of a pair by ``0.01 + |s_i - s_j|``, in queries whose scores differ.
-        Default: `norm`.
-    sum_norm : bool, optional
-        Multiply the gradients of a query by log2(1 + S) / S, where S is the sum of the absolute
-        gradients of all pairs, for both documents of a pair. Default: `norm`.
+    norm : {True, "score", "sum", False}
+        "score": divide the delta of a pair by ``0.01 + |s_i - s_j|``, in queries whose scores
+        differ. "sum": multiply the gradients of a query by log2(1 + S) / S, where S is the sum of
+        the absolute gradients of all pairs, for both documents of a pair. True: both, as in
+        LightGBM and by default in XGBoost.
     tie_order : {"random", "stable"}
         Order of documents with equal scores: random, or by row, as in LightGBM and XGBoost. All
         documents tie in the first round, so that with "stable" the model depends on the order of
@@ -173,8 +171,8 @@ class BoundPairs(BoundObjective):
         check.check_learnable(inverse, plan.metric, self.queries)
         self.inverses = np.atleast_2d(inverse)  # a row for each metric
         self.weight = check.check_training_weights(weights, self.queries)
-        self.score_norm = objective.norm if objective.score_norm is None else objective.score_norm
-        self.sum_norm = objective.norm if objective.sum_norm is None else objective.sum_norm
+        self.score_norm = objective.norm in (True, "score")
+        self.sum_norm = objective.norm in (True, "sum")
         self.order = np.empty(self.queries.n_rows, np.int32)
         self.totals = np.empty(len(self.queries))
         self.warm = False  # True if `order` holds the order of the last call, to sort faster

@@ -37,8 +37,9 @@ class SoftRank(Objective):
     metric : str or Metric
         gap, ap, dcg or ndcg with the discount "log2" or "romip", without a cut-off.
     sigma : float
-        Standard deviation of a score, at least 1e-9. With small values the smooth metric is close
-        to the metric; with large values gradients reach documents at distant ranks.
+        Standard deviation of a score, at least 1e-9, the sigma of the paper. With small values the
+        smooth metric is close to the metric; with large values gradients reach documents at distant
+        ranks. `LambdaRank` and `LambdaLoss` have `sigmoid`, a slope, in its place.
     relative : bool
         Whether sigma is in units of the standard deviation of the scores of the query, or of 0.01
         if that is less, so that scores of any scale are smoothed equally. The gradient treats this

@@ -77,10 +77,10 @@ class RankingLoss(nn.Module):
     value of the function whose gradient is computed; for SoftRank, it is one minus the smooth
     metric. LambdaRank and LambdaLoss treat the weights of pairs as constants, so that their
     gradients are not the gradients of a function. The loss of LambdaRank is ``S / (2 sigmoid)``,
-    with S the sum of the absolute values of all gradients of pairs of a query; with `sum_norm`,
-    ``log2(1 + S)`` replaces S. The loss of LambdaLoss, and of objectives of users, is half the sum
-    of the absolute gradients of the documents. Both fall as pairs come into the right order; their
-    gradients in torch are those of the objective, not the derivatives of the values.
+    with S the sum of the absolute values of all gradients of pairs of a query; with `norm` True or
+    "sum", ``log2(1 + S)`` replaces S. The loss of LambdaLoss, and of objectives of users, is half
+    the sum of the absolute gradients of the documents. Both fall as pairs come into the right
+    order; their gradients in torch are those of the objective, not the derivatives of the values.
 
     The loss is computed in single precision, for double scores in double precision, with and
     without autocast; gradients have the dtype of the scores. There are no second derivatives.

@@ -80,12 +80,12 @@ def lambdarank(objective: LambdaRank, queries: Dense) -> Losses:
         counted = counted & (top[:, None] | top)
     gap = scores[:, :, None] - scores[:, None]
     pull = torch.where(counted, delta * torch.sigmoid(-sigma * gap), 0.0)
-    if objective.norm if objective.score_norm is None else objective.score_norm:
+    if objective.norm in (True, "score"):
         high, low = _extremes(queries)
         pull = torch.where((high > low)[:, :, None], pull / (0.01 + gap.abs()), pull)
     gradient = sigma * (pull.sum(1) - pull.sum(2))
     total = 2.0 * sigma * pull.sum((1, 2))
-    if objective.norm if objective.sum_norm is None else objective.sum_norm:
+    if objective.norm in (True, "sum"):
         scale = torch.where(total > 0, torch.log2(1.0 + total) / total, 1.0)
         gradient, total = scale[:, None] * gradient, scale * total
     return total / (2.0 * sigma), torch.zeros_like(gradient).scatter(1, order, gradient)

@@ -47,8 +47,8 @@ def test_rank_ndcg_of_xgboost_is_reproduced_up_to_a_constant(
     # XGBoost sums large gradients in single precision: later rounds differ by about 1e-5
     rounds = 8 if score_norm and not sum_norm else 15
     expected = margins(fit(train.matrix(weight, kind), rounds=rounds, **own), valid)
-    norms = {"score_norm": score_norm, "sum_norm": sum_norm}
-    ours = skrank.xgboost.objective("ndcg", truncation_level=32, tie_order="stable", **norms)
+    norm = {(True, False): "score", (False, True): "sum"}.get((score_norm, sum_norm), sum_norm)
+    ours = skrank.xgboost.objective("ndcg", truncation_level=32, tie_order="stable", norm=norm)
     found = margins(fit(train.matrix(weight, kind), ours, rounds), valid)
     assert expected.std() > 0.1
     difference = found - expected

@@ -68,7 +68,7 @@ def test_labels_that_other_partitions_do_not_have(levels):
     data.relevance[:] = rng.choice(rng.random(levels) * 3, len(data.relevance))
     data.relevance[:60] = 0
     metrics = ["ndcg(gain=linear)", "dcg(gain=linear)@7", "rpref", "rbp(gain=linear)", "p@3"]
-    metrics += ["gap(labels=interp,max_grade=3)"] * (levels < 50)
+    metrics += ["gap(fractional=interp,max_grade=3)"] * (levels < 50)
     assert_same(*both(data, chunks, metrics))
 
 

@@ -179,7 +179,7 @@ STRICT = ("iprec", "iap", "infap", "inst", "bpm")
 _POINTS = """
     gap gap@1 gap@3 gap(normalize=ideal)@3 gap(normalize=ideal)@100 gap(max_grade=5)
         gap(thresholds=[0.2,0.5,0.3]) gap(thresholds=[0,1,0])@2
-        gap(thresholds=[0.5,0,0.5],labels=interp) gap(condensed=True)@2
+        gap(thresholds=[0.5,0,0.5],fractional=interp) gap(condensed=True)@2
     ap ap@2 ap(normalize=ideal)@2 ap(rel=2) ap(rel=2.5,condensed=True)
     ndcg ndcg@1 ndcg@3 ndcg@100 ndcg(gain=linear)@3 ndcg(gain=[0,1,3,10])
         ndcg(gain={0:0,1:0.5,2:0.5,3:4})@2 ndcg(condensed=True)@2 ndcg(discount=jk,base=2)

@@ -20,8 +20,7 @@ OPTIONS = [
 ]
 
 
-def literal(point, data, *, norm=True, sigmoid=1.0, truncation_level=None, **norms):
-    norms = {"score_norm": norm, "sum_norm": norm} | norms
+def literal(point, data, *, norm=True, sigmoid=1.0, truncation_level=None):
     grad, hess = np.zeros(len(data.groups)), np.zeros(len(data.groups))
     for query, (scores, labels) in zip(data.ids, data.queries(), strict=True):
         metric, normalizer = point.objective(labels, truncation_level, data.max_grade)
@@ -30,7 +29,7 @@ def literal(point, data, *, norm=True, sigmoid=1.0, truncation_level=None, **nor
         rows = data.groups == query
         grad[rows], hess[rows] = ref.lambdas(
             metric, scores, labels, normalizer=normalizer, sigma=sigmoid, signed=True,
-            truncation_level=truncation_level, **norms,
+            truncation_level=truncation_level, norm=norm,
         )  # fmt: skip
     return grad, hess
 

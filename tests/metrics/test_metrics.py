@@ -66,7 +66,7 @@ def test_ties_are_refused_where_they_change_the_value(name):
 def test_gap_of_labels_between_grades(how, thresholds):
     """The highest grade is the highest label, rounded up."""
     rng = np.random.default_rng(1)
-    data, name = lists(1, n_queries=20), f"gap(labels={how}{thresholds})"
+    data, name = lists(1, n_queries=20), f"gap(fractional={how}{thresholds})"
     judged = ~np.isnan(data.relevance)
     data.relevance[judged] = rng.choice([0, 0.4, 1, 1.5, 2.25, 2.999], judged.sum())
     close(per_query(skrank.metric(name), data), Point(name).expected(data))
@@ -85,9 +85,9 @@ def test_too_many_distinct_labels_are_refused():
     with pytest.raises(ValueError, match="1200 distinct labels"):
         skrank.metric("bpref")(np.arange(1200.0) / 7, np.arange(1200.0))
     with pytest.raises(ValueError, match="distinct labels"):
-        skrank.metric("gap", labels="interp")(labels, scores)
-    assert 0 < skrank.metric("gap", labels="step")(labels, scores) < 1  # they leave six classes
-    assert 0 < skrank.metric("gap", labels="interp")(np.floor(labels * 10) / 10, scores) < 1
+        skrank.metric("gap", fractional="interp")(labels, scores)
+    assert 0 < skrank.metric("gap", fractional="step")(labels, scores) < 1  # they leave six classes
+    assert 0 < skrank.metric("gap", fractional="interp")(np.floor(labels * 10) / 10, scores) < 1
 
 
 # ---------------------------------------------------------------------- by hand, and of LETOR

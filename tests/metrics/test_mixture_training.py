@@ -25,7 +25,7 @@ TRAINABLE = [
     MixturePoint("2.0*dcg+3.0*rbp(p=0.5)@3"),
 ]
 
-NORMS = [{"norm": False}, {}, {"score_norm": False}, {"sum_norm": False}]
+NORMS = [True, "score", "sum", False]
 
 
 def finite(seed, **how):
@@ -39,24 +39,20 @@ def gradient(metric, data, **options):
     return np.stack(objective(data.relevance, data.scores, groups=data.groups))
 
 
-def literal(point, data, *, norm=True, score_norm=None, sum_norm=None, **options):
+def literal(point, data, *, norm=True, **options):
     """Gradient and curvature of each row by the double loop, on the swaps of the whole mixture."""
     out = np.zeros((2, len(data.groups)))
-    norms = {
-        "score_norm": norm if score_norm is None else score_norm,
-        "sum_norm": norm if sum_norm is None else sum_norm,
-    }
     level, sigma = options.get("truncation_level"), options.get("sigmoid", 1.0)
     for query, (scores, labels) in zip(data.ids, data.queries(), strict=True):
         worth, _ = point.objective(labels, level, data.max_grade)
         out[:, data.groups == query] = ref.lambdas(
-            worth, scores, labels, sigma=sigma, signed=True, truncation_level=level, **norms
+            worth, scores, labels, sigma=sigma, signed=True, truncation_level=level, norm=norm
         )
     return out
 
 
 @pytest.mark.parametrize("point", TRAINABLE, ids=repr)
-@pytest.mark.parametrize("norm", NORMS, ids=str)
+@pytest.mark.parametrize("norm", NORMS)
 def test_lambdas_are_the_literal_double_loop(point, norm):
     cases = [
         (finite(0), {}),
@@ -64,7 +60,7 @@ def test_lambdas_are_the_literal_double_loop(point, norm):
         (finite(2, scattered=False, longest=9), {"truncation_level": 5}),
     ]
     for data, more in cases:
-        options = norm | more
+        options = {"norm": norm} | more
         found, expected = gradient(point.metric, data, **options), literal(point, data, **options)
         assert_allclose(found, expected, rtol=0, atol=1e-10)
         assert (found[1] >= 0).all()

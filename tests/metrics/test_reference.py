@@ -103,7 +103,7 @@ def test_lambdas_of_two_documents_by_hand():
     """Two documents in the wrong order: dAP = 1/2, distance 1, one pair."""
     p = 1 / (1 + math.exp(-1))
     metric, normalizer = ref.objective(ref.ap_numerator, [0, 1])
-    plain = {"normalizer": normalizer, "score_norm": False, "sum_norm": False}
+    plain = {"normalizer": normalizer, "norm": False}
     grad, hess = ref.lambdas(metric, [1.0, 0.0], [0, 1], **plain)
     assert grad == close([0.5 * p, -0.5 * p])
     assert hess == close([0.5 * p * (1 - p)] * 2)

@@ -33,8 +33,8 @@ FUNCTIONS = [
 NATIVE = [
     *(skrank.LambdaRank(name) for name in QUADRATIC),
     skrank.LambdaRank("gap", norm=False),
-    skrank.LambdaRank("gap", score_norm=False, sigmoid=2.0, truncation_level=3),
-    skrank.LambdaRank("ndcg@5", sum_norm=False, truncation_level=7),
+    skrank.LambdaRank("gap", norm="sum", sigmoid=2.0, truncation_level=3),
+    skrank.LambdaRank("ndcg@5", norm="score", truncation_level=7),
     skrank.SoftRank("gap", sigma=0.5, relative=True),
     0.9 * skrank.LambdaRank("gap") + 0.1 * skrank.Softmax(),
     *FUNCTIONS,
@@ -76,13 +76,13 @@ def test_gradients_are_finite_differences(objective, path):
 
 
 @every_path
-@pytest.mark.parametrize("norm", [False, True])
+@pytest.mark.parametrize("norm", [False, "score"])
 def test_the_loss_of_lambdarank_is_the_sum_of_pair_weights_and_chances(path, norm):
     """The weights of pairs are computed by swapping; the chance is that of the wrong order."""
     rng = np.random.default_rng(1)
     labels, scores = np.array([0, 2, 1, 0, 3, 1.0]), rng.normal(size=6)
     metric = skrank.metric("gap")
-    objective = skrank.LambdaRank(metric, score_norm=norm, sum_norm=False)
+    objective = skrank.LambdaRank(metric, norm=norm)
     better, worse = np.nonzero(labels[:, None] > labels)
     weight = np.empty(len(better))
     for pair, (i, j) in enumerate(zip(better, worse, strict=True)):

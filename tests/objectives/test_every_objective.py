@@ -114,7 +114,7 @@ REFUSED = [
     (LambdaRank, {"metric": skrank.metric("gap+ap", condensed=True)}, "without a label"),
     (LambdaRank, {"truncation_level": 2.5}, "truncation_level=2.5"),
     (LambdaRank, {"tie_order": "rows"}, r"tie_order='rows' .*'random', 'stable'"),
-    (LambdaRank, {"score_norm": "no"}, "score_norm='no'"),
+    (LambdaRank, {"norm": "no"}, "norm='no'"),
     (LambdaRank, {"random_state": 0.5}, "random_state=0.5"),
     (LambdaRank, {"metric": "gpa"}, "'gpa'.*'gap'"),
     (LambdaRank, {"metric": "gap(condensed=True)"}, "drop the training rows without a label"),

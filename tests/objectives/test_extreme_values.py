@@ -68,7 +68,7 @@ def test_lambdarank_is_the_double_loop(name, scores, norm, sigmoid, dtype):
     expected = np.array(
         ref.lambdas(
             metric, list(map(float, scores)), LABELS.tolist(), normalizer=normalizer,
-            sigma=sigmoid, score_norm=norm, sum_norm=norm,
+            sigma=sigmoid, norm=norm,
         )
     )  # fmt: skip
     tolerance = 1e-3 if dtype == np.float32 else 1e-8

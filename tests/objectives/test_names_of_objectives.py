@@ -77,7 +77,7 @@ def test_texts_of_all_objectives_read_back(name):
     objective = cls() if name in ("softmax", "squared_error") else cls("ndcg")
     assert objectives.as_objective(str(objective)) == objective
     changes = {"sigmoid": 2.0, "random_state": -3, "max_grade": 4, "sigma": 0.25, "mu": 2.5,
-               "score_norm": False, "pairs": "all", "learning_rate": 0.05}  # fmt: skip
+               "norm": "sum", "pairs": "all", "learning_rate": 0.05}  # fmt: skip
     own = {field.name for field in fields(cls)}
     other = replace(objective, **{key: value for key, value in changes.items() if key in own})
     assert other != objective

@@ -106,7 +106,7 @@ def literal_mean(relevance, scores, qid, **parameters):
 
 class TestGradedPrecisionRecall:
     @pytest.mark.parametrize(
-        "grading", [{"thresholds": [0.7, 0.1, 0.1, 0.1]}, {"labels": "interp"}]
+        "grading", [{"thresholds": [0.7, 0.1, 0.1, 0.1]}, {"fractional": "interp"}]
     )
     @pytest.mark.parametrize("condensed", [False, True])
     def test_mean_equals_the_definition(self, data, grading, condensed):

@@ -117,7 +117,7 @@ REFUSED = [
     (lambda: skrank.metric("pfound")([2**31, 0], [2, 1]), "label 2.*above 1"),
     (lambda: trec.Qrels.from_arrays(["q", "q"], ["a", "b"], [1, 1e308]), "row 1 .*'b'"),
     # fractional labels ask for a rule
-    *((lambda f=f: f([0.9, 0.8, 0.1], FAR), r"label 0\.1 \(row 2\).*labels=") for f in
+    *((lambda f=f: f([0.9, 0.8, 0.1], FAR), r"label 0\.1 \(row 2\).*fractional=") for f in
       (skrank.metric("gap"), skrank.metric("gap").per_query, skrank.LambdaRank("gap"),
        metrics.graded_precision_recall_curve, skrank.metric("0.5*gap+0.5*ndcg"))),
     # arrays of other kinds

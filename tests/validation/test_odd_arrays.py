@@ -23,8 +23,8 @@ def test_labels_and_scores_near_the_limits():
 
 def test_fractional_labels_by_either_rule():
     labels, scores = [0.9, 0.8, 0.1, 1.0], [4, 3, 2, 1]
-    assert skrank.metric("gap(labels=step)")(labels, scores) == 0.25
-    assert skrank.metric("gap(labels=interp)")(labels, scores) == pytest.approx(0.89, abs=0.005)
+    assert skrank.metric("gap(fractional=step)")(labels, scores) == 0.25
+    assert skrank.metric("gap(fractional=interp)")(labels, scores) == pytest.approx(0.89, abs=0.005)
     assert 0 < GAP([1.0, 0.0, 2.0, NAN], scores) < 1
 
 

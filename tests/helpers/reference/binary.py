@@ -79,7 +79,7 @@ def threshold_probabilities(thresholds, max_grade):
     return [1.0 / max_grade] * max_grade
 
 
-def relevance_probability(label, thresholds=None, max_grade=None, labels="step"):
+def relevance_probability(label, thresholds=None, max_grade=None, fractional="step"):
     """G(label): probability that a user calls the document relevant (Robertson et al. 2010, 2.1).
 
     "step": sum of g_j over the thresholds j <= label. "interp": the threshold of probability g_j
@@ -89,7 +89,7 @@ def relevance_probability(label, thresholds=None, max_grade=None, labels="step")
         return 0.0
     probability = 0.0
     for j, g in enumerate(threshold_probabilities(thresholds, max_grade), start=1):
-        if labels == "step":
+        if fractional == "step":
             probability += g if label >= j else 0.0
         else:
             probability += g * min(1.0, max(0.0, label - j + 1))
@@ -117,7 +117,7 @@ def gap(
     thresholds=None,
     max_grade=None,
     normalize="all",
-    labels="step",
+    fractional="step",
 ):
     """Graded average precision (Robertson, Kanoulas, Yilmaz 2010, 2.2).
 
@@ -125,7 +125,7 @@ def gap(
     sum_i R_i sum_{j<=i} g_j; with normalize="ideal" by the sum of the k largest G of the query,
     which is the largest value the cut numerator can have.
     """
-    scale = {"thresholds": thresholds, "max_grade": max_grade, "labels": labels}
+    scale = {"thresholds": thresholds, "max_grade": max_grade, "fractional": fractional}
     everything = [relevance_probability(x, **scale) for x in judged_labels(ranked, unretrieved)]
     if k is not None and normalize == "ideal":
         everything = sorted(everything, reverse=True)[:k]

@@ -37,8 +37,7 @@ def lambdas(
     normalizer=1.0,
     sigma=1.0,
     truncation_level=None,
-    score_norm=True,
-    sum_norm=True,
+    norm=True,
     signed=False,
 ):
     """LambdaRank gradient and hessian of one query, in row order (Burges 2010; LightGBM's norms).
@@ -65,7 +64,7 @@ def lambdas(
             high, low = (rows[a - 1], rows[b - 1]) if upper > lower else (rows[b - 1], rows[a - 1])
             distance = scores[high] - scores[low]
             delta = abs(change)
-            if score_norm and spread:
+            if norm in (True, "score") and spread:
                 delta /= 0.01 + abs(distance)
             p = logistic_of_minus(sigma * distance)
             grad[high] -= sigma * delta * p
@@ -73,7 +72,7 @@ def lambdas(
             hess[high] += sigma**2 * delta * p * (1 - p)
             hess[low] += sigma**2 * delta * p * (1 - p)
             total += 2 * sigma * delta * p
-    if sum_norm and total > 0:
+    if norm in (True, "sum") and total > 0:
         factor = math.log1p(total) / math.log(2) / total
         grad = [factor * value for value in grad]
         hess = [factor * value for value in hess]
