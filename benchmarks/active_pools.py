@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skrank
@@ -23,7 +24,7 @@ from skrank.active import (
     Moments,
     sampling_distribution,
 )
-from skrank.active.models import GradeClassifier, OrderedLogit
+from skrank.active.models import GradeClassifier
 from skrank.datasets import make_ranking
 
 METRICS = ("dcg@10", "err@20", "ndcg@10", "ap")
@@ -100,6 +101,11 @@ def read_features(files: list[Path]) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return X[:, X.std(axis=0) > 0], *(np.concatenate([one[i] for one in parts]) for i in (1, 2))
 
 
+def logistic(C: float) -> Pipeline:
+    """Logistic regressions of ordered grades."""
+    return make_pipeline(StandardScaler(), GradeClassifier(LogisticRegression(C=C, max_iter=1000)))
+
+
 def _of_features(
     collection: str, X: np.ndarray, y: np.ndarray, qid: np.ndarray
 ) -> Iterator[Labelled]:
@@ -121,7 +127,7 @@ def _of_features(
         trees = RandomForestClassifier(40, min_samples_leaf=5, max_features=0.3, random_state=seed)
         return GradeClassifier(trees)
 
-    logit = probabilities(make_pipeline(StandardScaler(), OrderedLogit(C=0.1)), known)
+    logit = probabilities(logistic(0.1), known)
     trees = probabilities(forest(0), known)
     scores = {
         "trees": trees @ grades, "logit": logit @ grades,
@@ -156,8 +162,10 @@ def _each(collection, task, scores, labels, query, beliefs, grades) -> Iterator[
         for j, (belief, model) in enumerate(beliefs.items()):
             costs = COSTS[(i + j) % 2]
             options = {
-                "metric": metric, "label_model": model, "grades": grades, "random_state": 0,
-                "design": Design(n_label_draws=60, costs="items" if costs == "items" else equal),
+                "metric": metric, "label_model": model,
+                "design": Design(
+                    grades=grades, n_label_draws=60, costs="items" if costs == "items" else equal
+                ),
             }  # fmt: skip
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -214,7 +222,7 @@ def _of_runs(collection: str, folder: Path) -> Iterator[Labelled]:
     features = np.log(np.column_stack([found.sum(axis=0), (found > 0).sum(axis=0)]))
     fitted = np.zeros((len(rows), len(grades)))
     for part in (0, 1):  # fitted on topics of one parity, applied to the other topics
-        model = make_pipeline(StandardScaler(), OrderedLogit())
+        model = logistic(1.0)
         model.fit(features[query % 2 == part], labels[query % 2 == part])
         fitted[np.ix_(query % 2 != part, model.classes_)] = model.predict_proba(
             features[query % 2 != part]

@@ -25,9 +25,7 @@ OTHERS = ["ap", "ndcg", "ndcg(gain=linear)", "q"]
 N_FEATURES = 7
 LISTS = {
     "trec-covid": [{"condensed": True}, {"condensed": False}],
-    "trec-dl": [
-        {"condensed": condensed, "n_steps": 4, "depth": 100} for condensed in (True, False)
-    ],
+    "trec-dl": [{"condensed": condensed, "n_steps": 4, "k": 100} for condensed in (True, False)],
     "ohsumed-letor3": [{}],
     "mq2008": [{"min_retrieved": 3}],
 }

@@ -23,12 +23,13 @@ import time
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skrank
 from skrank.active import ActiveComparator, ActiveEvaluator, Design, sampling_distribution, simulate
-from skrank.active.models import GradeClassifier, OrderedLogit, expected_grade
+from skrank.active.models import GradeClassifier
 from skrank.datasets import load_letor, make_ranking
 
 METRICS = ("dcg", "err")
@@ -85,12 +86,15 @@ def train_rankers(train, pool, seed):
     """Scores of the rankers on the pool, and label probabilities of two of them."""
     X, y, qid, _ = train
     half = np.isin(qid, np.unique(qid)[::2])
+    logistic = make_pipeline(
+        StandardScaler(), GradeClassifier(LogisticRegression(C=0.1, max_iter=1000))
+    )
     models = {
         "forest": forest(seed).fit(X, y),
-        "logit": make_pipeline(StandardScaler(), OrderedLogit(C=0.1)).fit(X, y),
+        "logit": logistic.fit(X, y),
         "half": forest(seed + 100).fit(X[half], y[half]),
     }
-    scores = {name: expected_grade(model, pool[0]) for name, model in models.items()}
+    scores = {name: model.predict_proba(pool[0]) @ model.classes_ for name, model in models.items()}
     regression = RandomForestRegressor(100, min_samples_leaf=5, max_features=0.3, random_state=seed)
     scores["regression"] = regression.fit(X, y).predict(pool[0])
     grades = np.arange(max(y.max(), pool[1].max()) + 1)
@@ -131,11 +135,10 @@ def tasks(scores, labels, seed):
 def campaigns_of(name, scores, labels, pool, grades, costs, metric):
     """Campaigns with a label model and without one, which have the sampling distributions."""
     kind = ActiveEvaluator if name in EVALUATIONS else ActiveComparator
-    options = {"metric": metric, "grades": grades, "random_state": 0}
-    design = Design(costs=costs)
+    options = {"metric": metric, "design": Design(grades=grades, costs=costs)}
     return {
-        "active": kind(scores, pool[2], label_model=labels, design=design, **options),
-        "active, any label": kind(scores, pool[2], design=design, **options),
+        "active": kind(scores, pool[2], label_model=labels, **options),
+        "active, any label": kind(scores, pool[2], **options),
     }
 
 

@@ -1,6 +1,6 @@
 """Informativeness of metrics about runs: GAP with several thresholds, nDCG and other metrics.
 
-    python examples/informativeness.py QRELS FOLDER [--condensed] [--depth 1000] [--plot FILE]
+    python examples/informativeness.py QRELS FOLDER [--condensed] [-k 1000] [--plot FILE]
 
 FOLDER holds runs in the TREC format, one per file (also .gz and .xz). For each run and query, the
 maximum entropy method infers a precision-recall curve from the value of a metric and the number of
@@ -51,7 +51,7 @@ def main() -> None:
         "--steps", type=int, default=10, help="thresholds are multiples of 1 / steps"
     )
     parser.add_argument("-m", "--metric", action="append", help=f"default: {', '.join(OTHERS)}")
-    parser.add_argument("--depth", type=int, default=1000, help="ranks of each list")
+    parser.add_argument("-k", type=int, default=1000, help="ranks of each list")
     parser.add_argument("--condensed", action="store_true", help="remove unjudged documents")
     parser.add_argument("--min-retrieved", type=int, default=5, help="documents of each grade")
     parser.add_argument("--baseline", default="ndcg", help="metric to compare with")
@@ -74,8 +74,8 @@ def main() -> None:
     gaps = [skrank.metric("gap", thresholds=g) for g in candidates]
     wall, cpu = time.perf_counter(), time.process_time()
     study = informativeness.study(
-        qrels, runs, [*gaps, *others], depth=options.depth, condensed=options.condensed,
-        min_retrieved=options.min_retrieved, progress=lambda line: print(line, flush=True),
+        qrels, runs, [*gaps, *others], k=options.k, condensed=options.condensed,
+        min_retrieved=options.min_retrieved,
     )  # fmt: skip
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     print(f"{wall:.1f} s, {cpu:.1f} s of processor time\n\n{study}")

@@ -14,9 +14,12 @@ _QID = {"qid": "groups="}
 _LABELS = {"labels": "fractional"}
 _NORMS = dict.fromkeys(("score_norm", "sum_norm"), 'norm=True, "score", "sum" or False')
 _WEIGHTS = {"weights": "paired_t, which takes weights"}
+_DEPTH = {"depth": "k"}
 _CLICKS = "LightGBM's Dataset(position=), or lambdarank_unbiased of XGBoost"
 ARGUMENTS: dict[str, Mapping[str, str]] = {
     **dict.fromkeys(("discriminative_power", "max_t", "queries_needed", "tukey_hsd"), _LEVEL),
+    "Campaign.__init__": {"grades": "design=skrank.active.Design(grades=...)"},
+    **dict.fromkeys(("study", "select_thresholds"), _DEPTH),
     **dict.fromkeys(("sign_test", "wilcoxon"), _WEIGHTS),
     "GroupedRanker.fit": _QID,
     "Ranker.fit": _QID,
@@ -31,6 +34,8 @@ NAMES = {
     "skrank.LETORFolds": "QueryKFold(5), and validation_fraction=0.25 of the ranker",
     "skrank.RepeatedQueryKFold": "QueryKFold(n_repeats=, shuffle=True)",
     "skrank.UnbiasedLambdaRank": _CLICKS,
+    "skrank.active.models.OrderedLogit": "GradeClassifier(LogisticRegression())",
+    "skrank.active.models.expected_grade": "model.predict_proba(X) @ model.classes_",
     "skrank.metrics.*_score": 'skrank.metric("ndcg@10")(relevance, scores, groups=qid)',
     "skrank.plotting.MetricScatterDisplay": 'report.mean.plot.scatter("ap", "gap") of pandas',
     "skrank.plotting.PosteriorDisplay": "two_on_multiple of baycomp",

@@ -43,6 +43,11 @@ def _suggested(name: str, known: Iterable[str], meant: str | None = None) -> str
     return f"did you mean {meant!r}? " if meant else ""
 
 
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """A number of things for messages: "1 run", "2 runs"."""
+    return f"{n} {one if n == 1 else many or one + 's'}"
+
+
 def check_choice(parameter: str, value: object, choices: Sequence[T]) -> T:
     """`value` if it is one of `choices`."""
     for choice in choices:

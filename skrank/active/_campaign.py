@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank._typing import RandomState
 from skrank.active import _files
@@ -30,9 +30,10 @@ Rankers = ArrayLike | Mapping[str, ArrayLike] | Sequence[ArrayLike]
 _saving = threading.Lock()  # of two concurrent saves, the later state must end up in the file
 
 
-class Campaign(ABC):
+class Campaign:
     """Base class of `ActiveEvaluator` and `ActiveComparator`."""
 
+    @_renamed.refuse_old_arguments
     def __init__(
         self,
         scores: Rankers,
@@ -40,18 +41,19 @@ class Campaign(ABC):
         *,
         metric: str | Metric,
         label_model: LabelModel = "uniform",
-        grades: ArrayLike | None = None,
+        n_queries: int | None = None,
         budget: float | None = None,
         design: Design = Design(),  # noqa: B008 (immutable)
-        random_state: RandomState = None,
+        random_state: RandomState = 0,
     ) -> None:
         names, vectors = self._named_rankers(scores)
         check.check_result("design", design, Design, "skrank.active.Design")
         n_rows = len(check.as_vector("scores", vectors[0]))
         seed = check.check_random_state(random_state) % 2**32
         documents = random_labels(
-            metric, vectors, groups, label_model, grades, seed, who=type(self).__name__
-        )
+            metric, vectors, groups, label_model, design.grades, seed, who=type(self).__name__,
+            labels=design.labels,
+        )  # fmt: skip
         graded, pool, proba = documents.graded, documents.pool, documents.proba
         items = item_ids(design.items, pool, n_rows)
         given = given_labels(design.labels, graded.grades, n_rows)[pool.rows]
@@ -75,26 +77,29 @@ class Campaign(ABC):
             center=moments.center(p) if center is None or len(names) > 2 else center,
         )
         setup = Setup(names, graded, pool, items, given, n_rows, p, q, costs, moments)
-        self._begin(setup, budget)
+        self._begin(setup, budget, n_queries)
         setup.warn_of_small_budget(budget)
 
     @staticmethod
-    @abstractmethod
     def _named_rankers(scores: Rankers) -> tuple[tuple[str, ...], list[ArrayLike]]:
         """Names and scores of the rankers."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
-        limit = "" if self._budget is None else f" of {self._budget:g}"
+        """What is labelled, of what is asked, of what can be asked."""
+        setup = self._setup
+        most = int(np.count_nonzero(setup.q)) if self.n_queries is None else self.n_queries
+        cost = f"cost {self.cost:g}" + ("" if self.budget is None else f" of {self.budget:g}")
         return (
-            f"{type(self).__name__}({', '.join(self.names)}): {self.metric}; queries: "
-            f"{len(self._labels)} of {len(self._setup.queries)} labelled, "
-            f"{len(self.waiting)} waiting; cost {self.cost:g}{limit}"
+            f"{type(self).__name__}({', '.join(self.names)}): {self.metric}, "
+            f"{len(self._labels)} of {check.counted(most, 'query', 'queries')} labelled, "
+            f"{len(self.waiting)} waiting, {cost}"
         )
 
-    def _begin(self, setup: Setup, budget: float | None) -> None:
+    def _begin(self, setup: Setup, budget: float | None, n_queries: int | None) -> None:
         """Set up a campaign that has not requested any label."""
         self._setup = setup
-        self.budget = budget
+        self.budget, self.n_queries = budget, n_queries
         self._number = {query: i for i, query in enumerate(setup.queries.ids.tolist())}
         self._n_asked = 0  # the first queries of the order of drawing were asked
         self._labels: dict[int, np.ndarray] = {}
@@ -128,6 +133,17 @@ class Campaign(ABC):
                     f"{cheapest:g}."
                 )
         self._budget = budget
+
+    @property
+    def n_queries(self) -> int | None:
+        """Largest number of queries to ask; None for no limit. It can be raised at any time."""
+        return self._n_queries
+
+    @n_queries.setter
+    def n_queries(self, n_queries: int | None) -> None:
+        if n_queries is not None:
+            n_queries = check.check_count("n_queries", n_queries, "the number of queries to ask")
+        self._n_queries = n_queries
 
     @property
     def cost(self) -> float:
@@ -171,20 +187,20 @@ class Campaign(ABC):
         Returns
         -------
         list of Request
-            Fewer than `n` if the budget does not pay for more, or all queries were asked.
+            Fewer than `n` if the budget or `n_queries` is reached, or all queries were asked.
         """
         missing = check.check_count("n", n, "the number of queries to label")
         missing -= self._n_asked - len(self._labels)
         if missing > 0:
             spent = np.cumsum(self._setup.costs[self._setup.order])
-            affordable = len(spent)
+            affordable = len(spent[: self._n_queries])
             if self._budget is not None:
-                affordable = int(np.count_nonzero(fits(spent, self._budget)))
+                affordable = min(affordable, int(np.count_nonzero(fits(spent, self._budget))))
             self._n_asked = max(self._n_asked, min(self._n_asked + missing, affordable))
         return self.waiting[:n]
 
     def next_query(self) -> Request | None:
-        """The next query to label; None when the budget is exhausted or the pool is labelled."""
+        """The next query to label; None when a limit is reached or the pool is labelled."""
         return next(iter(self.ask()), None)
 
     def tell(
@@ -260,9 +276,10 @@ class Campaign(ABC):
         if is_labelled[0]:
             return len(is_labelled) if is_labelled.all() else int(np.argmin(is_labelled))
         first = int(setup.order[0])
+        limit = "" if self._budget is None else f" of the budget of {self._budget:g}"
         raise ValueError(
             f"no labels to estimate from yet: label query {setup.queries.name(first)} first, which "
-            f"costs {float(setup.costs[first]):g} of the budget of {self._budget}."
+            f"costs {float(setup.costs[first]):g}{limit}."
         )
 
     def _values_of(self, first: int, second: int | None) -> np.ndarray:
@@ -277,7 +294,9 @@ class Campaign(ABC):
         n_usable, values = self._n_usable(estimator), self._values_of(first, second)
         found, sure = self._setup.estimate(values, n_usable, confidence, estimator)
         spent = float(self._setup.costs[list(self._labels)].sum())
-        return replace(found, cost=spent, n_waiting=len(self._labels) - n_usable), sure
+        names = tuple(self.names[ranker] for ranker in (first, second) if ranker is not None)
+        n_waiting = len(self._labels) - n_usable
+        return replace(found, cost=spent, n_waiting=n_waiting, names=names), sure
 
     def progress(self, confidence: float = 0.95, *, estimator: str = "assisted") -> pd.DataFrame:
         """The estimate after each labelled query, in the order of the draws.
@@ -292,7 +311,7 @@ class Campaign(ABC):
         Returns
         -------
         DataFrame
-            Columns "query", "cost" (cumulative cost of labels), "value", "low" and "high"; one row
+            Columns "qid", "cost" (cumulative cost of labels), "value", "low" and "high"; one row
             per query that the estimate uses. With two or more rankers, the value is the difference
             of the first two.
         """
@@ -304,7 +323,7 @@ class Campaign(ABC):
         found = [setup.estimate(values, n + 1, confidence, estimator)[0] for n in range(n_usable)]
         table = pd.DataFrame([(one.cost, one.value, *one.interval) for one in found])
         table.columns = pd.Index(["cost", "value", "low", "high"])
-        table.insert(0, "query", setup.queries.ids[setup.order[:n_usable]])
+        table.insert(0, "qid", setup.queries.ids[setup.order[:n_usable]])
         return table
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -319,7 +338,8 @@ class Campaign(ABC):
         with _saving:
             labels = dict(self._labels)  # copied before `_n_asked`: labelled queries must be asked
             kind = type(self).__name__
-            _files.write(path, kind, self._setup, self._budget, self._n_asked, labels)
+            limits = self._budget, self._n_queries
+            _files.write(path, kind, self._setup, limits, self._n_asked, labels)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -339,12 +359,12 @@ class Campaign(ABC):
         ValueError
             If the file is damaged or modified, or is not a campaign of this class.
         """
-        kind, setup, budget, n_asked, labels = _files.read(path)
+        kind, setup, limits, n_asked, labels = _files.read(path)
         kinds = {one.__name__: one for one in (cls, *cls.__subclasses__())}
         if kind not in kinds:
             raise ValueError(f"{path} holds an {kind}: use {kind}.load.")
         campaign = cls.__new__(kinds[kind])
-        campaign._begin(setup, budget)
+        campaign._begin(setup, *limits)
         campaign._n_asked = n_asked
         for query, values in labels.items():
             campaign._record(query, values)

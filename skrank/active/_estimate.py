@@ -17,13 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank import _validation as check
+
 # With fewer queries, intervals of values with a long tail had too low a coverage in simulations
 # (benchmarks/active_campaigns.py).
 _FEWEST_TYPICAL = 30  # queries of average cost
 _FEWEST_COUNTED = 20  # queries of any cost
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate:
     """An estimate of the mean value over the pool.
 
@@ -58,6 +60,8 @@ class Estimate:
         error is unknown.
     complete : bool
         True if the whole pool is labelled, so that the value is exact.
+    names : tuple of str
+        The ranker; of a difference, the two rankers, of which the second is subtracted.
     """
 
     value: float
@@ -72,6 +76,7 @@ class Estimate:
     cost: float
     passive_cost: float | None
     complete: bool
+    names: tuple[str, ...] = ()
 
     @property
     def saved(self) -> float | None:
@@ -105,15 +110,21 @@ class Estimate:
             )
         return None
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         low, high = self.interval
+        difference = ""
+        if len(self.names) == 2:
+            leader = self.names[0 if self.value > 0 else 1]
+            who = f"{leader} is ahead" if abs(self.value) > 0 else "no ranker is ahead"
+            difference = f"{who}: {' - '.join(self.names)} = "
         text = (
-            f"{self.value:.4f} ± {self.standard_error:.4f}, {100 * self.confidence:.4g}% interval "
-            f"[{low:.4f}, {high:.4f}] from {self.n_queries} queries at cost {self.cost:g}"
+            f"{difference}{self.value:.4f} ± {self.standard_error:.4f}, "
+            f"{100 * self.confidence:.4g}% interval [{low:.4f}, {high:.4f}], "
+            f"{check.counted(self.n_queries, 'query', 'queries')} at cost {self.cost:g}"
         )
         if self.passive_cost is not None:
-            text += f", uniform draws: {self.passive_cost:.0f}"
-        return text if self.caution is None else f"{text} ({self.caution})"
+            text += f" (uniform draws: {self.passive_cost:.0f})"
+        return text if self.caution is None else f"{text}\ncaution: {self.caution}"
 
 
 def typical_number(

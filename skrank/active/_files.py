@@ -31,6 +31,8 @@ from skrank.active._setup import Setup
 from skrank.extending import Queries
 from skrank.metrics import metric
 
+Limits: TypeAlias = tuple[float | None, int | None]
+
 _FORMAT = "skrank campaign 3"
 
 
@@ -38,7 +40,7 @@ def write(
     path: str | PathLike[str],
     kind: str,
     setup: Setup,
-    budget: float | None,
+    limits: Limits,
     n_asked: int,
     labels: Mapping[int, np.ndarray],
 ) -> None:
@@ -50,7 +52,8 @@ def write(
     kind : str
         Name of the class of the campaign.
     setup : Setup
-    budget : float or None
+    limits : (float or None, int or None)
+        The budget, and the largest number of queries.
     n_asked : int
         Number of queries asked, the first of those drawn.
     labels : mapping from int to ndarray
@@ -59,8 +62,9 @@ def write(
     moments = setup.moments
     facts = {
         "format": _FORMAT, "class": kind, "metric": str(setup.graded.metric),
-        "names": list(setup.names), "seed": setup.pool.seed, "budget": budget,
-        "n_rows": setup.n_caller_rows, "n_asked": n_asked, "method": moments.method,
+        "names": list(setup.names), "seed": setup.pool.seed, "budget": limits[0],
+        "n_queries": limits[1], "n_rows": setup.n_caller_rows, "n_asked": n_asked,
+        "method": moments.method,
     }  # fmt: skip
     arrays = {
         "facts": np.array(json.dumps(facts)), "ids": setup.queries.ids,
@@ -77,7 +81,7 @@ def write(
     write_atomically(path, stream.getvalue())
 
 
-Content: TypeAlias = tuple[str, Setup, float | None, int, dict[int, np.ndarray]]
+Content: TypeAlias = tuple[str, Setup, Limits, int, dict[int, np.ndarray]]
 
 
 def read(path: str | PathLike[str]) -> Content:
@@ -127,7 +131,8 @@ def _campaign_of(arrays: dict[str, np.ndarray]) -> Content:
         raise _contradiction("told")
     ends = np.cumsum(pool.count(np.isnan(given))[told])
     labels = dict(zip(told.tolist(), np.split(arrays["labels"], ends), strict=False))
-    return facts["class"], setup, facts["budget"], facts["n_asked"], labels
+    limits = facts["budget"], facts.get("n_queries")  # older files have no n_queries
+    return facts["class"], setup, limits, facts["n_asked"], labels
 
 
 def _check_arrays(facts: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
@@ -175,6 +180,7 @@ def _check_arrays(facts: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> No
     require(budget is None or bool(fits(costs[q > 0].min(), budget)), "budget")
     require(np.isfinite(arrays["moments"]).all(), "moments")
     can_be_asked = np.flatnonzero(q > 0)
+    require(facts.get("n_queries") is None or facts["n_queries"] >= 1, "n_queries")
     require(isinstance(n_asked, int) and 0 <= n_asked <= len(can_be_asked), "n_asked")
     require(np.isin(told, can_be_asked).all() and len(np.unique(told)) == n_told, "told")
     require(len(labels) == n_open[told].sum() and np.isin(labels, grades).all(), "labels")

@@ -6,6 +6,7 @@ else from random label vectors.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, TypeAlias
@@ -34,7 +35,7 @@ EXACT, MONTE_CARLO = "exact", "monte-carlo"
 _MOST_ROWS = 1_000_000  # labels drawn, or pairs of ranks, at a time, to bound memory
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Moments:
     """Moments of the value L of each query over its random labels.
 
@@ -57,6 +58,10 @@ class Moments:
     first: np.ndarray
     second: np.ndarray
     method: str
+
+    def __repr__(self) -> str:
+        queries = check.counted(len(self.queries), "query", "queries")
+        return f"Moments({queries}, expected mean {self.center():.4g}, {self.method})"
 
     def center(self, p: np.ndarray | None = None) -> float:
         """Expected mean of L over the queries that count, with frequencies p; 0 if none count."""
@@ -209,14 +214,17 @@ def _constant_factor(metric: Metric) -> float | None:
 
 
 def label_probabilities(
-    label_model: LabelModel, grades: ArrayLike | None, n_rows: int
+    label_model: LabelModel,
+    grades: ArrayLike | None,
+    n_rows: int,
+    labels: ArrayLike | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Ascending grades, and the probability of each grade per row."""
+    """Ascending grades, and the probability of each grade per row; `labels` are those known."""
     known = None if grades is None else ascending_grades("grades", grades)
     if isinstance(label_model, str):
         check.check_choice("label_model", label_model, ("uniform",))
         if known is None:
-            raise ValueError("uniform labels need the grades that occur, such as grades=range(5).")
+            known = _assumed_grades(labels)
         return known, np.full((n_rows, len(known)), 1 / len(known))
     table = check.as_numbers("label_model", label_model, "of rows x grades")
     if table.ndim != 2 or len(table) != n_rows:
@@ -242,6 +250,20 @@ def label_probabilities(
     # probabilities of models that compute in float32 do not quite sum to 1
     spread[:, np.searchsorted(known, columns)] = table / total[:, None]
     return known, spread
+
+
+def _assumed_grades(labels: ArrayLike | None) -> np.ndarray:
+    """The grades 0 to the highest known label, or 0 to 4."""
+    given = np.empty(0) if labels is None else check.as_vector("labels", labels)
+    given = given[(given >= 0) & (given <= check.MOST_GRADES)]
+    if len(given):
+        return np.unique([*range(int(given.max()) + 1), 1.0, *given])
+    warnings.warn(
+        "grades 0 to 4 are assumed: pass all grades that a label may have, grades=range(5) or, for "
+        "a campaign, design=Design(grades=range(5)).",
+        stacklevel=6,
+    )
+    return np.arange(5.0)
 
 
 def ascending_grades(name: str, grades: ArrayLike) -> np.ndarray:
@@ -308,10 +330,11 @@ def random_labels(
     seed: int,
     *,
     who: str,
+    labels: ArrayLike | None = None,
 ) -> RandomLabels:
     """The documents whose label matters, with their probabilities; messages name `who`."""
     pool = make_pool(scores, groups, seed, who)
-    known, probabilities = label_probabilities(label_model, grades, pool.queries.n_rows)
+    known, probabilities = label_probabilities(label_model, grades, pool.queries.n_rows, labels)
     graded = GradedMetric.of(metric(name), known, pool.queries.longest)
     if graded.family is not None:
         pool = pool.of_rows(pool.needed(len(graded.weight)))

@@ -32,6 +32,10 @@ class Design:
 
     Parameters
     ----------
+    grades : array-like of shape (n_grades,), optional
+        All grades that a label may have, ascending. Default: the columns of a DataFrame of label
+        probabilities, or 0, 1, 2, ... for the columns of an array. With a uniform label model, 0 to
+        the highest of the known `labels`; without these, 0 to 4, with a warning.
     labels : array-like of shape (n_rows,), optional
         Known labels, NaN if unknown, such as `labels` of an earlier campaign. They replace the
         label model, and are not asked again. Queries with all labels are in the mean without being
@@ -57,14 +61,13 @@ class Design:
     Examples
     --------
     >>> from skrank.active import ActiveEvaluator, Design
-    >>> design = Design(costs=[2.0, 1.0, 1.0], frequencies={"a": 3, "b": 1})
-    >>> campaign = ActiveEvaluator(
-    ...     [3, 2, 1], ["a", "a", "b"], metric="dcg", grades=[0, 1], design=design, random_state=0
-    ... )
+    >>> design = Design(grades=[0, 1], costs=[2.0, 1.0, 1.0], frequencies={"a": 3, "b": 1})
+    >>> campaign = ActiveEvaluator([3, 2, 1], ["a", "a", "b"], metric="dcg", design=design)
     >>> campaign.sampling.cost.tolist()
     [3.0, 1.0]
     """
 
+    grades: ArrayLike | None = None
     labels: ArrayLike | None = None
     items: ArrayLike | None = None
     costs: Costs = "items"
@@ -74,7 +77,7 @@ class Design:
     n_label_draws: int = 200
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Request:
     """A query to label.
 
@@ -94,6 +97,10 @@ class Request:
     items: np.ndarray
     rows: np.ndarray
     cost: float
+
+    def __repr__(self) -> str:
+        items = check.counted(len(self), "item")
+        return f"Request(query {self.query!r}: {items}, cost {self.cost:g})"
 
     def __len__(self) -> int:
         return len(self.items)
@@ -185,7 +192,7 @@ class Setup:
             f"budget={budget:g} is small: a draw costs {self.draw_cost:.3g} on average, and "
             f"{too_dear:.0%} of draws cost more than all of it. The campaign may end without an "
             "estimate. Raise the budget, or leave expensive queries out of the pool.",
-            stacklevel=3,
+            stacklevel=4,
         )
 
     def request(self, query: int) -> Request:

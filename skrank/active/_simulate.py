@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,9 @@ from skrank.active._intervals import bootstrap_interval
 from skrank.active._means import ESTIMATORS, Mean, mean_of
 from skrank.active._moments import Moments
 from skrank.active._sampling import costs_and_shares, drawing_order, fits
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LARGEST = 1e100  # largest value, so that squares are finite
 
@@ -50,10 +54,26 @@ class Simulation:
     complete: np.ndarray
     means: list[list[Mean]]
 
+    def to_frame(self) -> pd.DataFrame:
+        """Per budget: root mean squared error, mean number of queries, share with a caution."""
+        import pandas as pd
+
+        columns = {
+            "error": self.error()[0], "queries": self.n_queries.mean(axis=0),
+            "caution": self.cautious().mean(axis=0),
+        }  # fmt: skip
+        return pd.DataFrame(columns, index=pd.Index(self.budgets, name="budget"))
+
+    @property
+    def _caption(self) -> str:
+        campaigns = check.counted(len(self.values), "campaign")
+        return f"{campaigns}, truth {self.truth:.4g}"
+
     def __repr__(self) -> str:
-        pairs = zip(self.budgets, self.error()[0], strict=True)
-        errors = ", ".join(f"{error:.3g} at budget {budget:g}" for budget, error in pairs)
-        return f"Simulation: campaigns {len(self.values)}, truth {self.truth:.4g}, error {errors}"
+        return f"{self._caption}\n{self.to_frame().to_string(float_format='{:.4g}'.format)}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self._caption}</p>{self.to_frame().to_html(float_format='{:.4g}'.format)}"
 
     def intervals(self, confidence: float = 0.95) -> np.ndarray:
         """Ends of the intervals, of shape (n_campaigns, n_budgets, 2); may be infinite."""

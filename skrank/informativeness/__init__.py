@@ -6,11 +6,16 @@ precision-recall curve of this distribution is close to that of the list. `study
 distance on runs; `select_thresholds` chooses the thresholds of GAP for which it is smallest.
 """
 
-from skrank.informativeness._distribution import GradeDistribution as GradeDistribution
-from skrank.informativeness._distribution import maximum_entropy as maximum_entropy
-from skrank.informativeness._study import Study as Study
-from skrank.informativeness._study import study as study
-from skrank.informativeness._thresholds import ThresholdChoice as ThresholdChoice
-from skrank.informativeness._thresholds import select_thresholds as select_thresholds
-from skrank.informativeness._thresholds import threshold_grid as threshold_grid
-from skrank.informativeness._thresholds import thresholds_from_clicks as thresholds_from_clicks
+from skrank.informativeness._distribution import GradeDistribution, maximum_entropy
+from skrank.informativeness._study import Study, study
+from skrank.informativeness._thresholds import (
+    ThresholdChoice,
+    select_thresholds,
+    threshold_grid,
+    thresholds_from_clicks,
+)
+
+__all__ = [
+    "GradeDistribution", "Study", "ThresholdChoice", "maximum_entropy", "select_thresholds",
+    "study", "threshold_grid", "thresholds_from_clicks",
+]  # fmt: skip

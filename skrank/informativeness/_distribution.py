@@ -120,10 +120,11 @@ class GradeDistribution:
         return len(self.probabilities)
 
     def __repr__(self) -> str:
-        state = f"in {self.n_steps} steps" if self.converged else "NOT CONVERGED"
+        steps = check.counted(self.n_steps, "step")
         return (
-            f"GradeDistribution: {len(self)} ranks, {len(self.retrieved)} grades, "
-            f"{self.metric} = {self.expected:.6g}, entropy {self.entropy:.4f}, {state}"
+            f"GradeDistribution({check.counted(len(self), 'rank')}, "
+            f"{check.counted(len(self.retrieved), 'grade')}, {self.metric} = {self.expected:.6g}, "
+            f"entropy {self.entropy:.4f}, {steps}{'' if self.converged else ', NOT CONVERGED'})"
         )
 
 

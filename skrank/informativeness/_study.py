@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skrank import _renamed, trec
 from skrank import _validation as check
-from skrank import trec
+from skrank._progress import progress as progress_bar
 from skrank.extending import unique_metrics
 from skrank.informativeness._lists import Expectation, RankedLists
 from skrank.metrics import Metric
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 STUDY_METRICS = ("gap", "ap", "ndcg", "ndcg(gain=linear)", "q", "rbp", "precision@10")
 _MOST_LABELS = 20
+_DIGITS, _ROWS = "{:.4f}".format, 60  # of printed tables
 _ROWS_AT_ONCE = 1_000_000  # documents that are measured together, to bound memory
 
 
@@ -43,11 +45,9 @@ class Study:
         Errors if only the number of documents of each grade is known, without a metric.
     n_left_out : int
         Number of lists that are left out, because they have too few documents of some grade.
-    depth : int or None
+    k : int or None
         Largest number of ranks of a list.
     condensed : bool
-    metric_of : dict of str to Metric
-        The metric of each name.
     """
 
     metrics: tuple[str, ...]
@@ -58,9 +58,8 @@ class Study:
     converged: np.ndarray
     uninformed: np.ndarray
     n_left_out: int
-    depth: int | None
+    k: int | None
     condensed: bool
-    metric_of: dict[str, Metric]
 
     @property
     def mean(self) -> pd.DataFrame:
@@ -104,33 +103,44 @@ class Study:
         check.check_choice("what", what, ("qid", "run"))
         return self.to_frame().groupby(level=what, sort=False).mean()
 
-    def __repr__(self) -> str:
+    def _printed(self) -> tuple[str, pd.DataFrame]:
+        """The caption and the table, which ends with the errors without a metric."""
         runs, queries = self.lists["run"].nunique(), self.lists["qid"].nunique()
-        condensed = ", condensed" * self.condensed
+        ranks = "all" if self.k is None else f"at most {self.k}"
+        caption = (
+            f"RMS error of inferred precision-recall curves, by lowest relevant label: "
+            f"{check.counted(len(self.lists), 'list')} of {check.counted(runs, 'run')} and "
+            f"{check.counted(queries, 'query', 'queries')}, {ranks} ranks"
+            f"{', condensed' * self.condensed}, {self.n_left_out} left out"
+        )
         missed = int(np.count_nonzero(~self.converged))
-        parts = [
-            f"{len(self.lists)} lists of {runs} runs and {queries} queries, "
-            f"depth {self.depth or 'unlimited'}{condensed}; {self.n_left_out} left out",
-            "mean RMS error of inferred precision-recall curves, by lowest relevant label",
-            self.mean.to_string(float_format="{:.4f}".format),
-            "no metric: " + ", ".join(f"{x:.4f}" for x in self.uninformed.mean(axis=0)),
-        ]
         if missed:
-            parts.append(f"{missed} of {self.converged.size} problems did not converge")
-        return "\n".join(parts)
+            caption += f"; {missed} of {self.converged.size} problems did not converge"
+        table = self.mean
+        table.loc["(no metric)"] = self.uninformed.mean(axis=0)
+        return caption, table
+
+    def __repr__(self) -> str:
+        caption, table = self._printed()
+        return f"{caption}\n{table.to_string(float_format=_DIGITS, max_rows=_ROWS)}"
+
+    def _repr_html_(self) -> str:
+        caption, table = self._printed()
+        return f"<p>{caption}</p>{table.to_html(float_format=_DIGITS, max_rows=_ROWS)}"
 
 
+@_renamed.refuse_old_arguments
 def study(
     qrels: object,
     runs: object,
     metrics: str | Metric | Sequence[str | Metric] = STUDY_METRICS,
     *,
     rel: Sequence[float] | None = None,
-    depth: int | None = 1000,
+    k: int | None = 1000,
     condensed: bool = False,
     min_retrieved: int = 5,
     max_grade: int | None = None,
-    progress: Callable[[str], object] | None = None,
+    progress: bool | None = None,
 ) -> Study:
     """Measure how well the values of metrics predict the precision-recall curves of lists.
 
@@ -148,18 +158,18 @@ def study(
     rel : sequence of float, optional
         Lowest relevant labels; a precision-recall curve is compared for each. Default: all labels
         above 0 in the qrels.
-    depth : int, optional
+    k : int, optional
         Largest number of ranks of a list. Documents at lower ranks count as not retrieved, also for
         the metrics. None: no limit.
     condensed : bool
-        Remove unjudged documents before `depth` is applied. By default, unjudged documents stay in
+        Remove unjudged documents before `k` is applied. By default, unjudged documents stay in
         the lists, as not relevant.
     min_retrieved : int
         Lists with fewer documents of some label above 0 are left out.
     max_grade : int, optional
         Highest grade of the collection, for metrics that do not set it. Default: the highest label.
-    progress : callable, optional
-        Called with a line of text after each metric on each part of the runs, such as `print`.
+    progress : bool, optional
+        Show a progress bar. Default: after two seconds, if standard error is a terminal.
 
     Returns
     -------
@@ -197,7 +207,7 @@ def study(
     """
     import pandas as pd
 
-    depth = None if depth is None else check.check_count("depth", depth, "the ranks of a list")
+    k = None if k is None else check.check_count("k", k, "the ranks of a list")
     condensed = check.check_flag("condensed", condensed)
     fewest = check.check_count("min_retrieved", min_retrieved, "documents of each label")
     top = check.check_max_grade(max_grade)
@@ -214,40 +224,38 @@ def study(
     levels = _check_rel(rel, known)
     top = top or max(1, int(np.ceil(known[-1])))
     named = trec.read_runs(runs)
-    n_left_out, n_runs = 0, 0
+    n_left_out = 0
     table: list[pd.DataFrame] = []
     parts: list[tuple[np.ndarray, ...]] = []
-    for part in _parts(judged, named):
-        n_runs += part["run"].nunique()
-        row = part.groupby(["run", "qid"], sort=False)
-        any_shown = row["retrieved"].any().to_numpy()
-        if condensed:
-            part = part[part["label"].notna()]
+    with progress_bar(progress, len(named) * len(asked), "metrics of runs") as bar:
+        for part in _parts(judged, named):
             row = part.groupby(["run", "qid"], sort=False)
-        ranks = np.minimum(row["retrieved"].sum().to_numpy(), depth or len(part))
-        shown = part[row.cumcount().to_numpy() < np.repeat(ranks, row.size())]
-        counts = shown.groupby(["run", "qid", "label"]).size().unstack(fill_value=0)
-        counts = counts.reindex(index=row.size().index, columns=known, fill_value=0)
-        is_long = (counts >= fewest).all(axis=1).to_numpy()
-        n_left_out += int(np.count_nonzero(any_shown)) - int(np.count_nonzero(is_long))
-        chosen = np.flatnonzero(is_long)
-        lists = RankedLists(part["label"].to_numpy(), row.size().to_numpy(), ranks)
-        batches = lists.batches(chosen)
-        found = []
-        for name, one in asked.items():
-            expectation = Expectation(one, lists, top)
-            found.append((expectation.values, *lists.errors(batches, expectation, levels)))
-            if progress is not None:
-                n_defined = np.count_nonzero(~np.isnan(expectation.values[chosen]))
-                progress(f"{n_runs} of {len(named)} runs: {name}, {n_defined} lists")
-        by_metric = (np.stack(each, axis=1)[chosen] for each in zip(*found, strict=True))
-        parts.append((lists.errors(batches, None, levels)[0][chosen], *by_metric))
-        table.append(counts.index.to_frame(index=False).assign(ranks=ranks).iloc[chosen])
+            any_shown = row["retrieved"].any().to_numpy()
+            if condensed:
+                part = part[part["label"].notna()]
+                row = part.groupby(["run", "qid"], sort=False)
+            ranks = np.minimum(row["retrieved"].sum().to_numpy(), k or len(part))
+            shown = part[row.cumcount().to_numpy() < np.repeat(ranks, row.size())]
+            counts = shown.groupby(["run", "qid", "label"]).size().unstack(fill_value=0)
+            counts = counts.reindex(index=row.size().index, columns=known, fill_value=0)
+            is_long = (counts >= fewest).all(axis=1).to_numpy()
+            n_left_out += int(np.count_nonzero(any_shown)) - int(np.count_nonzero(is_long))
+            chosen = np.flatnonzero(is_long)
+            lists = RankedLists(part["label"].to_numpy(), row.size().to_numpy(), ranks)
+            batches = lists.batches(chosen)
+            found = []
+            for one in asked.values():
+                expectation = Expectation(one, lists, top)
+                found.append((expectation.values, *lists.errors(batches, expectation, levels)))
+                bar.update(part["run"].nunique())
+            by_metric = (np.stack(each, axis=1)[chosen] for each in zip(*found, strict=True))
+            parts.append((lists.errors(batches, None, levels)[0][chosen], *by_metric))
+            table.append(counts.index.to_frame(index=False).assign(ranks=ranks).iloc[chosen])
     uninformed, values, errors, converged = map(np.concatenate, zip(*parts, strict=True))
     if len(values) == 0:
         raise ValueError(
             f"no list has {fewest} documents of each label above 0: lower min_retrieved, or raise "
-            "depth."
+            "k."
         )
     return Study(
         metrics=tuple(asked),
@@ -258,9 +266,8 @@ def study(
         converged=converged,
         uninformed=uninformed,
         n_left_out=n_left_out,
-        depth=depth,
+        k=k,
         condensed=condensed,
-        metric_of=dict(asked),
     )
 
 

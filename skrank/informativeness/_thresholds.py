@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import comb
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank import _renamed, trec
 from skrank import _validation as check
-from skrank import trec
 from skrank.informativeness._study import Study, study
 from skrank.metrics.gap import GAP
 from skrank.stats import t_interval
@@ -97,19 +97,26 @@ class ThresholdChoice:
     balanced: tuple[float, ...]
     better_than_balanced: bool
 
-    def __repr__(self) -> str:
-        criterion = self.table["criterion"]
-        shown = ", ".join(f"{g:g}" for g in self.balanced)
-        better = "better" if self.better_than_balanced else "not better"
-        error = f"{criterion.min():.4f}, cross-validated over queries {self.cross_validated:.4f}"
+    @property
+    def _caption(self) -> str:
+        error, n = self.table["criterion"], len(self.table)
+        better = "better" if self.better_than_balanced else "not significantly better"
         return (
-            f"ThresholdChoice: {self.metric}\n"
-            f"{self.table.to_string(float_format='{:.4f}'.format)}\n"
-            f"error {error}: {better} than balanced thresholds ({shown}) with "
-            f"{criterion[self.balanced]:.4f}"
+            f"{self.metric}, of {check.counted(n, 'candidate')}: RMS error {error.min():.4f}, "
+            f"cross-validated over queries {self.cross_validated:.4f}; {better} than balanced "
+            f"thresholds {self.balanced} with {error[self.balanced]:.4f}"
         )
 
+    def __repr__(self) -> str:
+        table = self.table.to_string(float_format="{:.4f}".format, max_rows=20)
+        return f"{self._caption}\n{table}"
 
+    def _repr_html_(self) -> str:
+        table = self.table.to_html(float_format="{:.4f}".format, max_rows=20)
+        return f"<p>{self._caption}</p>{table}"
+
+
+@_renamed.refuse_old_arguments
 def select_thresholds(
     qrels: object,
     runs: object,
@@ -117,10 +124,10 @@ def select_thresholds(
     *,
     rel: Sequence[float] | None = None,
     n_steps: int = 10,
-    depth: int | None = 1000,
+    k: int | None = 1000,
     condensed: bool = False,
     min_retrieved: int = 5,
-    progress: Callable[[str], object] | None = None,
+    progress: bool | None = None,
 ) -> ThresholdChoice:
     """Select the thresholds of GAP that are most informative about runs.
 
@@ -135,7 +142,7 @@ def select_thresholds(
         errors of these curves. Default: all grades above 0.
     n_steps : int
         As in `threshold_grid`, for the default candidates.
-    depth, condensed, min_retrieved, progress
+    k, condensed, min_retrieved, progress
         As in `study`.
 
     Returns
@@ -179,7 +186,7 @@ def select_thresholds(
     given = check.several("candidates", candidates, ())
     metrics = [GAP(thresholds=check.check_thresholds(one, top)) for one in given]
     found = study(
-        known, runs, metrics, rel=rel, depth=depth, condensed=condensed,
+        known, runs, metrics, rel=rel, k=k, condensed=condensed,
         min_retrieved=min_retrieved, progress=progress,
     )  # fmt: skip
     table = found.mean.set_axis([one.thresholds for one in metrics], axis=0)

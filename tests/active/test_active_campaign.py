@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank.active import ActiveComparator, ActiveEvaluator
+from skrank.active import ActiveComparator, ActiveEvaluator, Design
 from tests.helpers.campaigns import COSTS, SCORES, answer, both, comparator, data, evaluator, run
 
 
@@ -18,7 +18,7 @@ def test_the_budget_is_never_exceeded_and_ends_at_the_draw_that_does_not_fit(mak
         cost = campaign.cost
         assert cost <= 100
         campaign.budget = None
-        asked = [*campaign.progress()["query"], *(request.query for request in campaign.ask(60))]
+        asked = [*campaign.progress()["qid"], *(request.query for request in campaign.ask(60))]
         paid = np.cumsum([COSTS[query] for query in asked])
         assert len(asked) == 60
         assert cost == paid[paid <= 100][-1]  # in the order of the draws, without skips
@@ -56,8 +56,9 @@ def test_the_value_of_a_pool_that_is_labelled_is_exact(name):
 
 
 def test_a_pool_without_a_relevant_document_has_no_estimate():
+    design = Design(grades=[0, 1])
     campaign = ActiveEvaluator(
-        np.tile([2.0, 1.0], 5), np.repeat(range(5), 2), metric="ap", grades=[0, 1]
+        np.tile([2.0, 1.0], 5), np.repeat(range(5), 2), metric="ap", design=design
     )
     for request in campaign.ask(5):
         campaign.tell(request, np.zeros(2))
@@ -78,7 +79,8 @@ def test_a_pool_without_a_relevant_document_has_no_estimate():
 )
 def test_only_documents_that_can_change_the_value_are_asked(scores, metric, rows):
     kind, scores = (ActiveComparator, scores) if len(scores) > 1 else (ActiveEvaluator, scores[0])
-    campaign = kind(scores, np.zeros(np.shape(scores)[-1]), metric=metric, grades=[0, 1])
+    query, design = np.zeros(np.shape(scores)[-1]), Design(grades=[0, 1])
+    campaign = kind(scores, query, metric=metric, design=design)
     assert campaign.next_query().rows.tolist() == rows
 
 

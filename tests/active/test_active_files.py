@@ -61,7 +61,7 @@ def test_an_interrupted_campaign_continues_bit_for_bit(make, ids, tmp_path, monk
 
 def test_printed_campaigns_are_short(saved):
     shown = repr(ActiveEvaluator.load(saved))
-    assert "3 of 60 labelled, 1 waiting" in shown
+    assert "3 of 60 queries labelled, 1 waiting" in shown
     assert len(shown) < 120
 
 

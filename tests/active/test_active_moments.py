@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank.active import ActiveEvaluator, label_moments
+from skrank.active import ActiveEvaluator, Design, label_moments
 from skrank.metrics import registered
 
 EXACT = [
@@ -57,7 +57,8 @@ def fixed(name):
 
 def counted(name):
     """The metric as in campaigns: with ``empty=0`` if it is not normalised."""
-    return ActiveEvaluator(np.arange(5.0), np.zeros(5), metric=fixed(name), grades=GRADES).metric
+    design = Design(grades=GRADES)
+    return ActiveEvaluator(np.arange(5.0), np.zeros(5), metric=fixed(name), design=design).metric
 
 
 @pytest.mark.parametrize("n_rankers", [1, 2])
@@ -128,7 +129,6 @@ def test_grades_need_not_be_consecutive_nor_start_at_0():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "grades"),
         ({"label_model": np.full((4, 2), 0.4)}, "row 0"),
         ({"grades": [0, 2, 1]}, "must be ascending"),
         ({"grades": [0, 1], "label_model": np.full((4, 3), 1 / 3)}, "grade 2"),

@@ -49,10 +49,11 @@ def contest(differences, **options):
     differences = np.asarray(differences, float)
     labels = np.maximum(np.column_stack([differences, -differences]), 0)
     scores, queries = np.tile([1.0, 0.0], 20_000), np.repeat(np.arange(20_000), 2)
-    options = designed({"mixing": 1, "random_state": 0} | options)
+    grades = np.unique(np.append(labels, [0, 1]))
+    options = designed({"mixing": 1, "random_state": 0, "grades": grades} | options)
     campaign = ActiveComparator(
         {"old": scores, "new": -scores}, queries, metric="cg(gain=linear)@1",
-        grades=np.unique(np.append(labels, [0, 1])), **options,
+        **options,
     )  # fmt: skip
     for request, told in zip(campaign.ask(len(labels)), labels, strict=True):
         campaign.tell(request, told)

@@ -170,11 +170,11 @@ def ranked_labels(qrels, run):
 
 class TestStudy:
     @pytest.mark.parametrize("condensed", [False, True])
-    @pytest.mark.parametrize("depth", [None, 30])
-    def test_study_is_the_single_problem_on_each_list(self, condensed, depth):
+    @pytest.mark.parametrize("k", [None, 30])
+    def test_study_is_the_single_problem_on_each_list(self, condensed, k):
         qrels, runs, *_ = made(n_queries=4)
         names = ["gap(thresholds=[0.3,0.7])", "ndcg", "q", "precision@10"]
-        found = study(qrels, runs, names, depth=depth, condensed=condensed, min_retrieved=3)
+        found = study(qrels, runs, names, k=k, condensed=condensed, min_retrieved=3)
         assert found.converged.all()
         assert len(found.lists) == 8
         everything = {run.name: ranked_labels(qrels, run) for run in runs}
@@ -183,7 +183,7 @@ class TestStudy:
         for i, (run, qid, ranks) in enumerate(found.lists.itertuples(index=False)):
             labels = everything[run][qid]
             labels = labels[~np.isnan(labels)] if condensed else np.nan_to_num(labels)
-            labels = labels[:depth]
+            labels = labels[:k]
             assert len(labels) == ranks
             retrieved = [int((labels == g).sum()) for g in (1, 2)]
             for m, name in enumerate(names):

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
-from skrank.active.models import GradeClassifier, OrderedLogit
+from skrank.active.models import GradeClassifier
 from tests.helpers.rankers import cat, data, hist, lgbm, routing, xgb, y
 
 QID = data.qid
@@ -271,7 +271,6 @@ LATE_FAILURES = {
     "no relevant document": (LinearRanker(), {"X": OLD} | IRRELEVANT, "training query"),
     "interrupt": (GroupedRanker(Interrupted()), {}, "^$"),
     "grades": (GRADES, {"y": data.relevance + 0.5}, "Unknown label type"),
-    "logit": (OrderedLogit(), IRRELEVANT, "needs at least 2 classes"),
 }
 
 

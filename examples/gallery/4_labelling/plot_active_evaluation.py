@@ -36,9 +36,7 @@ campaign = ActiveComparator(
     qid,
     metric="err@10",
     label_model=pd.DataFrame(label_model.predict_proba(X), columns=label_model.classes_),
-    grades=range(5),
     budget=1500,
-    random_state=0,
 )
 while (request := campaign.next_query()) is not None:
     campaign.tell(request.query, truth[request.rows])
