@@ -26,7 +26,10 @@ ARGUMENTS: dict[str, Mapping[str, str]] = {
     **dict.fromkeys(("GAP", "graded_precision_recall_curve"), _LABELS),
     **dict.fromkeys(("LambdaLoss", "LambdaRank"), _NORMS),
     "Report.compare": _LEVEL,
+    "Run.top": {"depth": "k"},
     "compare": _LEVEL | {"test_share": "skrank.compare_cv(results, test_share=...)"},
+    "fuse": {"k": "rrf_k, the constant of reciprocal rank fusion"},
+    "trec.evaluate": {"depth": "k"},
     "robustness": _LEVEL | {"top_n": "runs=, with the runs to compare"},
 }
 NAMES = {
@@ -44,6 +47,7 @@ NAMES = {
     "skrank.stats.bounded_interval": "bootstrap_interval",
     "skrank.stats.paired_effects": "compare(...).to_frame(), or paired_t",
     "skrank.stats.two_way_anova": "anova_lm of statsmodels",
+    "skrank.trec.trec_eval_lines": "skrank evaluate --format trec_eval, or report.per_query",
     "skrank.torch.QueryBatchSampler": "DataLoader(queries, collate_fn=queries.collate)",
 }
 
@@ -54,6 +58,8 @@ def refuse_old_arguments(function: F) -> F:
     It decorates a function, or a class, whose `__init__` then refuses the argument.
     """
     name, owner = function.__qualname__, cast(Any, function)
+    full = f"{function.__module__.split('.')[1]}.{name}"  # such as trec.evaluate
+    name = full if full in ARGUMENTS else name
     is_class = isinstance(function, type)
     called = owner.__init__ if is_class else owner
 

@@ -17,6 +17,8 @@ import skrank
 from skrank.cli._output import check_open, deliver, print_error
 from skrank.cli._parser import Parser
 
+__all__ = ["main", "program"]
+
 FAILED = 1  # a file cannot be read, measured or written; argparse exits with 2 for wrong usage
 INTERRUPTED = 130
 
@@ -118,8 +120,7 @@ def _with_options(message: str, options: Container[str]) -> str:
         name = found[1]
         if name not in options or name in ("given", "parser", "run", "view"):
             return found[0]
-        sign = "-" if len(name) == 1 else "--"
-        return sign + name.replace("_", "-") + ("" if found[2] else "=")
+        return "--" + name.replace("_", "-") + ("" if found[2] else "=")
 
     # a parameter in the brackets of a metric, such as gap(max_grade=4), is not an option
     return re.sub(r"(?<![(,\w-])([a-z]\w*)=(True\b)?", option, message)

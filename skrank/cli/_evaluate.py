@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 import skrank
 from skrank import trec
@@ -19,7 +22,7 @@ from skrank.metrics.iprec import ELEVEN_LEVELS
 
 # options that are parameters of `trec.evaluate` with the same name and values
 _PASSED_ON = (
-    "max_grade", "rel", "depth", "judged_only", "pool_judged", "exclude_self", "progress",
+    "max_grade", "rel", "k", "judged_only", "pool_judged", "exclude_self", "progress",
 )  # fmt: skip
 # a process that evaluates once takes less time without numba up to so many rows of a run
 _PLAIN_ROWS = 60_000
@@ -107,7 +110,7 @@ def _text(
 ) -> str:
     """The output in a format."""
     if form == "trec_eval":
-        return trec.trec_eval_lines(report, per_query=arguments.view == "per_query")
+        return trec_eval_lines(report, per_query=arguments.view == "per_query")
     how: Options = {} if arguments.view == "curve" else {"confidence": arguments.confidence}
     if arguments.view == "compare":
         how |= {"test": arguments.test, "correction": arguments.correction}
@@ -141,3 +144,32 @@ def _table(report: Report, view: str | None, how: Options) -> _output.Columns:
         cells = {"run": [run for run in names for _ in queries], "qid": queries * len(names)}
         return cells | dict(zip(shown, values, strict=True))
     return {"run": names, **dict(zip(shown, means.T.tolist(), strict=True)), **report.counts}
+
+
+def trec_eval_lines(report: Report, *, per_query: bool) -> str:
+    """The lines that trec_eval prints: name, query or "all", and value of each measure.
+
+    If `per_query`, the values of each query stand before those of all queries, as with ``-q``, but
+    for geometric means and numbers of queries. The lines of all queries begin with the name of the
+    run, if there are several runs, or if the number of queries is printed.
+    """
+    names = [re.sub(r"^[^\W\d]\w*:", "", name) for name in report.metric_of]
+    counts = [one.average == "sum" for one in report.metric_of.values()]
+    of_queries = [i for i, one in enumerate(names) if not one.startswith(("gm_", "num_q"))]
+    lines = []
+
+    def add(query: str, values: np.ndarray, columns: Iterable[int]) -> None:
+        for i in columns:
+            number = f"{values[i]:.0f}" if counts[i] else f"{values[i]:6.4f}"
+            lines.append(f"{names[i]:<22}\t{query}\t{number}")
+
+    for run, values, weights, means in zip(
+        report.systems, report.values, report.weights, report.averages, strict=True
+    ):
+        counted = np.flatnonzero(weights.any(axis=1) & per_query)
+        for row in sorted(counted, key=lambda row: str(report.queries[row])):
+            add(report.queries[row], values[row], of_queries)
+        if len(report.systems) > 1 or "num_q" in names:
+            lines.append(f"{'runid':<22}\tall\t{run}")
+        add("all", means, range(len(names)))
+    return "\n".join(lines)

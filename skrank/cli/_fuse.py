@@ -16,7 +16,7 @@ def add_arguments(parser: Parser, _: str) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help=text)
     parser.add_options("fusion")
     parser.set_defaults(
-        run=_run, method="linear", norm="auto", k=60.0, metric="ndcg@10", n_splits=5,
+        run=_run, method="linear", norm="auto", rrf_k=60.0, metric="ndcg@10", n_splits=5,
         name="fused", ranks="score",
     )  # fmt: skip
     parser.set_epilog("fuse", "files")
@@ -45,14 +45,14 @@ def _run(arguments: argparse.Namespace) -> str:
         runs,
         "weighted_sum" if trained else arguments.method,
         norm=None if arguments.norm == "none" else arguments.norm,
-        k=arguments.k,
+        rrf_k=arguments.rrf_k,
         ranks=arguments.ranks,
         weights=weights,
         qrels=qrels,
         n_splits=arguments.n_splits,
         name=arguments.name,
     )
-    written = fused if arguments.depth is None else fused.top(arguments.depth)
+    written = fused.top(arguments.k)
     _output.deliver(trec.run_lines(written), arguments.output)
     if arguments.output is None or qrels is None or fused.weights is None:
         return ""

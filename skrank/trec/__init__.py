@@ -3,6 +3,7 @@
 Files and tables are read by polars: ``pip install skrank[trec]``.
 """
 
+from skrank import _renamed
 from skrank.trec._data import Qrels as Qrels
 from skrank.trec._data import Run as Run
 from skrank.trec._data import read_qrels as read_qrels
@@ -12,4 +13,10 @@ from skrank.trec._evaluate import read_runs as read_runs
 from skrank.trec._fuse import fuse as fuse
 from skrank.trec._interop import ir_measure as ir_measure
 from skrank.trec._interop import run_lines as run_lines
-from skrank.trec._interop import trec_eval_lines as trec_eval_lines
+
+__all__ = [
+    "Qrels", "Run", "evaluate", "fuse", "ir_measure", "read_qrels", "read_run", "read_runs",
+    "run_lines",
+]  # fmt: skip
+
+_renamed.refuse_old_names(__name__)

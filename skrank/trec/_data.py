@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank.extending import Queries
 from skrank.trec import _polars as pl
@@ -58,10 +59,10 @@ class Qrels:
         Qrels: 2 queries, 3 documents, 2 judged
         """
         check.check_same_index(qid=qid, docid=docid, label=label)
-        return cls.of_rows(_rows_of_arrays(qid, docid, label, "qrels"))
+        return cls._of_rows(_rows_of_arrays(qid, docid, label, "qrels"))
 
     @classmethod
-    def of_rows(cls, rows: Entries) -> Qrels:
+    def _of_rows(cls, rows: Entries) -> Qrels:
         """The judgments of checked rows."""
         queries, table = by_query(rows.table)
         labels = table["number"].to_numpy()
@@ -155,10 +156,10 @@ class Run:
         """
         check.check_same_index(qid=qid, docid=docid, score=score)
         name = check.check_text("name", name, "the name of the run")
-        return cls.of_rows(_rows_of_arrays(qid, docid, score, "run"), name)
+        return cls._of_rows(_rows_of_arrays(qid, docid, score, "run"), name)
 
     @classmethod
-    def of_rows(cls, rows: Entries, name: str | None = None) -> Run:
+    def _of_rows(cls, rows: Entries, name: str | None = None) -> Run:
         """The run of checked rows; its default name is the tag, or the file if it has none."""
         queries, table = by_query(rows.table)
         ranks = table["rank"].to_numpy() if "rank" in table.columns else None
@@ -166,7 +167,7 @@ class Run:
         scores = table["number"].to_numpy()
         return cls(name, queries, table["docid"], scores, ranks, rows.name)._ordered(scores)
 
-    def in_single_precision(self) -> Run:
+    def _in_single_precision(self) -> Run:
         """The run in the order of scores as float32."""
         widest = np.finfo(np.float32).max  # larger scores would become inf
         scores = np.clip(self.scores, -widest, widest).astype(np.float32).astype(np.float64)
@@ -188,24 +189,25 @@ class Run:
             order[tied] = table.sort("list", "docid", descending=[False, True])["row"].to_numpy()
         return self._part(self.queries, order) if rises.any() or len(tied) else self
 
-    def top(self, depth: int | None) -> Run:
+    @_renamed.refuse_old_arguments
+    def top(self, k: int | None) -> Run:
         """The first documents of each query.
 
         Parameters
         ----------
-        depth : int or None
+        k : int or None
             Number of documents of each query; None: all.
 
         Returns
         -------
         Run
         """
-        if depth is None:
+        if k is None:
             return self
-        depth = check.check_count("depth", depth, "the documents of each query to keep")
-        return self._selected(self.rank_in_query <= depth)
+        k = check.check_count("k", k, "the documents of each query to keep")
+        return self._selected(self.rank_in_query <= k)
 
-    def without_self(self) -> Run:
+    def _without_self(self) -> Run:
         """The run without the documents whose id is that of their query."""
         return self._selected(self.documents.to_numpy() != self.queries.ids[self.queries.row_query])
 
@@ -330,7 +332,7 @@ def read_qrels(source: object) -> Qrels:
     """
     if isinstance(source, Run):
         raise ValueError(f"qrels is the run {source.name!r}: judgments come first, then runs.")
-    return source if isinstance(source, Qrels) else Qrels.of_rows(rows_of(source, "qrels"))
+    return source if isinstance(source, Qrels) else Qrels._of_rows(rows_of(source, "qrels"))
 
 
 def read_run(source: Source, *, name: str | None = None) -> Run:
@@ -378,11 +380,11 @@ def read_run(source: Source, *, name: str | None = None) -> Run:
     1  301 FBIS3-1    2.5
     """
     name = None if name is None else check.check_text("name", name, "the name of the run")
-    return Run.of_rows(rows_of(source, "run"), name)
+    return Run._of_rows(rows_of(source, "run"), name)
 
 
 def as_run(run: object, *, ranks: bool = False) -> Run:
     """A run in memory or in a file; see `rows_of` for the parameters."""
     if isinstance(run, Run):
         return run
-    return Run.of_rows(run if isinstance(run, Entries) else rows_of(run, "run", ranks=ranks))
+    return Run._of_rows(run if isinstance(run, Entries) else rows_of(run, "run", ranks=ranks))

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank._progress import progress as progress_bar
 from skrank._typing import Options
@@ -39,6 +40,7 @@ class _Shown(NamedTuple):
     swapped: bool
 
 
+@_renamed.refuse_old_arguments
 def evaluate(
     qrels: object,
     runs: AnyRuns,
@@ -48,7 +50,7 @@ def evaluate(
     empty: str | int | None = None,
     max_grade: int | None = None,
     rel: float | None = None,
-    depth: int | None = None,
+    k: int | None = None,
     judged_only: bool = False,
     pool_judged: bool = False,
     exclude_self: bool = False,
@@ -90,7 +92,7 @@ def evaluate(
     rel : float, optional
         Lowest label of a relevant document, for all metrics of binary relevance
         (``trec_eval -l``). Default: as each metric says.
-    depth : int, optional
+    k : int, optional
         Number of documents of each query to evaluate (``trec_eval -M``). Default: all.
     judged_only : bool
         Remove documents that were not judged, for all metrics (``trec_eval -J``).
@@ -141,8 +143,8 @@ def evaluate(
         given["condensed"] = True
     chosen = {name: _changed(one, given) for name, one in unique_metrics(metrics).items()}
     top = check.check_max_grade(max_grade)
-    if depth is not None:
-        depth = check.check_count("depth", depth, "the number of documents of a query that count")
+    if k is not None:
+        k = check.check_count("k", k, "the number of documents of a query that count")
     judgments = read_qrels(qrels)
     if check.check_flag("pool_judged", pool_judged):
         labels = np.nan_to_num(judgments.labels, nan=0.0)
@@ -158,12 +160,12 @@ def evaluate(
 
     def prepared(source: object) -> tuple[_Shown, list[Joined]]:
         run = as_run(source)
-        run = run.without_self() if exclude_self else run
-        orders = (run.in_single_precision() if single else run for single in columns)
+        run = run._without_self() if exclude_self else run
+        orders = (run._in_single_precision() if single else run for single in columns)
         fractions = bool((pool.labels % 1).any())
         swapped = fractions and check.look_swapped(judgments.labels, run.scores)
         about = _Shown(run.name, run.file, run.queries, run.documents[0], swapped)
-        return about, [pool.join(order.top(depth)) for order in orders]
+        return about, [pool.join(order.top(k)) for order in orders]
 
     with (
         progress_bar(progress, len(sources), "runs") as bar,
@@ -171,8 +173,8 @@ def evaluate(
     ):
         for about, orders in executor.map(prepared, sources):
             shown.append(about)
-            for those, one in zip(joined.values(), orders, strict=True):
-                those.append(one)
+            for those, order in zip(joined.values(), orders, strict=True):
+                those.append(order)
             bar.update(1)
     if shown[0].swapped:
         warnings.warn(

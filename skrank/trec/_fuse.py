@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank.trec import _polars as pl
 from skrank.trec._columns import Columns, rows_of_memory, table_of
@@ -20,7 +21,7 @@ METHODS = ("rrf", "combsum", "combmnz", "weighted_sum")
 NORMS = ("min_max", "zscore", "reciprocal_rank")
 
 
-def _normalised(run: Run, norm: str | None, k: float, *, from_file: bool) -> np.ndarray:
+def _normalised(run: Run, norm: str | None, rrf_k: float, *, from_file: bool) -> np.ndarray:
     """The scores of a run, normalised in each query."""
     starts, sizes = run.queries.indptr[:-1], run.queries.sizes
 
@@ -31,7 +32,7 @@ def _normalised(run: Run, norm: str | None, k: float, *, from_file: bool) -> np.
         return run.scores
     if norm == "reciprocal_rank":
         ranks = run.ranks if from_file and run.ranks is not None else run.rank_in_query
-        return np.divide(1, k + ranks)
+        return np.divide(1, rrf_k + ranks)
     # The norms do not depend on the scale, and a power of 2 changes no digit: squares of scores
     # near the limits of double precision would be 0 or inf.
     _, exponent = np.frexp(per_query(np.maximum, np.abs(run.scores)))
@@ -49,12 +50,13 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     return np.divide(numerator, denominator, out=numerator.copy(), where=denominator != 0)
 
 
+@_renamed.refuse_old_arguments
 def fuse(
     runs: AnyRuns,
     method: str = "rrf",
     *,
     norm: str | None = "auto",
-    k: float = 60,
+    rrf_k: float = 60,
     ranks: str = "score",
     weights: Sequence[float] | Mapping[str, float] | Any = None,
     qrels: object = None,
@@ -76,8 +78,8 @@ def fuse(
         1. "zscore": to mean 0 and variance 1. "reciprocal_rank": replaced by 1 / (k + r). None: not
         at all. "auto": "reciprocal_rank" if `weights` is a ranker, otherwise "min_max". "rrf"
         ignores it.
-    k : float
-        Constant of "rrf" and of "reciprocal_rank".
+    rrf_k : float
+        Constant k of "rrf" and of "reciprocal_rank".
     ranks : {"score", "file"}
         Where ranks come from. "score": from the order of `Run`. "file": from the column of ranks
         that files, tables and records of all runs have.
@@ -125,7 +127,7 @@ def fuse(
     check.check_choice("method", method, METHODS)
     check.check_choice("norm", norm, ("auto", *NORMS, None))
     check.check_choice("ranks", ranks, ("score", "file"))
-    k = check.check_number("k", k, 0, 1e9)
+    rrf_k = check.check_number("rrf_k", rrf_k, 0, 1e9)
     name = check.check_text("name", name, "the name of the fused run")
     if (weights is None) != (method != "weighted_sum"):
         raise ValueError("method='weighted_sum' needs weights, and other methods take none.")
@@ -139,7 +141,7 @@ def fuse(
         norm = "reciprocal_rank" if learned else "min_max"
     norm = "reciprocal_rank" if method == "rrf" else norm
     rows = [
-        _table(run, value=_normalised(run, norm, k, from_file=from_file), run=np.int32(number))
+        _table(run, value=_normalised(run, norm, rrf_k, from_file=from_file), run=np.int32(number))
         for number, run in enumerate(named.values())
     ]
     # a row for each document that a run retrieved, and a column for each run
@@ -158,7 +160,7 @@ def fuse(
             scores = X.sum(axis=1)
         scores *= np.count_nonzero(~np.isnan(values), axis=1) if method == "combmnz" else 1
     columns = Columns(wide["qid"], wide["docid"], scores)
-    fused = Run.of_rows(Entries(table_of(columns, "run", rows_of_memory("run"))), name)
+    fused = Run._of_rows(Entries(table_of(columns, "run", rows_of_memory("run"))), name)
     given = None if used is None else dict(zip(named, used.tolist(), strict=True))
     return dataclasses.replace(fused, weights=given)
 

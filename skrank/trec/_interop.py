@@ -1,16 +1,13 @@
-"""For other tools: runs as lines, values as trec_eval prints them, and measures of ir_measures."""
+"""For other tools: runs as lines, and measures of ir_measures."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from skrank import _validation as check
-from skrank.evaluation import Report
 from skrank.metrics import Metric, metric
 from skrank.trec._data import Run
 from skrank.trec._evaluate import evaluate
@@ -110,52 +107,3 @@ def run_lines(run: Run) -> str:
     ids, ranks = queries.ids[queries.row_query], run.rank_in_query
     rows = zip(ids, documents, ranks, run.scores.tolist(), strict=True)
     return "\n".join(f"{q} Q0 {d} {rank} {score!r} {run.name}" for q, d, rank, score in rows)
-
-
-def trec_eval_lines(report: Report, *, per_query: bool = False) -> str:
-    """The lines that trec_eval prints: name, query or "all", and value of each measure.
-
-    Parameters
-    ----------
-    report : Report
-    per_query : bool
-        Whether to print the values of each query before those of all queries, as with ``-q``, but
-        for geometric means and numbers of queries.
-
-    Returns
-    -------
-    str
-        Lines in the order of the metrics. The lines of all queries begin with one with the name of
-        the run, if there are several runs, or if the number of queries is printed.
-
-    Examples
-    --------
-    >>> from skrank import trec
-    >>> report = trec.evaluate({"1": {"a": 1}}, {"1": {"b": 2, "a": 1}}, ["num_q", "trec_eval:P_5"])
-    >>> print(trec.trec_eval_lines(report))
-    runid                 	all	run
-    num_q                 	all	1
-    P_5                   	all	0.2000
-    """
-    check.check_result("report", report, Report, "trec.evaluate")
-    per_query = check.check_flag("per_query", per_query)
-    names = [re.sub(r"^[^\W\d]\w*:", "", name) for name in report.metric_of]
-    counts = [one.average == "sum" for one in report.metric_of.values()]
-    of_queries = [i for i, one in enumerate(names) if not one.startswith(("gm_", "num_q"))]
-    lines = []
-
-    def add(query: str, values: np.ndarray, columns: Iterable[int]) -> None:
-        for i in columns:
-            number = f"{values[i]:.0f}" if counts[i] else f"{values[i]:6.4f}"
-            lines.append(f"{names[i]:<22}\t{query}\t{number}")
-
-    for run, values, weights, means in zip(
-        report.systems, report.values, report.weights, report.averages, strict=True
-    ):
-        counted = np.flatnonzero(weights.any(axis=1) & per_query)
-        for row in sorted(counted, key=lambda row: str(report.queries[row])):
-            add(report.queries[row], values[row], of_queries)
-        if len(report.systems) > 1 or "num_q" in names:
-            lines.append(f"{'runid':<22}\tall\t{run}")
-        add("all", means, range(len(names)))
-    return "\n".join(lines)

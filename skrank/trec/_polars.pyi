@@ -16,3 +16,4 @@ from polars import len as len
 from polars import read_csv as read_csv
 from polars import scan_parquet as scan_parquet
 from polars import struct as struct
+from polars import thread_pool_size as thread_pool_size

@@ -270,17 +270,17 @@ IDS = {"qid": ["q1", "q1", "7"], "docid": ["d1", "d2", "d1"]}
 usual("trec.Qrels", lambda **given: trec.Qrels.from_arrays(**given).to_frame()["label"],
       **IDS, label=[2, 0, 1])  # fmt: skip
 usual("trec.Run",
-      lambda depth, **given: trec.Run.from_arrays(**given).top(depth).to_frame()["score"],
-      **IDS, score=[0.5, 1.5, 1.0], depth=1)  # fmt: skip
+      lambda k, **given: trec.Run.from_arrays(**given).top(k).to_frame()["score"],
+      **IDS, score=[0.5, 1.5, 1.0], k=1)  # fmt: skip
 unit(
     "trec.evaluate",
     lambda qrels, runs, **given: trec.evaluate(file_of(qrels), file_of(runs), **given).mean,
     qrels=QRELS, runs=RUN, metrics=["gap", "ndcg@2"], max_grade=2, missing="zero", empty=0,
-    depth=3, judged_only=True,
+    k=3, judged_only=True,
 )  # fmt: skip
 FUSED = [trec.read_run(file_of(one)) for one in (RUN, OTHER_RUN)]
 usual("trec.fuse", lambda **given: trec.fuse(FUSED, **given).to_frame()["score"],
-      method="rrf", k=10, norm="zscore", name="both")  # fmt: skip
+      method="rrf", rrf_k=10, norm="zscore", name="both")  # fmt: skip
 usual("trec.ir_measure", lambda name: trec.ir_measure(name).calc_aggregate(JUDGMENTS, RUN_VALUES),
       name="gap(max_grade=2)")  # fmt: skip
 

@@ -201,7 +201,7 @@ LEARNED = {"method": "weighted_sum", "weights": RANKER}
         (SMALL, {"method": "weighted_sum", "weights": [1, 2]}, "3 runs"),
         (SMALL, LEARNED, "needs qrels"),
         (SMALL, LEARNED | {"qrels": {"9": {"x": 1}}}, "qrels"),
-        (SMALL, {"k": -1}, "k=-1"),
+        (SMALL, {"rrf_k": -1}, "rrf_k=-1"),
         (SMALL, {"name": "b"}, "name='b'"),
         ({"a": OTHER}, {}, "at least two runs"),
         ({"a": OTHER, "b": {"2": {"x": 1.0}}}, {}, "'a'"),

@@ -126,9 +126,9 @@ def test_options_of_trec_eval():
     assert value("rr") == 1 / 3
     assert value("rr", rel=2) == 1 / 4
     assert value("ndcg", rel=2) == value("ndcg")
-    assert value("num_rel", depth=2) == 2
-    assert value("recall", depth=3) == 1 / 2
+    assert value("num_rel", k=2) == 2
+    assert value("recall", k=3) == 1 / 2
     assert value("num_ret", judged_only=True) == 2
     assert value("judged", pool_judged=True) == 3 / 4
     assert value("rr", judged_only=True, pool_judged=True) == 1 / 2
-    assert value("trec_eval:P_2", rel=2, depth=3, empty=1) == 0
+    assert value("trec_eval:P_2", rel=2, k=3, empty=1) == 0
