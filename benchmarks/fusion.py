@@ -71,7 +71,7 @@ def show(qrels: trec.Qrels, runs: dict[str, trec.Run]) -> None:
         systems[method] = trec.fuse(runs, method, name=method)
     report = trec.evaluate(qrels, systems, METRICS, missing="zero")
     compared = report.compare(baseline="rrf", random_state=0).to_frame()
-    columns = ["metric", "system", "difference", "low", "high", "p_max_t"]
+    columns = ["metric", "system", "difference", "low", "high", "p_corrected"]
     print(report.mean.round(4).to_string())
     print(compared.reset_index()[columns].round(4).to_string(index=False))
 

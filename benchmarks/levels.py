@@ -1,6 +1,6 @@
 """Levels of tests, and coverage of intervals, on matrices of real scores and synthetic scores.
 
-    python benchmarks/levels.py DATA [--parts two many weights means correlations seeds]
+    python benchmarks/levels.py DATA [--parts two many weights means seeds]
 
 prints the tables of docs/evidence/tests_and_intervals.md in their order. DATA is a folder of
 collections: trec-pertopic-scores holds matrices of queries x systems (CSV with a header of names);
@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +30,7 @@ from skrank import stats, trec
 
 SIZES = (10, 25, 50)
 N_SYSTEMS = 5
-PARTS = ("two", "many", "weights", "means", "correlations", "seeds")
+PARTS = ("two", "many", "weights", "means", "seeds")
 RUNS = (("trec-covid", "ap"), ("trec-covid", "ndcg@10"), ("trec-dl", "ap"))
 CHUNK = 50  # samples whose pairs are tested in one call
 # (random, n_queries, n_systems) -> scores of systems with equal means
@@ -159,39 +158,6 @@ def weighted(sigma: float, n: int, repeats: int, n_resamples: int) -> Rows:
     return {name: 100 * np.mean(each) for name, each in found.items()}
 
 
-def correlated(tau: float, n: int, repeats: int) -> Rows:
-    """Percent of intervals over systems that contain the true correlation."""
-    random = np.random.default_rng(n)
-
-    def draw(size: int) -> tuple[np.ndarray, np.ndarray]:
-        x, noise = random.normal(size=(2, size, n))
-        angle = np.pi * tau / 2
-        return x, np.sin(angle) * x + np.cos(angle) * noise
-
-    x, y = draw(2000)
-    true_ap = np.mean([stats.tau_ap(a, b, ties="b") for a, b in zip(x, y, strict=True)])
-    rows: Rows = {}
-    for method, true in (("tau_b", tau), ("tau_ap", true_ap)):
-        hits = []
-        for a, b in zip(*draw(repeats), strict=True):
-            one = stats.rank_correlation(a, b, method=method, n_resamples=1)
-            hits.append(one.low <= true <= one.high)
-        rows[method] = 100 * np.mean(hits)
-    return rows
-
-
-def over_queries(x: np.ndarray, y: np.ndarray, n: int, repeats: int) -> Rows:
-    """Percent of intervals over queries that contain tau_b of all queries, for 20 systems."""
-    random, hits = np.random.default_rng(n), []
-    for _ in range(repeats):
-        systems = random.choice(x.shape[1], 20, replace=False)
-        a, b, rows = x[:, systems], y[:, systems], random.integers(len(x), size=n)
-        true = stats.tau_b(a.mean(axis=0), b.mean(axis=0))
-        one = stats.rank_correlation(a[rows], b[rows], n_resamples=300)
-        hits.append(one.low - 1e-9 <= true <= one.high + 1e-9)
-    return {"tau_b": 100 * np.mean(hits)}
-
-
 def means(draw: Callable, n: int, repeats: int, n_resamples: int) -> Rows:
     """Percent of 95 % intervals that contain the mean."""
     values, true = draw(np.random.default_rng(n), n, repeats)
@@ -234,7 +200,7 @@ def seeds(spread: float, n_seeds: int, repeats: int) -> Rows:
         systems = {name: one.T for name, one in zip("ab", scores, strict=True)}
         both = skrank.compare(relevance, systems, groups=qid, metrics="ap")
         found += (
-            both.to_frame()["p_t"].item() < 0.05,
+            both.to_frame()["p_uncorrected"].item() < 0.05,
             stats.paired_t(both.per_query["ap"]).p_value.item() < 0.05,
         )
     return dict(zip(("queries and seeds", "queries only"), 100 * found / repeats, strict=True))
@@ -308,23 +274,6 @@ def main() -> None:
         }
         title = "I. One mean: percentage of 95 % intervals that contain the mean"
         show(title, 2 * repeats, "10, 20, 50 queries", means, rows)
-    if "correlations" in given.parts:
-        rows = {
-            f"tau {tau:g}": [(tau, n, repeats) for n in (10, 20, 40)] for tau in (0.8, 0.95, 0.99)
-        }
-        title = (
-            "C. Rank correlations: percentage of 95 % intervals over systems that contain the truth"
-        )
-        show(title, repeats, "10, 20, 40 systems", correlated, rows)
-        rows = {
-            f"{a} and {b}": [(tables[a], tables[b], n, repeats) for n in SIZES]
-            for a, b in combinations(tables, 2)
-            if tables[a].shape == tables[b].shape
-        }
-        title = (
-            "Q. Rank correlations: percentage of 95 % intervals over queries that contain the truth"
-        )
-        show(title, repeats, by_query, over_queries, rows)
     if "seeds" in given.parts:
         rows = {
             f"spread {spread:g}": [(spread, n, repeats) for n in (2, 3, 5)]

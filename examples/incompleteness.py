@@ -56,9 +56,6 @@ def main() -> None:
 
     wall, cpu = time.perf_counter(), time.process_time()
 
-    def progress(text: str) -> None:
-        print(f"{text}: {time.perf_counter() - wall:.1f} s", flush=True)
-
     runs = sorted(path for path in Path(options.folder).iterdir() if path.is_file())
     found = robustness(
         options.qrels,
@@ -70,7 +67,6 @@ def main() -> None:
         strata=options.strata,
         confidence=options.confidence,
         n_resamples=options.resamples,
-        progress=progress,
     )
     print(f"{time.perf_counter() - wall:.1f} s, {time.process_time() - cpu:.1f} s of CPU\n")
     print(f"{len(runs)} runs, {found.n_queries} queries, judged documents (mean over repeats):")

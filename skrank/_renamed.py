@@ -13,6 +13,7 @@ _LEVEL = {"alpha": "confidence=1 - alpha"}
 _QID = {"qid": "groups="}
 _LABELS = {"labels": "fractional"}
 _NORMS = dict.fromkeys(("score_norm", "sum_norm"), 'norm=True, "score", "sum" or False')
+_CORRECTION = {"correction": "test, whose correction is fixed, or p_uncorrected of to_frame()"}
 _WEIGHTS = {"weights": "paired_t, which takes weights"}
 _DEPTH = {"depth": "k"}
 _CLICKS = "LightGBM's Dataset(position=), or lambdarank_unbiased of XGBoost"
@@ -25,9 +26,10 @@ ARGUMENTS: dict[str, Mapping[str, str]] = {
     "Ranker.fit": _QID,
     **dict.fromkeys(("GAP", "graded_precision_recall_curve"), _LABELS),
     **dict.fromkeys(("LambdaLoss", "LambdaRank"), _NORMS),
-    "Report.compare": _LEVEL,
+    "Report.compare": _LEVEL | _CORRECTION,
     "Run.top": {"depth": "k"},
-    "compare": _LEVEL | {"test_share": "skrank.compare_cv(results, test_share=...)"},
+    "compare": _LEVEL | _CORRECTION | {"test_share": "skrank.compare_cv(results, test_share=...)"},
+    "compare_cv": _CORRECTION,
     "fuse": {"k": "rrf_k, the constant of reciprocal rank fusion"},
     "trec.evaluate": {"depth": "k"},
     "robustness": _LEVEL | {"top_n": "runs=, with the runs to compare"},
@@ -46,6 +48,7 @@ NAMES = {
     "skrank.stats.bayesian_comparison": "two_on_multiple of baycomp",
     "skrank.stats.bounded_interval": "bootstrap_interval",
     "skrank.stats.paired_effects": "compare(...).to_frame(), or paired_t",
+    "skrank.stats.rank_correlation": "tau_b or tau_ap; scipy.stats.kendalltau for the p-value",
     "skrank.stats.two_way_anova": "anova_lm of statsmodels",
     "skrank.trec.trec_eval_lines": "skrank evaluate --format trec_eval, or report.per_query",
     "skrank.torch.QueryBatchSampler": "DataLoader(queries, collate_fn=queries.collate)",

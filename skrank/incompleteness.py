@@ -12,10 +12,14 @@ import numpy as np
 
 from skrank import _renamed, trec
 from skrank import _validation as check
+from skrank._printed import Printed
+from skrank._progress import tracked
 from skrank._typing import Axes, Options, RandomState
 from skrank.evaluation import Report
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
+
+__all__ = ["ROBUSTNESS_METRICS", "Robustness", "reduce_judgments", "robustness"]
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,7 +152,7 @@ def _hashes(qrels: trec.Qrels, seed: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Robustness:
+class Robustness(Printed):
     """Effect of incomplete judgments on metrics, returned by `robustness`.
 
     Attributes
@@ -176,6 +180,7 @@ class Robustness:
     confidence : float
         Of `power` and `required_difference`.
     n_queries : int
+    caption : str
     """
 
     table: pd.DataFrame
@@ -256,16 +261,16 @@ class Robustness:
         by = self.table.groupby(["metric", "percent"], sort=False)[column].mean().unstack()
         return by.loc[self.table["metric"].unique(), self.table["percent"].unique()]
 
-    def __repr__(self) -> str:
-        runs, repeats = self.means["run"].nunique(), self.table["repeat"].max() + 1
-        parts = [
-            f"{title}\n{self.pivot(column).to_string(float_format='{:.3f}'.format)}"
-            for title, column in (
-                ("tau_b with the ranking by all judgments, by percent judged", "tau_b"),
-                (f"{_LABELS['power'].format(100 * self.confidence)}, by percent judged", "power"),
-            )
-        ]
-        return "\n\n".join([f"{runs} runs, {self.n_queries} queries, {repeats} repeats", *parts])
+    @property
+    def caption(self) -> str:
+        """Numbers of runs, queries and repeats."""
+        sizes = [self.means["run"].nunique(), self.n_queries, self.table["repeat"].max() + 1]
+        nouns = ("run", "query", "repeat"), ("runs", "queries", "repeats")
+        return ", ".join(map(check.counted, sizes, *nouns))
+
+    def _printed(self) -> dict[str, pd.DataFrame]:
+        titles = {name: _LABELS[name].format(100 * self.confidence) for name in ("tau_b", "power")}
+        return {f"{titles[name]}, by percent judged": self.pivot(name) for name in titles}
 
 
 @_renamed.refuse_old_arguments
@@ -282,7 +287,7 @@ def robustness(
     n_resamples: int = 1000,
     missing: str = "zero",
     max_grade: int | None = None,
-    progress: Callable[[str], object] | None = None,
+    progress: bool | None = None,
 ) -> Robustness:
     """Measure how a comparison of systems changes if fewer documents are judged.
 
@@ -314,8 +319,8 @@ def robustness(
         As in `skrank.trec.evaluate`.
     max_grade : int, optional
         Highest grade of the collection. Default: the highest label of all judgments.
-    progress : callable, optional
-        Called with a line of text after each level, such as `print`.
+    progress : bool, optional
+        Show a bar on standard error. Default: after two seconds, if standard error is a terminal.
 
     Returns
     -------
@@ -373,11 +378,14 @@ def robustness(
         )
 
     full = measured(reductions[0](100))
-    bootstrap = {"confidence": confidence, "n_resamples": n_resamples, "random_state": seed % 2**32}
+    bootstrap: Options = {
+        "confidence": confidence, "n_resamples": n_resamples, "random_state": seed % 2**32,
+        "progress": False,
+    }  # fmt: skip
     rows: list[dict[str, Any]] = []
     means: list[dict[str, Any]] = []
     judgments: list[dict[str, Any]] = []
-    for percent, repeat in levels:
+    for percent, repeat in tracked(levels, progress, "levels"):
         kept = reductions[repeat](percent)
         found = full if percent == 100 else measured(kept)
         level = {"percent": percent, "repeat": repeat}
@@ -388,9 +396,6 @@ def robustness(
             mean, truth = found.averages[:, m], full.averages[:, m]
             rows.append(at | _ranking(one, mean, truth) | _power(found.values[:, :, m], bootstrap))
             means += [at | {"run": run, "mean": mean[i]} for i, run in enumerate(named)]
-        if progress is not None:
-            which = f", repeat {repeat + 1} of {n_repeats}" if percent < 100 else ""
-            progress(f"{percent} % of the judgments{which}")
     table, by_run, counts = (pd.DataFrame(records) for records in (rows, means, judgments))
     return Robustness(table, by_run, counts, confidence, full.values.shape[1])
 

@@ -89,18 +89,6 @@ def check_ranked_items(name: str, items: Sequence[Hashable]) -> list[Hashable]:
     return found
 
 
-def check_rankings_per_query(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Scores x and y (queries x systems), without queries on which a system has no value."""
-    check_same_index(x=x, y=y)
-    if np.shape(x) != np.shape(y):
-        raise ValueError(
-            f"x has shape {np.shape(x)} and y {np.shape(y)}: both must score the same systems on "
-            "the same queries."
-        )
-    matrix, _, _ = check_complete("the correlation", np.hstack([x, y]), "drop", None)
-    return matrix[:, : np.shape(x)[1]], matrix[:, np.shape(x)[1] :]
-
-
 def check_p_values(p_values: ArrayLike) -> np.ndarray:
     """Probabilities as a float64 array."""
     p = as_numbers("p_values", p_values, "all of them in [0, 1]")
@@ -142,8 +130,8 @@ def check_complete(
     size = int(used.sum())
     if size < 2:
         raise ValueError(
-            f"all systems together have a value on {size} query(s), and {who} needs 2: leave out "
-            f"systems with many NaNs{instead}."
+            f"all systems together have a value on {size} of the queries, and {who} needs 2: leave "
+            f"out systems with many NaNs{instead}."
         )
     return matrix[used], None if weight is None else weight[used], len(matrix) - size
 

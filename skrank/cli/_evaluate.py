@@ -113,7 +113,7 @@ def _text(
         return trec_eval_lines(report, per_query=arguments.view == "per_query")
     how: Options = {} if arguments.view == "curve" else {"confidence": arguments.confidence}
     if arguments.view == "compare":
-        how |= {"test": arguments.test, "correction": arguments.correction}
+        how["test"] = arguments.test or "max-t"
         baseline = arguments.baseline or [None]
         how["baseline"] = baseline if len(baseline) > 1 else baseline[0]
     if form == "html":

@@ -22,13 +22,6 @@ if TYPE_CHECKING:
 
     from skrank.evaluation import Comparison, Report
 
-_P_VALUES = {
-    "p_max_t": "p_max_t is corrected for all rows: it is the probability that the largest t of all "
-    "rows reaches the t of this row if the runs do not differ.",
-    "p_holm": "p_holm is corrected for all rows by Holm's method.",
-}
-
-
 # interpolated precision at each of the eleven levels of recall
 CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVELS)
 
@@ -80,12 +73,6 @@ def page(report: Report, shown: Sequence[str], how: Options, notes: str, made: s
     return before + "\n".join(parts) + after.rstrip("\n")
 
 
-def _corrected(comparison: Comparison) -> str:
-    """The column of the p-values that decide what is significant."""
-    columns = {"max-t": "p_max_t", "holm": "p_holm"}
-    return columns.get(comparison.correction, f"p_{comparison.test.replace('-', '_')}")
-
-
 def _verdict(means: pd.Series, comparison: Comparison | None, greater_is_better: bool) -> str:
     """A sentence about the best run under a metric, and the test of its lead."""
     ordered = means.sort_values(ascending=not greater_is_better)
@@ -103,8 +90,7 @@ def _verdict(means: pd.Series, comparison: Comparison | None, greater_is_better:
         return text
     row = rows.iloc[0]
     sure = "significant" if row.significant else "not significant, so that either may be better"
-    p = row[_corrected(comparison)]
-    return f"{text} The difference is {sure} (p = {p:.3g}, see below)."
+    return f"{text} The difference is {sure} (p = {row.p_corrected:.3g}, see below)."
 
 
 def _cell(value: object, *, best: bool) -> str:
@@ -140,13 +126,11 @@ def _table(
 def _comparisons(comparison: Comparison) -> str:
     frame = comparison.to_frame()
     significant = frame.pop("significant").tolist()
-    corrected = _corrected(comparison)
-    others = [one for one in ("p_randomisation", "p_t") if one in frame and one != corrected]
-    frame = frame.drop(columns=others)  # so that the table fits a screen of 1280 pixels
-    what = _P_VALUES.get(corrected, f"{corrected} is not corrected for the number of rows.")
+    frame = frame.drop(columns="p_uncorrected")  # so that the table fits a screen of 1280 pixels
     return (
         "<h2>Differences between runs</h2><p>Rows in green are significant at "
-        f"{100 * comparison.confidence:g} % confidence. {what}</p>{_table(frame, significant)}"
+        f"{100 * comparison.confidence:g} % confidence. {escape(comparison.caption)}.</p>"
+        f"{_table(frame, significant)}"
     )
 
 

@@ -112,7 +112,8 @@ def report(
     whole = Measured(values, weights, empty, tuple(metrics.values()))
     n_rows, n_unjudged, n_retrieved = np.sum(sizes, axis=0).tolist()
     given = contents(whole, np.concatenate(ids), n_rows, n_unjudged, [n_retrieved])
-    return Report([SCORES], metric_of=metrics, **given)
+    top = known.max_grade if max_grade is None else None
+    return Report([SCORES], metric_of=metrics, max_grade=top, **given)
 
 
 def _summary(number: int, relevance: Any, groups: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ from skrank._typing import Options, RandomState
 from skrank.evaluation import _pair_tests
 from skrank.evaluation._comparison import Comparison, compare_values, system_pairs
 from skrank.evaluation._evaluate import DEFAULT_METRICS, measured_arrays
-from skrank.evaluation._report import Report
+from skrank.evaluation._report import Report, scale_notes
 from skrank.metrics import Metric
 
 
@@ -29,13 +29,13 @@ def compare(
     groups: ArrayLike | None = None,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     baseline: Hashable = None,
-    test: str | None = None,
-    correction: str | None = None,
+    test: str = "max-t",
     confidence: float = 0.95,
     n_resamples: int = 10_000,
     max_grade: int | None = None,
     sample_weight: ArrayLike | None = None,
     random_state: RandomState = 0,
+    progress: bool | None = None,
 ) -> Comparison:
     """Compare systems that rank the same documents.
 
@@ -51,22 +51,24 @@ def compare(
     metrics : names or Metrics
     baseline : name of a system or list of names, optional
         Compare the other systems with these only. Default: all with all.
-    test : {"resampled-t", "t", "randomisation"}, optional
-        Test whose p-values are corrected, over all pairs and metrics together. "resampled-t", the
-        default: `skrank.stats.max_t`. "t": `skrank.stats.paired_t`.
-    correction : {"max-t", "holm", "none"}, optional
-        "max-t", the default for "resampled-t": p-values and intervals agree, and gain from how
-        systems and metrics depend on each other. "holm", the default otherwise: Holm's method, and
-        Bonferroni's intervals. "none": each comparison by itself.
+    test : {"max-t", "t", "randomisation"}
+        Test of the differences, corrected for all pairs and metrics together. "max-t":
+        `skrank.stats.max_t`, whose p-values and intervals agree, and gain from how systems and
+        metrics depend on each other. "t": `skrank.stats.paired_t`, and "randomisation":
+        `skrank.stats.randomisation_test`, both with Holm's correction of p-values and Bonferroni's
+        of Student's intervals.
     confidence : float
-        Level of the intervals. A difference is significant if its p-value is below one minus it.
+        Level of the intervals. A difference is significant if its corrected p-value is below one
+        minus it.
     n_resamples : int
-        Random assignments of the randomisation test, and resamples of "resampled-t".
+        Resamples of the max-t test, and random assignments of the randomisation test.
     max_grade : int, optional
         Highest grade of the collection, for metrics that do not fix it. Default: the highest label.
     sample_weight : array-like of shape (n_rows,), optional
         Weight of each row's query, constant inside a query: how much it counts in means and tests.
     random_state : int, Generator, RandomState or None
+    progress : bool, optional
+        Show a bar on standard error. Default: after two seconds, if standard error is a terminal.
 
     Returns
     -------
@@ -91,7 +93,8 @@ def compare(
 
     Other seeds would give other rankers. With several seeds, values are means over seeds, and the
     test is a t-test whose variance is that over queries plus that over the seeds of both systems,
-    with ``correction="holm"`` or "none". A system with one column of scores counts as fixed.
+    corrected by Holm's method; `test` and `n_resamples` have no effect. A system with one column of
+    scores counts as fixed.
 
     References
     ----------
@@ -105,10 +108,10 @@ def compare(
     >>> data = make_ranking(n_queries=50, random_state=0)
     >>> systems = {"new": data.X[:, 5], "other": data.X[:, 1], "old": data.X[:, 0]}
     >>> found = compare(data.relevance, systems, groups=data.qid, metrics="gap", baseline="old")
-    >>> found.to_frame()[["system", "difference", "low", "high", "p_max_t", "wins"]].round(3)
-      system  difference    low   high  p_max_t  wins
-    0    new       0.075  0.032  0.118    0.002    35
-    1  other       0.012 -0.024  0.048    0.643    32
+    >>> found.to_frame()[["system", "difference", "low", "high", "p_corrected"]].round(3)
+      system  difference    low   high  p_corrected
+    0    new       0.075  0.032  0.118        0.002
+    1  other       0.012 -0.024  0.048        0.643
     """
     chosen, max_grade = unique_metrics(metrics), check.check_max_grade(max_grade)
     if not isinstance(systems, Mapping):
@@ -121,27 +124,30 @@ def compare(
     found, rankings, arguments = measured_arrays(relevance, systems, *given, who="compare")
     check.warn_single_rows(rankings[0].judgments.queries, stacklevel=4)
     how: Options = {
-        "baseline": baseline, "test": test, "correction": correction, "confidence": confidence,
-        "n_resamples": n_resamples, "random_state": random_state,
+        "baseline": baseline, "confidence": confidence, "n_resamples": n_resamples,
+        "random_state": random_state,
     }  # fmt: skip
     if len(rankings) == len(systems):
-        return Report(list(systems), **arguments).compare(**how)
+        return Report(list(systems), **arguments).compare(test=test, progress=progress, **how)
+    if test != "max-t":
+        raise ValueError(f"test={test!r} does not count seeds: leave test out.")
     n_seeds = {name: np.size(one, 1) if np.ndim(one) == 2 else 1 for name, one in systems.items()}
     return _compare_seeds(found, n_seeds, arguments, how)
 
 
+@_renamed.refuse_old_arguments
 def compare_cv(
     results: Any,
     *,
     baseline: Hashable = None,
-    correction: str | None = None,
     confidence: float = 0.95,
     test_share: float | None = None,
 ) -> Comparison:
     """Compare results of cross-validation on the same folds.
 
     The test is the corrected resampled t-test (Nadeau and Bengio 2003), because models of different
-    folds share training queries.
+    folds share training queries. Holm's method corrects p-values for the number of comparisons, and
+    Bonferroni's the intervals.
 
     Parameters
     ----------
@@ -150,11 +156,9 @@ def compare_cv(
         GridSearchCV, or its ``cv_results_``: its candidates are the systems.
     baseline : name of a system or list of names, optional
         Compare the other systems with these only. Default: all with all.
-    correction : {"holm", "none"}, optional
-        "holm", the default: Holm's method, and Bonferroni's intervals. "none": each comparison by
-        itself.
     confidence : float
-        Level of the intervals. A difference is significant if its p-value is below one minus it.
+        Level of the intervals. A difference is significant if its corrected p-value is below one
+        minus it.
     test_share : float, optional
         Share of the queries in the test part of each fold. Default: one over the number of folds.
 
@@ -179,17 +183,17 @@ def compare_cv(
     --------
     >>> from skrank import compare_cv
     >>> folds = {"new": [0.52, 0.48, 0.55, 0.51], "old": [0.47, 0.44, 0.52, 0.45]}
-    >>> compare_cv(folds).to_frame()[["difference", "low", "high", "p_holm"]].round(3)
-       difference    low   high  p_holm
-    0       0.045  0.014  0.076    0.02
+    >>> compare_cv(folds).to_frame()[["difference", "low", "high", "p_corrected"]].round(3)
+       difference    low   high  p_corrected
+    0       0.045  0.014  0.076         0.02
     """
     folds = _pair_tests.fold_scores(results)
     share = 1 / len(folds) if test_share is None else test_share
     test = partial(_pair_tests.fold_test, folds, check.check_share("test_share", share))
+    means = folds.mean().unstack("metric", sort=False)
     return compare_values(
-        folds, folds.mean().unstack("metric", sort=False), {}, baseline=baseline,
-        correction=correction, confidence=confidence,
-        own_test=("corrected resampled t-test", test),
+        folds, means, {}, baseline=baseline, test="corrected resampled t-test",
+        confidence=confidence, own_test=test,
     )  # fmt: skip
 
 
@@ -213,12 +217,13 @@ def _compare_seeds(
     ]
     names = pd.MultiIndex.from_product([metrics, n_seeds], names=["metric", "system"])
     per_query = np.column_stack([values.mean(axis=1) for values in columns])
-    test = partial(_pair_tests.seed_test, columns, weights)
     return compare_values(
         pd.DataFrame(per_query, pd.Index(arguments["queries"], name="qid"), names),
         pd.DataFrame(np.array(means), pd.Index(n_seeds, name="system"), [*metrics]),
         metrics,
         weights=weights,
-        own_test=("t-test over queries and seeds", test),
+        test="t-test over queries and seeds",
+        own_test=partial(_pair_tests.seed_test, columns, weights),
+        notes=scale_notes(metrics, arguments["max_grade"]),
         **how,
     )

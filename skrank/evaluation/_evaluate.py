@@ -18,7 +18,7 @@ from skrank._engine.ranking import Ranking
 from skrank.evaluation._report import SCORES, Report
 from skrank.metrics import Metric
 
-DEFAULT_METRICS = ("gap", "ndcg@10", "ap", "err@20")
+DEFAULT_METRICS = ("gap", "ndcg@10", "ap")
 
 
 def evaluate(
@@ -116,7 +116,9 @@ def measured_arrays(
     retrieved = [one.n_retrieved for one in rankings]
     sizes = queries.n_rows, judgments.n_unjudged, retrieved
     arguments = contents(found, queries.ids, *sizes)
-    return found, rankings, arguments | {"metric_of": metrics, "query_weights": weights}
+    top = judgments.max_grade if max_grade is None else None
+    given = {"metric_of": metrics, "query_weights": weights, "max_grade": top}
+    return found, rankings, arguments | given
 
 
 def contents(

@@ -14,7 +14,7 @@ from skrank import _validation as check
 from skrank._engine.plan import GEOMETRIC_FLOOR, average, bounds_of
 from skrank._typing import Axes, Options, RandomState
 from skrank.evaluation._comparison import Comparison, compare_values
-from skrank.evaluation._tables import Tabular
+from skrank.evaluation._tables import Shown, Tabular
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ class Report(Tabular):
         Numbers and shares of queries and documents, with an entry for each system.
     query_weights : ndarray of shape (n_queries,), optional
         Weights of queries that the caller gave; in `weights`, too.
+    max_grade : int, optional
+        Highest label of the collection, as far as it is known, for metrics that do not fix their
+        highest grade. None: the caller gave it.
 
     Attributes
     ----------
@@ -64,7 +67,10 @@ class Report(Tabular):
         queries with judgments, and the "judged" share of these.
     averages : ndarray of shape (n_systems, n_metrics)
         The values of `mean`.
-    systems, queries, metric_of, values, weights, query_weights
+    caption : str
+        How much was measured, and what depends on the data: metrics whose highest grade is the
+        highest label, and queries that are left out.
+    systems, queries, metric_of, values, weights, query_weights, max_grade
     """
 
     def __init__(
@@ -77,12 +83,13 @@ class Report(Tabular):
         empty: Sequence[int] | np.ndarray,
         counts: Mapping[str, Sequence[float]],
         query_weights: np.ndarray | None = None,
+        max_grade: int | None = None,
     ) -> None:
         self.systems, self.queries = list(systems), queries
         self.metric_of, self.values, self.weights = dict(metric_of), values, weights
         self.empty = dict(zip(metric_of, np.asarray(empty).tolist(), strict=True))
         self.counts = {name: list(column) for name, column in counts.items()}
-        self.query_weights = query_weights
+        self.query_weights, self.max_grade = query_weights, max_grade
         self.averages = np.empty((len(systems), len(metric_of)))
         for j, metric in enumerate(metric_of.values()):
             for i in range(len(systems)):
@@ -181,11 +188,11 @@ class Report(Tabular):
         metrics: Sequence[str] | None = None,
         *,
         baseline: Hashable = None,
-        test: str | None = None,
-        correction: str | None = None,
+        test: str = "max-t",
         confidence: float = 0.95,
         n_resamples: int = 10_000,
         random_state: RandomState = 0,
+        progress: bool | None = None,
     ) -> Comparison:
         """Test the differences between systems, corrected for the number of metrics and systems.
 
@@ -193,7 +200,7 @@ class Report(Tabular):
         ----------
         metrics : sequence of str, optional
             Columns to compare. Default: all.
-        baseline, test, correction, confidence, n_resamples, random_state
+        baseline, test, confidence, n_resamples, random_state, progress
             See `skrank.compare`.
 
         Returns
@@ -211,12 +218,14 @@ class Report(Tabular):
         places = [list(self.metric_of).index(name) for name in chosen]
         values = self.values[:, :, places].transpose(1, 2, 0).reshape(len(self.queries), -1)
         columns = pd.MultiIndex.from_product([chosen, self.systems], names=["metric", "system"])
+        metric_of = {name: self.metric_of[name] for name in chosen}
         return compare_values(
             pd.DataFrame(values, _index(self.queries, "qid"), columns),
             self.mean[chosen],
-            {name: self.metric_of[name] for name in chosen},
-            weights=self.query_weights, baseline=baseline, test=test, correction=correction,
-            confidence=confidence, n_resamples=n_resamples, random_state=random_state,
+            metric_of,
+            weights=self.query_weights, baseline=baseline, test=test, confidence=confidence,
+            n_resamples=n_resamples, random_state=random_state, progress=progress,
+            notes=scale_notes(metric_of, self.max_grade),
         )  # fmt: skip
 
     def plot(
@@ -253,30 +262,69 @@ class Report(Tabular):
         table = table.loc[table.index.get_level_values("metric").isin(names if one else names[:1])]
         table = table.droplevel("system" if one else "metric")
         label = "mean" if one else f"mean {names[0]}"
-        title = f"each interval holds by itself at {100 * confidence:g} %"
+        title = f"{100 * confidence:g} % intervals of means"
         return IntervalDisplay(table, label=label, title=title).plot(ax, **kwargs)
 
-    def _shown(self) -> tuple[pd.DataFrame, str, Sequence[bool], None]:
+    @property
+    def caption(self) -> str:
+        """How much was measured, and what depends on the data."""
+        n_empty = [
+            self.empty[name]
+            for name, metric in self.metric_of.items()
+            if metric.empty == "skip" and self.empty[name]
+        ]
+        parts = [check.counted(len(self.queries), "query", "queries")]
+        if len(self.systems) > 1:
+            parts.insert(0, check.counted(len(self.systems), "system"))
+        for name, (value, *others) in self.counts.items():
+            if name == "queries" or others != [value] * len(others):
+                continue
+            if name == "documents":
+                parts.append(check.counted(int(value), "document"))
+            else:
+                text = f"{value:.1%}" if isinstance(value, float) else str(value)
+                parts.append(f"{text} {name}")
+        if n_empty:
+            most = check.counted(max(n_empty), "query", "queries")
+            few = "up to " * (len(set(n_empty)) > 1)
+            parts.append(f"{few}{most} without a relevant document left out")
+        text = ", ".join(parts)
+        if len(self.systems) == 1 and self.systems != [SCORES]:
+            text = f"{self.systems[0]}: {text}"
+        return "\n".join([text, *scale_notes(self.metric_of, self.max_grade)])
+
+    def _shown(self, *, intervals: bool) -> Shown:
         if len(self.systems) == 1:
             table = self.to_frame().droplevel("system")[["mean", "low", "high", "queries"]]
-            return table, self._caption(), [], None
+            return Shown(table, self.caption)
         rises = [metric.greater_is_better for metric in self.metric_of.values()]
-        return self.mean, f"{self._caption()}. Best values are bold.", rises, None
+        if not intervals:
+            return Shown(self.mean, f"{self.caption}\nBest values are bold", rises)
+        caption = f"{self.caption}\n95 % intervals in brackets, best values are bold"
+        return Shown(self.mean, caption, rises, bounds=self._bounds())
 
-    def _caption(self) -> str:
-        text, most = f"{len(self.queries)} queries", max(self.empty.values())
-        if len(self.systems) > 1:
-            text = f"{len(self.systems)} systems, {text}"
-            return f"{text}, up to {most} of them without a relevant document" if most else text
-        for name, (value,) in self.counts.items():
-            if name != "queries":
-                text += f", {value:.1%} {name}" if isinstance(value, float) else f", {value} {name}"
-        return text if self.systems == [SCORES] else f"{self.systems[0]}: {text}"
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Ends of the 95 % intervals of `averages`."""
+        low, high = self.to_frame()[["low", "high"]].to_numpy().T
+        return low.reshape(self.averages.shape), high.reshape(self.averages.shape)
 
-    def _printed(self) -> list[tuple[pd.DataFrame, bool]]:
+    def _printed(self) -> dict[str, pd.DataFrame]:
+        import pandas as pd
+
         if len(self.systems) == 1:
-            return [(self.to_frame().droplevel("system").rename_axis(None), True)]
-        return [(self.mean.assign(**self.counts), True)]
+            return {"": self.to_frame().droplevel("system").rename_axis(None)}
+        texts = np.vectorize("{:.3f} [{:.3f}, {:.3f}]".format)(self.averages, *self._bounds())
+        different = {name: one for name, one in self.counts.items() if len(set(one)) > 1}
+        frame = pd.DataFrame(texts, self.mean.index, self.mean.columns)
+        return {"95 % intervals of the means in brackets": frame.assign(**different)}
+
+
+def scale_notes(metrics: Mapping[str, Metric], max_grade: int | None) -> list[str]:
+    """A line about the metrics whose values depend on the highest label, if there are any."""
+    which = ", ".join(name for name, metric in metrics.items() if metric.needs_scale)
+    if not which or max_grade is None:
+        return []
+    return [f"{which}: grades 0 to {max_grade} (the highest label; max_grade= fixes it)"]
 
 
 def _index(names: Sequence[Any] | np.ndarray, level: str) -> pd.Index:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from skrank import _validation as check
+from skrank._printed import Printed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,34 +26,37 @@ _LATEX = {
 _LIGATURES = r"(?<=[-`',])(?=[-`',])|(?<=[?!])(?=`)"  # places inside, such as of -- or ?`
 
 
-class Tabular(ABC):
+class Shown(NamedTuple):
+    """A table of values, and what is marked in it."""
+
+    values: pd.DataFrame
+    caption: str
+    rises: Sequence[bool] = ()  # by column: greater values are better; empty: no value is bold
+    worse: Worse | None = None
+    bounds: tuple[np.ndarray, np.ndarray] | None = None  # ends of the intervals of the values
+
+
+class Tabular(Printed):
     """A report that is a table of values."""
 
-    _most_rows: int | None = None  # printed tables of more rows are cut in the middle
-
     @abstractmethod
-    def _caption(self) -> str:
-        """What was measured, in a sentence without a full stop."""
+    def _shown(self, *, intervals: bool) -> Shown:
+        """The table for papers."""
 
-    @abstractmethod
-    def _printed(self) -> list[tuple[pd.DataFrame, bool]]:
-        """The tables of the text, and whether they show their index."""
-
-    @abstractmethod
-    def _shown(self) -> tuple[pd.DataFrame, str, Sequence[bool], Worse | None]:
-        """The values, the caption, and what is marked.
-
-        The booleans say by column whether greater values are better; the best values are bold. If
-        there are none, no value is bold.
-        """
-
-    def to_latex(self, digits: int = 3) -> str:
+    def to_latex(
+        self, digits: int = 3, *, label: str | None = None, intervals: bool = False
+    ) -> str:
         r"""A table for LaTeX with the package booktabs.
 
         Parameters
         ----------
         digits : int
             Decimals of the values.
+        label : str, optional
+            Name for ``\ref``.
+        intervals : bool
+            Show intervals: 95 % intervals of the means of several systems; of a `Comparison`, the
+            differences instead of the means, with their intervals and p-values.
 
         Returns
         -------
@@ -79,20 +82,26 @@ class Tabular(ABC):
         \end{tabular}
         \end{table}
         """
-        rows, n_names, caption = self._cells(digits, r"\textbf{%s}", r"$^{%s}$", _escaped_latex)
+        rows, n_names, caption = self._cells(
+            digits, intervals, r"\textbf{%s}", r"$^{%s}$", _escaped_latex
+        )
         head, *lines = (" & ".join(row) + r" \\" for row in rows)
         aligned = "l" * n_names + "r" * (len(rows[0]) - n_names)
         begin = [r"\begin{table}", r"\centering", rf"\caption{{{_escaped_latex(caption)}}}"]
+        if label is not None:
+            begin.append(
+                rf"\label{{{check.check_text('label', label, 'as of the LaTeX command')}}}"
+            )
         inside = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", head, r"\midrule", *lines]
         return "\n".join([*begin, *inside, r"\bottomrule", r"\end{tabular}", r"\end{table}"])
 
-    def to_markdown(self, digits: int = 3) -> str:
+    def to_markdown(self, digits: int = 3, *, intervals: bool = False) -> str:
         """A table for Markdown, as GitHub and notebooks show it, with the marks of `to_latex`.
 
         Parameters
         ----------
-        digits : int
-            Decimals of the values.
+        digits, intervals
+            As in `to_latex`.
 
         Returns
         -------
@@ -110,45 +119,44 @@ class Tabular(ABC):
         <BLANKLINE>
         2 queries, 4 documents, 100.0% judged, 100.0% retrieved
         """
-        rows, n_names, caption = self._cells(digits, "**%s**", "<sup>%s</sup>", _escaped_markdown)
+        rows, n_names, caption = self._cells(
+            digits, intervals, "**%s**", "<sup>%s</sup>", _escaped_markdown
+        )
         head, *lines = (f"| {' | '.join(row)} |" for row in rows)
         aligned = "|:--" * n_names + "|--:" * (len(rows[0]) - n_names) + "|"
         return "\n".join([head, aligned, *lines, "", _escaped_markdown(caption)])
 
-    def __repr__(self) -> str:
-        style = {"float_format": "{:.4f}".format, "max_rows": self._most_rows}
-        tables = [table.to_string(index=index, **style) for table, index in self._printed()]
-        return ("\n" * len(tables)).join([self._caption(), *tables])
-
-    def _repr_html_(self) -> str:
-        style = {"float_format": "{:.4f}".format, "max_rows": self._most_rows}
-        tables = [table.to_html(index=index, **style) for table, index in self._printed()]
-        return f"<p>{escape(self._caption(), quote=False)}</p>{''.join(tables)}"
-
     def _cells(
-        self, digits: int, bold: str, raised: str, escaped: Callable[[str], str]
+        self, digits: int, intervals: bool, bold: str, raised: str, escaped: Callable[[str], str]
     ) -> tuple[list[list[str]], int, str]:
         """Texts of the head and the rows, the number of columns of names, and the caption.
 
         `bold` and `raised` are %-formats of marks.
         """
         check.check_count("digits", digits, "the number of decimals", least=0)
-        values, caption, rises, worse = self._shown()
+        found = self._shown(intervals=check.check_flag("intervals", intervals))
+        values, worse = found.values, found.worse
         few = len(values) <= len(ascii_lowercase)
         names = [*ascii_lowercase] if few else [str(i + 1) for i in range(len(values))]
         numbered = worse is not None
         head = [escaped(str(one)) for one in (values.index.name, *values.columns)]
         rows = [[escaped("#")] * numbered + head]
-        best = _best(values, rises)
+        best = _best(values, found.rises)
         for i, (name, *row) in enumerate(values.astype(object).itertuples()):
             cells = [names[i]] * numbered + [escaped(str(name))]
             for j, value in enumerate(row):
                 text = f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+                if str(values.columns[j]).startswith("p_") and value < (least := 10.0**-digits):
+                    text = f"<{least:.{digits}f}"
+                text = escaped(text)
                 marks = [names[other] for other in sorted((worse or {}).get((i, j), ()))]
                 text = bold % text if best[i, j] else text
+                if found.bounds is not None:
+                    low, high = (f"{ends[i, j]:.{digits}f}" for ends in found.bounds)
+                    text += f" [{low}, {high}]"
                 cells.append(text + (raised % ("" if few else ",").join(marks) if marks else ""))
             rows.append(cells)
-        return rows, 1 + numbered, caption
+        return rows, 1 + numbered, _one_line(found.caption.replace("\n", ". "))
 
 
 def _best(table: pd.DataFrame, rises: Sequence[bool]) -> np.ndarray:

@@ -5,11 +5,15 @@ the same `ax` are drawn into one plot. Drawing needs matplotlib: ``pip install s
 """
 
 from skrank import _renamed
-from skrank.plotting.agreement import TauMatrixDisplay as TauMatrixDisplay
-from skrank.plotting.comparison import QueryComparisonDisplay as QueryComparisonDisplay
-from skrank.plotting.curves import LinesDisplay as LinesDisplay
-from skrank.plotting.curves import PrecisionRecallDisplay as PrecisionRecallDisplay
-from skrank.plotting.estimates import IntervalDisplay as IntervalDisplay
-from skrank.plotting.thresholds import InformativenessDisplay as InformativenessDisplay
+from skrank.plotting.agreement import TauMatrixDisplay
+from skrank.plotting.comparison import QueryComparisonDisplay
+from skrank.plotting.curves import LinesDisplay, PrecisionRecallDisplay
+from skrank.plotting.estimates import IntervalDisplay
+from skrank.plotting.thresholds import InformativenessDisplay
+
+__all__ = [
+    "InformativenessDisplay", "IntervalDisplay", "LinesDisplay", "PrecisionRecallDisplay",
+    "QueryComparisonDisplay", "TauMatrixDisplay",
+]  # fmt: skip
 
 _renamed.refuse_old_names(__name__)

@@ -389,7 +389,8 @@ class LinesDisplay(Display):
         lines[label], looks[label] = alpha, {"color": "black", "linestyle": "--", "linewidth": 1}
         axes = {
             "yscale": "log", "xlim": (0, len(lines) + 1), "ylim": (least / 1.5, 1.5),
-            "xlabel": "pairs of systems, sorted", "ylabel": "achieved significance level",
+            "xlabel": "pairs of systems, sorted",
+            "ylabel": "achieved significance level (paired bootstrap test, not corrected)",
         }  # fmt: skip
         return cls(lines, looks=looks, axes=axes).plot(ax, **kwargs)
 

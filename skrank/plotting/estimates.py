@@ -22,21 +22,21 @@ class IntervalDisplay(Display):
 
     Parameters
     ----------
-    table : DataFrame of shape (n_rows, 3)
-        Columns "value", "low" and "high", indexed by the names of the rows.
+    table : DataFrame
+        Columns "value", "low" and "high", indexed by the names of the rows; rows whose column
+        "significant", if there is one, is False are grey.
     label : str
         Name of the values.
     title : str, optional
         Title of the plot.
     reference : float, optional
-        Value at which a line is drawn, such as 0 for differences.
+        Value at which a line is drawn, such as 0 for differences. Without a column "significant",
+        intervals that contain it are grey.
 
     Attributes
     ----------
-    bars_ : matplotlib ErrorbarContainer
-        Intervals that exclude the reference; without a reference, all intervals.
-    faint_bars_ : matplotlib ErrorbarContainer or None
-        Intervals that contain the reference.
+    bars_, faint_bars_ : matplotlib ErrorbarContainer
+        The coloured intervals, and the grey ones, or None if there are none.
     ax_, figure_ : matplotlib Axes and Figure
 
     Examples
@@ -80,18 +80,20 @@ class IntervalDisplay(Display):
             edges = inside.min() - margin, inside.max() + margin
             low, high = np.clip(low, *edges), np.clip(high, *edges)
             ax.set_xlim(*edges)
-        contains = np.zeros(len(rows), dtype=bool)
+        faint = np.zeros(len(rows), dtype=bool)
         if self.reference is not None:
             ax.axvline(self.reference, color="black", linewidth=0.8)
-            contains = (low <= self.reference) & (self.reference <= high)
+            faint = (low <= self.reference) & (self.reference <= high)
+        if "significant" in self.table:
+            faint = ~self.table["significant"].to_numpy()
 
         def draw(chosen: np.ndarray, colour: str) -> ErrorbarContainer:
             sides = np.stack([value - low, high - value])[:, chosen]
             look = {"fmt": "o", "markersize": 4, "capsize": 2, "color": colour, **style}
             return ax.errorbar(value[chosen], rows[chosen], xerr=np.nan_to_num(sides), **look)
 
-        self.bars_ = draw(~contains, "C0")
-        self.faint_bars_ = draw(contains, "0.6") if contains.any() else None
+        self.bars_ = draw(~faint, "C0")
+        self.faint_bars_ = draw(faint, "0.6") if faint.any() else None
         ax.set_yticks(rows, labels=[*map(shown, self.table.index)])
         ax.set(xlabel=shown(self.label), ylim=(-0.6, len(rows) - 0.4))
         ax.tick_params(axis="y", labelsize="small")

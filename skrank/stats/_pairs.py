@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from skrank import _validation as check
+from skrank._progress import progress as progress_bar
 
 Weights: TypeAlias = np.ndarray | None  # of shape (n_queries,); None: equal weights
 
@@ -48,6 +49,7 @@ class SystemPairs:
     ) -> None:
         check.check_same_index(scores=scores, weights=weights)
         matrix = check.check_score_matrix(scores, nan)
+        self.systems = names_of_columns(scores, matrix.shape[1])
         self.index = check.check_system_pairs(pairs, matrix.shape[1])
         self._weights = check.check_importance(weights, len(matrix))
         self._scores = np.ascontiguousarray(matrix.T)
@@ -64,10 +66,11 @@ class SystemPairs:
         self.n_dropped = len(matrix) - self.n_queries
         few = np.flatnonzero(self.n_queries < 2)
         if len(few):
-            a, b = self.index[few[0]]
+            a, b = (self.systems[column] for column in self.index[few[0]])
+            number = check.counted(self.n_queries[few[0]], "query", "queries")
             raise ValueError(
-                f"systems {a} and {b} both have a value on {self.n_queries[few[0]]} query(s): a "
-                "comparison needs at least 2. Leave out one of these systems, or fill in its NaNs."
+                f"systems {a} and {b} both have a value on {number}: a comparison needs at least 2 "
+                "queries. Leave out one of these systems, or fill in its NaNs."
             )
 
     def __len__(self) -> int:
@@ -76,7 +79,10 @@ class SystemPairs:
     @property
     def described(self) -> dict[str, Any]:
         """The fields of `PairedTest` that do not depend on the test."""
-        return {"pairs": self.index, "n_queries": self.n_queries, "n_dropped": self.n_dropped}
+        return {
+            "systems": self.systems, "pairs": self.index, "n_queries": self.n_queries,
+            "n_dropped": self.n_dropped,
+        }  # fmt: skip
 
     def blocks(self, width: int = 256) -> Iterator[Block]:
         """Yield the differences of at most `width` pairs at a time.
@@ -97,13 +103,22 @@ class SystemPairs:
                 z = _without_rounding(z, self._negligible[chosen, None], grid=self._grid)
                 yield Block(chosen, kept, z, weights)
 
-    def measure(self, function: Measure, n_values: int, width: int = 256) -> np.ndarray:
+    def measure(
+        self, function: Measure, n_values: int, width: int = 256, progress: bool | None = False
+    ) -> np.ndarray:
         """Values of `function`, which returns `n_values` per pair; shape (n_values, n_pairs)."""
         out = np.empty((n_values, len(self)))
-        for block in self.blocks(width):
-            for row, values in zip(out, function(block.z, block.weights), strict=True):
-                row[block.pairs] = values
+        with progress_bar(progress, len(self), "pairs") as bar:
+            for block in self.blocks(width):
+                for row, values in zip(out, function(block.z, block.weights), strict=True):
+                    row[block.pairs] = values
+                bar.update(len(block.pairs))
         return out
+
+
+def names_of_columns(values: Any, n_columns: int) -> list[Hashable]:
+    """Names of the columns of a frame; of other values, their numbers."""
+    return list(getattr(values, "columns", range(n_columns)))
 
 
 def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

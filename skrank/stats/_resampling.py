@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
+from skrank._progress import Bar
 from skrank.stats._pairs import ROUNDING, Weights, moments, ratio, variance_factors
 
 _CELLS = 2**20  # most numbers in a block of resamples x queries: 8 MB, for the processor's cache
@@ -84,7 +85,7 @@ def sign_flips(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarr
 
 
 def resampled_moments(
-    z: np.ndarray, weights: Weights, n_resamples: int, seed: int
+    z: np.ndarray, weights: Weights, n_resamples: int, seed: int, bar: Bar | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and squared standard error of each row in each draw, of shape (n_rows, n_draws).
 
@@ -99,6 +100,8 @@ def resampled_moments(
                 mean = (z * weights) @ counts.T / (counts @ weights)
             means.append(mean)
             errors.append(_squared_error(z, weights, counts, mean))
+            if bar is not None:
+                bar.update(len(counts))
     return np.concatenate(means, axis=1), np.concatenate(errors, axis=1)
 
 

@@ -1,4 +1,4 @@
-"""Tests of many pairs of systems at once, by the largest t of all pairs, and adjusted p-values."""
+"""The max-t test of many pairs of systems at once, and Holm's correction of p-values."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from scipy.sparse.csgraph import connected_components
 
 from skrank import _renamed
 from skrank import _validation as check
+from skrank._progress import Bar
+from skrank._progress import progress as progress_bar
 from skrank.stats import _resampling
 from skrank.stats._pairs import (
     EQUAL,
@@ -42,6 +44,7 @@ def max_t(
     nan: str = "drop",
     weights: ArrayLike | None = None,
     random_state: check.RandomState = 0,
+    progress: bool | None = None,
 ) -> PairedTest:
     """Test pairs of systems at once, by the distribution of the largest t of all pairs.
 
@@ -63,6 +66,8 @@ def max_t(
         are visited if no more than this half are possible: 2**(n_queries - 1) changes, and
         n_queries**n_queries draws.
     random_state : int, Generator, RandomState or None
+    progress : bool, optional
+        As in `paired_bootstrap`.
 
     Returns
     -------
@@ -126,18 +131,20 @@ def max_t(
     p_value, critical = np.empty((2, len(chosen)))
     width = len(chosen) if adjust else max(1, _CELLS // n_resamples)
     every = list(chosen.blocks(width))
-    for blocks in [every] if adjust else ([block] for block in every):
-        both = _null_distributions(blocks, families, max(1, n_resamples // 2), seed)
-        for column, members in enumerate([slice(None)] if adjust else blocks[0].pairs):
-            nulls = [null._replace(t=null.t[:, column]) for null in both]
-            p_value[members] = _share(nulls, np.abs(t[members]) * EQUAL)
-            critical[members] = _critical(nulls, alpha)
+    groups = [every] if adjust else [[block] for block in every]
+    with progress_bar(progress, n_resamples * len(groups), "resamples") as bar:
+        for blocks in groups:
+            both = _null_distributions(blocks, families, max(1, n_resamples // 2), seed, bar)
+            for column, members in enumerate([slice(None)] if adjust else blocks[0].pairs):
+                nulls = [null._replace(t=null.t[:, column]) for null in both]
+                p_value[members] = _share(nulls, np.abs(t[members]) * EQUAL)
+                critical[members] = _critical(nulls, alpha)
     # half the width of the intervals; constant differences have the error 0
     constant = np.where((t != 0) & (p_value >= alpha), math.inf, 0.0)
     half = np.where(error > 0, critical * np.where(error > 0, error, 1), constant)
     return PairedTest(
-        name="max-t" if adjust else "resampled t", difference=mean, statistic=t, p_value=p_value,
-        low=mean - half, high=mean + half, confidence=confidence,
+        name="max-t test" if adjust else "resampled t-test", difference=mean, statistic=t,
+        p_value=p_value, low=mean - half, high=mean + half, confidence=confidence,
         critical_value=float(critical[0]) if adjust else critical, **chosen.described,
     )  # fmt: skip
 
@@ -201,7 +208,11 @@ _Sample: TypeAlias = tuple[np.ndarray, ...]
 
 
 def _null_distributions(
-    blocks: list[Block], families: list[np.ndarray | slice], n_resamples: int, seed: int
+    blocks: list[Block],
+    families: list[np.ndarray | slice],
+    n_resamples: int,
+    seed: int,
+    bar: Bar,
 ) -> tuple[_Null, _Null]:
     """Distributions of abs(t) from `n_resamples` changes of signs, and from as many draws."""
     weights = np.zeros(len(blocks[0].kept))
@@ -223,13 +234,13 @@ def _null_distributions(
     every_draw = _resampling.visits_all(n, n_resamples)
     with _resampling.one_thread():
         return (
-            _Null(_resampled_t(blocks, families, changed), every, 1 - part),
-            _Null(_resampled_t(shifted, families, drawn), every_draw, part),
+            _Null(_resampled_t(blocks, families, changed, bar), every, 1 - part),
+            _Null(_resampled_t(shifted, families, drawn, bar), every_draw, part),
         )
 
 
 def _resampled_t(
-    blocks: list[Block], families: list[np.ndarray | slice], samples: Iterator[_Sample]
+    blocks: list[Block], families: list[np.ndarray | slice], samples: Iterator[_Sample], bar: Bar
 ) -> np.ndarray:
     """Ascending abs(t): the largest of all pairs, or that of each pair if there are no families."""
     n_pairs = sum(len(block.pairs) for block in blocks)
@@ -245,6 +256,7 @@ def _resampled_t(
                 mean[:, own], variance[:, own] = _resampled_moments(block, squares, part)
             t_squared = ratio(mean**2, _pooled(variance, families))
             found.append(t_squared.max(axis=1, keepdims=True) if families else t_squared)
+            bar.update(len(mean))
     return np.sort(np.sqrt(np.concatenate(found)), axis=0)
 
 

@@ -51,10 +51,13 @@ class DiscriminativePower(PairedTest):
         """ASL in descending order: the lower the curve, the more pairs the metric separates."""
         return np.sort(self.asl)[::-1]
 
-    def __repr__(self) -> str:
+    @property
+    def caption(self) -> str:
+        """Discriminative power and required difference, and how pairs were tested."""
         return (
-            f"DiscriminativePower(confidence={self.confidence:g}, power={self.power:.4f}, "
-            f"required_difference={self.required_difference:.4f}, {len(self.asl)} pairs)"
+            f"discriminative power {self.power:.4f}, required difference "
+            f"{self.required_difference:.4f} at {100 * self.confidence:g} % confidence\n"
+            f"{super().caption}"
         )
 
 
@@ -67,6 +70,7 @@ def discriminative_power(
     nan: str = "drop",
     weights: ArrayLike | None = None,
     random_state: check.RandomState = 0,
+    progress: bool | None = None,
 ) -> DiscriminativePower:
     """Discriminative power and required difference of a metric, by the paired bootstrap.
 
@@ -79,7 +83,7 @@ def discriminative_power(
     scores, nan, weights
         As in `paired_t`.
     confidence : float
-    n_resamples, random_state
+    n_resamples, random_state, progress
         As in `paired_bootstrap`.
 
     Returns
@@ -101,8 +105,10 @@ def discriminative_power(
     >>> import numpy as np
     >>> from skrank import stats
     >>> scores = np.random.default_rng(0).random((50, 10)) + np.linspace(0, 1, 10)
-    >>> stats.discriminative_power(scores)
-    DiscriminativePower(confidence=0.95, power=0.9111, required_difference=0.1329, 45 pairs)
+    >>> found = stats.discriminative_power(scores)
+    >>> print(found.caption)
+    discriminative power 0.9111, required difference 0.1329 at 95 % confidence
+    paired bootstrap test of 45 pairs of systems on 50 queries, p-values not corrected
     """
     confidence, alpha = check.check_confidence(confidence)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
@@ -116,9 +122,10 @@ def discriminative_power(
         required = np.abs(np.take_along_axis(means, at, axis=1)[:, 0])
         return moments(z, w)[0], t, achieved_level(t, squares), required
 
-    difference, t, asl, required = pairs.measure(block, 4, block_width(n_resamples))
+    width = block_width(n_resamples)
+    difference, t, asl, required = pairs.measure(block, 4, width, progress)
     return DiscriminativePower(
-        name="paired bootstrap", difference=difference, statistic=t, p_value=asl,
+        name="paired bootstrap test", difference=difference, statistic=t, p_value=asl,
         confidence=confidence, power=float(np.mean(asl < alpha)), required=required,
         required_difference=float(required.max()), **pairs.described,
     )  # fmt: skip

@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._printed import Printed
+from skrank._progress import progress as progress_bar
 from skrank.stats._pairs import (
     Measure,
     Weights,
     effective_size,
     moments,
+    names_of_columns,
     student_t,
     t_bounds,
     unique_rows,
 )
 from skrank.stats._resampling import centred, resampled_moments, standard_error
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _FEWEST_DRAWN = 5  # effective queries; with fewer, bootstrap-t intervals cover less than t
 _FEWEST_BEYOND = 1  # expected number of resamples beyond each end of an interval
 
 
-@dataclass(frozen=True, eq=False)
-class Interval:
+@dataclass(frozen=True, eq=False, repr=False)
+class Interval(Printed):
     """Means and their confidence intervals: numbers, or arrays with one entry per column.
 
     Attributes
@@ -36,6 +44,9 @@ class Interval:
     confidence : float
     n_queries, n_dropped : int or int64 ndarray of shape (n_columns,)
         Numbers of queries with a value and a weight above 0, and of other queries.
+    names : list
+        Names of the columns of a frame; of an array, their numbers.
+    caption : str
     """
 
     mean: float | np.ndarray
@@ -44,6 +55,28 @@ class Interval:
     confidence: float
     n_queries: int | np.ndarray
     n_dropped: int | np.ndarray
+    names: Sequence[Hashable]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per column of values: "mean", "low", "high" and "queries"."""
+        import pandas as pd
+
+        columns = {
+            "mean": self.mean, "low": self.low, "high": self.high, "queries": self.n_queries,
+        }  # fmt: skip
+        return pd.DataFrame(columns, pd.Index(self.names, tupleize_cols=False))
+
+    @property
+    def caption(self) -> str:
+        """The interval of one mean, or the level of several."""
+        level = f"{100 * self.confidence:g} % interval"
+        if np.ndim(self.mean):
+            return f"{level}s of means, each by itself"
+        queries = check.counted(int(self.n_queries), "query", "queries")
+        return f"mean {self.mean:.4f} of {queries}, {level} {self.low:.4f} to {self.high:.4f}"
+
+    def _printed(self) -> dict[str, pd.DataFrame]:
+        return {"": self.to_frame()} if np.ndim(self.mean) else {}
 
 
 def t_interval(
@@ -94,6 +127,7 @@ def bootstrap_interval(
     method: str = "percentile",
     n_resamples: int = 10_000,
     random_state: check.RandomState = 0,
+    progress: bool | None = None,
 ) -> Interval:
     """Bootstrap confidence intervals of (weighted) means over queries.
 
@@ -109,6 +143,8 @@ def bootstrap_interval(
         Number of draws of queries with replacement, the same for all columns. If at most this many
         draws are possible (n**n = 256 for 4 queries), all are visited.
     random_state : int, Generator, RandomState or None
+    progress : bool, optional
+        As in `paired_bootstrap`.
 
     Returns
     -------
@@ -161,10 +197,11 @@ def bootstrap_interval(
             return _t_bounds(z, w, confidence)
         mean, _ = moments(z, w)
         if method == "percentile":
-            means, _ = resampled_moments(z, w, n_resamples, seed)
+            means, _ = resampled_moments(z, w, n_resamples, seed, bar)
             low, high = np.quantile(means, [beyond, 1 - beyond], axis=1)
         else:
-            shifts, squares = resampled_moments(centred(z, mean), w, n_resamples, seed)
+            centre = centred(z, mean)
+            shifts, squares = resampled_moments(centre, w, n_resamples, seed, bar)
             error, tail = standard_error(z, w, mean), beyond * (1 - 2 / size)
             # A draw that hardly varies has a huge t, so its standard error is bounded from below by
             # a share of the error of the data. Simulations of the coverage chose the share.
@@ -174,7 +211,8 @@ def bootstrap_interval(
         constant = np.ptp(z, axis=1) == 0  # width 0, without rounding errors
         return mean, np.where(constant, mean, low), np.where(constant, mean, high)
 
-    return _by_column(values, weights, confidence, interval)
+    with progress_bar(progress, None, "resamples") as bar:
+        return _by_column(values, weights, confidence, interval)
 
 
 def _t_bounds(z: np.ndarray, weights: Weights, confidence: float) -> tuple[np.ndarray, ...]:
@@ -203,4 +241,5 @@ def _by_column(
     if np.ndim(values) == 1:
         found = tuple(array.item() for array in found)
     mean, low, high, n_queries, n_dropped = found
-    return Interval(mean, low, high, confidence, n_queries, n_dropped)
+    names = names_of_columns(values, matrix.shape[1])
+    return Interval(mean, low, high, confidence, n_queries, n_dropped, names)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.stats
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _renamed
 from skrank import _validation as check
+from skrank._printed import Printed
 from skrank.stats import _resampling
 from skrank.stats._pairs import (
     EQUAL,
@@ -26,21 +27,27 @@ from skrank.stats._pairs import (
     t_p_value,
 )
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _MOST_EXACT = 13  # with at most this many queries all sign flips are visited, as in scipy
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PairedTest:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class PairedTest(Printed):
     """A two-sided test of pairs of systems.
 
     Attributes
     ----------
     name : str
+    systems : list
+        Names of the columns of a frame; of an array, their numbers.
     pairs : int64 ndarray of shape (n_pairs, 2)
         Columns of the two systems: first < second where all pairs are compared.
     difference : ndarray of shape (n_pairs,)
         Mean score of the first system minus that of the second.
     statistic, p_value : ndarray of shape (n_pairs,)
+        P-values of `max_t` and `tukey_hsd` are corrected for the number of pairs.
     n_queries, n_dropped : int64 ndarray of shape (n_pairs,)
         Numbers of queries that the pair is compared on, and of other queries.
     low, high : ndarray of shape (n_pairs,), optional
@@ -50,9 +57,11 @@ class PairedTest:
     critical_value : float or ndarray of shape (n_pairs,), optional
         By `max_t` and `tukey_hsd`: the p-value of a pair is below 1 - confidence if its absolute
         statistic exceeds this value, which is infinite if queries are too few for such a p-value.
+    caption : str
     """
 
     name: str
+    systems: Sequence[Hashable]
     pairs: np.ndarray
     difference: np.ndarray
     statistic: np.ndarray
@@ -64,6 +73,44 @@ class PairedTest:
     confidence: float | None = None
     critical_value: float | np.ndarray | None = None
 
+    def to_frame(self) -> pd.DataFrame:
+        """One row per pair.
+
+        Returns
+        -------
+        DataFrame with columns "system", "other", "difference", "statistic", "low", "high",
+        "p_corrected" or "p_uncorrected", and "queries"
+            "low" and "high" are missing for tests without intervals.
+        """
+        import pandas as pd
+
+        first, second = ([self.systems[i] for i in column] for column in self.pairs.T)
+        columns = {
+            "system": first, "other": second, "difference": self.difference,
+            "statistic": self.statistic, "low": self.low, "high": self.high,
+            f"p_{'' if self._corrected else 'un'}corrected": self.p_value,
+            "queries": self.n_queries,
+        }  # fmt: skip
+        return pd.DataFrame({name: one for name, one in columns.items() if one is not None})
+
+    @property
+    def _corrected(self) -> bool:
+        return self.name in ("max-t test", "Tukey HSD test")
+
+    @property
+    def caption(self) -> str:
+        """How many pairs were tested, by which test, and whether p-values are corrected."""
+        low, high = int(self.n_queries.min()), int(self.n_queries.max())
+        queries = check.counted(high, "query", "queries")
+        queries = queries if low == high else f"{low} to {queries}"
+        text = f"{self.name} of {check.counted(len(self.pairs), 'pair')} of systems on {queries}"
+        if len(self.pairs) == 1:
+            return text
+        return f"{text}, p-values {'' if self._corrected else 'not '}corrected"
+
+    def _printed(self) -> dict[str, pd.DataFrame]:
+        return {"": self.to_frame()}
+
 
 def run_test(
     name: str,
@@ -71,10 +118,12 @@ def run_test(
     function: Measure,
     width: int = 256,
     fields: Sequence[str] = ("difference", "statistic", "p_value"),
+    progress: bool | None = False,
     **known: Any,
 ) -> PairedTest:
     """Test all pairs; `function` returns the `fields` of the result for a block of pairs."""
-    found = dict(zip(fields, pairs.measure(function, len(fields), width), strict=True))
+    values = pairs.measure(function, len(fields), width, progress)
+    found = dict(zip(fields, values, strict=True))
     return PairedTest(name=name, **pairs.described, **found, **known)
 
 
@@ -136,7 +185,7 @@ def paired_t(
     confidence = check.check_share("confidence", confidence)
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
     fields = ("difference", "statistic", "p_value", "low", "high")
-    return run_test("paired t", chosen, block, fields=fields, confidence=confidence)
+    return run_test("paired t-test", chosen, block, fields=fields, confidence=confidence)
 
 
 @_renamed.refuse_old_arguments
@@ -178,7 +227,7 @@ def wilcoxon(
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         return moments(z)[0], *_signed_rank_test(z, zeros)
 
-    return run_test("Wilcoxon signed-rank", SystemPairs(scores, pairs, nan, grid=True), block)
+    return run_test("Wilcoxon signed-rank test", SystemPairs(scores, pairs, nan, grid=True), block)
 
 
 @_renamed.refuse_old_arguments
@@ -214,7 +263,7 @@ def sign_test(
         tail = scipy.stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5)
         return moments(z)[0], wins, np.minimum(2 * tail, 1)
 
-    return run_test("sign", SystemPairs(scores, pairs, nan), block)
+    return run_test("sign test", SystemPairs(scores, pairs, nan), block)
 
 
 def randomisation_test(
@@ -225,6 +274,7 @@ def randomisation_test(
     nan: str = "drop",
     weights: ArrayLike | None = None,
     random_state: check.RandomState = 0,
+    progress: bool | None = None,
 ) -> PairedTest:
     """Fisher's randomisation test: the scores of the two systems are swapped on random queries.
 
@@ -236,6 +286,8 @@ def randomisation_test(
         Number of random assignments, the same for all pairs. If at most this many are possible
         (2**n_queries), all are visited once and the p-value is exact.
     random_state : int, Generator, RandomState or None
+    progress : bool, optional
+        Show a bar on standard error. Default: after two seconds, if standard error is a terminal.
 
     Returns
     -------
@@ -263,7 +315,8 @@ def randomisation_test(
         mean = moments(z, w)[0]
         return mean, mean, _flip_p_value(z if w is None else z * w, n_resamples, seed)
 
-    return run_test("randomisation", SystemPairs(scores, pairs, nan, weights=weights), block)
+    chosen = SystemPairs(scores, pairs, nan, weights=weights)
+    return run_test("randomisation test", chosen, block, progress=progress)
 
 
 def _flip_p_value(z: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
@@ -286,6 +339,7 @@ def paired_bootstrap(
     nan: str = "drop",
     weights: ArrayLike | None = None,
     random_state: check.RandomState = 0,
+    progress: bool | None = None,
 ) -> PairedTest:
     """Sakai's paired bootstrap test: achieved significance levels (ASL).
 
@@ -301,6 +355,8 @@ def paired_bootstrap(
         Number of random draws. If at most this many draws are possible (n**n = 256 for 4 queries),
         all are visited.
     random_state : int, Generator, RandomState or None
+    progress : bool, optional
+        Show a bar on standard error. Default: after two seconds, if standard error is a terminal.
 
     Returns
     -------
@@ -326,7 +382,8 @@ def paired_bootstrap(
         return moments(z, w)[0], t, achieved_level(t, squares)
 
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
-    return run_test("paired bootstrap", chosen, block, block_width(n_resamples))
+    width = block_width(n_resamples)
+    return run_test("paired bootstrap test", chosen, block, width, progress=progress)
 
 
 def achieved_level(t: np.ndarray, squares: np.ndarray) -> np.ndarray:

@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 
 from skrank import _renamed
 from skrank import _validation as check
-from skrank.stats._pairs import ROUNDING
+from skrank._progress import Bar
+from skrank._progress import progress as progress_bar
+from skrank.stats._pairs import ROUNDING, names_of_columns
 from skrank.stats._resampling import blocks, one_thread, share_reached
 from skrank.stats.paired import PairedTest
 
@@ -25,6 +27,7 @@ def tukey_hsd(
     nan: str = "drop",
     weights: ArrayLike | None = None,
     random_state: check.RandomState = 0,
+    progress: bool | None = None,
 ) -> PairedTest:
     """Tukey's honestly significant difference test, randomised.
 
@@ -44,6 +47,8 @@ def tukey_hsd(
     nan : {"drop", "raise"}
         "drop": queries on which any system has no value are left out for all systems.
     random_state : int, Generator, RandomState or None
+    progress : bool, optional
+        As in `paired_bootstrap`.
 
     Returns
     -------
@@ -87,22 +92,23 @@ def tukey_hsd(
     mean = share @ kept
     difference = mean[first] - mean[second]
     rounding = ROUNDING * np.abs(kept).max(initial=0)
-    with one_thread():
-        spreads, exact = _spreads(kept, share, n_resamples, seed)
+    with one_thread(), progress_bar(progress, n_resamples, "resamples") as bar:
+        spreads, exact = _spreads(kept, share, n_resamples, seed, bar)
     at_least = len(spreads) - np.searchsorted(spreads, np.abs(difference) - rounding, side="left")
     p_value = partial(share_reached, n_resamples=len(spreads), every=exact)
     above = p_value(np.arange(len(spreads))[::-1]) < alpha  # of a difference above each spread
     critical = spreads[above.argmax()] + rounding if above.any() else math.inf
     return PairedTest(
-        name="Tukey HSD", pairs=np.stack([first, second], axis=1), difference=difference,
-        statistic=difference, p_value=p_value(at_least), n_queries=np.full(len(first), len(kept)),
+        name="Tukey HSD test", systems=names_of_columns(scores, kept.shape[1]),
+        pairs=np.stack([first, second], axis=1), difference=difference, statistic=difference,
+        p_value=p_value(at_least), n_queries=np.full(len(first), len(kept)),
         n_dropped=np.full(len(first), n_dropped), confidence=confidence,
         critical_value=float(critical),
     )  # fmt: skip
 
 
 def _spreads(
-    scores: np.ndarray, share: np.ndarray, n_resamples: int, seed: int
+    scores: np.ndarray, share: np.ndarray, n_resamples: int, seed: int, bar: Bar
 ) -> tuple[np.ndarray, bool]:
     """Ascending ranges of means of permuted scores; and True if all permutations were visited."""
     n_queries, n_systems = scores.shape
@@ -119,4 +125,5 @@ def _spreads(
     for rows in blocks(scores.size, n_resamples):
         copies = np.broadcast_to(scores, (rows, *scores.shape))
         spreads.append(np.ptp(share @ random.permuted(copies, axis=2), axis=1))
+        bar.update(rows)
     return np.sort(np.concatenate(spreads)), False

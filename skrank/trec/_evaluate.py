@@ -202,7 +202,10 @@ def evaluate(
         if missing == "skip":
             lacks = np.array([one.retrieved for one in joined[single]]) == 0
             values[lacks], weights[lacks] = np.nan, 0.0
-    return Report(names, judgments.queries.ids, chosen, values, weights, n_empty, counts)
+    top = check.highest_grade(judgments.labels) if top is None else None
+    return Report(
+        names, judgments.queries.ids, chosen, values, weights, n_empty, counts, max_grade=top
+    )
 
 
 def _changed(one: Metric, given: Options) -> Metric:

@@ -45,8 +45,8 @@ def test_fuse_without_judgments_prints_a_run(call, files):
 @pytest.mark.parametrize(
     "how",
     [
-        {"test": "t", "baseline": "dense", "confidence": 0.8, "correction": "none"},
-        {"test": "randomisation", "correction": "holm"},
+        {"test": "t", "baseline": "dense", "confidence": 0.8},
+        {"test": "randomisation"},
     ],
 )
 def test_compare(call, files, how):

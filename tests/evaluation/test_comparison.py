@@ -15,8 +15,8 @@ from skrank.evaluation import Comparison
 
 METRICS = ["gap", "ndcg@10"]
 COLUMNS = [
-    "metric", "system", "other", "difference", "low", "high", "p_t", "p_randomisation", "p_holm",
-    "significant", "effect_size", "wins", "ties", "losses", "queries",
+    "metric", "system", "other", "difference", "low", "high", "p_corrected",
+    "p_uncorrected", "significant", "effect_size", "wins", "ties", "losses", "queries",
 ]  # fmt: skip
 
 
@@ -51,6 +51,7 @@ def test_values_are_those_of_evaluate_and_statistics_those_of_stats(data, weight
         per_query = found.per_query.xs(name, axis=1, level="system")
         assert_array_equal(per_query, report.values[0])
     table = found.to_frame()
+    swapped = compared(data, test="randomisation", sample_weight=of_rows).to_frame()
     assert list(table.columns) == COLUMNS
     assert list(table["metric"]) == ["gap"] * 3 + ["ndcg@10"] * 3
     pairs = [("good", "bad"), ("good", "fair"), ("bad", "fair")]
@@ -62,6 +63,7 @@ def test_values_are_those_of_evaluate_and_statistics_those_of_stats(data, weight
         flips = stats.randomisation_test(values, n_resamples=500, **how)
         for column in ("difference", "low", "high"):
             assert_allclose(rows[column], getattr(paired, column), rtol=1e-12)
+            assert_allclose(swapped.loc[rows.index, column], rows[column], rtol=1e-12)
         z = np.transpose([values[a] - values[b] for a, b in pairs])
         z = z[~np.isnan(z[:, 0])]
         for column, sign in (("wins", 1), ("ties", 0), ("losses", -1)):
@@ -71,10 +73,11 @@ def test_values_are_those_of_evaluate_and_statistics_those_of_stats(data, weight
             assert_allclose(rows["effect_size"], z.mean(axis=0) / z.std(axis=0, ddof=1))
         assert_array_equal(rows[["wins", "ties", "losses"]].sum(axis=1), rows["queries"])
         assert_array_equal(rows["queries"], paired.n_queries)
-        assert_allclose(rows["p_t"], paired.p_value, rtol=1e-10)
-        assert_allclose(rows["p_randomisation"], flips.p_value, atol=1e-12)
-    assert_array_equal(table["p_holm"], stats.holm(table["p_t"]))
-    assert_array_equal(table["significant"], table["p_holm"] < 0.05)
+        assert_allclose(rows["p_uncorrected"], paired.p_value, rtol=1e-10)
+        assert_allclose(swapped.loc[rows.index, "p_uncorrected"], flips.p_value, atol=1e-12)
+    for each in (table, swapped):
+        assert_array_equal(each["p_corrected"], stats.holm(each["p_uncorrected"]))
+        assert_array_equal(each["significant"], each["p_corrected"] < 0.05)
     assert table["significant"].any()
     excludes_zero = (table["low"] > 0) | (table["high"] < 0)
     assert table["significant"][excludes_zero].all()  # what Bonferroni finds, Holm finds
@@ -85,8 +88,8 @@ def test_baseline(data):
     table, everything = found.to_frame(), compared(data).to_frame()
     assert list(table["system"]) == ["good", "bad"] * 2
     chosen = everything[everything["other"] == "fair"]
-    assert_array_equal(table["p_t"], chosen["p_t"])
-    assert_array_equal(table["p_holm"], stats.holm(table["p_t"]))  # over fewer comparisons
+    assert_array_equal(table["p_uncorrected"], chosen["p_uncorrected"])
+    assert_array_equal(table["p_corrected"], stats.holm(table["p_uncorrected"]))  # of fewer
     pairs = compared(data, baseline=["fair", "bad"]).to_frame()[["system", "other"]]
     assert pairs.to_numpy().tolist() == [["good", "fair"], ["good", "bad"]] * 2
     reports = skrank.evaluate(data.relevance, data.systems, groups=data.qid, metrics=METRICS)
@@ -95,38 +98,39 @@ def test_baseline(data):
     assert reports.compare(["gap"], n_resamples=500).means.columns.tolist() == ["gap"]
 
 
-class TestCorrections:
-    @pytest.mark.parametrize("confidence", [0.99, 0.8])
-    def test_the_default_is_the_test_by_resampling(self, data, confidence):
-        graded = {i: 0.1 * i * data.relevance + one for i, one in enumerate(data.noise[:5])}
-        found = compared(data, graded, metrics="gap", confidence=confidence)
-        assert (found.test, found.correction) == ("resampled-t", "max-t")
-        expected = stats.max_t(found.per_query, confidence=confidence, n_resamples=500)
-        table = found.to_frame()
-        assert_array_equal(table["p_max_t"], expected.p_value)
-        assert_array_equal(table[["low", "high"]].T, [expected.low, expected.high])
-        assert_array_equal(table["significant"], expected.p_value < round(1 - confidence, 9))
-        assert 0 < table["significant"].sum() < len(table)
-
-    @pytest.mark.parametrize("correction", ["holm", "none"])
-    def test_resampling_without_max_t(self, data, correction):
-        found = compared(data, metrics="gap", correction=correction)
-        table, alpha = found.to_frame(), 0.05 / 3 if correction == "holm" else 0.05
-        expected = stats.max_t(found.per_query, adjust=False, confidence=1 - alpha, n_resamples=500)
-        assert_array_equal(table["p_resampled_t"], expected.p_value)
-        assert_array_equal(table[["low", "high"]].T, [expected.low, expected.high])
-        if correction == "holm":
-            assert_array_equal(table["p_holm"], stats.holm(expected.p_value))
-            table = compared(data, test="randomisation").to_frame()  # corrected by Holm's method
-            assert_array_equal(table["p_holm"], stats.holm(table["p_randomisation"]))
+@pytest.mark.parametrize("confidence", [0.99, 0.8])
+def test_the_default_is_the_max_t_test(data, confidence):
+    graded = {i: 0.1 * i * data.relevance + one for i, one in enumerate(data.noise[:5])}
+    found = compared(data, graded, metrics="gap", confidence=confidence)
+    expected = stats.max_t(found.per_query, confidence=confidence, n_resamples=500)
+    table = found.to_frame()
+    assert found.test == "max-t"
+    assert_array_equal(table["p_corrected"], expected.p_value)
+    assert_array_equal(table["p_uncorrected"], stats.paired_t(found.per_query).p_value)
+    assert_array_equal(table[["low", "high"]].T, [expected.low, expected.high])
+    assert_array_equal(table["significant"], expected.p_value < round(1 - confidence, 9))
+    assert 0 < table["significant"].sum() < len(table)
 
 
-def test_text_and_html(data):
-    how = {"metrics": [*METRICS, "gap(empty=0)"], "sample_weight": 1 + data.qid % 2}
-    found = compared(data, test="t", **how)
+@pytest.mark.parametrize(
+    ("test", "how"),
+    [
+        ("max-t", "max-t test, p-values corrected for 9 comparisons, 95 % intervals too: "),
+        ("t", "paired t-test, p-values corrected for 9 comparisons by Holm's method, 95 % "),
+    ],
+)
+def test_text_and_html(data, test, how):
+    given = {"metrics": ["err", "rbp", "gap(empty=0)"], "sample_weight": 1 + data.qid % 2}
+    found = compared(data, test=test, **given)
     for text in (repr(found), found._repr_html_()):
-        assert f"3 systems on {data.n_counted} to 40 of 40 queries, weighted: 9" in text
-        assert f"{found.means.loc['good', 'gap']:.4f}" in text
+        assert f"3 systems on {data.n_counted} to 40 of 40 queries, weighted; {how}" in text
+        assert "err, rbp: grades 0 to 4 (the highest label; max_grade= fixes it)" in text
+        assert f"{found.means.loc['good', 'err']:.4f}" in text
+    one = compared(
+        data, baseline="fair", metrics="ndcg@10", systems=dict([*data.systems.items()][1:])
+    )
+    assert "max-t test, 95 % intervals: " in one.caption
+    assert "grades" not in one.caption
 
 
 def test_wins_follow_the_direction_of_the_metric():
@@ -140,7 +144,7 @@ def test_wins_follow_the_direction_of_the_metric():
 
 class TestSeeds:
     def test_the_test_literally(self, data):
-        found = compared(data, data.seeds, metrics="ap", correction="none")
+        found = compared(data, data.seeds, metrics="ap")
         ap, by_seed = skrank.metric("ap"), {}
         for name, scores in data.seeds.items():
             seeds = np.atleast_2d(scores.T)
@@ -165,18 +169,18 @@ class TestSeeds:
         row = found.to_frame().set_index(["system", "other"]).loc[("new", "old")]
         assert row["difference"] == pytest.approx(z.mean())
         t = z.mean() / np.sqrt(variance)
-        assert row["p_t"] == pytest.approx(2 * scipy.stats.t.sf(abs(t), freedom))
-        half = scipy.stats.t.isf(0.025, freedom) * np.sqrt(variance)
+        assert row["p_uncorrected"] == pytest.approx(2 * scipy.stats.t.sf(abs(t), freedom))
+        half = scipy.stats.t.isf(0.025 / 3, freedom) * np.sqrt(variance)
         assert row["high"] - row["low"] == pytest.approx(2 * half)
 
     def test_one_seed_each_is_the_paired_t_test(self, data):
         single = {name: scores[:, :1] for name, scores in data.seeds.items() if name != "one"}
-        expected = compared(data, single, test="t").to_frame()["p_t"]
+        expected = compared(data, single, test="t").to_frame()["p_uncorrected"]
         twice = {name: np.repeat(scores, 2, axis=1) for name, scores in single.items()}
-        assert_allclose(compared(data, twice).to_frame()["p_t"], expected)
+        assert_allclose(compared(data, twice).to_frame()["p_uncorrected"], expected)
 
         weighted = compared(data, data.seeds, sample_weight=np.full(len(data.qid), 3.0)).to_frame()
-        columns = ["p_t", "low"]
+        columns = ["p_uncorrected", "low"]
         assert_allclose(weighted[columns], compared(data, data.seeds).to_frame()[columns])
 
 
@@ -195,16 +199,16 @@ class TestFolds:
             str(alpha): cross_validate(Ridge(alpha), *regression, cv=8, scoring=scoring)
             for alpha in (1, 500)
         }
-        found = compare_cv(results, correction="none", test_share=test_share)
+        found = compare_cv(results, test_share=test_share)
         table = found.to_frame().set_index("metric")
         ratio = 1 / 7 if test_share is None else 1
         for name in scoring:
             z = results["1"][f"test_{name}"] - results["500"][f"test_{name}"]
             error = np.sqrt(z.var(ddof=1) * (1 / 8 + ratio))
             p = 2 * scipy.stats.t.sf(abs(z.mean() / error), 7)
-            assert table.loc[name, "p_t"] == pytest.approx(p)
+            assert table.loc[name, "p_uncorrected"] == pytest.approx(p)
             assert table.loc[name, "wins"] == (z > 0).sum()
-            half = scipy.stats.t.isf(0.025, 7) * error
+            half = scipy.stats.t.isf(0.025 / 2, 7) * error
             assert table.loc[name, "low"] == pytest.approx(z.mean() - half)
         assert_allclose(found.means.loc["1", "r2"], results["1"]["test_r2"].mean())
 
@@ -216,7 +220,8 @@ class TestFolds:
         splits = [search.cv_results_[f"split{k}_test_score"] for k in range(5)]
         scores = dict(zip(found.means.index, np.transpose(splits), strict=True))
         again = compare_cv(scores, baseline="alpha=1")
-        assert_allclose(again.to_frame()["p_holm"], found.to_frame()["p_holm"])
+        pd.testing.assert_frame_equal(again.to_frame(), found.to_frame())
+        assert "random_state" not in repr(found)
 
 
 TWO = {"good": [1, 2, 3], "bad": [2, 1, 3]}
@@ -234,8 +239,7 @@ DOCS = {"relevance": [1, 0, 1], "groups": ["p", "q", "q"], "metrics": "gap"}
         *((TWO, DOCS | {"baseline": one}, "baseline") for one in
           ("god", ["good", "god"], ["good", "bad"], [])),
         *((TWO, DOCS | {name: value}, f"{name}='?{value}") for name, value in
-          {"test": "z", "correction": "fdr", "confidence": 5, "n_resamples": 0}.items()),
-        (TWO, DOCS | {"correction": "max-t", "test": "randomisation"}, "correction="),
+          {"test": "z", "confidence": 5, "n_resamples": 0}.items()),
         (SEEDS, DOCS | {"test": "randomisation"}, "test='randomisation'"),
         (SEEDS | {"bad": np.empty((3, 0))}, DOCS, "system 'bad'"),
         (TWO, DOCS | {"metrics": ["gap", "gap"]}, "'gap'"),

@@ -1,6 +1,7 @@
 """Displays of intervals, systems and studies show the values of results."""
 
 import itertools
+import re
 import sys
 
 import numpy as np
@@ -131,21 +132,22 @@ class TestIntervals:
         expected = report.to_frame(interval="t").xs("gap", level="metric").sort_values("mean")
         assert row_names(shown) == list(expected.index)
         np.testing.assert_allclose(bars_of(shown.bars_), expected[["low", "high"]])
-        assert shown.ax_.get_title() == "each interval holds by itself at 95 %"
+        assert shown.ax_.get_title() == "95 % intervals of means"
 
-    @pytest.mark.parametrize("correction", ["holm", "max-t", "none"])
-    def test_comparison(self, report, correction):
-        found = report.compare(correction=correction, confidence=0.8)
+    @pytest.mark.parametrize("test", ["max-t", "t"])
+    def test_comparison(self, report, test):
+        found = report.compare(test=test, confidence=0.8)
         shown = found.plot("ndcg@10")
         table = found.to_frame().query("metric == 'ndcg@10'").sort_values("difference")
         assert len(row_names(shown)) == 15
         assert row_names(shown)[0] == f"{table['system'].iloc[0]} \u2212 {table['other'].iloc[0]}"
-        holds = (table["low"] <= 0) & (table["high"] >= 0)
-        assert 0 < holds.sum() < 15
-        for bars, rows in ((shown.bars_, ~holds), (shown.faint_bars_, holds)):
+        sure = table["significant"]
+        assert 0 < sure.sum() < 15
+        for bars, rows in ((shown.bars_, sure), (shown.faint_bars_, ~sure)):
             np.testing.assert_allclose(bars_of(bars), table.loc[rows, ["low", "high"]])
-        each = "each by itself" if correction == "none" else "all together"
-        assert shown.ax_.get_title() == f"intervals hold {each} at 80 %"
+        assert re.search(
+            "80 % intervals too.*\ngrey: not significant", shown.ax_.get_title(), re.DOTALL
+        )
 
     def test_open_intervals(self):
         found = stats.max_t([[0.5, 0.4], [0.7, 0.4]])

@@ -26,11 +26,12 @@ systems = {
     "regression trees": HistGradientBoostingRegressor(max_iter=30).fit(X, labels).predict(X_test),
     "one feature": X_test[:, 0],
 }
-found = skrank.compare(y_test, systems, metrics=["gap", "ndcg@10"], correction="max-t")
-print(found.to_frame()[["metric", "system", "other", "difference", "p_max_t"]].round(3))
+found = skrank.compare(y_test, systems, metrics=["gap", "ndcg@10"])
+print(found.to_frame()[["metric", "system", "other", "difference", "p_corrected"]].round(3))
 
 # %%
-# An interval without 0 is a significant difference. The intervals hold simultaneously.
+# An interval without 0 is a significant difference: p-values and intervals are corrected for the
+# number of comparisons.
 
 found.plot("gap")
 plt.show()

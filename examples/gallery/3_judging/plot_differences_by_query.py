@@ -44,6 +44,6 @@ print(
         groups=data.qid,
         metrics="ndcg@10",
     )
-    .to_frame()[["difference", "low", "high", "p_max_t"]]
+    .to_frame()[["difference", "low", "high", "p_corrected"]]
     .round(3)
 )

@@ -1,0 +1,47 @@
+"""How results are printed, as text and in notebooks: a caption, and tables below it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MOST_ROWS = 60  # tables of more rows are cut in the middle, as by pandas
+
+
+class Printed(ABC):
+    """A result with a text for terminals and one for notebooks."""
+
+    @property
+    @abstractmethod
+    def caption(self) -> str:
+        """What the values are, in one line or several."""
+
+    def _printed(self) -> dict[str, pd.DataFrame]:
+        """The tables to print, by title."""
+        return {}
+
+    def __repr__(self) -> str:
+        parts = [self.caption]
+        for title, table in self._printed().items():
+            parts.append(f"{title}\n" * bool(title) + table.to_string(**_style(table)))
+        return ("\n" if len(parts) == 2 else "\n\n").join(parts)
+
+    def _repr_html_(self) -> str:
+        parts = [_paragraph(self.caption)]
+        for title, table in self._printed().items():
+            parts += [_paragraph(title), table.to_html(**_style(table))]
+        return "".join(parts)
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{escape(text, quote=False)}</p>".replace("\n", "<br>") if text else ""
+
+
+def _style(table: pd.DataFrame) -> dict[str, Any]:
+    """Arguments of `to_string` and `to_html`; the index is shown unless it only counts the rows."""
+    shown = not hasattr(table.index, "start")  # that of a RangeIndex
+    return {"float_format": "{:.4f}".format, "max_rows": _MOST_ROWS, "index": shown}
