@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from skrank import _validation as check
 
@@ -16,12 +16,18 @@ _DELAY = 2.0  # seconds before a bar appears, so that short work shows none
 class Bar:
     """A counter of completed steps that shows nothing; that of tqdm shows a bar."""
 
-    def update(self, n: int) -> object:
+    def update(self, n: float) -> object:
         """Count `n` more steps."""
+
+    def set_postfix_str(self, text: str) -> None:
+        """Show a text after the count."""
+
+    def write(self, text: str, file: object) -> None:
+        """Print a line above the bar."""
 
 
 @contextmanager
-def progress(show: bool | None, total: int | None, unit: str) -> Iterator[Bar]:
+def progress(show: bool | None, total: float | None, unit: str, **options: Any) -> Iterator[Bar]:
     """Show a progress bar while the block runs.
 
     Parameters
@@ -32,6 +38,8 @@ def progress(show: bool | None, total: int | None, unit: str) -> Iterator[Bar]:
         Number of steps; None if unknown.
     unit : str
         Name of the steps, such as "campaigns".
+    **options
+        Further parameters of tqdm.
 
     Raises
     ------
@@ -45,7 +53,8 @@ def progress(show: bool | None, total: int | None, unit: str) -> Iterator[Bar]:
     from tqdm import tqdm
 
     delay = 0.0 if show else _DELAY
-    with tqdm(total=total, unit=f" {unit}", unit_scale=True, delay=delay, file=sys.stderr) as bar:
+    options = {"unit": f" {unit}", "unit_scale": True, "delay": delay} | options
+    with tqdm(total=total, file=sys.stderr, **options) as bar:
         yield bar
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
-import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
@@ -20,6 +22,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from skrank import _validation as check
 from skrank import with_groups
+from skrank._progress import Bar
 from skrank._progress import progress as progress_bar
 from skrank._typing import Options, RandomState, Table
 from skrank.extending import Queries, require_groups
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_GRADES = 64  # distinct labels that GAP trains on
-_ERROR, _RECOMMENDED = "error", "recommended"  # attributes of trials
 _ROUNDS = 1000  # upper bound; early stopping usually ends training earlier
 # Parameters of the first trial of each booster, from the page "What should I train?" of the docs.
 _FIRST: dict[str, Options] = {
@@ -120,8 +122,8 @@ def tune(
     metric : str or Metric, default="ndcg@10"
         Metric by which candidates are compared and stop early.
     time_budget : float, default=60
-        Seconds of the search, which ends after the fold that is being trained then, but not before
-        one trial is complete. The final training is not counted.
+        Seconds of the search and of the final training, whose time is estimated from the trials.
+        The search ends after a fold, but not before one trial is complete.
     boosters : sequence of {"lightgbm", "xgboost", "catboost"}, optional
         Default: all installed boosters.
     cv : int, default=3
@@ -130,8 +132,9 @@ def tune(
         A study that maximises; the search adds trials, with the sampler, the pruner and the storage
         of the study, so that a search can be continued, also after an interrupt. Default: a study
         in memory.
-    progress : bool, optional
-        Whether to show a progress bar. Default: on terminals.
+    progress : bool or None, default=None
+        Whether to show what is trained, the time, the number of trials and the best value. None:
+        on a terminal.
     random_state : int, RandomState instance or None, default=None
         Seed of the sampler and of the rankers. The number of trials depends on the speed of the
         machine; the parameters of the n-th trial do not.
@@ -148,12 +151,13 @@ def tune(
     ValueError
         If `time_budget` is 0, or too few queries have a relevant document; if groups are missing,
         or differ between two sources; if weights vary inside a query; if the trials of `study` are
-        of other data, folds, boosters or another metric; if every trial fails.
+        of other data, folds, boosters or another metric; if no trial is complete, because every
+        booster fails or the pruner of `study` prunes all trials.
 
     Warns
     -----
     UserWarning
-        If a trial fails, the first time for each booster.
+        If a trial fails.
 
     See Also
     --------
@@ -177,6 +181,7 @@ def tune(
         import optuna
     except ImportError:
         raise ImportError("skrank.tune needs Optuna: pip install skrank[tune]") from None
+    start = time.monotonic()
     if not check.check_number("time_budget", time_budget, 0, 1e9):
         raise ValueError(
             "time_budget=0 leaves no time for a trial: give a number of seconds, such as 60."
@@ -188,7 +193,13 @@ def tune(
     check.check_same_index(X=X, y=y, groups=groups, sample_weight=sample_weight)
     ids = require_groups(groups, y, X, who="tune")
     labels = y if "qid" in getattr(getattr(y, "index", None), "names", ()) else with_groups(y, ids)
-    _check_queries(ids, labels, cv)
+    relevant = len(np.unique(ids[check.as_vector("y", labels) > 0]))
+    if relevant < 2 * cv:
+        raise ValueError(
+            f"{relevant} queries have a relevant document, and cv={cv} folds with validation need "
+            f"at least {2 * cv}: label more queries, lower cv, or train skrank.LinearRanker, which "
+            "needs no search."
+        )
     rng = check.as_random_state("random_state", random_state)
     seed = int(rng.randint(2**31 - 2**20))  # the number of a trial is added
     weights = None
@@ -196,26 +207,43 @@ def tune(
         weights = check.as_vector("sample_weight", sample_weight, len(ids))
         check.query_weights(weights, Queries.from_groups(ids))  # raises if they vary inside a query
     folds = list(QueryKFold(cv, stratify="n_relevant").split(X, labels))
-    end = time.monotonic() + time_budget
-    search = _Search(X, labels, weights, measured, chosen, folds, seed, end)
+    if study is None:
+        study = optuna.create_study(
+            direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=3),
+        )  # fmt: skip
+    elif not isinstance(study, optuna.Study) or study.direction.name != "MAXIMIZE":
+        raise ValueError(
+            f"study={study!r} is not an optuna.Study that maximises: give optuna.create_study("
+            'storage="sqlite:///trials.db", study_name="tune", direction="maximize", '
+            "load_if_exists=True)."
+        )
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # no line for each trial
+    shown = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
+    form = "{desc}: {percentage:3.0f}%|{bar}| {n:.0f} of {total:g} s{postfix}"
     try:
-        found = _study_of(study, seed)
-        _begin(found, search)
-        with progress_bar(progress, None, "trials") as bar:
-            while True:
-                found.optimize(search, n_trials=1, catch=(Exception,))
-                bar.update(1)
-                if search.is_over and _completed(found):
-                    break
-                if len(search.errors) == len(chosen) and not _completed(found):
-                    booster, error = search.errors.popitem()
-                    raise ValueError(f"every trial failed, such as that of {booster}: {error}")
+        with progress_bar(shown, time_budget, "s", desc="tune", bar_format=form) as bar:
+            search = _Search(
+                X, labels, weights, measured, chosen, folds, seed, study, bar, start, time_budget
+            )
+            bar.write(search.plan, file=sys.stderr)
+            _begin(search)
+            is_done = False
+            while not is_done:
+                study.optimize(search, n_trials=1, catch=(Exception,))
+                search.show()
+                is_done = search.is_done
+            if not search.count("COMPLETE"):
+                raise ValueError(
+                    f"no trial is complete: {search.count('PRUNED')} were pruned, as the pruner of "
+                    f"study chose, and {search.count('FAIL')} failed {list(search.errors.items())}."
+                )
+            ranker = search.ranker(study.best_params).fit(X, labels, sample_weight=weights)
+            search.show()
     finally:
         optuna.logging.set_verbosity(verbosity)
-    ranker = search.ranker(found.best_params).fit(X, labels, sample_weight=weights)
-    return Tuning(ranker, dict(found.best_params), found.best_value, _table(found), found)
+    return Tuning(ranker, dict(study.best_params), study.best_value, _table(study), study)
 
 
 @dataclass(eq=False)
@@ -229,26 +257,68 @@ class _Search:
     boosters: list[str]
     folds: list[tuple[np.ndarray, np.ndarray]]
     seed: int
-    end: float  # in seconds of time.monotonic
+    study: optuna.Study
+    bar: Bar
+    start: float  # in seconds of time.monotonic
+    budget: float  # in seconds
+    elapsed: float = 0.0  # seconds that the bar shows
+    final: float = 0.0  # estimated seconds of the final training
     errors: dict[str, Exception] = field(default_factory=dict)  # the last of each booster
 
     @property
+    def objective(self) -> str:
+        """Name of the objective that LightGBM and XGBoost are trained on."""
+        labels = check.as_vector("y", self.y)
+        distinct = np.unique(labels[~np.isnan(labels)])
+        graded = len(distinct) <= _MOST_GRADES and np.array_equal(distinct, np.rint(distinct))
+        return "gap" if graded or self.metric.first_name == "gap" else "softmax"
+
+    @property
+    def plan(self) -> str:
+        """A line that says what is trained and measured."""
+        trained = ", ".join(
+            f"{one} on {'YetiRank' if one == 'catboost' else self.objective}"
+            for one in self.boosters
+        )
+        return (
+            f"tune: {trained}, each from a linear ranker, for {self.budget:g} s; measured by "
+            f"{self.metric} on {len(self.folds)} folds of {self.y.index.nunique()} queries"
+        )
+
+    @property
     def is_over(self) -> bool:
-        """True after the time budget."""
-        return time.monotonic() >= self.end
+        """True if the time left is that of the final training."""
+        return time.monotonic() - self.start + self.final >= self.budget
+
+    @property
+    def is_done(self) -> bool:
+        """True after the time budget, if a trial is complete or pruned, or if all boosters fail."""
+        if not self.count("COMPLETE") and len(self.errors) == len(self.boosters):
+            return True
+        return self.is_over and self.count("COMPLETE") + self.count("PRUNED") > 0
+
+    def count(self, state: str) -> int:
+        """Number of trials in a state."""
+        return Counter(one.state.name for one in self.study.get_trials(deepcopy=False))[state]
+
+    def show(self) -> None:
+        """Show the time, the number of trials and the best value."""
+        elapsed = min(time.monotonic() - self.start, self.budget)
+        self.bar.update(elapsed - self.elapsed)
+        self.elapsed = elapsed
+        best = f", best {self.study.best_value:.4f}" if self.count("COMPLETE") else ""
+        self.bar.set_postfix_str(f"{len(self.study.trials)} trials{best}")
 
     @property
     def attributes(self) -> Options:
-        """Values that must be equal in all trials of a study; data are compared by checksums."""
+        """Values that must be equal in all trials of a study."""
         queries = np.unique(self.y.index.get_level_values("qid"), return_inverse=True)[1]
-        rows = [np.asarray(self.y, dtype=np.float64), queries, *(test for _, test in self.folds)]
-        if self.weights is not None:
-            rows.append(self.weights)
+        features = sparse.find(self.X) if sparse.issparse(self.X) else self.X
+        rows = [np.asarray(self.y, dtype=np.float64), queries, self.folds, self.weights]
         return {
             "metric": str(self.metric),
             "boosters": self.boosters,
-            "labels and folds": _checksum(rows),
-            "features": _checksum(_arrays(self.X)),
+            "data or folds": joblib.hash([features, rows]),
         }
 
     def _part(self, rows: np.ndarray) -> Options:
@@ -259,8 +329,6 @@ class _Search:
     def base(self, booster: str) -> GroupedRanker:
         """A ranker with the parameters that are not searched."""
         library, seed = import_module(booster), self.seed
-        types = enumerate(getattr(self.X, "dtypes", ()))  # of pandas or polars
-        categories = tuple(at for at, one in types if str(one).startswith(("category", "Enum")))
         if booster == "lightgbm":
             trees = library.LGBMRanker(
                 n_estimators=_ROUNDS, subsample=0.8, subsample_freq=1, random_state=seed,
@@ -268,20 +336,18 @@ class _Search:
                 feature_pre_filter=False,  # True would drop all features of a small fold, and fail
             )  # fmt: skip
         elif booster == "xgboost":
-            trees = library.XGBRanker(n_estimators=_ROUNDS, random_state=seed)
-            if categories:
-                trees.set_params(enable_categorical=True)
+            trees = library.XGBRanker(
+                n_estimators=_ROUNDS, random_state=seed, enable_categorical=True
+            )
         else:
+            types = enumerate(getattr(self.X, "dtypes", ()))  # of pandas or polars
+            categories = (at for at, one in types if str(one).startswith(("category", "Enum")))
             trees = library.CatBoostRanker(
                 loss_function="YetiRank", iterations=_ROUNDS, random_seed=seed, verbose=False,
                 allow_writing_files=False,
+                cat_features=tuple(categories) or None,  # sklearn.clone can copy a tuple
             )  # fmt: skip
-            if categories:
-                trees.set_params(cat_features=categories)  # a tuple, which sklearn.clone can copy
-        labels = check.as_vector("y", self.y)
-        distinct = np.unique(labels[~np.isnan(labels)])
-        graded = len(distinct) <= _MOST_GRADES and np.array_equal(distinct, np.rint(distinct))
-        objective = "gap" if graded or self.metric.first_name == "gap" else "softmax"
+        objective = self.objective
         return GroupedRanker(
             trees, objective=None if booster == "catboost" else objective,
             eval_metric=self.metric, validation_fraction=0.2, refit=True,
@@ -300,23 +366,18 @@ class _Search:
         booster = trial.suggest_categorical("booster", self.boosters)
         try:
             return self._mean(trial, booster)
-        except optuna.TrialPruned:
-            raise
         except Exception as error:
-            trial.set_user_attr(_ERROR, f"{type(error).__name__}: {error}")
-            if booster not in self.errors:
-                warnings.warn(
-                    f"trial {trial.number} of {booster} failed, and the search goes on: {error}",
-                    UserWarning,
-                    stacklevel=1,
-                )
-            self.errors[booster] = error
+            if not isinstance(error, optuna.TrialPruned):
+                self.errors[booster] = error
+                text = f"trial {trial.number} of {booster} failed, and the search goes on: {error}"
+                warnings.warn(text, UserWarning, stacklevel=1)
             raise
 
     def _mean(self, trial: optuna.Trial, booster: str) -> float:
         """Mean of the metric over folds; raises TrialPruned."""
         import optuna
 
+        begin, n_folds = time.monotonic(), len(self.folds)
         base = self.base(booster)
         ranker = base.set_params(refit=False, **search_space(base).suggest(trial))
         values: list[float] = []
@@ -326,57 +387,19 @@ class _Search:
             assert not isinstance(value, dict)  # a scorer of one metric
             values.append(value)
             trial.report(float(np.mean(values)), number)
-            # without a complete trial, the search could not end
-            may_prune = number < len(self.folds) and _completed(trial.study)
-            if may_prune and (self.is_over or trial.should_prune()):
+            self.show()
+            late = self.is_over and self.count("COMPLETE")
+            if number < n_folds and (late or trial.should_prune()):
                 raise optuna.TrialPruned
+        # the final training has all queries, and after early stopping a second training
+        seconds = (time.monotonic() - begin) * 2.25 / (n_folds - 1)
+        self.final = max(self.final, seconds)
         return float(np.mean(values))
 
 
-def _arrays(X: Table) -> list[np.ndarray]:
-    """Arrays with the values and the names of features."""
-    if sparse.issparse(X):
-        X = sparse.csr_matrix(X).sorted_indices()
-        return [X.data, X.indices, X.indptr]
-    if not hasattr(X, "columns"):
-        return [np.asarray(X)]
-    from pandas.util import hash_array
-
-    columns = [hash_array(np.asarray(X[name])) for name in X.columns]
-    return [np.frombuffer(repr(list(X.columns)).encode(), np.uint8), *columns]
-
-
-def _checksum(arrays: list[np.ndarray]) -> int:
-    total = 0
-    for one in arrays:
-        total = zlib.crc32(np.ascontiguousarray(one).data.cast("B"), total)
-    return total
-
-
-# the study ----------------------------------------------------------------------------------------
-
-
-def _study_of(study: optuna.Study | None, seed: int) -> optuna.Study:
-    """The given study, or a new study."""
-    import optuna
-
-    if study is None:
-        return optuna.create_study(
-            direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed),
-            pruner=optuna.pruners.MedianPruner(n_startup_trials=3),
-        )  # fmt: skip
-    if not isinstance(study, optuna.Study):
-        raise ValueError(
-            f"study={study!r} is not an optuna.Study: give optuna.create_study(storage="
-            '"sqlite:///trials.db", study_name="tune", direction="maximize", load_if_exists=True).'
-        )
-    if study.direction.name != "MAXIMIZE":
-        raise ValueError('study minimises: create it with direction="maximize".')
-    return study
-
-
-def _begin(study: optuna.Study, search: _Search) -> None:
+def _begin(search: _Search) -> None:
     """Compare the attributes of an old study, and enqueue the first trials that it lacks."""
+    study = search.study
     expected, known = search.attributes, study.user_attrs
     for name, value in expected.items():
         if not study.trials:
@@ -386,23 +409,14 @@ def _begin(study: optuna.Study, search: _Search) -> None:
                 f"the trials of study are of other {name}: {known.get(name)!r}, not {value!r} as "
                 "in this call. Their values cannot be compared: give another study."
             )
-    # an interrupted trial has failed without an error, or seems to run
+    # a first trial that was interrupted or has failed is repeated
     states = ("COMPLETE", "PRUNED", "WAITING")
-    begun = {
-        trial.user_attrs.get(_RECOMMENDED)
-        for trial in study.trials
-        if trial.state.name in states or _ERROR in trial.user_attrs
-    }
+    begun = {one.user_attrs.get("recommended") for one in study.trials if one.state.name in states}
     for booster in search.boosters:
         if booster not in begun:
             first = {f"estimator__{name}": value for name, value in _FIRST[booster].items()}
             params = {"booster": booster, **first, "init_scale": 1.0}
-            study.enqueue_trial(params, user_attrs={_RECOMMENDED: booster})
-
-
-def _completed(study: optuna.Study) -> bool:
-    """True if a trial has a value."""
-    return any(trial.state.name == "COMPLETE" for trial in study.get_trials(deepcopy=False))
+            study.enqueue_trial(params, user_attrs={"recommended": booster})
 
 
 def _table(study: optuna.Study) -> pd.DataFrame:
@@ -414,34 +428,18 @@ def _table(study: optuna.Study) -> pd.DataFrame:
     return table.sort_values("value", ascending=False, ignore_index=True)
 
 
-# checks -------------------------------------------------------------------------------------------
-
-
 def _boosters(given: Sequence[str] | None) -> list[str]:
     """Names of the boosters to search; by default those that are installed."""
     if given is None:
-        found = [name for name in _FIRST if find_spec(name)]
-        if not found:
-            raise ImportError("skrank.tune needs a booster: pip install skrank[lightgbm]")
-        return found
-    names = check.several("boosters", given, (str,))
-    if not names:
-        raise ValueError(f"boosters={given!r} is empty: name a booster, or leave boosters out.")
+        names = [name for name in _FIRST if find_spec(name)]
+    else:
+        names = list(dict.fromkeys(check.several("boosters", given, (str,))))
     for name in names:
         check.check_choice("boosters", name, tuple(_FIRST))
-        if names.count(name) > 1:
-            raise ValueError(f"boosters={given!r} names {name} twice: name each booster once.")
         if not find_spec(name):
             raise ImportError(f"boosters={given!r}: pip install skrank[{name}]")
-    return names
-
-
-def _check_queries(ids: np.ndarray, labels: pd.Series, cv: int) -> None:
-    """Raise if there are too few queries for each fold to train, to validate and to test on."""
-    relevant = len(np.unique(ids[check.as_vector("y", labels) > 0]))
-    if relevant < 2 * cv:
+    if not names:
         raise ValueError(
-            f"{relevant} queries have a relevant document, and cv={cv} folds with validation need "
-            f"at least {2 * cv}: label more queries, lower cv, or train skrank.LinearRanker, which "
-            "needs no search."
+            f"boosters={given!r} names none that is installed: pip install skrank[lightgbm]"
         )
+    return names

@@ -1,5 +1,6 @@
 """tune: its search, its trials, studies that are continued, and what it refuses."""
 
+import catboost
 import numpy as np
 import optuna
 import pandas as pd
@@ -7,6 +8,7 @@ import polars as pl
 import pytest
 import xgboost
 from scipy.sparse import csr_array
+from sklearn.model_selection import GridSearchCV
 
 import skrank
 from skrank.datasets import make_ranking
@@ -94,14 +96,14 @@ FRAME = pd.DataFrame(X).add_prefix("f")
 @pytest.mark.parametrize(
     ("table", "change", "message"),
     [
-        (X, {"X": X[QID > 0], "y": Y[QID > 0]}, "labels and folds"),
-        (X, {"y": skrank.with_groups(LABELS, QID // 2)}, "labels and folds"),
-        (X, {"sample_weight": 1.0 + QID % 3}, "labels and folds"),
+        (X, {"X": X[QID > 0], "y": Y[QID > 0]}, "data or folds"),
+        (X, {"y": skrank.with_groups(LABELS, QID // 2)}, "data or folds"),
+        (X, {"sample_weight": 1.0 + QID % 3}, "data or folds"),
         (X, {"metric": "gap"}, "metric"),
         (X, {"boosters": "xgboost"}, "boosters"),
-        (X, {"X": X + (np.arange(6) == 3)}, "features"),
-        (csr_array(X), {"X": csr_array(X[:, ::-1])}, "features"),
-        (FRAME, {"X": FRAME.set_axis(list("abcdef"), axis=1)}, "features"),
+        (X, {"X": X + (np.arange(6) == 3)}, "data or folds"),
+        (csr_array(X), {"X": csr_array(X[:, ::-1])}, "data or folds"),
+        (FRAME, {"X": FRAME.set_axis(list("abcdef"), axis=1)}, "data or folds"),
     ],
 )
 def test_a_study_of_other_data_or_another_metric_is_refused(table, change, message):
@@ -116,10 +118,38 @@ def test_a_study_that_is_given_keeps_its_pruner():
     before = optuna.logging.get_verbosity()
     assert skrank.tune(X, Y, **SHORT, study=study).study is study
     assert optuna.logging.get_verbosity() == before
-    study.pruner = optuna.pruners.ThresholdPruner(lower=2.0)
+    study.pruner = all_pruned = optuna.pruners.ThresholdPruner(lower=2.0)
     found = skrank.tune(X, Y, **SHORT, study=study)
     assert found.trials["state"].tolist() == ["COMPLETE", "PRUNED"]
     assert "1 pruned" in str(found)
+    with pytest.raises(ValueError, match="no trial is complete: 1 were pruned"):
+        skrank.tune(X, Y, **SHORT, study=a_study(pruner=all_pruned))
+
+
+def test_progress_shows_the_plan_and_the_best_value(capsys):
+    found = skrank.tune(X, Y, **SHORT, progress=True)
+    shown = capsys.readouterr().err.replace("\r", "\n")
+    assert shown.lstrip().startswith("tune:   0%")
+    assert "tune: lightgbm on gap, each from a linear ranker, for 0.001 s;" in shown
+    assert "ndcg@10 on 2 folds of 30 queries" in shown
+    assert shown.strip().endswith(f"1 trials, best {found.value:.4f}")
+    skrank.tune(X, Y, **SHORT)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_budget_includes_the_final_training(monkeypatch):
+    """A clock that only trainings move: a second in a fold, four at the end."""
+    fit, now = skrank.GroupedRanker.fit, [0.0]
+
+    def timed(ranker, *args, **given):
+        now[0] += 1 + 3 * ranker.refit
+        return fit(ranker, *args, **given)
+
+    monkeypatch.setattr("skrank._tune.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(skrank.GroupedRanker, "fit", timed)
+    found = skrank.tune(X, Y, **SHORT | {"time_budget": 15})
+    assert 14 <= now[0] <= 16
+    assert len(found.trials) >= 5
 
 
 def test_an_interrupt_keeps_the_recommended_trees(monkeypatch):
@@ -150,7 +180,7 @@ def test_a_trial_that_fails_is_recorded_and_the_others_go_on(monkeypatch):
         found = skrank.tune(X, Y, **two)
     assert found.trials["state"].tolist() == ["COMPLETE", "FAIL"]
     assert "1 complete, 1 fail;" in str(found)
-    every = pytest.raises(ValueError, match="xgboost")
+    every = pytest.raises(ValueError, match=r"no trial is complete: .*xgboost")
     with every, pytest.warns(UserWarning, match="xgboost"):
         skrank.tune(X, Y, **SHORT | {"boosters": "xgboost"})
 
@@ -188,10 +218,10 @@ def test_continuous_labels_need_no_grades(booster):
         ({"cv": 1}, "at least 2"),
         ({"cv": 16}, "cv=16"),
         ({"boosters": "sklearn"}, "is not a choice"),
-        ({"boosters": ["lightgbm", "lightgbm"]}, "lightgbm"),
+        ({"boosters": []}, "is empty|names none"),
         ({"study": "sqlite:///trials.db"}, "study="),
         ({"metric": "ndgc@10", "study": a_study()}, "ndgc"),
-        ({"study": optuna.create_study()}, "minimises"),
+        ({"study": optuna.create_study()}, "maximises"),
         ({"random_state": "a"}, "is not a seed"),
         ({"sample_weight": np.arange(1.0, 1 + len(Y))}, "sample_weight"),
         ({"y": LABELS}, "^tune"),
@@ -208,3 +238,19 @@ def test_what_is_not_installed_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
     with pytest.raises(ImportError, match=r"skrank\[tune\]"):
         skrank.tune(X, Y, **SHORT)
+
+
+def test_callbacks_of_catboost_run_in_a_search():
+    class Watch:
+        def after_iteration(self, info):
+            seen.append(info.metrics["validation"])
+            return True
+
+    seen = []
+    trees = catboost.CatBoostRanker(iterations=9, verbose=False, allow_writing_files=False)
+    ranker = skrank.GroupedRanker(trees, validation_fraction=0.5, refit=True, random_state=0)
+    search = GridSearchCV(
+        ranker, {"estimator__depth": [2, 3]}, scoring=skrank.scorer("gap"), cv=skrank.QueryKFold(2)
+    ).fit(X, Y, callbacks=[Watch()])
+    assert 0 < search.best_estimator_.best_iteration_ <= 9
+    assert len(seen) >= 5 * search.best_estimator_.best_iteration_ > 0
