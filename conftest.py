@@ -19,9 +19,9 @@ def pytest_addoption(parser) -> None:
 def pytest_configure(config) -> None:
     """Let kernels run as plain Python for few rows, as they do for users, unless `--compile`."""
     if config.getoption("--compile"):
-        from skrank._kernels import jit
+        from skrank._engine import threads
 
-        jit.PLAIN_ROWS = -1
+        threads.PLAIN_ROWS = -1
 
 
 def pytest_report_header() -> str:

@@ -63,12 +63,12 @@ def every_thread(monkeypatch):
 @pytest.fixture
 def plain_python(monkeypatch):
     """A context in which kernels that have a plain form run as plain Python."""
-    from skrank._kernels import jit
+    from skrank._engine import threads
 
     @contextmanager
     def context():
         with monkeypatch.context() as patch:
-            patch.setattr(jit, "PLAIN_ROWS", float("inf"))
+            patch.setattr(threads, "PLAIN_ROWS", float("inf"))
             yield
 
     return context

@@ -35,6 +35,8 @@ class Judgments:
     labels : ndarray of shape (n_codes,)
         Label of each code, ascending. A label may have a code and no document. Codes of documents
         not judged come last, with label 0.
+    n_labels : int
+        Number of codes of labels. Documents not judged have this code or a higher code.
     unjudged : int or None
         Code of documents that were not judged (for infAP, of pooled ones); None if there are none.
         A subclass may use the next code for documents outside the pool.
@@ -54,8 +56,9 @@ class Judgments:
     ) -> None:
         given = check.as_vector("relevance", relevance, queries.n_rows)
         self.queries = queries
-        self.codes, self.labels, self.unjudged = encode(queries.gather(given), queries)
-        self.indptr = queries.indptr
+        codes, labels, self.unjudged = encode(queries.gather(given), queries)
+        self.codes, self.labels, self.indptr = codes, labels, queries.indptr
+        self.n_labels = len(labels) if self.unjudged is None else self.unjudged
         self._collection = collection
 
     @cached_property
@@ -133,7 +136,7 @@ class Judgments:
         """Judgments of other documents with the same table of labels."""
         other = Judgments.__new__(Judgments)
         other.queries, other.indptr, other.codes = queries, queries.indptr, codes
-        other.labels, other.unjudged = self.labels, self.unjudged
+        other.labels, other.unjudged, other.n_labels = self.labels, self.unjudged, self.n_labels
         return other
 
     def best_lists(self, worth: np.ndarray, k: int | None = None) -> RankedCodes:
@@ -144,11 +147,14 @@ class Judgments:
             height[best_first(worth)] = -np.arange(len(worth))
             _, ranked = rank_codes(self.queries, height[self.codes], self.codes)
             return RankedCodes.untied(indptr, ranked.codes, sizes)
+        order = best_first(worth)
+        ends = np.cumsum(self.counts[:, order], axis=1)
         if k is not None and k < self.queries.longest:
-            sizes = np.minimum(sizes, k)
+            ends = np.minimum(ends, k)
+            sizes = ends[:, -1]
             indptr = np.concatenate(([0], np.cumsum(sizes)))
-        codes = np.empty(int(indptr[-1]), self.codes.dtype)
-        run_chunks(labels.arrange, indptr, self.counts, best_first(worth), codes)
+        lengths = np.diff(ends, axis=1, prepend=0).ravel()
+        codes = np.repeat(np.tile(order.astype(self.codes.dtype), len(ends)), lengths)
         return RankedCodes.untied(indptr, codes, sizes)
 
     def best_runs(self, worth: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -176,15 +182,11 @@ class Judgments:
             query, rank, length, code = labels.runs(self.indptr, self.best_lists(worth).codes)
             terms = (before[rank + length] - before[rank]) * worth[code]
             return np.bincount(query, terms, len(self.queries))
-        sums: np.ndarray = np.empty(len(self.queries))
-        order = best_first(worth)
-        run_chunks(labels.ideals, self.indptr, self.counts, order, worth, before, sums)
+        sums, rank = np.zeros(len(self.queries)), np.zeros(len(self.queries), np.int64)
+        for code in best_first(worth):
+            above, rank = before[rank], rank + self.counts[:, code]
+            sums += (before[rank] - above) * worth[code]
         return sums
-
-    @property
-    def n_labels(self) -> int:
-        """Number of codes of labels. Documents not judged have this code or a higher code."""
-        return len(self.labels) if self.unjudged is None else self.unjudged
 
     def graded(self, unjudged: float) -> np.ndarray:
         """Label of each code, with the number `unjudged` for documents not judged."""

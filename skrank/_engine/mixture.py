@@ -77,7 +77,7 @@ class MixturePlan(Plan):
         self.judgments = judgments
         self.parts = parts
         plans = [plan for _, plan in parts]
-        self.scale = Scale(judgments, plans[0].scale.max_grade, open_judgments=True)
+        self.max_grade = plans[0].max_grade
         # In each metric, documents are relevant from some label on. So a query has no document that
         # is relevant for all metrics if and only if it is empty for one of them.
         needed = tuple(plan.tables for plan in plans if plan.metric.needs_relevant)

@@ -260,30 +260,6 @@ def bounds_of(metric: Metric) -> tuple[float, float]:
 _cache: dict[tuple[object, ...], Tables] = {}  # oldest entry first
 
 
-def tables_of(metric: Metric, scale: Scale, k: int | None) -> Tables:
-    """Tables of a metric at the cut-off `k`, cached if they do not depend on the queries.
-
-    Batches of a training mostly have the same labels and lists of the same length. Cached tables
-    save half of the time of a gradient of 20 lists. Tables are immutable and hold no reference to
-    the scale. Tables of a metric with `reads_judgments` are not cached.
-    """
-    # all that tables depend on, unless they read the judgments
-    key = metric, k, scale.labels.tobytes(), scale.unjudged, scale.max_grade, scale.longest
-    try:
-        found, hashable = _cache.get(key), True
-    except TypeError:  # a parameter of a user's metric has no hash
-        found, hashable = None, False
-    if found is None:
-        result = f"the result of {type(metric).__name__}.tables() (such as QuadraticTables)"
-        found = check.check_kind(result, metric.tables(scale, k), Tables)  # type: ignore[type-abstract]
-        found.check_fit(scale)
-        if hashable and not metric.reads_judgments and scale.longest <= _LONGEST_CACHED:
-            _cache[key] = found
-            for old in list(_cache)[:-_MOST_CACHED]:
-                _cache.pop(old, None)  # another thread may have removed it
-    return found
-
-
 class Plan:
     """A metric bound to judgments, by `Metric.bind`. Results are arrays with an entry per query.
 
@@ -298,10 +274,8 @@ class Plan:
 
     Attributes
     ----------
-    scale : Scale
-        What tables may depend on: the distinct labels in ascending order, of which a code is the
-        index, the highest grade, and the length of the longest list. Unjudged documents have the
-        code ``scale.unjudged`` or a higher one.
+    max_grade : int
+        Highest grade: of the metric, of the collection, or of the judgments.
     tables : Tables
         The arrays of the metric that its kernel reads.
     depth : int or None
@@ -314,16 +288,49 @@ class Plan:
     ) -> None:
         self.metric = metric
         self.judgments = judgments
-        top = getattr(metric, "max_grade", None) or max_grade or judgments.max_grade
-        self.scale = Scale(judgments, top, open_judgments=metric.reads_judgments)
-        self.tables = tables_of(metric, self.scale, metric.k)
+        own = getattr(metric, "max_grade", None)
+        self.max_grade: int = own or max_grade or judgments.max_grade
+        self.tables = self._tables(metric.k)
         self.depth = metric.k if self.tables.cut else None
+
+    @property
+    def scale(self) -> Scale:
+        """What tables may depend on."""
+        return Scale(self.judgments, self.max_grade, open_judgments=self.metric.reads_judgments)
+
+    def _tables(self, k: int | None) -> Tables:
+        """Tables of the metric at the cut-off `k`, cached if they do not depend on the queries.
+
+        Batches of a training mostly have the same labels and lists of the same length. Cached
+        tables save half of the time of a gradient of 20 lists. Tables are immutable and hold no
+        reference to the scale. Tables of a metric with `reads_judgments` are not cached.
+        """
+        metric, judgments, longest = self.metric, self.judgments, self.judgments.queries.longest
+        # all that tables depend on, unless they read the judgments
+        labels = judgments.labels.tobytes(), judgments.n_labels
+        key = metric, k, labels, self.max_grade, longest
+        try:
+            found, hashable = _cache.get(key), True
+        except TypeError:  # a parameter of a user's metric has no hash
+            found, hashable = None, False
+        if found is None:
+            result = f"the result of {type(metric).__name__}.tables() (such as QuadraticTables)"
+            scale = self.scale
+            found = check.check_kind(result, metric.tables(scale, k), Tables)  # type: ignore[type-abstract]
+            found.check_fit(scale)
+            if hashable and not metric.reads_judgments and longest <= _LONGEST_CACHED:
+                _cache[key] = found
+                for old in list(_cache)[:-_MOST_CACHED]:
+                    _cache.pop(old, None)  # another thread may have removed it
+        return found
 
     @cached_property
     def relevant(self) -> np.ndarray:
         """Number of judged documents that are relevant."""
-        # masks by code: a code without a label is not judged, whatever its gain in the tables
-        return self.judgments.totals(self.tables.relevant & self.scale.judged)
+        relevant = self.tables.relevant.copy()
+        # a code without a label is not judged, whatever its gain in the tables
+        relevant[self.judgments.n_labels :] = False
+        return self.judgments.totals(relevant)
 
     @cached_property
     def empty(self) -> np.ndarray:
@@ -345,8 +352,7 @@ class Plan:
         """
         if cutoff == 0:
             return (~self.empty).astype(np.float64)
-        same = cutoff == self.metric.k
-        tables = self.tables if same else tables_of(self.metric, self.scale, cutoff)
+        tables = self.tables if cutoff == self.metric.k else self._tables(cutoff)
         ideal = tables.ideals(self.judgments)
         return np.divide(1.0, ideal, out=np.zeros(len(ideal)), where=~self.empty & (ideal > 0))
 
@@ -358,10 +364,12 @@ class Plan:
         """Change of the value per unit of the normalised sum, for training.
 
         In training all documents are retrieved and have labels, so that `condensed` has no effect.
+        The quotient by a power of two is exact.
         """
         sizes = self.judgments.queries.sizes.astype(np.float64)
         shown = sizes if self.metric.k is None else np.minimum(sizes, self.metric.k)
-        return slope_of(self.metric, shown, self.relevant, sizes)
+        values, _ = self.metric.values(np.full(len(shown), _HUGE), shown, self.relevant, sizes)
+        return np.broadcast_to(values, len(shown)) / _HUGE
 
     def measure(self, ranking: Ranking) -> tuple[np.ndarray, np.ndarray]:
         """Values, and the weights of the queries in the mean.
@@ -375,11 +383,9 @@ class Plan:
             shown = np.minimum(shown, metric.k)
         sums = self.tables.values(ranked, self.inverse)
         total = ranking.n_judged_or_retrieved(metric.condensed)
-        found, weights = metric.values(sums, shown, self.relevant, total)
+        found = metric.values(sums, shown, self.relevant, total)
         name = f"{type(metric).__name__}.values()"
-        values = np.array(check.check_query_values(found, sums.shape, name))  # a copy
-        weights = np.ones(len(sums)) if weights is None else weights
-        weights = check.check_mass(weights, len(sums), name)
+        values, weights = check.check_query_values(found, len(sums), name)
         if self.empty.any():
             if metric.empty == "raise":
                 query = self.judgments.queries.name(int(np.argmax(self.empty)))
@@ -391,17 +397,6 @@ class Plan:
             if metric.empty == "skip":
                 weights = np.where(self.empty, 0.0, weights)
         return values, weights
-
-
-def slope_of(
-    metric: Metric, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-) -> np.ndarray:
-    """Change of the value per unit of the normalised sum, for lists as in `Metric.values`.
-
-    The quotient by a power of two is exact.
-    """
-    values, _ = metric.values(np.full(len(shown), _HUGE), shown, relevant, total)
-    return np.broadcast_to(values, len(shown)) / _HUGE
 
 
 class Measured(NamedTuple):

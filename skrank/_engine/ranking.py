@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import RankedCodes, check_scores, rank_codes, rank_head
-from skrank._engine.threads import cached_property, run_chunks
-from skrank._kernels import labels, ranking
+from skrank._engine.threads import cached_property
 
 # Finding the first r ranks is faster than sorting if r <= _DEEPEST_HEAD and the longest list has at
 # least _LONG * r documents.
@@ -163,9 +162,9 @@ class Ranking:
             return np.diff(judgments.condensed_indptr).astype(np.float64)
         if judgments.unjudged is None or np.array_equal(self.retrieved, sizes):
             return sizes.astype(np.float64)
-        unseen = np.empty(len(sizes), np.int64)
-        ranked, unjudged = self.codes("average", False), judgments.unjudged
-        run_chunks(labels.count_unknown, ranked.indptr, ranked.lists, unjudged, unseen)
+        ranked, starts = self.codes("average", False), judgments.indptr[:-1]
+        unknown = np.append(0, np.cumsum(ranked.codes >= judgments.unjudged))
+        unseen = unknown[judgments.indptr[1:]] - unknown[starts + ranked.retrieved]
         return (sizes - unseen).astype(np.float64)
 
     def _settled(self, ties: str) -> RankedCodes:
@@ -179,21 +178,18 @@ class Ranking:
         grades = judgments.graded(-1.0)
         order = np.argsort(grades if ties == "worst" else -grades, kind="stable")
         place = np.argsort(order)  # by code: its place among tied documents
-        ranked = with_ties.codes.copy()
-        run_chunks(ranking.settle_ties, judgments.indptr, self.tied, place, ranked)
-        return RankedCodes.untied(judgments.indptr, ranked, self.retrieved)
+        block = np.cumsum(self.tied == 0)
+        rows = np.argsort(block * len(order) + place[with_ties.codes], kind="stable")
+        return RankedCodes.untied(judgments.indptr, with_ties.codes[rows], self.retrieved)
 
     def _condensed(self, ties: str) -> RankedCodes:
         """As `_settled`, without documents that were not judged."""
         full, judgments = self.codes(ties, False), self.judgments
+        kept = full.codes < judgments.n_labels
+        block = np.cumsum(full.tied == 0)[kept]
+        tied = np.diff(block, prepend=0) == 0
+        above = np.append(0, np.cumsum(kept))
+        starts = full.indptr[:-1]
+        retrieved = above[starts + full.retrieved] - above[starts]
         indptr = judgments.condensed_indptr
-        n_rows = int(indptr[-1])
-        judged = RankedCodes(
-            indptr,
-            np.empty(n_rows, full.codes.dtype),
-            np.empty(n_rows, np.uint8),
-            np.empty_like(full.retrieved),
-        )
-        target = judged.lists
-        run_chunks(ranking.condense, full.indptr, full.lists, judgments.unjudged, indptr, target)
-        return judged
+        return RankedCodes(indptr, full.codes[kept], tied.astype(np.uint8), retrieved)

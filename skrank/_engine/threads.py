@@ -20,17 +20,22 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from itertools import pairwise
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from skrank._kernels.jit import Kernel
+from skrank._kernels.jit import ONE_PASS, Kernel
 
 # Sorts, metrics and gradients of so many rows take 0.3 ms or more (30 to 2000 ns a row, on lists of
 # 20 to 1000 documents). A waiting thread starts in 0.05 ms.
 ROWS_PER_THREAD = 10_000
+# Most rows of a call in plain Python, weighted by their cost. Plain Python takes up to 7
+# microseconds for a row; to import numba and load machine code takes a second in each process.
+PLAIN_ROWS = 5_000
+_PLAIN_COST_OF_ONE_PASS = 0.3
 _CHUNKS_PER_THREAD = 4  # a thread that ends early takes the next chunk
 _SECONDS_BETWEEN_LOOKS = 1e-3  # pause between two tests whether all threads have stopped
 
@@ -51,9 +56,23 @@ def thread_count() -> int:
 
 
 @contextmanager
+def _set(variable: ContextVar[int | None], value: int) -> Iterator[None]:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+# A context: kernels are compiled also for few rows inside the block, for calls that are repeated.
+compiled = partial(_set, _plain_rows, -1)
+
+
+@contextmanager
 def limit_threads(n_threads: int) -> Iterator[None]:
     """Use at most `n_threads` threads inside the block; results do not depend on their number."""
-    yield from _set(_limit, n_threads)
+    with _set(_limit, n_threads):
+        yield
 
 
 @contextmanager
@@ -74,21 +93,8 @@ def plain_up_to(n_rows: int) -> Iterator[None]:
     ...     skrank.metric("ap")([0, 1, 1], [3, 2, 1])
     0.5833333333333333
     """
-    yield from _set(_plain_rows, n_rows)
-
-
-@contextmanager
-def compiled() -> Iterator[None]:
-    """Call compiled kernels also for few rows inside the block: for calls that are repeated."""
-    yield from _set(_plain_rows, -1)
-
-
-def _set(variable: ContextVar[int | None], value: int) -> Iterator[None]:
-    token = variable.set(value)
-    try:
+    with _set(_plain_rows, n_rows):
         yield
-    finally:
-        variable.reset(token)
 
 
 def run_chunks(
@@ -128,20 +134,26 @@ def run_chunks(
     array([3., 2.])
     """
     n_queries, n_rows = len(indptr) - 1, int(indptr[-1])
-    function, cost = kernel, row_cost or 1
-    if isinstance(kernel, Kernel):
-        cost = row_cost or kernel.row_cost
-        function = kernel.for_rows(n_rows, row_cost, _plain_rows.get())
+    function, work = kernel, getattr(kernel, "work", None)
+    cost: float = getattr(kernel, "row_cost", 1) if row_cost is None else row_cost
     n_threads = min(1 + int(cost * n_rows / ROWS_PER_THREAD), n_queries)
-    if isinstance(kernel, Kernel) and function is kernel.plain:
-        n_threads = 1  # the function is plain Python, which runs in one thread at a time
+    if isinstance(kernel, Kernel) and kernel.plain:
+        plain_cost = _PLAIN_COST_OF_ONE_PASS if cost == ONE_PASS else max(1, cost)
+        limit = _plain_rows.get()
+        if n_rows * plain_cost <= (PLAIN_ROWS if limit is None else limit):
+            function, n_threads = np.errstate(all="ignore")(kernel.function), 1
+
+    def call(first: int, last: int) -> T:
+        given = first, last, indptr, *arguments
+        return function(*given) if work is None else function(*given, work(*given))
+
     if n_threads > 1:  # `thread_count` imports numba
         n_threads = min(n_threads, thread_count())
     if n_threads <= 1:
-        return [function(0, n_queries, indptr, *arguments)]
+        return [call(0, n_queries)]
     targets = np.linspace(0, n_rows, n_threads * _CHUNKS_PER_THREAD + 1)[1:-1]
     bounds = np.unique(np.r_[0, np.searchsorted(indptr, targets), n_queries]).tolist()
-    return _share(lambda first, last: function(first, last, indptr, *arguments), bounds, n_threads)
+    return _share(call, bounds, n_threads)
 
 
 def _share(call: Callable[[int, int], T], bounds: list[int], n_threads: int) -> list[T]:
@@ -228,29 +240,26 @@ def _submit(task: Callable[[], None], times: int) -> None:
         raise
 
 
-class cached_property(Generic[T]):
-    """`functools.cached_property` without a lock.
+if TYPE_CHECKING:
+    from functools import cached_property as cached_property
+else:
 
-    In Python 3.11 and older, `functools.cached_property` holds a lock while it computes. If another
-    thread forks the process then, the child waits for the lock forever. Here, two threads may
-    compute equal values; the first is cached.
-    """
+    class cached_property:
+        """`functools.cached_property` without a lock.
 
-    def __init__(self, compute: Callable[[Any], T]) -> None:
-        self.compute = compute
-        self.__doc__ = compute.__doc__
+        In Python 3.11, `functools.cached_property` holds a lock while it computes. If another
+        thread forks the process then, the child waits for the lock forever. Here, two threads may
+        compute equal values; the first is cached.
+        """
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        def __init__(self, compute):
+            self.compute, self.__doc__ = compute, compute.__doc__
 
-    @overload
-    def __get__(self, instance: None, owner: type) -> cached_property[T]: ...
+        def __set_name__(self, owner, name):
+            self.name = name
 
-    @overload
-    def __get__(self, instance: object, owner: type | None = None) -> T: ...
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> Any:
-        """The value, stored in the instance, where attribute look-up finds it from then on."""
-        if instance is None:
-            return self
-        return instance.__dict__.setdefault(self.name, self.compute(instance))
+        def __get__(self, instance, owner=None):
+            """The value, stored in the instance, where attribute look-up finds it afterwards."""
+            if instance is None:
+                return self
+            return instance.__dict__.setdefault(self.name, self.compute(instance))

@@ -48,13 +48,15 @@ class _Lower(NamedTuple):
     score: float
 
 
-def _make(longest, tables, real):
-    """Workspace for up to `longest` documents: `ranks` of dtype `real`, and float64 scores."""
+def _workspace(first, last, indptr, lists, tables, pairs, out):
+    """`ranks` in the precision of pairs, float64 scores by rank, and a tile."""
+    longest, real = tiles.longest(first, last, indptr), out.grad.dtype
     # `_PLACE` is read for a whole tile
     ranks = np.zeros((_N_ROWS, max(longest, FIELD, len(tables.phi))), real)
     ranks[_PHI_OF, : len(tables.phi)] = tables.phi
     ranks[_PLACE] = np.arange(ranks.shape[1])
-    return ranks, np.zeros(longest + LANES)  # loops read past the last document
+    score = np.zeros(longest + LANES)  # loops read past the last document
+    return ranks, score, np.zeros(_FIELDS * FIELD, real)
 
 
 @subroutine(fastmath=True)
@@ -158,9 +160,9 @@ def _fill(codes, order, start, n, stop, inverse, ranks):
     return n_reached
 
 
-@kernel()
-def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
-    """Fill in the gradients of queries; `work` is the arrays of `_make`, and a tile."""
+@kernel(work=_workspace)
+def lambdas(first, last, indptr, lists, tables, pairs, out, work):
+    """Fill in LambdaRank gradients. Pairs are computed in the precision of ``out.grad``."""
     codes, order, scores, inverse, weight = lists
     ranks, score, tile = work
     stop_of, depth = tables.stop, tables.depth
@@ -186,11 +188,3 @@ def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
             tiles.collect(tile, GRAD, low, size, sums[0])
             tiles.collect(tile, HESS, low, size, sums[1])
         lambdarank.write(out, q, start, order[start:stop], sums, pulls, weight[q], pairs)
-
-
-def lambdas(first, last, indptr, lists, tables, pairs, out):
-    """Fill in LambdaRank gradients. Pairs are computed in the precision of ``out.grad``."""
-    real = out.grad.dtype
-    arrays = _make(int(np.diff(indptr[first : last + 1]).max()), tables, real)
-    work = *arrays, np.zeros(_FIELDS * FIELD, real)
-    _lambdas(first, last, indptr, lists, tables, pairs, work, out)

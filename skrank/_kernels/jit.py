@@ -4,8 +4,8 @@ Python calls a `kernel`, and kernels call a `subroutine`. A declared function st
 until a kernel that needs it is compiled. numba caches the machine code on disk: in the folder that
 the environment variable NUMBA_CACHE_DIR names, else beside the sources, else in the user's cache.
 
-A kernel declared with ``plain=True`` computes the same bits in plain Python. `Kernel.for_rows`
-chooses plain Python for few rows, since to import numba and load machine code takes a second.
+A kernel declared with ``plain=True`` computes the same bits in plain Python, which
+`skrank._engine.threads.run_chunks` chooses for few rows.
 """
 
 import os
@@ -17,12 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-# Most rows of a plain call, weighted by their cost. Plain Python takes up to 7 microseconds for a
-# row of a kernel; numba takes a second in each process.
-PLAIN_ROWS = 5_000
-
 ONE_PASS = 0.01  # `row_cost` of a kernel that reads rows once: a row takes about a nanosecond
-_PLAIN_COST_OF_ONE_PASS = 0.3
 
 MESSAGE = "skrank: compiling loops for this machine, once: some seconds (SKRANK_QUIET=1 hides this)"
 
@@ -98,37 +93,14 @@ class Kernel:
 
     def __init__(self, function, options, plain, row_cost, work):
         update_wrapper(self, function)
-        self.row_cost = row_cost
-        self.plain = np.errstate(all="ignore")(self._with(function, work)) if plain else None
-        self.compiled = self._with(self._compiled, work)
-        self._function, self._options = function, options
+        self.function, self.plain, self.row_cost, self.work = function, plain, row_cost, work
+        self._options = options
         self._dispatcher = None  # numba's dispatcher, which compiles or loads machine code on calls
 
     def __reduce__(self):
         return self.__qualname__  # pickled by name, as functions are
 
-    def for_rows(self, n_rows, row_cost=None, plain_rows=None):
-        """The function for a call: `plain` for few rows, else `compiled`.
-
-        `row_cost` replaces that of the kernel, and `plain_rows` PLAIN_ROWS.
-        """
-        cost = row_cost or self.row_cost
-        cost = _PLAIN_COST_OF_ONE_PASS if cost == ONE_PASS else max(1, cost)
-        few = n_rows * cost <= (PLAIN_ROWS if plain_rows is None else plain_rows)
-        return self.plain if few and self.plain is not None else self.compiled
-
-    @staticmethod
-    def _with(function, work):
-        """The function with a workspace as last argument."""
-        if work is None:
-            return function
-        return lambda *arguments: function(*arguments, work(*arguments))
-
     def __call__(self, *arguments):
-        """Call the compiled function."""
-        return self.compiled(*arguments)
-
-    def _compiled(self, *arguments):
         """Call the compiled function. Each new tuple of argument types compiles it once more."""
         if self._dispatcher is None:
             self._dispatcher = self._dispatch(cache=True)
@@ -157,12 +129,12 @@ class Kernel:
 
         _register_subroutines()
         try:
-            dispatcher = numba.njit(cache=cache, **self._options)(self._function)
+            dispatcher = numba.njit(cache=cache, **self._options)(self.function)
         except RuntimeError as error:  # numba finds no folder that it can write
             _warn_that_nothing_is_cached(error)
             return self._dispatch(cache=False)
         # without compilation (NUMBA_DISABLE_JIT), the function itself
-        return np.errstate(all="ignore")(dispatcher) if dispatcher is self._function else dispatcher
+        return np.errstate(all="ignore")(dispatcher) if dispatcher is self.function else dispatcher
 
 
 def _register_subroutines():

@@ -1,4 +1,4 @@
-"""Encode labels as small integers, count them, and build or sum the best list of each query."""
+"""Encode labels as small integers, count them, and find runs of equal codes."""
 
 import numpy as np
 
@@ -43,43 +43,6 @@ def count(first, last, indptr, codes, counts, parts):
                 total += parts[code, part]
                 parts[code, part] = 0
             counts[q, code] = total
-
-
-@kernel(plain=True, row_cost=ONE_PASS)
-def count_unknown(first, last, indptr, lists, unjudged, counts):
-    """Fill in the number of documents that were neither retrieved nor judged."""
-    ranked = lists.codes
-    for q in range(first, last):
-        counts[q] = 0
-        for row in range(indptr[q] + lists.retrieved[q], indptr[q + 1]):
-            counts[q] += ranked[row] >= unjudged
-
-
-@kernel(plain=True, row_cost=ONE_PASS)
-def arrange(first, last, indptr, counts, best_first, ranked):
-    """Fill `ranked`, which may be cut below the last rank, with codes in the order `best_first`."""
-    for q in range(first, last):
-        row, stop = indptr[q], indptr[q + 1]
-        for code in best_first:
-            end = min(row + counts[q, code], stop)
-            for at in range(row, end):
-                ranked[at] = code
-            row = end
-
-
-# The sum of a best list, in which each code adds its gain times the weights of its ranks:
-# ``before[r]``, with r up to the length of the longest list, sums the weights of the ranks above r.
-
-
-@kernel(plain=True, row_cost=ONE_PASS)
-def ideals(first, last, indptr, counts, best_first, gain, before, out):
-    """Fill in the sum of the best list, from the number of documents of each query and code."""
-    for q in range(first, last):
-        total, rank = 0.0, 0
-        for code in best_first:
-            total += (before[rank + counts[q, code]] - before[rank]) * gain[code]
-            rank += counts[q, code]
-        out[q] = total
 
 
 def runs(indptr, ordered):

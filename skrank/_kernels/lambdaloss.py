@@ -67,12 +67,13 @@ class _Upper(NamedTuple):
     score: float
 
 
-def _make(longest, tables, real):
-    """Workspace for up to `longest` documents: `ranks` of dtype `real`, float64 scores, and steps.
+def _workspace(first, last, indptr, lists, tables, pairs, out):
+    """`ranks` in the precision of pairs, float64 scores by rank, steps, and a tile.
 
     The step between ranks that are i apart is at index FIELD + i. Lanes above the upper document
     have distances down to -CAPACITY, and read zeros.
     """
+    longest, real = tiles.longest(first, last, indptr), out.grad.dtype
     ranks = np.zeros((_N_ROWS, max(longest, FIELD)), real)
     for row, table in (
         (_FALL_OF, tables.fall),
@@ -83,7 +84,8 @@ def _make(longest, tables, real):
     ranks[_PLACE] = np.arange(ranks.shape[1])
     step = np.zeros(longest + 2 * FIELD, real)
     step[FIELD + 1 : FIELD + longest] = tables.step[: longest - 1]
-    return ranks, np.zeros(longest + LANES), step  # loops read past the last document
+    score = np.zeros(longest + LANES)  # loops read past the last document
+    return ranks, score, step, np.zeros(_FIELDS * FIELD, real)
 
 
 @subroutine(fastmath=True)
@@ -171,9 +173,9 @@ def _fill(codes, order, start, n, gain, inverse, ranks):
         ranks[_GRAD_OF, r], ranks[_HESS_OF, r] = 0, 0
 
 
-@kernel()
-def _lambdas(first, last, indptr, lists, gain, pairs, work, out):
-    """Fill in the gradients of queries; `work` is the arrays of `_make`, and a tile."""
+@kernel(work=_workspace)
+def lambdas(first, last, indptr, lists, tables, pairs, out, work):
+    """Fill in LambdaLoss gradients. Pairs are computed in the precision of ``out.grad``."""
     codes, order, scores, inverse, weight = lists
     ranks, score, step, tile = work
     exp, sums = ranks[_EXP_OF], (ranks[_GRAD_OF], ranks[_HESS_OF])
@@ -185,7 +187,7 @@ def _lambdas(first, last, indptr, lists, gain, pairs, work, out):
             lambdarank.clear(out.grad, out.hess, start, stop)
             continue
         scale = lambdarank.scale_of(pairs, scores, start, stop, tile)
-        _fill(codes, order, start, n, gain, inverse[q], ranks)
+        _fill(codes, order, start, n, tables.gain, inverse[q], ranks)
         lambdarank.scores_by_rank(scores, order, start, n, scale.origin, score)
         if not scale.wide:
             lambdarank.exponentials(n, score, scale.sigma, exp)
@@ -199,11 +201,3 @@ def _lambdas(first, last, indptr, lists, gain, pairs, work, out):
             tiles.collect(tile, GRAD, low, size, sums[0])
             tiles.collect(tile, HESS, low, size, sums[1])
         lambdarank.write(out, q, start, order[start:stop], sums, pulls, weight[q], pairs)
-
-
-def lambdas(first, last, indptr, lists, tables, pairs, out):
-    """Fill in LambdaLoss gradients. Pairs are computed in the precision of ``out.grad``."""
-    real = out.grad.dtype
-    arrays = _make(int(np.diff(indptr[first : last + 1]).max()), tables, real)
-    work = *arrays, np.zeros(_FIELDS * FIELD, real)
-    _lambdas(first, last, indptr, lists, tables.gain, pairs, work, out)

@@ -34,7 +34,6 @@ import numpy as np
 
 from skrank._kernels.jit import ONE_PASS, kernel, subroutine
 from skrank._kernels.ranking import end_of_block
-from skrank._kernels.tiles import longest
 
 
 class Quadratic(NamedTuple):
@@ -140,7 +139,7 @@ def _expect_block(codes, low, high, tables, shift, above, block):
 
 def _workspace(first, last, indptr, lists, first_tie, tables, inverse, out):
     n_classes = len(tables.worth)
-    ranks = np.empty(longest(first, last, indptr) + 1, np.uint32)
+    ranks = np.empty(indptr[last] - indptr[first] + 1, np.uint32)  # the longest list needs most
     return np.empty(n_classes), np.empty(n_classes), ranks
 
 

@@ -155,9 +155,25 @@ def _compare_all(tile, begin, worth, slots, exact, query):
     return pulls
 
 
-@kernel()
-def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
-    """As `lambdas`, with a workspace."""
+def _workspace(first, last, indptr, lists, tables, pairs, out):
+    real = out.grad.dtype
+    n = tiles.longest(first, last, indptr) + LANES  # loops write past the last document
+    slots, exact = (
+        np.zeros((buckets.N_ROWS, n), real),
+        np.zeros((buckets.TABLE + len(tables.worth), n)),
+    )
+    places, classes = np.zeros((3, n), np.int32), np.zeros((2, len(tables.worth) + 1), np.int64)
+    tile = np.zeros(buckets.FIELDS * tiles.FIELD, real)
+    return _Workspace(slots, exact, places, classes, tile)
+
+
+@kernel(work=_workspace)
+def lambdas(first, last, indptr, lists, tables, pairs, out, work):
+    """Fill in LambdaRank gradients.
+
+    Changes by swaps are computed in double precision, and rounded to the precision of ``out.grad``,
+    in which pairs are computed.
+    """
     codes, order, scores, inverse, weight = lists
     gain, worth, u, w, offset = tables
     slots, exact, places, classes, tile = work
@@ -184,21 +200,3 @@ def _lambdas(first, last, indptr, lists, tables, pairs, work, out):
         query = _Query(inverse[q], real(tiles.least(pairs.truncation, n)), real(n), scale)
         pulls = _compare_all(tile, begin, worth, slots, exact, query)
         lambdarank.write(out, q, start, position[:n], sums, pulls, weight[q], pairs)
-
-
-def lambdas(first, last, indptr, lists, tables, pairs, out):
-    """Fill in LambdaRank gradients.
-
-    Changes by swaps are computed in double precision, and rounded to the precision of ``out.grad``,
-    in which pairs are computed.
-    """
-    longest, real = int(np.diff(indptr[first : last + 1]).max()), out.grad.dtype
-    n = longest + LANES  # loops write past the last document
-    slots, exact = (
-        np.zeros((buckets.N_ROWS, n), real),
-        np.zeros((buckets.TABLE + len(tables.worth), n)),
-    )
-    places, classes = np.zeros((3, n), np.int32), np.zeros((2, len(tables.worth) + 1), np.int64)
-    tile = np.zeros(buckets.FIELDS * tiles.FIELD, real)
-    work = _Workspace(slots, exact, places, classes, tile)
-    _lambdas(first, last, indptr, lists, tables, pairs, work, out)

@@ -4,13 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels.jit import ONE_PASS, kernel, subroutine
+from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.tiles import longest, padded
 
 LONGEST_SORTED = 2048  # documents of the longest lists that `rank` sorts itself
 _WIDTH = 32  # scores are compared in batches of this size
 _LANES = 8  # double precision numbers per SIMD instruction
-_GAPS = np.array([1750, 701, 301, 132, 57, 23, 10, 4, 1])  # Ciura's, for Shell's sort
 
 
 class Ranked(NamedTuple):
@@ -179,51 +178,3 @@ def head(first, last, indptr, scores, codes, depth, out, work):
             tied[start + r] = r > 0 and keys[r] == keys[r - 1]
         retrieved[q] = n
     return False
-
-
-@subroutine()
-def _sort_block(ranked, low, high, place):
-    """Shell's sort of the codes in rows low .. high - 1 by `place`."""
-    for gap in _GAPS:
-        for row in range(low + gap, high):
-            code, j = ranked[row], row
-            while j >= low + gap and place[code] < place[ranked[j - gap]]:
-                ranked[j] = ranked[j - gap]
-                j -= gap
-            ranked[j] = code
-
-
-@kernel(plain=True)
-def settle_ties(first, last, indptr, tied, place, ranked):
-    """Order the codes inside each block of ties by ``place[code]``."""
-    for q in range(first, last):
-        low = indptr[q]
-        for row in range(indptr[q] + 1, indptr[q + 1] + 1):
-            if row == indptr[q + 1] or not tied[row]:
-                if row - low > 1:
-                    _sort_block(ranked, low, row, place)
-                low = row
-
-
-@kernel(plain=True, row_cost=ONE_PASS)
-def condense(first, last, indptr, lists, unjudged, out_indptr, out):
-    """Remove the documents without a label; documents below move up.
-
-    Fills `out.codes`, `out.tied` and `out.retrieved`, whose queries start at `out_indptr`.
-    """
-    ranked, tied, retrieved = lists.codes, lists.tied, lists.retrieved
-    out_ranked, out_tied, out_retrieved = out.codes, out.tied, out.retrieved
-    for q in range(first, last):
-        start, target = indptr[q], out_indptr[q]
-        n_retrieved = 0
-        same_block = False  # whether a judged document of the same block of ties is above the row
-        for row in range(start, indptr[q + 1]):
-            same_block = same_block and tied[row] == 1
-            if ranked[row] >= unjudged:
-                continue
-            out_ranked[target] = ranked[row]
-            out_tied[target] = same_block
-            same_block = True
-            target += 1
-            n_retrieved += row - start < retrieved[q]
-        out_retrieved[q] = n_retrieved

@@ -50,13 +50,35 @@ def as_numbers(name: str, values: ArrayLike, what: str) -> np.ndarray:
         raise ValueError(f"{name} must be numbers, {what}, not {given.dtype}.") from None
 
 
+def check_query_values(
+    found: tuple[ArrayLike, ArrayLike | None], n_queries: int, method: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values of queries, copied, and their weights in means, which a `method` of users returned."""
+    values = np.array(found[0], dtype=np.float64)
+    if values.shape != (n_queries,):
+        raise ValueError(f"{method} returned values of shape {values.shape}, not ({n_queries},).")
+    if found[1] is None:
+        return values, np.ones(n_queries)
+    weights = as_numbers(f"the second result of {method}", found[1], "one per query")
+    in_range = weights.min(initial=0) >= 0 and weights.max(initial=0) < np.inf
+    if weights.shape != (n_queries,) or not in_range:
+        raise ValueError(
+            f"{method} must return weights that are None, or a finite number of at least 0 for "
+            f"each of the {n_queries} queries."
+        )
+    return values, weights
+
+
 def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.ndarray:
     """`values` as a non-empty contiguous float64 vector, of `n_rows` entries if that is given.
 
     None and the NA of pandas become NaN. Whole numbers that double precision would round are
     refused: different numbers would tie.
     """
-    vector = np.ascontiguousarray(as_column(name, as_numbers(name, values, ROWS)))
+    vector = as_numbers(name, values, ROWS)
+    if vector.ndim != 1:
+        vector = as_column(name, vector)
+    vector = np.ascontiguousarray(vector)
     if len(vector) == 0:
         raise ValueError(f"{name} is empty: there is no document to rank.")
     if n_rows is not None and len(vector) != n_rows:

@@ -108,25 +108,6 @@ def _shown(value: object) -> str:
     return text if len(text) < 40 else f"a {type(value).__name__}"
 
 
-def check_query_values(values: Any, shape: tuple[int, ...], method: str) -> np.ndarray:
-    """Values of queries as float64, after a check that there is one per query."""
-    array: np.ndarray = np.asarray(values, dtype=np.float64)
-    if array.shape != shape:
-        raise ValueError(f"{method} returned values of shape {array.shape}, not {shape}.")
-    return array
-
-
-def check_mass(mass: Any, n_queries: int, method: str) -> np.ndarray:
-    """Weights of queries in the mean, after a check that all are finite and at least 0."""
-    array: np.ndarray = as_table(method, mass, 1)
-    if len(array) != n_queries or not (array.min(initial=0) >= 0 and array.max(initial=0) < np.inf):
-        raise ValueError(
-            f"{method} must return weights that are None, or a finite number of at least 0 for "
-            f"each of the {n_queries} queries, not {_shown(mass)}."
-        )
-    return array
-
-
 def check_entries(
     name: str, array: np.ndarray, axes: tuple[str, ...], entries: Mapping[str, int]
 ) -> None:

@@ -165,7 +165,7 @@ class BoundPairs(BoundObjective):
         self.objective, self.swaps = objective, swaps
         judgments = plan.judgments
         self.queries, self.codes = judgments.queries, judgments.codes
-        self.truncation = objective.truncation_level or plan.scale.longest
+        self.truncation = objective.truncation_level or self.queries.longest
         with np.errstate(over="ignore"):
             inverse = plan.inverse_ideal(objective.ideal_cutoff) * plan.slope()
         check.check_learnable(inverse, plan.metric, self.queries)

@@ -98,6 +98,7 @@ class JoinedJudgments(Judgments):
         self.retrieved = np.concatenate([one.retrieved for one in joined])
         self.queries = Queries(np.tile(pool.qrels.queries.ids, len(joined)), self.indptr)
         self.labels, self.unjudged, self._pool = pool.labels, pool.unjudged, pool
+        self.n_labels = pool.unjudged
 
     def place(self, code: int) -> str:
         """The first document with a code, for messages."""

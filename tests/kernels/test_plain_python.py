@@ -9,7 +9,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import skrank
+from skrank._engine.threads import PLAIN_ROWS
 from skrank._kernels import jit
+from skrank.extending import run_chunks
 from skrank.metrics import registered
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,16 +69,19 @@ def double(first, last, indptr, values):
         values[row] *= 2
 
 
-def test_the_rows_of_a_call_decide_about_compilation():
-    with_plain_form, without = jit.kernel(plain=True)(double), jit.kernel()(double)
-    for few, many in [((jit.PLAIN_ROWS,), (jit.PLAIN_ROWS + 1,)), ((10, 100), (100, 100))]:
-        for _ in range(2):
-            assert with_plain_form.for_rows(*few) == with_plain_form.plain
-            assert with_plain_form.for_rows(*many) == with_plain_form.compiled
-            assert without.for_rows(*few) == without.compiled
-            values = np.ones(2)
-            with_plain_form.compiled(0, 1, np.array([0, 2]), values)
-            assert values.tolist() == [2.0, 2.0]
+@pytest.mark.parametrize(
+    ("plain", "n_rows", "row_cost", "compiled"),
+    [
+        (True, PLAIN_ROWS, None, False), (True, PLAIN_ROWS + 1, None, True),
+        (True, 10, PLAIN_ROWS / 10, False), (True, 10, PLAIN_ROWS, True), (False, 2, None, True),
+    ],
+)  # fmt: skip
+def test_the_rows_of_a_call_decide_about_compilation(plain, n_rows, row_cost, compiled):
+    kernel, values = jit.kernel(plain=plain)(double), np.ones(n_rows)
+    for _ in range(2):
+        run_chunks(kernel, np.array([0, n_rows]), values, row_cost=row_cost)
+    assert (values == 4).all()
+    assert (kernel._dispatcher is not None) == compiled
 
 
 def test_a_small_value_needs_no_compiler():
