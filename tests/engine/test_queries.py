@@ -1,7 +1,5 @@
 """Sources of groups, and rows of queries in any order."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -75,20 +73,12 @@ def multi_index():
     [
         (IDS,), (IDS, Y), (IDS, labelled(IDS), frame(IDS)),
         (None, labelled(IDS)), (None, labelled(IDS), frame()), (None, multi_index()),
-        (None, Y, frame(IDS)), (None, None, frame(IDS)),
+        (None, Y, frame(IDS)), (None, None, frame(IDS)), (None, Y, frame(column=IDS)),
+        (None, labelled(IDS), frame(column=IDS)), (IDS, Y, frame(column=IDS)),
     ],
 )  # fmt: skip
-def test_groups_come_first_then_the_index_of_y_then_that_of_x(sources):
+def test_groups_come_first_then_the_index_of_y_then_x(sources):
     assert resolve_groups(*sources).tolist() == IDS
-
-
-def test_then_the_column_of_x_with_a_warning():
-    with pytest.warns(UserWarning, match="column.*with_groups"):
-        assert resolve_groups(None, Y, frame(column=IDS)).tolist() == IDS
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert resolve_groups(None, labelled(IDS), frame(column=IDS)).tolist() == IDS
-        assert resolve_groups(IDS, Y, frame(column=IDS)).tolist() == IDS
 
 
 def test_no_source():
