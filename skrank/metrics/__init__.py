@@ -8,7 +8,8 @@ frozen dataclass. Metrics of one family share a compiled kernel:
 - `preference`, worse documents above each relevant document (bpref, rpref);
 - `strict`, metrics without a closed form for ties (interpolated precision, infAP);
 - `user_models`, users whose reading depends on the gains seen (INST, BPM), also without a closed
-  form for ties.
+  form for ties;
+- functions of one list, in Python (compatibility, nearly ERR, `metric_from_function`).
 
 `metric_from_function` makes a metric from a function of one ranked list; `register` adds a class.
 """
@@ -31,10 +32,12 @@ from skrank.metrics.accuracy import Error as Error
 from skrank.metrics.accuracy import Utility as Utility
 from skrank.metrics.adaptive_users import BPM as BPM
 from skrank.metrics.adaptive_users import INST as INST
+from skrank.metrics.adaptive_users import NearlyERR as NearlyERR
 from skrank.metrics.ap import AP as AP
 from skrank.metrics.ap import InfAP as InfAP
 from skrank.metrics.bpref import BPref as BPref
 from skrank.metrics.bpref import RPref as RPref
+from skrank.metrics.compat import Compat as Compat
 from skrank.metrics.counts import NumNonrelevantRetrieved as NumNonrelevantRetrieved
 from skrank.metrics.counts import NumQueries as NumQueries
 from skrank.metrics.counts import NumRelevant as NumRelevant

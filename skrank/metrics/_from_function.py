@@ -104,8 +104,14 @@ def metric_from_function(
     )
 
 
+class ListMetric(Metric):
+    """A metric that is a Python function of one list, whose tables are `GenericTables`."""
+
+    reads_judgments: ClassVar[bool] = True
+
+
 @dataclass(frozen=True, kw_only=True)
-class FunctionMetric(Metric):
+class FunctionMetric(ListMetric):
     """Metric of a Python function of one ranked list; `metric_from_function` makes it.
 
     Attributes
@@ -127,8 +133,6 @@ class FunctionMetric(Metric):
     needs_relevant: bool = flag(True)
     value_range: str = "(-inf, inf)"
     unjudged: float = 0.0
-
-    reads_judgments: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -230,6 +234,8 @@ def _orders_of_ties(
     of documents of the code that remain in the block. Orders that differ only below rank `k`, or
     only in documents of one code, give the same list.
     """
+    if not tied[: k + 1].any():
+        return codes[None, :k], np.ones(1)
     lists, chances = np.empty((1, k), codes.dtype), np.ones(1)
     for low, high in pairwise(np.append(np.flatnonzero(tied == 0), len(codes))):
         kinds, counts = np.unique(codes[low:high], return_counts=True)

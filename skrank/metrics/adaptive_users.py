@@ -1,22 +1,25 @@
-"""User models whose reading depends on the gains read: INST, BPM."""
+"""User models whose reading depends on the gains read: INST, BPM, nearly ERR."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.names import register
-from skrank._engine.parameters import number
+from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.queries import RankedCodes
 from skrank._engine.strict import refuse_order
 from skrank._engine.tables import Scale, Tables, gain_shares
 from skrank._engine.threads import run_chunks
 from skrank._kernels import readers
 from skrank._kernels.readers import Reader
-from skrank.metrics.user_models import UserModel
+from skrank.metrics._from_function import GenericTables, ListMetric
+from skrank.metrics.user_models import UserModel, insq_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,3 +171,72 @@ class BPM(ReaderModel):
     kernel = "bpm"
 
     T: float = number(1.0, 0, 1e6, open_low=True)
+
+
+@register("nearly_err")
+@dataclass(frozen=True, kw_only=True)
+class NearlyERR(UserModel, ListMetric):
+    r"""Nearly ERR: mean gain of the documents read by a user whom gains satisfy.
+
+    .. math:: C(i) = c_i \left(1 - \frac{\text{gain}(y_i)}{\text{gain}(\text{max grade})}\right)
+
+    The user reads rank 1, and goes on from rank i to the next rank with probability C(i). The user
+    thus reads rank r with probability C(1) ... C(r - 1). These probabilities, divided by their sum,
+    are the weights of the gains.
+
+    Parameters
+    ----------
+    patience : {"all", "rank", "rbp", "insq"}
+        c_i, the share of the users who go on from rank i if its document does not satisfy them.
+        "all": 1 (NERR8 of ir_measures). "rank": i / (i + 1), as in ERR (NERR9). "rbp": p (NERR10).
+        "insq": ((i + 2T - 1) / (i + 2T))^2 (NERR11).
+    p : float
+        Persistence, in [0, 1), for "rbp".
+    T : float
+        Gain that the user wants in all, above 0, for "insq".
+    gain : {"linear", "exp2"}, sequence or mapping
+        See `DCG`.
+    max_grade : int, optional
+        Highest grade of the collection; gains are divided by its gain. Default: the highest label
+        that was passed to `skrank.with_groups`; for other labels, the highest measured label.
+    k, condensed, empty, ties, average
+        See `Metric`. The user reads at most k ranks; without a cut-off 1000, as in cwl_eval. With
+        ``ties="average"``, more than 10,000 orders of tied documents of a query are an error.
+        Range [0, 1].
+
+    See Also
+    --------
+    ERR : expected reciprocal rank, which is not a mean gain per document.
+
+    References
+    ----------
+    L. Azzopardi, J. Mackenzie, A. Moffat, ERR is not C/W/L: Exploring the Relationship Between
+    Expected Reciprocal Rank and Other Metrics, ICTIR 2021.
+
+    Examples
+    --------
+    >>> import skrank
+    >>> round(skrank.metric("nearly_err", max_grade=2)([1, 0, 1], [0.9, 0.5, 0.1]), 4)
+    0.191
+    """
+
+    patience: str = choice("rbp", ("all", "rank", "rbp", "insq"))
+    p: float = parameter(0.9, check.check_persistence)
+    T: float = number(1.0, 0, 1e6, open_low=True)
+
+    def tables(self, scale: Scale, k: int | None) -> GenericTables:
+        """Tables whose function is the mean gain of a list."""
+        rank, gain = np.arange(1.0, self.limit + 1), gain_shares(self, self.gain, scale)
+        goes_on = {  # products of c_i
+            "all": np.ones_like(rank), "rank": 1 / rank, "rbp": self.p ** (rank - 1),
+            "insq": insq_weights(self.T)(rank),
+        }[self.patience]  # fmt: skip
+        function, ids = partial(_mean_gain, goes_on), scale.judgments.queries.ids
+        return GenericTables(str(self), function, gain, gain > 0, scale.unjudged, self.limit, ids)
+
+
+def _mean_gain(goes_on: np.ndarray, gains: np.ndarray, _: np.ndarray) -> float:
+    """Mean of the gains, each weighted by the probability that the user reads its rank."""
+    unsatisfied = np.append(1.0, np.cumprod(1 - gains))[: len(goes_on)]
+    read = goes_on * np.pad(unsatisfied, (0, len(goes_on) - len(unsatisfied)), mode="edge")
+    return float(gains @ read[: len(gains)] / read.sum())

@@ -23,7 +23,8 @@ from skrank._kernels import draws, lambdarank
 from skrank._kernels.lambdarank import Gradients, PairOptions, Scored
 from skrank._kernels.ranking import Ranked
 from skrank._typing import Weights
-from skrank.metrics import FunctionMetric, Metric, metric
+from skrank.metrics import Metric, metric
+from skrank.metrics._from_function import ListMetric
 from skrank.metrics.bpref import PreferenceMetric
 from skrank.metrics.sets import HitsMetric, RelevantSet
 from skrank.objectives._bound import BoundObjective
@@ -38,7 +39,7 @@ _SURELY_FITS = 1e30  # smaller gradients fit single precision: they need no chec
 def refusal(one: Metric) -> str | None:
     """Why LambdaRank does not train on a metric, and the remedy; None if it does."""
     for _, term in one.terms:
-        if term.strict or isinstance(term, (PreferenceMetric, FunctionMetric)):
+        if term.strict or isinstance(term, (PreferenceMetric, ListMetric)):
             return f"{term} has no closed form for swaps of documents: train on gap, ap or insq."
         counts = isinstance(term, HitsMetric) and not isinstance(term, RelevantSet)
         if counts or not term.greater_is_better:

@@ -173,8 +173,8 @@ class MixturePoint(Point):
         return "mixture"
 
 
-# no closed form for the mean over the orders of ties
-STRICT = ("iprec", "iap", "infap", "inst", "bpm")
+# no closed form for the mean over the orders of ties; the last two enumerate some orders
+STRICT = ("iprec", "iap", "infap", "inst", "bpm", "nearly_err", "compat")
 
 _POINTS = """
     gap gap@1 gap@3 gap(normalize=ideal)@3 gap(normalize=ideal)@100 gap(max_grade=5)
@@ -218,6 +218,9 @@ _POINTS = """
     insq insq(T=2.5)@3 insq(gain={0:0,1:0.5,2:0.5,3:4})
     inst inst(T=0.5)@4 inst(T=3,gain=exp2,max_grade=4)
     bpm bpm@3 bpm(T=2.5)@20
+    nearly_err nearly_err(patience=all,max_grade=4)@5 nearly_err(patience=rank)@3
+        nearly_err(p=0.5) nearly_err(patience=insq,T=2)
+    compat compat(p=0.5) compat(normalize=False) compat(p=0,condensed=True)
     judged judged@3
 """
 CATALOGUE = [Point(text) for text in _POINTS.split()]

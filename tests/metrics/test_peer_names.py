@@ -69,7 +69,8 @@ IRM = ["AP", "AP@7", "AP(rel=2)", "AP(rel=2,judged_only=True)@5", "P@4", "P(rel=
        "nDCG(gains={0:0,1:5,2:7,3:7})@10", "IPrec@0.1", "IPrec(rel=2)@0.5", "NumQ", "NumRet",
        "NumRet(rel=2)", "NumRelRet", "NumRel", "SetP", "SetP(rel=2)", "SetP(relative=True)",
        "SetR(rel=2)", "SetF", "SetF(beta=0.5)", "SetAP", "SetAP(rel=2)"]  # fmt: skip
-WITHOUT_TIES = ["Judged", "Judged@10", "RR@5", "RR(rel=2)@10"]
+WITHOUT_TIES = ["Judged", "Judged@10", "RR@5", "RR(rel=2)@10", "Compat", "Compat(p=0.5)",
+                "Compat(p=0.8,normalize=False)"]  # fmt: skip
 
 
 @pytest.mark.parametrize(("names", "ties"), [(IRM, True), (WITHOUT_TIES, False)])
@@ -107,6 +108,10 @@ CWL_VALUES = {  # of ir_measures 0.4.3 with cwl_eval 1.0.12 for the labels 0 1 -
     "INST(T=2.0,max_rel=4)": 0.14208526687717354,
     "BPM(max_rel=4)@10": 0.3125,
     "BPM(T=3.0,max_rel=4)@10": 0.175,
+    "NERR8(max_rel=4)@5": 0.2857142857142857,
+    "NERR9(max_rel=4)@5": 0.16129032258064516,
+    "NERR10(max_rel=4)": 0.25268069084063194,
+    "NERR11(max_rel=4)": 0.13191691771048045,
 }
 
 

@@ -11,6 +11,7 @@ None is returned where the metric is undefined: the query has no document that i
 Sources: Robertson, Kanoulas, Yilmaz 2010 (GAP); ROMIP 2010, appendix A; Sakai 2007 (bpref, rpref,
 Q-measure); Jarvelin, Kekalainen 2002 (DCG); Chapelle et al. 2009 (ERR); Moffat, Zobel 2008 (RBP);
 Yilmaz, Aslam 2006 (infAP); Moffat et al. 2012 and 2015 (INSQ, INST); Zhang et al. 2017 (BPM);
+Azzopardi et al. 2021 (nearly ERR); Clarke et al. 2021 (compatibility);
 Burges 2010 (LambdaRank); trec_eval where a paper leaves a choice.
 """
 
@@ -24,6 +25,6 @@ from tests.helpers.reference.users import *
 _NAMES = """
     gap ap ndcg dcg cg precision recall success r_precision accuracy error rr err nerr pfound
     rbp q bpref rpref iprec judged infap num_q num_ret num_rel num_rel_ret num_nonrel_judged_ret
-    set_ap relative_precision utility iap sdcg insq inst bpm
+    set_ap relative_precision utility iap sdcg insq inst bpm nearly_err compat
 """
 METRICS = {"f1": globals()["f_beta"]} | {name: globals()[name] for name in _NAMES.split()}

@@ -1,4 +1,4 @@
-"""Literal definitions of user models of C/W/L.
+"""Literal definitions of user models of C/W/L, and of compatibility.
 
 A user model is the function of a rank, the gains of the ranks down to it and the number of ranks
 that the user reads at most, which says with what probability the user goes on.
@@ -74,4 +74,31 @@ def bpm_model(rank, here, so_far, T=1.0):
     return 1.0 if so_far < T - 1e-9 else 0.0
 
 
+def nearly_err_model(rank, here, so_far, patience="rbp", p=0.9, T=1.0):
+    """Azzopardi, Mackenzie, Moffat 2021, equations 8 to 11."""
+    goes_on = {"all": 1.0, "rank": rank / (rank + 1), "rbp": p}
+    goes_on["insq"] = insq_model(rank, here, so_far, T)
+    return goes_on[patience] * (1 - here)
+
+
 sdcg, insq, inst, bpm = map(user, (sdcg_model, insq_model, inst_model, bpm_model))
+nearly_err = user(nearly_err_model)
+
+
+def overlap(one, other, p, depth):
+    """Rank-biased overlap of two rankings of documents, down to a depth."""
+    shared = sum(p ** (d - 1) * len(set(one[:d]) & set(other[:d])) / d for d in range(1, depth + 1))
+    return shared / sum(p ** (d - 1) for d in range(1, depth + 1))
+
+
+def compat(ranked, *, unretrieved=(), p=0.95, normalize=True):
+    """Clarke, Vtyurina, Smucker 2021: the overlap with the most similar ideal ranking."""
+    labels = dict(enumerate([*ranked, *unretrieved]))
+    ideal = [document for document, label in labels.items() if label is not None and label > 0]
+    if not ideal:
+        return None
+    ideal.sort(key=lambda document: -labels[document])
+    shown = list(range(len(ranked)))
+    depth = max(len(shown), len(ideal))
+    best = overlap(ideal, ideal, p, depth) if normalize else 1.0
+    return overlap(shown, ideal, p, depth) / best
