@@ -1,9 +1,9 @@
-"""Train LightGBM and XGBoost on GAP with Dask worker processes, and compare with one machine.
+"""Train LightGBM and XGBoost on GAP with workers of Dask.
 
-Two worker processes receive whole queries. XGBoost stops early on GAP, the mean over the queries of
-both workers; LightGBM trains a fixed number of rounds. The values logged, or predicted, by the
-workers are compared with values of the metric on one machine, and the models with models trained on
-one machine.
+Two worker processes receive whole queries. XGBoost stops early on GAP, the mean
+over the queries of both workers; LightGBM trains a fixed number of rounds. The
+values logged, or predicted, by the workers are compared with values of the
+metric on one machine, and the models with models trained on one machine.
 
     python examples/dask_training.py
 """
@@ -26,8 +26,11 @@ import skrank.xgboost
 from skrank.datasets import make_ranking
 
 N_TRAIN, N_VALID = 200, 100
-GAP = skrank.metric("gap@10", max_grade=4)  # a worker knows only the grades of its own part
-# Random orders of ties depend on the index of a query, which differs between workers.
+GAP = skrank.metric(
+    "gap@10", max_grade=4
+)  # a worker knows only the grades of its own part
+# Random orders of ties depend on the index of a query, which differs between
+# workers.
 FIRM = {"tie_order": "stable"}
 
 
@@ -35,7 +38,11 @@ class Part:
     """Documents of whole queries."""
 
     def __init__(self, data: Any, rows: np.ndarray) -> None:
-        self.X, self.y, self.qid = data.X[rows], data.relevance[rows], data.qid[rows]
+        self.X, self.y, self.qid = (
+            data.X[rows],
+            data.relevance[rows],
+            data.qid[rows],
+        )
 
     @property
     def sizes(self) -> np.ndarray:
@@ -43,9 +50,13 @@ class Part:
         return np.unique(self.qid, return_counts=True)[1]
 
     def on_dask(self) -> tuple[da.Array, da.Array, da.Array, da.Array]:
-        """X, labels, queries and sizes of queries, in two partitions of whole queries."""
+        """X, labels, queries and sizes of queries, in two partitions of whole
+        queries."""
         halves = np.array_split(self.sizes, 2)
-        rows, queries = tuple(int(one.sum()) for one in halves), tuple(map(len, halves))
+        rows, queries = (
+            tuple(int(one.sum()) for one in halves),
+            tuple(map(len, halves)),
+        )
         return (
             da.from_array(self.X, chunks=(rows, -1)),
             da.from_array(self.y, chunks=(rows,)),
@@ -60,7 +71,11 @@ class Part:
 
 def with_xgboost(client: Client, train: Part, valid: Part) -> None:
     """Early stopping on all workers, and on one machine."""
-    params = {"disable_default_eval_metric": 1, "learning_rate": 0.1, "tree_method": "hist"}
+    params = {
+        "disable_default_eval_metric": 1,
+        "learning_rate": 0.1,
+        "tree_method": "hist",
+    }
     metric, rounds = skrank.xgboost.eval_metric(GAP), 300
 
     def options() -> dict[str, Any]:
@@ -73,23 +88,43 @@ def with_xgboost(client: Client, train: Part, valid: Part) -> None:
         }
 
     parts = [one.on_dask() for one in (train, valid)]
-    dtrain, dvalid = (xgb.dask.DaskDMatrix(client, X, y, qid=qid) for X, y, qid, _ in parts)
-    found = xgb.dask.train(client, params, dtrain, evals=[(dvalid, "valid")], **options())
+    dtrain, dvalid = (
+        xgb.dask.DaskDMatrix(client, X, y, qid=qid) for X, y, qid, _ in parts
+    )
+    found = xgb.dask.train(
+        client, params, dtrain, evals=[(dvalid, "valid")], **options()
+    )
     on_dask, logged = found["booster"], found["history"]["valid"][str(GAP)]
-    atrain, avalid = (xgb.DMatrix(one.X, one.y, qid=one.qid) for one in (train, valid))
+    atrain, avalid = (
+        xgb.DMatrix(one.X, one.y, qid=one.qid) for one in (train, valid)
+    )
     alone = xgb.train(params, atrain, evals=[(avalid, "valid")], **options())
 
     best = on_dask.best_iteration
     scores = on_dask.predict(avalid, iteration_range=(0, best + 1))
     same = valid.gap(scores)
-    print(f"XGBoost  best round {best} on two workers, {alone.best_iteration} on one machine")
-    print(f"         {GAP}: logged by the workers {logged[best]:.6f}, on one machine {same:.6f}")
-    print(f"         {GAP} of the model trained on one machine {alone.best_score:.6f}")
+    print(
+        f"XGBoost  best round {best} on two workers, {alone.best_iteration} on "
+        "one machine"
+    )
+    print(
+        f"         {GAP}: logged by the workers {logged[best]:.6f}, on one "
+        f"machine {same:.6f}"
+    )
+    print(
+        f"         {GAP} of the model trained on one machine "
+        f"{alone.best_score:.6f}"
+    )
 
 
 def with_lightgbm(client: Client, train: Part, valid: Part) -> None:
     """A fixed number of rounds on all workers, and on one machine."""
-    params = {"metric": "None", "n_estimators": 100, "num_leaves": 15, "verbosity": -1}
+    params = {
+        "metric": "None",
+        "n_estimators": 100,
+        "num_leaves": 15,
+        "verbosity": -1,
+    }
     objective = skrank.lightgbm.objective(GAP, **FIRM)
     X, y, _, sizes = train.on_dask()
     on_dask = lgb.DaskLGBMRanker(client=client, objective=objective, **params)
@@ -100,13 +135,19 @@ def with_lightgbm(client: Client, train: Part, valid: Part) -> None:
     found = valid.gap(on_dask.predict(valid.on_dask()[0]).compute())
     same = valid.gap(on_dask.to_local().predict(valid.X))
     by_one = valid.gap(alone.predict(valid.X))
-    print(f"LightGBM {GAP}: predicted by the workers {found:.6f}, on one machine {same:.6f}")
+    print(
+        f"LightGBM {GAP}: predicted by the workers {found:.6f}, on one machine "
+        f"{same:.6f}"
+    )
     print(f"         {GAP} of the model trained on one machine {by_one:.6f}")
 
 
 def main() -> None:
     data = make_ranking(N_TRAIN + N_VALID, random_state=0)
-    train, valid = Part(data, data.qid < N_TRAIN), Part(data, data.qid >= N_TRAIN)
+    train, valid = (
+        Part(data, data.qid < N_TRAIN),
+        Part(data, data.qid >= N_TRAIN),
+    )
     with (
         LocalCluster(
             n_workers=2,

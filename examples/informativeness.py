@@ -1,11 +1,13 @@
-"""Informativeness of metrics about runs: GAP with several thresholds, nDCG and other metrics.
+"""Informativeness about runs: GAP with several thresholds, nDCG, AP.
 
-    python examples/informativeness.py QRELS FOLDER [--condensed] [-k 1000] [--plot FILE]
+    python examples/informativeness.py QRELS FOLDER [--condensed] [-k 1000]
+        [--plot FILE]
 
-FOLDER holds runs in the TREC format, one per file (also .gz and .xz). For each run and query, the
-maximum entropy method infers a precision-recall curve from the value of a metric and the number of
-documents of each grade in the list. The table shows the root mean square difference from the true
-curve, averaged over lists with enough documents of each grade. Smaller is more informative. Without
+FOLDER holds runs in the TREC format, one per file (also .gz and .xz). For each
+run and query, the maximum entropy method infers a precision-recall curve from
+the value of a metric and the number of documents of each grade in the list. The
+table shows the root mean square difference from the true curve, averaged over
+lists with enough documents of each grade. Smaller is more informative. Without
 arguments, the study runs on generated data.
 """
 
@@ -35,7 +37,10 @@ def made_runs() -> tuple[list[trec.Run], trec.Qrels]:
     docid = np.arange(len(grades))
     runs = [
         trec.Run.from_arrays(
-            data.qid, docid, grades + noise * random.normal(size=len(grades)), name=f"noise {noise}"
+            data.qid,
+            docid,
+            grades + noise * random.normal(size=len(grades)),
+            name=f"noise {noise}",
         )
         for noise in np.round(np.geomspace(0.3, 5, 10), 2)
     ]
@@ -48,21 +53,40 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", help="folder of runs")
     parser.add_argument("--runs", type=int, help="use only the first RUNS runs")
     parser.add_argument(
-        "--steps", type=int, default=10, help="thresholds are multiples of 1 / steps"
+        "--steps",
+        type=int,
+        default=10,
+        help="thresholds are multiples of 1 / steps",
     )
-    parser.add_argument("-m", "--metric", action="append", help=f"default: {', '.join(OTHERS)}")
+    parser.add_argument(
+        "-m", "--metric", action="append", help=f"default: {', '.join(OTHERS)}"
+    )
     parser.add_argument("-k", type=int, default=1000, help="ranks of each list")
-    parser.add_argument("--condensed", action="store_true", help="remove unjudged documents")
-    parser.add_argument("--min-retrieved", type=int, default=5, help="documents of each grade")
-    parser.add_argument("--baseline", default="ndcg", help="metric to compare with")
-    parser.add_argument("--plot", metavar="FILE", help="draw the errors, with matplotlib installed")
+    parser.add_argument(
+        "--condensed", action="store_true", help="remove unjudged documents"
+    )
+    parser.add_argument(
+        "--min-retrieved", type=int, default=5, help="documents of each grade"
+    )
+    parser.add_argument(
+        "--baseline", default="ndcg", help="metric to compare with"
+    )
+    parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="draw the errors, with matplotlib installed",
+    )
     options = parser.parse_args()
     if (options.qrels is None) != (options.folder is None):
-        parser.error("pass a file of judgments and a folder of runs, or neither.")
+        parser.error(
+            "pass a file of judgments and a folder of runs, or neither."
+        )
     if options.qrels is None:
         runs, qrels = made_runs()
     else:
-        runs = sorted(path for path in Path(options.folder).iterdir() if path.is_file())
+        runs = sorted(
+            path for path in Path(options.folder).iterdir() if path.is_file()
+        )
         qrels = trec.read_qrels(options.qrels)
     runs = runs[: options.runs]
     top = int(np.nanmax(qrels.labels))
@@ -84,12 +108,20 @@ def main() -> None:
     names = [str(one) for one in gaps]
     best = criterion[names].idxmin()
     balanced = str(skrank.metric("gap", thresholds=[1 / top] * top))
-    print(f"\nsmallest mean over labels among GAP: {best}, {criterion[best]:.4f}")
+    print(
+        f"\nsmallest mean over labels among GAP: {best}, {criterion[best]:.4f}"
+    )
     print(f"smallest of all: {criterion.idxmin()}, {criterion.min():.4f}")
     print(f"\ndifferences to {baseline}, 95 % intervals over queries")
-    shown = [name for name in dict.fromkeys([best, balanced, *others]) if name in study.metrics]
+    shown = [
+        name
+        for name in dict.fromkeys([best, balanced, *others])
+        if name in study.metrics
+    ]
     errors, rows = study.by("qid"), {}
-    for name, rel in itertools.product([one for one in shown if one != baseline], study.rel):
+    for name, rel in itertools.product(
+        [one for one in shown if one != baseline], study.rel
+    ):
         found = t_interval(errors[name, rel] - errors[baseline, rel])
         rows[name, rel] = found.mean, found.low, found.high
     table = pd.DataFrame(rows, ["difference", "low", "high"]).T
@@ -100,8 +132,14 @@ def main() -> None:
         matplotlib.use("Agg")
         from skrank.plotting import InformativenessDisplay
 
-        curves = [name for name in study.mean.index if name.startswith("gap(thresholds=")]
-        display = InformativenessDisplay(study.mean.loc[[*curves, baseline]]).plot()
+        curves = [
+            name
+            for name in study.mean.index
+            if name.startswith("gap(thresholds=")
+        ]
+        display = InformativenessDisplay(
+            study.mean.loc[[*curves, baseline]]
+        ).plot()
         display.figure_.savefig(options.plot, dpi=120)
         print(f"\nplot: {options.plot}")
 

@@ -1,14 +1,16 @@
-"""Which objective trains the best ranker? A comparison on the five folds of a LETOR collection.
+"""Which objective trains the best ranker on a LETOR collection?
 
-Each contestant is trained on the training part of each fold, stops early on its own metric on the
-validation part, and is measured on the test part. Rows are shuffled first, because the order of the
-rows reveals labels in some collections.
+Each contestant is trained on the training part of each fold, stops early on its
+own metric on the validation part, and is measured on the test part. Rows are
+shuffled first, because the order of the rows reveals labels in some
+collections.
 
     python examples/letor.py FOLDER [--seeds 3] [--rounds 500] [--only NAME ...]
         [--metric "0.5*gap+0.5*ndcg@10" ...] [--squared-error 0.1 ...]
 
---metric adds LightGBM trained on a metric, --squared-error LightGBM trained on GAP with a share of
-squared error. FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz).
+--metric adds LightGBM trained on a metric, --squared-error LightGBM trained on
+GAP with a share of squared error. FOLDER holds S1.txt .. S5.txt or Fold1 ..
+Fold5 (also .gz and .xz).
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ import skrank
 from skrank.datasets import load_letor
 
 METRICS = ["ndcg@10", "ap", "precision@10", "gap"]
-# (booster, objective, metric of early stopping); None is the nDCG objective of the booster
+# (booster, objective, metric of early stopping); None is the nDCG objective of
+# the booster
 Contestant = tuple[str, str | skrank.Objective | None, str]
 CONTESTANTS: dict[str, Contestant] = {
     "LightGBM lambdarank (nDCG)": ("lightgbm", None, "ndcg@10"),
@@ -44,23 +47,43 @@ CONTESTANTS: dict[str, Contestant] = {
 def extra(metrics: list[str], shares: list[float]) -> dict[str, Contestant]:
     """Contestants of the options --metric and --squared-error."""
     found: dict[str, Contestant] = {
-        f"LightGBM skrank {skrank.metric(name)}": ("lightgbm", name, name) for name in metrics
+        f"LightGBM skrank {skrank.metric(name)}": ("lightgbm", name, name)
+        for name in metrics
     }
     for share in shares:
-        objective = (1 - share) * skrank.LambdaRank("gap") + share * skrank.SquaredError()
-        found[f"LightGBM skrank GAP, {share:g} error"] = ("lightgbm", objective, "gap")
+        objective = (1 - share) * skrank.LambdaRank(
+            "gap"
+        ) + share * skrank.SquaredError()
+        found[f"LightGBM skrank GAP, {share:g} error"] = (
+            "lightgbm",
+            objective,
+            "gap",
+        )
     return found
 
 
 def make_ranker(
-    booster: str, objective: str | skrank.Objective | None, stop_on: str, rounds: int, seed: int
+    booster: str,
+    objective: str | skrank.Objective | None,
+    stop_on: str,
+    rounds: int,
+    seed: int,
 ) -> skrank.GroupedRanker:
     """A ranker with the same settings for every objective."""
-    shared = {"n_estimators": rounds, "learning_rate": 0.05, "random_state": seed}
+    shared = {
+        "n_estimators": rounds,
+        "learning_rate": 0.05,
+        "random_state": seed,
+    }
     sampling = {"subsample": 0.8, "colsample_bytree": 0.6}
     if booster == "lightgbm":
         estimator = lgb.LGBMRanker(
-            num_leaves=15, min_child_samples=20, subsample_freq=1, verbose=-1, **shared, **sampling
+            num_leaves=15,
+            min_child_samples=20,
+            subsample_freq=1,
+            verbose=-1,
+            **shared,
+            **sampling,
         )
     else:
         estimator = xgb.XGBRanker(max_depth=4, **shared, **sampling)
@@ -76,7 +99,9 @@ def make_ranker(
 def shuffled(part, rng: np.random.Generator) -> tuple[np.ndarray, pd.Series]:
     """Features, and labels indexed by query, in random row order."""
     order = rng.permutation(len(part.relevance))
-    return part.X[order], skrank.with_groups(part.relevance[order], part.qid[order])
+    return part.X[order], skrank.with_groups(
+        part.relevance[order], part.qid[order]
+    )
 
 
 def values(
@@ -86,7 +111,9 @@ def values(
     for number, fold in load_letor(folder).items():
         for seed in range(seeds):
             rng = np.random.default_rng(seed)
-            (X, y), (X_val, y_val), (X_test, y_test) = (shuffled(part, rng) for part in fold)
+            (X, y), (X_val, y_val), (X_test, y_test) = (
+                shuffled(part, rng) for part in fold
+            )
             for name, (booster, objective, stop_on) in contestants.items():
                 start = time.perf_counter()
                 ranker = make_ranker(booster, objective, stop_on, rounds, seed)
@@ -98,7 +125,8 @@ def values(
                     max_grade=ranker.max_grade_,
                 )
                 print(
-                    f"fold {number}, seed {seed}: {name}: {ranker.best_iteration_} rounds, "
+                    f"fold {number}, seed {seed}: {name}: "
+                    f"{ranker.best_iteration_} rounds, "
                     f"{time.perf_counter() - start:.1f} s",
                     flush=True,
                 )
@@ -109,10 +137,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--rounds", type=int, default=500, help="largest number of rounds")
-    parser.add_argument("--metric", action="append", default=[], help="also train LightGBM on it")
-    parser.add_argument("--squared-error", action="append", type=float, default=[], metavar="SHARE")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="contestants with NAME in name")
+    parser.add_argument(
+        "--rounds", type=int, default=500, help="largest number of rounds"
+    )
+    parser.add_argument(
+        "--metric",
+        action="append",
+        default=[],
+        help="also train LightGBM on it",
+    )
+    parser.add_argument(
+        "--squared-error",
+        action="append",
+        type=float,
+        default=[],
+        metavar="SHARE",
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="NAME",
+        help="contestants with NAME in name",
+    )
     options = parser.parse_args()
     contestants = CONTESTANTS | extra(options.metric, options.squared_error)
     if options.only:
@@ -121,20 +167,34 @@ def main() -> None:
             for name, how in contestants.items()
             if any(part in name for part in options.only)
         }
-    found: dict[str, dict[int, list[pd.DataFrame]]] = defaultdict(lambda: defaultdict(list))
-    for name, seed, per_query in values(options.folder, options.rounds, options.seeds, contestants):
+    found: dict[str, dict[int, list[pd.DataFrame]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for name, seed, per_query in values(
+        options.folder, options.rounds, options.seeds, contestants
+    ):
         found[name][seed].append(per_query)
 
     means = {
-        name: pd.DataFrame([pd.concat(parts).mean() for parts in seeds.values()])
+        name: pd.DataFrame(
+            [pd.concat(parts).mean() for parts in seeds.values()]
+        )
         for name, seeds in found.items()
     }
-    print(f"\nMean over the test queries of five folds and {options.seeds} seeds; in brackets the")
-    print("standard deviation over seeds. Queries without a relevant document are left out.\n")
+    print(
+        f"\nMean over the test queries of five folds and {options.seeds} "
+        "seeds; in brackets the"
+    )
+    print(
+        "standard deviation over seeds. Queries without a relevant document "
+        "are left out.\n"
+    )
     width = max(map(len, means))
     print(f"{'':{width}}" + "".join(f"{metric:>18}" for metric in METRICS))
     for name, by_seed in means.items():
-        spread = by_seed.std(ddof=1) if len(by_seed) > 1 else by_seed.mean() * np.nan
+        spread = (
+            by_seed.std(ddof=1) if len(by_seed) > 1 else by_seed.mean() * np.nan
+        )
         cells = [f"{by_seed[m].mean():.4f} ({spread[m]:.4f})" for m in METRICS]
         print(f"{name:{width}}" + "".join(f"{cell:>18}" for cell in cells))
 

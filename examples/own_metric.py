@@ -1,4 +1,4 @@
-"""A user-defined metric: time-biased gain, in one file, tested against its definition.
+"""A metric of your own: time-biased gain, tested against its definition.
 
 python examples/own_metric.py
 """
@@ -17,10 +17,10 @@ from skrank.testing import check_metric, make_ranking
 @skrank.register("tbg")
 @dataclass(frozen=True, kw_only=True)
 class TimeBiasedGain(skrank.Metric):
-    """Time-biased gain: the gain of a document decreases with the time until it is read.
+    """The gain of a document decreases with the time until it is read.
 
-    Simplified from M. Smucker, C. Clarke, Time-Based Calibration of Effectiveness Measures, SIGIR
-    2012: all documents take the same time.
+    Simplified from M. Smucker, C. Clarke, Time-Based Calibration of
+    Effectiveness Measures, SIGIR 2012: all documents take the same time.
 
     Parameters
     ----------
@@ -41,20 +41,24 @@ class TimeBiasedGain(skrank.Metric):
             raise ValueError(f"{self}: half_life and seconds must be above 0.")
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """Gains are labels; the discount of a rank is the share of readers who reach it."""
+        """Gains are labels; discounts are shares of readers who get there."""
 
         def share_of_readers(rank: np.ndarray) -> np.ndarray:
             return 0.5 ** ((rank - 1) * self.seconds / self.half_life)
 
-        return QuadraticTables(scale.labels, discounts(share_of_readers, scale.longest, k))
+        return QuadraticTables(
+            scale.labels, discounts(share_of_readers, scale.longest, k)
+        )
 
 
 # definition
 def definition(ranked, unretrieved=()):
-    """The literal definition of the metric, with which `check_metric` compares."""
+    """The literal definition, with which `check_metric` compares."""
     if not any([*ranked, *unretrieved]):
         return None  # not defined without a relevant document
-    return sum((label or 0) * 0.5 ** (30 * i / 224) for i, label in enumerate(ranked))
+    return sum(
+        (label or 0) * 0.5 ** (30 * i / 224) for i, label in enumerate(ranked)
+    )
 
 
 # use
@@ -65,4 +69,8 @@ if __name__ == "__main__":
     data = make_ranking(n_queries=60, n_docs=12, random_state=0)
     y = skrank.with_groups(data.relevance, data.qid)
     ranker = skrank.LinearRanker("tbg").fit(data.X, y)
-    print(skrank.evaluate(y, ranker.predict(data.X), metrics=["tbg", "tbg(half_life=60)@5"]))
+    print(
+        skrank.evaluate(
+            y, ranker.predict(data.X), metrics=["tbg", "tbg(half_life=60)@5"]
+        )
+    )

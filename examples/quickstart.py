@@ -1,16 +1,19 @@
-"""Which ranker ranks best on queries that it has not seen? A comparison on generated data.
+"""Which ranker ranks best on new queries? A comparison on generated data.
 
-The rankers are the boosters with default parameters, LightGBM with regularised trees on its own
-objective and on GAP, a linear ranker trained on GAP, and the ranker that skrank recommends: the
-same regularised trees, trained on GAP from the linear ranker's scores. Each is trained on several
-collections, whose labels are about as noisy as those of human assessors, and measured on other
-queries of the same collections. Finally, GridSearchCV over whole queries tunes the recommended
-ranker.
+The rankers are the boosters with default parameters, LightGBM with regularised
+trees on its own objective and on GAP, a linear ranker trained on GAP, and the
+ranker that skrank recommends: the same regularised trees, trained on GAP from
+the linear ranker's scores. Each is trained on several collections, whose labels
+are about as noisy as those of human assessors, and measured on other queries of
+the same collections. Finally, GridSearchCV over whole queries tunes the
+recommended ranker.
 
-    python examples/quickstart.py [--queries 100] [--noise 1.5] [--collections 4]
+    python examples/quickstart.py [--queries 100] [--noise 1.5]
+        [--collections 4]
 
-The gain is largest with few queries or noisy labels. With many queries and little noise
-(--queries 300 --noise 0.7), trees do not need the start from a linear ranker.
+The gain is largest with few queries or noisy labels. With many queries and
+little noise (--queries 300 --noise 0.7), trees do not need the start from a
+linear ranker.
 """
 
 from __future__ import annotations
@@ -30,17 +33,24 @@ from skrank.datasets import make_ranking
 N_TEST = 200
 METRICS = ["ndcg@10", "ap", "gap"]
 TREES = {
-    "n_estimators": 400, "learning_rate": 0.05, "num_leaves": 15, "min_child_samples": 50,
-    "colsample_bytree": 0.7, "subsample": 0.8, "subsample_freq": 1, "extra_trees": True,
-    "reg_lambda": 10.0, "random_state": 0, "n_jobs": 1, "verbosity": -1,
+    "n_estimators": 400, "learning_rate": 0.05, "num_leaves": 15,
+    "min_child_samples": 50, "colsample_bytree": 0.7, "subsample": 0.8,
+    "subsample_freq": 1, "extra_trees": True, "reg_lambda": 10.0,
+    "random_state": 0, "n_jobs": 1, "verbosity": -1,
 }  # fmt: skip
 STOP = {"eval_metric": "ndcg@10", "validation_fraction": 0.2, "random_state": 0}
 RECOMMENDED = "LightGBM, GAP from linear"
 RANKERS = {
-    "LightGBM": skrank.GroupedRanker(lgb.LGBMRanker(random_state=0, n_jobs=1, verbosity=-1)),
+    "LightGBM": skrank.GroupedRanker(
+        lgb.LGBMRanker(random_state=0, n_jobs=1, verbosity=-1)
+    ),
     "XGBoost": skrank.GroupedRanker(xgb.XGBRanker(random_state=0, n_jobs=1)),
-    "LightGBM, regularised": skrank.GroupedRanker(lgb.LGBMRanker(**TREES), **STOP),
-    "LightGBM, GAP": skrank.GroupedRanker(lgb.LGBMRanker(**TREES), objective="gap", **STOP),
+    "LightGBM, regularised": skrank.GroupedRanker(
+        lgb.LGBMRanker(**TREES), **STOP
+    ),
+    "LightGBM, GAP": skrank.GroupedRanker(
+        lgb.LGBMRanker(**TREES), objective="gap", **STOP
+    ),
     "LinearRanker, GAP": skrank.LinearRanker("gap"),
     RECOMMENDED: skrank.GroupedRanker(
         lgb.LGBMRanker(**TREES), objective="gap", init="linear", **STOP
@@ -56,7 +66,10 @@ def compare(n_queries: int, noise: float, n_collections: int) -> pd.DataFrame:
         y = skrank.with_groups(data.relevance, data.qid)
         train = data.qid < n_queries
         for name, ranker in RANKERS.items():
-            print(f"collection {seed + 1} of {n_collections}: {name}", file=sys.stderr)
+            print(
+                f"collection {seed + 1} of {n_collections}: {name}",
+                file=sys.stderr,
+            )
             scores = ranker.fit(data.X[train], y[train]).predict(data.X[~train])
             report = skrank.evaluate(y[~train], scores, metrics=METRICS)
             found[name, seed] = report.per_query.loc["scores"].dropna()
@@ -68,22 +81,31 @@ def tune(n_queries: int, noise: float) -> GridSearchCV:
     y = skrank.with_groups(data.relevance, data.qid)
     grid = {"estimator__num_leaves": [7, 15], "init_scale": [0.5, 1.0, 2.0]}
     search = GridSearchCV(
-        RANKERS[RECOMMENDED], grid, scoring=skrank.scorer("gap"), cv=skrank.QueryKFold(3)
+        RANKERS[RECOMMENDED],
+        grid,
+        scoring=skrank.scorer("gap"),
+        cv=skrank.QueryKFold(3),
     )
     return search.fit(data.X, y)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--queries", type=int, default=100, help="number of training queries")
-    parser.add_argument("--noise", type=float, default=1.5, help="noise of the labels")
+    parser.add_argument(
+        "--queries", type=int, default=100, help="number of training queries"
+    )
+    parser.add_argument(
+        "--noise", type=float, default=1.5, help="noise of the labels"
+    )
     parser.add_argument("--collections", type=int, default=4)
     options = parser.parse_args()
     start = time.perf_counter()
     values = compare(options.queries, options.noise, options.collections)
     print(
-        f"{options.collections} collections, {options.queries} queries to train on, {N_TEST} held "
-        f"out: means over held-out queries ({time.perf_counter() - start:.0f} s)\n"
+        f"{options.collections} collections, {options.queries} queries to "
+        f"train on, {N_TEST} held "
+        f"out: means over held-out queries ({time.perf_counter() - start:.0f} "
+        "s)\n"
     )
     means = values.groupby("ranker", sort=False)[METRICS].mean()
     print(means.rename_axis(None).to_string(float_format="{:.4f}".format))
@@ -93,7 +115,9 @@ def main() -> None:
     for name in list(RANKERS)[:-1]:
         cells = []
         for metric in METRICS:
-            pair = pd.concat([ours[metric], values.loc[name][metric]], axis=1).to_numpy()
+            pair = pd.concat(
+                [ours[metric], values.loc[name][metric]], axis=1
+            ).to_numpy()
             p = float(skrank.stats.paired_t(pair).p_value[0])
             ahead = 100 * (pair[:, 0] - pair[:, 1]).mean()
             shown = "p < .001" if p < 0.001 else f"p = {p:.3f}"
@@ -101,7 +125,10 @@ def main() -> None:
         print(f"  {name + ':':24}" + ", ".join(cells))
 
     search = tune(options.queries, options.noise)
-    print(f"\nGridSearchCV over whole queries: {search.best_params_}, GAP {search.best_score_:.4f}")
+    print(
+        f"\nGridSearchCV over whole queries: {search.best_params_}, GAP "
+        f"{search.best_score_:.4f}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,18 +1,21 @@
-"""Rerank texts: a small cross-encoder trained on GAP with `skrank.torch.RankingLoss`.
+"""Rerank texts: a small cross-encoder trained on GAP with PyTorch.
 
-The texts are generated: questions about towns, and sentences that answer a question fully (grade
-2), in part (grade 1) or not at all. The input of the network is the words of a question and a
-sentence, so the network can learn which words match. Training batches are padded to the shape
-(queries, documents, words); padded documents have the label NaN.
+The texts are generated: questions about towns, and sentences that answer a
+question fully (grade 2), in part (grade 1) or not at all. The input of the
+network is the words of a question and a sentence, so the network can learn
+which words match. Training batches are padded to the shape (queries, documents,
+words); padded documents have the label NaN.
 
     python examples/rerank_texts.py [--epochs 8] [--objective gap]
 
-For a cross-encoder of sentence-transformers, replace two things: `encode` by its tokenizer, and
-`CrossEncoder` by the model, which gives a score per pair of texts. The loss stays:
+For a cross-encoder of sentence-transformers, replace two things: `encode` by
+its tokenizer, and `CrossEncoder` by the model, which gives a score per pair of
+texts. The loss stays:
 
-    features = tokenizer(questions, sentences, padding=True, truncation=True, return_tensors="pt")
-    scores = model(**features).logits.squeeze(-1)               # (n_pairs,)
-    loss = RankingLoss("gap")(scores, labels, offsets)          # offsets: first pair of each query
+    features = tokenizer(questions, sentences, padding=True, truncation=True,
+    return_tensors="pt") scores = model(**features).logits.squeeze(-1)
+    # (n_pairs,) loss = RankingLoss("gap")(scores, labels, offsets)          #
+    offsets: first pair of each query
 """
 
 from __future__ import annotations
@@ -26,7 +29,17 @@ from torch import nn
 
 from skrank.torch import MetricAccumulator, RankingLoss
 
-TOWNS = ["Arlon", "Brevin", "Calder", "Dornum", "Elsted", "Farsund", "Hamra", "Ivrea", "Kalmar"]
+TOWNS = [
+    "Arlon",
+    "Brevin",
+    "Calder",
+    "Dornum",
+    "Elsted",
+    "Farsund",
+    "Hamra",
+    "Ivrea",
+    "Kalmar",
+]
 SUBJECTS = {
     "eat": "restaurant bakery market kitchen",
     "sleep": "hotel hostel inn pension",
@@ -34,7 +47,17 @@ SUBJECTS = {
     "swim": "lake beach pool river",
     "read": "library bookshop archive cafe",
 }
-FILLERS = ["old", "small", "famous", "quiet", "large", "new", "northern", "lovely", "busy"]
+FILLERS = [
+    "old",
+    "small",
+    "famous",
+    "quiet",
+    "large",
+    "new",
+    "northern",
+    "lovely",
+    "busy",
+]
 WORDS = 10  # padded number of words of a question and a sentence
 
 
@@ -47,7 +70,8 @@ class Query(NamedTuple):
 
 
 def make_query(rng: np.random.Generator) -> Query:
-    """A question, and sentences that match its subject and town: grade = number of matches."""
+    """A question, and sentences that match its subject and town: grade = number
+    of matches."""
     town, other = rng.choice(TOWNS, 2, replace=False)
     subject, off = rng.choice(list(SUBJECTS), 2, replace=False)
     sentences, grades = [], []
@@ -63,12 +87,23 @@ def make_query(rng: np.random.Generator) -> Query:
 def vocabulary() -> dict[str, int]:
     """Index of each word, from 1; 0 is padding."""
     things = " ".join(SUBJECTS.values()).split()
-    known = [*TOWNS, *SUBJECTS, *things, *FILLERS, "where", "to", "in", "the", "of"]
+    known = [
+        *TOWNS,
+        *SUBJECTS,
+        *things,
+        *FILLERS,
+        "where",
+        "to",
+        "in",
+        "the",
+        "of",
+    ]
     return {word: number for number, word in enumerate(known, start=1)}
 
 
 def encode(query: Query, numbers: dict[str, int]) -> torch.Tensor:
-    """Indices of the words of the question and each sentence, of shape (n_sentences, WORDS)."""
+    """Indices of the words of the question and each sentence, of shape
+    (n_sentences, WORDS)."""
     lines = torch.zeros(len(query.sentences), WORDS, dtype=torch.int64)
     for line, sentence in zip(lines, query.sentences, strict=True):
         words = f"{query.question} {sentence}".split()
@@ -83,24 +118,33 @@ class CrossEncoder(nn.Module):
         super().__init__()
         self.words = nn.Embedding(n_words + 1, width, padding_idx=0)
         self.places = nn.Parameter(0.1 * torch.randn(WORDS, width))
-        self.layer = nn.TransformerEncoderLayer(width, 4, 2 * width, dropout=0.0, batch_first=True)
+        self.layer = nn.TransformerEncoderLayer(
+            width, 4, 2 * width, dropout=0.0, batch_first=True
+        )
         self.score = nn.Linear(width, 1)
 
     def forward(self, words: torch.Tensor) -> torch.Tensor:
         """Score of each pair of texts: (n_pairs, WORDS) -> (n_pairs,)."""
-        inner = self.layer(self.words(words) + self.places, src_key_padding_mask=words == 0)
+        inner = self.layer(
+            self.words(words) + self.places, src_key_padding_mask=words == 0
+        )
         there = (words != 0).unsqueeze(-1)
         return self.score((inner * there).sum(1) / there.sum(1)).squeeze(-1)
 
 
-def pad(queries: list[Query], numbers: dict[str, int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Words of shape (n_queries, n_documents, WORDS), and labels; NaN for padded documents."""
+def pad(
+    queries: list[Query], numbers: dict[str, int]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Words of shape (n_queries, n_documents, WORDS), and labels; NaN for
+    padded documents."""
     longest = max(len(query.grades) for query in queries)
     words = torch.ones(len(queries), longest, WORDS, dtype=torch.int64)
     labels = torch.full((len(queries), longest), float("nan"))
     for i, query in enumerate(queries):
         words[i, : len(query.grades)] = encode(query, numbers)
-        labels[i, : len(query.grades)] = torch.tensor(query.grades, dtype=torch.float32)
+        labels[i, : len(query.grades)] = torch.tensor(
+            query.grades, dtype=torch.float32
+        )
     return words, labels
 
 
@@ -109,7 +153,9 @@ def score(model: nn.Module, words: torch.Tensor) -> torch.Tensor:
     return model(words.flatten(0, 1)).view(words.shape[:2])
 
 
-def evaluate(model: nn.Module, words: torch.Tensor, labels: torch.Tensor) -> dict[str, float]:
+def evaluate(
+    model: nn.Module, words: torch.Tensor, labels: torch.Tensor
+) -> dict[str, float]:
     """Metrics on held-out queries."""
     found = MetricAccumulator("gap", "ndcg@5", "p@1")
     with torch.inference_mode():
@@ -120,7 +166,9 @@ def evaluate(model: nn.Module, words: torch.Tensor, labels: torch.Tensor) -> dic
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--objective", default="gap", help="a metric to train on")
+    parser.add_argument(
+        "--objective", default="gap", help="a metric to train on"
+    )
     parser.add_argument("--queries", type=int, default=400)
     options = parser.parse_args()
     torch.manual_seed(0)
@@ -135,7 +183,9 @@ def main() -> None:
     for epoch in range(1, options.epochs + 1):
         order = rng.permutation(len(train))
         for first in range(0, len(order), 16):
-            words, labels = pad([train[i] for i in order[first : first + 16]], numbers)
+            words, labels = pad(
+                [train[i] for i in order[first : first + 16]], numbers
+            )
             optimizer.zero_grad()
             loss(score(model, words), labels).backward()
             optimizer.step()

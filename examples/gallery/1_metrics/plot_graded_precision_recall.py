@@ -2,9 +2,9 @@
 Graded precision and recall
 ===========================
 
-Average precision is the area under precision over recall. GAP is the area under *graded*
-precision over graded recall. Both count each document with the share of users who find it
-relevant.
+Average precision is the area under precision over recall. GAP is the area under
+*graded* precision over graded recall. Both count each document with the share
+of users who find it relevant.
 """
 
 import matplotlib.pyplot as plt
@@ -20,13 +20,18 @@ model = Ridge().fit(data.X[train], data.relevance[train])
 
 fig, ax = plt.subplots()
 for name, scores in {"ridge": model.predict(X), "one feature": X[:, 0]}.items():
-    PrecisionRecallDisplay.from_predictions(y, scores, groups=qid, name=name, ax=ax)
+    PrecisionRecallDisplay.from_predictions(
+        y, scores, groups=qid, name=name, ax=ax
+    )
 plt.show()
 
 # %%
-# TREC plots the interpolated precision at eleven levels of recall, which ignores grades.
+# TREC plots the interpolated precision at eleven levels of recall, which
+# ignores grades.
 
 fig, ax = plt.subplots()
 for name, scores in {"ridge": model.predict(X), "one feature": X[:, 0]}.items():
-    PrecisionRecallDisplay.from_predictions(y, scores, groups=qid, metric="iprec", name=name, ax=ax)
+    PrecisionRecallDisplay.from_predictions(
+        y, scores, groups=qid, metric="iprec", name=name, ax=ax
+    )
 plt.show()

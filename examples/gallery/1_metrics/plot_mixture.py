@@ -2,7 +2,8 @@
 Mixtures of metrics
 ===================
 
-A weighted sum of metrics is a metric, for scores, searches, early stopping and training.
+A weighted sum of metrics is a metric, for scores, searches, early stopping and
+training.
 """
 
 import lightgbm as lgb
@@ -17,19 +18,27 @@ train = data.qid < 60
 X, y, qid = data.X[train], data.relevance[train], data.qid[train]
 
 # %%
-# Rankers are trained on mixtures of GAP, a metric of the whole list, and precision at 3, a metric
-# of the first ranks.
+# Rankers are trained on mixtures of GAP, a metric of the whole list, and
+# precision at 3, a metric of the first ranks.
 
 shares = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 values = {"gap": [], "precision@3": []}
 for share in shares:
     names = {0: "precision@3", 1: "gap"}
     objective = names.get(share) or f"{share}*gap+{1 - share}*precision@3"
-    trees = lgb.LGBMRanker(n_estimators=30, num_leaves=7, n_jobs=1, random_state=0, verbosity=-1)
-    ranker = skrank.GroupedRanker(trees, objective=objective).fit(X, y, groups=qid)
+    trees = lgb.LGBMRanker(
+        n_estimators=30, num_leaves=7, n_jobs=1, random_state=0, verbosity=-1
+    )
+    ranker = skrank.GroupedRanker(trees, objective=objective).fit(
+        X, y, groups=qid
+    )
     scores = ranker.predict(data.X[~train])
     for name, found in values.items():
-        found.append(skrank.metric(name)(data.relevance[~train], scores, groups=data.qid[~train]))
+        found.append(
+            skrank.metric(name)(
+                data.relevance[~train], scores, groups=data.qid[~train]
+            )
+        )
 
 for name, found in values.items():
     plt.plot(shares, found, marker="o", label=name)

@@ -2,8 +2,8 @@
 Early stopping on the metric that matters
 =========================================
 
-Whole queries are held out, and training stops when the metric that you name does not improve on
-them.
+Whole queries are held out, and training stops when the metric that you name
+does not improve on them.
 """
 
 import lightgbm as lgb
@@ -16,7 +16,12 @@ data = make_ranking(n_queries=120, n_docs=(10, 40), random_state=1)
 y = skrank.with_groups(data.relevance, data.qid)
 
 trees = lgb.LGBMRanker(
-    n_estimators=200, learning_rate=0.1, num_leaves=15, n_jobs=1, random_state=0, verbosity=-1
+    n_estimators=200,
+    learning_rate=0.1,
+    num_leaves=15,
+    n_jobs=1,
+    random_state=0,
+    verbosity=-1,
 )
 ranker = skrank.GroupedRanker(
     trees,
@@ -32,7 +37,9 @@ ranker = skrank.GroupedRanker(
 
 for name, values in ranker.evals_result_["validation"].items():
     plt.plot(range(1, len(values) + 1), values, label=name)
-plt.axvline(ranker.best_iteration_, color="0.5", linestyle=":", label="best round")
+plt.axvline(
+    ranker.best_iteration_, color="0.5", linestyle=":", label="best round"
+)
 plt.xlabel("rounds")
 plt.ylabel("value on the queries held out")
 plt.legend()

@@ -2,8 +2,8 @@
 Tune LGBMRanker with GridSearchCV
 =================================
 
-scikit-learn cannot pass group sizes to an ``LGBMRanker``. ``GroupedRanker`` takes the query of
-each row from the index of ``y``, and every search works.
+scikit-learn cannot pass group sizes to an ``LGBMRanker``. ``GroupedRanker``
+takes the query of each row from the index of ``y``, and every search works.
 """
 
 import lightgbm as lgb
@@ -20,7 +20,10 @@ y = skrank.with_groups(data.relevance, data.qid)
 trees = lgb.LGBMRanker(n_estimators=40, n_jobs=1, random_state=0, verbosity=-1)
 search = GridSearchCV(
     skrank.GroupedRanker(trees, objective="gap"),
-    {"estimator__num_leaves": [3, 7, 15], "estimator__learning_rate": [0.05, 0.2]},
+    {
+        "estimator__num_leaves": [3, 7, 15],
+        "estimator__learning_rate": [0.05, 0.2],
+    },
     scoring=skrank.scorer("gap", "ndcg@10"),
     refit="gap",
     cv=skrank.QueryKFold(3),

@@ -2,8 +2,9 @@
 Would more queries help?
 ========================
 
-A learning curve over *queries* shows whether labels of more queries would improve the ranker.
-``max_queries`` draws whole queries, and a larger number includes the queries of a smaller one.
+A learning curve over *queries* shows whether labels of more queries would
+improve the ranker. ``max_queries`` draws whole queries, and a larger number
+includes the queries of a smaller one.
 """
 
 import lightgbm as lgb
@@ -20,7 +21,13 @@ sizes = [10, 20, 40, 80, 120]
 rankers = {
     "linear": skrank.LinearRanker("gap", random_state=0),
     "trees": skrank.GroupedRanker(
-        lgb.LGBMRanker(n_estimators=40, num_leaves=7, n_jobs=1, random_state=0, verbosity=-1),
+        lgb.LGBMRanker(
+            n_estimators=40,
+            num_leaves=7,
+            n_jobs=1,
+            random_state=0,
+            verbosity=-1,
+        ),
         objective="gap",
         random_state=0,
     ),
@@ -36,7 +43,12 @@ for name, ranker in rankers.items():
         cv=skrank.QueryKFold(4),
     )
     plt.errorbar(
-        sizes, found.mean(axis=1), found.std(axis=1) / 2, marker="o", capsize=3, label=name
+        sizes,
+        found.mean(axis=1),
+        found.std(axis=1) / 2,
+        marker="o",
+        capsize=3,
+        label=name,
     )
 plt.xscale("log")
 plt.xticks(sizes, sizes)

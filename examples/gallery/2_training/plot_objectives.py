@@ -2,10 +2,10 @@
 Objectives, as pulls between documents
 ======================================
 
-The gradient of an objective shows how it changes the score of each document of a query. Scores of
-good documents rise and scores of bad documents fall, in proportion to the change of the metric:
-with a cut-off at 3, gradients are large for documents that could enter or leave the first three
-ranks.
+The gradient of an objective shows how it changes the score of each document of
+a query. Scores of good documents rise and scores of bad documents fall, in
+proportion to the change of the metric: with a cut-off at 3, gradients are large
+for documents that could enter or leave the first three ranks.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,9 @@ objectives = {
     "softmax": skrank.Softmax(),
     "squared error, centred": skrank.SquaredError(centered=True),
 }
-fig, axes = plt.subplots(2, 2, sharex=True, figsize=(8, 5), layout="constrained")
+fig, axes = plt.subplots(
+    2, 2, sharex=True, figsize=(8, 5), layout="constrained"
+)
 colours = np.array(["0.7", "tab:cyan", "tab:blue"])[labels]
 for ax, (name, objective) in zip(axes.flat, objectives.items(), strict=True):
     gradient, _ = objective(labels, scores, groups=np.zeros(10))

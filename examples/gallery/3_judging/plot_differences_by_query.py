@@ -14,9 +14,12 @@ from skrank.plotting import QueryComparisonDisplay
 data = make_ranking(n_queries=60, n_docs=(10, 40), random_state=0)
 metric, names = skrank.metric("ndcg@10"), ("feature 5", "feature 0")
 first, second = (
-    metric.per_query(data.relevance, data.X[:, column], groups=data.qid) for column in (5, 0)
+    metric.per_query(data.relevance, data.X[:, column], groups=data.qid)
+    for column in (5, 0)
 )
-display = QueryComparisonDisplay(first, second, metric=metric, names=names).plot()
+display = QueryComparisonDisplay(
+    first, second, metric=metric, names=names
+).plot()
 plt.show()
 
 # %%

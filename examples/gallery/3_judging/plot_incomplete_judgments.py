@@ -2,8 +2,8 @@
 When judgments are missing
 ==========================
 
-Judgments are rarely complete. Which metric still ranks the systems alike when most judgments are
-removed?
+Judgments are rarely complete. Which metric still ranks the systems alike when
+most judgments are removed?
 """
 
 import matplotlib.pyplot as plt
@@ -20,17 +20,27 @@ labels = rng.choice(3, p=[0.75, 0.18, 0.07], size=len(qid))
 qrels = trec.Qrels.from_arrays(qid, docid, labels)
 runs = [
     trec.Run.from_arrays(
-        qid, docid, labels + spread * rng.normal(size=len(qid)), name=f"{spread:.2f}"
+        qid,
+        docid,
+        labels + spread * rng.normal(size=len(qid)),
+        name=f"{spread:.2f}",
     )
     for spread in np.linspace(0.8, 1.8, 12)
 ]
 
 # %%
-# Metrics on raw lists count unjudged documents as not relevant. Condensed metrics remove unjudged
-# documents.
+# Metrics on raw lists count unjudged documents as not relevant. Condensed
+# metrics remove unjudged documents.
 
 metrics = ["ap", "ap(condensed=True)", "gap", "gap(condensed=True)", "bpref"]
-found = robustness(qrels, runs, metrics, percents=(100, 60, 30, 15), n_repeats=3, n_resamples=200)
+found = robustness(
+    qrels,
+    runs,
+    metrics,
+    percents=(100, 60, 30, 15),
+    n_repeats=3,
+    n_resamples=200,
+)
 found.plot()
 plt.show()
 

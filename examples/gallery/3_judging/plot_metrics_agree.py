@@ -2,8 +2,9 @@
 Do metrics agree, and which metric distinguishes systems?
 =========================================================
 
-Systems are ranked by several metrics. Kendall's tau measures how much the rankings agree, and the
-achieved significance levels of all pairs show how many differences each metric finds.
+Systems are ranked by several metrics. Kendall's tau measures how much the
+rankings agree, and the achieved significance levels of all pairs show how many
+differences each metric finds.
 """
 
 import matplotlib.pyplot as plt
@@ -38,8 +39,8 @@ report.mean.plot.scatter("ap", "gap")
 plt.show()
 
 # %%
-# All 66 pairs, in the order of their significance level. The further left a curve falls, the fewer
-# significant differences the metric finds.
+# All 66 pairs, in the order of their significance level. The further left a
+# curve falls, the fewer significant differences the metric finds.
 
 powers = {
     name: stats.discriminative_power(values.unstack("system"), n_resamples=300)

@@ -2,8 +2,8 @@
 Which of two rankers is better, with few labels?
 ================================================
 
-Queries are labelled one by one, within a budget; informative queries are drawn more often. The band
-is the 95 % interval of the difference of the rankers.
+Queries are labelled one by one, within a budget; informative queries are drawn
+more often. The band is the 95 % interval of the difference of the rankers.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,8 @@ X, qid, truth = data.X[pool], data.qid[pool], data.relevance[pool]
 
 scores = {
     "old": X[:, 0],
-    "new": data.relevance[pool] + 1.5 * np.random.default_rng(0).normal(size=len(X)),
+    "new": data.relevance[pool]
+    + 1.5 * np.random.default_rng(0).normal(size=len(X)),
 }
 label_model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
 label_model.fit(data.X[known], data.relevance[known])
@@ -35,7 +36,9 @@ campaign = ActiveComparator(
     scores,
     qid,
     metric="err@10",
-    label_model=pd.DataFrame(label_model.predict_proba(X), columns=label_model.classes_),
+    label_model=pd.DataFrame(
+        label_model.predict_proba(X), columns=label_model.classes_
+    ),
     budget=1500,
 )
 while (request := campaign.next_query()) is not None:

@@ -2,9 +2,9 @@
 Choose the thresholds of GAP
 ============================
 
-With grades 0 to 3 the thresholds of GAP are three shares that sum to 1. With the best
-thresholds, the value of GAP is most informative: the precision-recall curve that the value implies
-is closest to the real one.
+With grades 0 to 3 the thresholds of GAP are three shares that sum to 1. With
+the best thresholds, the value of GAP is most informative: the precision-recall
+curve that the value implies is closest to the real one.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,12 @@ docid = np.tile(np.arange(n_docs), n_queries)
 labels = rng.choice(4, p=[0.4, 0.22, 0.2, 0.18], size=len(qid))
 qrels = trec.Qrels.from_arrays(qid, docid, labels)
 runs = [
-    trec.Run.from_arrays(qid, docid, labels + spread * rng.normal(size=len(qid)), name=f"{spread}")
+    trec.Run.from_arrays(
+        qid,
+        docid,
+        labels + spread * rng.normal(size=len(qid)),
+        name=f"{spread}",
+    )
     for spread in (1.0, 2.0)
 ]
 
