@@ -201,7 +201,7 @@ def tune(
             "needs no search."
         )
     rng = check.as_random_state("random_state", random_state)
-    seed = int(rng.randint(2**31 - 2**20))  # the number of a trial is added
+    seed = int(rng.randint(2**31 - 2**20))
     weights = None
     if sample_weight is not None:
         weights = check.as_vector("sample_weight", sample_weight, len(ids))
@@ -229,11 +229,11 @@ def tune(
             )
             bar.write(search.plan, file=sys.stderr)
             _begin(search)
-            is_done = False
-            while not is_done:
+            while True:
                 study.optimize(search, n_trials=1, catch=(Exception,))
                 search.show()
-                is_done = search.is_done
+                if search.is_done:
+                    break
             if not search.count("COMPLETE"):
                 raise ValueError(
                     f"no trial is complete: {search.count('PRUNED')} were pruned, as the pruner of "
@@ -261,7 +261,6 @@ class _Search:
     bar: Bar
     start: float  # in seconds of time.monotonic
     budget: float  # in seconds
-    elapsed: float = 0.0  # seconds that the bar shows
     final: float = 0.0  # estimated seconds of the final training
     errors: dict[str, Exception] = field(default_factory=dict)  # the last of each booster
 
@@ -276,13 +275,12 @@ class _Search:
     @property
     def plan(self) -> str:
         """A line that says what is trained and measured."""
-        trained = ", ".join(
-            f"{one} on {'YetiRank' if one == 'catboost' else self.objective}"
-            for one in self.boosters
-        )
+        objectives = dict.fromkeys(self.boosters, self.objective) | {"catboost": "YetiRank"}
+        trained = ", ".join(f"{one} on {objectives[one]}" for one in self.boosters)
+        n_queries = self.y.index.get_level_values("qid").nunique()
         return (
             f"tune: {trained}, each from a linear ranker, for {self.budget:g} s; measured by "
-            f"{self.metric} on {len(self.folds)} folds of {self.y.index.nunique()} queries"
+            f"{self.metric} on {len(self.folds)} folds of {n_queries} queries"
         )
 
     @property
@@ -303,9 +301,7 @@ class _Search:
 
     def show(self) -> None:
         """Show the time, the number of trials and the best value."""
-        elapsed = min(time.monotonic() - self.start, self.budget)
-        self.bar.update(elapsed - self.elapsed)
-        self.elapsed = elapsed
+        self.bar.n = min(time.monotonic() - self.start, self.budget)
         best = f", best {self.study.best_value:.4f}" if self.count("COMPLETE") else ""
         self.bar.set_postfix_str(f"{len(self.study.trials)} trials{best}")
 

@@ -228,8 +228,8 @@ def query_train_test_split(
         if array is None:
             raise ValueError(f"array {number} is None: leave it out.")
     check_consistent_length(*arrays)
-    names = ("X", "y", *map("array {}".format, range(2, len(arrays))))
-    check.check_same_index(**dict(zip(names, arrays, strict=False)), groups=groups)
+    named = {f"array {number}": array for number, array in enumerate(arrays)}
+    check.check_same_index(**named, groups=groups)
     y = arrays[1] if len(arrays) > 1 else None
     ids = require_groups(groups, y, arrays[0], who="query_train_test_split")
     rows = QueryRows.of(ids, y, "rows that are split")

@@ -184,12 +184,3 @@ class QuerySplitter(BaseCrossValidator):
     @abstractmethod
     def _splits(self, rows: QueryRows, X: Table) -> Iterator[Split]:
         """Row numbers of the training and the test part of each split."""
-
-    def __repr__(self) -> str:
-        defaults = type(self)().__dict__
-        changed = [
-            f"{name}={getattr(value, '__qualname__', repr(value))}"
-            for name, value in self.__dict__.items()
-            if name == "n_splits" or value is not defaults[name]
-        ]
-        return f"{type(self).__name__}({', '.join(changed)})"
