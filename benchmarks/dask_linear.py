@@ -58,7 +58,9 @@ def peak() -> float:
 
 def compile_loops() -> None:
     X, labels, qid = (one[:6000] for one in part(0))
-    skrank.LinearRanker(options.objective, max_iter=2, tol=0.1).fit(X, labels, groups=qid)
+    skrank.LinearRanker(options.objective, options={"max_iter": 2, "tol": 0.1}).fit(
+        X, labels, groups=qid
+    )
 
 
 def on_one_machine() -> tuple[float, float, np.ndarray, int]:

@@ -70,12 +70,12 @@ def lambdarank(X: Any, y: pd.Series, seconds: float, seed: int) -> Found:
             n_estimators=400, subsample=0.8, subsample_freq=1, random_state=seed, n_jobs=1,
             verbosity=-1,
         ),
-        eval_metric="ndcg@10", validation_fraction=0.2, refit=True, random_state=seed,
+        eval_metric="ndcg@10", validation_fraction=0.2, options={"refit": True}, random_state=seed,
     )  # fmt: skip
     space, cv = skrank.search_space(ranker), skrank.QueryKFold(3, shuffle=True, random_state=seed)
 
     def objective(trial: Any) -> float:
-        one = clone(ranker).set_params(refit=False, **space.suggest(trial))
+        one = clone(ranker).set_params(options=None, **space.suggest(trial))
         return cross_val_score(one, X, y, cv=cv, scoring=skrank.scorer("ndcg@10")).mean()
 
     end = time.process_time() + seconds

@@ -49,7 +49,7 @@ Scores = Callable[[np.ndarray], np.ndarray]
 
 
 def softrank(metric: str, train: Part, valid: Part, seed: int) -> Scores:
-    ranker = skrank.LinearRanker(metric, alphas=ALPHAS)
+    ranker = skrank.LinearRanker(metric, alpha=ALPHAS)
     return ranker.fit(*train, X_val=valid[0], y_val=valid[1]).predict
 
 
@@ -98,8 +98,9 @@ def network(kind: str) -> Callable[..., Scores]:
 
         objective = getattr(skrank, kind)(metric)
         ranker = NeuralRanker(
-            objective, hidden=(10,), learning_rate=0.01, batch_queries=8,
-            eval_metric=metric, random_state=seed,
+            objective, hidden=(10,), learning_rate=0.01,
+            eval_metric=metric, net_params={"batch_size": 8},
+            random_state=seed,
         )  # fmt: skip
         return ranker.fit(*train, X_val=valid[0], y_val=valid[1]).predict
 

@@ -57,13 +57,13 @@ def predicted_scores(estimator: Estimator, X: Table, response_method: str = "aut
 
 
 def _grades_of_classes(estimator: Estimator) -> np.ndarray:
-    try:
-        return np.asarray(estimator.classes_, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"the classes of {type(estimator).__name__} are not numbers, so that there is no "
-            "expected grade: train the classifier on grades 0, 1, 2, ..."
-        ) from None
+    classes = np.asarray(estimator.classes_)
+    if classes.dtype.kind in "iufb":
+        return classes.astype(np.float64)
+    raise ValueError(
+        f"the labels of {type(estimator).__name__} are {classes.tolist()[:3]}, not numbers, and "
+        "have no mean: train the classifier on grades 0, 1, 2, ..."
+    )
 
 
 def class_names(estimator: Estimator) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,11 @@ from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+def _as_options(*names: str) -> dict[str, str]:
+    return {name: f'options={{"{name}": ...}}' for name in names}
+
+
 _LEVEL = {"alpha": "confidence=1 - alpha"}
 _QID = {"qid": "groups="}
 _LABELS = {"labels": "fractional"}
@@ -22,7 +27,20 @@ ARGUMENTS: dict[str, Mapping[str, str]] = {
     "Campaign.__init__": {"grades": "design=skrank.active.Design(grades=...)"},
     **dict.fromkeys(("study", "select_thresholds"), _DEPTH),
     **dict.fromkeys(("sign_test", "wilcoxon"), _WEIGHTS),
+    "GroupedRanker": _as_options("refit", "unjudged"),
     "GroupedRanker.fit": _QID,
+    "LinearRanker": {
+        "alphas": "alpha=, with several numbers, and validation_fraction=0.2",
+        "sigma": 'options={"smoothing": ...}',
+        **_as_options("categorical_features", "max_iter", "max_rows", "tol", "unjudged"),
+    },
+    "NeuralRanker": {
+        "batch_queries": 'net_params={"batch_size": ...}',
+        "dropout": 'net_params={"module__dropout": ...}',
+        "weight_decay": 'net_params={"optimizer__weight_decay": ...}',
+        **{name: f'net_params={{"{name}": ...}}' for name in ("callbacks", "device", "module")},
+        **_as_options("max_queries", "standardize", "unjudged"),
+    },
     "Ranker.fit": _QID,
     **dict.fromkeys(("GAP", "graded_precision_recall_curve"), _LABELS),
     **dict.fromkeys(("LambdaLoss", "LambdaRank"), _NORMS),

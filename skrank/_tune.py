@@ -346,7 +346,7 @@ class _Search:
         objective = self.objective
         return GroupedRanker(
             trees, objective=None if booster == "catboost" else objective,
-            eval_metric=self.metric, validation_fraction=0.2, refit=True,
+            eval_metric=self.metric, validation_fraction=0.2, options={"refit": True},
             init="linear" if objective == "gap" else LinearRanker(objective), scoring=self.metric,
             random_state=seed,
         )  # fmt: skip
@@ -375,7 +375,7 @@ class _Search:
 
         begin, n_folds = time.monotonic(), len(self.folds)
         base = self.base(booster)
-        ranker = base.set_params(refit=False, **search_space(base).suggest(trial))
+        ranker = base.set_params(options=None, **search_space(base).suggest(trial))
         values: list[float] = []
         for number, (train, test) in enumerate(self.folds, start=1):
             fitted = clone(ranker).fit(**self._part(train))

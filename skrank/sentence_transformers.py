@@ -25,6 +25,8 @@ from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.torch import RankingLoss
 
+__all__ = ["CrossEncoderEvaluator", "CrossEncoderLoss"]
+
 
 class CrossEncoderLoss(nn.Module):
     """Loss for ``CrossEncoderTrainer`` from any objective of skrank, on one list per query.

@@ -31,7 +31,7 @@ CAT = catboost.CatBoostRanker(
     iterations=30, depth=3, verbose=False, allow_writing_files=False, thread_count=1,
     loss_function="YetiRank", random_seed=0,
 )  # fmt: skip
-LINEAR = LinearRanker(max_iter=20, tol=1e-3)
+LINEAR = LinearRanker(options={"max_iter": 20, "tol": 1e-3})
 BOOSTERS = {
     "lightgbm": GroupedRanker(LGBM, objective="gap"),
     "lightgbm itself": GroupedRanker(LGBM),

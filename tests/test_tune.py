@@ -49,7 +49,7 @@ def test_the_value_is_the_mean_over_folds_of_queries(metric, weights):
     scores = found.ranker.predict(X)
     again = found.ranker.fit(X, Y, sample_weight=weights)
     np.testing.assert_array_equal(again.predict(X), scores)
-    ranker, values = again.set_params(refit=False), []
+    ranker, values = again.set_params(options=None), []
     for train, test in skrank.QueryKFold(2, stratify="n_relevant").split(X, Y):
         own, others = (None, None) if weights is None else (weights[train], weights[test])
         ranker.fit(X[train], Y.iloc[train], sample_weight=own)
@@ -248,7 +248,7 @@ def test_callbacks_of_catboost_run_in_a_search():
 
     seen = []
     trees = catboost.CatBoostRanker(iterations=9, verbose=False, allow_writing_files=False)
-    ranker = skrank.GroupedRanker(trees, validation_fraction=0.5, refit=True, random_state=0)
+    ranker = skrank.GroupedRanker(trees, validation_fraction=0.5, random_state=0)
     search = GridSearchCV(
         ranker, {"estimator__depth": [2, 3]}, scoring=skrank.scorer("gap"), cv=skrank.QueryKFold(2)
     ).fit(X, Y, callbacks=[Watch()])

@@ -2,58 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skrank import _validation as check
 from skrank._engine.groups import LEVEL, require_groups, resolve_groups, without_queries
-from skrank._engine.queries import Queries
 from skrank._typing import Table
 
-_BLOCK = 2**17  # values per block of queries: 1 MB of float64 stays in the CPU cache
+Codes: TypeAlias = np.ndarray  # number of the query of each row
 
 
-def _rank(values: np.ndarray) -> np.ndarray:
+def _rank(table: pd.DataFrame, codes: Codes) -> pd.DataFrame:
     """Mean rank of each value in its query (lowest: 1), divided by the number of known values."""
-    ranks = rankdata(values, axis=-1, nan_policy="omit")
-    return ranks / np.maximum(np.count_nonzero(~np.isnan(values), axis=-1, keepdims=True), 1)
+    return table.groupby(codes).rank(pct=True)
 
 
-def _zscore(values: np.ndarray) -> np.ndarray:
+def _zscore(table: pd.DataFrame, codes: Codes) -> pd.DataFrame:
     """Value minus the mean of its query, in standard deviations; 0 if all values are equal."""
-    shares = _share(values)  # at most 1, so that squares do not overflow
-    missing = np.isnan(shares)
-    counts = np.maximum(shares.shape[-1] - missing.sum(axis=-1, keepdims=True), 1)
-    means = np.where(missing, 0, shares).sum(axis=-1, keepdims=True) / counts
-    rest = shares - means
-    squares = np.where(missing, 0, rest * rest).sum(axis=-1, keepdims=True)
-    deviations = np.sqrt(squares / counts)
-    highest, lowest = (one.reduce(shares, axis=-1, keepdims=True) for one in (np.fmax, np.fmin))
-    rest[(highest == lowest) & ~missing] = 0  # equal values may differ from a rounded mean
-    return rest / np.where(deviations > 0, deviations, 1)
+    shares = _share(table, codes)  # at most 1, so that squares do not overflow
+    queries = shares.groupby(codes)
+    rest = shares - queries.transform("mean")
+    deviations = np.sqrt((rest**2).groupby(codes).transform("mean"))
+    # equal values may differ from a rounded mean
+    equal = (queries.transform("max") == queries.transform("min")) & shares.notna()
+    return (rest / deviations.where(deviations > 0, 1)).mask(equal, 0)
 
 
-def _share(values: np.ndarray) -> np.ndarray:
+def _share(table: pd.DataFrame, codes: Codes) -> pd.DataFrame:
     """Value divided by the largest absolute value of its query; 0 if all values are 0."""
-    largest = np.fmax.reduce(np.abs(values), axis=-1, keepdims=True)
-    return values / np.where(largest > 0, largest, 1)
+    largest = table.abs().groupby(codes).transform("max")
+    return table / largest.where(largest > 0, 1)
 
 
-def _difference(values: np.ndarray) -> np.ndarray:
+def _difference(table: pd.DataFrame, codes: Codes) -> pd.DataFrame:
     """Value minus the highest value of its query."""
-    return values - np.fmax.reduce(values, axis=-1, keepdims=True)
+    return table - table.groupby(codes).transform("max")
 
 
-# functions of arrays of shape (n_queries, n_features, n_documents); NaN stays NaN and is ignored
-KINDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+# functions of numbers and the queries of their rows; NaN stays NaN and is ignored
+KINDS: dict[str, Callable[[pd.DataFrame, Codes], pd.DataFrame]] = {
     "rank": _rank,
     "zscore": _zscore,
     "share": _share,
@@ -179,24 +174,18 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = _framed(X)
         values = self._table(X, reset=False)
         ids = require_groups(groups, X=X, who="QueryFeatures.transform")
-        queries = Queries.from_groups(ids)
+        codes = pd.factorize(ids)[0]
         if sparse.issparse(values):
-            shares = _sparse_shares(values, queries)
+            shares = _sparse_shares(values, codes)
             return sparse.hstack([values, shares], format="csr") if self.keep_original else shares
-        n_copied = int(self.keep_original)  # blocks of columns before those of `kinds`
-        width = values.shape[1]
-        found = np.empty((len(values), width * (n_copied + len(kinds))), values.dtype)
-        if n_copied:
-            found[:, :width] = values
-        for rows in _blocks(queries, width):
-            block = values[rows].transpose(0, 2, 1).astype(np.float64, order="C")
-            for number, kind in enumerate(kinds, start=n_copied):
-                with np.errstate(over="ignore"):
-                    result = KINDS[kind](block).transpose(0, 2, 1).astype(values.dtype)
+        table, lowest = pd.DataFrame(values, dtype=np.float64), np.finfo(values.dtype).min
+        found = [values] * bool(self.keep_original)
+        with np.errstate(over="ignore"):
+            for kind in kinds:
+                added = KINDS[kind](table, codes).to_numpy().astype(values.dtype)
                 # a difference that overflows to -inf becomes the lowest finite number
-                np.maximum(result, np.finfo(values.dtype).min, out=result)
-                found[rows, number * width : (number + 1) * width] = result
-        return found
+                found.append(np.maximum(added, lowest))
+        return np.hstack(found)
 
     def fit_transform(
         self, X: Table, y: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -299,25 +288,9 @@ def _framed(X: Any) -> Any:
     return X.to_pandas() if of_arrow else X
 
 
-def _blocks(queries: Queries, width: int) -> Iterator[np.ndarray]:
-    """Row numbers of queries of equal size, of shape (n_queries, n_documents)."""
-    sizes = queries.sizes
-    by_size = np.argsort(sizes, kind="stable")
-    edges = np.flatnonzero(np.diff(sizes[by_size])) + 1
-    for equal_sized in np.split(by_size, edges):
-        size = int(sizes[equal_sized[0]])
-        step = max(1, _BLOCK // (size * width))
-        for start in range(0, len(equal_sized), step):
-            rows = queries.indptr[equal_sized[start : start + step]][:, None] + np.arange(size)
-            yield rows if queries.order is None else queries.order[rows]
-
-
-def _sparse_shares(values: sparse.csr_matrix, queries: Queries) -> sparse.csr_matrix:
+def _sparse_shares(values: sparse.csr_matrix, codes: Codes) -> sparse.csr_matrix:
     """Stored values divided by the largest absolute value of their feature in their query."""
-    import pandas as pd
-
-    query_of_row = queries.scatter(queries.row_query)
-    query_of_value = np.repeat(query_of_row, np.diff(values.indptr))
+    query_of_value = np.repeat(codes, np.diff(values.indptr))
     cells = pd.Series(np.abs(values.data)).groupby([query_of_value, values.indices])
     largest = cells.transform("max").to_numpy()
     shares = values.copy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from inspect import cleandoc
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
@@ -18,7 +18,7 @@ from skrank._engine.groups import require_groups, without_queries
 from skrank._fitted import cloned, predicted_scores, restored_on_failure
 from skrank._ranked_lists import rank
 from skrank._renamed import refuse_old_arguments
-from skrank._typing import Table
+from skrank._typing import Options, Table
 from skrank.metrics import Metric
 from skrank.rankers._rows import Rows, features
 from skrank.scoring import scorer
@@ -40,11 +40,17 @@ def further_parameters(text: str) -> Callable[[_Fit], _Fit]:
     return described
 
 
+# early_stopping_rounds="auto" of all rankers
+_PATIENCE = {"rounds": 50, "epochs": 10, "steps": 50}  # of boosting, a network, a linear ranker
+
+
 class Ranker(BaseEstimator):
     """An estimator whose `fit` takes groups, and whose `score` is the metric `scoring`."""
 
     __metadata_request__fit: ClassVar[dict[str, object]] = {"groups": True}
     __metadata_request__score: ClassVar[dict[str, object]] = {"groups": True}
+
+    _defaults: ClassVar[Options] = {}  # of `options`, for rankers with this parameter
 
     scoring: str | Metric
     _fitted_by: ClassVar[str]  # an attribute of every fitted ranker
@@ -79,8 +85,8 @@ class Ranker(BaseEstimator):
         sample_weight : array-like of shape (n_rows,), optional
             Weight of each row's query, constant inside a query.
         X_val, y_val, groups_val : optional
-            Validation rows, instead of those of `validation_fraction`. A `GroupedRanker` stops
-            early by these rows. A `LinearRanker` chooses among its `alphas` by them.
+            Validation rows, instead of those of `validation_fraction`: training stops early by
+            them, or a `LinearRanker` chooses among the numbers of `alpha`.
 
         Returns
         -------
@@ -218,6 +224,8 @@ class Ranker(BaseEstimator):
             )
             if valid is not None:
                 check.check_same_index(X_val=valid.X, y_val=valid.y, groups_val=valid.groups)
+        if valid is not None and getattr(self, "validation_fraction", None) is not None:
+            raise ValueError("X_val and validation_fraction are given: set one of the two.")
         self._check_parameters(has_X_val=valid is not None)
         with restored_on_failure(self):
             if on_dask:
@@ -247,6 +255,27 @@ class Ranker(BaseEstimator):
         X = features(X, keep_polars=False)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
+
+    def _options(self) -> Options:
+        """`options` with their defaults."""
+        given = getattr(self, "options", None) or {}
+        if not isinstance(given, Mapping):
+            raise ValueError(f"options={given!r} must be a mapping of {', '.join(self._defaults)}.")
+        for name in given:
+            if name not in self._defaults:
+                raise check.unknown_name(f"options of {type(self).__name__}", name, self._defaults)
+        return self._defaults | dict(given)
+
+    def _patience(self, unit: str) -> int | None:
+        """Number of rounds, epochs or steps without improvement after which training stops."""
+        rounds = vars(self)["early_stopping_rounds"]
+        if isinstance(rounds, str) and rounds == "auto":
+            return _PATIENCE[unit]
+        if rounds is None:
+            return None
+        return check.check_count(
+            "early_stopping_rounds", rounds, f'{unit} without improvement, or "auto"'
+        )
 
     def _needs_queries(self, *, validation: bool) -> bool:
         """True if each row must have a query; `validation` asks about the validation rows."""

@@ -8,11 +8,13 @@ calls objectives on blocks of rows in another order, so it cannot train on objec
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank._boosters.adapters import import_booster
+from skrank._progress import Bar
 from skrank._typing import Estimator, Options, Reduced, Table
 from skrank.rankers._fit import VALIDATION, Booster, Fit, Log, Validator
 from skrank.rankers._rows import Part
@@ -49,16 +51,14 @@ class CatBoost(Booster):
                 metric.bind(valid, Validator(valid, fit.metrics))
                 estimator.set_params(eval_metric=metric)
         arguments |= self._queries_and_weights(train, "sample_weight") | {"baseline": train.start}
+        if type(fit.bar) is not Bar:  # callbacks are not for training on a GPU
+            arguments["callbacks"] = [*(arguments.get("callbacks") or ()), _Counter(fit.bar)]
         estimator.fit(train.X, train.y, **arguments)
         if valid is not None:
             fit.log = dict(estimator.get_evals_result().get(VALIDATION, {}))
         if metric is not None:
             fit.log = validation_log(metric.release(), fit.log[RankingMetric.__name__])
         fit.best_iteration = int(estimator.tree_count_)
-
-    def set_rounds(self, fit: Fit, n_rounds: int) -> None:
-        super().set_rounds(fit, n_rounds)
-        fit.arguments.pop("callbacks", None)  # they watch or stop the training
 
     def _queries_and_weights(self, part: Part, weight: str) -> Options:
         """Arguments for queries and weights; `weight` names the argument for weights of rows."""
@@ -78,6 +78,16 @@ class CatBoost(Booster):
         if self.trains_on_queries:
             return estimator.predict(X)  # a CatBoostRanker predicts margins
         return estimator.predict(X, prediction_type="RawFormulaVal")
+
+
+class _Counter(NamedTuple):
+    """A callback that counts rounds."""
+
+    bar: Bar
+
+    def after_iteration(self, info: object) -> bool:
+        self.bar.update(1)
+        return True
 
 
 def validation_log(calls: Sequence[Mapping[str, float]], record: Sequence[float]) -> Log:

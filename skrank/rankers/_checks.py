@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from skrank import _validation as check
 from skrank._boosters.adapters import objective_of
@@ -12,45 +14,67 @@ from skrank.metrics import metric
 from skrank.rankers._fit import EstimatorKind, metrics_of
 from skrank.rankers._kinds import kind_of
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 # Arguments of `fit` of boosters that GroupedRanker replaces, and what to do instead.
-_QUERIES = (
-    "give the query id of each row as groups=, or on the index of y (skrank.with_groups). Ids from "
-    "group sizes: numpy.repeat(numpy.arange(len(sizes)), sizes)"
-)
-_START = "set init= of GroupedRanker, whose scores predictions include"
-_CONTINUED = (
-    "set init=FrozenEstimator(model), of sklearn.frozen, and init_scale=None: new rounds add to "
-    "the scores of the model"
-)
-_NUMBERED = (
-    "it has numbers or values of rows, which GroupedRanker sorts by query and holds out: train "
-    "CatBoostRanker by its own fit"
-)
-_VALIDATION = (
-    "set eval_metric and early_stopping_rounds of GroupedRanker, and pass X_val, y_val and "
-    "groups_val to fit"
-)
-_REPLACED = {
-    **dict.fromkeys(("group", "group_id"), _QUERIES),
-    "group_weight": "give the weight of each row's query as sample_weight=",
-    **dict.fromkeys(("init_score", "base_margin", "baseline"), _START),
-    **dict.fromkeys(("init_model", "xgb_model"), _CONTINUED),
-    **dict.fromkeys(("pairs", "pairs_weight", "graph", "subgroup_id"), _NUMBERED),
-    **dict.fromkeys(
-        (
-            "eval_set", "eval_X", "eval_y", "eval_group", "eval_qid", "eval_names", "eval_metric",
-            "eval_sample_weight", "eval_init_score", "sample_weight_eval_set",
-            "base_margin_eval_set", "early_stopping_rounds",
-        ),
-        _VALIDATION,
+_INSTEAD = {
+    "groups=, the query of each row": ("group", "group_id"),
+    "sample_weight=, the weight of each row's query": ("group_weight",),
+    "init= of GroupedRanker": ("init_score", "base_margin", "baseline"),
+    "init=FrozenEstimator(model), of sklearn.frozen, and init_scale=None": (
+        "init_model", "xgb_model",
+    ),
+    "CatBoostRanker by itself, as GroupedRanker sorts and holds out rows": (
+        "pairs", "pairs_weight", "graph", "subgroup_id",
+    ),
+    "eval_metric and early_stopping_rounds of GroupedRanker, and X_val, y_val and groups_val": (
+        "eval_set", "eval_X", "eval_y", "eval_group", "eval_qid", "eval_names", "eval_metric",
+        "eval_sample_weight", "eval_init_score", "sample_weight_eval_set",
+        "base_margin_eval_set", "early_stopping_rounds",
     ),
 }  # fmt: skip
 
 
-def check_fit_params(params: Options, kind: EstimatorKind) -> None:
+def check_fit_params(ranker: Estimator, params: Options) -> None:
     """Raise for arguments of `fit` of a booster that GroupedRanker replaces."""
-    for name in params.keys() & _REPLACED.keys() if kind.rounds_parameter is not None else ():
-        raise ValueError(f"{name}= is for the estimator's own fit: {_REPLACED[name]}.")
+    if kind_of(ranker.estimator).rounds_parameter is None:
+        return
+    callbacks = params.get("callbacks") or getattr(ranker.estimator, "callbacks", None)
+    if callbacks and ranker._options()["refit"]:
+        raise ValueError(
+            "callbacks of the booster belong to the training that finds the best round, and "
+            "options={'refit': True} trains again: leave out one of the two."
+        )
+    for use, names in _INSTEAD.items():
+        for name in params.keys() & set(names):
+            raise ValueError(f"{name}= is for the estimator's own fit: use {use}.")
+
+
+def categories_of(X: pd.DataFrame) -> dict[object, object]:
+    """Dtypes of the columns that are categories."""
+    return {name: dtype for name, dtype in X.dtypes.items() if str(dtype) == "category"}
+
+
+def with_categories(X: pd.DataFrame, known: Mapping[object, object]) -> pd.DataFrame:
+    """The frame with the categories of the training rows, for LightGBM and XGBoost.
+
+    Levels that are not in the training rows become missing values. Boosters would raise errors that
+    do not name the column, or read the numbers of other levels.
+    """
+    for name, dtype in X.dtypes.items():
+        kind = "category" if str(dtype) == "category" else "text" if dtype.kind == "O" else dtype
+        if kind == "text" and name not in known:
+            raise ValueError(
+                f"column {name!r} of X is text: make it a category, X[{name!r}] = "
+                f"X[{name!r}].astype('category'), or leave it out."
+            )
+        if (kind in ("category", "text")) != (name in known):
+            raise ValueError(
+                f"column {name!r} of X is {dtype} in some rows and a category in others: give the "
+                "rows of fit, X_val and predict the same dtypes."
+            )
+    return X.astype(dict(known)) if known else X
 
 
 def check_parameters(ranker: Estimator, *, has_X_val: bool) -> None:
@@ -60,7 +84,7 @@ def check_parameters(ranker: Estimator, *, has_X_val: bool) -> None:
     """
     kind, name = kind_of(ranker.estimator), type(ranker.estimator).__name__
     metric(ranker.scoring)  # raises if unknown
-    check.check_flag("refit", ranker.refit)
+    check.check_flag("refit", ranker._options()["refit"])
     if ranker.objective is not None and not kind.trains_objectives:
         raise ValueError(
             f"{name} cannot train on objective={ranker.objective!r}: LGBMRanker and XGBRanker can. "
@@ -89,8 +113,6 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
     """
     name = type(ranker.estimator).__name__
     validates = has_X_val or ranker.validation_fraction is not None
-    if has_X_val and ranker.validation_fraction is not None:
-        raise ValueError("X_val and validation_fraction are given: set one of the two.")
     if validates and kind.rounds_parameter is None:
         raise ValueError(
             f"{name} does not train in rounds, so there is nothing to stop early: leave "
@@ -103,16 +125,15 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
             "instead, with validation_fraction, or with X_val, y_val and groups_val of fit."
         )
     given = [] if ranker.eval_metric is None else ["eval_metric"]
-    rounds = ranker.early_stopping_rounds
-    if rounds is not None and not (isinstance(rounds, str) and rounds == "auto"):
-        check.check_count("early_stopping_rounds", rounds, 'rounds without improvement, or "auto"')
+    rounds = ranker._patience("rounds")
+    if rounds is not None and ranker.early_stopping_rounds != "auto":
         given.append("early_stopping_rounds")
     if given and not validates:
         warnings.warn(
             f"{' and '.join(given)} of GroupedRanker without validation rows: all rounds are "
             "trained. Give validation_fraction, or X_val, y_val and groups_val to fit.",
             UserWarning,
-            stacklevel=6,  # where fit is called
+            stacklevel=7,  # where fit is called
         )
     stops = validates and rounds is not None
     if stops and "dart" in _boosting_kinds(ranker.estimator):  # later rounds change earlier trees

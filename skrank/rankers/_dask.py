@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
@@ -34,10 +34,13 @@ if TYPE_CHECKING:
 # collections --------------------------------------------------------------------------------------
 
 
-def refuse_choice_of_rows(ranker: Estimator, defaults: Mapping[str, object]) -> None:
-    """Raise if a parameter that chooses rows in memory differs from its default."""
-    for name, default in defaults.items():
-        if getattr(ranker, name) != default:
+def refuse_choice_of_rows(ranker: Estimator, *names: str) -> None:
+    """Raise if a parameter that chooses rows in memory is set."""
+    chosen = {name: getattr(ranker, name) for name in names}
+    if (unjudged := ranker._options()["unjudged"]) != "raise":
+        chosen["unjudged"] = unjudged
+    for name, value in chosen.items():
+        if value is not None:
             raise ValueError(
                 f"{name} is for data in memory: choose the rows of Dask collections before fit, "
                 "and give validation rows as X_val, y_val and groups_val."
@@ -106,12 +109,13 @@ def _summary(part: Part | None) -> tuple[Any, ...]:
 def drawn(rows: Loaded, ranker: Estimator) -> Rows:
     """Random queries of at most `max_rows` rows in all, in memory.
 
-    `max_rows` and `random_state` are parameters of the ranker, if it has them. The draw depends on
-    the query ids, not on the order of rows and partitions.
+    `random_state` and the option "max_rows" are those of the ranker, if it has them. The draw
+    depends on the query ids, not on the order of rows and partitions.
     """
     import dask
 
-    max_rows = getattr(ranker, "max_rows", 1_000_000)
+    options = ranker._options() if hasattr(ranker, "_options") else {}
+    max_rows = options.get("max_rows", 1_000_000)
     rng = check.as_random_state("random_state", getattr(ranker, "random_state", None))
     ids, sizes = np.concatenate(rows.ids), np.concatenate(rows.sizes)
     used = np.ones(len(ids), dtype=bool)
@@ -121,9 +125,9 @@ def drawn(rows: Loaded, ranker: Estimator) -> Rows:
         used[order[0]] = True
         warnings.warn(
             f"{used.sum()} of {len(ids)} queries are drawn at random, since the collection has "
-            f"more than max_rows={max_rows} rows. LinearRanker(max_rows=) sets the number.",
+            f"more than max_rows={max_rows} rows, an option of LinearRanker.",
             UserWarning,
-            stacklevel=6,  # where fit is called
+            stacklevel=7,  # where fit is called
         )
     masks = np.split(used, np.cumsum(list(map(len, rows.ids)))[:-1])
     return _stacked(dask.compute(*map(dask.delayed(_taken, pure=False), rows.parts, masks)))
@@ -326,9 +330,7 @@ def parts_of(
     ranker: Estimator, rows: Rows, validation: Rows | None
 ) -> tuple[Part, Part | None, int]:
     """Training and validation rows of collections for a GroupedRanker, and the highest label."""
-    refuse_choice_of_rows(
-        ranker, {"validation_fraction": None, "max_queries": None, "unjudged": "raise"}
-    )
+    refuse_choice_of_rows(ranker, "validation_fraction", "max_queries")
     validate_data(ranker, without_queries(head_of(rows.X)), skip_check_array=True)
     with client_of(ranker.estimator).as_current():
         first, *held_out = (loaded(one) for one in (rows, validation) if one is not None)

@@ -16,6 +16,7 @@ from skrank._engine.plan import average, measure
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
 from skrank._fitted import cloned, is_instance, predicted_scores
+from skrank._progress import Bar
 from skrank._typing import Estimator, Options, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
@@ -24,7 +25,6 @@ from skrank.rankers._rows import Part
 
 VALIDATION = "validation"  # name of the validation part in logs
 _DEFAULT_METRIC = "ndcg@10"  # for early stopping of rankers with their own objective
-_DEFAULT_PATIENCE = 50  # rounds
 _ROWS = 100  # training rows on which predictions are compared with margins
 
 Log = dict[str, list[float]]  # values per round, by the name of the metric
@@ -64,11 +64,7 @@ class EstimatorKind(ABC):
         """Train `fit.estimator`; set `fit.best_iteration` and, with validation, `fit.log`."""
 
     def set_rounds(self, fit: Fit, n_rounds: int) -> None:
-        """Make `train` add `n_rounds` rounds without validation rows, after a search for them.
-
-        Callbacks of the caller ran in the search. Here only those run that change the training,
-        such as schedules of learning rates.
-        """
+        """Make `train` add `n_rounds` rounds without validation rows, after a search for them."""
         if self.rounds_parameter is not None:
             # boosters train at least 1 round; predictions with a start ignore it if `n_rounds` is 0
             fit.estimator.set_params(**{self.rounds_parameter: max(n_rounds, 1)})
@@ -182,6 +178,8 @@ class Fit:
         Scores to which the rounds of the estimator add.
     arguments : dict
         Further arguments for `fit` of the estimator; `kind.train` adds arguments.
+    bar : Bar
+        Counts the rounds of boosters.
     log : dict of str to list of float
         Result: values per round on the validation rows.
     best_iteration : int or None
@@ -197,6 +195,7 @@ class Fit:
     patience: int | None = None
     start: Start = field(default_factory=Start)
     arguments: Options = field(default_factory=dict)
+    bar: Bar = field(default_factory=Bar)
     log: Log = field(init=False, default_factory=dict)
     best_iteration: int | None = field(init=False, default=None)
 
@@ -274,18 +273,17 @@ def fit_of(
     ranker: Estimator, kind: EstimatorKind, train: Part, valid: Part | None, max_grade: int
 ) -> Fit:
     """A training, not yet run, with the parameters of a GroupedRanker."""
-    objective, rounds = ranker.objective, ranker.early_stopping_rounds
+    objective = ranker.objective
     if objective is not None:
         objective = as_objective(objective)
     found = metrics_of(ranker, kind, objective)
     metrics = {name: one.on_scale(max_grade) for name, one in found.items()}
-    patience = _DEFAULT_PATIENCE if rounds == "auto" else rounds
     estimator = cloned(ranker.estimator)
     if getattr(estimator, "callbacks", None):  # the caller reads the results of the originals
         estimator.set_params(callbacks=list(ranker.estimator.callbacks))
     return Fit(
         kind, estimator, train, valid, objective and objective.on_scale(max_grade),
-        metrics, patience, arguments=dict(train.params),
+        metrics, ranker._patience("rounds"), arguments=dict(train.params),
     )  # fmt: skip
 
 

@@ -17,20 +17,24 @@ from sklearn.utils.validation import validate_data
 
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade
+from skrank._progress import progress
 from skrank._renamed import refuse_old_arguments
-from skrank._typing import Estimator, RandomState, Table
+from skrank._typing import Estimator, Options, RandomState, Table
 from skrank.dask._partitions import head_of
 from skrank.dask._scorer import predict_collection
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.rankers import _checks, _dask
 from skrank.rankers._base import Ranker, further_parameters
-from skrank.rankers._fit import VALIDATION, Fit, Start, fit_of, trained_start
+from skrank.rankers._fit import VALIDATION, Booster, Fit, Start, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
+from skrank.rankers._lightgbm import LightGBM
 from skrank.rankers._linear import linear_init
 from skrank.rankers._rows import Part, Rows, check_several_rows_per_query, features
+from skrank.rankers._xgboost import XGBoost
 
 
+@refuse_old_arguments
 class GroupedRanker(MetaEstimatorMixin, Ranker):
     """A ranker of LightGBM, XGBoost or CatBoost, for all tools of scikit-learn.
 
@@ -60,9 +64,6 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         With validation rows, training stops after this number of rounds without improvement; "auto"
         is 50. None: values are recorded, and all rounds are trained. Without validation rows, all
         rounds are trained, with a warning if `eval_metric` or a number is given.
-    refit : bool, default=False
-        After early stopping on held-out queries, train on all queries for the best number of
-        rounds.
     init : estimator or "linear", optional
         A ranker or regressor, trained on the same rows, whose scores boosting starts from.
         "linear": a `skrank.LinearRanker` on the metric of `objective`, or on GAP if `objective` has
@@ -76,17 +77,23 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         The scores of `init` are multiplied so that their standard deviation inside queries (of all
         rows, if no queries are needed) is this number; the larger it is, the more trees are needed
         to correct them. None: not multiplied.
-    unjudged : {"raise", "drop", "zero"}, default="raise"
-        How `fit` treats documents without a judgment (label NaN): an error, left out, or not
-        relevant.
     max_queries : int, optional
         Train on at most this number of queries, drawn at random, of which `validation_fraction` are
         held out; a larger number draws the same queries and further ones. For learning curves
         (`validation_curve`) and for halving (``resource="max_queries"``), which would otherwise cut
         queries.
+    options : mapping, optional
+        Settings that are rarely changed:
+
+        - "unjudged" (default "raise"): `fit` raises an error for documents without a judgment
+          (label NaN). "drop": these are left out. "zero": they are not relevant;
+        - "refit" (default False): True trains on all queries, after early stopping on held-out
+          queries, for the best number of rounds.
     scoring : str or Metric, default="ndcg@10"
-        Metric of `score`. It does not depend on `objective` and `eval_metric`, so that a search
-        over these parameters compares values of one metric.
+        Metric of `score`.
+    progress : bool, optional
+        Show a bar of the rounds of LightGBM, XGBoost and CatBoost. Default: on a terminal, after
+        two seconds.
     random_state : int, RandomState instance or None, default=None
         Seed of the queries held out and drawn. The draw depends on the seed and the query ids, not
         on the order of the rows.
@@ -120,6 +127,16 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     Notes
     -----
+    Each of three metrics decides one thing:
+
+    =============  =======================================  ======================================
+    parameter      decides                                  default
+    =============  =======================================  ======================================
+    `objective`    what training improves                   the estimator's own objective
+    `eval_metric`  when training stops, on validation rows  the metric of `objective`
+    `scoring`      what `score` and searches report         nDCG@10, whatever is trained
+    =============  =======================================  ======================================
+
     * Give the estimator ``n_jobs=1`` in a search with ``n_jobs=2`` or more.
     * XGBoost is trained by `xgboost.train`, since XGBRanker does not take objectives of skrank, and
       weighs queries by their size in metrics. `estimator_` is an XGBRanker.
@@ -153,6 +170,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     _fitted_by: ClassVar[str] = "estimator_"  # attribute by which `check_is_fitted` knows a fit
     _inner: ClassVar[tuple[str, ...]] = ("estimator", "init")
+    _defaults: ClassVar[Options] = {"unjudged": "raise", "refit": False}
+    _categories: dict[object, object]
 
     def __init__(
         self,
@@ -162,12 +181,12 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         eval_metric: str | Metric | Sequence[str | Metric] | None = None,
         validation_fraction: float | None = None,
         early_stopping_rounds: int | str | None = "auto",
-        refit: bool = False,
         init: str | Estimator | None = None,
         init_scale: float | None = 1.0,
-        unjudged: str = "raise",
         max_queries: int | None = None,
+        options: Options | None = None,
         scoring: str | Metric = "ndcg@10",
+        progress: bool | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
@@ -175,12 +194,12 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self.eval_metric = eval_metric
         self.validation_fraction = validation_fraction
         self.early_stopping_rounds = early_stopping_rounds
-        self.refit = refit
         self.init = init
         self.init_scale = init_scale
-        self.unjudged = unjudged
         self.max_queries = max_queries
+        self.options = options
         self.scoring = scoring
+        self.progress = progress
         self.random_state = random_state
 
     @refuse_old_arguments
@@ -204,7 +223,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         groups_val: ArrayLike | None = None,
         **fit_params: object,
     ) -> GroupedRanker:
-        _checks.check_fit_params(fit_params, kind_of(self.estimator))
+        _checks.check_fit_params(self, fit_params)
         rows = Rows(X, y, groups, sample_weight, fit_params)
         return self._fit(rows, X_val, y_val, groups_val)
 
@@ -292,6 +311,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         boosts = kind_of(self.estimator).rounds_parameter is not None
         X = features(X, keep_polars=not boosts)  # boosters read categories of pandas only
         validate_data(self, X, reset=reset, skip_check_array=True)
+        if isinstance(kind_of(self.estimator), (LightGBM, XGBoost)) and hasattr(X, "dtypes"):
+            self._categories = _checks.categories_of(X) if reset else self._categories
+            X = _checks.with_categories(X, self._categories)
         return X
 
     def _needs_queries(self, *, validation: bool) -> bool:
@@ -308,7 +330,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         # Rows checks labels and weights, drops unjudged rows, and knows the query of each row
         ranks = kind.trains_on_queries or _trains_on_queries(self.init)
         graded = ranks or self.eval_metric is not None
-        rows = train.check(unjudged=self.unjudged, graded=graded)
+        options = self._options()
+        rows = train.check(unjudged=options["unjudged"], graded=graded)
         if kind.trains_on_queries:
             # `ids` are the distinct queries; `part` checks weights of queries
             check_several_rows_per_query(rows.ids, len(rows.labels))
@@ -323,7 +346,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
         validation = rows.part(held_out) if len(held_out) else None
         if valid is not None:
-            validation = valid.check(unjudged=self.unjudged, graded=graded).part()
+            validation = valid.check(unjudged=options["unjudged"], graded=graded).part()
         labels = rows.labels if validation is None else np.append(rows.labels, validation.y)
         # highest of all labels passed to `with_groups`, if `train.y` is a part of its result; else
         # the highest of these labels. It is not used if labels are not graded.
@@ -332,7 +355,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         # parts are sorted by query; boosters have no arguments of `fit` with an entry per row
         alone = kind.rounds_parameter is None
         fit = self._trained(rows.part(chosen, slices_params=alone), validation, max_grade)
-        if self.refit and len(held_out):
+        if options["refit"] and len(held_out):
             assert chosen is not None
             stopped, all_rows = fit, rows.part(np.append(chosen, held_out))
             fit = self._trained(all_rows, None, max_grade, n_rounds=stopped.best_iteration)
@@ -365,7 +388,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             if isinstance(init, str):
                 init = linear_init(fit, grades=check.are_grades(train.y))
             fit.start = trained_start(kind_of(init), init, self.init_scale, train)
-        fit.run(n_rounds)
+        boosts = isinstance(kind, Booster) and not kind.on_workers
+        rounds = fit.estimator.get_params().get(kind.rounds_parameter) if boosts else None
+        with progress(self.progress if boosts else False, n_rounds or rounds, "rounds") as fit.bar:
+            fit.run(n_rounds)
         return fit
 
     def _set_attributes(self, fit: Fit, max_grade: int) -> None:

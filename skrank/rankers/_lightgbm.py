@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import signature
-from typing import Any
 
 import numpy as np
 
@@ -37,6 +36,9 @@ class LightGBM(Booster):
             check.query_weights(train.weights, train.queries)  # raises if they vary inside a query
         if train.start is not None:
             arguments["init_score"] = train.start
+        arguments["callbacks"] = [
+            *(arguments.get("callbacks") or ()), lambda _: fit.bar.update(1)
+        ]  # fmt: skip
         if valid is not None:
             arguments |= self._validation(fit, valid)
         try:
@@ -53,22 +55,6 @@ class LightGBM(Booster):
         if valid is not None:
             fit.log = estimator.evals_result_.get(VALIDATION, {})
         fit.best_iteration = estimator.best_iteration_ or estimator.n_estimators_
-
-    def set_rounds(self, fit: Fit, n_rounds: int) -> None:
-        # LightGBM calls callbacks with this attribute before a round: they change parameters
-        given = fit.arguments.pop("callbacks", None) or ()
-        schedules = [one for one in given if getattr(one, "before_iteration", False)]
-        if not schedules:
-            super().set_rounds(fit, n_rounds)
-            return
-        lightgbm = import_booster("lightgbm")
-
-        def stop(env: Any) -> None:
-            if env.iteration - env.begin_iteration + 1 >= n_rounds:
-                raise lightgbm.EarlyStopException(env.iteration, [])
-
-        # n_estimators stays, since lists of parameters have an entry per round
-        fit.arguments["callbacks"] = [*schedules, stop]
 
     def _validation(self, fit: Fit, valid: Part) -> Options:
         """Arguments of `fit` for the validation rows and early stopping."""
@@ -89,7 +75,7 @@ class LightGBM(Booster):
             stop = import_booster("lightgbm").early_stopping(
                 fit.patience, first_metric_only=True, verbose=False
             )
-            added["callbacks"] = [*(fit.arguments.get("callbacks") or ()), stop]
+            added["callbacks"] = [*fit.arguments["callbacks"], stop]
         return added
 
     def categorical_features(

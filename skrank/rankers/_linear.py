@@ -15,7 +15,9 @@ from skrank._engine.groups import collection_grade
 from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
-from skrank._typing import RandomState, Table
+from skrank._progress import Bar, progress
+from skrank._renamed import refuse_old_arguments
+from skrank._typing import Options, RandomState, Table
 from skrank.dask._partitions import head_of
 from skrank.dask._scorer import predict_collection
 from skrank.metrics import DCG, NDCG, Metric
@@ -33,10 +35,11 @@ from skrank.rankers._linear_features import (
     transformed,
     unfitted_features,
 )
-from skrank.rankers._linear_training import LinearTraining, Stages, products
+from skrank.rankers._linear_training import LinearTraining, Stages, Steps, products
 from skrank.rankers._rows import Part, Rows, check_several_rows_per_query
 
 
+@refuse_old_arguments
 class LinearRanker(Ranker):
     """A linear ranker whose weights maximise a ranking metric.
 
@@ -55,49 +58,53 @@ class LinearRanker(Ranker):
         Such as "gap" or "softmax". SoftRank, Softmax, SquaredError and mixtures of these are
         minimised directly. LambdaRank and LambdaLoss take the two steps described above: first the
         smooth form of their metric, if it has one, then Newton steps.
-    alpha : float, default=1e-3
-        Weight of the penalty. The mean loss of queries with a relevant document, such as one minus
+    alpha : float or sequence of float, default=1e-3
+        Weight of the penalty. Of several, validation rows choose one: they are tried in falling
+        order, where training with each starts from the weights of the previous one, and the best
+        is used on all queries. The mean loss of queries with a relevant document, such as one minus
         the smooth metric, plus alpha times the sum of the squared weights is minimised. The weights
         are those of features divided by their standard deviation; for mean grades of levels, it is
         at least the standard deviation of grades.
-    alphas : sequence of float, optional
-        Penalties to try in falling order; training with each starts from the weights of the
-        previous one. The penalty that is best on held-out queries is used on all queries.
     eval_metric : str or Metric, optional
-        Metric on held-out queries that chooses among `alphas`. Default: the metric of `objective`,
-        or `scoring` if it has none.
-    validation_fraction : float, default=0.2
-        Share of the training queries that are held out if there are `alphas` and `fit` gets no
-        `X_val`.
-    sigma : float or sequence of float, optional
-        Smoothing of each stage, in units of the standard deviation inside queries of the start
-        scores. Default: 1, then 0.5; if `objective` is a SoftRank, its sigma; in a mixture, that of
-        the first SoftRank.
-    max_iter : int, default=200
-        Iterations of a stage.
-    tol : float, default=1e-6
-        A stage ends when an iteration lowers the loss, or a Newton step raises the metric minus the
-        penalty, by less than this. Where the loss is above 1, this is a share of it.
+        Metric on validation rows. Default: the metric of `objective`, or `scoring` if it has none.
+    validation_fraction : float, optional
+        Share of the training queries to hold out. Default: none, so that a sequence of `alpha`
+        needs `X_val`.
+    early_stopping_rounds : int, "auto" or None, default="auto"
+        With validation rows and one `alpha`, training stops after this number of steps (iterations
+        of all stages) without improvement, and the weights of the best step are used; "auto" is 50.
+        None: all steps are trained and used.
     features : {"auto", "standard", "log"} or transformer, default="auto"
         Features of columns of numbers. "standard": no transformation. "log": signed logarithms.
         "auto": signed logarithms of columns with heavy tails (`skrank.preprocessing.SignedLog`).
         A transformer of scikit-learn gets all columns, categorical columns too; the `y` of its
         `fit` are grades minus the mean grade of their query, and its output must have no NaN.
-    categorical_features : sequence of str, int or bool, optional
-        Names, numbers or a mask of categorical columns, besides columns of the dtype category.
     positive : bool, default=False
         True: all weights are at least 0.
-    unjudged : {"raise", "drop", "zero"}, default="raise"
-        How `fit` treats documents without a judgment (label NaN): an error, left out, or not
-        relevant.
     max_queries : int, optional
         Train on at most this number of queries, drawn at random; a larger number draws the same
         queries and further ones.
-    max_rows : int, default=1_000_000
-        On Dask collections, train on whole queries, drawn at random, of at most this number of rows
-        in all, in the memory of the client. A warning says so if not all rows are drawn.
+    options : mapping, optional
+        Settings that are rarely changed:
+
+        - "categorical_features" (default None): names, numbers or a mask of categorical columns,
+          besides columns of the dtype category;
+        - "smoothing" (default None): a number per stage, or one for a single stage, in units of the
+          standard deviation inside queries of the start scores. None: 1, then 0.5; if `objective`
+          is a SoftRank, its sigma; in a mixture, that of the first SoftRank;
+        - "max_iter" (default 200): iterations of a stage;
+        - "tol" (default 1e-6): a stage ends when an iteration lowers the loss, or a Newton step
+          raises the metric minus the penalty, by less than this. Where the loss is above 1, this is
+          a share of it;
+        - "max_rows" (default 1,000,000): on Dask collections, train on whole queries, drawn at
+          random, of at most this number of rows in all, in the memory of the client. A warning says
+          so if not all rows are drawn;
+        - "unjudged" (default "raise"): `fit` raises an error for documents without a judgment
+          (label NaN). "drop": these are left out. "zero": they are not relevant.
     scoring : str or Metric, default="ndcg@10"
         Metric of `score`.
+    progress : bool, optional
+        Show a bar of the steps. Default: on a terminal, after two seconds.
     random_state : int, RandomState instance or None, default=None
         Seed of the queries held out and drawn. The draw depends on the seed and the query ids, not
         on the order of the rows.
@@ -114,7 +121,8 @@ class LinearRanker(Ranker):
     n_iter_ : int
         Number of iterations of all stages.
     evals_result_ : dict of str to dict of str to list of float
-        ``evals_result_["validation"]["gap"]``: values of the `alphas`, in falling order of alpha.
+        ``evals_result_["validation"]["gap"]``: with validation rows, values per step; or one for
+        each of several alphas, in falling order.
     max_grade_ : int
         Highest grade among the labels, at least 1. `skrank.scorer` reads it, so that all folds have
         the same scale.
@@ -128,6 +136,9 @@ class LinearRanker(Ranker):
 
     Notes
     -----
+    `objective` decides what training improves, `eval_metric` which alpha or step is used, and
+    `scoring` what `score` and searches report.
+
     The loss of a metric is not convex: the weights depend on the start, but not on random numbers.
     Scaling and shifting of columns changes scores only by rounding. Sparse `X` stays sparse.
     Rows that are not sorted by query are copied. Besides, training takes some 30 bytes per row,
@@ -163,6 +174,10 @@ class LinearRanker(Ranker):
     """
 
     _fitted_by: ClassVar[str] = "coef_"
+    _defaults: ClassVar[Options] = {
+        "categorical_features": None, "smoothing": None, "max_iter": 200, "tol": 1e-6,
+        "max_rows": 1_000_000, "unjudged": "raise",
+    }  # fmt: skip
     coef_: np.ndarray
     alpha_: float
     max_grade_: int
@@ -172,37 +187,29 @@ class LinearRanker(Ranker):
         self,
         objective: str | Metric | Objective = "gap",
         *,
-        alpha: float = 1e-3,
-        alphas: Sequence[float] | None = None,
+        alpha: float | Sequence[float] = 1e-3,
         eval_metric: str | Metric | None = None,
-        validation_fraction: float = 0.2,
-        sigma: float | Sequence[float] | None = None,
-        max_iter: int = 200,
-        tol: float = 1e-6,
+        validation_fraction: float | None = None,
+        early_stopping_rounds: int | str | None = "auto",
         features: str | TransformerMixin = "auto",
-        categorical_features: Sequence[str | int | bool] | None = None,
         positive: bool = False,
-        unjudged: str = "raise",
         max_queries: int | None = None,
-        max_rows: int = 1_000_000,
+        options: Options | None = None,
         scoring: str | Metric = "ndcg@10",
+        progress: bool | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.objective = objective
         self.alpha = alpha
-        self.alphas = alphas
         self.eval_metric = eval_metric
         self.validation_fraction = validation_fraction
-        self.sigma = sigma
-        self.max_iter = max_iter
-        self.tol = tol
+        self.early_stopping_rounds = early_stopping_rounds
         self.features = features
-        self.categorical_features = categorical_features
         self.positive = positive
-        self.unjudged = unjudged
         self.max_queries = max_queries
-        self.max_rows = max_rows
+        self.options = options
         self.scoring = scoring
+        self.progress = progress
         self.random_state = random_state
 
     def predict(self, X: Table) -> np.ndarray:
@@ -248,48 +255,52 @@ class LinearRanker(Ranker):
         check.check_flag("positive", self.positive)
         self._alphas()
         self._stages()
-        check.check_count("max_rows", self.max_rows, "rows of Dask collections to train on")
-        if has_X_val and self.alphas is None:
+        self._patience("steps")
+        max_rows = self._options()["max_rows"]
+        check.check_count("max_rows", max_rows, "rows of Dask collections to train on")
+        if np.ndim(self.alpha) and self.validation_fraction is None and not has_X_val:
             raise ValueError(
-                "LinearRanker uses X_val to choose among alphas: set alphas, or leave X_val out."
+                "validation rows choose among several numbers of alpha: set "
+                "validation_fraction=0.2, or give X_val, y_val and groups_val to fit."
             )
 
     def _train(self, train: Rows, valid: Rows | None, *, max_grade: int = 1) -> None:
         """Train; `max_grade` is the highest grade of rows that were not drawn."""
-        rows = replace(train).check(unjudged=self.unjudged)  # a copy: `del rows` frees memory
+        unjudged = self._options()["unjudged"]
+        rows = replace(train).check(unjudged=unjudged)  # a copy: `del rows` frees memory
         check_several_rows_per_query(rows.ids, len(rows.labels))
-        refits = self.alphas is not None and valid is None
         chosen, held_out, part = None, np.empty(0, np.int64), None  # part: validation rows
-        if refits or self.max_queries is not None:
+        if self.validation_fraction is not None or self.max_queries is not None:
             rng = check.as_random_state("random_state", self.random_state)
-            share = self.validation_fraction if refits else None
-            chosen, held_out = rows.choose(self.max_queries, share, rng)
-        if refits:
+            chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
+        if len(held_out):
             part = rows.part(held_out)
         elif valid is not None:
-            part = valid.check(unjudged=self.unjudged).part()
+            part = valid.check(unjudged=unjudged).part()
         labels = rows.labels if part is None else np.append(rows.labels, part.y)
         self.max_grade_ = max(max_grade, collection_grade(train.y, labels))
         self.evals_result_ = {}
         first = _part_with_weights(rows, chosen)
         everything = None
-        if refits:
+        if len(held_out) and np.ndim(self.alpha):
             assert chosen is not None
             everything = _part_with_weights(rows, np.append(chosen, held_out))
         del rows
         training, names = self._training(first)
-        weights = self._best_weights(training, self._alphas(), training.start(), part)
-        if everything is not None:
-            known = dict(zip(names, weights, strict=True))
-            training, names = self._training(everything)
-            # weights of standardised features are a start: their scale hardly differs
-            start = training.start(np.array([known.get(name, 0.0) for name in names]))
-            weights = self._best_weights(training, np.array([self.alpha_]), start, None)
+        with progress(self.progress, None, "steps") as bar:
+            weights = self._best_weights(training, self._alphas(), training.start(), part, bar)
+            if everything is not None:
+                known = dict(zip(names, weights, strict=True))
+                training, names = self._training(everything)
+                # weights of standardised features are a start: their scale hardly differs
+                start = training.start(np.array([known.get(name, 0.0) for name in names]))
+                alpha = np.array([self.alpha_])
+                weights = self._best_weights(training, alpha, start, None, bar)
         self.coef_ = weights / training.scale
 
     def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
         """Train on whole queries that are drawn from the collections, in memory."""
-        refuse_choice_of_rows(self, {"unjudged": "raise"})
+        refuse_choice_of_rows(self)
         known = [loaded(one) for one in (train, valid) if one is not None]
         first, *held_out = (
             self._resolved(drawn(one, self), validation=number > 0)
@@ -299,55 +310,68 @@ class LinearRanker(Ranker):
         self._train(first, held_out[0] if held_out else None, max_grade=top)
 
     def _best_weights(
-        self, training: LinearTraining, alphas: np.ndarray, start: np.ndarray, valid: Part | None
+        self,
+        training: LinearTraining,
+        alphas: np.ndarray,
+        start: np.ndarray,
+        valid: Part | None,
+        bar: Bar,
     ) -> np.ndarray:
-        """Weights for the alpha that is best on validation rows, if given; sets `alpha_`."""
-        path, best = list(training.path(alphas, start)), 0
-        if valid is not None:
-            chosen = self.eval_metric
-            if chosen is None:
-                objective = metric_or_objective(self.objective)
-                chosen = metric_of(objective) if isinstance(objective, Objective) else objective
-            ((name, metric),) = unique_metrics([chosen or self.scoring]).items()
-            validator = Validator(valid, {name: metric.on_scale(self.max_grade_)})
-            X = transformed(self.feature_map_, valid.X)
-            values = [
-                validator.means(products(X, weights / training.scale))[name]
-                for _, weights, _ in path
-            ]
-            self.evals_result_ = {VALIDATION: {name: values}}
-            best = int(np.argmax(values) if metric.greater_is_better else np.argmin(values))
-        self.alpha_, weights, self.n_iter_ = path[best]
+        """Weights of the alpha or step that is best on validation rows, if given.
+
+        Sets `alpha_`, `n_iter_` and `evals_result_`.
+        """
+        if valid is None:
+            ((self.alpha_, weights, self.n_iter_),) = training.path(alphas, start, Steps(bar))
+            return weights
+        chosen = self.eval_metric
+        if chosen is None:
+            objective = metric_or_objective(self.objective)
+            chosen = metric_of(objective) if isinstance(objective, Objective) else objective
+        ((name, metric),) = unique_metrics([chosen or self.scoring]).items()
+        validator = Validator(valid, {name: metric.on_scale(self.max_grade_)})
+        X, sign = transformed(self.feature_map_, valid.X), 1 if metric.greater_is_better else -1
+
+        def value(weights: np.ndarray) -> float:
+            return sign * validator.means(products(X, weights / training.scale))[name]
+
+        if np.ndim(self.alpha):
+            path = list(training.path(alphas, start, Steps(bar)))
+            values = [value(weights) for _, weights, _ in path]
+            self.alpha_, weights, self.n_iter_ = path[int(np.argmax(values))]
+        else:
+            steps = Steps(bar, value, self._patience("steps"))
+            ((self.alpha_, weights, self.n_iter_),) = training.path(alphas, start, steps)
+            values = steps.values
+            if values and steps.patience is not None:
+                weights = steps.best
+        self.evals_result_ = {VALIDATION: {name: [sign * one for one in values]}}
         return weights
 
     def _alphas(self) -> np.ndarray:
         """Penalties in falling order."""
-        if self.alphas is None:
-            return np.array([check.check_number("alpha", self.alpha, 0, 1e9)])
-        alphas = check.check_numbers("alphas", self.alphas)
-        for alpha in alphas:
-            check.check_number("each of alphas", alpha, 0, 1e9)
-        check.check_share(
-            "validation_fraction", self.validation_fraction, ": it leaves nothing to train on"
-        )
-        return np.unique(alphas)[::-1]
+        alphas = check.check_numbers("alpha", self.alpha) if np.ndim(self.alpha) else (self.alpha,)
+        return np.unique([check.check_number("alpha", one, 0, 1e9) for one in alphas])[::-1]
 
     def _stages(self) -> Stages:
-        sigmas = self.sigma
-        if sigmas is not None:
-            sigmas = check.check_numbers("sigma", np.atleast_1d(sigmas))
-            for one in sigmas:
-                check.check_number("sigma", one, 1e-6, 1e6)
-        check.check_count("max_iter", self.max_iter, "iterations of a stage")
-        check.check_number("tol", self.tol, 0, 1)
-        return Stages.of(self.objective, sigmas)
+        options = self._options()
+        smoothing = options["smoothing"]
+        if smoothing is not None:
+            smoothing = check.check_numbers("smoothing", np.atleast_1d(smoothing))
+            for one in smoothing:
+                check.check_number("smoothing", one, 1e-6, 1e6)
+        check.check_count("max_iter", options["max_iter"], "iterations of a stage")
+        check.check_number("tol", options["tol"], 0, 1)
+        return Stages.of(self.objective, smoothing)
 
     def _training(self, part: Part) -> tuple[LinearTraining, list[str]]:
         """Training on rows, and the names of features."""
         X, y, queries, weights = part.X, part.y, part.queries, part.query_weights
         weights = np.ones(len(queries)) if weights is None else weights
-        feature_map = unfitted_features(self.features, X, self.categorical_features)
-        categorical = categorical_columns(X, self.categorical_features)
+        options = self._options()
+        named = options["categorical_features"]
+        feature_map = unfitted_features(self.features, X, named)
+        categorical = categorical_columns(X, named)
         if categorical.any():
             codes = queries.row_query
             order = rows_by_fold(X, categorical, y, codes)
@@ -366,7 +390,8 @@ class LinearRanker(Ranker):
         training = LinearTraining(
             features, Judgments(y, queries),
             weights / weights.max(),  # only ratios matter; gradients are in single precision
-            self._stages().on_scale(self.max_grade_), self.max_iter, self.tol, self.positive, least,
+            self._stages().on_scale(self.max_grade_), options["max_iter"], options["tol"],
+            self.positive, least,
         )  # fmt: skip
         return training, feature_names(feature_map, len(training.scale))
 
@@ -387,7 +412,5 @@ def linear_init(fit: Fit, *, grades: bool) -> LinearRanker:
     metric = metric_of(fit.objective) if fit.objective is not None else None
     if not grades:  # DCG is the base class of NDCG
         metric = replace(metric, k=None) if isinstance(metric, DCG) else NDCG(gain="linear")
-    return LinearRanker(
-        metric or "gap",
-        categorical_features=fit.kind.categorical_features(fit.estimator, fit.arguments),
-    )
+    named = fit.kind.categorical_features(fit.estimator, fit.arguments)
+    return LinearRanker(metric or "gap", options={"categorical_features": named})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeGuard
 
@@ -18,6 +18,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.plan import average, measure
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
+from skrank._progress import Bar
 from skrank.metrics import Metric, Mixture
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
 from skrank.objectives._bound import BoundObjective
@@ -128,6 +129,43 @@ def _with_sigma(objective: Objective, sigma: float) -> Objective:
     return replace(objective, sigma=sigma) if isinstance(objective, SoftRank) else objective
 
 
+class Steps:
+    """What happens after each step of a training: it is counted, and measured if asked for.
+
+    Parameters
+    ----------
+    bar : Bar
+    measure : callable, optional
+        Value of weights on validation rows; higher is better.
+    patience : int or None
+        Number of steps without improvement after which training stops.
+    """
+
+    def __init__(
+        self,
+        bar: Bar,
+        measure: Callable[[np.ndarray], float] | None = None,
+        patience: int | None = None,
+    ) -> None:
+        self.bar, self.measure, self.patience = bar, measure, patience
+        self.values: list[float] = []
+        self.best = np.empty(0)  # weights
+        self.stopped = False
+
+    def __call__(self, weights: np.ndarray) -> None:
+        """Add a step; raises StopIteration, which L-BFGS of scipy obeys, if training stops."""
+        self.bar.update(1)
+        if self.measure is None:
+            return
+        self.values.append(self.measure(weights))
+        best = int(np.argmax(self.values))
+        if best == len(self.values) - 1:
+            self.best = weights.copy()
+        elif self.patience is not None and len(self.values) - 1 - best >= self.patience:
+            self.stopped = True
+            raise StopIteration
+
+
 def _is_sparse(X: Matrix) -> TypeGuard[csr_matrix]:
     return issparse(X)
 
@@ -235,7 +273,7 @@ class LinearTraining:
         spread = np.sqrt(squares / rows)
         return given / spread if spread > 0 else given
 
-    def path(self, alphas: np.ndarray, weights: np.ndarray) -> Iterator[Solution]:
+    def path(self, alphas: np.ndarray, weights: np.ndarray, steps: Steps) -> Iterator[Solution]:
         """The solution for each alpha; each solution is the start for the next alpha."""
         if self.mass == 0:
             raise ValueError(
@@ -245,15 +283,16 @@ class LinearTraining:
         for alpha in alphas:
             n_iter = 0
             for sigma in self.stages.sigmas:
-                found = self._minimise(
-                    _with_sigma(self.stages.smooth, sigma), self.mass, alpha, weights
-                )
+                if steps.stopped:
+                    break
+                smooth = _with_sigma(self.stages.smooth, sigma)
+                found = self._minimise(smooth, self.mass, alpha, weights, steps)
                 weights, n_iter = found.x, n_iter + found.nit
-                self._warn_if_last(found.nit, f"alpha={alpha:g}, sigma={sigma:g}")
-            if self.stages.final is not None:
-                weights, steps = self._newton_steps(alpha, weights)
-                n_iter += steps
-                self._warn_if_last(steps, f"alpha={alpha:g}, Newton steps")
+                self._warn_if_last(found.nit, f"alpha={alpha:g}, smoothing={sigma:g}")
+            if self.stages.final is not None and not steps.stopped:
+                weights, number = self._newton_steps(alpha, weights, steps)
+                n_iter += number
+                self._warn_if_last(number, f"alpha={alpha:g}, Newton steps")
             yield alpha, weights, n_iter
 
     def _warn_if_last(self, n_iter: int, stage: str) -> None:
@@ -263,11 +302,16 @@ class LinearTraining:
                 f"LinearRanker did not converge in max_iter={self.max_iter} iterations at {stage}: "
                 "raise max_iter, tol or alpha.",
                 ConvergenceWarning,
-                stacklevel=7,  # where fit is called
+                stacklevel=8,  # where fit is called
             )
 
     def _minimise(
-        self, objective: Objective, mass: float, alpha: float, weights: np.ndarray
+        self,
+        objective: Objective,
+        mass: float,
+        alpha: float,
+        weights: np.ndarray,
+        steps: Steps | None = None,
     ) -> OptimizeResult:
         """Weights that minimise sum(losses) / mass + alpha * sum(weights**2)."""
         first = self.loss(objective, np.zeros(len(weights)))[0] / mass
@@ -286,11 +330,14 @@ class LinearTraining:
             np.maximum(weights, 0) if self.positive else weights,
             jac=True,
             method="L-BFGS-B",
+            callback=steps,
             bounds=[(0, None)] * len(weights) if self.positive else None,
             options={"maxiter": self.max_iter, "ftol": self.tol, "gtol": 1e-9},
         )
 
-    def _newton_steps(self, alpha: float, weights: np.ndarray) -> tuple[np.ndarray, int]:
+    def _newton_steps(
+        self, alpha: float, weights: np.ndarray, steps: Steps
+    ) -> tuple[np.ndarray, int]:
         """Steps along Newton directions of the final objective, of the best length by metric."""
         (best,) = self._values_at(weights[None], alpha)
         for step in range(self.max_iter):
@@ -300,6 +347,10 @@ class LinearTraining:
             if max(values) <= best + self.tol:
                 return weights, step
             best, weights = max(values), tried[int(np.argmax(values))]
+            try:
+                steps(weights)
+            except StopIteration:
+                return weights, step + 1
         return weights, self.max_iter
 
     @compiled()

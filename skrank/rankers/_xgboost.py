@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -82,16 +82,17 @@ class XGBoost(Booster):
             Validator(valid, fit.metrics)  # raises if a metric has no value
             evals = [(make(valid, grouped=ranks or bool(fit.metrics), like=data), VALIDATION)]
         log: dict[str, Log] = {}
-        booster = import_booster("xgboost").train(
-            dtrain=data, evals_result=log, verbose_eval=verbose, **train_options(fit, evals)
-        )
-        take_booster(fit, booster, log)
+        xgboost, options = import_booster("xgboost"), train_options(fit, evals)
+        base: Any = xgboost.callback.TrainingCallback
 
-    def set_rounds(self, fit: Fit, n_rounds: int) -> None:
-        super().set_rounds(fit, n_rounds)
-        schedule = import_booster("xgboost").callback.LearningRateScheduler
-        kept = [one for one in fit.estimator.callbacks or () if isinstance(one, schedule)]
-        fit.estimator.set_params(callbacks=kept or None)
+        class Counter(base):
+            def after_iteration(self, *_: object) -> bool:
+                fit.bar.update(1)
+                return False
+
+        options["callbacks"].append(Counter())
+        booster = xgboost.train(dtrain=data, evals_result=log, verbose_eval=verbose, **options)
+        take_booster(fit, booster, log)
 
     def categorical_features(
         self, estimator: Estimator, arguments: Options

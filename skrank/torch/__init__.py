@@ -9,11 +9,14 @@ except ImportError as error:
     ) from error
 
 from skrank import _renamed
-from skrank.torch._accumulator import MetricAccumulator as MetricAccumulator
-from skrank.torch._dataset import QueryBatch as QueryBatch
-from skrank.torch._dataset import QueryDataset as QueryDataset
-from skrank.torch._dataset import query_offsets as query_offsets
-from skrank.torch._loss import RankingLoss as RankingLoss
-from skrank.torch._ranker import NeuralRanker as NeuralRanker
+from skrank.torch._accumulator import MetricAccumulator
+from skrank.torch._dataset import QueryBatch, QueryDataset, query_offsets
+from skrank.torch._loss import RankingLoss
+from skrank.torch._ranker import NeuralRanker
+
+__all__ = [
+    "MetricAccumulator", "NeuralRanker", "QueryBatch", "QueryDataset", "RankingLoss",
+    "query_offsets",
+]  # fmt: skip
 
 _renamed.refuse_old_names(__name__)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,9 @@ from skorch.utils import noop
 from torch import nn
 
 from skrank import _validation as check
-from skrank._typing import RandomState, Table
+from skrank._progress import Bar, progress
+from skrank._renamed import refuse_old_arguments
+from skrank._typing import Options, RandomState, Table
 from skrank.extending import Judgments, Ranking, measure, unique_metrics
 from skrank.metrics import Metric, metric
 from skrank.objectives import Objective, as_objective
@@ -30,8 +33,10 @@ if TYPE_CHECKING:
 
 _DTYPES = (np.float64, np.float32)  # other dtypes are converted to the first
 _ROWS = 2**14  # rows that are scored at a time
+_OWN = {"lr": "learning_rate", "max_epochs": "epochs", "criterion": "objective"}
 
 
+@refuse_old_arguments
 class NeuralRanker(Ranker):
     """A neural network trained on a ranking metric, as an estimator of scikit-learn.
 
@@ -44,45 +49,42 @@ class NeuralRanker(Ranker):
         Objective, as in `RankingLoss`. A metric is short for LambdaRank on this metric.
     hidden : sequence of int, or int, default=(64, 32)
         Widths of the hidden layers, with ReLU between them; 16 means ``(16,)``.
-    module : torch.nn.Module, or function of the number of features, optional
-        Another network, or a function that returns one: from (n_rows, n_features) to (n_rows,) or
-        (n_rows, 1). A module is copied.
     epochs : int, default=100
         Maximum number of passes over the training queries.
     learning_rate : float, default=1e-3
         Learning rate of Adam.
-    weight_decay : float, default=0.0
-        Weight decay of Adam.
-    dropout : float, default=0.0
-        Probability that a hidden unit is left out in training.
-    batch_queries : int, default=16
-        Number of queries of a batch.
-    standardize : bool, default=True
-        Standardize features by `sklearn.preprocessing.StandardScaler`, in double precision; the
-        columns of a sparse `X` are only scaled. The network itself is in single precision.
     eval_metric : str, Metric or a sequence of them, optional
         Metrics on the validation queries, of which the first decides when to stop. Default: the
         metric of `objective` (in a mixture, of the first objective that has one), or `scoring`.
     validation_fraction : float, optional
         Share of the training queries to hold out for early stopping. Default: none, and no early
         stopping unless `fit` gets `X_val`.
-    early_stopping_rounds : int or None, default=10
-        With validation, training stops after this number of epochs without improvement, and the
-        weights of the best epoch are restored. None: train to the end, then restore them.
-    callbacks : sequence of skorch callbacks, default=()
-        Such as `skorch.callbacks.Checkpoint` or `LRScheduler`. The history of skorch has the
-        metrics of `eval_metric` by name, after those of `train_loss`.
-    unjudged : {"raise", "drop", "zero"}, default="raise"
-        Documents that were not judged (label NaN) in `fit` raise an error, are left out, or count
-        as not relevant.
-    max_queries : int, optional
-        Train on at most this number of queries, drawn at random. A larger number adds queries to
-        those of a smaller number.
+    early_stopping_rounds : int, "auto" or None, default="auto"
+        With validation, training stops after this number of epochs without improvement ("auto" is
+        10), and the weights of the best epoch are restored. None: train to the end, then restore
+        them.
+    net_params : mapping, optional
+        Arguments of `skorch.NeuralNet`, such as ``{"optimizer__weight_decay": 1e-4}``, "device",
+        "batch_size" (queries of a batch, by default 16), "callbacks" (of skorch, such as
+        `Checkpoint` or `LRScheduler`), "verbose" (1 prints a table of epochs), and:
+
+        - "module__dropout": probability that a hidden unit is left out in training;
+        - "module": another network, or a function of the number of features that returns one: from
+          (n_rows, n_features) to (n_rows,) or (n_rows, 1). A module is copied.
+    options : mapping, optional
+        Settings that are rarely changed:
+
+        - "standardize" (default True): standardize features by
+          `sklearn.preprocessing.StandardScaler`, in double precision; the columns of a sparse `X`
+          are only scaled. The network itself is in single precision;
+        - "max_queries" (default None): train on at most this number of queries, drawn at random. A
+          larger number adds queries to those of a smaller number;
+        - "unjudged" (default "raise"): `fit` raises an error for documents without a judgment
+          (label NaN). "drop": these are left out. "zero": they are not relevant.
     scoring : str or Metric, default="ndcg@10"
         Metric of `score`.
-    device : str or torch.device, default="cpu"
-    progress : bool, default=False
-        Print a table of epochs and values.
+    progress : bool, optional
+        Show a bar of the epochs. Default: on a terminal, after two seconds.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial weights, the batches, dropout and the queries held out.
 
@@ -114,6 +116,10 @@ class NeuralRanker(Ranker):
 
     Notes
     -----
+    `objective` decides what training improves, `eval_metric` which epoch is used, and `scoring`
+    what `score` and searches report. The history of skorch (``net_.history``) has the values of
+    `eval_metric` by name, after those of `train_loss`.
+
     The same seed gives the same network on the same machine with the same number of threads of
     torch. Small networks train fastest with one thread (``torch.set_num_threads(1)``). Rows of a
     sparse `X` become dense in a batch. An interrupt ends the training after the last complete epoch
@@ -133,6 +139,7 @@ class NeuralRanker(Ranker):
     """
 
     _fitted_by: ClassVar[str] = "net_"
+    _defaults: ClassVar[Options] = {"standardize": True, "max_queries": None, "unjudged": "raise"}
     net_: NeuralNet
 
     def __init__(
@@ -140,41 +147,27 @@ class NeuralRanker(Ranker):
         objective: str | Metric | Objective = "gap",
         *,
         hidden: Sequence[int] | int = (64, 32),
-        module: nn.Module | Callable[[int], nn.Module] | None = None,
         epochs: int = 100,
         learning_rate: float = 1e-3,
-        weight_decay: float = 0.0,
-        dropout: float = 0.0,
-        batch_queries: int = 16,
-        standardize: bool = True,
         eval_metric: str | Metric | Sequence[str | Metric] | None = None,
         validation_fraction: float | None = None,
-        early_stopping_rounds: int | None = 10,
-        callbacks: Sequence[Callback] = (),
-        unjudged: str = "raise",
-        max_queries: int | None = None,
+        early_stopping_rounds: int | str | None = "auto",
+        net_params: Options | None = None,
+        options: Options | None = None,
         scoring: str | Metric = "ndcg@10",
-        device: str | torch.device = "cpu",
-        progress: bool = False,
+        progress: bool | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.objective = objective
         self.hidden = hidden
-        self.module = module
         self.epochs = epochs
         self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.dropout = dropout
-        self.batch_queries = batch_queries
-        self.standardize = standardize
         self.eval_metric = eval_metric
         self.validation_fraction = validation_fraction
         self.early_stopping_rounds = early_stopping_rounds
-        self.callbacks = callbacks
-        self.unjudged = unjudged
-        self.max_queries = max_queries
+        self.net_params = net_params
+        self.options = options
         self.scoring = scoring
-        self.device = device
         self.progress = progress
         self.random_state = random_state
 
@@ -195,7 +188,8 @@ class NeuralRanker(Ranker):
             If a feature is not finite, or so large that a score would not be finite.
         """
         rows = in_single(self._scaled(self._checked(X)))
-        scores = self.net_.predict(rows).reshape(-1).astype(np.float64)
+        with torch.random.fork_rng(devices=[]):  # a DataLoader draws a seed
+            scores = self.net_.predict(rows).reshape(-1).astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(scores))
         if len(bad):
             raise ValueError(
@@ -219,16 +213,15 @@ class NeuralRanker(Ranker):
 
     def _check_parameters(self, *, has_X_val: bool) -> None:
         hidden_widths(self.hidden)
-        check.check_flag("standardize", self.standardize)
+        check.check_flag("standardize", self._options()["standardize"])
         check.check_count("epochs", self.epochs, "passes over the training queries")
-        if self.early_stopping_rounds is not None:
-            rounds = self.early_stopping_rounds
-            check.check_count("early_stopping_rounds", rounds, "epochs without improvement")
+        self._patience("epochs")
+        for name, use in _OWN.items():
+            if name in (self.net_params or {}):
+                raise ValueError(f"net_params has {name!r}: set {use} of NeuralRanker instead.")
         check.check_number("learning_rate", self.learning_rate, 0, 1e3, open_low=True)
         with check.about("scoring"):
             metric(self.scoring)
-        if has_X_val and self.validation_fraction is not None:
-            raise ValueError("X_val and validation_fraction are both given: leave out one.")
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         """Features as an array or a CSR matrix, after checks."""
@@ -239,44 +232,48 @@ class NeuralRanker(Ranker):
     def _train(self, train: Any, valid: Any) -> None:
         rng = check.as_random_state("random_state", self.random_state)
         seed = int(rng.randint(2**31 - 1))
-        rows = train.check(unjudged=self.unjudged)
-        chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
+        options = self._options()
+        rows = train.check(unjudged=options["unjudged"])
+        chosen, held_out = rows.choose(options["max_queries"], self.validation_fraction, rng)
         part, valid_part = rows.part(chosen), None
         if part.queries.longest == 1 < len(part.y):
             raise ValueError("each row is a query of its own: give the ids of queries as groups.")
         if valid is not None:
-            valid_part = valid.check(unjudged=self.unjudged).part()
+            valid_part = valid.check(unjudged=options["unjudged"]).part()
         elif len(held_out):
             valid_part = rows.part(held_out)
         self.max_grade_ = rows.max_grade(valid_part)
-        if self.standardize:
+        if options["standardize"]:
             self.scaler_ = StandardScaler(with_mean=not issparse(part.X)).fit(part.X)
         check.check_training_weights(part.query_weights, part.queries)
         X, groups = self._scaled(part.X), part.queries.row_query
         data = QueryDataset(X, part.y, groups, sample_weight=part.weights)
-        on_gpu = torch.device(self.device).type == "cuda"
-        with torch.random.fork_rng(devices=[self.device] if on_gpu else []):
+        given = dict(self.net_params or {})
+        device = given.get("device", "cpu")
+        on_gpu = torch.device(device).type == "cuda"
+        with (
+            torch.random.fork_rng(devices=[device] if on_gpu else []),
+            progress(self.progress, self.epochs, "epochs") as bar,
+        ):
             torch.manual_seed(seed)
-            callbacks = [*self.callbacks]
+            callbacks = [*(given.pop("callbacks", None) or ()), Counter(bar)]
             if valid_part is not None:
                 callbacks = [*self._early_stopping(valid_part), *callbacks]
-            named = [(f"callback {i}", one) for i, one in enumerate(callbacks)]
-            self.net_ = QueryNet(
-                self._network(part.X.shape[1]),
-                RankingLoss(self.objective, max_grade=self.max_grade_),
-                optimizer=torch.optim.Adam,
-                optimizer__weight_decay=self.weight_decay,
-                lr=self.learning_rate,
-                max_epochs=self.epochs,
-                batch_size=self.batch_queries,
-                train_split=None,
-                iterator_train__shuffle=True,
-                iterator_train__collate_fn=features_and_labels,
-                iterator_valid__batch_size=_ROWS,
-                callbacks=named,
-                device=self.device,
-                verbose=int(self.progress),
-            ).fit(data)
+            params = {
+                "module": self._network(part.X.shape[1], given),
+                "criterion": RankingLoss(self.objective, max_grade=self.max_grade_),
+                "optimizer": torch.optim.Adam,
+                "lr": self.learning_rate,
+                "max_epochs": self.epochs,
+                "batch_size": 16,
+                "train_split": None,
+                "iterator_train__shuffle": True,
+                "iterator_train__collate_fn": features_and_labels,
+                "iterator_valid__batch_size": _ROWS,
+                "callbacks": [(f"callback {i}", one) for i, one in enumerate(callbacks)],
+                "verbose": 0,
+            }
+            self.net_ = QueryNet(**params | given).fit(data)
         history = self.net_.history
         self.n_epochs_ = self.best_epoch_ = len(history)
         self.evals_result_ = {}
@@ -301,7 +298,7 @@ class NeuralRanker(Ranker):
         name, first = next(iter(named.items()))
         stopping = EarlyStopping(
             name,
-            patience=self.early_stopping_rounds or self.epochs + 1,
+            patience=self._patience("epochs") or self.epochs + 1,
             threshold=0,
             lower_is_better=not first.greater_is_better,
             sink=noop,
@@ -309,24 +306,24 @@ class NeuralRanker(Ranker):
         )
         return validation, stopping
 
-    def _network(self, n_features: int) -> nn.Module:
-        """A new network."""
-        if self.module is None:
-            return layers(n_features, hidden_widths(self.hidden), self.dropout)
-        made = self.module
+    def _network(self, n_features: int, params: Options) -> nn.Module:
+        """A new network; takes "module" and its arguments from `params`."""
+        own = [name for name in params if name.startswith("module__")]
+        more = {name.removeprefix("module__"): params.pop(name) for name in own}
+        made = params.pop("module", partial(layers, hidden=hidden_widths(self.hidden)))
         if isinstance(made, nn.Module):
             return copy.deepcopy(made)
-        made = made(n_features) if callable(made) else made
-        if not isinstance(made, nn.Module):
+        network = made(n_features, **more) if callable(made) else made
+        if not isinstance(network, nn.Module):
             raise ValueError(
-                f"module={self.module!r} must be a torch.nn.Module, or a function of the number "
-                "of features that returns a module."
+                f"module={made!r} of net_params must be a torch.nn.Module, or a function of the "
+                "number of features that returns a module."
             )
-        return made
+        return network
 
     def _scaled(self, X: Table) -> Table:
         """Standardized features, after a check that single precision can hold them."""
-        table = self.scaler_.transform(X) if self.standardize else X
+        table = self.scaler_.transform(X) if self._options()["standardize"] else X
         if not max(table.max(), -table.min()) <= np.finfo(np.float32).max:
             row, feature = divmod(int(abs(table).argmax()), table.shape[1])
             raise ValueError(
@@ -345,6 +342,22 @@ class QueryNet(NeuralNet):
         """The loss of a batch."""
         scores = y_pred.flatten()
         return self.criterion_(scores, y_true.labels, y_true.offsets, weights=y_true.weights)
+
+
+class Counter(Callback):
+    """Counts epochs."""
+
+    bar: Bar = Bar()
+
+    def __init__(self, bar: Bar) -> None:
+        self.bar = bar
+
+    def __getstate__(self) -> dict[str, object]:
+        return {}
+
+    def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        """Count the epoch."""
+        self.bar.update(1)
 
 
 class Validation(Callback):
@@ -385,7 +398,7 @@ def features_and_labels(batch: QueryBatch) -> tuple[torch.Tensor, QueryBatch]:
     return batch.X, batch
 
 
-def layers(n_features: int, hidden: tuple[int, ...], dropout: float) -> nn.Sequential:
+def layers(n_features: int, hidden: tuple[int, ...], dropout: float = 0.0) -> nn.Sequential:
     """Linear layers with ReLU and dropout between them, and one score as output."""
     parts: list[nn.Module] = []
     for width in hidden:

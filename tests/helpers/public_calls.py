@@ -194,11 +194,11 @@ def fitted(cls, X, y, **options):
 
 COMMON = {"X": DATA.X, "y": Y, "scoring": "gap", "random_state": 0}
 usual("rankers.GroupedRanker", partial(fitted, skrank.GroupedRanker), **COMMON, max_queries=9,
-      estimator=Ridge(), unjudged="drop")  # fmt: skip
+      estimator=Ridge(), options={"unjudged": "drop"})  # fmt: skip
 usual(
     "rankers.LinearRanker", partial(fitted, skrank.LinearRanker), **COMMON, objective="gap",
-    alpha=0.01, positive=True, sigma=0.5, validation_fraction=0.3, max_iter=3, features="log",
-    max_queries=9, unjudged="drop", tol=1e-3,
+    alpha=0.01, positive=True, validation_fraction=0.3, features="log", max_queries=9,
+    options={"smoothing": 0.5, "max_iter": 3, "unjudged": "drop", "tol": 1e-3},
 )  # fmt: skip
 usual("rankers.RankerMean", partial(fitted, skrank.RankerMean), X=DATA.X, y=Y, scoring="gap",
       weights=[1.0, 2.0],

@@ -62,8 +62,18 @@ def routing():
     return sklearn.config_context(enable_metadata_routing=True)
 
 
+def with_options(cls, *given, **parameters):
+    """A ranker, with its options given as parameters."""
+    own = {name: parameters.pop(name) for name in cls._defaults if name in parameters}
+    return cls(*given, options=own or None, **parameters)
+
+
 def fit_with(ranker, X, y, changes):
     """Fit a clone, with changes of parameters of the ranker and of arguments of `fit`."""
+    own = {name: changes[name] for name in getattr(ranker, "_defaults", ()) if name in changes}
+    if own:
+        rest = {name: value for name, value in changes.items() if name not in own}
+        changes = rest | {"options": (ranker.options or {}) | own}
     names = ranker.get_params(deep=False).keys() & changes
     changed = clone(ranker).set_params(**{name: changes[name] for name in names})
     arguments = {name: value for name, value in changes.items() if name not in names}

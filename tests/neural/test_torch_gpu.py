@@ -62,6 +62,8 @@ def test_rankers_trained_on_the_gpu_rank_as_those_of_the_host():
     labels = skrank.with_groups(data.relevance, data.qid)
     scores = {}
     for device in ("cpu", "cuda"):
-        ranker = NeuralRanker("gap", hidden=(8,), epochs=5, device=device, random_state=0)
+        ranker = NeuralRanker(
+            "gap", hidden=(8,), epochs=5, random_state=0, net_params={"device": device}
+        )
         scores[device] = ranker.fit(data.X, labels).predict(data.X)
     assert np.corrcoef(scores["cuda"], scores["cpu"])[0, 1] > 0.999

@@ -24,7 +24,10 @@ Y = skrank.with_groups(DATA.relevance, DATA.qid)
 
 def ranker(**more):
     small = {"hidden": (6,), "epochs": 6, "learning_rate": 0.02, "random_state": 0}
-    return NeuralRanker(**{"objective": "gap"} | small | more)
+    if "standardize" in more:
+        small["options"] = {"standardize": more.pop("standardize")}
+    net = {name: more.pop(name) for name in ("module", "callbacks") if name in more}
+    return NeuralRanker(**{"objective": "gap", "net_params": net} | small | more)
 
 
 class Failing(torch.nn.Linear):
@@ -51,9 +54,12 @@ def test_training_learns_and_does_not_change_the_generator_of_torch():
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    found = ranker(epochs=2, dropout=0.5).fit(DATA.X, Y)
+    dropping = {"module__dropout": 0.5, "optimizer__weight_decay": 1e-4}
+    found = ranker(epochs=2, net_params=dropping).fit(DATA.X, Y)
+    assert found.net_.optimizer_.param_groups[0]["weight_decay"] == 1e-4
+    found.score(DATA.X, Y)
     assert torch.equal(torch.rand(3), expected)
-    learned = clone(found).set_params(epochs=15, dropout=0.0).fit(DATA.X, Y)
+    learned = clone(found).set_params(epochs=15, net_params=None).fit(DATA.X, Y)
     assert learned.score(DATA.X, Y) > 0.7
 
 
@@ -158,9 +164,11 @@ def test_networks():
     ("changes", "message"),
     [
         ({"objective": "gpa"}, "did you mean 'gap'"),
-        ({"module": torch.nn.Linear(6, 2)}, "scores"),
+        ({"net_params": {"module": torch.nn.Linear(6, 2)}}, "scores"),
         ({"epochs": 0}, "epochs=0"),
-        ({"dropout": 1.5}, "dropout .* got 1.5"),
+        ({"net_params": {"module__dropout": 1.5}}, "dropout .* got 1.5"),
+        ({"net_params": {"lr": 0.1}}, "learning_rate"),
+        ({"options": {"standardise": True}}, "standardise.*standardize"),
         (VALID | {"validation_fraction": 0.2}, "X_val and validation_fraction"),
         ({"X_val": DATA.X[:, :3], "y_val": Y}, "X: X has 3 features"),
         ({"sample_weight": np.where(DATA.qid == 3, 1e16, 1)}, r"query 3 is 1e\+16"),

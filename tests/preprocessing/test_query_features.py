@@ -63,16 +63,6 @@ def test_values_equal_the_definition(kind, contiguous):
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_the_block_size_does_not_change_values(monkeypatch):
-    values = rough(np.random.default_rng(1), 300, 5)
-    groups = np.random.default_rng(2).integers(0, 9, 300)
-    features = QueryFeatures(KINDS).fit(values)
-    expected = features.transform(values, groups)
-    for size in (1, 40, 100):
-        monkeypatch.setattr("skrank.preprocessing._query_features._BLOCK", size)
-        np.testing.assert_array_equal(features.transform(values, groups), expected)
-
-
 def test_columns_are_the_features_and_then_kind_by_kind():
     features = QueryFeatures(KINDS).set_output(transform="pandas").fit(FRAME)
     found = features.transform(FRAME)

@@ -5,6 +5,7 @@ import inspect
 import pickle
 import pkgutil
 from contextlib import suppress
+from importlib.util import find_spec
 
 import pytest
 
@@ -12,10 +13,11 @@ import skrank
 from skrank import _renamed
 from skrank.datasets import make_ranking
 
+LEFT_OUT = {"cli", "sentence_transformers"} | (set() if find_spec("skorch") else {"torch"})
 MODULES = [
     importlib.import_module(f"skrank.{one.name}")
     for one in pkgutil.iter_modules(skrank.__path__)
-    if not one.name.startswith("_") and one.name not in ("cli", "torch", "sentence_transformers")
+    if not one.name.startswith("_") and one.name not in LEFT_OUT
 ]
 
 
@@ -76,6 +78,22 @@ def test_the_number_of_resamples():
     assert len(found) >= 10
 
 
+def test_rankers_have_the_same_parameters():
+    rankers = {
+        name: {one.name: one.default for one in parameters.values()}
+        for name, parameters in SIGNATURES.items()
+        if name.endswith("Ranker") and name.rpartition(".")[2] != "Ranker"
+    }
+    assert len({name.rpartition(".")[2] for name in rankers}) >= 2
+    for parameters in rankers.values():
+        assert len(parameters) <= 12
+        defaults = {
+            "validation_fraction": None, "early_stopping_rounds": "auto", "options": None,
+            "scoring": "ndcg@10", "progress": None, "random_state": None,
+        }  # fmt: skip
+        assert {name: parameters[name] for name in defaults} == defaults
+
+
 def test_labels_come_first():
     for name, first in FIRST.items():
         parameters = list(SIGNATURES[name].values())
@@ -118,6 +136,8 @@ def test_old_names(name):
 
 @pytest.mark.parametrize("function", _renamed.ARGUMENTS)
 def test_old_arguments(function):
+    if function == "NeuralRanker":
+        pytest.importorskip("skorch")
     owner, _, method = function.rpartition(".")
     of_class = owner[:1].isupper()
     names = [one for one in SIGNATURES if one.endswith(f".{owner if of_class else function}")]

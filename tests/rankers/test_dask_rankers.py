@@ -158,7 +158,7 @@ HELD_OUT = {"valid": None, "lazy": False, "validation_fraction": 0.3, "random_st
         {"library": "xgboost", "init": Ridge(), "init_scale": None},
         HELD_OUT | {"library": "lightgbm", "trees": FAST, "weighted": True, "objective": ERR},
         HELD_OUT | {"library": "xgboost"},
-        HELD_OUT | {"library": "xgboost", "init": LinearRanker("ndcg"), "refit": True},
+        HELD_OUT | {"library": "xgboost", "init": LinearRanker("ndcg"), "options": {"refit": True}},
     ],
     ids=str,
 )
@@ -237,7 +237,7 @@ UNSUPPORTED = [
 OF_COLLECTIONS = [
     (XGBOOST, SHARE, "validation_fraction"),
     (LIGHTGBM, {"max_queries": 3}, "max_queries"),
-    (LIGHTGBM, {"unjudged": "drop"}, "unjudged"),
+    (LIGHTGBM, {"options": {"unjudged": "drop"}}, "unjudged"),
     (LIGHTGBM, {"groups": None}, "groups="),
     (lgb.LGBMRanker(), {}, "X is a Dask collection"),
 ]
@@ -290,7 +290,7 @@ def test_weights_equal_those_of_one_machine(X, objective, weight):
 def test_whole_queries_are_drawn_up_to_max_rows():
     rows = [DATA.X, np.where(LABELS == 4, 3, LABELS), QID]
     rows[1][-1] = 4  # the highest grade, of a query that may not be drawn
-    how = {"max_rows": 300, "random_state": 0}
+    how = {"options": {"max_rows": 300}, "random_state": 0}
     with pytest.warns(UserWarning, match="max_rows=300"):
         spread = LinearRanker(**how).fit(*map(on_dask, rows))
     assert spread.max_grade_ == 4
@@ -299,7 +299,9 @@ def test_whole_queries_are_drawn_up_to_max_rows():
     alone = LinearRanker().fit(*(one[np.isin(QID, drawn)] for one in rows))
     np.testing.assert_allclose(spread.coef_, alone.coef_, rtol=0.2, atol=0.05)
     with pytest.warns(UserWarning, match="max_rows=1 "):  # at least one query
-        assert np.isfinite(LinearRanker(max_rows=1).fit(*map(on_dask, rows)).coef_).all()
+        assert np.isfinite(
+            LinearRanker(options={"max_rows": 1}).fit(*map(on_dask, rows)).coef_
+        ).all()
 
 
 def test_choices_of_queries_and_transformers_are_those_of_one_machine():
@@ -308,7 +310,7 @@ def test_choices_of_queries_and_transformers_are_those_of_one_machine():
     order = np.concatenate([rng.permutation(CUT[0]), CUT[0] + rng.permutation(len(QID) - CUT[0])])
     given = [one[order] for one in (DATA.X, LABELS, QID)]
     for how in (
-        {"alphas": [1e-3, 1e-1], "random_state": 0},
+        {"alpha": [1e-3, 1e-1], "validation_fraction": 0.2, "random_state": 0},
         {"max_queries": 40, "random_state": 0, "positive": True},
         {"features": StandardScaler()},
     ):
@@ -318,7 +320,7 @@ def test_choices_of_queries_and_transformers_are_those_of_one_machine():
 
 def test_alphas_are_chosen_on_validation_collections():
     train = QID < 50
-    how = {"alphas": [1e-4, 1e-2, 1.0], "eval_metric": "ndcg@5"}
+    how = {"alpha": [1e-4, 1e-2, 1.0], "eval_metric": "ndcg@5"}
     last = [one[~train] for one in (GAPS, LABELS, QID)]
     first = [one[train] for one in (GAPS, LABELS, QID)]
     names = ("X_val", "y_val", "groups_val")
@@ -356,8 +358,8 @@ def test_names_of_columns_are_stored_and_checked():
         ({"sample_weight": np.zeros(len(QID))}, "all weights"),
         ({"groups": np.arange(len(QID))}, "a query of its own"),
         ({"y": LABELS[:-1]}, "partition 2"),
-        ({"unjudged": "drop"}, "unjudged"),  # parameters that need all rows
-        ({"max_rows": 0}, "max_rows=0"),
+        ({"options": {"unjudged": "drop"}}, "unjudged"),  # parameters that need all rows
+        ({"options": {"max_rows": 0}}, "max_rows=0"),
     ],
 )
 def test_bad_collections_and_parameters(changes, message):

@@ -26,7 +26,7 @@ STOP = {
     "validation_fraction": 0.25, "early_stopping_rounds": 3, "random_state": 0,
     "eval_metric": "gap@10",
 }  # fmt: skip
-LINEAR = LinearRanker(max_iter=20, tol=1e-3, random_state=0)
+LINEAR = LinearRanker(options={"max_iter": 20, "tol": 1e-3}, random_state=0)
 BOOSTED = GroupedRanker(lgbm(n_estimators=8), objective="gap", random_state=0)
 MEAN = RankerMean([BOOSTED, LINEAR])
 RATES = {"estimator__learning_rate": [0.01, 0.3]}
@@ -163,9 +163,9 @@ def test_unjudged_documents(name, unjudged):
     labels = np.where(np.arange(len(data.qid)) % 7, data.relevance, np.nan)
     with pytest.raises(ValueError, match=r"row 0.*unjudged="):
         clone(ranker).fit(data.X, labels, data.qid)
-    treating = clone(ranker).set_params(unjudged=unjudged)
-    if name == "regressor":
-        treating.set_params(init__unjudged=unjudged)
+    treating = clone(ranker)
+    for one in [treating, treating.init] if name == "regressor" else [treating]:
+        one.set_params(options=(one.options or {}) | {"unjudged": unjudged})
     found = treating.fit(data.X, labels, data.qid).predict(data.X)
     known = ~np.isnan(labels) if unjudged == "drop" else slice(None)
     filled = np.nan_to_num(labels)[known]
@@ -202,11 +202,12 @@ def test_queries_that_leave_nothing_to_train_on_are_refused(ranker):
     few = data.X[:5], data.relevance[:5]
     with pytest.raises(ValueError, match="each of the 5 rows"):
         clone(ranker).fit(*few, np.arange(5))
-    holding_out = {"alphas": [1.0]} if ranker is LINEAR else {"validation_fraction": 0.25}
     with pytest.raises(ValueError, match="training queries"):
-        clone(ranker).set_params(**holding_out).fit(*few, np.zeros(5))
+        clone(ranker).set_params(validation_fraction=0.25).fit(*few, np.zeros(5))
     with pytest.raises(ValueError, match="every document is unjudged"):
-        clone(ranker).set_params(unjudged="drop").fit(*few[:1], np.full(5, np.nan), np.zeros(5))
+        clone(ranker).set_params(options={"unjudged": "drop"}).fit(
+            *few[:1], np.full(5, np.nan), np.zeros(5)
+        )
 
 
 @every
@@ -335,8 +336,8 @@ EXPECTED = {
         GroupedRanker(hist(max_iter=3)),
         OneGroupedRanker(lgbm(n_estimators=3, min_child_samples=2)),
         OneGroupedRanker(xgb(n_estimators=3)),
-        OneLinearRanker(max_iter=1000),
-        OneLinearRanker("err@5", max_iter=1000),
+        OneLinearRanker(options={"max_iter": 1000}),
+        OneLinearRanker("err@5", options={"max_iter": 1000}),
         OneRankerMean([Ridge(), Ridge(alpha=10)]),
     ],
     expected_failed_checks=lambda estimator: EXPECTED.get(type(estimator), {}),

@@ -110,7 +110,7 @@ CLICKED = pd.Series(data.relevance > 1, dtype="boolean").where(np.arange(len(y))
 def test_labels_with_missing_values_are_trained_and_scored_as_floats(dtype):
     clicked, floats = CLICKED.astype(dtype), CLICKED.astype("float")
     for make in (lgbm, xgb, cat):
-        ranker = GroupedRanker(make(), unjudged="drop", scoring="ap")
+        ranker = GroupedRanker(make(), options={"unjudged": "drop"}, scoring="ap")
         model = clone(ranker).fit(data.X, clicked, groups=data.qid)
         expected = clone(ranker).fit(data.X, floats, groups=data.qid)
         assert model.predict(data.X).tolist() == expected.predict(data.X).tolist()
@@ -214,6 +214,27 @@ def test_frames_of_polars_are_read_without_pyarrow(make, monkeypatch):
     assert ranker.predict(enum[:5]).tolist() == again.predict(known[:5]).tolist()
     with pytest.raises(ValueError, match=r"'kind'.*polars\.Enum"):
         ranker.fit(frame.with_columns(kind=frame["kind"].cast(pl.Categorical)), y)
+
+
+@pytest.mark.parametrize(
+    "make", [lgbm, lambda: xgb(enable_categorical=True)], ids=["lightgbm", "xgboost"]
+)
+def test_categories_are_those_of_the_training_rows(make):
+    levels = np.array(["x", "y", "z"])[data.relevance.astype(int) % 3]
+    text = pd.DataFrame(data.X[:, :2]).add_prefix("f").assign(level=levels)
+    frame = text.astype({"level": "category"})
+    held_out = {"X_val": text, "y_val": data.relevance, "groups_val": data.qid}
+    model = GroupedRanker(make(), eval_metric="gap").fit(
+        frame, data.relevance, data.qid, **held_out
+    )
+    scores, some = model.predict(frame), levels != "x"
+    assert model.predict(text).tolist() == scores.tolist()
+    part = text[some].astype({"level": "category"})  # whose levels have other numbers
+    assert model.predict(part).tolist() == scores[some].tolist()
+    with pytest.raises(ValueError, match=r"'level' of X is text.*astype"):
+        clone(model).set_params(eval_metric=None).fit(text, data.relevance, data.qid)
+    with pytest.raises(ValueError, match="'level' of X is int64"):
+        model.predict(text.assign(level=1))
 
 
 def test_values_per_row_follow_their_rows_and_values_per_feature_of_boosters_do_not():

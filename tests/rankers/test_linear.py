@@ -10,11 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 import skrank
 from skrank import LinearRanker, SoftRank
+from skrank._progress import Bar
 from skrank.datasets import make_ranking
 from skrank.rankers import _linear_training
-from skrank.rankers._linear_training import LinearTraining, Stages
+from skrank.rankers._linear_training import LinearTraining, Stages, Steps
 from tests.helpers.engine import judge
-from tests.helpers.rankers import fit_with
+from tests.helpers.rankers import fit_with, with_options
 
 DATA = make_ranking(60, n_docs=(5, 25), n_features=6, n_informative=4, random_state=0)
 LABELS, QID = DATA.relevance, DATA.qid
@@ -25,7 +26,7 @@ layouts = pytest.mark.parametrize("layout", [np.asarray, csr_matrix, csc_matrix]
 
 def fit(X=X, labels=LABELS, qid=QID, sample_weight=None, features="standard", **parameters):
     """A ranker without transformation of columns, so that weights are in their units."""
-    return LinearRanker(features=features, **parameters).fit(
+    return with_options(LinearRanker, features=features, **parameters).fit(
         X, labels, groups=qid, sample_weight=sample_weight
     )
 
@@ -73,7 +74,7 @@ def test_the_gradient_equals_finite_differences_of_the_loss(objective, sparse, m
     weights = np.random.default_rng(0).uniform(0.5, 2, len(np.unique(QID)))
     table = csr_matrix(X) if sparse else X
     training = training_on(objective, weights, table)
-    list(training.path(np.array([0.1]), np.zeros(6)))
+    list(training.path(np.array([0.1]), np.zeros(6), Steps(Bar())))
     point = np.random.default_rng(1).normal(size=6)
     _, slopes = given["loss"](point)
     step = 1e-5
@@ -86,7 +87,7 @@ def test_the_gradient_equals_finite_differences_of_the_loss(objective, sparse, m
 
 def test_the_loss_equals_the_documented_formula():
     """Mean of 1 - (smooth metric), plus alpha times the sum of squares of scaled weights."""
-    model = fit(sigma=0.7, alpha=0.01, tol=1e-12)
+    model = fit(smoothing=0.7, alpha=0.01, tol=1e-12)
     training = training_on("gap")
     start = training.start()
     scale = np.std(X, axis=0)
@@ -108,8 +109,9 @@ def test_newton_steps_never_lower_the_metric(metric):
     one = skrank.metric(metric)
     training = training_on(one, tol=0)
     start = training.start()
-    ((_, before, _),) = training_on(SoftRank("gap")).path(np.array([0.0]), start)
-    ((_, after, _),) = training.path(np.array([0.0]), start)
+    alphas, steps = np.array([0.0]), Steps(Bar())
+    ((_, before, _),) = training_on(SoftRank("gap")).path(alphas, start, steps)
+    ((_, after, _),) = training.path(alphas, start, steps)
     found = [one(LABELS, training.scores(w), groups=QID) for w in (before, after)]
     assert found[1] >= found[0] - 1e-12
 
@@ -125,7 +127,7 @@ def test_positive():
 
 def test_too_few_iterations_warn():
     with pytest.warns(ConvergenceWarning, match="max_iter=2") as caught:
-        fit(max_iter=2, sigma=1)
+        fit(max_iter=2, smoothing=1)
     assert caught[0].filename == __file__
     assert fit().n_iter_ < 200
 
@@ -135,7 +137,7 @@ ALPHAS = [1e-3, 10.0, 0.1]
 
 @pytest.mark.parametrize(("metric", "choose"), [("ndcg@5", np.argmax), ("error@5", np.argmin)])
 def test_alphas_are_compared_on_held_out_queries(metric, choose):
-    model = fit(alphas=ALPHAS, eval_metric=metric, validation_fraction=0.3, random_state=0)
+    model = fit(alpha=ALPHAS, eval_metric=metric, validation_fraction=0.3, random_state=0)
     values = model.evals_result_["validation"][metric]
     assert len(values) == 3
     assert model.alpha_ == sorted(ALPHAS, reverse=True)[int(choose(values))]
@@ -143,7 +145,7 @@ def test_alphas_are_compared_on_held_out_queries(metric, choose):
 
 def test_alphas_are_compared_on_x_val():
     known = QID < 40
-    model = LinearRanker(alphas=ALPHAS).fit(
+    model = LinearRanker(alpha=ALPHAS).fit(
         X[known], LABELS[known], groups=QID[known],
         X_val=X[~known], y_val=LABELS[~known], groups_val=QID[~known],
     )  # fmt: skip
@@ -156,13 +158,30 @@ def test_held_out_queries_are_not_trained_on_while_alphas_are_compared(monkeypat
     seen = []
     path = LinearTraining.path
 
-    def noting(self, alphas, weights):
+    def noting(self, alphas, weights, steps):
         seen.append(self.query_weights)
-        return path(self, alphas, weights)
+        return path(self, alphas, weights, steps)
 
     monkeypatch.setattr(LinearTraining, "path", noting)
-    fit(alphas=ALPHAS, validation_fraction=0.3, random_state=0)
+    fit(alpha=ALPHAS, validation_fraction=0.3, random_state=0)
     assert [len(weights) for weights in seen] == [42, 60]
+
+
+@pytest.mark.parametrize("objective", ["gap", "err@5"])
+@pytest.mark.parametrize("rounds", [2, None])
+def test_one_alpha_stops_early_on_validation_rows(objective, rounds):
+    known = QID < 40
+    held_out = {"X_val": X[~known], "y_val": LABELS[~known], "groups_val": QID[~known]}
+    model = LinearRanker(objective, features="standard", early_stopping_rounds=rounds)
+    model.fit(X[known], LABELS[known], groups=QID[known], **held_out)
+    values = next(iter(model.evals_result_["validation"].values()))
+    assert len(values) == model.n_iter_
+    best = max(values) if rounds else values[-1]
+    metric = skrank.metric(objective, max_grade=4) if objective == "err@5" else GAP
+    found = metric(LABELS[~known], model.predict(X[~known]), groups=QID[~known])
+    assert found == pytest.approx(best)
+    if rounds:
+        assert len(values) <= int(np.argmax(values)) + 1 + rounds
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -171,7 +190,7 @@ def test_training_needs_memory_for_a_few_vectors():
     n_rows = 300_000
     table, qid = rng.normal(size=(n_rows, 4)), np.repeat(np.arange(n_rows // 100), 100)
     labels = (table.sum(1) + rng.normal(size=n_rows)).clip(0, 3).round()
-    ranker = LinearRanker(sigma=1, max_iter=1)
+    ranker = with_options(LinearRanker, smoothing=1, max_iter=1)
     ranker.fit(table[:1000], labels[:1000], groups=qid[:1000])  # compiles
     tracemalloc.start()
     ranker.fit(table, labels, groups=qid)
@@ -266,7 +285,7 @@ def test_a_score_does_not_depend_on_other_rows(dtype, layout, n_features, share)
 @pytest.mark.parametrize("objective", ["gap", "err@5"])
 def test_only_ratios_of_weights_matter(weight, objective):
     weights = np.exp2(QID % 3) / 4
-    path = {"objective": objective, "alphas": [1e-3, 10.0, 0.1], "random_state": 0}
+    path = {"objective": objective, "alpha": ALPHAS, "random_state": 0, "validation_fraction": 0.2}
     first, again = (fit(X, sample_weight=one, **path) for one in (weights, weights * weight))
     assert_allclose(again.coef_, first.coef_, rtol=1e-3, atol=1e-6)
     assert again.alpha_ == first.alpha_
@@ -297,15 +316,16 @@ def test_squared_errors_of_labels_in_any_unit(power, centered):
     ("changes", "message"),
     [
         ({"alpha": -1}, "alpha=-1"),
-        ({"alphas": []}, "alphas="),
-        ({"alphas": [1.0, -1.0]}, "alphas=-1"),
-        ({"sigma": 0}, "sigma=0"),
+        ({"alpha": []}, "alpha="),
+        ({"alpha": [1.0, -1.0], "validation_fraction": 0.2}, "alpha=-1"),
+        ({"alpha": [1.0, 2.0]}, "validation_fraction=0.2"),
+        ({"smoothing": 0}, "smoothing=0"),
+        ({"early_stopping_rounds": 0}, "early_stopping_rounds=0"),
         ({"max_iter": 0}, "max_iter=0"),
         ({"objective": "gapp"}, "'gap'"),
         ({"y": np.zeros(len(X))}, "no training query"),
         ({"X": np.where(X > 200, np.inf, X)}, r"row \d+ of X is infinite in column \d"),
         ({"X": np.column_stack([X, X[:, :1] * 1e200])}, "feature 6"),
-        ({"X_val": X, "y_val": LABELS, "groups_val": QID}, r"X_val .*alphas"),
     ],
 )
 def test_bad_parameters_and_data(changes, message):

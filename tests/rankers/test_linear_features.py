@@ -72,7 +72,7 @@ def test_nan_in_queries_of_weight_0_and_held_out_queries_is_replaced():
     rest = QID > 0
     other = LinearRanker().fit(table[rest], skrank.with_groups(LABELS[rest], QID[rest]))
     assert_allclose(model.coef_, other.coef_, rtol=1e-3, atol=1e-5)
-    path = fit(table, alphas=[1e-3, 0.1], random_state=0)
+    path = fit(table, alpha=[1e-3, 0.1], validation_fraction=0.2, random_state=0)
     assert len(path.evals_result_["validation"]["gap"]) == 2
 
 
@@ -95,7 +95,7 @@ CATEGORIES = {
 @pytest.mark.parametrize("kind", CATEGORIES)
 def test_each_of_few_levels_has_a_weight(kind):
     table, named = CATEGORIES[kind]
-    model = fit(table, categorical_features=named)
+    model = fit(table, options={"categorical_features": named})
     assert len(model.coef_) == 6
     assert model.coef_[2] < model.coef_[3] < model.coef_[4]
     again = pickle.loads(pickle.dumps(model))
@@ -131,7 +131,7 @@ def test_missing_categories_are_a_level(missing, n_levels):
     given = levels[np.random.default_rng(5).integers(0, n_levels, len(X))]
     given[LABELS > 1] = missing
     for column in (pd.Categorical(given), pd.Series(given)):
-        model = fit(frame(site=column), categorical_features=["site"])
+        model = fit(frame(site=column), options={"categorical_features": ["site"]})
         score = model.predict(frame(site=pd.Series(given, dtype=object)))
         assert score[LABELS > 1].mean() > score[LABELS <= 1].mean() + 0.5
 
@@ -209,9 +209,13 @@ INFINITE = SITE.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))
     ("table", "parameters", "message"),
     [
         (SITE, {"features": "logs"}, "features='logs'"),
-        (SITE, {"categorical_features": ["town"]}, "'town'"),
-        (SITE, {"categorical_features": [True]}, "1 entries"),
-        (SITE, {"features": StandardScaler(), "categorical_features": ["site"]}, "all columns"),
+        (SITE, {"options": {"categorical_features": ["town"]}}, "'town'"),
+        (SITE, {"options": {"categorical_features": [True]}}, "1 entries"),
+        (
+            SITE,
+            {"features": StandardScaler(), "options": {"categorical_features": ["site"]}},
+            "all columns",
+        ),
         (frame(site=SITES), {}, "column 'site'"),
         (frame(site=CODES.astype(str)), {}, "column 'site'"),
         (np.where(X > 1e3, "9", X.astype(object)), {}, "column 0"),

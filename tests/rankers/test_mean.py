@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
 from skrank.datasets import make_ranking
-from tests.helpers.rankers import First, lgbm
+from tests.helpers.rankers import First, lgbm, with_options
 
 DATA = make_ranking(40, n_docs=(5, 15), n_features=6, n_informative=4, random_state=0)
 X, LABELS, QID = DATA.X, DATA.relevance, DATA.qid
@@ -19,11 +19,11 @@ Y = skrank.with_groups(LABELS, QID)
 
 def boosted(seed=0, **options):
     trees = lgbm(n_estimators=40, extra_trees=True, random_state=seed)
-    return GroupedRanker(trees, objective="gap", **options)
+    return with_options(GroupedRanker, trees, objective="gap", **options)
 
 
 def linear(**options):
-    return LinearRanker(max_iter=20, tol=1e-3, **options)
+    return with_options(LinearRanker, max_iter=20, tol=1e-3, **options)
 
 
 def spread(scores, groups):
@@ -35,7 +35,7 @@ def spread(scores, groups):
 @pytest.mark.parametrize("weights", [None, [3, 1]])
 def test_scores_are_the_weighted_mean_of_standardised_scores(weights):
     mean = RankerMean([linear(), Ridge()], weights=weights).fit(X, Y)
-    parts = [LinearRanker(max_iter=20, tol=1e-3).fit(X, Y), Ridge().fit(X, LABELS)]
+    parts = [linear().fit(X, Y), Ridge().fit(X, LABELS)]
     shares = [0.5, 0.5] if weights is None else [0.75, 0.25]
     expected = sum(
         share * one.predict(X) / spread(one.predict(X), QID)

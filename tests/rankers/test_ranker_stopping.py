@@ -214,7 +214,7 @@ def test_the_default_metric_of_early_stopping(estimator, objective, name):
 @pytest.mark.parametrize("name", ["lightgbm-gap", "xgboost-gap", "catboost", "hist-gap"])
 def test_refit_uses_all_queries_for_the_best_number_of_rounds(name):
     stopped = clone(RANKERS[name]).fit(data.X, y)
-    refitted = clone(RANKERS[name]).set_params(refit=True).fit(data.X, y)
+    refitted = clone(RANKERS[name]).set_params(options={"refit": True}).fit(data.X, y)
     assert refitted.evals_result_ == stopped.evals_result_
     assert refitted.best_iteration_ == stopped.best_iteration_
     by_hand = clone(RANKERS[name]).set_params(
@@ -262,21 +262,20 @@ class CountRounds(xgboost.callback.TrainingCallback):
 
 
 @pytest.mark.parametrize("objective", [None, "gap"])
-def test_callbacks_run_in_the_search_and_schedules_in_the_refit_too(objective):
-    options = {"objective": objective, "eval_metric": "gap", "refit": True, **STOP}
-    rates = (0.3 * 0.9 ** np.arange(25)).tolist()
-    curve = {}
-    record, schedule = lightgbm.record_evaluation(curve), lightgbm.reset_parameter
+def test_callbacks_see_all_rounds_and_are_not_run_again(objective):
+    options = {"objective": objective, "eval_metric": "gap", **STOP}
+    curve, count = {}, CountRounds()
     model = GroupedRanker(lgbm(), **options)
-    model.fit(data.X, y, callbacks=[record, schedule(learning_rate=rates)])
+    model.fit(data.X, y, callbacks=[lightgbm.record_evaluation(curve)])
     assert curve["validation"]["gap"] == model.evals_result_["validation"]["gap"]
-    by_hand = GroupedRanker(lgbm(n_estimators=model.best_iteration_), objective=objective)
-    by_hand.fit(data.X, y, callbacks=[schedule(learning_rate=rates[: model.best_iteration_])])
-    assert model.predict(data.X).tolist() == by_hand.predict(data.X).tolist()
-
-    count, falling = CountRounds(), xgboost.callback.LearningRateScheduler(rates)
-    model = GroupedRanker(xgb(callbacks=[count, falling]), **options).fit(data.X, y)
+    model = GroupedRanker(xgb(callbacks=[count]), **options).fit(data.X, y)
     assert count.n_rounds == len(model.evals_result_["validation"]["gap"])
-    by_hand = xgb(n_estimators=model.best_iteration_, callbacks=[falling])
-    by_hand = GroupedRanker(by_hand, objective=objective).fit(data.X, y)
-    assert model.predict(data.X).tolist() == by_hand.predict(data.X).tolist()
+    with pytest.raises(ValueError, match="callbacks"):
+        model.set_params(options={"refit": True}).fit(data.X, y)
+
+
+@pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat()], ids=lambda x: type(x).__name__)
+def test_a_bar_counts_rounds(estimator, capsys):
+    GroupedRanker(estimator, progress=True).fit(data.X, y)
+    rounds = {"CatBoostRanker": 20}.get(type(estimator).__name__, 25)
+    assert f"{rounds:.1f}/{rounds:.1f} [" in capsys.readouterr().err

@@ -155,7 +155,7 @@ def test_the_start_is_the_best_round_of_a_metric_where_lower_is_better(estimator
 @pytest.mark.parametrize("refit", [False, True])
 def test_predictions_are_the_start_if_no_round_is_better(estimator, options, refit):
     known = np.column_stack([X, LABELS])
-    model = fit(estimator, First(0.5, column=6), known, refit=refit, **options, **STOP)
+    model = fit(estimator, First(0.5, column=6), known, options={"refit": refit}, **options, **STOP)
     assert model.best_iteration_ == 0
     assert model.evals_result_["validation"]["ndcg@5"][0] == 1
     assert_allclose(model.predict(known), model.init_factor_ * LABELS / 2)

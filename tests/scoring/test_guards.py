@@ -179,7 +179,7 @@ def test_with_groups_of_selected_documents_does_not_warn(data, y):
 def test_unjudged_documents_that_a_ranker_drops_do_not_warn(data):
     relevance = np.where(np.arange(len(data.qid)) % 3, data.relevance, np.nan)
     y = skrank.with_groups(relevance, data.qid)
-    fitted = ranker(unjudged="drop").fit(data.X, y, X_val=data.X, y_val=y)
+    fitted = ranker(options={"unjudged": "drop"}).fit(data.X, y, X_val=data.X, y_val=y)
     judged = ~np.isnan(relevance)
     alone = ranker().fit(data.X[judged], relevance[judged], groups=data.qid[judged])
     assert_array_equal(fitted.predict(data.X), alone.predict(data.X))

@@ -56,7 +56,7 @@ MODELS = {
     "logistic": (LogisticRegression(), {"C": [0.01, 1.0]}),
     "grouped ridge": grouped(Ridge(), ALPHAS),
     "grouped hist": grouped(HIST, RATES),
-    "linear": (skrank.LinearRanker(tol=1e-4), ALPHAS),
+    "linear": (skrank.LinearRanker(options={"tol": 1e-4}), ALPHAS),
     "lightgbm": grouped(LGBM, RATES),
     "xgboost": grouped(XGB, RATES),
     "catboost": grouped(CAT, RATES),
