@@ -207,22 +207,24 @@ def tune(
         weights = check.as_vector("sample_weight", sample_weight, len(ids))
         check.query_weights(weights, Queries.from_groups(ids))  # raises if they vary inside a query
     folds = list(QueryKFold(cv, stratify="n_relevant").split(X, labels))
-    if study is None:
-        study = optuna.create_study(
-            direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed),
-            pruner=optuna.pruners.MedianPruner(n_startup_trials=3),
-        )  # fmt: skip
-    elif not isinstance(study, optuna.Study) or study.direction.name != "MAXIMIZE":
+    if study is not None and (
+        not isinstance(study, optuna.Study) or study.direction.name != "MAXIMIZE"
+    ):
         raise ValueError(
             f"study={study!r} is not an optuna.Study that maximises: give optuna.create_study("
             'storage="sqlite:///trials.db", study_name="tune", direction="maximize", '
             "load_if_exists=True)."
         )
-    verbosity = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)  # no line for each trial
     shown = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
     form = "{desc}: {percentage:3.0f}%|{bar}| {n:.0f} of {total:g} s{postfix}"
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # no line for each trial
     try:
+        if study is None:
+            study = optuna.create_study(
+                direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed),
+                pruner=optuna.pruners.MedianPruner(n_startup_trials=3),
+            )  # fmt: skip
         with progress_bar(shown, time_budget, "s", desc="tune", bar_format=form) as bar:
             search = _Search(
                 X, labels, weights, measured, chosen, folds, seed, study, bar, start, time_budget
@@ -235,10 +237,9 @@ def tune(
                 if search.is_done:
                     break
             if not search.count("COMPLETE"):
-                raise ValueError(
-                    f"no trial is complete: {search.count('PRUNED')} were pruned, as the pruner of "
-                    f"study chose, and {search.count('FAIL')} failed {list(search.errors.items())}."
-                )
+                why = [f"{booster} failed: {error}" for booster, error in search.errors.items()]
+                pruned = f"the pruner of study has pruned {search.count('PRUNED')} trials"
+                raise ValueError("no trial is complete: " + "; ".join(why or [pruned]))
             ranker = search.ranker(study.best_params).fit(X, labels, sample_weight=weights)
             search.show()
     finally:
@@ -303,7 +304,8 @@ class _Search:
         """Show the time, the number of trials and the best value."""
         self.bar.n = min(time.monotonic() - self.start, self.budget)
         best = f", best {self.study.best_value:.4f}" if self.count("COMPLETE") else ""
-        self.bar.set_postfix_str(f"{len(self.study.trials)} trials{best}")
+        n_trials = sum(map(self.count, ("COMPLETE", "PRUNED", "FAIL")))
+        self.bar.set_postfix_str(f"{n_trials} trials{best}")
 
     @property
     def attributes(self) -> Options:

@@ -122,7 +122,7 @@ def test_a_study_that_is_given_keeps_its_pruner():
     found = skrank.tune(X, Y, **SHORT, study=study)
     assert found.trials["state"].tolist() == ["COMPLETE", "PRUNED"]
     assert "1 pruned" in str(found)
-    with pytest.raises(ValueError, match="no trial is complete: 1 were pruned"):
+    with pytest.raises(ValueError, match=r"no trial is complete: .* pruned 1 trials"):
         skrank.tune(X, Y, **SHORT, study=a_study(pruner=all_pruned))
 
 
