@@ -33,10 +33,10 @@ from typing import NamedTuple
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from active_pools import CHOSEN_ON, CONFIRMED_ON, pools
+from active_pools import CHOSEN_ON, CONFIRMED_ON, draws_of, label_moments, pools
 
 import skrank
-from skrank.active import Estimate, label_moments, sampling_distribution, simulate
+from skrank.active import Estimate, simulate
 from skrank.active._evaluators import _RESERVE, decide
 from skrank.active._intervals import bootstrap_interval, certainty
 from skrank.active._means import mean_of
@@ -263,7 +263,7 @@ def in_strata(pool, limits, n_campaigns):
 
 def expected_ratio(pool, mixing=None):
     """Variance of "assisted" over that of uniform draws at equal cost, for large pools."""
-    q = sampling_distribution(pool.moments, costs=pool.costs, mixing=mixing)
+    q = draws_of(pool.moments, pool.costs, mixing)
     n = len(pool.values)
     p, counts = np.full(n, 1 / n), ~np.isnan(pool.values)
     y = np.where(counts, pool.values - np.nanmean(pool.values), 0.0)
@@ -366,11 +366,10 @@ def world(task, metric, share, model, seed):
     """Values per query, moments, costs."""
     relevance, scores, qid, costs = pool(share, seed)
     measure = skrank.metric(metric)
-    other = scores[1] if task == "compare" else None
-    believed = beliefs(model, relevance, seed)
-    moments = label_moments(measure, scores[0], qid, other=other, label_model=believed, n_draws=60)
+    scores = scores if task == "compare" else scores[:1]
+    moments = label_moments(measure, scores, qid, beliefs(model, relevance, seed), n_draws=60)
     values = [measure.per_query(relevance, s, groups=qid).to_numpy() for s in scores]
-    value = values[0] if other is None else values[0] - values[1]
+    value = values[0] if task != "compare" else values[0] - values[1]
     return value, moments, costs
 
 
@@ -400,7 +399,7 @@ def intervals(options):
 def covered(task, metric, share, model, seed, n_campaigns):
     """Name, and coverage of finite intervals and of intervals without a caution by budget."""
     value, moments, costs = world(task, metric, share, model, seed)
-    q = sampling_distribution(moments, costs=costs)
+    q = draws_of(moments, costs)
     runs = simulate(
         value, q, BUDGETS, costs=costs, moments=moments, n_campaigns=n_campaigns, progress=False
     )
@@ -449,7 +448,7 @@ def selection(options):
 
 def selected(model, seed, n_campaigns):
     value, moments, costs = world("evaluate", "dcg(empty=0)@10", 1.0, model, seed)
-    q = sampling_distribution(moments, costs=costs)
+    q = draws_of(moments, costs)
     p = np.full(N_QUERIES, 1 / N_QUERIES)
     deviation = moments.deviation(p)
     drawn = np.array([drawing_order(q, one)[:200] for one in range(10 * n_campaigns)])
@@ -496,7 +495,7 @@ def sequences(options):
 def watched(model, share, seed, n_campaigns):
     looks = np.unique(np.geomspace(3, 200, 25).astype(int))
     value, moments, costs = world("compare", "ndcg@10", share, model, seed)
-    q = sampling_distribution(moments, costs=costs)
+    q = draws_of(moments, costs)
     p = np.full(N_QUERIES, 1 / N_QUERIES)
     truth, misled = np.nanmean(value), 0
     for campaign in range(n_campaigns):
@@ -514,7 +513,7 @@ def budgets(options):
     print("Small budgets, in draws of average cost: campaigns that end before the first label, and")
     print("bias of the others in standard deviations of one campaign")
     value, moments, costs = world("evaluate", "dcg(empty=0)@10", 1.0, "noisy", options.pool)
-    q = sampling_distribution(moments, costs=costs)
+    q = draws_of(moments, costs)
     for factor in (0.25, 0.5, 1, 2, 3, 5, 10, 20):
         runs = simulate(
             value, q, [factor * (q @ costs)], costs=costs, moments=moments,
@@ -533,7 +532,7 @@ def winners(options):
         print(f"{name:<42}{share:>7.3f}", flush=True)
 
 
-FOUND = Estimate(0.0, 1.0, (-1.0, 1.0), 0.95, 40, 40, 40.0, 40.0, 0, 40.0, None, False)
+FOUND = Estimate(0.0, 1.0, (-1.0, 1.0), 0.95, 40, 40, 40.0, 0, 40.0, None, False, None)
 
 
 def misnamed(m, gap, seed, n_campaigns):

@@ -7,8 +7,7 @@ import sys
 import time
 
 import numpy as np
-
-from skrank.active import label_moments
+from active_pools import label_moments
 
 CASES = [("dcg@20", 1), ("err@20", 1), ("dcg@20", 2), ("err@20", 2), ("err", 2)]
 
@@ -22,8 +21,7 @@ def main(n_queries: int = 30_000, n_docs: int = 120, n_grades: int = 5) -> None:
     print(f"{n_queries} queries x {n_docs} documents x {n_grades} grades: seconds")
     for name, n_rankers in CASES:
         start = time.perf_counter()
-        other = scores[1] if n_rankers == 2 else None
-        label_moments(name, scores[0], groups, other=other, label_model=probabilities)
+        label_moments(name, [*scores[:n_rankers]], groups, probabilities)
         print(f"{name:<8}{n_rankers:>3} rankers{time.perf_counter() - start:>8.1f}", flush=True)
 
 

@@ -22,9 +22,9 @@ from skrank.active import (
     ActiveEvaluator,
     Design,
     Moments,
-    sampling_distribution,
 )
-from skrank.active.models import GradeClassifier
+from skrank.active._moments import random_labels
+from skrank.active._sampling import sampling_distribution
 from skrank.datasets import make_ranking
 
 METRICS = ("dcg@10", "err@20", "ndcg@10", "ap")
@@ -61,6 +61,17 @@ class Labelled:
     costs: np.ndarray
     q: np.ndarray
     moments: Moments
+
+
+def label_moments(metric, scores, groups, label_model, n_draws=200) -> Moments:
+    """Moments of one ranker, or of the difference of two."""
+    labels = random_labels(metric, scores, groups, label_model, None, 0, who="campaign")
+    return labels.moments(n_draws, 0)
+
+
+def draws_of(moments: Moments, costs: np.ndarray, mixing: float | None = None) -> np.ndarray:
+    """The distribution of draws from queries of equal frequencies."""
+    return sampling_distribution(moments, costs, np.full(len(costs), 1 / len(costs)), mixing=mixing)
 
 
 def pools(collection: str, folder: Path | None) -> Iterator[Labelled]:
@@ -102,8 +113,8 @@ def read_features(files: list[Path]) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def logistic(C: float) -> Pipeline:
-    """Logistic regressions of ordered grades."""
-    return make_pipeline(StandardScaler(), GradeClassifier(LogisticRegression(C=C, max_iter=1000)))
+    """A logistic regression of grades."""
+    return make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=1000))
 
 
 def _of_features(
@@ -124,8 +135,7 @@ def _of_features(
         return out
 
     def forest(seed):
-        trees = RandomForestClassifier(40, min_samples_leaf=5, max_features=0.3, random_state=seed)
-        return GradeClassifier(trees)
+        return RandomForestClassifier(40, min_samples_leaf=5, max_features=0.3, random_state=seed)
 
     logit = probabilities(logistic(0.1), known)
     trees = probabilities(forest(0), known)
@@ -257,6 +267,6 @@ def _of_matrix(collection: str, file: Path) -> Iterator[Labelled]:
             ):
                 yield Labelled(
                     f"{file.stem}, {task} {number}, other systems, {costs_name}", task,
-                    "other systems", values, costs, sampling_distribution(moments, costs=costs),
+                    "other systems", values, costs, draws_of(moments, costs),
                     moments,
                 )  # fmt: skip

@@ -35,10 +35,8 @@ from skrank.active import (
     ActiveComparator,
     ActiveEvaluator,
     Design,
-    sampling_distribution,
     simulate,
 )
-from skrank.active.models import GradeClassifier
 from skrank.datasets import load_letor, make_ranking
 
 METRICS = ("dcg", "err")
@@ -101,10 +99,9 @@ def split(parts, number):
 
 
 def forest(seed):
-    trees = RandomForestClassifier(
+    return RandomForestClassifier(
         100, min_samples_leaf=5, max_features=0.3, random_state=seed
     )
-    return GradeClassifier(trees)
 
 
 def train_rankers(train, pool, seed):
@@ -113,8 +110,7 @@ def train_rankers(train, pool, seed):
     X, y, qid, _ = train
     half = np.isin(qid, np.unique(qid)[::2])
     logistic = make_pipeline(
-        StandardScaler(),
-        GradeClassifier(LogisticRegression(C=0.1, max_iter=1000)),
+        StandardScaler(), LogisticRegression(C=0.1, max_iter=1000)
     )
     models = {
         "forest": forest(seed).fit(X, y),
@@ -178,13 +174,20 @@ def tasks(scores, labels, seed):
 
 
 def campaigns_of(name, scores, labels, pool, grades, costs, metric):
-    """Campaigns with a label model and without one, which have the sampling
-    distributions."""
+    """Campaigns, which have the sampling distributions."""
     kind = ActiveEvaluator if name in EVALUATIONS else ActiveComparator
-    options = {"metric": metric, "design": Design(grades=grades, costs=costs)}
+    equal = dict.fromkeys(np.unique(pool[2]).tolist(), 1.0)
+
+    def campaign(label_model=labels, **options):
+        design = Design(**{"grades": grades, "costs": costs} | options)
+        options = {"metric": metric, "label_model": label_model}
+        return kind(scores, pool[2], design=design, **options)
+
     return {
-        "active": kind(scores, pool[2], label_model=labels, **options),
-        "active, any label": kind(scores, pool[2], **options),
+        "active": campaign(),
+        "active, any label": campaign("uniform"),
+        "active, any cost": campaign(costs=equal),
+        "mixing 0.5": campaign(mixing=0.5),
     }
 
 
@@ -214,7 +217,6 @@ def run_task(
         way: campaign.sampling.probability.to_numpy()
         for way, campaign in campaigns.items()
     }
-    q["active, any cost"] = sampling_distribution(moments)
     values, costs = values_and_costs(
         scores, pool, metric, campaigns["active"].sampling
     )
@@ -228,11 +230,7 @@ def run_task(
         ).values
         for way in METHODS
     }  # fmt: skip
-    return (
-        values.mean(),
-        estimates,
-        reasons(values, costs, q["active"], moments),
-    )
+    return values.mean(), estimates, reasons(values, costs, q, moments)
 
 
 def reasons(values, costs, q, moments):
@@ -249,7 +247,7 @@ def reasons(values, costs, q, moments):
             (p**2 / way @ square) * (costs @ way) / ((p @ square) * (costs @ p))
         )
 
-    mixed = sampling_distribution(moments, costs=costs, mixing=0.5)
+    mixed, q = q["mixing 0.5"], q["active"]
     known = np.sqrt(found / costs) / np.sqrt(found / costs).sum()
     return {
         "squared error": (expected.mean(), found.mean()),

@@ -30,7 +30,7 @@ def public_modules() -> list[str]:
         for module in pkgutil.iter_modules(skrank.__path__)
         if not module.name.startswith("_") and module.name not in NOT_LISTED
     ]
-    return ["skrank", *found, "skrank.active.models"]
+    return ["skrank", *found]
 
 
 def exported(module: ModuleType) -> list[str]:

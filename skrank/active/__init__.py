@@ -5,15 +5,17 @@ difference of two rankers. Both request the labels of one query after another, w
 `simulate` runs campaigns on a labelled collection.
 """
 
+from skrank import _renamed
 from skrank.active._campaign import Campaign
 from skrank.active._estimate import Estimate
 from skrank.active._evaluators import ActiveComparator, ActiveEvaluator, Decision
-from skrank.active._moments import Moments, label_moments
-from skrank.active._sampling import sampling_distribution
+from skrank.active._moments import Moments
 from skrank.active._setup import Design, Request
 from skrank.active._simulate import Simulation, simulate
 
 __all__ = [
     "ActiveComparator", "ActiveEvaluator", "Campaign", "Decision", "Design", "Estimate",
-    "Moments", "Request", "Simulation", "label_moments", "sampling_distribution", "simulate",
+    "Moments", "Request", "Simulation", "simulate",
 ]  # fmt: skip
+
+_renamed.refuse_old_names(__name__)

@@ -70,8 +70,8 @@ class Campaign:
         moments = documents.moments(design.n_label_draws, seed, p, center)
         q = sampling_distribution(
             moments,
-            costs=np.where(p_open > 0, costs, 1.0),  # others are not drawn
-            frequencies=p_open,
+            np.where(p_open > 0, costs, 1.0),  # others are not drawn
+            check.check_frequencies("frequencies", p_open, len(p_open)),
             mixing=design.mixing,
             # for more than two rankers, `moments` has used the center
             center=moments.center(p) if center is None or len(names) > 2 else center,
@@ -292,7 +292,10 @@ class Campaign:
         """The estimate of a mean or difference, and the highest confidence that excludes 0."""
         confidence = check.check_share("confidence", confidence)
         n_usable, values = self._n_usable(estimator), self._values_of(first, second)
-        found, sure = self._setup.estimate(values, n_usable, confidence, estimator)
+        limited = self._budget is not None
+        found, sure = self._setup.estimate(
+            values, n_usable, confidence, estimator, has_budget=limited
+        )
         spent = float(self._setup.costs[list(self._labels)].sum())
         names = tuple(self.names[ranker] for ranker in (first, second) if ranker is not None)
         n_waiting = len(self._labels) - n_usable

@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank.active._means import Mean
 
-# With fewer queries, intervals of values with a long tail had too low a coverage in simulations
-# (benchmarks/active_campaigns.py).
-_FEWEST_TYPICAL = 30  # queries of average cost
-_FEWEST_COUNTED = 20  # queries of any cost
+# Beyond these limits, intervals covered less than .93 in simulated pools with long tails, or in
+# which most values are equal (benchmarks/active_campaigns.py, table "cautions").
+_FEWEST = 25  # queries that count, and queries of average cost
+_FEWEST_UNLIKE = 5  # queries that differ from the most common value
+_LARGEST = 0.5  # part of a single query in the squared error
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +40,7 @@ class Estimate:
         labelled.
     interval : (float, float)
         Confidence interval, by the bootstrap of Student's t. Infinite if the error is unknown: at
-        most one draw counts, or all values are equal. `caution` reports an uncertain coverage.
+        most one draw counts, or all values are equal.
     confidence : float
         Nominal coverage of the interval.
     n_queries : int
@@ -46,11 +48,8 @@ class Estimate:
     n_counted : int
         Queries that count: with ``empty="skip"``, those with a relevant document.
     n_typical : float
-        `n_counted` times the mean cost of the labelled queries, divided by the expected cost of a
-        draw, the sum of q times the cost of labelling.
-    effective_sample_size : float
-        ``sum(w)**2 / sum(w**2)`` over the draws that count: number of equally weighted draws with
-        the same variance.
+        With a budget, `n_counted` times the mean cost of the labelled queries, divided by the
+        expected cost of a draw, the sum of q times the cost of labelling. Without, `n_counted`.
     n_waiting : int
         Labelled queries that are not used yet, because an earlier draw has no labels.
     cost : float
@@ -60,6 +59,11 @@ class Estimate:
         error is unknown.
     complete : bool
         True if the whole pool is labelled, so that the value is exact.
+    caution : str or None
+        Why there is no estimate, its interval is infinite, or may contain the mean less often than
+        stated: fewer than 25 queries count; their labels cost less than those of 25 draws of
+        average cost, if the campaign has a budget; fewer than 5 queries differ from the most common
+        value; or a single query makes up more than half of the squared error.
     names : tuple of str
         The ranker; of a difference, the two rankers, of which the second is subtracted.
     """
@@ -71,44 +75,12 @@ class Estimate:
     n_queries: int
     n_counted: int
     n_typical: float
-    effective_sample_size: float
     n_waiting: int
     cost: float
     passive_cost: float | None
     complete: bool
+    caution: str | None
     names: tuple[str, ...] = ()
-
-    @property
-    def saved(self) -> float | None:
-        """``passive_cost - cost``: the cost saved in comparison with uniform draws."""
-        return None if self.passive_cost is None else self.passive_cost - self.cost
-
-    @property
-    def caution(self) -> str | None:
-        """Why there is no estimate, its interval is infinite, or covers too little; else None.
-
-        There is no estimate if no drawn query counts. The interval is infinite if one draw counts,
-        or if all values are equal. It may contain the mean less often than stated if fewer than 20
-        queries count, or if their labels cost less than those of 30 queries of average cost. If the
-        whole pool is labelled, the only caution is that no query counts.
-        """
-        if self.n_counted == 0:
-            return "no drawn query has a relevant document"
-        if self.complete:
-            return None
-        if self.n_counted == 1:
-            return "a single draw counts, so the error is unknown"
-        if math.isinf(self.interval[0]):  # then both ends are infinite
-            return "the values of all draws are equal, so the error is unknown"
-        if are_few(self.n_counted, self.n_typical):
-            found = f"only {self.n_counted} queries count"
-            if self.n_typical != self.n_counted:
-                found += f", at the cost of {math.floor(self.n_typical)} average queries"
-            return (
-                f"{found}: too few to show long tails, so that the interval may contain the mean "
-                f"in less than {100 * self.confidence:.4g}% of campaigns"
-            )
-        return None
 
     def __repr__(self) -> str:
         low, high = self.interval
@@ -141,6 +113,25 @@ def typical_number(
     return np.asarray(number).round(9)  # exactly n_counted if all queries cost the same
 
 
-def are_few(n_counted: ArrayLike, n_typical: ArrayLike) -> np.ndarray:
-    """True if so few queries count that the coverage of an interval is uncertain."""
-    return np.less(n_counted, _FEWEST_COUNTED) | np.less(n_typical, _FEWEST_TYPICAL)
+def caution_of(mean: Mean, n_typical: float, confidence: float = 0.95) -> str | None:
+    """`Estimate.caution` of a mean of a part of the pool."""
+    n = mean.n_counted
+    if n == 0:
+        return "no drawn query has a relevant document"
+    if not mean.is_bounded:
+        reason = "a single draw counts" if n == 1 else "the values of all draws are equal"
+        return f"{reason}, so the error is unknown"
+    if n < _FEWEST:
+        found = f"only {n} queries count"
+    elif n_typical < _FEWEST:
+        found = f"the labels of {n} queries cost as much as {math.floor(n_typical)} average draws"
+    elif mean.n_unlike < _FEWEST_UNLIKE:
+        found = f"only {mean.n_unlike} of {n} queries differ from the most common value"
+    elif mean.largest > _LARGEST:
+        found = f"one query makes up {mean.largest:.0%} of the squared error"
+    else:
+        return None
+    return (
+        f"{found}: the interval may contain the mean in less than {100 * confidence:.4g}% of "
+        "campaigns"
+    )

@@ -164,12 +164,10 @@ class ActiveComparator(Campaign):
 
     @staticmethod
     def _named_rankers(scores: Rankers) -> tuple[tuple[str, ...], list[ArrayLike]]:
-        if isinstance(scores, Mapping):
-            names, values = tuple(map(str, scores)), list(scores.values())
-        else:
-            values = list(cast("Sequence[ArrayLike]", scores))
-            numbered = tuple(f"ranker {number}" for number in range(1, len(values) + 1))
-            names = ("first", "second") if len(values) == 2 else numbered
+        if not isinstance(scores, Mapping):
+            rankers = cast("Sequence[ArrayLike]", scores)
+            scores = {f"ranker {number}": one for number, one in enumerate(rankers, start=1)}
+        names, values = tuple(map(str, scores)), list(scores.values())
         if len(values) < 2:
             raise ValueError(
                 f"a comparison needs two or more rankers, but scores has {len(values)}: pass "
@@ -206,13 +204,10 @@ class ActiveComparator(Campaign):
 
     def _pair(self, between: tuple[str, str]) -> tuple[int, int]:
         """Indices of two rankers from their names."""
-        is_pair = isinstance(between, (tuple, list)) and len(between) == 2
-        if not is_pair or between[0] == between[1]:
+        first, second = (check.check_choice("between", name, self.names) for name in between)
+        if first == second:
             raise ValueError(f"between={between!r} must be two different names of {self.names}.")
-        for name in between:
-            if name not in self.names:
-                raise check.unknown_name("ranker", name, self.names)
-        return self.names.index(between[0]), self.names.index(between[1])
+        return self.names.index(first), self.names.index(second)
 
     def values(
         self, confidence: float = 0.95, *, estimator: str = "assisted"

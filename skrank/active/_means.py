@@ -51,8 +51,8 @@ class Mean:
         NaN if fewer than two draws count.
     n_counted : int
         Number of draws whose query counts.
-    effective_sample_size : float
-        Number of equally weighted draws with the same variance (Kish).
+    n_unlike : int
+        Number of draws that count and differ from the most common value.
     variance : float
         Variance of the value of a query that is drawn with p from those that count.
     pull, share : ndarray of shape (n_pulling,)
@@ -63,7 +63,7 @@ class Mean:
     value: float
     standard_error: float = math.nan
     n_counted: int = 0
-    effective_sample_size: float = 0.0
+    n_unlike: int = 0
     variance: float = math.nan
     pull: np.ndarray = field(default_factory=lambda: np.empty(0))
     share: np.ndarray = field(default_factory=lambda: np.empty(0))
@@ -74,6 +74,11 @@ class Mean:
         if len(self.pull) == 0:
             return math.nan
         return math.sqrt(self.n_counted / (self.n_counted - 1) * float(self.pull @ self.pull))
+
+    @property
+    def largest(self) -> float:
+        """Part of the largest squared pull in the sum of the squares."""
+        return float((self.pull**2).max() / (self.pull @ self.pull))
 
     @property
     def is_bounded(self) -> bool:
@@ -148,7 +153,8 @@ def mean_of(
     weight = p * (part / chance + np.cumsum(part[::-1])[::-1] - part)
     squares = weight[counts] @ (drawn[counts] - value) ** 2
     variance = float(weight.sum() * squares) / mass**2
-    found = Mean(value, math.nan, k, _effective_size(weight[counts]), variance)
+    _, repeats = np.unique(drawn[counts].round(12), return_counts=True)
+    found = Mean(value, math.nan, k, k - int(repeats.max(initial=0)), variance)
     if k < 2:
         return found
     found = replace(found, standard_error=math.sqrt(k / degrees * float(pull @ pull)))
@@ -177,11 +183,3 @@ def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
     penalised = square + penalty
     slope = (float(x @ y) + penalty * _MEAN_SLOPE) / penalised
     return min(max(slope, 0.0), 1.0), x**2 / penalised
-
-
-def _effective_size(weights: np.ndarray) -> float:
-    """``sum(w)**2 / sum(w**2)``."""
-    if not weights.any():
-        return 0.0
-    shares = weights / weights.max()  # so that squares neither overflow nor underflow
-    return float(shares.sum() ** 2 / (shares @ shares))

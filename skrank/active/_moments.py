@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._typing import RandomState
 from skrank.active._pool import Pool, make_pool
 from skrank.extending import (
     CascadeTables,
@@ -37,7 +36,12 @@ _MOST_ROWS = 1_000_000  # labels drawn, or pairs of ranks, at a time, to bound m
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Moments:
-    """Moments of the value L of each query over its random labels.
+    """Moments of the value L of each query over its random labels, of a campaign.
+
+    Labels of different documents are assumed to be independent. The moments are exact for sums over
+    ranks that are not normalised (DCG, precision, RBP) and for cascades (ERR, PFound, reciprocal
+    rank); for other metrics, they are means over random label vectors (Sawade et al. 2013, theorem
+    3 and appendix).
 
     Attributes
     ----------
@@ -77,66 +81,6 @@ class Moments:
         """Mean of ``(L - center)**2`` per query, where a query that does not count adds 0."""
         error = self.second - 2 * center * self.first + center**2 * self.mass
         return np.maximum(error, 0.0)  # rounding errors may be negative
-
-
-def label_moments(
-    metric: str | Metric,
-    scores: ArrayLike,
-    groups: ArrayLike | None = None,
-    *,
-    other: ArrayLike | None = None,
-    label_model: LabelModel = "uniform",
-    grades: ArrayLike | None = None,
-    n_draws: int = 200,
-    random_state: RandomState = 0,
-) -> Moments:
-    """Mean and mean square of the value of each query when its labels are random.
-
-    Labels of different documents are assumed to be independent. The moments are exact for sums over
-    ranks that are not normalised (DCG, precision, RBP) and for cascades (ERR, PFound, reciprocal
-    rank); for other metrics, they are means over random label vectors.
-
-    Parameters
-    ----------
-    metric : str or Metric
-    scores : array-like of shape (n_rows,)
-        Scores of the ranker; -inf = not retrieved. Ties are put in random order.
-    groups : array-like of shape (n_rows,), optional
-        Query of each row; default: the index level "qid" of `scores`.
-    other : array-like of shape (n_rows,), optional
-        Scores of a second ranker. The moments are those of the difference, first minus second.
-    label_model, grades
-        As in `ActiveEvaluator`.
-    n_draws : int
-        Random label vectors per query, for metrics without a formula.
-    random_state : int, Generator, RandomState or None
-        Seed of the order of ties, and of random labels.
-
-    Returns
-    -------
-    Moments
-
-    Raises
-    ------
-    ValueError
-        If probabilities are not a distribution, or a label is not a grade.
-
-    References
-    ----------
-    C. Sawade, S. Bickel, T. von Oertzen, T. Scheffer, N. Landwehr, Active evaluation of ranking
-    functions based on graded relevance, Machine Learning 92, 2013, theorem 3 and appendix.
-
-    Examples
-    --------
-    >>> from skrank.active import label_moments
-    >>> m = label_moments("dcg(gain=linear)", [0.9, 0.1], ["a", "a"], grades=[0, 1])
-    >>> m.first.round(4), m.method
-    (array([0.8155]), 'exact')
-    """
-    both = [scores] if other is None else [scores, other]
-    seed = check.check_random_state(random_state) % 2**32
-    labels = random_labels(metric, both, groups, label_model, grades, seed, who="label_moments")
-    return labels.moments(n_draws, seed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,9 @@ _SMALL_POOL, _MIXING_OF_SMALL_POOLS = 100, 0.8
 
 def sampling_distribution(
     moments: Moments,
+    costs: np.ndarray,
+    p: np.ndarray,
     *,
-    costs: ArrayLike | None = None,
-    frequencies: ArrayLike | None = None,
     mixing: float | None = None,
     center: float | None = None,
 ) -> np.ndarray:
@@ -35,46 +35,16 @@ def sampling_distribution(
     ----------
     moments : Moments
         Moments of the value L, or of the difference L of two values.
-    costs : array-like of shape (n_queries,), optional
-        Cost :math:`\lambda` of labelling each query. Default: equal.
-    frequencies : array-like of shape (n_queries,), optional
-        How often users send each query, as counts or shares; scaled to the sum 1, this is p.
-        Default: equal.
-    mixing : float, optional
-        The part :math:`\varepsilon`, in [0, 1], of the draws that are from p, and by which the
-        squared error of each query is replaced by the mean error. No importance weight p / q
-        exceeds 1 / `mixing`. With 1, queries are drawn with the probabilities p (passive sampling).
-        Default: 0.3; 0.8 for a pool of fewer than 100 queries, for which a wrong label model could
-        otherwise cost more labels than uniform draws.
-    center : float, optional
-        R. Default: the mean that the label model expects. Pass 0 for a comparison if the label
-        model may favour one ranker.
-
-    Returns
-    -------
-    q : ndarray of shape (n_queries,)
-        Sums to 1.
-
-    Raises
-    ------
-    ValueError
-        If a cost is not positive, a frequency is negative, the centre is not a number, or `mixing`
-        is 0 and a query of positive frequency would never be drawn.
+    costs, p : ndarray of shape (n_queries,)
+        Cost :math:`\lambda` of labelling each query, and its frequency.
+    mixing, center : float, optional
+        :math:`\varepsilon` and R, as in `Design`.
 
     References
     ----------
     C. Sawade et al., Active evaluation of ranking functions based on graded relevance, Machine
     Learning 92, 2013, theorems 1 and 2, corollary 1.
-
-    Examples
-    --------
-    >>> from skrank.active import label_moments, sampling_distribution
-    >>> m = label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
-    >>> sampling_distribution(m, costs=[2, 1]).round(3)
-    array([0.484, 0.516])
     """
-    n_queries = len(check.check_result("moments", moments, Moments, "label_moments").first)
-    cost, p = costs_and_shares(costs, frequencies, n_queries)
     if mixing is None:
         is_small = np.count_nonzero(p) < _SMALL_POOL
         mixing = _MIXING_OF_SMALL_POOLS if is_small else _MIXING
@@ -83,7 +53,7 @@ def sampling_distribution(
         center = moments.center(p)
     error = moments.squared_error(check.check_number("center", center, -1e300, 1e300))
     error = (1 - mixing) * error + mixing * float(p @ error)
-    best = p * np.sqrt(error) / np.sqrt(cost)  # error / cost could overflow
+    best = p * np.sqrt(error) / np.sqrt(costs)  # error / costs could overflow
     total = best.sum()
     q = (1 - mixing) * (best / total if total > 0 else p) + mixing * p
     never = np.flatnonzero((q == 0) & (p > 0))

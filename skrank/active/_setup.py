@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.active._estimate import Estimate, typical_number
+from skrank.active._estimate import Estimate, caution_of, typical_number
 from skrank.active._intervals import bootstrap_interval, certainty
-from skrank.active._means import Known, mean_of
+from skrank.active._means import Known, Mean, mean_of
 from skrank.active._moments import GradedMetric, Moments
 from skrank.active._pool import Costs, Pool
 from skrank.active._sampling import drawing_order
@@ -23,7 +23,6 @@ from skrank.extending import Judgments, Queries
 # A smaller budget causes a warning. With fewer than five draws of average cost, at least 3 % of
 # campaigns end without a label.
 _FEW_DRAWS = 5.0  # in units of the average cost of a draw
-_MOST_TOO_DEAR = 0.05  # probability of a draw whose cost alone exceeds the budget
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -183,17 +182,12 @@ class Setup:
 
     def warn_of_small_budget(self, budget: float | None) -> None:
         """Warn of a budget that pays for few draws of average cost."""
-        if budget is None:
-            return
-        too_dear = float(self.q[self.costs > budget].sum())
-        if budget >= _FEW_DRAWS * self.draw_cost and too_dear <= _MOST_TOO_DEAR:
-            return
-        warnings.warn(
-            f"budget={budget:g} is small: a draw costs {self.draw_cost:.3g} on average, and "
-            f"{too_dear:.0%} of draws cost more than all of it. The campaign may end without an "
-            "estimate. Raise the budget, or leave expensive queries out of the pool.",
-            stacklevel=4,
-        )
+        if budget is not None and budget < _FEW_DRAWS * self.draw_cost:
+            warnings.warn(
+                f"budget={budget:g} is small: a draw costs {self.draw_cost:.3g} on average, so the "
+                "campaign may end without an estimate. Raise the budget.",
+                stacklevel=4,
+            )
 
     def request(self, query: int) -> Request:
         """The request for the labels of a query that are not known."""
@@ -212,7 +206,13 @@ class Setup:
         return self.graded.values(judgments, self.pool.scores[:, rows])[:, 0]
 
     def estimate(
-        self, values: np.ndarray, n_draws: int, confidence: float, estimator: str
+        self,
+        values: np.ndarray,
+        n_draws: int,
+        confidence: float,
+        estimator: str,
+        *,
+        has_budget: bool = False,
     ) -> tuple[Estimate, float]:
         """The estimate of a mean from the first draws, and the highest confidence that excludes 0.
 
@@ -224,6 +224,8 @@ class Setup:
             All these draws are labelled. If these are all queries, the mean is exact.
         confidence : float
         estimator : str
+        has_budget : bool
+            Whether the cost of the labels limits the number of draws.
         """
         p, q, draws = self.p, self.q, self.order[:n_draws]
         deviation = self.moments.deviation(p)
@@ -237,28 +239,29 @@ class Setup:
             values, draws, p, q, deviation=deviation if estimator == "assisted" else None,
             known=sums, all_count=self.graded.all_count,
         )  # fmt: skip
-        n_counted = int(np.count_nonzero(~np.isnan(values[draws])))
+        n_counted, complete = mean.n_counted, n_draws == len(self.order)
         cost = float(self.costs[draws].sum())
-        n_typical = float(typical_number(n_counted, len(draws), cost, self.draw_cost))
-        complete = n_draws == len(self.order)
+        n_typical = float(n_counted)
+        if has_budget and not complete:
+            n_typical = float(typical_number(n_counted, len(draws), cost, self.draw_cost))
         if complete:
             counts = ~np.isnan(values)
-            mass, square = float(p @ counts), float(p[counts] @ p[counts])
+            mass = float(p @ counts)
             value = float(p[counts] @ values[counts] / mass) if mass > 0 else math.nan
-            size, n_typical = mass**2 / square if mass > 0 else 0.0, float(n_counted)
             error, interval, sure, passive = 0.0, (value, value), 1.0, None
         else:
-            value, error, size = mean.value, mean.standard_error, mean.effective_sample_size
+            value, error, passive = mean.value, mean.standard_error, self._passive_cost(mean)
             interval, sure = bootstrap_interval(mean, confidence), certainty(mean)
-            passive = self._passive_cost(mean.standard_error, mean.variance)
+        caution = None if complete and n_counted else caution_of(mean, n_typical, confidence)
         found = Estimate(
-            value, error, interval, confidence, len(draws), n_counted, n_typical, size,
-            0, cost, passive, complete,
+            value, error, interval, confidence, len(draws), n_counted, n_typical, 0, cost, passive,
+            complete, caution,
         )  # fmt: skip
         return found, sure
 
-    def _passive_cost(self, error: float, variance: float) -> float | None:
+    def _passive_cost(self, mean: Mean) -> float | None:
         """Expected cost of passive draws, with p, without replacement, of equal standard error."""
+        error, variance = mean.standard_error, mean.variance
         if not (error > 0 and variance > 0):
             return None
         p = np.where(self.q > 0, self.p, 0.0)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._progress import tracked
 from skrank._typing import RandomState
-from skrank.active._estimate import are_few, typical_number
+from skrank.active._estimate import caution_of, typical_number
 from skrank.active._intervals import bootstrap_interval
 from skrank.active._means import ESTIMATORS, Mean, mean_of
 from skrank.active._moments import Moments
@@ -85,12 +85,9 @@ class Simulation:
 
     def cautious(self) -> np.ndarray:
         """True for estimates with a caution, of shape (n_campaigns, n_budgets)."""
-        return ~self._is_bounded | (are_few(self.n_counted, self.n_typical) & ~self.complete)
-
-    @property
-    def _is_bounded(self) -> np.ndarray:
-        """True for finite intervals, of shape (n_campaigns, n_budgets)."""
-        return np.array([[mean.is_bounded for mean in row] for row in self.means]) | self.complete
+        rows = zip(self.means, self.n_typical, strict=True)
+        found = [[caution_of(*pair) is not None for pair in zip(*row, strict=True)] for row in rows]
+        return np.array(found) & ~self.complete
 
     def error(self) -> tuple[np.ndarray, np.ndarray]:
         """Root mean squared error per budget, and its standard error."""

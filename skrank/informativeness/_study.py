@@ -294,14 +294,13 @@ def _parts(judged: pd.DataFrame, runs: dict[str, trec.Run]) -> Iterator[pd.DataF
 
 
 def _check_rel(rel: Sequence[float] | None, relevant: np.ndarray) -> np.ndarray:
-    if len(relevant) == 0:
-        raise ValueError("the qrels have no label above 0, so recall is not defined.")
-    levels = relevant
-    if rel is not None:
-        levels = np.array([check.check_rel(one) for one in check.check_numbers("rel", rel)])
-    if len(levels) > _MOST_LABELS or levels.max() > relevant[-1]:
+    levels = relevant if rel is None else np.array(check.check_numbers("rel", rel))
+    if not (
+        0 < len(levels) <= _MOST_LABELS
+        and 0 < levels.min() <= levels.max() <= relevant.max(initial=0)
+    ):
         raise ValueError(
             f"rel={levels.tolist()[:3]}... must be at most {_MOST_LABELS} lowest relevant labels, "
-            "none above all labels of the qrels."
+            "none above all labels of the qrels, of which some must be above 0."
         )
     return levels

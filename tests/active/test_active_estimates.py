@@ -8,18 +8,24 @@ import pytest
 from scipy import stats
 
 import skrank
-from skrank.active import (
-    Moments,
-    label_moments,
-    sampling_distribution,
-    simulate,
-)
+from skrank.active import Moments, simulate
 from skrank.active._evaluators import decide
 from skrank.active._intervals import bootstrap_interval, certainty
 from skrank.active._means import Mean, mean_of
-from skrank.active._sampling import drawing_order
+from skrank.active._sampling import drawing_order, sampling_distribution
 from skrank.datasets import make_ranking
-from tests.helpers.campaigns import COSTS, SCORES, answer, comparator, contest, data, evaluator, run
+from tests.helpers.campaigns import (
+    COSTS,
+    SCORES,
+    answer,
+    comparator,
+    contest,
+    data,
+    distribution,
+    evaluator,
+    label_moments,
+    run,
+)  # fmt: skip
 
 # the sampling distribution and draws
 
@@ -49,7 +55,7 @@ def test_no_perturbation_of_q_lowers_the_predicted_variance(world, which):
     random = np.random.default_rng(1)
     moments, costs = world[which], world["costs"]
     p = random.dirichlet(np.full(len(costs), 5.0))
-    q = sampling_distribution(moments, costs=costs, frequencies=p, mixing=0)
+    q = sampling_distribution(moments, costs, p, mixing=0)
     best = predicted_variance(q, moments, costs, p)
     for size in np.repeat([1e-3, 1e-2, 0.1, 1.0], 100):
         other = q * np.exp(size * random.standard_normal(len(q)))
@@ -61,7 +67,7 @@ def test_no_perturbation_of_q_lowers_the_predicted_variance(world, which):
 
 @pytest.mark.parametrize("mixing", [0.02, 0.5, 1.0])
 def test_mixing_bounds_the_weights(world, mixing):
-    q = sampling_distribution(world["two"], costs=world["costs"], mixing=mixing)
+    q = distribution(world["two"], world["costs"], mixing=mixing)
     assert q.sum() == pytest.approx(1)
     assert (1 / len(q) / q).max() <= 1 / mixing * (1 + 1e-12)
 
@@ -70,7 +76,7 @@ def test_no_mixing_is_refused_where_the_model_is_certain():
     certain = np.array([[0.0, 1.0], [0.0, 1.0], [0.5, 0.5]])
     moments = label_moments("dcg", [1, 1, 1], ["a", "b", "c"], label_model=certain)
     with pytest.raises(ValueError, match="mixing=0"):
-        sampling_distribution(moments, mixing=0, center=1.0)
+        distribution(moments, [1, 1, 1], mixing=0, center=1.0)
 
 
 def chances(q):
@@ -160,6 +166,13 @@ def coverage(runs, chosen=True):
     return holds.sum(axis=0) / np.maximum(kept.sum(axis=0), 1)
 
 
+def uncovered(runs):
+    """Share of the campaigns whose interval lacks the mean, without a caution."""
+    low, high = np.moveaxis(runs.intervals(), 2, 0)
+    misses = (runs.truth < low) | (runs.truth > high)
+    return (misses & ~runs.cautious()).mean(axis=0)
+
+
 @pytest.mark.parametrize("estimator", ["assisted", "lure"])
 def test_estimators_cover(estimator, random):
     told, untold = random.standard_normal((2, 100))
@@ -196,18 +209,28 @@ def test_campaigns_that_drew_cheap_queries_have_a_caution():
     assert many[:, 0].mean() > 0.02
     assert coverage(runs, many)[0] < 0.6
     assert not told[:, 0].any()
-    assert told[:, 1].mean() > 0.9
+    assert told[:, 1].mean() > 0.7
     assert 0.93 < coverage(runs, told)[1] < 0.97
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_few_labels_of_skewed_pools_cover_or_have_a_caution(seed):
     """DCG@10 of 60 queries, with a deviation above its mean."""
     random = np.random.default_rng(seed)
     values = random.lognormal(0, 1.2, 60)
     assert values.std() > values.mean()
-    runs = simulate(values, np.ones(60), [8, 14, 20], n_campaigns=400)
-    assert ((coverage(runs) > 0.93) | runs.cautious().all(axis=0)).all()
+    runs = simulate(values, np.ones(60), [8, 14, 20, 30], n_campaigns=400)
+    assert ((coverage(runs) > 0.92) | (runs.cautious().mean(axis=0) >= [1, 1, 1, 0.6])).all()
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1])
+def test_pools_in_which_most_values_are_equal_have_a_caution(share):
+    """Intervals of 30 queries cover .80 and .88 here."""
+    random = np.random.default_rng(0)
+    values = np.where(random.random(600) < share, random.exponential(size=600), 0.0)
+    runs = simulate(values, np.ones(600), [25, 30], n_campaigns=400)
+    assert runs.cautious().mean(axis=0).min() > 0.7
+    assert uncovered(runs).max() < 0.07
 
 
 @pytest.mark.parametrize("beliefs", ["uniform", "noisy"])
@@ -225,7 +248,7 @@ def test_the_default_is_not_behind_uniform_draws(task, beliefs, random):
     metric = skrank.metric("dcg", empty=0)
     values = [metric.per_query(data.relevance, s, groups=data.qid).to_numpy() for s in scores]
     loss = values[0] - values[1] if task == "compare" else values[0]
-    q = sampling_distribution(moments, costs=costs)
+    q = distribution(moments, costs)
     options = {"budgets": costs.mean() * np.array([10, 20, 60]), "costs": costs}
     active = simulate(loss, q, moments=moments, n_campaigns=2000, **options).error()[0]
     uniform = simulate(loss, np.ones(300), estimator="lure", n_campaigns=2000, **options).error()[0]
@@ -295,12 +318,14 @@ def test_intervals_of_skewed_values_cover(weights, least):
         ([0.5, 0.5], "values"),
         ([0.3], "single draw"),
         ([0.1, 0.2, 0.4, 0.3, 0.9], "only 5 queries"),
+        (np.r_[np.full(27, 0.2), 0.1, 0.3, 0.4], "only 3 of 30 queries"),
+        (np.r_[np.linspace(0, 0.1, 29), 4], "one query makes up"),
     ],
 )
 def test_estimates_without_an_error_or_of_few_draws_have_a_caution(differences, caution):
     found = contest(differences).estimate()
     assert caution in found.caution
-    assert (found.interval == (-np.inf, np.inf)) == ("only" not in caution)
+    assert (found.interval == (-np.inf, np.inf)) == (len(set(differences)) == 1)
     assert np.isnan(found.standard_error) == (found.n_counted < 2)
 
 
@@ -322,10 +347,10 @@ def test_the_confidence_is_where_the_interval_reaches_zero(n, shift, random):
 
 
 def test_no_decision_under_a_caution_or_from_an_unknown_error():
-    few = contest(np.r_[0.9, np.full(27, 1.0), 1.1]).decision()
+    few = contest(np.linspace(0.9, 1.1, 24)).decision()
     assert few.confidence > 0.999
     assert (few.better, few.leader, few.candidates) == (None, "old", ("old", "new"))
-    assert contest(np.r_[0.9, np.full(28, 1.0), 1.1]).decision().better == "old"
+    assert contest(np.linspace(0.9, 1.1, 25)).decision().better == "old"
     for losses in ([0.2], [0.2, 0.2, 0.2], [0.0, 0.0]):
         found = contest(losses).decision()
         assert (found.better, found.confidence) == (None, 0.0)
@@ -365,14 +390,13 @@ def test_progress_ends_with_the_estimate():
         assert (last.value, last.low, last.high) == pytest.approx((found.value, *found.interval))
 
 
-MOMENTS = label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
 PAIR = ([0.0, 1.0], [0.5, 0.5])
 
 
 @pytest.mark.parametrize(
     ("function", "arguments", "options", "message"),
     [
-        (sampling_distribution, [MOMENTS], {"costs": [1.0, 0.0]}, r"costs\[1\]=0.0"),
+        (simulate, [*PAIR, 5], {"costs": [1.0, 0.0]}, r"costs\[1\]=0.0"),
         (simulate, [[1.0, 2.0], [1.0, 0.0], 5], {}, "query 1"),
         (simulate, [*PAIR, np.nan], {}, "budgets="),
     ],

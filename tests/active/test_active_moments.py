@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank.active import ActiveEvaluator, Design, label_moments
+from skrank.active import ActiveEvaluator, Design
 from skrank.metrics import registered
+from tests.helpers.campaigns import label_moments
 
 EXACT = [
     "dcg", "dcg@3", "dcg(gain=linear)", "dcg(discount=romip)@3", "cg", "cg@2",

@@ -11,14 +11,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
-from skrank.active.models import GradeClassifier
 from tests.helpers.rankers import cat, data, hist, lgbm, routing, xgb, y
 
 QID = data.qid
@@ -267,11 +266,9 @@ class Interrupted(Ridge):
 
 
 IRRELEVANT = {"y": 0 * data.relevance}
-GRADES = GradeClassifier(LogisticRegression(max_iter=1000))
 LATE_FAILURES = {
     "no relevant document": (LinearRanker(), {"X": OLD} | IRRELEVANT, "training query"),
     "interrupt": (GroupedRanker(Interrupted()), {}, "^$"),
-    "grades": (GRADES, {"y": data.relevance + 0.5}, "Unknown label type"),
 }
 
 

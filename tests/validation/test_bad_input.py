@@ -82,7 +82,6 @@ def test_weights(call, weights, named):
 # one call each
 
 MASKED = np.ma.array([[1.0, 2.0], [2.0, 1.0]], mask=[[0, 0], [0, 1]])
-MOMENTS = active.label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
 FAR = [2.0, 1.0, 0.0]
 CHANCES = np.random.default_rng(0).uniform(size=60)
 
@@ -134,7 +133,7 @@ REFUSED = [
       for q in (np.arange(60).astype(str), [f"q{i}" for i in range(60)])),
     # other functions
     (lambda: stats.paired_t(MASKED), "row 1 of scores"),
-    (lambda: active.sampling_distribution(MOMENTS, costs=np.ma.array([1, 2], mask=[0, 1])),
+    (lambda: active.simulate([1, 2], [1, 1], 5, costs=np.ma.array([1, 2], mask=[0, 1])),
      "row 1 of costs"),
     (lambda: extending.PairWorth(np.ones(2), [0, 1e300], [0, 1e300], np.multiply),
      "PairWorth.upper times PairWorth.lower"),

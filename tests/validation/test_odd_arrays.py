@@ -51,9 +51,10 @@ def test_ids_of_a_list_that_one_dtype_would_merge(groups):
 
 def test_costs_below_the_smallest_normal_float():
     """error / cost overflows; its square root does not."""
-    moments = active.label_moments("dcg", [3, 2, 1], ["a", "a", "b"], grades=[0, 1, 2])
-    q = active.sampling_distribution(moments, costs=[5e-324, 1])
-    assert q[0] > 0.5
+    design = active.Design(grades=[0, 1, 2], costs={"a": 5e-324, "b": 1})
+    campaign = active.ActiveEvaluator([3, 2, 1], ["a", "a", "b"], metric="dcg", design=design)
+    q = campaign.sampling.probability
+    assert q["a"] > 0.5
     assert q.sum() == pytest.approx(1)
 
 
