@@ -45,7 +45,7 @@ class Conclusions:
         self.found = stats.discriminative_power(
             values, n_resamples=1000, random_state=seed
         )
-        significant = self.found.asl < 0.05
+        significant = self.found.p_value < 0.05
         self.verdicts = np.where(significant, np.sign(self.found.difference), 0)
 
     def row(self, first: Conclusions) -> dict[str, object]:

@@ -23,7 +23,7 @@ _WEIGHTS = {"weights": "paired_t, which takes weights"}
 _DEPTH = {"depth": "k"}
 _CLICKS = "LightGBM's Dataset(position=), or lambdarank_unbiased of XGBoost"
 ARGUMENTS: dict[str, Mapping[str, str]] = {
-    **dict.fromkeys(("discriminative_power", "max_t", "queries_needed", "tukey_hsd"), _LEVEL),
+    **dict.fromkeys(("discriminative_power", "queries_needed", "tukey_hsd"), _LEVEL),
     "Campaign.__init__": {"grades": "design=skrank.active.Design(grades=...)"},
     **dict.fromkeys(("study", "select_thresholds"), _DEPTH),
     **dict.fromkeys(("sign_test", "wilcoxon"), _WEIGHTS),
@@ -50,6 +50,7 @@ ARGUMENTS: dict[str, Mapping[str, str]] = {
     "compare_cv": _CORRECTION,
     "fuse": {"k": "rrf_k, the constant of reciprocal rank fusion"},
     "trec.evaluate": {"depth": "k"},
+    "max_t": _LEVEL | {"adjust": "pairs=, with one pair at a time"},
     "robustness": _LEVEL | {"top_n": "runs=, with the runs to compare"},
 }
 NAMES = {

@@ -37,6 +37,8 @@ def exported(module: ModuleType) -> list[str]:
     """Names of classes and functions that a module defines, or imports to hand them on."""
     if module is skrank:
         names = [name for name in skrank.__all__ if not find_spec(f"skrank.{name}")]
+    elif hasattr(module, "__all__"):
+        names = list(module.__all__)
     else:
         tree = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
         names = [

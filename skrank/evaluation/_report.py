@@ -71,6 +71,15 @@ class Report(Tabular):
         How much was measured, and what depends on the data: metrics whose highest grade is the
         highest label, and queries that are left out.
     systems, queries, metric_of, values, weights, query_weights, max_grade
+
+    Examples
+    --------
+    >>> import skrank
+    >>> relevance = skrank.with_groups([1, 0, 0, 2], ["a", "a", "b", "b"])
+    >>> report = skrank.evaluate(relevance, {"a": [4, 3, 2, 1], "b": [3, 4, 1, 2]}, metrics="err")
+    >>> print(report.caption)
+    2 systems, 2 queries, 4 documents, 100.0% judged, 100.0% retrieved
+    err: grades 0 to 2 (the highest label; max_grade= fixes it)
     """
 
     def __init__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,7 +28,6 @@ from skrank.stats._pairs import (
 )
 from skrank.stats.paired import PairedTest
 
-_CELLS = 2**21  # most numbers in a block of resamples x pairs with adjust=False
 _CACHED = 2**18  # most numbers in a chunk of resamples x pairs: 2 MB, for the processor's cache
 _POOLED = 0.5  # pooled variance = (1 - _POOLED) * variance of the pair + _POOLED * median variance
 
@@ -37,7 +36,6 @@ _POOLED = 0.5  # pooled variance = (1 - _POOLED) * variance of the pair + _POOLE
 def max_t(
     scores: ArrayLike,
     *,
-    adjust: bool = True,
     confidence: float = 0.95,
     n_resamples: int = 10_000,
     pairs: int | ArrayLike | None = None,
@@ -56,9 +54,6 @@ def max_t(
     ----------
     scores, pairs, nan, weights
         As in `paired_t`.
-    adjust : bool
-        True: p-values and intervals hold for all pairs together. False: they hold for each pair by
-        itself, which is compared with its own t in the resamples; variances are not pooled.
     confidence : float
         Level of the intervals: one minus the probability of any false positive.
     n_resamples : int
@@ -74,12 +69,11 @@ def max_t(
     PairedTest
         `statistic` is the difference over the root of its pooled variance: the mean of the variance
         of the mean difference of the pair, and of the median of this variance over the pairs that
-        are connected with it by common systems. For one pair, and with ``adjust=False``, it is
-        Student's t (without weights). `p_value` is adjusted: with probability `confidence`, no pair
-        of equal true means has a p-value below 1 - confidence, and all intervals contain the true
-        differences. An interval excludes 0 if the p-value is below 1 - confidence. Intervals are
-        infinite if queries are too few for such a p-value. With ``adjust=False``, `critical_value`
-        is an array, and all of this holds for each pair by itself.
+        are connected with it by common systems. For one pair, it is Student's t (without weights).
+        `p_value` is corrected: with probability `confidence`, no pair of equal true means has a
+        p-value below 1 - confidence, and all intervals contain the true differences. An interval
+        excludes 0 if the p-value is below 1 - confidence. Intervals are infinite if queries are too
+        few for such a p-value.
 
     See Also
     --------
@@ -124,28 +118,20 @@ def max_t(
     confidence, alpha = check.check_confidence(confidence)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
-    families = _families(chosen.index) if check.check_flag("adjust", adjust) else []
+    families = _families(chosen.index)
     mean, variance = chosen.measure(_mean_and_variance, 2)
     error = np.sqrt(_pooled(variance, families))
     t = ratio(mean, error)
-    p_value, critical = np.empty((2, len(chosen)))
-    width = len(chosen) if adjust else max(1, _CELLS // n_resamples)
-    every = list(chosen.blocks(width))
-    groups = [every] if adjust else [[block] for block in every]
-    with progress_bar(progress, n_resamples * len(groups), "resamples") as bar:
-        for blocks in groups:
-            both = _null_distributions(blocks, families, max(1, n_resamples // 2), seed, bar)
-            for column, members in enumerate([slice(None)] if adjust else blocks[0].pairs):
-                nulls = [null._replace(t=null.t[:, column]) for null in both]
-                p_value[members] = _share(nulls, np.abs(t[members]) * EQUAL)
-                critical[members] = _critical(nulls, alpha)
+    with progress_bar(progress, n_resamples, "resamples") as bar:
+        blocks = list(chosen.blocks(len(chosen)))
+        nulls = _null_distributions(blocks, families, max(1, n_resamples // 2), seed, bar)
+    p_value, critical = _share(nulls, np.abs(t) * EQUAL), _critical(nulls, alpha)
     # half the width of the intervals; constant differences have the error 0
     constant = np.where((t != 0) & (p_value >= alpha), math.inf, 0.0)
     half = np.where(error > 0, critical * np.where(error > 0, error, 1), constant)
     return PairedTest(
-        name="max-t test" if adjust else "resampled t-test", difference=mean, statistic=t,
-        p_value=p_value, low=mean - half, high=mean + half, confidence=confidence,
-        critical_value=float(critical[0]) if adjust else critical, **chosen.described,
+        name="max-t test", difference=mean, statistic=t, p_value=p_value, low=mean - half,
+        high=mean + half, confidence=confidence, critical_value=critical, **chosen.described,
     )  # fmt: skip
 
 
@@ -179,7 +165,7 @@ def _mean_and_variance(z: np.ndarray, w: Weights) -> tuple[np.ndarray, np.ndarra
 class _Null(NamedTuple):
     """Distributions of abs(t) if no systems differ, from changes of signs or from draws."""
 
-    t: np.ndarray  # ascending in each column: one for the largest of all pairs, or one per pair
+    t: np.ndarray  # the largest of all pairs, ascending
     every: bool  # all possible resamples were visited; else the data count as one more resample
     part: float  # weight of the squared `share` in the squared p-value
 
@@ -189,12 +175,12 @@ class _Null(NamedTuple):
         return _resampling.share_reached(reached, len(self.t), every=self.every)
 
 
-def _share(nulls: list[_Null], t: np.ndarray) -> np.ndarray:
+def _share(nulls: Sequence[_Null], t: np.ndarray) -> np.ndarray:
     """Root of the weighted mean square of the shares of both kinds of resamples: the p-value."""
     return np.sqrt(sum(null.part * null.share(t) ** 2 for null in nulls))
 
 
-def _critical(nulls: list[_Null], alpha: float) -> float:
+def _critical(nulls: Sequence[_Null], alpha: float) -> float:
     """Smallest resampled t above which p-values are below alpha; infinite if there is none."""
     candidates = np.unique(np.concatenate([null.t for null in nulls]))
     significant = _share(nulls, np.nextafter(candidates, math.inf)) < alpha
@@ -242,7 +228,7 @@ def _null_distributions(
 def _resampled_t(
     blocks: list[Block], families: list[np.ndarray | slice], samples: Iterator[_Sample], bar: Bar
 ) -> np.ndarray:
-    """Ascending abs(t): the largest of all pairs, or that of each pair if there are no families."""
+    """The largest abs(t) of all pairs in each resample, ascending."""
     n_pairs = sum(len(block.pairs) for block in blocks)
     rows = max(1, _CACHED // n_pairs)
     columns = [block.pairs if len(blocks) > 1 else slice(None) for block in blocks]
@@ -255,9 +241,9 @@ def _resampled_t(
             for block, squares, own in zip(blocks, z_squared, columns, strict=True):
                 mean[:, own], variance[:, own] = _resampled_moments(block, squares, part)
             t_squared = ratio(mean**2, _pooled(variance, families))
-            found.append(t_squared.max(axis=1, keepdims=True) if families else t_squared)
+            found.append(t_squared.max(axis=1))
             bar.update(len(mean))
-    return np.sort(np.sqrt(np.concatenate(found)), axis=0)
+    return np.sort(np.sqrt(np.concatenate(found)))
 
 
 def _resampled_moments(

@@ -30,10 +30,8 @@ class DiscriminativePower(PairedTest):
         single unusual pair may determine it.
     required : ndarray of shape (n_pairs,)
         Difference of means at which each pair becomes significant.
-    pairs, difference, statistic, p_value, n_queries, n_dropped
-        As in `PairedTest`, by `paired_bootstrap`.
-    asl : ndarray of shape (n_pairs,)
-        ASL, the p-value of `paired_bootstrap`.
+    systems, pairs, difference, statistic, p_value, n_queries, n_dropped
+        As in `PairedTest`, by `paired_bootstrap`, whose p-value is the ASL.
     """
 
     confidence: float
@@ -42,14 +40,9 @@ class DiscriminativePower(PairedTest):
     required: np.ndarray
 
     @property
-    def asl(self) -> np.ndarray:
-        """Achieved significance level of each pair."""
-        return self.p_value
-
-    @property
     def asl_curve(self) -> np.ndarray:
         """ASL in descending order: the lower the curve, the more pairs the metric separates."""
-        return np.sort(self.asl)[::-1]
+        return np.sort(self.p_value)[::-1]
 
     @property
     def caption(self) -> str:

@@ -54,7 +54,7 @@ class PairedTest(Printed):
         Confidence intervals of the differences, by `paired_t` and `max_t`.
     confidence : float, optional
         Level of the intervals and of `critical_value`.
-    critical_value : float or ndarray of shape (n_pairs,), optional
+    critical_value : float, optional
         By `max_t` and `tukey_hsd`: the p-value of a pair is below 1 - confidence if its absolute
         statistic exceeds this value, which is infinite if queries are too few for such a p-value.
     caption : str
@@ -71,7 +71,7 @@ class PairedTest(Printed):
     low: np.ndarray | None = None
     high: np.ndarray | None = None
     confidence: float | None = None
-    critical_value: float | np.ndarray | None = None
+    critical_value: float | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """One row per pair.

@@ -227,7 +227,7 @@ PAIR, RANDOM = {"pairs": 0}, {"n_resamples": 40, "random_state": 0}
 for _name, _given in {
     "paired_t": PAIR | {"confidence": 0.9},
     "paired_bootstrap": PAIR | RANDOM, "randomisation_test": PAIR | RANDOM,
-    "max_t": PAIR | RANDOM | {"confidence": 0.9, "adjust": True},
+    "max_t": PAIR | RANDOM | {"confidence": 0.9},
     "tukey_hsd": RANDOM | {"confidence": 0.9},
 }.items():  # fmt: skip
     _tested = lambda name=_name, **given: getattr(stats, name)(**given).p_value  # noqa: E731
