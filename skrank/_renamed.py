@@ -44,6 +44,7 @@ ARGUMENTS: dict[str, Mapping[str, str]] = {
     "Ranker.fit": _QID,
     **dict.fromkeys(("GAP", "graded_precision_recall_curve"), _LABELS),
     **dict.fromkeys(("LambdaLoss", "LambdaRank"), _NORMS),
+    "Report.to_frame": {"interval": "t_interval or bootstrap_interval of skrank.stats"},
     "Report.compare": _LEVEL | _CORRECTION,
     "Run.top": {"depth": "k"},
     "compare": _LEVEL | _CORRECTION | {"test_share": "skrank.compare_cv(results, test_share=...)"},

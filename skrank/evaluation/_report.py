@@ -12,7 +12,7 @@ import numpy as np
 from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.plan import GEOMETRIC_FLOOR, average, bounds_of
-from skrank._typing import Axes, Options, RandomState
+from skrank._typing import Axes, RandomState
 from skrank.evaluation._comparison import Comparison, compare_values
 from skrank.evaluation._tables import Shown, Tabular
 from skrank.metrics import Metric
@@ -123,21 +123,18 @@ class Report(Tabular):
         values = self.values.reshape(len(index), -1)
         return pd.DataFrame(values, index, list(self.metric_of))
 
-    def to_frame(self, confidence: float = 0.95, interval: str = "bootstrap-t") -> pd.DataFrame:
+    @_renamed.refuse_old_arguments
+    def to_frame(self, confidence: float = 0.95) -> pd.DataFrame:
         """One row per system and metric: mean with interval, spread, queries counted and empty.
 
         Parameters
         ----------
         confidence : float
-            Level of the interval of the mean.
-        interval : {"bootstrap-t", "t", "percentile"}
-            Method: `skrank.stats.t_interval`, or a method of `skrank.stats.bootstrap_interval`,
-            with 1,000 seeded resamples of the queries, or more for a confidence above .99. With
-            10,000 resamples, a report of 10,000 queries would take 3 seconds to print, not .3. The
-            default has the best coverage for most distributions. Each interval holds by itself:
-            unlike the intervals of `skrank.compare`, it does not depend on the other metrics. The
-            intervals of two systems may overlap although the systems differ: `compare` tests
-            differences.
+            Level of the intervals: bootstrap-t intervals of `skrank.stats.bootstrap_interval`, with
+            1,000 seeded resamples of the queries, or more for a confidence above .99. With 10,000
+            resamples, a report of 10,000 queries would take 3 seconds to print, not .3. Each
+            interval is that of one mean, whatever the other metrics. The intervals of two systems
+            may overlap although the systems differ: `compare` tests differences.
 
         Returns
         -------
@@ -147,10 +144,9 @@ class Report(Tabular):
         """
         import pandas as pd
 
-        check.check_choice("interval", interval, ("bootstrap-t", "t", "percentile"))
         check.check_share("confidence", confidence)
         systems, names = _index(self.systems, "system"), pd.Index([*self.metric_of], name="metric")
-        ends = [self._intervals(i, confidence, interval) for i in range(len(systems))]
+        ends = [self._intervals(i, confidence) for i in range(len(systems))]
         low, high = np.concatenate(ends, axis=1)
         counted = np.where(self.weights > 0, self.values, np.nan).swapaxes(0, 1)
         by_query = pd.DataFrame(
@@ -161,13 +157,13 @@ class Report(Tabular):
         empty = list(self.empty.values()) * len(systems)
         return pd.DataFrame(found | {"queries": by_query.notna().sum(), "empty": empty})
 
-    def _intervals(self, system: int, confidence: float, interval: str) -> np.ndarray:
+    def _intervals(self, system: int, confidence: float) -> np.ndarray:
         """Ends of intervals of the means of a system, of shape (2, n_metrics).
 
         The ends lie within the range of the metric. They are NaN if the mean is not defined, or if
         fewer than two queries count.
         """
-        from skrank.stats import bootstrap_interval, t_interval
+        from skrank.stats import bootstrap_interval
 
         weights, metrics = self.weights[system].T, np.array([*self.metric_of.values()], object)
         values = np.where(weights > 0, self.values[system].T, np.nan)
@@ -179,12 +175,11 @@ class Report(Tabular):
         averages = np.array([one.average for one in metrics[usable]])
         values, weights, geometric = values[usable], weights[usable], averages == "geometric"
         values[geometric] = np.log(np.maximum(values[geometric], GEOMETRIC_FLOOR))
-        how: Options = {"weights": weights.T, "confidence": confidence}
-        if interval == "t":
-            found = t_interval(values.T, **how)
-        else:
-            how["n_resamples"] = max(1000, math.ceil(_BEYOND / (1 - confidence)))
-            found = bootstrap_interval(values.T, method=interval, **how)
+        n_resamples = max(1000, math.ceil(_BEYOND / (1 - confidence)))
+        found = bootstrap_interval(
+            values.T, weights=weights.T, confidence=confidence, method="bootstrap-t",
+            n_resamples=n_resamples, progress=False,
+        )  # fmt: skip
         both = np.stack([found.low, found.high])
         both[:, geometric] = np.exp(both[:, geometric])
         both *= np.where(averages == "sum", weights.sum(axis=1), 1)
@@ -243,7 +238,6 @@ class Report(Tabular):
         ax: Axes | None = None,
         *,
         confidence: float = 0.95,
-        interval: str = "bootstrap-t",
         **kwargs: Any,
     ) -> IntervalDisplay:
         """Draw means with their intervals: of systems under one metric, or of one system.
@@ -254,7 +248,7 @@ class Report(Tabular):
             Default: the first metric; for one system, all metrics.
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure.
-        confidence, interval
+        confidence
             See `to_frame`.
         **kwargs
             Passed to `matplotlib.axes.Axes.errorbar`.
@@ -267,7 +261,7 @@ class Report(Tabular):
 
         one = len(self.systems) == 1
         names = check.chosen_names("metric", metric, self.metric_of)
-        table = self.to_frame(confidence, interval).rename(columns={"mean": "value"})
+        table = self.to_frame(confidence).rename(columns={"mean": "value"})
         table = table.loc[table.index.get_level_values("metric").isin(names if one else names[:1])]
         table = table.droplevel("system" if one else "metric")
         label = "mean" if one else f"mean {names[0]}"
@@ -277,26 +271,19 @@ class Report(Tabular):
     @property
     def caption(self) -> str:
         """How much was measured, and what depends on the data."""
-        n_empty = [
-            self.empty[name]
-            for name, metric in self.metric_of.items()
-            if metric.empty == "skip" and self.empty[name]
-        ]
         parts = [check.counted(len(self.queries), "query", "queries")]
         if len(self.systems) > 1:
             parts.insert(0, check.counted(len(self.systems), "system"))
         for name, (value, *others) in self.counts.items():
             if name == "queries" or others != [value] * len(others):
                 continue
-            if name == "documents":
-                parts.append(check.counted(int(value), "document"))
-            else:
-                text = f"{value:.1%}" if isinstance(value, float) else str(value)
-                parts.append(f"{text} {name}")
-        if n_empty:
-            most = check.counted(max(n_empty), "query", "queries")
-            few = "up to " * (len(set(n_empty)) > 1)
-            parts.append(f"{few}{most} without a relevant document left out")
+            number = check.counted(int(value), name.removesuffix("s"), name)
+            parts.append(f"{value:.1%} {name}" if isinstance(value, float) else number)
+        skipped = {self.empty[name] for name, one in self.metric_of.items() if one.empty == "skip"}
+        if n_empty := max(skipped, default=0):
+            number = check.counted(n_empty, "query", "queries")
+            up_to = "up to " * (len(skipped - {0}) > 1)
+            parts.append(f"{up_to}{number} without a relevant document left out")
         text = ", ".join(parts)
         if len(self.systems) == 1 and self.systems != [SCORES]:
             text = f"{self.systems[0]}: {text}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -280,8 +279,7 @@ def _curve_metric(metric: str | Metric) -> Metric:
 class LinesDisplay(Display):
     """Lines along a common axis, some of them in bands.
 
-    `from_powers` draws achieved significance levels, and `from_progress` the estimate of a campaign
-    of active evaluation.
+    `from_powers` draws achieved significance levels.
 
     Parameters
     ----------
@@ -394,60 +392,6 @@ class LinesDisplay(Display):
         }  # fmt: skip
         return cls(lines, looks=looks, axes=axes).plot(ax, **kwargs)
 
-    @classmethod
-    def from_progress(
-        cls,
-        progress: pd.DataFrame,
-        *,
-        budget: float | None = None,
-        label: str = "estimate",
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the estimate of a campaign and its intervals, against the cost of the labels.
-
-        Parameters
-        ----------
-        progress : DataFrame
-            Result of ``progress`` of an `ActiveEvaluator` or `ActiveComparator`.
-        budget : float, optional
-            Highest total cost of labels: the end of the x axis.
-        label : str
-            Name of the estimate, for the axis.
-        ax, **kwargs
-            See `plot`.
-
-        Returns
-        -------
-        LinesDisplay
-
-        Examples
-        --------
-        >>> import matplotlib.pyplot as plt
-        >>> import pandas as pd
-        >>> from skrank.plotting import LinesDisplay
-        >>> progress = pd.DataFrame({"cost": [2, 4], "value": 0.5, "low": 0.2, "high": [0.9, 0.7]})
-        >>> display = LinesDisplay.from_progress(progress, budget=10, label="gap")
-        >>> plt.close(display.figure_)
-        """
-        check.check_table("progress", progress, ("cost", "value", "low", "high"))
-        if budget is not None:
-            check.check_number("budget", budget, 0, math.inf)
-        table = progress.set_index("cost").replace([-math.inf, math.inf], math.nan)
-        value, low, high = (
-            table[[name]].set_axis([label], axis=1) for name in ("value", "low", "high")
-        )
-        right = budget if budget is not None and math.isfinite(budget) else None
-        axes: Options = {"xlabel": "cost of the labels", "ylabel": shown(label), "xlim": (0, right)}
-        # limits of the y axis from the later half of the intervals, as first ones may be very wide
-        ends = table[["low", "high"]].dropna()
-        heights = np.append(table["value"].dropna(), ends[len(ends) // 2 :])
-        if len(heights):
-            margin = 0.05 * np.ptp(heights) or 0.1
-            axes["ylim"] = heights.min() - margin, heights.max() + margin
-        looks = {label: {"drawstyle": "steps-post", "label": None}}
-        return cls(value, low=low, high=high, looks=looks, axes=axes).plot(ax, **kwargs)
-
     def _draw(self, ax: Axes, style: Options) -> None:
         self.lines_, self.bands_ = {}, {}
         for name in self.lines.columns:
@@ -455,11 +399,8 @@ class LinesDisplay(Display):
             look = {"label": shown(name), **self.looks.get(name, {}), **style}
             (self.lines_[name],) = ax.plot(line.index, line, **look)
             if self.low is not None and self.high is not None:
-                band: Options = {"alpha": 0.15, "color": self.lines_[name].get_color()}
-                if look.get("drawstyle") == "steps-post":
-                    band["step"] = "post"
-                ends = self.low[name], self.high[name]
-                self.bands_[name] = ax.fill_between(self.low.index, *ends, **band)
+                ends, colour = (self.low[name], self.high[name]), self.lines_[name].get_color()
+                self.bands_[name] = ax.fill_between(line.index, *ends, alpha=0.15, color=colour)
         ax.set(**self.axes)
         if ax.get_legend_handles_labels()[1]:
             ax.legend(loc="best", fontsize="small")

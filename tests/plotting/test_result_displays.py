@@ -128,8 +128,8 @@ def bars_of(container):
 
 class TestIntervals:
     def test_report(self, report):
-        shown = report.plot("gap", interval="t")
-        expected = report.to_frame(interval="t").xs("gap", level="metric").sort_values("mean")
+        shown = report.plot("gap")
+        expected = report.to_frame().xs("gap", level="metric").sort_values("mean")
         assert row_names(shown) == list(expected.index)
         np.testing.assert_allclose(bars_of(shown.bars_), expected[["low", "high"]])
         assert shown.ax_.get_title() == "95 % intervals of means"
@@ -192,14 +192,12 @@ MATRIX = np.random.default_rng(0).random((9, 3))
 POWERS = {one: stats.discriminative_power(MATRIX, confidence=one) for one in (0.99, 0.95)}
 TABLE = pd.DataFrame({"value": [1], "low": [0], "high": [2]})
 ERRORS = pd.DataFrame({1.0: [0.1, 0.2]}, ["gap(thresholds=[0.5,0.5])", "gap(thresholds=[0.0,1.0])"])
-PROGRESS = pd.DataFrame({"cost": [1, 2], "value": 0.5, "low": [-np.inf, 0], "high": [np.inf, 1]})
 
 
 @pytest.mark.parametrize(
     "make",
     [
         lambda: LinesDisplay(TABLE),
-        lambda: LinesDisplay.from_progress(PROGRESS, budget=np.inf),
         lambda: PrecisionRecallDisplay(np.arange(2), np.ones(2)),
         lambda: InformativenessDisplay(ERRORS),
         lambda: IntervalDisplay(TABLE),
@@ -219,7 +217,6 @@ def test_plots_again_on_new_and_on_given_axes(make):
     [
         (lambda: LinesDisplay.from_powers({}), "powers"),
         (lambda: LinesDisplay.from_powers(POWERS), "different confidence"),
-        (lambda: LinesDisplay.from_progress(TABLE), "progress"),
         (lambda: TauMatrixDisplay(TABLE, method="tau"), "method='tau'"),
         (lambda: InformativenessDisplay(ERRORS[:1]), "a line takes at least 2"),
         (lambda: IntervalDisplay(TABLE[:0][["value"]]), "table"),

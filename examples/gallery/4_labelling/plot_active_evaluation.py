@@ -15,7 +15,6 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank.active import ActiveComparator
 from skrank.datasets import make_ranking
-from skrank.plotting import LinesDisplay
 
 data = make_ranking(400, n_docs=(10, 30), random_state=0)
 known, pool = data.qid < 60, data.qid >= 60
@@ -45,8 +44,9 @@ while (request := campaign.next_query()) is not None:
     campaign.tell(request.query, truth[request.rows])
 print(campaign.decision(confidence=0.95))
 
-LinesDisplay.from_progress(
-    campaign.progress(), budget=campaign.budget, label="err@10: old less new"
+progress = campaign.progress()
+progress[len(progress) // 4 :].plot(  # the first intervals are very wide
+    "cost", ["value", "low", "high"], drawstyle="steps-post", ylabel="err@10: old less new"
 )
 plt.axhline(0, color="0.5", linewidth=0.8)
 plt.show()
