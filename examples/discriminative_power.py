@@ -119,8 +119,8 @@ def main() -> None:
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         print(
             f"{name}: {matrix.shape[1]} systems, {matrix.shape[0]} queries, "
-            f"{len(found[name][0].p_value)} pairs, {options.resamples} resamples "
-            "for each of "
+            f"{len(found[name][0].p_value)} pairs, "
+            f"{options.resamples} resamples for each of "
             f"{len(LEVELS)} levels: {wall:.1f} s, {cpu:.1f} s of CPU",
             flush=True,
         )

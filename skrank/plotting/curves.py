@@ -28,7 +28,7 @@ _NAMES = {
 }
 # parameters of a metric that its curve depends on
 _PARAMETERS: dict[type[Metric], tuple[str, ...]] = {
-    metrics.GAP: ("thresholds", "max_grade", "labels", "condensed", "ties"),
+    metrics.GAP: ("thresholds", "max_grade", "fractional", "condensed", "ties"),
     metrics.InterpolatedPrecision: ("rel", "condensed", "ties"),
 }
 
@@ -118,9 +118,10 @@ class PrecisionRecallDisplay(Display):
         groups : array-like of shape (n_rows,), optional
             Query of each row, in any order. Default: the index level "qid" of `relevance`.
         metric : "gap", "iprec", or one of them with parameters
-            "gap": graded precision and recall, with the thresholds, max_grade, labels, condensed
-            and ties of the metric. "iprec": the eleven points, with its rel, condensed and ties.
-            With ``ties="average"``, the curve is that of one random order with a fixed seed.
+            "gap": graded precision and recall, with the thresholds, max_grade, fractional,
+            condensed and ties of the metric. "iprec": the eleven points, with its rel, condensed
+            and ties. With ``ties="average"``, the curve is that of one random order with a fixed
+            seed.
         name : str, optional
             Name of the system, for the legend.
         ax, **kwargs

@@ -46,7 +46,10 @@ print(campaign.decision(confidence=0.95))
 
 progress = campaign.progress()
 progress[len(progress) // 4 :].plot(  # the first intervals are very wide
-    "cost", ["value", "low", "high"], drawstyle="steps-post", ylabel="err@10: old less new"
+    "cost",
+    ["value", "low", "high"],
+    drawstyle="steps-post",
+    ylabel="err@10: old less new",
 )
 plt.axhline(0, color="0.5", linewidth=0.8)
 plt.show()
