@@ -31,7 +31,7 @@ OBJECTIVES = {
     "SoftRank gap": skrank.SoftRank("gap"),
     "Softmax": skrank.Softmax(),
     "SquaredError": skrank.SquaredError(centered=True),
-    "mixture": 0.5 * skrank.LambdaRank("gap") + 0.5 * skrank.LambdaRank("ndcg"),
+    "mixture": skrank.objectives.as_objective("0.5*lambdarank:gap+0.5*lambdarank:ndcg"),
 }
 GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)
 

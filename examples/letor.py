@@ -51,9 +51,7 @@ def extra(metrics: list[str], shares: list[float]) -> dict[str, Contestant]:
         for name in metrics
     }
     for share in shares:
-        objective = (1 - share) * skrank.LambdaRank(
-            "gap"
-        ) + share * skrank.SquaredError()
+        objective = f"{1 - share}*gap+{share}*squared_error"
         found[f"LightGBM skrank GAP, {share:g} error"] = (
             "lightgbm",
             objective,

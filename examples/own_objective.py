@@ -11,6 +11,7 @@ import numpy as np
 
 import skrank
 from skrank.extending import BoundObjective, Judgments
+from skrank.objectives import ObjectiveMixture
 from skrank.testing import check_objective, make_ranking
 
 
@@ -76,7 +77,7 @@ if __name__ == "__main__":
     X_train, X_test, y_train, y_test = skrank.query_train_test_split(
         data.X, y, random_state=0
     )
-    mixed = 0.5 * PairHinge() + 0.5 * skrank.LambdaRank("gap")
+    mixed = ObjectiveMixture([(0.5, PairHinge()), (0.5, "gap")])
     for name, objective in {
         "hinges": PairHinge(),
         "hinges and GAP": mixed,

@@ -50,7 +50,6 @@ from .preprocessing import QueryFeatures as QueryFeatures
 from .rankers import GroupedRanker as GroupedRanker
 from .rankers import LinearRanker as LinearRanker
 from .rankers import RankerMean as RankerMean
-from .scoring import get_scorer as get_scorer
 from .scoring import get_scorer_names as get_scorer_names
 from .scoring import scorer as scorer
 

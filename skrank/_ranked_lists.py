@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.groups import resolve_groups, show
-from skrank._engine.queries import Queries, check_scores, rank_scores
+from skrank._engine.groups import show
+from skrank._engine.queries import Queries, check_scores, queries_of, rank_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,8 +75,7 @@ def rank(
         check.check_count("k", k, "documents per query")
     check.check_same_index(scores=scores, groups=groups, ids=ids)
     given = check.as_vector("scores", check.without_index(scores))
-    found = resolve_groups(groups, scores)
-    queries = Queries.single(len(given)) if found is None else Queries.from_groups(found)
+    queries = queries_of(groups, scores, len(given))
     ordered = queries.gather(given)
     check_scores(queries, ordered)
     documents = np.arange(len(given))

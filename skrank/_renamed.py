@@ -16,7 +16,7 @@ def _as_options(*names: str) -> dict[str, str]:
 
 _LEVEL = {"alpha": "confidence=1 - alpha"}
 _QID = {"qid": "groups="}
-_LABELS = {"labels": "fractional"}
+_LABELS = {"labels": "fractional="}
 _NORMS = dict.fromkeys(("score_norm", "sum_norm"), 'norm=True, "score", "sum" or False')
 _CORRECTION = {"correction": "test, whose correction is fixed, or p_uncorrected of to_frame()"}
 _WEIGHTS = {"weights": "paired_t, which takes weights"}
@@ -27,8 +27,8 @@ ARGUMENTS: dict[str, Mapping[str, str]] = {
     "Campaign.__init__": {"grades": "design=skrank.active.Design(grades=...)"},
     **dict.fromkeys(("study", "select_thresholds"), _DEPTH),
     **dict.fromkeys(("sign_test", "wilcoxon"), _WEIGHTS),
+    **dict.fromkeys(("GroupedRanker.fit", "Ranker.fit", "with_groups"), _QID),
     "GroupedRanker": _as_options("refit", "unjudged"),
-    "GroupedRanker.fit": _QID,
     "LinearRanker": {
         "alphas": "alpha=, with several numbers, and validation_fraction=0.2",
         "sigma": 'options={"smoothing": ...}',
@@ -41,7 +41,6 @@ ARGUMENTS: dict[str, Mapping[str, str]] = {
         **{name: f'net_params={{"{name}": ...}}' for name in ("callbacks", "device", "module")},
         **_as_options("max_queries", "standardize", "unjudged"),
     },
-    "Ranker.fit": _QID,
     **dict.fromkeys(("GAP", "graded_precision_recall_curve"), _LABELS),
     **dict.fromkeys(("LambdaLoss", "LambdaRank"), _NORMS),
     "Report.to_frame": {"interval": "t_interval or bootstrap_interval of skrank.stats"},
@@ -62,6 +61,7 @@ NAMES = {
     "skrank.active.label_moments": "moments of a campaign",
     "skrank.active.models": "a classifier of scikit-learn, such as LogisticRegression",
     "skrank.active.sampling_distribution": "sampling of a campaign",
+    "skrank.get_scorer": "skrank.scorer",
     "skrank.metrics.*_score": 'skrank.metric("ndcg@10")(relevance, scores, groups=qid)',
     "skrank.plotting.MetricScatterDisplay": 'report.mean.plot.scatter("ap", "gap") of pandas',
     "skrank.plotting.PosteriorDisplay": "two_on_multiple of baycomp",

@@ -23,6 +23,8 @@ from skrank.metrics import Metric, metric, registered
 if TYPE_CHECKING:
     from sklearn.utils.metadata_routing import MetadataRequest
 
+__all__ = ["RankingScorer", "get_scorer_names", "scorer"]
+
 _NEGATED = "neg_"  # scikit-learn's prefix of negated scores
 
 
@@ -74,17 +76,13 @@ def scorer(
     return RankingScorer(metrics, max_grade=max_grade, response_method=response_method)
 
 
-get_scorer = scorer  # the name of this function in scikit-learn
-
-
 def get_scorer_names() -> list[str]:
-    """Names of metrics that `get_scorer` accepts; a cut-off and parameters may be added to them.
+    """Names of metrics that `scorer` accepts; a cut-off and parameters may be added to them.
 
     Returns
     -------
     list of str
-        Sorted, aliases included. A metric that needs a cut-off is listed with "@10", and a metric
-        for which lower is better with the prefix ``"neg_"``.
+        Sorted, aliases included. A metric for which lower is better has the prefix ``"neg_"``.
 
     Examples
     --------
@@ -92,17 +90,10 @@ def get_scorer_names() -> list[str]:
     >>> "gap" in get_scorer_names()
     True
     """
-    return sorted(_scorer_name(name) for cls in registered().values() for name in cls.names)
-
-
-def _scorer_name(name: str) -> str:
-    """The name of a metric with the cut-off and the prefix that its scorer needs."""
-    try:
-        better = metric(name).greater_is_better
-    except ValueError:
-        name = f"{name}@10"
-        better = metric(name).greater_is_better
-    return name if better else _NEGATED + name
+    classes = registered().values()
+    return sorted(
+        name if cls.greater_is_better else _NEGATED + name for cls in classes for name in cls.names
+    )
 
 
 class RankingScorer:
@@ -185,7 +176,7 @@ class RankingScorer:
             if len(groups) != n_rows:
                 raise ValueError(
                     f"this scorer is bound to the groups of {len(groups)} rows, and y has {n_rows} "
-                    "rows. To score other rows, use y = skrank.with_groups(relevance, qid)."
+                    "rows. To score other rows, use y = skrank.with_groups(relevance, groups)."
                 )
         check.check_same_index(X=X, y=y, groups=groups, sample_weight=sample_weight)
         ids = require_groups(groups, y, X, who="the scorer")
@@ -201,8 +192,14 @@ class RankingScorer:
         known = None
         if any(one.needs_scale for one in self.metrics):
             known = judgments.collection_grade or trained_grade(estimator)
-        means = {one: _mean(one, ranking, weights, self.max_grade, known) for one in self.metrics}
-        return as_scores(means)
+        plans = [
+            one.bind_part(judgments, max_grade=known)
+            if self.max_grade is None
+            else one.bind(judgments, max_grade=self.max_grade)
+            for one in self.metrics
+        ]
+        means = measure(judgments, [ranking], plans, weights).means(stacklevel=3)[0].tolist()
+        return _as_scores(dict(zip(self.metrics, means, strict=True)))
 
     def bind(self, groups: ArrayLike | None) -> RankingScorer:
         """A copy of the scorer that stores the groups of one data set.
@@ -282,22 +279,6 @@ class RankingScorer:
         return f"scorer({', '.join(parts)}){bound}"
 
 
-def _mean(
-    one: Metric,
-    ranking: Ranking,
-    weights: np.ndarray | None,
-    max_grade: int | None,
-    known: int | None,
-) -> float:
-    """Mean of a metric with the highest grade `max_grade`, or the known grade of the collection."""
-    if max_grade is not None:
-        plan = one.bind(ranking.judgments, max_grade=max_grade)
-    else:
-        plan = one.bind_part(ranking.judgments, max_grade=known)
-    found = measure(ranking.judgments, [ranking], [plan], weights)
-    return float(found.means(stacklevel=5)[0, 0])
-
-
 def _without_prefix(item: str | Metric) -> str | Metric:
     """A metric, or its name without the prefix "neg_"."""
     if not isinstance(item, str) or not item.startswith(_NEGATED):
@@ -310,7 +291,7 @@ def _without_prefix(item: str | Metric) -> str | Metric:
     return one
 
 
-def as_scores(means: Mapping[Metric, float]) -> float | dict[str, float]:
+def _as_scores(means: Mapping[Metric, float]) -> float | dict[str, float]:
     """Scores from means of metrics, negated if lower is better; a dict if there are several."""
     scores: dict[str, float] = {}
     for one, mean in means.items():

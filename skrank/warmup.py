@@ -27,7 +27,7 @@ def _compile() -> None:
         with suppress(ValueError):  # some refuse ties
             metric(name)(y, s, groups=groups)
     gap, ndcg, err = map(metric, ("gap", "ndcg", "err(max_grade=2)"))
-    lambdas = LambdaRank(gap), LambdaRank(ndcg @ 10), LambdaRank(err), LambdaLoss(ndcg)
+    lambdas = LambdaRank(gap), LambdaRank("ndcg@10"), LambdaRank(err), LambdaLoss(ndcg)
     others = SoftRank(gap), SoftRank(ndcg), Softmax(), SquaredError(centered=True)
     for one in (*lambdas, *others):
         for dtype in (np.float32, np.float64):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank._typing import Table
 
@@ -118,14 +119,15 @@ def collection_grade(y: ArrayLike, labels: np.ndarray) -> int:
     return max(known or 1, check.highest_grade(labels.astype(np.float64)))
 
 
-def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
+@_renamed.refuse_old_arguments
+def with_groups(relevance: ArrayLike, groups: ArrayLike) -> pd.Series:
     """Put the query of each row on the index of the labels.
 
     scikit-learn slices `y` together with its index and hands both to estimators, scorers and
     splitters, so that the groups reach every tool of scikit-learn with no further argument.
 
-    The index that `relevance` or `qid` had becomes a further level. Wherever `X`, scores or weights
-    have an index with the same entries in another order, skrank raises an error.
+    The index that `relevance` or `groups` had becomes a further level. Wherever `X`, scores or
+    weights have an index with the same entries in another order, skrank raises an error.
 
     The labels are a collection: ``attrs["skrank"]`` has the numbers of rows and the highest grades
     of its queries. pandas keeps attrs in slices, and so do pickles and the workers of a search.
@@ -137,7 +139,7 @@ def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
     ----------
     relevance : array-like of shape (n_rows,)
         Labels, 0 = not relevant, higher is better.
-    qid : array-like of shape (n_rows,)
+    groups : array-like of shape (n_rows,)
         Query id of each row. Rows of a query need not be neighbours. The level "qid" of an index
         with several levels.
 
@@ -145,7 +147,7 @@ def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
     -------
     pandas.Series
         The labels, with an index named "qid"; or with an index of several levels, "qid" and the
-        levels of the index of `relevance`, else of `qid`. The queries are
+        levels of the index of `relevance`, else of `groups`. The queries are
         ``y.index.get_level_values("qid")`` in both cases.
 
     Raises
@@ -176,14 +178,15 @@ def with_groups(relevance: ArrayLike, qid: ArrayLike) -> pd.Series:
     """
     import pandas as pd
 
-    indexes = [one.index for one in (relevance, qid) if isinstance(one, (pd.Series, pd.DataFrame))]
+    given = [one for one in (relevance, groups) if isinstance(one, (pd.Series, pd.DataFrame))]
+    indexes = [one.index for one in given]
     if len(indexes) == 2 and not indexes[0].equals(indexes[1]):
         raise ValueError(
-            "relevance and qid are Series with different indexes: align them first, or pass "
-            "qid.to_numpy() if their rows already correspond."
+            "relevance and groups are Series with different indexes: align them first, or pass "
+            "groups.to_numpy() if their rows already correspond."
         )
     values = check.as_column("relevance", relevance)
-    ids = check.as_ids("qid", qid, len(values))
+    ids = check.as_ids("groups", groups, len(values))
     check.check_labels_first(values, ids)
     labels = pd.Series(
         relevance.array if isinstance(relevance, pd.Series) else values,

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.groups import Collection, collection_of, resolve_groups
-from skrank._engine.queries import Queries, RankedCodes, rank_codes
+from skrank._engine.groups import Collection, collection_of
+from skrank._engine.queries import Queries, RankedCodes, queries_of, rank_codes
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import labels
 
@@ -254,9 +254,8 @@ def _encode_any(values: np.ndarray, queries: Queries) -> tuple[np.ndarray, np.nd
 
 def judge(relevance: ArrayLike, groups: ArrayLike | None = None) -> Judgments:
     """Judgments by `groups`, or by the index level "qid"; without both, all rows are one query."""
-    ids = resolve_groups(groups, relevance)
     rows = check.as_vector("relevance", relevance)
-    queries = Queries.single(len(rows)) if ids is None else Queries.from_groups(ids)
+    queries = queries_of(groups, relevance, len(rows))
     return Judgments(rows, queries, collection=collection_of(relevance))
 
 

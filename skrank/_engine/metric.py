@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -22,7 +23,7 @@ _AS_PARTS: Any = None  # a setting of a mixture that is not given: its metrics h
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Mixture(Sum, Metric):
-    r"""A weighted sum of metrics: ``0.7 * metric("gap") + 0.3 * metric("ndcg@10")``.
+    r"""A weighted sum of metrics: ``metric("0.7*gap+0.3*ndcg@10")``.
 
     .. math:: M = \sum_i w_i M_i
 
@@ -35,9 +36,8 @@ class Mixture(Sum, Metric):
     parts : sequence of (float, Metric or str)
         Weights above 0, and metrics. A mixture among the metrics is replaced by its parts.
     k, condensed, empty, ties
-        Values that replace the settings of all metrics, as in ``dataclasses.replace(mixture,
-        empty=0)`` and ``mixture @ 10``. Default: the values of the metrics, which must be equal
-        except for `k`.
+        Values that replace the settings of all metrics, as in ``metric(mixture, empty=0)``.
+        Default: the values of the metrics, which must be equal except for `k`.
     average : {"macro"}
         The mean over queries is arithmetic. If all metrics are defined for the same queries, it is
         the weighted sum of the means of the metrics.
@@ -62,7 +62,7 @@ class Mixture(Sum, Metric):
     Examples
     --------
     >>> import skrank
-    >>> mixture = 0.7 * skrank.metric("gap") + 0.3 * skrank.metric("ndcg@10")
+    >>> mixture = skrank.metrics.Mixture(parts=[(0.7, "gap"), (0.3, "ndcg@10")])
     >>> str(mixture)
     '0.7*gap+0.3*ndcg@10'
     >>> skrank.metric("0.7*gap+0.3*ndcg@10") == mixture
@@ -74,7 +74,7 @@ class Mixture(Sum, Metric):
     names = ("mixture",)  # for messages: not registered
     reads_judgments = True
 
-    parts: tuple[tuple[float, Metric], ...] = ()
+    parts: Any = ()  # pairs of a float and a Metric once made
     condensed: bool = _AS_PARTS
     empty: str | int = _AS_PARTS
     ties: str = _AS_PARTS
@@ -118,13 +118,6 @@ class Mixture(Sum, Metric):
         """Tables of all metrics, each with its own cut-off and highest grade."""
         return self.bind(scale.judgments, max_grade=scale.max_grade).tables
 
-    def __matmul__(self, k: int) -> Mixture:
-        """The mixture of the metrics cut at rank `k`."""
-        return self.map(lambda one: one @ k)
-
-
-Metric.sum_of, Metric.kinds = staticmethod(lambda parts: Mixture(parts=parts)), (Metric,)
-
 
 def metric(name: str | Metric, **parameters: object) -> Metric:
     """The metric with a name such as ``"gap@10"`` or ``"ndcg(gain=linear)@10"``.
@@ -158,10 +151,8 @@ def metric(name: str | Metric, **parameters: object) -> Metric:
     True
     >>> str(skrank.metric("gap", thresholds=[0.3, 0.7], k=5))
     'gap(thresholds=[0.3,0.7])@5'
-    >>> skrank.metric("0.7*gap + 0.3*ndcg@10") == 0.7 * skrank.metric("gap") + 0.3 * skrank.metric(
-    ...     "ndcg@10"
-    ... )
-    True
+    >>> skrank.metric("0.7*gap + 0.3*ndcg@10").parts
+    ((0.7, GAP(...)), (0.3, NDCG(k=10, ...)))
     """
     if isinstance(name, Metric):
         return _build(type(name), _fields(name) | parameters) if parameters else name
@@ -190,8 +181,11 @@ def _of_atom(atom: str, parameters: Options) -> Metric:
             return inner
         if any(part.k is not None for _, part in inner.terms):
             raise ValueError(f"{atom!r} gives k twice.")
-        return inner @ k
+        return dataclasses.replace(inner, k=k)
     prefix, name = peer_names.split_prefix(atom)
+    meant = None if prefix else meaning(name)
+    if meant or name == "?":
+        raise check.unknown_name("metric", name, registry, meant)
     try:
         if not prefix:
             return _own(name, parameters)
@@ -206,15 +200,38 @@ def _of_atom(atom: str, parameters: Options) -> Metric:
     return found
 
 
+# words for metrics, without signs: what computes them
+_MEANINGS = {
+    **dict.fromkeys(("hits", "hitrate", "hitratio", "hr", "successrate"), "success"),
+    **dict.fromkeys(("fscore", "f1score", "fbeta"), "f1"),
+    **dict.fromkeys(("auc", "rocauc", "auroc"), "bpref"),
+    **dict.fromkeys(("kendall", "kendalltau", "spearman"), "skrank.stats.rank_correlation"),
+    "prec": "precision", "rec": "recall", "rprec": "r_precision", "rcap": "relative_precision",
+    "hole": "1 - judged",
+}  # fmt: skip
+
+
+def meaning(text: str) -> str | None:
+    """The name for what a text says in words, such as "ap@5" for "Mean average precision at 5".
+
+    The words are those of `_MEANINGS`, names without signs, or the first words of docstrings.
+    """
+    lowered = text.lower()
+    if re.split(r"[(@]", lowered)[0].strip() in registry:
+        return None
+    name, _, k = re.sub(r"[\W_]at[\W_]", "@", lowered).partition("@")
+    words = {name.replace("_", ""): name for name in registry}
+    for cls in registry.values():
+        words[re.sub(r"\W", "", (cls.__doc__ or "").partition(":")[0]).lower()] = cls.names[0]
+    found = (words | _MEANINGS).get(re.sub(r"\(.*|[\W_]", "", name).removeprefix("mean"))
+    return f"{found}@{k}" if found and k.isdecimal() else found
+
+
 def _own(atom: str, parameters: Options) -> Metric:
     """The metric of a name of skrank."""
     name, options = name_parser.parts_of_name(atom)
     cls = registry.get(name.lower())
     if cls is None:
-        if name.lower() in peer_names.OTHERS:
-            raise ValueError(
-                f"unknown metric {name!r}: in skrank it is {peer_names.OTHERS[name.lower()]}."
-            )
         raise check.unknown_name("metric", name, registry)
     repeated = sorted(set(options) & set(parameters))
     if repeated:

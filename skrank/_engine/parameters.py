@@ -10,8 +10,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from numbers import Real
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -46,11 +45,6 @@ def count(default: T, meaning: str) -> T:
     return _field(default, partial(check.check_count, meaning=meaning))
 
 
-def random_seed(default: int) -> int:
-    """The seed of random draws, an integer of any sign."""
-    return _field(default, check.check_seed)
-
-
 def number(default: float, low: float, high: float, *, open_low: bool = False) -> float:
     """A number in [low, high], or in (low, high]."""
     return _field(default, partial(check.check_number, low=low, high=high, open_low=open_low))
@@ -76,30 +70,10 @@ class Parameterised:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
-
-class Summable(Parameterised):
-    """Metrics, or objectives: products with numbers above 0, and sums, are a `Sum`."""
-
-    sum_of: ClassVar[Callable[..., Any]]  # makes the `Sum` of weights and terms
-    kinds: ClassVar[tuple[type, ...]]  # classes of what can be added
-    __array_ufunc__: ClassVar[None] = None  # so that numpy.float64(0.5) * metric calls __rmul__
-
     @property
     def terms(self) -> Any:
         """The weights and terms of this sum; what is not a sum has one term."""
         return ((1.0, self),)
-
-    def __mul__(self, weight: float) -> Any:
-        """This times a weight above 0, to be added to others."""
-        return self.sum_of(((weight, self),)) if isinstance(weight, Real) else NotImplemented
-
-    __rmul__ = __mul__
-
-    def __add__(self, other: Any) -> Any:
-        """The sum with another."""
-        if not isinstance(other, self.kinds):
-            return NotImplemented
-        return self.sum_of(((1.0, self), (1.0, other)))
 
 
 class Sum:
@@ -124,13 +98,20 @@ class Sum:
         return "+".join(f"{weight!r}*{one}" for weight, one in self.parts)
 
 
-def terms_of(parts: object, make: Callable[[Any], Any], example: str) -> tuple[Any, ...]:
-    """Weights and terms of the parts of a sum; sums among them are resolved."""
-    terms = [
-        (weight * inner, one)
-        for weight, part in check.check_parts(parts, make, example)
-        for inner, one in part.terms
-    ]
+def terms_of(parts: Any, make: Callable[[Any], Any], example: str) -> tuple[Any, ...]:
+    """Weights and terms of pairs (weight, item); sums among the items are resolved."""
+    try:
+        pairs = [(weight, item) for weight, item in parts]
+    except (TypeError, ValueError):
+        pairs = []
+    if not pairs:
+        raise ValueError(
+            f"parts={parts!r} must be pairs of a weight and an item, such as [{example}]."
+        )
+    terms = []
+    for weight, item in pairs:
+        factor = check.check_number("weight", weight, 0, check.HEAVIEST, open_low=True)
+        terms += [(factor * inner, one) for inner, one in make(item).terms]
     for weight, one in terms:
         if not 0 < weight < math.inf:
             raise ValueError(f"the weight of {one} is {weight}: it must be above 0.")

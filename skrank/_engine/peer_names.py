@@ -326,10 +326,6 @@ def translate(prefix: str, name: str) -> str:
     return ours
 
 
-# names of BEIR, MTEB and sentence-transformers that no table has, in small letters
-OTHERS = {"hitrate": "success", "r_cap": "relative_precision", "hole": "1 - judged"}
-
-
 def elsewhere(text: str, metric: Callable[[str], Any]) -> ValueError | None:
     """The error for a name of a tool without its prefix; None if no tool has the name.
 

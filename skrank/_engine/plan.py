@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge
-from skrank._engine.parameters import Summable, choice, count, flag, format_value
+from skrank._engine.parameters import Parameterised, choice, count, flag, format_value
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
 from skrank._engine.tables import Scale, Tables
@@ -35,7 +35,7 @@ _HUGE = 2.0**600  # a sum beside which the shift of a linear function is negligi
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Metric(Summable, ABC):
+class Metric(Parameterised, ABC):
     """A metric of rankings: a frozen dataclass of parameters.
 
     Parameters
@@ -226,10 +226,6 @@ class Metric(Summable, ABC):
         ranking = Ranking(judgments, scores)
         ranking.warn_if_swapped(stacklevel=3)
         return judgments.queries.ids, measure(judgments, [ranking], [plan], weights)
-
-    def __matmul__(self, k: int) -> Metric:
-        """The same metric cut at rank `k`: ``metric("gap") @ 10``."""
-        return dataclasses.replace(self, k=k)
 
     def on_scale(self, max_grade: int) -> Metric:
         """The metric with this highest grade of the collection, if `needs_scale` is True."""

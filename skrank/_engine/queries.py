@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.groups import show
+from skrank._engine.groups import resolve_groups, show
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import ranking
 from skrank._kernels.ranking import Ranked
 
 NO_TIE = 2**62  # larger than every rank
+
+_LONG_LIST = 200  # rows; more of them without groups are rarely one list
 
 
 def slices(starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -182,6 +186,21 @@ class RankedCodes:
     def without_ties(self) -> bool:
         """Whether no documents are tied."""
         return bool((self.first_tie == NO_TIE).all())
+
+
+def queries_of(groups: ArrayLike | None, rows: ArrayLike, n_rows: int) -> Queries:
+    """The queries of `groups`, or of the index level "qid" of `rows`; without both, one query."""
+    ids = resolve_groups(groups, rows)
+    if ids is not None:
+        return Queries.from_groups(ids)
+    if n_rows > _LONG_LIST:
+        warnings.warn(
+            f"all {n_rows:,} rows are one ranked list: pass groups= (the query of each row; the "
+            "same id for all rows if they are one list).",
+            UserWarning,
+            stacklevel=1,  # once for all callers
+        )
+    return Queries.single(n_rows)
 
 
 def rank_into(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 EXACT = 2**53  # double precision represents every whole number up to this
 ROWS = "one per row (document)"
@@ -224,14 +224,6 @@ def check_same_index(**named: object) -> None:
             )
 
 
-def row_index(data: object) -> pd.Index | None:
-    """The index of `data` without its level "qid"; None if there is nothing else."""
-    index: Any = getattr(data, "index", None)
-    if not hasattr(index, "equals") or list(index.names) == [LEVEL]:
-        return None
-    return index.droplevel(LEVEL) if LEVEL in index.names else index
-
-
 def _without_queries(index: Any, other: Any) -> Any:
     """An index with queries and entries like `other`: without queries if `other` has none."""
     extra = index.nlevels > other.nlevels and LEVEL in index.names
@@ -281,8 +273,8 @@ def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
     mostly_zero = 2 * np.count_nonzero(ids == 0) > len(ids)
     if together or (mostly_zero and len(distinct) > 2 * _MANY_GRADES):
         warnings.warn(
-            f"relevance has {len(distinct)} different values and qid {grades} small whole ones, as "
-            "if they were swapped: with_groups takes the labels first, then the queries.",
+            f"relevance has {len(distinct)} different values and groups {grades} small whole ones, "
+            "as if they were swapped: with_groups takes the labels first, then the queries.",
             UserWarning,
             stacklevel=3,
         )

@@ -255,17 +255,6 @@ def check_training_labels(y: np.ndarray, unjudged: str, graded: bool) -> np.ndar
     return ~missing
 
 
-def check_labels(y: ArrayLike, n_rows: int) -> np.ndarray:
-    """Labels for the training of a booster, one per row: finite and at least 0."""
-    labels = as_vector("y", y, n_rows)
-    if (row := first(~((labels >= 0) & np.isfinite(labels)))) >= 0:
-        raise ValueError(
-            f"label of row {row} is {labels[row]:g}: labels must be finite and at least 0. Drop "
-            "documents that were not judged."
-        )
-    return labels
-
-
 def check_learnable(inverse: np.ndarray, metric: object, queries: RowsByQuery) -> None:
     """Check that `inverse`, one over the best value of each query, is finite."""
     if math.isfinite(inverse.max()) and math.isfinite(inverse.min()):

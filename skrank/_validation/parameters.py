@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from itertools import pairwise
 from numbers import Integral, Real
@@ -38,7 +38,7 @@ def unknown_name(
 def _suggested(name: str, known: Iterable[str], meant: str | None = None) -> str:
     """A question for `meant`, or for the most similar known name; empty if none is similar."""
     lowered = {one.lower(): one for one in known}
-    near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.65)
     meant = meant or (lowered[near[0]] if near else None)
     return f"did you mean {meant!r}? " if meant else ""
 
@@ -71,14 +71,7 @@ def check_text(parameter: str, value: object, meaning: str) -> str:
     return str(value)
 
 
-def check_seed(parameter: str, value: object) -> int:
-    """`value` as an int, of any sign."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise ValueError(f"{parameter}={value!r} must be an integer, the seed of random draws.")
-    return int(value)
-
-
-def check_random_state(random_state: RandomState) -> int:
+def check_random_state(random_state: RandomState, parameter: str = "random_state") -> int:
     """A seed from 0 to 2**63 - 1: the integer, or one drawn from a generator, or a fresh one."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
@@ -87,23 +80,19 @@ def check_random_state(random_state: RandomState) -> int:
     whole = isinstance(random_state, Integral) and not isinstance(random_state, bool)
     if not whole or random_state < 0:
         raise ValueError(
-            f"random_state={random_state!r} is not a seed: pass an integer of at least 0, a numpy "
+            f"{parameter}={random_state!r} is not a seed: pass an integer of at least 0, a numpy "
             "Generator or RandomState, or None for a fresh seed."
         )
     return int(random_state) % 2**63  # kernels take seeds below 2**63
 
 
-def as_random_state(parameter: str, value: object) -> np.random.RandomState:
-    """A RandomState, as in scikit-learn's splitters, from a seed, a RandomState or None."""
+def as_random_state(parameter: str, value: Any) -> np.random.RandomState:
+    """A RandomState, as in scikit-learn's splitters, where None is NumPy's global one."""
     from sklearn.utils import check_random_state as sklearn_random_state
 
-    try:
-        return sklearn_random_state(value)
-    except ValueError:
-        raise ValueError(
-            f"{parameter}={value!r} is not a seed: pass an integer between 0 and 2**32 - 1, a "
-            "numpy RandomState, or None for a fresh seed."
-        ) from None
+    if value is not None and not isinstance(value, np.random.RandomState):
+        value = check_random_state(value, parameter) % 2**32
+    return sklearn_random_state(value)
 
 
 def check_repeats(parameter: str, value: object, meaning: str) -> int:
@@ -285,22 +274,6 @@ def chosen_names(
         if name not in names:
             raise unknown_name(parameter, name, names)
     return chosen
-
-
-def check_parts(parts: Any, make: Callable[[Any], T], example: str) -> list[tuple[float, T]]:
-    """Pairs (weight, make(item)) from pairs (weight, item); weights are in (0, HEAVIEST]."""
-    try:
-        pairs = [(weight, one) for weight, one in parts]
-    except (TypeError, ValueError):
-        pairs = []
-    if not pairs:
-        raise ValueError(
-            f"parts={parts!r} must be pairs of a weight and an item, such as [{example}]."
-        )
-    return [
-        (check_number("weight", weight, 0, HEAVIEST, open_low=True), make(one))
-        for weight, one in pairs
-    ]
 
 
 # names in papers and other libraries: names of skrank

@@ -14,7 +14,7 @@ from skrank._typing import DaskColumn, DaskTable, Estimator
 from skrank.dask._evaluate import report
 from skrank.dask._partitions import aligned_partitions, unsplit_columns
 from skrank.metrics import Metric
-from skrank.scoring import RankingScorer, as_scores
+from skrank.scoring import RankingScorer, _as_scores
 
 
 def scorer(
@@ -81,7 +81,7 @@ def _score(
     scores = predict_collection(estimator, X, local.response_method)
     pieces = aligned_partitions(y=y, X=scores, groups=groups, sample_weight=sample_weight)
     means = report(pieces, metrics, max_grade).averages[0].tolist()
-    return as_scores(dict(zip(metrics.values(), means, strict=True)))
+    return _as_scores(dict(zip(metrics.values(), means, strict=True)))
 
 
 def predict_collection(model: Estimator, X: DaskTable, method: str = "predict") -> DaskTable:

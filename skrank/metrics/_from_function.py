@@ -62,8 +62,8 @@ def metric_from_function(
     Returns
     -------
     FunctionMetric
-        ``metric @ 10`` is the metric with a cut-off. It can be pickled if `function` can. It is not
-        registered: functions of skrank take the metric, not its name.
+        ``skrank.metric(result, k=10)`` has a cut-off. The result can be pickled if `function` can.
+        It is not registered: functions of skrank take the metric, not its name.
 
     Raises
     ------
@@ -88,10 +88,10 @@ def metric_from_function(
     0.5
     >>> metric([0, 1, 2], [1, 1, 1]) == skrank.metric("rr")([0, 1, 2], [1, 1, 1])
     True
-    >>> skrank.evaluate([0, 1, 2], [3, 2, 1], groups=[1, 1, 1], metrics=[metric @ 2]).mean
-            first_relevant@2
+    >>> skrank.evaluate([0, 1, 2], [3, 2, 1], groups=[1, 1, 1], metrics=[metric]).mean
+            first_relevant
     system
-    scores               0.5
+    scores             0.5
     """
     return FunctionMetric(
         function=function,

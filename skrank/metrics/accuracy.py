@@ -10,7 +10,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.names import register
-from skrank._engine.parameters import parameter
+from skrank._engine.parameters import count, parameter
 from skrank.metrics.sets import RelevantSet
 
 
@@ -93,11 +93,6 @@ def _check_weights(weights: Sequence[float]) -> tuple[float, ...]:
     return numbers
 
 
-def _check_size(n_documents: int | None) -> int | None:
-    what = "the number of documents of the collection"
-    return None if n_documents is None else check.check_count("n_documents", n_documents, what)
-
-
 @register("utility")
 @dataclass(frozen=True, kw_only=True)
 class Utility(RelevantSet):
@@ -135,7 +130,7 @@ class Utility(RelevantSet):
     needs_relevant = False
 
     weights: Sequence[float] = parameter((1.0, -1.0, 0.0, 0.0), _check_weights)
-    n_documents: int | None = parameter(None, _check_size)
+    n_documents: int | None = count(None, "the number of documents of the collection")
 
     def counts(
         self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray

@@ -59,7 +59,7 @@ class RBP(Metric):
     p: float = parameter(0.8, check.check_persistence)
     gain: Gain = parameter("linear", check_gain)
     max_grade: int | None = parameter(None, check.check_max_grade)
-    rel: float | None = parameter(None, lambda rel: rel if rel is None else check.check_rel(rel))
+    rel: float | None = parameter(None, check.check_rel)
 
     def __post_init__(self) -> None:
         super().__post_init__()

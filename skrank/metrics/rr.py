@@ -24,7 +24,7 @@ RULERS: dict[str, tuple[float, ...]] = {
 @register("rr", "mrr")
 @dataclass(frozen=True, kw_only=True)
 class RR(Metric):
-    r"""Reciprocal rank of the first relevant document; 0 if there is none.
+    r"""Reciprocal rank: one over the rank of the first relevant document; 0 if there is none.
 
     .. math:: RR@k = 1 / \min \{r \le k : y_r \ge rel\}
 

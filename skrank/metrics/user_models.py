@@ -149,10 +149,5 @@ class SDCG(UserModel):
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Share of the highest gain by label, and share of the sum of all discounts by rank."""
-        weights = self.weights(log_discount, scale)
+        weights = self.weights(lambda rank: 1 / np.log2(1 + rank), scale)
         return QuadraticTables(gain_shares(self, self.gain, scale), weights)
-
-
-def log_discount(rank: np.ndarray) -> np.ndarray:
-    """Discount of DCG."""
-    return 1 / np.log2(1 + rank)

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.metric import registry
+from skrank._engine.metric import meaning, registry
 from skrank._engine.name_parser import group, names_in, parts_of_name, split, terms
-from skrank._engine.parameters import Sum, Summable, format_value, terms_of
+from skrank._engine.parameters import Parameterised, Sum, format_value, terms_of
 from skrank._engine.peer_names import elsewhere
 from skrank._typing import Options, Weights
 from skrank.metrics import Metric, metric
@@ -28,7 +28,7 @@ _EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
 
 
 @dataclasses.dataclass(frozen=True)
-class Objective(Summable, ABC):
+class Objective(Parameterised, ABC):
     """A gradient and a curvature of at least 0 for each document, for boosters.
 
     If `is_function`, the gradient is the derivative of a loss.
@@ -140,9 +140,7 @@ class Objective(Summable, ABC):
 
 @dataclasses.dataclass(frozen=True)
 class ObjectiveMixture(Sum, Objective):
-    """A weighted sum of objectives: ``0.9 * LambdaRank("gap") + 0.1 * SquaredError()``.
-
-    As a text, ``"0.9*lambdarank:gap+0.1*squared_error"``.
+    """A weighted sum of objectives, such as the text ``"0.9*lambdarank:gap+0.1*squared_error"``.
 
     The gradient is the weighted sum of the gradients of the parts; so is the curvature. Weights are
     not normalised. A mixture can be used wherever an objective can.
@@ -165,13 +163,14 @@ class ObjectiveMixture(Sum, Objective):
     Examples
     --------
     >>> import skrank
-    >>> both = 0.9 * skrank.LambdaRank("gap") + 0.1 * skrank.SquaredError()
+    >>> from skrank.objectives import ObjectiveMixture
+    >>> both = ObjectiveMixture([(0.9, "gap"), (0.1, skrank.SquaredError())])
     >>> grad, hess = both([0, 2, 1], [0.3, 0.2, 0.1])
     >>> grad.round(3)
     array([ 1.095, -0.921, -0.247])
     """
 
-    parts: tuple[tuple[float, Objective], ...]
+    parts: Any  # pairs of a float and an Objective once made
 
     def __post_init__(self) -> None:
         self._set(parts=terms_of(self.parts, as_objective, _EXAMPLE))
@@ -195,13 +194,6 @@ class ObjectiveMixture(Sum, Objective):
             for weight, one in self.parts
         ]
         return BoundMixture(self, parts)
-
-
-def _sum_of(parts: tuple[tuple[float, Objective], ...]) -> ObjectiveMixture:
-    return ObjectiveMixture(parts)
-
-
-Objective.sum_of, Objective.kinds = staticmethod(_sum_of), (Objective,)
 
 
 def as_objective(objective: str | Metric | Objective, **options: Any) -> Objective:
@@ -262,15 +254,14 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
     if not isinstance(x, (str, Metric)):
         raise check.unknown_objective(x, Objective.named, registry)
     if isinstance(x, str):
-        weights, atoms = zip(*_terms_of(x), strict=True)
-        if any(map(_class_of, atoms)):
-            parts = tuple(zip(weights, map(_of_atom, atoms), strict=True))
-            return parts[0][1] if weights == (1,) else ObjectiveMixture(parts)
+        found = _objective_of(x)
+        if found is not None:
+            return found
     try:
         return metric(x)
     except ValueError:  # of an unknown name, or else of a wrong parameter
         unknown = [one for one in names_in(str(x)) if one.lower() not in registry]
-        if not unknown or elsewhere(str(x), metric):
+        if not unknown or meaning(str(x)) or elsewhere(str(x), metric):
             raise
         raise check.unknown_objective(unknown[0], Objective.named, registry) from None
 
@@ -283,27 +274,22 @@ def metric_of(objective: Objective) -> Metric | None:
     return None
 
 
-def _terms_of(text: str) -> list[tuple[float, str]]:
-    """The weights and atoms of a sum: names, or sums of metrics in brackets.
-
-    A sum in brackets that contains an objective is replaced by its terms.
-    """
-    found: list[tuple[float, str]] = []
-    for given, atom in terms(text):
-        weight, whole = 1.0 if given is None else given, group(atom)
-        inner = [] if whole is None or whole[1] is not None else _terms_of(whole[0])
-        if any(_class_of(name) for _, name in inner):
-            found += [(weight * factor, name) for factor, name in inner]
-        else:
-            found.append((weight, atom))
-    return found
+def _objective_of(text: str) -> Objective | None:
+    """The objective of a text; None if the text is a metric."""
+    pairs = [(weight, atom, _of_atom(atom)) for weight, atom in terms(text)]
+    if all(one is None for _, _, one in pairs):
+        return None
+    if len(pairs) == 1 and pairs[0][0] in (None, 1):
+        return pairs[0][2]
+    return ObjectiveMixture([(1.0 if w is None else w, one or atom) for w, atom, one in pairs])
 
 
-def _of_atom(text: str) -> Objective:
-    """The objective of an atom; for a metric, LambdaRank on the metric."""
+def _of_atom(text: str) -> Objective | None:
+    """The objective of a name, or of a sum in brackets; None for a metric."""
     cls = _class_of(text)
     if cls is None:
-        return as_objective(text)
+        inner = group(text)
+        return None if inner is None or inner[1] is not None else _objective_of(inner[0])
     head, *rest = split(text, ":", 1)
     try:
         options = parts_of_name(head)[1]

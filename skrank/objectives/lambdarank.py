@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 
 from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.parameters import choice, count, number, random_seed
+from skrank._engine.parameters import choice, count, number, parameter
 from skrank._engine.plan import Plan
 from skrank._engine.queries import rank_into
 from skrank._engine.tables import Swaps
@@ -57,13 +58,13 @@ class PairObjective(Objective):
 
     by_query = True
 
-    metric: Metric
+    metric: Any  # a Metric once made; callers may pass its name
     _: KW_ONLY
     sigmoid: float = number(1.0, 0, 1e6, open_low=True)
     truncation_level: int | None = count(None, "the rank that pairs must reach")
     norm: bool | str = choice(True, (True, "score", "sum", False))
     tie_order: str = choice("random", ("random", "stable"))
-    random_state: int = random_seed(0)
+    random_state: int = parameter(0, check.check_random_state)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -114,10 +115,10 @@ class LambdaRank(PairObjective):
         Order of documents with equal scores: random, or by row, as in LightGBM and XGBoost. All
         documents tie in the first round, so that with "stable" the model depends on the order of
         rows.
-    random_state : int
-        Seed of the random orders. The draws for a query depend on this seed, on the number of the
-        query, and on its scores, so that each round of a training has other draws, and a repeated
-        training has the same.
+    random_state : int, RandomState, Generator or None
+        Seed of the random orders, or what draws the seed. The draws for a query depend on this
+        seed, on the number of the query, and on its scores, so that each round of a training has
+        other draws, and a repeated training has the same.
 
     References
     ----------
@@ -197,7 +198,7 @@ class BoundPairs(BoundObjective):
         out = Ranked(np.empty_like(self.codes), tied, np.empty(len(queries), np.int64))
         rank_into(queries.indptr, queries.sizes, scores, self.codes, self.order, out, warm=warm)
         if self.objective.tie_order == "random":
-            seed, before = self.objective.random_state % 2**63, queries.first_query
+            seed, before = self.objective.random_state, queries.first_query
             arguments = tied, scores, seed, before, self.order
             run_chunks(draws.shuffle_ties, queries.indptr, *arguments)
 

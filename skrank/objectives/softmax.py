@@ -6,8 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.parameters import flag, parameter, random_seed
+from skrank._engine.parameters import flag, parameter
 from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank._kernels import listwise
@@ -37,8 +38,8 @@ class Softmax(Objective):
         Add to each gain a uniform random number in [0, 1), drawn anew for other scores. With
         ``gain="exp2"`` these are the targets of XE-NDCG, LightGBM's rank_xendcg. They make the loss
         a tighter bound of nDCG.
-    random_state : int
-        Seed of the random numbers.
+    random_state : int, RandomState, Generator or None
+        Seed of the random numbers, or what draws the seed.
 
     Raises
     ------
@@ -71,7 +72,7 @@ class Softmax(Objective):
     gain: Gain = parameter("exp2", check_gain)
     _: KW_ONLY
     random_gains: bool = flag(False)
-    random_state: int = random_seed(0)
+    random_state: int = parameter(0, check.check_random_state)
 
     @property
     def is_function(self) -> bool:
@@ -87,7 +88,7 @@ class Softmax(Objective):
     ) -> BoundFunction:
         """The objective bound to judgments, with one weight per query."""
         gain, queries = self.gains(judgments.labels), judgments.queries
-        random = RandomGains(self.random_gains, self.random_state % 2**63, queries.first_query)
+        random = RandomGains(self.random_gains, self.random_state, queries.first_query)
 
         def fill(weight: np.ndarray, scores: np.ndarray, *out: np.ndarray) -> None:
             lists = Listwise(judgments.codes, scores, weight)

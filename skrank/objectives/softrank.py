@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -99,7 +100,7 @@ class SoftRank(Objective):
     name = "softrank"
     by_query = True
 
-    metric: Metric
+    metric: Any  # a Metric once made; callers may pass its name
     _: KW_ONLY
     sigma: float = number(1.0, _LEAST_SIGMA, 1e6)
     relative: bool = flag(False)

@@ -27,8 +27,7 @@ class SquaredError(Objective):
 
     with the weight w of the document's query. Targets are in [0, 1], with the same scale for all
     queries of the collection. Regression does well on small collections, alone and in a mixture
-    with a ranking objective, whose scores it bounds: ``0.9 * LambdaRank("gap") + 0.1 *
-    SquaredError()``.
+    with a ranking objective, whose scores it bounds: ``"0.9*gap+0.1*squared_error"``.
 
     If it is centred by query, the mean of the differences s - gain of the query is subtracted from
     each difference. So only the distances inside a query are fitted, which determine the ranking,

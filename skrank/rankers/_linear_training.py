@@ -119,7 +119,7 @@ def _smooth_start(metric: Metric) -> Objective:
             smooth = _smooth(parts[0][1] if len(parts) == 1 else Mixture(parts=parts))
         except ValueError:  # a metric that needs its cut-off
             pass
-    return smooth or SoftRank("gap")  # type: ignore[arg-type]  # SoftRank reads names
+    return smooth or SoftRank("gap")
 
 
 def _with_sigma(objective: Objective, sigma: float) -> Objective:

@@ -69,7 +69,7 @@ class Case:
         if self.settled.k is not None:
             return [self.settled]
         try:
-            return [self.settled @ k for k in (1, 3)]
+            return [replace(self.settled, k=k) for k in (1, 3)]
         except ValueError:
             raise Inapplicable("it takes no cut-off") from None
 

@@ -43,7 +43,7 @@ def test_with_groups_puts_the_query_on_the_index(make, ids):
 
 def test_with_groups_of_series_that_are_not_aligned():
     relevance, qid = pd.Series(Y, index=[0, 1, 2, 3]), pd.Series(IDS, index=[3, 2, 1, 0])
-    with pytest.raises(ValueError, match=r"qid.to_numpy\(\)"):
+    with pytest.raises(ValueError, match=r"groups.to_numpy\(\)"):
         skrank.with_groups(relevance, qid)
     y = skrank.with_groups(relevance, qid.to_numpy())
     assert y.index.to_list() == list(zip(IDS, range(4), strict=True))

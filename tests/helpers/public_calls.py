@@ -178,7 +178,7 @@ class FirstColumn:
 
 
 unit(
-    "scoring.get_scorer",
+    "scoring.scorer",
     lambda metric, scores, labels, groups, **options: skrank.scorer(metric, **options)(
         FirstColumn(), scores, labels, groups=groups
     ),
@@ -203,7 +203,7 @@ usual(
 usual("rankers.RankerMean", partial(fitted, skrank.RankerMean), X=DATA.X, y=Y, scoring="gap",
       weights=[1.0, 2.0],
       estimators=[Ridge(), ("grades", LogisticRegression(max_iter=1000))])  # fmt: skip
-usual("with_groups", relevance=LABELS, qid=GROUPS)
+usual("with_groups", relevance=LABELS, groups=GROUPS)
 usual("rank", lambda **given: skrank.rank(**given)["score"], scores=SCORES, groups=GROUPS, k=2,
       ties="average")  # fmt: skip
 usual(

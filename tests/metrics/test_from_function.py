@@ -95,11 +95,13 @@ def test_too_many_orders_of_ties_are_refused():
     metric = skrank.metric_from_function(first)
     with pytest.raises(ValueError, match="10000 orders"):
         metric(labels, np.zeros(3000), groups=["q"] * 3000)
-    few = metric @ 10
-    compiled = skrank.metric("rr@10")(labels, np.zeros(3000))
-    assert few(labels, np.zeros(3000)) == pytest.approx(compiled)
-    assert metric(np.ones(3000), np.zeros(3000)) == 1  # equal labels: one order
-    assert skrank.metric(metric, ties="stable")(labels, np.zeros(3000)) == 0.5
+    data = labels, np.zeros(3000)
+    with pytest.warns(UserWarning, match="all 3,000 rows are one ranked list: pass groups="):
+        compiled = skrank.metric("rr@10")(*data)
+    few, groups = skrank.metric(metric, k=10), np.zeros(3000)
+    assert few(*data, groups=groups) == pytest.approx(compiled)
+    assert metric(np.ones(3000), np.zeros(3000), groups=groups) == 1  # equal labels: one order
+    assert skrank.metric(metric, ties="stable")(*data, groups=groups) == 0.5
 
 
 @pytest.mark.parametrize("value", [NAN, np.inf, None, "much", [1, 2]])

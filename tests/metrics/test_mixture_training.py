@@ -115,30 +115,25 @@ def test_gradients_add_up():
     data = finite(4, n_queries=20)
     how = {"groups": data.groups, "sample_weight": np.full(len(data.groups), 2.0)}
     parts = (LambdaRank("gap", **STABLE), SquaredError("linear"), SoftRank("ndcg"))
-    both = 0.5 * (parts[0] + 2 * parts[1]) + parts[2] * np.float64(0.25)
-    assert both == ObjectiveMixture(((0.5, parts[0]), (1.0, parts[1]), (0.25, parts[2])))
+    inner = ObjectiveMixture([(1, parts[0]), (2, parts[1])])
+    both = ObjectiveMixture([(0.5, inner), (np.float64(0.25), parts[2])])
+    assert both.parts == ((0.5, parts[0]), (1.0, parts[1]), (0.25, parts[2]))
     found = both(data.relevance, data.scores, **how)
     each = [np.stack(one(data.relevance, data.scores, **how)) for one in parts]
     assert_allclose(found, 0.5 * each[0] + each[1] + 0.25 * each[2], atol=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "mixture"),
-    [(gap, LambdaRank("gap"), Mixture), (LambdaRank("gap"), gap, ObjectiveMixture)],
+    ("one", "mixture"),
+    [(gap, Mixture), (LambdaRank("gap"), ObjectiveMixture)],
     ids=["metric", "objective"],
 )
-def test_weights_and_parts_are_checked(one, other, mixture):
-    for weight in (True, math.nan, math.inf, 0, -1.0):
+def test_weights_and_parts_are_checked(one, mixture):
+    for weight in (True, math.nan, math.inf, 0, -1.0, "2", None, np.array([0.5, 0.5])):
         with pytest.raises(ValueError, match="weight="):
-            weight * one
+            mixture(parts=[(weight, one)])
     with pytest.raises(ValueError, match="weight"):
-        1e-200 * (1e-200 * one)
-    for weight in ("2", None, np.array([0.5, 0.5])):
-        with pytest.raises(TypeError, match=r"operand|multiply"):
-            weight * one
-    for left, right in ((one, other), (one, "ap"), (1, one)):
-        with pytest.raises(TypeError, match="operand"):
-            left + right
+        mixture(parts=[(1e-200, mixture(parts=[(1e-200, one)]))])
     for parts in ((), None, 3, "gap", [one, one], [(1, one, 2)]):
         with pytest.raises(ValueError, match="must be pairs of a weight and an item"):
             mixture(parts=parts)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import skrank
-from skrank.metrics import GAP, NDCG, RR, Precision, Success, registered
+from skrank.metrics import GAP, NDCG, RR, Mixture, Precision, Success, registered
 from tests.helpers.catalogue import CATALOGUE, every_point
 
 
@@ -44,11 +44,11 @@ def test_every_name_and_alias_gives_its_class_in_any_case_of_letters(cls):
         ("rr(ruler=[1,0.5])", RR(ruler=[1, 0.5])),
         (skrank.metric(GAP(k=10), normalize="ideal"), GAP(k=10, normalize="ideal")),
         ("ap(empty=raise)@5", skrank.metric("ap@5", empty="raise")),
-        (skrank.metric("ndcg(gain=linear)@10") @ 3, NDCG(gain="linear", k=3)),
-        (skrank.metric("gap@3") @ None, GAP()),
+        (skrank.metric(NDCG(gain="linear", k=10), k=3), NDCG(gain="linear", k=3)),
+        (skrank.metric(GAP(k=3), k=None), GAP()),
         ("hit@5", Success(k=5)),
         ("(gap+ap)@3", skrank.metric("gap@3+ap@3")),
-        ("1e+2*gap+(ap)", 100 * GAP() + skrank.metric("ap")),
+        ("1e+2*gap+(ap)", Mixture(parts=[(100, "gap"), (1, "ap")])),
         ("0.5*trec_eval:P_5 + ranx:map", skrank.metric("0.5*p(empty=0)@5+ap(empty=0)")),
     ],
 )  # fmt: skip

@@ -8,7 +8,7 @@ from skrank.metrics import GAP
 
 MALFORMED = [
     "", "@10", "gap@", "gap@10@5", "gap(", "gap(10)", "10", "gap[10]", "(gap, ap)",
-    "gap(k=__import__('os'))", "gap\x00", "0.7*gap+", "gap*ap", "-gap", "True*gap",
+    "gap(k=__import__('os'))", "0.7*gap+", "gap*ap", "True*gap",
     "(" * 80 + "gap" + ")" * 80 + "+",
 ]  # fmt: skip
 
@@ -43,7 +43,21 @@ MALFORMED = [
         ("catboost:NDCG:type=exp", "catboost"),
         ("ntcireval:GAP@10", r"'GAP\(g=1:2:3\)@10'"),
         ("relstring", "is not read: it is a text"),
-        ("HitRate@10", "success"),
+        *((f"{odd}gap", "'gap'") for odd in "-\0"),
+        *(
+            (text, f"unknown metric '{text}': did you mean '{name}'")
+            for name, texts in {
+                "success@10": ["HitRate@10", "hits_at_10", "HR@10"],
+                "f1": ["f-score", "F measure"],
+                "ap": ["average_precision", "MeanAveragePrecision"],
+                "rr": ["reciprocal rank"],
+                "dcg@10": ["dcg_at_10"],
+                "bpref": ["auc"],
+                "ndcg": ["NDCG_10", "ndgc"],
+                "skrank.stats.rank_correlation": ["kendall"],
+            }.items()
+            for text in texts
+        ),
     ],
 )
 def test_texts(text, named):

@@ -57,7 +57,7 @@ CLASSES = [
         "kw_only",
     ),
     (with_field("Factory", p=field(default_factory=list)), "Factory.p"),
-    *((getattr(skrank.metrics, own), own) for own in ("GAP", "Mixture", "FunctionMetric")),
+    *((getattr(skrank.metrics, own), own) for own in ("GAP", "Mixture")),
 ]
 WRONG = ["", "my metric", "2nd", "lambda", 3]
 

@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 import skrank  # noqa: E402
 from skrank.extending import PairWorth, QuadraticTables, discounts  # noqa: E402
+from skrank.objectives import as_objective  # noqa: E402
 from skrank.torch import RankingLoss  # noqa: E402
 from tests.helpers.torch_batches import close, make, named, pad, step  # noqa: E402
 
@@ -28,7 +29,7 @@ FUNCTIONS = [
     skrank.Softmax(gain="linear"),
     skrank.SquaredError(),
     skrank.SquaredError(centered=True),
-    0.5 * skrank.SoftRank("gap") + 2.0 * skrank.SquaredError(centered=True),
+    as_objective("0.5*softrank:gap+2*squared_error(centered=True)"),
 ]
 NATIVE = [
     *(skrank.LambdaRank(name) for name in QUADRATIC),
@@ -36,7 +37,7 @@ NATIVE = [
     skrank.LambdaRank("gap", norm="sum", sigmoid=2.0, truncation_level=3),
     skrank.LambdaRank("ndcg@5", norm="score", truncation_level=7),
     skrank.SoftRank("gap", sigma=0.5, relative=True),
-    0.9 * skrank.LambdaRank("gap") + 0.1 * skrank.Softmax(),
+    as_objective("0.9*gap+0.1*softmax"),
     *FUNCTIONS,
 ]
 KERNELS_ONLY = [

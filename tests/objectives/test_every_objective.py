@@ -10,7 +10,7 @@ import skrank
 from skrank import LambdaLoss, LambdaRank, Softmax, SoftRank, SquaredError
 from skrank.objectives import Objective, ObjectiveMixture, as_objective
 from tests.helpers.engine import judge, limit_threads
-from tests.helpers.mixture_cases import TEXT, gap, ndcg
+from tests.helpers.mixture_cases import TEXT, gap
 
 THREADED = [
     LambdaRank("gap"),
@@ -68,8 +68,8 @@ def test_scores_that_are_not_finite_are_named(call, value):
         (LambdaRank("err"), LambdaRank("err(max_grade=4)")),
         (SoftRank("gap"), SoftRank("gap(max_grade=4)")),
         (
-            LambdaRank("gap") + SquaredError(),
-            LambdaRank("gap(max_grade=4)") + SquaredError(max_grade=4),
+            as_objective("gap+squared_error"),
+            as_objective("gap(max_grade=4)+squared_error(max_grade=4)"),
         ),
     ],
     ids=str,
@@ -85,12 +85,12 @@ def test_the_scale_of_the_collection_is_that_of_bind(objective, fixed):
     [
         (
             as_objective(TEXT, truncation_level=30),
-            LambdaRank(0.7 * gap + 0.3 * ndcg, truncation_level=30),
+            LambdaRank(skrank.metric(TEXT), truncation_level=30),
             {"truncation_level": 10},
         ),
         (SoftRank("gap", sigma=2), SoftRank(gap, sigma=2.0), {"sigma": 3}),
         (
-            0.9 * LambdaRank("gap") + 0.1 * SquaredError(),
+            ObjectiveMixture([(0.9, LambdaRank("gap")), (0.1, SquaredError())]),
             ObjectiveMixture([(0.9, "gap"), (0.1, "squared_error")]),
             {"parts": ((1.0, LambdaRank("gap")),)},
         ),

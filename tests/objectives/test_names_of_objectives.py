@@ -40,6 +40,11 @@ def train(objective, name):
 DOORS |= {name: partial(train, name=name) for name in RANKERS}
 every_door = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 
+
+def mixed(*parts):
+    return objectives.ObjectiveMixture(parts)
+
+
 TEXTS = {
     "gap": skrank.LambdaRank("gap"),
     "0.7*gap+0.3*ndcg@10": skrank.LambdaRank("0.7*gap+0.3*ndcg@10"),
@@ -52,11 +57,11 @@ TEXTS = {
     "lambdaloss(weights='ndcg_loss2++',mu=3):ndcg": skrank.LambdaLoss("ndcg", mu=3),
     "lambdarank:catboost:NDCG:top=5;type=Exp": skrank.LambdaRank("catboost:NDCG:top=5;type=Exp"),
     "lambdarank:(0.7*gap + 0.3*ndcg@10)": skrank.LambdaRank("0.7*gap+0.3*ndcg@10"),
-    "0.5*(gap+ndcg) + softmax": 0.5 * skrank.LambdaRank("gap+ndcg") + skrank.Softmax(),
-    "0.5*lambdarank:gap + softrank:ndcg*2": 0.5 * skrank.LambdaRank("gap")
-    + 2 * skrank.SoftRank("ndcg"),
-    "0.5*(gap + 0.2*squared_error(centered=True))": 0.5 * skrank.LambdaRank("gap")
-    + 0.1 * skrank.SquaredError(centered=True),
+    "0.5*(gap+ndcg) + softmax": mixed((0.5, "gap+ndcg"), (1, "softmax")),
+    "0.5*lambdarank:gap + softrank:ndcg*2": mixed((0.5, "gap"), (2, skrank.SoftRank("ndcg"))),
+    "0.5*(gap + 0.2*squared_error(centered=True))": mixed(
+        (0.5, "gap"), (0.1, skrank.SquaredError(centered=True))
+    ),
 }
 
 
@@ -66,7 +71,7 @@ def test_texts_are_objectives(text):
     found = objectives.as_objective(text)
     assert found == expected
     assert objectives.as_objective(str(expected)) == expected
-    assert objectives.ObjectiveMixture([(2, text)]) == 2 * expected
+    assert mixed((2, text)) == mixed((2, expected))
     for door in (skrank.lightgbm.objective, skrank.xgboost.objective):
         assert door(text).objective == expected
 
@@ -76,7 +81,7 @@ def test_texts_of_all_objectives_read_back(name):
     cls = objectives.Objective.named[name]
     objective = cls() if name in ("softmax", "squared_error") else cls("ndcg")
     assert objectives.as_objective(str(objective)) == objective
-    changes = {"sigmoid": 2.0, "random_state": -3, "max_grade": 4, "sigma": 0.25, "mu": 2.5,
+    changes = {"sigmoid": 2.0, "random_state": 3, "max_grade": 4, "sigma": 0.25, "mu": 2.5,
                "norm": "sum", "pairs": "all", "learning_rate": 0.05}  # fmt: skip
     own = {field.name for field in fields(cls)}
     other = replace(objective, **{key: value for key, value in changes.items() if key in own})

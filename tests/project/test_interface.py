@@ -4,14 +4,17 @@ import importlib
 import inspect
 import pickle
 import pkgutil
+import re
 from contextlib import suppress
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 
 import skrank
 from skrank import _renamed
 from skrank.datasets import make_ranking
+from tests.helpers.public_calls import CALLS
 
 LEFT_OUT = {"cli", "sentence_transformers"} | (set() if find_spec("skorch") else {"torch"})
 MODULES = [
@@ -19,16 +22,18 @@ MODULES = [
     for one in pkgutil.iter_modules(skrank.__path__)
     if not one.name.startswith("_") and one.name not in LEFT_OUT
 ]
+OPEN = {"extending", "lightgbm", "preprocessing", "rankers", "testing", "xgboost"}
 
 
 def public_signatures():
     """Parameters of all public functions, classes and methods, by name."""
     found = {}
     for module in [skrank, *MODULES]:
-        for name in getattr(module, "__all__", None) or dir(module):
+        for name in getattr(module, "__all__", dir(module)):
             thing = getattr(module, name)
-            ours = str(getattr(thing, "__module__", "")).startswith("skrank")
-            if name.startswith("_") or not ours:
+            place = getattr(thing, "__module__", None) or ""
+            known = hasattr(module, "__all__") or place.startswith(module.__name__)
+            if name.startswith("_") or not (known and place.startswith("skrank")):
                 continue
             full = f"{module.__name__}.{name}"
             members = {full: thing}
@@ -42,10 +47,44 @@ def public_signatures():
 
 
 SIGNATURES = public_signatures()
-# penalties of LinearRanker: of another kind than the level of a test
-PENALTIES = {name for name in SIGNATURES if name.endswith(".LinearRanker")}
-# what is tested so often that 10,000 resamples take too long; the docstring says how long
-FEWER = {"skrank.incompleteness.robustness": 1000}
+CV = {"lightgbm.cv", "xgboost.cv"}  # with the arguments of the boosters' own
+DEFAULTS = {
+    "confidence": {0.95},
+    "n_resamples": {10_000},
+    "random_state": {None, 0},
+    "progress": {None},
+    "early_stopping_rounds": {"auto"},
+    "validation_fraction": {None},
+}
+OTHER_DEFAULTS = {
+    # tested so often that 10,000 resamples take too long; the docstring says how long
+    "n_resamples": {"incompleteness.robustness"},
+    "confidence": {"stats.DiscriminativePower", "stats.PairedTest"},  # results
+    "early_stopping_rounds": CV,
+    "validation_fraction": {"LinearRanker"},  # open
+}
+GONE = {  # names of parameters, and where they have another meaning
+    "qid": set(),
+    "depth": {"Ranking.codes", "Ranking.head"},  # open
+    "top": set(),
+    "alpha": {"LinearRanker"},  # the penalty
+    "alphas": {"LinearRanker"},  # open
+    "seed": CV,
+    "label": {"IntervalDisplay"},  # of an axis
+    "labels": {  # of some documents, or different ones
+        "Campaign.tell",
+        "Design",
+        "PFound.probability",
+        "Qrels",
+        "Request.checked",
+        "Softmax.gains",
+        "SquaredError.targets",
+    },
+    "n_samples": set(),
+    "score_norm": set(),
+    "sum_norm": set(),
+    "document": set(),
+}
 FIRST = {  # labels first, then scores or systems
     "skrank.evaluate": ["relevance", "scores"],
     "skrank.compare": ["relevance", "systems"],
@@ -55,27 +94,69 @@ FIRST = {  # labels first, then scores or systems
 }
 
 
-def test_a_level_is_called_confidence():
-    alphas = {name for name, parameters in SIGNATURES.items() if "alpha" in parameters}
-    assert alphas == PENALTIES != set()
-    made = {name for name in SIGNATURES if name.rpartition(".")[2][0].isupper()}  # results
-    levels = {
-        name: parameters["confidence"].default
-        for name, parameters in SIGNATURES.items()
-        if "confidence" in parameters and name not in made
+def those_with(parameter, but=()):
+    """Functions and classes with a parameter, and its default, by name; `but` has ends of names."""
+    return {
+        name: given[parameter].default
+        for name, given in SIGNATURES.items()
+        if parameter in given and not name.endswith(tuple(f".{one}" for one in but))
     }
-    assert len(levels) >= 15
-    assert set(levels.values()) == {0.95}
 
 
-def test_the_number_of_resamples():
-    found = {
-        name: parameters["n_resamples"].default
-        for name, parameters in SIGNATURES.items()
-        if "n_resamples" in parameters
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_a_module_names_what_is_public(module):
+    last = module.__name__.rpartition(".")[2]
+    if last in OPEN:
+        assert not hasattr(module, "__all__")
+        return
+    own = {
+        name
+        for name, thing in vars(module).items()
+        if getattr(thing, "__module__", None) == module.__name__ and inspect.isroutine(thing)
     }
-    assert {name: number for name, number in found.items() if number != 10_000} == FEWER
-    assert len(found) >= 10
+    assert {name for name in own if not name.startswith("_")} <= set(module.__all__) | {"main"}
+    assert len(set(module.__all__)) == len(module.__all__)
+
+
+@pytest.mark.parametrize("name", GONE)
+def test_one_concept_has_one_name(name):
+    assert list(those_with(name, but=GONE[name])) == []
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_a_parameter_has_one_default(name):
+    found = those_with(name, but=OTHER_DEFAULTS.get(name, ()))
+    assert found
+    allowed = {*DEFAULTS[name], inspect.Parameter.empty}  # results have none
+    assert {one for one, default in found.items() if default not in allowed} == set()
+
+
+def test_the_seed_is_fixed_where_results_are_reported():
+    """None in estimators, splitters and data, as in scikit-learn; elsewhere reports repeat."""
+    fresh = {name for name, default in those_with("random_state").items() if default is None}
+    kinds = "Ranker|KFold|Split|train_test_split|tune|make_ranking|QueryFeatures"
+    assert {name for name in fresh if not re.search(f"({kinds})$", name)} == set()
+    assert fresh == {name for name in those_with("random_state") if re.search(f"({kinds})$", name)}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in CALLS if "random_state" in CALLS[name].given])
+def test_seeds_and_generators_are_taken_everywhere(name):
+    call = CALLS[name]
+    for one in (0, np.int64(7), np.random.RandomState(0), np.random.default_rng(0), None):
+        call.function(**call.given | {"random_state": one})
+    for one in (-1, 0.5, "seed"):
+        with pytest.raises(ValueError, match="random_state="):
+            call.function(**call.given | {"random_state": one})
+
+
+def test_at_most_twelve_parameters():
+    """Of what users call: classes of results, metrics and the boosters' `cv` have more."""
+    many = [name for name, given in SIGNATURES.items() if len(given) > 12]
+    results = ("active.Estimate", "stats.DiscriminativePower")
+    assert [name for name in many if not name.endswith(results)] == [
+        "skrank.LinearRanker", "skrank.rankers.LinearRanker",  # open
+    ]  # fmt: skip
 
 
 def test_rankers_have_the_same_parameters():
@@ -98,7 +179,6 @@ def test_labels_come_first():
     for name, first in FIRST.items():
         parameters = list(SIGNATURES[name].values())
         assert [one.name for one in parameters[: len(first)]] == first
-        assert len(parameters) <= 12
         assert {one.kind.name for one in parameters[4:]} <= {"KEYWORD_ONLY"}
 
 

@@ -56,7 +56,7 @@ def training_on(objective, weights=None, X=X, **parameters):
         "0.7*gap+0.3*ndcg",
         skrank.Softmax(),
         skrank.SquaredError(centered=True),
-        0.5 * SoftRank("gap") + 0.5 * skrank.Softmax(),
+        "0.5*softrank:gap+0.5*softmax",
     ],
     ids=str,
 )

@@ -19,7 +19,7 @@ from skrank import metrics
 from skrank._engine import ranking
 from skrank.datasets import make_ranking
 from skrank.model_selection import QueryKFold
-from skrank.scoring import get_scorer, get_scorer_names, scorer
+from skrank.scoring import get_scorer_names, scorer
 from tests.helpers.rankers import First, routing
 
 
@@ -184,7 +184,7 @@ def test_names():
     names = get_scorer_names()
     assert {"gap", "ndcg", "map", "mrr", "err", "neg_error"} <= set(names)
     for name in names:
-        get_scorer(name)
+        scorer(name)
     for wrong, message in ((["ndgc"], "'ndcg'"), (["ap", "map"], "given twice"), ([], "one")):
         with pytest.raises(ValueError, match=message):
             scorer(*wrong)

@@ -22,11 +22,11 @@ PLAIN = [
     SoftRank("ap", relative=True),
     Softmax({0: 0.5, 1: 1, 2: 4, 3: 4}),
     SquaredError(centered=True),
-    0.5 * Softmax() + 0.5 * SoftRank("gap"),
+    "0.5*softmax+0.5*softrank:gap",
 ]
 OTHER = [
     (SquaredError(), {"shift_invariant": False}),
-    (0.5 * SquaredError() + 0.5 * LambdaRank("gap"), {"shift_invariant": False}),
+    ("0.5*squared_error+0.5*gap", {"shift_invariant": False}),
     (Softmax(random_gains=True), {"random": True}),
 ]
 

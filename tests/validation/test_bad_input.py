@@ -160,7 +160,7 @@ def test_errors_name_the_argument(call, named):
 def test_missing_query_ids(groups):
     with pytest.raises(ValueError, match=r"groups.*row 1"):
         gap([1, 0, 2], groups=groups)
-    with pytest.raises(ValueError, match=r"qid.*row 1"):
+    with pytest.raises(ValueError, match=r"groups.*row 1"):
         skrank.with_groups([1, 0, 2], groups)
     with pytest.raises(ValueError, match=r"docid.*row 1"):
         trec.Run.from_arrays(["a", "b", "c"], groups, [1, 0, 2])

@@ -92,7 +92,7 @@ def test_plausible_labels_and_scores_do_not_warn(labels, scores):
 def test_labels_and_ids_that_look_swapped_warn():
     data = make_ranking(n_queries=40, random_state=0)
     for rows in (slice(None), np.random.default_rng(0).permutation(len(data.qid))):
-        with pytest.warns(UserWarning, match="relevance has 40 .* qid 5"):
+        with pytest.warns(UserWarning, match="relevance has 40 .* groups 5"):
             skrank.with_groups(data.qid[rows], data.relevance[rows])
 
 
