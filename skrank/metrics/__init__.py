@@ -48,11 +48,11 @@ __all__ = [
     "AP", "BPM", "CG", "DCG", "ERR", "GAP", "INSQ", "INST", "NDCG", "NERR", "RBP", "RR", "SDCG",
     "Accuracy", "BPref", "Compat", "Error", "FBeta", "GradedCurve", "InfAP", "InterpolatedAP",
     "InterpolatedPrecision", "Judged", "Metric", "Mixture", "NearlyERR",
-    "NumNonrelevantRetrieved",    "NumQueries", "NumRelevant", "NumRelevantRetrieved", "NumRetrieved", "PFound", "Precision",
-    "QMeasure", "RBPResidual", "RPrecision", "RPref", "Recall", "RelativePrecision", "SetAP",
-    "Success", "Utility", "aggregate_judgments", "eleven_point_curve",
-    "graded_precision_recall_curve", "metric", "metric_from_function", "register", "registered",
-    "unregister",
+    "NumNonrelevantRetrieved", "NumQueries", "NumRelevant", "NumRelevantRetrieved", "NumRetrieved",
+    "PFound", "Precision", "QMeasure", "RBPResidual", "RPrecision", "RPref", "Recall",
+    "RelativePrecision", "SetAP", "Success", "Utility", "aggregate_judgments",
+    "eleven_point_curve", "graded_precision_recall_curve", "metric", "metric_from_function",
+    "register", "registered", "unregister",
 ]  # fmt: skip
 
 _renamed.refuse_old_names(__name__)
