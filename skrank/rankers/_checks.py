@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from skrank import _validation as check
 from skrank._boosters.adapters import objective_of
@@ -56,7 +56,7 @@ def categories_of(X: pd.DataFrame) -> dict[object, object]:
     return {name: dtype for name, dtype in X.dtypes.items() if str(dtype) == "category"}
 
 
-def with_categories(X: pd.DataFrame, known: Mapping[object, object]) -> pd.DataFrame:
+def with_categories(X: pd.DataFrame, known: Mapping[object, Any]) -> pd.DataFrame:
     """The frame with the categories of the training rows, for LightGBM and XGBoost.
 
     Levels that are not in the training rows become missing values. Boosters would raise errors that
@@ -74,7 +74,10 @@ def with_categories(X: pd.DataFrame, known: Mapping[object, object]) -> pd.DataF
                 f"column {name!r} of X is {dtype} in some rows and a category in others: give the "
                 "rows of fit, X_val and predict the same dtypes."
             )
-    return X.astype(dict(known)) if known else X
+    X = X.copy(deep=False)
+    for name, dtype in known.items():
+        X[name] = X[name].where(X[name].isin(dtype.categories)).astype(dtype)
+    return X
 
 
 def check_parameters(ranker: Estimator, *, has_X_val: bool) -> None:
