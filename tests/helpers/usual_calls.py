@@ -30,7 +30,7 @@ gap = skrank.metric("gap@10")
 value: float = gap(data.relevance, scores, groups=qid)
 by_query: pd.Series = gap.per_query(y, scores)
 same: bool = gap == GAP(k=10) and str(gap) == "gap@10"
-ndcg = skrank.metric("ndcg", gain="linear") @ 5
+ndcg = skrank.metric("ndcg@5", gain="linear")
 weighted = NDCG(k=10)(y, scores, sample_weight=np.ones(len(qid)))
 mine = skrank.metric_from_function(lambda labels: float(labels[0] > 0), "first")
 skrank.unregister("first")
