@@ -6,17 +6,15 @@ white space is replaced.
 
 from __future__ import annotations
 
-import bz2
 import csv
-import gzip
 import io
 import json
-import lzma
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -89,13 +87,8 @@ def _zstandard(data: bytes) -> bytes:
     return b"".join(parts)
 
 
-# by the first bytes of the content
-_DECOMPRESS: dict[bytes, Callable[[bytes], bytes]] = {
-    b"\x1f\x8b": gzip.decompress,
-    b"\xfd7zXZ\x00": lzma.decompress,
-    b"BZh": bz2.decompress,
-    b"\x28\xb5\x2f\xfd": _zstandard,
-}
+# modules with a function `decompress`, by the first bytes of the content
+_MODULES = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "lzma", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": ""}
 
 
 def name_of(source: Source) -> str:
@@ -114,10 +107,10 @@ def _content(source: Source, name: str) -> bytes:
     else:
         given = source.read()
     data = given.encode(errors="surrogateescape") if isinstance(given, str) else given
-    for magic, decompress in _DECOMPRESS.items():
+    for magic, module in _MODULES.items():
         if data.startswith(magic):
             try:
-                data = decompress(data)
+                data = import_module(module).decompress(data) if module else _zstandard(data)
             except Exception as error:  # each library has its own class
                 text = f"{name} cannot be decompressed: {error}".rstrip(".")
                 raise ValueError(f"{text}.") from None
