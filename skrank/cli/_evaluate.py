@@ -59,7 +59,8 @@ def _run(arguments: argparse.Namespace) -> str:
         parser.error(f"--format {form} is for means{also}.")
     more = unique_metrics(CURVE) if form == "html" else {}
     report = _report(arguments, runs, {**chosen, **more})
-    notes = _empty_queries(report, list(chosen))
+    _, *grades = report.caption.replace("max_grade=", "--max-grade").split("\n")
+    notes = " ".join(filter(None, [_empty_queries(report, list(chosen)), *grades]))
     if notes and form != "html":
         _output.print_error(f"skrank: {notes}")
     _output.deliver(_text(report, arguments, form, list(chosen), notes), arguments.output)
@@ -117,7 +118,11 @@ def _text(
         baseline = arguments.baseline or [None]
         how["baseline"] = baseline if len(baseline) > 1 else baseline[0]
     if form == "html":
-        made = f"Made by skrank {skrank.__version__}: {shlex.join(['skrank', *arguments.given])}"
+        made = (
+            f"Made by skrank {skrank.__version__}: {shlex.join(['skrank', *arguments.given])}. "
+            "Documents of equal score are ordered by name, descending, as trec_eval does; names "
+            "trec_eval: compare scores in single precision, others in double precision."
+        )
         return page(report, shown, how, notes, made)
     if form in ("latex", "markdown"):
         table = report.compare(**how) if arguments.view == "compare" else report

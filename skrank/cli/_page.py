@@ -63,9 +63,20 @@ def page(report: Report, shown: Sequence[str], how: Options, notes: str, made: s
     best = means.eq([means[one].max() if rises[one] else means[one].min() for one in shown])
     counts = report.mean[[]].assign(**report.counts)
     frame = means.join(counts).rename_axis("run").reset_index()
-    parts += ["<h2>Means</h2>", _table(frame, best=best.to_numpy())]
+    confidence = how.get("confidence", 0.95)
+    ends = report.to_frame(confidence)[["low", "high"]].unstack().swaplevel(axis=1)
+    bounds = ends.loc[means.index, list(shown)].to_numpy().reshape(*means.shape, 2)
+    parts += [
+        f"<h2>Means</h2><p>In brackets: intervals of {100 * confidence:g} %, each of which holds "
+        "by itself. Best values are bold.</p>",
+        _table(frame, best=best.to_numpy(), bounds=bounds),
+    ]
     if comparison is not None:
         parts.append(_comparisons(comparison))
+    if not several:
+        by_query = report.per_query[list(shown)].droplevel("system").reset_index()
+        table = _table(by_query)
+        parts.append(f"<details><summary>Values by query</summary>{table}</details>")
     data = json.dumps(_data(report, shown)).replace("<", "\\u003c")
     template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
     before, after = template.split("@BODY@")
@@ -93,28 +104,34 @@ def _verdict(means: pd.Series, comparison: Comparison | None, greater_is_better:
     return f"{text} The difference is {sure} (p = {row.p_corrected:.3g}, see below)."
 
 
-def _cell(value: object, *, best: bool) -> str:
+def _cell(value: object, *, best: bool, ends: np.ndarray) -> str:
     if isinstance(value, (int, np.integer)):
         return f"<td>{value}</td>"
     if not isinstance(value, (float, np.floating)):
         return f'<td class="text">{escape(str(value))}</td>'
     number = float(value)
     text = f"{number:.3g}" if 0 < abs(number) < 1e-3 else f"{number:.4f}"
+    if not np.isnan(ends).any():
+        text += f" <small>[{ends[0]:.3f}, {ends[1]:.3f}]</small>"
     return f'<td{" class=best" * best} data-value="{number!r}">{text}</td>'
 
 
 def _table(
-    frame: pd.DataFrame, significant: Sequence[bool] | None = None, best: np.ndarray | None = None
+    frame: pd.DataFrame,
+    significant: Sequence[bool] | None = None,
+    best: np.ndarray | None = None,
+    bounds: np.ndarray | None = None,
 ) -> str:
-    """A table; `best` is True for values to mark, whose columns come after the first."""
+    """A table; `best` marks values, and `bounds` are their intervals, from the second column on."""
     heads = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in frame.columns)
-    marked = np.zeros(frame.shape, bool)
-    if best is not None:
-        marked[:, 1 : 1 + best.shape[1]] = best
+    marked, ends = np.zeros(frame.shape, bool), np.full((*frame.shape, 2), np.nan)
+    if best is not None and bounds is not None:
+        marked[:, 1 : 1 + best.shape[1]], ends[:, 1 : 1 + best.shape[1]] = best, bounds
     rows = []
     for place, row in enumerate(frame.itertuples(index=False)):
         sure = ' class="sure"' if significant is not None and significant[place] else ""
-        cells = (_cell(value, best=bool(marked[place, i])) for i, value in enumerate(row))
+        marks = zip(row, marked[place], ends[place], strict=True)
+        cells = (_cell(value, best=bool(mark), ends=both) for value, mark, both in marks)
         rows.append(f"<tr{sure}>{''.join(cells)}</tr>")
     body = "\n".join(rows)
     return (

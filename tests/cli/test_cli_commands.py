@@ -67,6 +67,21 @@ def test_names_of_runs(call, files):
         assert text == getattr(report, method)() + "\n"
 
 
+def test_names_of_another_tool(call, files):
+    given = ["-m", "nDCG@10", "-m", "NERR8(max_rel=2)@5"]
+    found = csv(call, "evaluate", *files, "--names", "ir_measures", *given)
+    names = [f"ir_measures:{name}" for name in given[1::2]]
+    expected = trec.evaluate("qrels", files[1:], names).mean
+    assert found.iloc[:, 1:3].to_numpy().tolist() == expected.to_numpy().tolist()
+    assert list(found)[1:3] == given[1::2]
+
+
+def test_a_highest_grade_that_labels_decide_is_said(call, files):
+    assert "err: grades 0 to 2 (the highest label; --max-grade" in call(
+        "evaluate", *files, "-m", "err"
+    )[2]  # fmt: skip
+
+
 def test_the_document_of_the_query_itself_is_excluded(call, files):
     Path("dense").write_text(
         "1 Q0 1 1 9 dense\n" + Path("dense").read_text() + "4 Q0 4 1 1 dense\n"

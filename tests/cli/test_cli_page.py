@@ -86,6 +86,8 @@ def test_it_holds_the_values(page, collection):
     ]
     assert set(map(repr, map(float, report.mean.to_numpy().ravel()))) <= set(shown)
     means = re.findall(r'<td class="text">([^<]*)</td><td( class=best)? data', page.read_text())
+    low, high = report.to_frame()[["low", "high"]].iloc[0]
+    assert f"<small>[{low:.3f}, {high:.3f}]</small>" in page.read_text()
     ordered = report.mean.ap.sort_values(ascending=False).index
     assert [html.unescape(run) for run, _ in means[:3]] == list(ordered)
     assert [bool(best) for _, best in means[:3]] == [True, False, False]
@@ -103,7 +105,9 @@ def test_what_is_said_of_few_runs_and_queries(collection, call, tmp_path):
         return call("evaluate", qrels, *runs, "-m", "ap", "--format", "html")[1]
 
     qrels = collection / "qrels.json"
-    assert "Differences between runs" not in shown(qrels, collection / "0.csv")
+    one = shown(qrels, collection / "0.csv")
+    assert "Differences between runs" not in one
+    assert re.search(r'Values by query.*<td class="text">24</td><td data-value="', one, re.DOTALL)
     text = shown(qrels, collection / "0.csv", collection / "2.csv")
     assert re.search(r"not significant, so that either may be better \(p = 0\.\d+", text)
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
@@ -125,3 +129,12 @@ def test_a_browser_runs_it_without_an_error_or_a_request(page, tmp_path):
     assert buttons == [tag for tag, _ in dom.tags].count("th") > 20
     assert len([tag for tag, _ in dom.tags if tag == "polyline"]) == 3
     assert not other_hosts(found, opened("about:blank", tmp_path / "blank"))
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
+def test_it_fits_a_phone(page, tmp_path):
+    measure = "document.title = innerWidth + ' ' + document.documentElement.scrollWidth"
+    (tmp_path / "page.html").write_text(f"{page.read_text()}<script>{measure}</script>")
+    found = opened((tmp_path / "page.html").as_uri(), tmp_path / "phone", "--window-size=390,844")
+    shown, needed = map(int, re.findall(r"<title>(\d+) (\d+)</title>", found.document)[0])
+    assert needed <= shown <= 500

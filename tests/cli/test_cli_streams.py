@@ -1,8 +1,10 @@
 """Output of commands: formats by suffix, and streams that are closed, full or not UTF-8."""
 
+import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,15 @@ def test_a_closed_standard_output_is_an_error(files, shell):
     assert Path("report.csv").read_text().startswith("run,")
     done = shell(["evaluate", "qrels", "-"], "<&-")
     assert (done.returncode, done.stderr.startswith("skrank: error: standard input")) == (1, True)
+
+
+def test_a_pipe_with_a_name_gets_the_output(files, call):
+    os.mkfifo("pipe")
+    with ThreadPoolExecutor(1) as reader:
+        read = reader.submit(Path("pipe").read_text)
+        assert call(*CALL, "--format", "csv", "-o", "pipe") == (0, "", "")
+        assert read.result(timeout=60) == call(*CALL, "--format", "csv")[1]
+    assert Path("pipe").is_fifo()
 
 
 @pytest.mark.skipif(not FULL.is_char_device(), reason="there is no /dev/full")

@@ -87,6 +87,12 @@ def test_a_run_without_any_query_of_the_qrels():
         trec.evaluate(QRELS, run, "ap")
 
 
+def test_a_run_without_a_judged_document():
+    run = trec.Run.from_arrays(["1"], ["A-"], [1], name="odd")
+    with pytest.warns(UserWarning, match="no retrieved document is judged of run 'odd'.*'A-'"):
+        trec.evaluate({"1": {"a": 1}}, run, "ap")
+
+
 def test_names_of_runs(tmp_path):
     for name, tag in (("a", "same"), ("b", "same"), ("c", "other")):
         (tmp_path / name).write_text(run_text([(q, "a", 1.0) for q in "1234"], tag))
