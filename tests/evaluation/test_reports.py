@@ -247,6 +247,36 @@ def test_latex_has_the_cells_of_markdown():
     assert rows == cells(re.sub(r"\*\*(.*?)\*\*", r"\\textbf{\1}", expected))[1:]
 
 
+def test_intervals_and_labels_of_tables():
+    report = skrank.evaluate(DATA.relevance, SYSTEMS, groups=DATA.qid, metrics="err")
+    low, high = report.to_frame().loc[("old", "err"), ["low", "high"]]
+    text = f"{report.mean.loc['old', 'err']:.3f} [{low:.3f}, {high:.3f}]"
+    assert text in report.to_latex(intervals=True)
+    assert text in report.to_markdown(intervals=True)
+    for shown in (repr(report), report._repr_html_(), report.to_latex(), report.to_markdown()):
+        assert "grades 0 to 4 (the highest label; max" in shown
+        assert "3 systems, 50 queries" in shown
+    assert text in repr(report)
+    assert text in report._repr_html_()
+    given = skrank.evaluate(DATA.relevance, SYSTEMS, groups=DATA.qid, metrics="err", max_grade=4)
+    assert "grades" not in given.caption
+    found = report.compare(n_resamples=99)
+    row = found.to_frame().iloc[0]
+    latex = found.to_latex(label="tab:all", intervals=True)
+    assert r"\label{tab:all}" in latex
+    assert f"new\\_x & other & {row.difference:.3f} & {row.low:.3f} & {row.high:.3f}" in latex
+    assert " & $" not in latex
+    assert "& <" not in found.to_latex(intervals=True, digits=2)
+    assert r"\textless{}0.1 \\" in found.to_latex(intervals=True, digits=1)
+
+
+def test_numbers_of_one():
+    one = skrank.evaluate([1], [2], groups=["a"], metrics="gap(empty=0)")
+    assert one.caption == "1 query, 1 document, 100.0% judged, 100.0% retrieved"
+    two = skrank.evaluate([1, 0, 0], [3, 2, 1], groups=["a", "b", "b"], metrics=["gap", "ap"])
+    assert two.caption.endswith(", 1 query without a relevant document left out")
+
+
 NAMES = [
     "a_b&c", "50%#{~^\\}|*", "[base]", "*best*", "x\ny", "x\r\n\u2028y\u202ez", "a\\|b",
     "`a` $b$ ~~c~~", "![x](https://tracker.example/p.png)", "www.tracker.example", "a@b.example",

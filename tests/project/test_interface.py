@@ -188,6 +188,25 @@ def test_rankers_have_the_same_parameters():
         assert {name: parameters[name] for name in defaults} == defaults
 
 
+RANDOM = (
+    "Ranker", "QueryKFold", "QueryShuffleSplit", "query_train_test_split", "tune", "make_ranking",
+)  # fmt: skip
+
+
+def test_reports_repeat_and_long_work_shows_a_bar():
+    """Estimators, splitters and data are random, as in scikit-learn."""
+    for name, parameters in SIGNATURES.items():
+        seed = parameters.get("random_state", inspect.Parameter.empty)
+        if seed is not inspect.Parameter.empty and seed.default is not seed.empty:
+            assert seed.default == (None if name.endswith(RANDOM) else 0), name
+        assert "progress" not in parameters or parameters["progress"].default is None, name
+
+
+def test_the_default_metrics():
+    for name in ("skrank.evaluate", "skrank.compare", "skrank.trec.evaluate"):
+        assert SIGNATURES[name]["metrics"].default == ("gap", "ndcg@10", "ap")
+
+
 def test_labels_come_first():
     for name, first in FIRST.items():
         parameters = list(SIGNATURES[name].values())

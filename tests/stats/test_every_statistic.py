@@ -1,5 +1,6 @@
 """What all statistics have in common: weights of queries, wrong input, and any input."""
 
+import re
 import warnings
 from contextlib import suppress
 
@@ -65,6 +66,43 @@ class TestWeights:
     def test_wrong_weights(self, name, w, message):
         with pytest.raises(ValueError, match=message):
             WEIGHTED[name](pd.DataFrame(scores(20, 3)), weights=w)
+
+
+SYSTEMS = ["a", "b", "<c>"]
+FRAME = pd.DataFrame(scores(8, 3), columns=SYSTEMS)
+
+
+@pytest.mark.parametrize("test", [*PAIRED, stats.tukey_hsd, stats.discriminative_power])
+def test_results_name_the_columns_of_a_frame(test):
+    found = test(FRAME)
+    table, corrected = found.to_frame(), test in (stats.max_t, stats.tukey_hsd)
+    pairs = [["a", "b"], ["a", "<c>"], ["b", "<c>"]]
+    assert table[["system", "other"]].to_numpy().tolist() == pairs
+    assert_array_equal(table["p_corrected" if corrected else "p_uncorrected"], found.p_value)
+    assert "3 pairs of systems on 8 queries" in repr(found)
+    assert "&lt;c&gt;" in found._repr_html_()
+    assert test(FRAME.to_numpy()).systems == [0, 1, 2]
+
+
+def test_texts_of_one_pair_and_of_intervals():
+    assert (
+        stats.paired_t(FRAME[["a", "b"]]).caption
+        == "paired t-test of 1 pair of systems on 8 queries"
+    )
+    one, every = stats.t_interval(FRAME["a"]), stats.t_interval(FRAME)
+    assert f"mean {one.mean:.4f} of 8 queries, 95 % interval {one.low:.4f} to" in repr(one)
+    assert list(every.to_frame().index) == SYSTEMS
+    with pytest.raises(ValueError, match="systems b and <c>"):
+        stats.paired_t(pd.DataFrame(NO_VALUES, columns=SYSTEMS))
+
+
+@pytest.mark.parametrize("test", [*RESAMPLED, stats.discriminative_power, stats.bootstrap_interval])
+def test_bars(test, capsys):
+    quiet = test(FRAME, n_resamples=300, progress=False)
+    assert not capsys.readouterr().err
+    shown = test(FRAME, n_resamples=300, progress=True)
+    assert re.search("100%|300", capsys.readouterr().err)
+    assert repr(shown) == repr(quiet)
 
 
 NAN = np.nan
