@@ -71,8 +71,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
           so that a single highest value has 1;
         - "zscore": the value minus the mean, divided by the standard deviation (of divisor n), 0 if
           all values are equal;
-        - "share": the value divided by the largest absolute value, 0 if all values are 0. Sparse
-          `X` stays sparse;
+        - "share": the value divided by the largest absolute value, 0 if all values are 0;
         - "difference": the value minus the highest value, at most 0.
     keep_original : bool, default=True
         True: the output begins with the features of `X`.
@@ -128,7 +127,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
+        X : array-like of shape (n_rows, n_features)
         y, groups : ignored
 
         Returns
@@ -139,35 +138,32 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is wrong, a feature is infinite, or `X` is sparse and `kinds` is not
-            "share".
+            If a parameter is wrong, a feature is infinite, or `X` is sparse.
         """
         self._checked_kinds()
         self._table(_framed(X), reset=True)
         return self
 
-    def transform(
-        self, X: Table, groups: ArrayLike | None = None
-    ) -> np.ndarray | sparse.csr_matrix:
+    def transform(self, X: Table, groups: ArrayLike | None = None) -> np.ndarray:
         """Add the values of `kinds` to the features.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
+        X : array-like of shape (n_rows, n_features)
             All documents of the queries.
         groups : array-like of shape (n_rows,), optional
             Query of each row. Default: the index level "qid" or the column "qid" of `X`.
 
         Returns
         -------
-        ndarray or CSR matrix of shape (n_rows, n_features_out)
+        ndarray of shape (n_rows, n_features_out)
             The features, if `keep_original`, then all features of the first of `kinds`, and so on.
 
         Raises
         ------
         ValueError
             If groups are missing, have the wrong length, or differ between two sources; if a
-            feature is infinite; if `X` is sparse and `kinds` is not "share".
+            feature is infinite; if `X` is sparse.
         """
         check_is_fitted(self)
         kinds = self._checked_kinds()
@@ -175,9 +171,6 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         values = self._table(X, reset=False)
         ids = require_groups(groups, X=X, who="QueryFeatures.transform")
         codes = pd.factorize(ids)[0]
-        if sparse.issparse(values):
-            shares = _sparse_shares(values, codes)
-            return sparse.hstack([values, shares], format="csr") if self.keep_original else shares
         table, lowest = pd.DataFrame(values, dtype=np.float64), np.finfo(values.dtype).min
         found = [values] * bool(self.keep_original)
         with np.errstate(over="ignore"):
@@ -189,12 +182,12 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit_transform(
         self, X: Table, y: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> np.ndarray | sparse.csr_matrix:
+    ) -> np.ndarray:
         """Fit, and transform the same rows.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
+        X : array-like of shape (n_rows, n_features)
             All documents of the queries.
         y : array-like of shape (n_rows,), optional
             Labels, of which only an index level "qid" is used.
@@ -204,7 +197,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray or CSR matrix of shape (n_rows, n_features_out)
+        ndarray of shape (n_rows, n_features_out)
             The result of `transform`.
         """
         return self.fit(X).transform(X, groups=resolve_groups(groups, y))
@@ -242,7 +235,6 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = self._keeps_sparse
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -255,19 +247,16 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check.check_flag("keep_original", self.keep_original)
         return kinds
 
-    def _table(self, X: Table, *, reset: bool) -> np.ndarray | sparse.csr_matrix:
-        """Features as an array or a CSR matrix of numbers, NaN allowed, without the queries."""
+    def _table(self, X: Table, *, reset: bool) -> np.ndarray:
+        """Features as an array of numbers, NaN allowed, without the queries."""
         if hasattr(X, "__dask_graph__"):
             raise ValueError(
                 "X is a Dask collection: fit QueryFeatures on some rows, such as frame.head(), and "
                 "transform partitions of whole queries with frame.map_partitions("
                 "features.transform)."
             )
-        if sparse.issparse(X) and not self._keeps_sparse:
-            raise ValueError(
-                f"X is sparse, and with kinds={self.kinds!r} most of the output is not 0: use "
-                'QueryFeatures("share"), which maps 0 to 0, or pass X.toarray().'
-            )
+        if sparse.issparse(X):
+            raise ValueError("X is sparse, and most of the output is not 0: pass X.toarray().")
         table = without_queries(X)
         if table is not X and table.shape[1] == 0:
             raise ValueError("X has no column besides the queries: it needs at least 1 feature.")
@@ -277,22 +266,8 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         validate_data(self, table, reset=reset, skip_check_array=True)
         return values
 
-    @property
-    def _keeps_sparse(self) -> bool:
-        return np.ravel(np.array(self.kinds, object)).tolist() == ["share"]
-
 
 def _framed(X: Any) -> Any:
     """X, or a pandas frame of a table of pyarrow."""
     of_arrow = type(X).__module__.startswith("pyarrow.") and hasattr(X, "to_pandas")
     return X.to_pandas() if of_arrow else X
-
-
-def _sparse_shares(values: sparse.csr_matrix, codes: Codes) -> sparse.csr_matrix:
-    """Stored values divided by the largest absolute value of their feature in their query."""
-    query_of_value = np.repeat(codes, np.diff(values.indptr))
-    cells = pd.Series(np.abs(values.data)).groupby([query_of_value, values.indices])
-    largest = cells.transform("max").to_numpy()
-    shares = values.copy()
-    shares.data /= np.where(largest > 0, largest, 1)
-    return shares

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from inspect import cleandoc
-from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
@@ -25,19 +24,6 @@ from skrank.scoring import scorer
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_Fit = TypeVar("_Fit", bound=Callable[..., object])
-
-
-def further_parameters(text: str) -> Callable[[_Fit], _Fit]:
-    """A decorator that gives a `fit` the docstring of `Ranker.fit`, with further parameters."""
-
-    def described(fit: _Fit) -> _Fit:
-        parameters, _, rest = cleandoc(Ranker.fit.__doc__ or "").partition("\n\nReturns\n")
-        fit.__doc__ = f"{parameters}\n{cleandoc(text)}\n\nReturns\n{rest}"
-        return fit
-
-    return described
 
 
 # early_stopping_rounds="auto" of all rankers
@@ -100,8 +86,7 @@ class Ranker(BaseEstimator):
             is negative or NaN, or all are 0; if weights vary inside a query; if a feature is
             infinite, or is text and not a category; if the ranker or its estimator does not support
             the objective, the metric or early stopping; if only a part of the arguments for
-            validation is given. A note of the error names the ranker of a `RankerMean` that raised
-            it.
+            validation is given.
 
         Warns
         -----

@@ -17,22 +17,12 @@ from skrank.rankers._kinds import kind_of
 if TYPE_CHECKING:
     import pandas as pd
 
-# Arguments of `fit` of boosters that GroupedRanker replaces, and what to do instead.
-_INSTEAD = {
-    "groups=, the query of each row": ("group", "group_id"),
-    "sample_weight=, the weight of each row's query": ("group_weight",),
-    "init= of GroupedRanker": ("init_score", "base_margin", "baseline"),
-    "init=FrozenEstimator(model), of sklearn.frozen, and init_scale=None": (
-        "init_model", "xgb_model",
-    ),
-    "CatBoostRanker by itself, as GroupedRanker sorts and holds out rows": (
-        "pairs", "pairs_weight", "graph", "subgroup_id",
-    ),
-    "eval_metric and early_stopping_rounds of GroupedRanker, and X_val, y_val and groups_val": (
-        "eval_set", "eval_X", "eval_y", "eval_group", "eval_qid", "eval_names", "eval_metric",
-        "eval_sample_weight", "eval_init_score", "sample_weight_eval_set",
-        "base_margin_eval_set", "early_stopping_rounds",
-    ),
+# arguments of `fit` of boosters that GroupedRanker replaces
+_REPLACED = {
+    "group", "group_id", "group_weight", "init_score", "base_margin", "baseline", "init_model",
+    "xgb_model", "pairs", "pairs_weight", "graph", "subgroup_id", "eval_set", "eval_X", "eval_y",
+    "eval_group", "eval_qid", "eval_names", "eval_metric", "eval_sample_weight", "eval_init_score",
+    "sample_weight_eval_set", "base_margin_eval_set", "early_stopping_rounds",
 }  # fmt: skip
 
 
@@ -46,9 +36,13 @@ def check_fit_params(ranker: Estimator, params: Options) -> None:
             "callbacks of the booster belong to the training that finds the best round, and "
             "options={'refit': True} trains again: leave out one of the two."
         )
-    for use, names in _INSTEAD.items():
-        for name in params.keys() & set(names):
-            raise ValueError(f"{name}= is for the estimator's own fit: use {use}.")
+    for name in params.keys() & _REPLACED:
+        raise ValueError(
+            f"{name}= is for the estimator's own fit. GroupedRanker has groups= and sample_weight= "
+            "for each row; X_val=, y_val= and groups_val=, with eval_metric; and init=, where "
+            "FrozenEstimator(model) with init_scale=None adds rounds to a model. Numbers of rows, "
+            "such as pairs, need CatBoostRanker itself."
+        )
 
 
 def categories_of(X: pd.DataFrame) -> dict[object, object]:
@@ -148,12 +142,13 @@ def _check_start(ranker: Estimator, kind: EstimatorKind) -> None:
     init, name = ranker.init, type(ranker.estimator).__name__
     if isinstance(init, str):
         check.check_choice("init", init, ("linear",))
-    elif not hasattr(init, "fit") or isinstance(init, type):
-        raise ValueError(f'init={init!r} is not an estimator: give an estimator, "linear" or None.')
-    if type(init).__module__.startswith(DASK_MODULES):
+    elif (
+        not hasattr(init, "fit")
+        or isinstance(init, type)
+        or type(init).__module__.startswith(DASK_MODULES)
+    ):
         raise ValueError(
-            f"init={type(init).__name__} trains on Dask, and cannot be used as init: choose "
-            'init="linear" or a skrank.LinearRanker.'
+            f'init={init!r} must be "linear", None, or an estimator that does not train on Dask.'
         )
     if not kind.starts_from_scores:
         raise ValueError(

@@ -114,25 +114,13 @@ class Start:
     init: Estimator | None = None
     factor: float = 0.0
 
-    @classmethod
-    def scaled(cls, init: Estimator, scale: float, spread: float) -> Start:
-        """The scores of a fitted `init`, divided by their standard deviation and times `scale`."""
-        return cls(init, scale / spread if spread > 0 else 0.0)
-
     def scores(self, X: Table) -> np.ndarray:
         """Scores of rows."""
         return self.factor * np.asarray(predicted_scores(self.init, X), dtype=np.float64)
 
     def finite_scores(self, X: Table) -> np.ndarray:
         """Scores to train on; boosters would accept inf and NaN without an error."""
-        scores = self.scores(X)
-        bad = scores[~np.isfinite(scores)]
-        if len(bad):
-            raise ValueError(
-                f"init={type(self.init).__name__} scores {len(bad)} rows as {bad[0]}, and boosting "
-                "needs finite scores: give another init, or impute missing values of X."
-            )
-        return scores
+        return finite(self.scores(X), f"init={type(self.init).__name__}")
 
     def predictions(
         self, kind: EstimatorKind, estimator: Estimator, X: Table, n_rounds: int | None
@@ -144,6 +132,17 @@ class Start:
         if not self.factor:
             return predicted_scores(estimator, X)
         return self.scores(X) + (kind.margins(estimator, X) if n_rounds != 0 else 0.0)
+
+
+def finite(scores: np.ndarray, what: str) -> np.ndarray:
+    """Scores; raises if some are not finite."""
+    bad = np.flatnonzero(~np.isfinite(scores))
+    if len(bad):
+        raise ValueError(
+            f"{what} scores row {bad[0]} as {scores[bad[0]]}, and sums need finite scores: choose "
+            "another model, or impute missing values of X."
+        )
+    return scores
 
 
 def objective_with_link(estimator: Estimator) -> ValueError:
@@ -266,7 +265,8 @@ def trained_start(kind: EstimatorKind, init: Estimator, scale: float | None, tra
     start = Start(fit.estimator, 1.0)
     if scale is None:
         return start
-    return Start.scaled(fit.estimator, scale, train.spread(start.finite_scores(train.X)))
+    spread = train.spread(start.finite_scores(train.X))
+    return Start(fit.estimator, scale / spread if spread > 0 else 0.0)
 
 
 def fit_of(

@@ -25,7 +25,7 @@ from skrank.dask._scorer import predict_collection
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.rankers import _checks, _dask
-from skrank.rankers._base import Ranker, further_parameters
+from skrank.rankers._base import Ranker
 from skrank.rankers._fit import VALIDATION, Booster, Fit, Start, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._lightgbm import LightGBM
@@ -137,6 +137,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     `scoring`      what `score` and searches report         nDCG@10, whatever is trained
     =============  =======================================  ======================================
 
+    * Further arguments of `fit` are passed on to `fit` of the estimator. Arguments of boosters for
+      groups, start scores, validation rows and models to continue are refused, as GroupedRanker has
+      its own. For other estimators, values with an entry per row follow their rows.
     * Give the estimator ``n_jobs=1`` in a search with ``n_jobs=2`` or more.
     * XGBoost is trained by `xgboost.train`, since XGBRanker does not take objectives of skrank, and
       weighs queries by their size in metrics. `estimator_` is an XGBRanker.
@@ -203,14 +206,6 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self.random_state = random_state
 
     @refuse_old_arguments
-    @further_parameters(
-        """
-        **fit_params
-            Passed on to `fit` of the estimator. Arguments of boosters for groups, start scores,
-            validation rows and models to continue are refused, as GroupedRanker has its own. For
-            other estimators, values with an entry per row follow their rows.
-        """
-    )
     def fit(
         self,
         X: Table,

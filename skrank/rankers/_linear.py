@@ -87,8 +87,8 @@ class LinearRanker(Ranker):
     options : mapping, optional
         Settings that are rarely changed:
 
-        - "categorical_features" (default None): names, numbers or a mask of categorical columns,
-          besides columns of the dtype category;
+        - "categorical_features" (default None): names or numbers of categorical columns, besides
+          columns of the dtype category;
         - "smoothing" (default None): a number per stage, or one for a single stage, in units of the
           standard deviation inside queries of the start scores. None: 1, then 0.5; if `objective`
           is a SoftRank, its sigma; in a mixture, that of the first SoftRank;

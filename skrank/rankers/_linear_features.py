@@ -125,16 +125,9 @@ def categorical_columns(X: Table, given: Sequence[str | int | bool] | None) -> n
     categorical = np.array([str(one) == "category" for one in dtypes], dtype=bool)
     names = list(getattr(X, "columns", ()))
     chosen = [] if given is None else list(np.atleast_1d(np.asarray(given, dtype=object)))
-    if chosen and all(isinstance(one, (bool, np.bool_)) for one in chosen):
-        if len(chosen) != len(categorical):
-            raise ValueError(
-                f"categorical_features has {len(chosen)} entries, and X has {len(categorical)} "
-                "columns: give one True or False per column, or names or numbers of columns."
-            )
-        chosen = list(np.flatnonzero(chosen))
     for one in chosen:
         number = names.index(one) if isinstance(one, str) and one in names else one
-        if isinstance(number, str) or not 0 <= number < len(categorical):
+        if isinstance(number, (str, bool, np.bool_)) or not 0 <= number < len(categorical):
             raise ValueError(
                 f"categorical_features: X has no column {one!r}. Give names of columns of a "
                 f"DataFrame, or numbers from 0 to {len(categorical) - 1}."

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -16,6 +15,7 @@ from skrank._fitted import cloned, predicted_scores
 from skrank._typing import Estimator, Options, Table
 from skrank.metrics import Metric, metric
 from skrank.rankers._base import Ranker
+from skrank.rankers._fit import finite
 from skrank.rankers._kinds import OtherKind, kind_of, weight_argument
 from skrank.rankers._rows import Rows
 
@@ -210,8 +210,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
                     f"the name {name!r} in estimators is used twice, contains '__', or is that of "
                     "a parameter: choose another name."
                 )
-            with _naming(name):
-                _check_member(one)
+            _check_member(one)
         if has_X_val:
             raise ValueError(
                 "X_val= of RankerMean would be used by none of its rankers: set their "
@@ -240,10 +239,9 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         y = train.y if index_level(train.y) is not None else with_groups(train.y, train.groups)
         members = {}
         for name, one in self._named():
-            with _naming(name):
-                member, weights = cloned(one), train.weights
-                more = {} if weights is None else {weight_argument(member): weights}
-                members[name] = member.fit(train.X, y, **more)
+            member, weights = cloned(one), train.weights
+            more = {} if weights is None else {weight_argument(member): weights}
+            members[name] = member.fit(train.X, y, **more)
         scores = (_finite_scores(name, one, part.X) for name, one in members.items())
         spreads = np.array([part.spread(one) for one in scores])
         self.named_estimators_ = Bunch(**members)
@@ -253,16 +251,6 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         self.factors_ = self.weights_ * np.divide(
             1.0, spreads, out=np.zeros_like(spreads), where=spreads > 0
         )
-
-
-@contextmanager
-def _naming(name: str) -> Iterator[None]:
-    """Add a note with the name of a ranker to errors."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"This is an error of the ranker {name!r} of RankerMean.")
-        raise
 
 
 def _check_member(estimator: Estimator) -> None:
@@ -280,12 +268,5 @@ def _check_member(estimator: Estimator) -> None:
 
 def _finite_scores(name: str, ranker: Estimator, X: Table) -> np.ndarray:
     """Scores of rows; raises for inf and NaN, which would make the mean inf or NaN."""
-    with _naming(name):
-        scores = np.asarray(predicted_scores(ranker, X), dtype=np.float64)
-        bad = np.flatnonzero(~np.isfinite(scores))
-        if len(bad):
-            raise ValueError(
-                f"the ranker {name!r} scores row {bad[0]} as {scores[bad[0]]}, and a mean needs "
-                "finite scores: remove the ranker, or correct the row."
-            )
-        return scores
+    scores = np.asarray(predicted_scores(ranker, X), dtype=np.float64)
+    return finite(scores, f"the ranker {name!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sized
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,10 +16,6 @@ from skrank._engine.groups import collection_grade, show
 from skrank._engine.queries import Queries
 from skrank._typing import Options, Table
 from skrank.model_selection._parts import QueryRows, count_queries, draw_parts
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
 
 _ROUNDING = 1e-9  # scores with (standard deviation) / (largest |score|) below it are constant
 
@@ -80,11 +76,10 @@ def features(X: Table, *, keep_polars: bool = True) -> Table:
     """X as a two-dimensional array, CSR matrix or frame.
 
     Tables of pyarrow become pandas frames. With keep_polars=False, polars frames do, too: LightGBM
-    and XGBoost read names and categories from pandas frames, and XGBoost needs pyarrow for polars.
+    and XGBoost read names and categories from pandas frames.
     """
-    if not keep_polars and type(X).__module__.startswith("polars.") and hasattr(X, "iter_columns"):
-        X = _as_pandas(X)
-    elif type(X).__module__.startswith("pyarrow.") and hasattr(X, "to_pandas"):
+    tables = ("pyarrow.",) if keep_polars else ("pyarrow.", "polars.")
+    if type(X).__module__.startswith(tables) and hasattr(X, "to_pandas"):
         X = X.to_pandas()  # LightGBM ends the process if a table of pyarrow has text
     X = csr_matrix(check.summed(X)) if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
@@ -95,26 +90,6 @@ def features(X: Table, *, keep_polars: bool = True) -> Table:
     if X.shape[1] == 0:
         raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     return X
-
-
-def _as_pandas(X: pl.DataFrame) -> pd.DataFrame:
-    """A pandas frame of a polars frame, without pyarrow, which `to_pandas` needs."""
-    import pandas as pd
-
-    columns = {}
-    for column in X.iter_columns():
-        kind = type(column.dtype).__name__
-        if kind == "Categorical":
-            raise ValueError(
-                f"column {column.name!r} is a Categorical of polars, whose codes may differ in "
-                "other rows: cast it to polars.Enum, which lists its values."
-            )
-        columns[column.name] = (
-            pd.Categorical(column.to_list(), categories=column.dtype.categories.to_list())
-            if kind == "Enum"
-            else column.to_numpy()
-        )
-    return pd.DataFrame(columns)
 
 
 @dataclass(eq=False)

@@ -98,7 +98,9 @@ class XGBoost(Booster):
         self, estimator: Estimator, arguments: Options
     ) -> Sequence[str | int | bool] | None:
         kinds = estimator.feature_types
-        return None if kinds is None or isinstance(kinds, str) else [one == "c" for one in kinds]
+        if kinds is None or isinstance(kinds, str):
+            return None
+        return [number for number, one in enumerate(kinds) if one == "c"]
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         return estimator.predict(X, output_margin=True)

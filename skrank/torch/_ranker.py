@@ -256,9 +256,10 @@ class NeuralRanker(Ranker):
             progress(self.progress, self.epochs, "epochs") as bar,
         ):
             torch.manual_seed(seed)
-            callbacks = [*(given.pop("callbacks", None) or ()), Counter(bar)]
+            callbacks = [*(given.pop("callbacks", None) or ())]
             if valid_part is not None:
                 callbacks = [*self._early_stopping(valid_part), *callbacks]
+            callbacks = [Counter(bar), *callbacks]
             params = {
                 "module": self._network(part.X.shape[1], given),
                 "criterion": RankingLoss(self.objective, max_grade=self.max_grade_),
@@ -278,7 +279,7 @@ class NeuralRanker(Ranker):
         self.n_epochs_ = self.best_epoch_ = len(history)
         self.evals_result_ = {}
         if valid_part is not None and history:
-            validation, stopping, *_ = callbacks
+            _, validation, stopping, *_ = callbacks
             self.best_epoch_ = stopping.best_epoch_
             self.evals_result_["validation"] = {
                 name: [row[name] for row in history if name in row] for name in validation.metrics

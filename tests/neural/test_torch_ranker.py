@@ -72,11 +72,12 @@ def test_rows_may_come_in_any_order_and_sparse():
         assert np.corrcoef(mixed, plain)[0, 1] > 0.999
 
 
-def test_early_stopping_restores_the_best_epoch():
+def test_early_stopping_restores_the_best_epoch(capsys):
     found = ranker(
         epochs=40, learning_rate=0.2, validation_fraction=0.3, early_stopping_rounds=4,
-        eval_metric=["ndcg@5", "gap"],
+        eval_metric=["ndcg@5", "gap"], progress=True,
     ).fit(DATA.X, Y)  # fmt: skip
+    assert f" {found.n_epochs_}.00/40.0 [" in capsys.readouterr().err
     values = found.evals_result_["validation"]
     assert list(values) == ["ndcg@5", "gap"]
     assert found.best_epoch_ == int(np.argmax(values["ndcg@5"])) + 1

@@ -184,6 +184,13 @@ def test_one_alpha_stops_early_on_validation_rows(objective, rounds):
         assert len(values) <= int(np.argmax(values)) + 1 + rounds
 
 
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_generators_of_numpy_draw_the_queries(make):
+    seeded = {"max_queries": 30, "alpha": ALPHAS, "validation_fraction": 0.3}
+    found = [fit(random_state=make(seed), **seeded).coef_.tolist() for seed in (1, 1, 2)]
+    assert found[0] == found[1] != found[2]
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_training_needs_memory_for_a_few_vectors():
     rng = np.random.default_rng(0)

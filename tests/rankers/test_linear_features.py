@@ -85,7 +85,6 @@ CATEGORIES = {
     "pandas": (SITE, None),
     "text": (frame(site=SITES), ["site"]),
     "number": (frame(site=CODES), [2]),
-    "mask": (frame(site=SITES), [False, False, True]),
     "array": (np.column_stack([X[:, :2], CODES]), [2]),
     "sparse": (csr_matrix(np.column_stack([X[:, :2], CODES])), [2]),
     "polars": (pl.DataFrame(frame(site=SITES).to_dict("list")).cast({"site": LEVELS}), None),
@@ -210,7 +209,7 @@ INFINITE = SITE.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))
     [
         (SITE, {"features": "logs"}, "features='logs'"),
         (SITE, {"options": {"categorical_features": ["town"]}}, "'town'"),
-        (SITE, {"options": {"categorical_features": [True]}}, "1 entries"),
+        (SITE, {"options": {"categorical_features": [True]}}, "column True"),
         (
             SITE,
             {"features": StandardScaler(), "options": {"categorical_features": ["site"]}},

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skrank
-from skrank import GroupedRanker
+from skrank import GroupedRanker, LinearRanker
 from skrank.metrics import GAP
 from skrank.scoring import scorer
 from tests.helpers.rankers import RANKERS, STOP, First, cat, data, hist, lgbm, routing, xgb, y
@@ -279,3 +279,5 @@ def test_a_bar_counts_rounds(estimator, capsys):
     GroupedRanker(estimator, progress=True).fit(data.X, y)
     rounds = {"CatBoostRanker": 20}.get(type(estimator).__name__, 25)
     assert f"{rounds:.1f}/{rounds:.1f} [" in capsys.readouterr().err
+    LinearRanker(progress=True).fit(data.X, y)
+    assert "steps/s]" in capsys.readouterr().err
