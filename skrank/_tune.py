@@ -182,10 +182,7 @@ def tune(
     except ImportError:
         raise ImportError("skrank.tune needs Optuna: pip install skrank[tune]") from None
     start = time.monotonic()
-    if not check.check_number("time_budget", time_budget, 0, 1e9):
-        raise ValueError(
-            "time_budget=0 leaves no time for a trial: give a number of seconds, such as 60."
-        )
+    check.check_number("time_budget", time_budget, 0, 1e9, open_low=True)
     check.check_count("cv", cv, "folds of whole queries", least=2)
     chosen = _boosters(boosters)
     measured = scorer(metric).metrics[0]
@@ -428,16 +425,10 @@ def _table(study: optuna.Study) -> pd.DataFrame:
 
 def _boosters(given: Sequence[str] | None) -> list[str]:
     """Names of the boosters to search; by default those that are installed."""
-    if given is None:
-        names = [name for name in _FIRST if find_spec(name)]
-    else:
-        names = list(dict.fromkeys(check.several("boosters", given, (str,))))
-    for name in names:
-        check.check_choice("boosters", name, tuple(_FIRST))
-        if not find_spec(name):
-            raise ImportError(f"boosters={given!r}: pip install skrank[{name}]")
-    if not names:
-        raise ValueError(
-            f"boosters={given!r} names none that is installed: pip install skrank[lightgbm]"
+    installed = [name for name in _FIRST if find_spec(name)]
+    chosen = installed if given is None else check.chosen_names("boosters", given, _FIRST)
+    if not chosen or not set(chosen) <= set(installed):
+        raise ImportError(
+            f"boosters={given!r}, and {installed} are installed: pip install skrank[lightgbm]"
         )
-    return names
+    return list(dict.fromkeys(chosen))

@@ -224,9 +224,6 @@ def query_train_test_split(
     """
     if not arrays:
         raise ValueError("there is nothing to split: pass X, y, ...")
-    for number, array in enumerate(arrays):
-        if array is None:
-            raise ValueError(f"array {number} is None: leave it out.")
     check_consistent_length(*arrays)
     named = {f"array {number}": array for number, array in enumerate(arrays)}
     check.check_same_index(**named, groups=groups)
