@@ -17,24 +17,34 @@ def _as_options(*names: str) -> dict[str, str]:
 _LEVEL = {"alpha": "confidence=1 - alpha"}
 _QID = {"qid": "groups="}
 _LABELS = {"labels": "fractional="}
-_NORMS = dict.fromkeys(("score_norm", "sum_norm"), 'norm=True, "score", "sum" or False')
+_PAIRS = {
+    **dict.fromkeys(("score_norm", "sum_norm"), 'norm=True, "score", "sum" or False'),
+    **dict.fromkeys(("pairs", "perturbations", "temperature"), "YetiRank of CatBoost"),
+}
 _CORRECTION = {"correction": "test, whose correction is fixed, or p_uncorrected of to_frame()"}
+_PER_QUERY = {"per_query": "metric(...).per_query"}
 _WEIGHTS = {"weights": "paired_t, which takes weights"}
 _DEPTH = {"depth": "k"}
 _CLICKS = "LightGBM's Dataset(position=), or lambdarank_unbiased of XGBoost"
 ARGUMENTS: dict[str, Mapping[str, str]] = {
     **dict.fromkeys(("discriminative_power", "queries_needed", "tukey_hsd"), _LEVEL),
-    "Campaign.__init__": {"grades": "design=skrank.active.Design(grades=...)"},
+    "Campaign.__init__": {
+        name: f"design=skrank.active.Design({name}=...)"
+        for name in ("grades", "labels", "items", "costs", "frequencies", "mixing", "center")
+    },
     **dict.fromkeys(("study", "select_thresholds"), _DEPTH),
     **dict.fromkeys(("sign_test", "wilcoxon"), _WEIGHTS),
-    **dict.fromkeys(("GroupedRanker.fit", "Ranker.fit", "with_groups"), _QID),
+    **dict.fromkeys(("Ranker.fit", "with_groups"), _QID),
+    "GroupedRanker.fit": _QID | {"position": _CLICKS},
     "GroupedRanker": _as_options("refit", "unjudged"),
     "LinearRanker": {
+        "warm_start": "alpha=, with several numbers, and validation_fraction=0.2",
         "alphas": "alpha=, with several numbers, and validation_fraction=0.2",
         "sigma": 'options={"smoothing": ...}',
         **_as_options("categorical_features", "max_iter", "max_rows", "tol", "unjudged"),
     },
     "NeuralRanker": {
+        "warm_start": "ranker.net_.partial_fit of skorch",
         "batch_queries": 'net_params={"batch_size": ...}',
         "dropout": 'net_params={"module__dropout": ...}',
         "weight_decay": 'net_params={"optimizer__weight_decay": ...}',
@@ -42,7 +52,12 @@ ARGUMENTS: dict[str, Mapping[str, str]] = {
         **_as_options("max_queries", "standardize", "unjudged"),
     },
     **dict.fromkeys(("GAP", "graded_precision_recall_curve"), _LABELS),
-    **dict.fromkeys(("LambdaLoss", "LambdaRank"), _NORMS),
+    **dict.fromkeys(("LambdaLoss", "LambdaRank"), _PAIRS),
+    "SoftRank": {"form": "LambdaRank, which takes cut-offs and all discounts"},
+    "RankerMean": dict.fromkeys(("random_state", "validation_fraction"), "weights=, as numbers"),
+    "register": {"function": "skrank.metric_from_function"},
+    **dict.fromkeys(("cv", "eval_metric"), _PER_QUERY),
+    "xgboost.cv": _PER_QUERY | {"return_boosters": "a callback that reads model.cvfolds"},
     "Report.to_frame": {"interval": "t_interval or bootstrap_interval of skrank.stats"},
     "Report.compare": _LEVEL | _CORRECTION,
     "Run.top": {"depth": "k"},
@@ -53,7 +68,42 @@ ARGUMENTS: dict[str, Mapping[str, str]] = {
     "max_t": _LEVEL | {"adjust": "pairs=, with one pair at a time"},
     "robustness": _LEVEL | {"top_n": "runs=, with the runs to compare"},
 }
+_OF_MODULES = {
+    "dask": {"DaskScorer": "skrank.dask.scorer", "partition_queries Partitions": "collections"},
+    "lightgbm": {"QueryLog": "metric(...).per_query"},
+    "metrics": {
+        "BPMResidual INSQResidual INSTResidual SDCGResidual": "cwl_eval, which has residuals",
+        "FunctionMetric": "metric_from_function",
+    },
+    "model_selection": {
+        "LETORFolds": "QueryKFold(5), and validation_fraction=0.25 of the ranker",
+        "RepeatedQueryKFold": "QueryKFold(n_repeats=, shuffle=True)",
+        "SearchSpace": "search_space",
+    },
+    "objectives": {"AdditivePositionBias UnbiasedLambdaRank": _CLICKS},
+    "plotting": {
+        "ASLCurveDisplay CampaignDisplay RobustnessDisplay": "LinesDisplay",
+        "ElevenPointDisplay GradedPrecisionRecallDisplay": "PrecisionRecallDisplay",
+    },
+    "scoring": {"get_scorer": "skrank.scorer"},
+    "stats": {
+        "MaxT TukeyHSD EquivalenceTest PairedEffects": "PairedTest",
+        "Anova BayesianComparison RankCorrelation": "what statsmodels, baycomp and SciPy return",
+        "benjamini_hochberg": "scipy.stats.false_discovery_control",
+        "cohen_kappa": "cohen_kappa_score of scikit-learn",
+        "equivalence_test fleiss_kappa paired_t_power": "statsmodels",
+        "krippendorff_alpha": "the package krippendorff",
+    },
+    "torch": {"keep_batch": "DataLoader(queries, collate_fn=queries.collate)"},
+    "trec": {"FusedRun": "Run, which fuse returns", "TrecReport": "skrank.Report"},
+    "xgboost": {"QueryLog": "metric(...).per_query"},
+}
 NAMES = {
+    f"skrank.{module}.{name}": use
+    for module, rows in _OF_MODULES.items()
+    for names, use in rows.items()
+    for name in names.split()
+} | {
     "skrank.AdditivePositionBias": _CLICKS,
     "skrank.LETORFolds": "QueryKFold(5), and validation_fraction=0.25 of the ranker",
     "skrank.RepeatedQueryKFold": "QueryKFold(n_repeats=, shuffle=True)",
@@ -101,16 +151,19 @@ def refuse_old_arguments(function: F) -> F:
 
 
 def refuse_old_names(module: str) -> None:
-    """Give a module a `__getattr__`: an old name raises an AttributeError that names the new one.
+    """Give a module a `__getattr__`: an old name raises an ImportError that names the new one.
 
-    Type checkers do not see it, so that they still refuse names that a module does not have.
+    An AttributeError would not reach users: ``from skrank import old`` replaces its message. Type
+    checkers do not see the function, so that they still refuse names that a module does not have.
     """
     otherwise = vars(sys.modules[module]).get("__getattr__")
 
     def find(name: str) -> object:
         use = NAMES.get(f"{module}.{'*_score' if name.endswith('_score') else name}")
-        if use is None and otherwise is not None:
+        if use is not None:
+            raise ImportError(f"{module} has no {name} any more: use {use}.", name=name)
+        if otherwise is not None:
             return otherwise(name)
-        raise AttributeError(f"{module} has no {name}" + (f" any more: use {use}." if use else ""))
+        raise AttributeError(f"{module} has no {name}")
 
     vars(sys.modules[module])["__getattr__"] = find

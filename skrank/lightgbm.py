@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank._boosters.adapters import (
     GradientCallable,
@@ -30,6 +31,8 @@ from skrank.objectives import Objective
 
 if TYPE_CHECKING:
     import lightgbm
+
+_renamed.refuse_old_names(__name__)
 
 
 def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _LightGBMObjective:
@@ -88,6 +91,7 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     return _LightGBMObjective(objective_of(x, **lambdarank_options))
 
 
+@_renamed.refuse_old_arguments
 def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _LightGBMMetric:
     """The eval metric of `lightgbm.train` (``feval=``), `lightgbm.cv` and `LGBMRanker.fit`.
 
@@ -143,6 +147,7 @@ def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _LightG
     return _LightGBMMetric(metrics, check.check_max_grade(max_grade))
 
 
+@_renamed.refuse_old_arguments
 def cv(
     params: Mapping[str, object],
     train_set: lightgbm.Dataset,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank import _renamed
 from skrank import _validation as check
 from skrank._boosters.adapters import (
     GradientCallable,
@@ -38,6 +39,8 @@ from skrank.objectives import Objective
 if TYPE_CHECKING:
     import pandas as pd
     import xgboost
+
+_renamed.refuse_old_names(__name__)
 
 
 def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjective:
@@ -95,6 +98,7 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
     return _XGBoostObjective(objective_of(x, **options))
 
 
+@_renamed.refuse_old_arguments
 def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _XGBoostMetric:
     """The eval metric of `xgboost.train` and `xgboost.cv` (``custom_metric=``).
 
@@ -235,6 +239,7 @@ class _XGBoostMetric(MetricCallable):
 # Cross-validation: xgboost.cv drops weights of queries and refuses folds of queries.
 
 
+@_renamed.refuse_old_arguments
 def cv(
     params: Mapping[str, object] | Iterable[tuple[str, object]],
     dtrain: xgboost.DMatrix,

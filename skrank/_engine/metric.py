@@ -205,7 +205,7 @@ _MEANINGS = {
     **dict.fromkeys(("hits", "hitrate", "hitratio", "hr", "successrate"), "success"),
     **dict.fromkeys(("fscore", "f1score", "fbeta"), "f1"),
     **dict.fromkeys(("auc", "rocauc", "auroc"), "bpref"),
-    **dict.fromkeys(("kendall", "kendalltau", "spearman"), "skrank.stats.rank_correlation"),
+    **dict.fromkeys(("kendall", "kendalltau", "spearman"), "skrank.stats.tau_b"),
     "prec": "precision", "rec": "recall", "rprec": "r_precision", "rcap": "relative_precision",
     "hole": "1 - judged",
 }  # fmt: skip

@@ -24,7 +24,7 @@ from skrank.metrics import Metric
 @_renamed.refuse_old_arguments
 def compare(
     relevance: ArrayLike,
-    systems: Mapping[Hashable, ArrayLike],
+    systems: Mapping[Hashable, ArrayLike] | None = None,
     *,
     groups: ArrayLike | None = None,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
@@ -117,7 +117,8 @@ def compare(
     if not isinstance(systems, Mapping):
         raise ValueError(
             f"systems is of type {type(systems).__name__} and must be a mapping of names to "
-            'scores: compare(relevance, {"new": scores_new, "old": scores_old}), labels first.'
+            'scores: compare(relevance, {"new": scores_new, "old": scores_old}), labels first. '
+            "Results of cross-validation are compared by skrank.compare_cv(results)."
         )
     system_pairs(list(systems), baseline)  # raises for fewer than two, or an unknown baseline
     given = groups, sample_weight, chosen, max_grade

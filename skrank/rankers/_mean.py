@@ -12,6 +12,7 @@ from sklearn.utils import Bunch, Tags, get_tags
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade, index_level, with_groups
 from skrank._fitted import cloned, predicted_scores
+from skrank._renamed import refuse_old_arguments
 from skrank._typing import Estimator, Options, Table
 from skrank.metrics import Metric, metric
 from skrank.rankers._base import Ranker
@@ -22,6 +23,7 @@ from skrank.rankers._rows import Rows
 Named: TypeAlias = tuple[str, Estimator]
 
 
+@refuse_old_arguments
 class RankerMean(MetaEstimatorMixin, Ranker):
     """The mean of the scores of several rankers.
 

@@ -54,7 +54,7 @@ MALFORMED = [
                 "dcg@10": ["dcg_at_10"],
                 "bpref": ["auc"],
                 "ndcg": ["NDCG_10", "ndgc"],
-                "skrank.stats.rank_correlation": ["kendall"],
+                "skrank.stats.tau_b": ["kendall"],
             }.items()
             for text in texts
         ),

@@ -240,7 +240,7 @@ def test_old_names(name):
         pytest.importorskip("skorch")
     module = importlib.import_module(place)
     assert last not in dir(module)
-    with pytest.raises(AttributeError) as caught:
+    with pytest.raises(ImportError) as caught:
         getattr(module, last)
     assert _renamed.NAMES[name] in str(caught.value)
     assert not hasattr(module, "no_name_at_all")
