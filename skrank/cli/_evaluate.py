@@ -52,11 +52,13 @@ def _run(arguments: argparse.Namespace) -> str:
     parser.check_files([arguments.qrels, *paths], arguments.output)
     chosen = parser.checked("-m/--metric", _metrics, arguments)
     form = parser.checked("-o/--output", _output.format_of, arguments.output, arguments.format)
-    allowed = {"trec_eval": (None, "per_query"), "latex": (None, "compare")}
+    allowed = {"trec_eval": (None, "per_query"), "latex": (None, "intervals", "compare")}
     allowed["markdown"] = allowed["latex"]
     if arguments.view not in allowed.get(form, (arguments.view,)):
-        also = {"trec_eval": ", with or without -q"}.get(form, " and skrank compare")
+        also = ", with or without " + ("-q" if form == "trec_eval" else "--intervals")
         parser.error(f"--format {form} is for means{also}.")
+    if form in allowed and arguments.view == "intervals" and arguments.confidence != 0.95:
+        parser.error(f"--format {form} has intervals of 95 %: drop --confidence.")
     more = unique_metrics(CURVE) if form == "html" else {}
     report = _report(arguments, runs, {**chosen, **more})
     _, *grades = report.caption.replace("max_grade=", "--max-grade").split("\n")
@@ -126,7 +128,8 @@ def _text(
         return page(report, shown, how, notes, made)
     if form in ("latex", "markdown"):
         table = report.compare(**how) if arguments.view == "compare" else report
-        return table.to_latex() if form == "latex" else table.to_markdown()
+        write = table.to_latex if form == "latex" else table.to_markdown
+        return write(intervals=arguments.view == "intervals")
     return _output.TABLES[form](_table(report, arguments.view, how))
 
 

@@ -63,8 +63,10 @@ def test_names_of_runs(call, files):
     Path("a=b").write_text(Path("bm25").read_text())  # a file of this name is not NAME=FILE
     assert csv(call, "evaluate", "qrels", "a=b").run.tolist() == ["bm25"]
     for form, method in (("markdown", "to_markdown"), ("latex", "to_latex")):
-        _, text, _ = call("evaluate", "qrels", "a b=bm25", "dense", "-m", "ap", "--format", form)
-        assert text == getattr(report, method)() + "\n"
+        given = ["qrels", "a b=bm25", "dense", "-m", "ap", "--format", form]
+        for intervals in (False, True):
+            _, text, _ = call("evaluate", *given, *["--intervals"] * intervals)
+            assert text == getattr(report, method)(intervals=intervals) + "\n"
 
 
 def test_names_of_another_tool(call, files):

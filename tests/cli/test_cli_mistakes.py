@@ -36,7 +36,7 @@ USAGE = [
     ("evaluate qrels - -", "standard input is given twice"),
     ("evaluate qrels bm25 -m ndgc", "argument -m/--metric: unknown metric 'ndgc'"),
     ("evaluate qrels bm25 --k 1.5", "argument -M/--k"),
-    ("evaluate qrels bm25 --intervals --format latex", "--format latex is for means and skrank"),
+    ("evaluate qrels bm25 -q --format latex", "--format latex is for means, with or without --int"),
     ("compare qrels bm25 dense --format trec_eval", "--format trec_eval is for means, with or"),
     ("fuse --method rrf bm25", "name at least two runs"),
     *((f"{command} -o bm25", "-o/--output: bm25 is an input")
