@@ -13,6 +13,7 @@ accuracy    squared error relative to uniform draws without replacement, on pool
             the ratios that theory predicts for values of mixing
 decisions   share of campaigns that name a winner although both rankers are equal
 intervals   coverage of intervals, by quality of the label model and share of queries that count
+cautions    coverage of intervals in pools with long tails, and share of campaigns with a caution
 selection   coverage and bias among campaigns selected by their number of queries
 sequences   share of campaigns whose intervals exclude the truth after any draw
 budgets     share of campaigns with small budgets that end before the first label
@@ -434,6 +435,34 @@ def judge(judged, n_campaigns):
             print(f"  {name}: {covers_it:.3f} of {size:.0f}, {by:.1f} standard errors")
 
 
+def cautions(options):
+    numbers = (12, 20, 25, 30, 40)
+    print("Coverage of 95 % intervals in pools with long tails, and share of campaigns with a")
+    print("caution, by number of labelled queries (uniform draws)")
+    print(f"{'':42}" + "".join(f"{number:>14}" for number in numbers))
+    for name, values in skewed_pools():
+        limits = [number for number in numbers if number < len(values)]
+        runs = simulate(
+            values, np.ones(len(values)), limits, n_campaigns=options.campaigns, progress=False
+        )
+        low, high = np.moveaxis(runs.intervals(), 2, 0)
+        holds = ((low <= runs.truth) & (runs.truth <= high)).mean(axis=0)
+        cells = zip(holds, runs.cautious().mean(axis=0), strict=True)
+        print(f"{name:<42}" + "".join(f"{h:>7.3f} ({c:.2f})" for h, c in cells), flush=True)
+
+
+def skewed_pools():
+    """Values of pools, with names."""
+    for n in (60, 600):
+        random = np.random.default_rng(1 if n == 60 else 0)
+        yield f"{n} queries, normal", random.standard_normal(n)
+        for deviation in (0.8, 1.2, 1.8):
+            yield f"{n} queries, lognormal {deviation}", random.lognormal(0, deviation, n)
+        for share in (0.4, 0.2, 0.1, 0.05):
+            values = np.where(random.random(n) < share, random.exponential(size=n), 0.0)
+            yield f"{n} queries, {share:.0%} differ from 0", values
+
+
 def selection(options):
     print("Campaigns selected by the number of their queries: evaluate dcg@10, coverage of 95 %")
     print("intervals and bias in standard errors (number of campaigns)")
@@ -559,8 +588,8 @@ def misnamed(m, gap, seed, n_campaigns):
 
 
 TABLES = {
-    "accuracy": accuracy, "decisions": decisions, "intervals": intervals, "selection": selection,
-    "sequences": sequences, "budgets": budgets, "winners": winners,
+    "accuracy": accuracy, "decisions": decisions, "intervals": intervals, "cautions": cautions,
+    "selection": selection, "sequences": sequences, "budgets": budgets, "winners": winners,
 }  # fmt: skip
 
 

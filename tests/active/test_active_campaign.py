@@ -24,6 +24,45 @@ def test_the_budget_is_never_exceeded_and_ends_at_the_draw_that_does_not_fit(mak
         assert cost == paid[paid <= 100][-1]  # in the order of the draws, without skips
 
 
+@both
+def test_the_number_of_queries_is_a_limit_that_can_be_raised(make, tmp_path):
+    campaign = make(n_queries=30)
+    found = run(campaign)
+    assert found.n_queries == 30
+    assert found.n_typical == found.n_counted  # costs do not limit the draws
+    campaign.save(tmp_path / "c.npz")
+    loaded = type(campaign).load(tmp_path / "c.npz")
+    assert loaded.next_query() is None
+    loaded.n_queries = 31
+    assert loaded.next_query() is not None
+    assert len(make(n_queries=30, budget=100).ask(60)) < 30
+    with pytest.raises(ValueError, match="n_queries"):
+        make(n_queries=0)
+
+
+def test_grades_follow_known_labels_or_are_0_to_4_with_a_warning():
+    scores, query = [2.0, 1, 2, 1], [0, 0, 1, 1]
+    with pytest.warns(UserWarning, match="grades 0 to 4 are assumed"):
+        campaign = ActiveEvaluator(scores, query, metric="dcg")
+    campaign.tell(campaign.next_query(), [4, 0])
+    design = Design(labels=[3, 0, np.nan, np.nan])
+    campaign = ActiveEvaluator(scores, query, metric="dcg", design=design)
+    with pytest.raises(ValueError, match="4 is not"):
+        campaign.tell(campaign.next_query(), [4, 0])
+    campaign.tell(campaign.next_query(), [2, 0])
+
+
+def test_printed_differences_name_the_ranker_that_is_ahead():
+    campaign = comparator(n_queries=30)
+    found = run(campaign)
+    leader = "old" if found.value > 0 else "new"
+    assert repr(found).startswith(f"{leader} is ahead: old - new = {found.value:.4f} ± ")
+    assert repr(campaign.decision()).startswith(f"{leader} leads, confidence ")
+    assert "ahead" not in repr(campaign.values()["old"])
+    for thing in (campaign, campaign.ask(1), campaign.moments, found, campaign.decision()):
+        assert len(repr(thing)) < 350
+
+
 def test_asking_again_gives_the_same_queries_until_they_are_labelled():
     campaign = evaluator()
     first = campaign.next_query()
