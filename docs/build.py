@@ -25,11 +25,11 @@ Five metrics answer most questions:
 
 | name | for users who |
 |---|---|
-| `ndcg@10` | look at the first page, and gain more from higher grades |
-| `ap` | look through the whole list, whose documents are relevant or not |
-| `gap` | look through the whole list, and differ in the lowest grade that they call relevant |
-| `rr` | look for one relevant document |
-| `recall@100` | need the relevant documents among the first 100, such as for re-ranking |
+| [`ndcg@10`](metrics_graded.md#ndcg) | look at the first page, and gain more from higher grades |
+| [`ap`](metrics_binary.md#ap) | look through the whole list, whose documents are relevant or not |
+| [`gap`](metrics_graded.md#gap) | do so, and differ in the lowest grade that is relevant to them |
+| [`rr`](metrics_binary.md#rr) | look for one relevant document |
+| [`recall@100`](metrics_binary.md#recall) | re-rank the first 100 documents |
 
 A metric has a name, `skrank.metric("ndcg(gain=linear)@10")`, and a class,
 `skrank.metrics.NDCG(gain="linear", k=10)`. Both are functions of `(relevance, scores, groups=...)`.
@@ -45,10 +45,19 @@ which name computes the values of another tool. `skrank.metrics.eleven_point_cur
 11-point matrix of TREC.
 """
 TITLES = {
-    "metrics_graded.md": ("Graded labels", "# Metrics of graded labels\n"),
-    "metrics_binary.md": ("Binary labels", "# Metrics of binary labels\n"),
+    "metrics_graded.md": "# Metrics of graded labels\n",
+    "metrics_binary.md": "# Metrics of binary labels\n",
 }
-COLUMNS = "| name | what it is | range | gradient |\n|---|---|---|---|\n"
+FAMILIES = {  # modules of skrank.metrics
+    "Gains, discounted by rank": ("dcg", "user_models.SDCG"),
+    "Average precision": ("ap.AP", "gap", "q", "r_precision"),
+    "A user who stops": ("rr", "err", "pfound", "rbp", "user_models", "adaptive_users"),
+    "Sets: the first k documents": ("sets", "accuracy"),
+    "Interpolated precision": ("iprec",),
+    "Missing judgments": ("bpref", "ap", "sets.Judged"),
+    "Counts": ("counts",),
+}
+COLUMNS = "| name | what it is | labels | range | gradient |\n|---|---|---|---|---|\n"
 
 
 def file_of(cls: type[Metric]) -> str:
@@ -100,7 +109,18 @@ def row(cls: type[Metric]) -> str:
     names = ", ".join(f"[`{name}`]({page})" for name in cls.names) + ("*" if cls.strict else "")
     what = summary(cls).partition(": ")
     short = (what[2] or what[0]).rstrip(".")
-    return f"| {' | '.join((names, short, value_range(cls), gradient(cls)))} |\n"
+    labels = "binary" if "binary" in page else "graded"
+    return f"| {' | '.join((names, short, labels, value_range(cls), gradient(cls)))} |\n"
+
+
+def family(cls: type[Metric]) -> str:
+    """The family whose entry is the class, or else the module of the class."""
+    module = cls.__module__.rpartition(".")[2]
+    for entry in (f"{module}.{cls.__name__}", module):
+        for title, entries in FAMILIES.items():
+            if entry in entries:
+                return title
+    raise ValueError(f"{cls.__name__} is in no family of docs/build.py: add {module}.")
 
 
 def described(cls: type[Metric]) -> str:
@@ -120,13 +140,13 @@ def described(cls: type[Metric]) -> str:
 
 def pages() -> dict[Path, str]:
     """The texts of the pages."""
-    texts = {file: head for file, (_, head) in TITLES.items()}
-    rows = dict.fromkeys(TITLES, "")
+    texts = dict(TITLES)
+    rows = dict.fromkeys(FAMILIES, "")
     for _, cls in sorted(registered().items()):
-        rows[file_of(cls)] += row(cls)
+        rows[family(cls)] += row(cls)
         texts[file_of(cls)] += described(cls)
     texts["metrics.md"] = HEAD + "".join(
-        f"\n## {title}\n\n{COLUMNS}{rows[file]}" for file, (title, _) in TITLES.items()
+        f"\n## {title}\n\n{COLUMNS}{text}" for title, text in rows.items()
     )
     return {FOLDER / name: text for name, text in texts.items()}
 

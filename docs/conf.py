@@ -9,12 +9,16 @@ import os
 import sys
 from pathlib import Path
 
+from docutils import nodes
+from sphinx.application import Sphinx
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_extensions")]
 os.environ["SKRANK_QUIET"] = "1"  # no word of compilation among the outputs of examples
 
 import skrank  # noqa: E402
 
+REPOSITORY = "https://github.com/skrank/skrank"
 project = "skrank"
 author = "skrank developers"
 copyright = "skrank developers"
@@ -81,15 +85,35 @@ html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
+html_favicon = "_static/logo.svg"
 html_theme_options = {
-    "logo": {"text": "skrank"},
+    "logo": {"text": f"skrank {version}", "image_light": "_static/logo.svg"},
+    "icon_links": [
+        {"name": "Repository", "url": REPOSITORY, "icon": "fa-brands fa-github"},
+    ],
     "navigation_with_keys": False,
     "show_prev_next": True,
     "show_nav_level": 1,
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {  # wide blocks take its place
+        "**": ["page-toc"],
+        "evidence/*": [],
+        "architecture": [],
+        "kernels": [],
+    },
     "footer_start": ["copyright"],
     "footer_end": [],
 }
 html_sidebars = {"index": [], "installation": [], "quickstart": [], "faq": [], "citing": []}
+
+
+def unlink_addresses(app: Sphinx, doctree: nodes.document) -> None:
+    """Leave `ndcg@10` as text: docutils takes it for the address of a mailbox."""
+    for link in list(doctree.findall(nodes.reference)):
+        if link.get("refuri", "").startswith("mailto:"):
+            link.replace_self(nodes.Text(link.astext()))
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("doctree-read", unlink_addresses)

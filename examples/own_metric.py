@@ -10,14 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 import skrank
+from skrank.datasets import make_ranking
 from skrank.extending import QuadraticTables, Scale, discounts
-from skrank.testing import check_metric, make_ranking
 
 
 @skrank.register("tbg")
 @dataclass(frozen=True, kw_only=True)
 class TimeBiasedGain(skrank.Metric):
-    """The gain of a document decreases with the time until it is read.
+    """Time-biased gain: gains fall with the time until a document is read.
 
     Simplified from M. Smucker, C. Clarke, Time-Based Calibration of
     Effectiveness Measures, SIGIR 2012: all documents take the same time.
@@ -41,36 +41,36 @@ class TimeBiasedGain(skrank.Metric):
             raise ValueError(f"{self}: half_life and seconds must be above 0.")
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
-        """Gains are labels; discounts are shares of readers who get there."""
+        """Gains are labels; discounts are the shares of readers at a rank."""
 
-        def share_of_readers(rank: np.ndarray) -> np.ndarray:
+        def readers(rank: np.ndarray) -> np.ndarray:
             return 0.5 ** ((rank - 1) * self.seconds / self.half_life)
 
         return QuadraticTables(
-            scale.labels, discounts(share_of_readers, scale.longest, k)
+            scale.labels,
+            discounts(readers, scale.longest, k),
         )
 
 
-# definition
+data = make_ranking(n_queries=100, n_docs=12, random_state=0)
+y = skrank.with_groups(data.relevance, data.qid)
+X, X_test, y, y_test = skrank.query_train_test_split(data.X, y, random_state=0)
+ranker = skrank.LinearRanker("tbg").fit(X, y)
+scores = {"trained on it": ranker.predict(X_test), "one feature": X_test[:, 5]}
+metrics = ["tbg", "tbg(half_life=60)@5"]
+print(skrank.evaluate(y_test, scores, metrics=metrics).mean.round(2))
+
+
+# test
+from skrank.testing import check_metric  # noqa: E402
+
+
 def definition(ranked, unretrieved=()):
     """The literal definition, with which `check_metric` compares."""
     if not any([*ranked, *unretrieved]):
         return None  # not defined without a relevant document
-    return sum(
-        (label or 0) * 0.5 ** (30 * i / 224) for i, label in enumerate(ranked)
-    )
+    gains = enumerate(label or 0 for label in ranked)
+    return sum(gain * 0.5 ** (30 * i / 224) for i, gain in gains)
 
 
-# use
-if __name__ == "__main__":
-    for name in check_metric("tbg", definition):
-        print("holds:", name)
-
-    data = make_ranking(n_queries=60, n_docs=12, random_state=0)
-    y = skrank.with_groups(data.relevance, data.qid)
-    ranker = skrank.LinearRanker("tbg").fit(data.X, y)
-    print(
-        skrank.evaluate(
-            y, ranker.predict(data.X), metrics=["tbg", "tbg(half_life=60)@5"]
-        )
-    )
+print(len(check_metric("tbg", definition)), "properties hold")

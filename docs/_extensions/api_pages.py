@@ -13,6 +13,7 @@ import pkgutil
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.ext.autodoc.mock import mock
@@ -20,6 +21,21 @@ from sphinx.ext.autodoc.mock import mock
 import skrank
 
 NOT_LISTED = {"cli": "the command is described in the user guide"}
+TASKS = {  # the index lists names by the first task that has their module
+    "Data and splits": ("skrank.datasets", "skrank.model_selection", "skrank._engine.groups"),
+    "Rankers": ("skrank.rankers", "skrank.preprocessing", "skrank._onnx", "skrank._ranked_lists"),
+    "Tuning": ("skrank._tune", "skrank.scoring"),
+    "Evaluation, tests, plots": ("skrank.evaluation", "skrank.stats", "skrank.plotting"),
+    "Files and frames of TREC": ("skrank.trec",),
+    "Metrics": ("skrank.metrics", "skrank._engine"),
+    "Objectives": ("skrank.objectives",),
+    "APIs of LightGBM and XGBoost": ("skrank.lightgbm", "skrank.xgboost"),
+    "Networks": ("skrank.torch", "skrank.sentence_transformers"),
+    "Dask": ("skrank.dask",),
+    "Labels to collect": ("skrank.active", "skrank.informativeness", "skrank.incompleteness"),
+    "Own metrics and objectives": ("skrank.extending", "skrank.testing"),
+    "Other": ("skrank",),
+}
 MOCKED = ["sentence_transformers", "skorch", "torch"]
 
 
@@ -68,8 +84,15 @@ def listing(title: str, names: list[str], *, pages: bool) -> str:
     return f".. rubric:: {title}\n\n.. autosummary::\n{options}\n{lines}\n"
 
 
-def page(name: str, places: dict[int, str]) -> str:
-    """The text of the page of a module; `places` has where each thing stands, by `id`."""
+def task(place: str, thing: Any) -> str:
+    """The task for which a name is listed; of names of `skrank`, that of the defining module."""
+    module = place.rpartition(".")[0]
+    module = thing.__module__ if module == "skrank" else module
+    return next(title for title, names in TASKS.items() if module.startswith(names))
+
+
+def page(name: str, places: dict[int, str], by_task: dict[str, list[str]]) -> str:
+    """The page of a module. Adds to `places` by `id`, and to the names of each task."""
     with mock(MOCKED):
         module = importlib.import_module(name)
     text = f"{name}\n{'=' * len(name)}\n\n.. automodule:: {name}\n\n.. currentmodule:: {name}\n\n"
@@ -78,6 +101,8 @@ def page(name: str, places: dict[int, str]) -> str:
     things = dict(sorted(things.items(), key=lambda pair: pair[1].__name__ != pair[0]))
     found = {one: places.setdefault(id(thing), f"{name}.{one}") for one, thing in things.items()}
     own = [one for one, place in found.items() if place == f"{name}.{one}"]
+    for one in own:
+        by_task[task(f"{name}.{one}", things[one])].append(f"{name}.{one}")
     classes = [one for one in own if inspect.isclass(things[one])]
     text += listing("Classes", classes, pages=True)
     text += listing("Functions", [one for one in own if one not in classes], pages=True)
@@ -94,9 +119,13 @@ def write_pages(app: Sphinx, config: object) -> None:
     folder.mkdir(exist_ok=True)
     modules = public_modules()
     places: dict[int, str] = {}
-    texts = {f"{name}.rst": page(name, places) for name in modules}
+    by_task: dict[str, list[str]] = {title: [] for title in TASKS}
+    texts = {f"{name}.rst": page(name, places, by_task) for name in modules}
     entries = "".join(f"   {name}\n" for name in modules)
-    texts["index.rst"] = f"API\n===\n\n.. toctree::\n   :maxdepth: 1\n\n{entries}"
+    lists = "".join(listing(title, by_task[title], pages=False) for title in TASKS)
+    texts["index.rst"] = (
+        f"API\n===\n\n{lists}.. toctree::\n   :hidden:\n   :maxdepth: 1\n\n{entries}"
+    )
     for file, text in texts.items():
         path = folder / file
         if not path.exists() or path.read_text(encoding="utf-8") != text:

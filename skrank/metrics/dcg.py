@@ -153,7 +153,10 @@ class NDCG(DCG):
         Gain of a label: ``2**label - 1``, the label itself, the gains of the labels 0, 1, 2, ...,
         or the gain of each label. Gains must be at least 0 and must not fall as labels rise.
     discount : {"log2", "jk", "letor", "romip"} or sequence of float
-        Factor of the gain at a rank, by default ``1 / log2(1 + rank)``; `DCG` describes the others.
+        Factor of the gain at a rank. "log2": ``1 / log2(1 + rank)``. "jk": 1 for ranks up to
+        `base`, then ``1 / log(rank, base)``. "letor": 1 at rank 1, then ``1 / log2(rank)``, and the
+        value 0 for lists shorter than k. "romip": ``1 / log2(2 + rank)``. A sequence has the
+        factors of the ranks 1, 2, ..., which must not increase; lower ranks have the factor 0.
     base : float
         Base of the discount "jk", above 1.
     k, condensed, empty, ties, average

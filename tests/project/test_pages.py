@@ -24,12 +24,13 @@ WITH_MORE_CHECKS = {
     "user_guide/dask.md", "user_guide/external_memory.md", "quickstart.md",
 }  # fmt: skip
 TREES = {  # pages that print values of trees
-    "index.md", "what_to_train.md", "migration/lightgbm.md", "migration/xgboost.md",
+    "index.md", "what_to_train.md",
+    *(f"migration/{name}.md" for name in ("catboost", "flaml", "lightgbm", "xgboost")),
     *(
         f"user_guide/{name}.md"
         for name in (
-            "early_stopping", "judging", "large_data", "means", "objectives", "scikit-learn",
-            "service", "starts", "training", "tuning",
+            "continuing", "early_stopping", "judging", "large_data", "means", "objectives",
+            "scikit-learn", "service", "starts", "training", "tuning",
         )
     ),
 }  # fmt: skip
@@ -63,9 +64,26 @@ def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", ["extending_metrics.md", "extending_objectives.md"])
 def test_pages_on_extending_leave_nothing_registered(page):
     before = registered()
-    assert len(blocks(DOCS / page)) >= 3
-    run(DOCS / page)
+    run(DOCS / page, of_trees=True)
     assert registered() == before
+
+
+def test_first_blocks_print_numbers():
+    first = {page: found[0].output or "" for page in ALL if (found := blocks(DOCS / page))}
+    assert [page for page, output in first.items() if not re.search(r"\d", output)] == []
+
+
+def test_lines_of_code_fit_beside_the_sidebars():
+    wide = [
+        (path.name, line)
+        for path in (*DOCS.rglob("*.md"), ROOT / "README.md")
+        for code in re.findall(
+            r"^```(?:py|python|bash)\n(.*?)^```", path.read_text("utf-8"), re.M | re.S
+        )
+        for line in code.splitlines()
+        if len(line) > 80
+    ]
+    assert wide == []
 
 
 def test_the_quick_start_ends_with_a_ranker_that_serves(tmp_path, monkeypatch):
