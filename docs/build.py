@@ -51,7 +51,7 @@ TITLES = {
 FAMILIES = {  # modules of skrank.metrics
     "Gains, discounted by rank": ("dcg", "user_models.SDCG"),
     "Average precision": ("ap.AP", "gap", "q", "r_precision"),
-    "A user who stops": ("rr", "err", "pfound", "rbp", "user_models", "adaptive_users"),
+    "A user who stops": ("rr", "err", "pfound", "rbp", "user_models", "adaptive_users", "compat"),
     "Sets: the first k documents": ("sets", "accuracy"),
     "Interpolated precision": ("iprec",),
     "Missing judgments": ("bpref", "ap", "sets.Judged"),

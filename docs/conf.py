@@ -78,6 +78,8 @@ sphinx_gallery_conf = {
 }
 
 # look
+WIDE = ["architecture", "kernels"]  # wide blocks take the place of the contents of the page
+WIDE += [f"evidence/{path.stem}" for path in (ROOT / "docs" / "evidence").glob("*.md")]
 html_theme = "pydata_sphinx_theme"
 html_title = "skrank"
 html_static_path = ["_static"]
@@ -96,12 +98,7 @@ html_theme_options = {
     "show_nav_level": 1,
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
-    "secondary_sidebar_items": {  # wide blocks take its place
-        "**": ["page-toc"],
-        "evidence/*": [],
-        "architecture": [],
-        "kernels": [],
-    },
+    "secondary_sidebar_items": {"**": ["page-toc"]} | {page: [] for page in WIDE},
     "footer_start": ["copyright"],
     "footer_end": [],
 }

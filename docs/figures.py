@@ -1,12 +1,20 @@
-"""Draw the picture of the landing page and README, from the contest in what_to_train.md.
+"""Draw the picture of the landing page and README, and the learning curve of what_to_train.md.
 
-python docs/figures.py
+The first shows the contest of what_to_train.md, the second the values that
+benchmarks/learning_curve.py has measured.
+
+    python docs/figures.py
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import skrank
 
 HERE = Path(__file__).parent
 CONTEST = HERE / "what_to_train.md"
@@ -19,6 +27,16 @@ SHOWN = {  # how a row of the contest is called in the picture
     "LightGBM, lambdarank": "LightGBM lambdarank",
 }
 TREES = ("default trees", "regularised trees")
+CURVE = HERE / "_static" / "learning_curve.csv"
+CURVE_PICTURE = HERE / "_static" / "learning_curve.svg"
+CURVES = {  # lines of the learning curve, by trees and objective, and their colours
+    ("own", "GAP from linear"): ("GAP from linear: LightGBM's own parameters", "#8ab3d5"),
+    ("default, refit", "GAP from linear"): ("GAP from linear: default trees, refit", "#12436b"),
+    ("default", "GAP from linear"): ("GAP from linear: default trees", "#1b6ca8"),
+    ("regularised", "GAP from linear"): ("GAP from linear: regularised trees", "#c65d21"),
+    ("default", "lambdarank"): ("lambdarank: default trees", "#6a6a6a"),
+    ("linear", "GAP"): ("LinearRanker, GAP", "#3a8f5c"),
+}
 
 
 def table() -> dict[str, list[float]]:
@@ -36,13 +54,61 @@ def shown() -> dict[str, list[float]]:
     return {name: found[row] for name, row in SHOWN.items()}
 
 
-def draw() -> None:
-    """Write the picture; its numbers are also in its description."""
+def differences() -> pd.DataFrame:
+    """nDCG@10 less that of LightGBM's own lambdarank: means over seeds, and 95 % intervals."""
+    values = pd.read_csv(CURVE).set_index(["noise", "queries", "seed", "trees", "objective"])
+    values = values["ndcg@10"].unstack(["trees", "objective"])
+    rows = []
+    for (noise, n_queries), part in values.groupby(level=["noise", "queries"]):
+        for line in CURVES:
+            found = (part[line] - part["own", "lambdarank"]).to_numpy()
+            found = found[~pd.isna(found)]
+            mean = skrank.stats.t_interval(found)
+            rows.append((noise, n_queries, line, mean.mean, mean.low, mean.high))
+    return pd.DataFrame(rows, columns=["noise", "queries", "line", "mean", "low", "high"])
+
+
+def draw_curve() -> None:
+    """Write the learning curve."""
+    plt = _pyplot()
+    table = differences()
+    fig, axes = plt.subplots(1, 2, sharey=True, figsize=(9, 4.6), layout="constrained")
+    sizes = sorted(table["queries"].unique())
+    for ax, noise in zip(axes, (1.5, 0.7), strict=True):
+        for number, (line, (label, color)) in enumerate(CURVES.items()):
+            part = table[(table["noise"] == noise) & (table["line"] == line)]
+            ax.errorbar(
+                part["queries"] * 1.04 ** (number - 2.5), part["mean"],
+                [part["mean"] - part["low"], part["high"] - part["mean"]],
+                color=color, label=label, marker="o", markersize=4, linewidth=1.3, capsize=2,
+            )  # fmt: skip
+        ax.axhline(0, color="black", linewidth=0.8)
+        ax.set_xscale("log")
+        ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        ax.set_xticks([], minor=True)
+        ax.set_xlabel("training queries")
+        ax.set_title("noisy labels" if noise > 1 else "clean labels")
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("nDCG@10 less that of LightGBM's lambdarank")
+    lines = axes[0].get_legend_handles_labels()
+    fig.legend(*lines, loc="outside lower center", ncols=2, frameon=False)
+    fig.savefig(CURVE_PICTURE, metadata={"Date": None})
+    print(f"wrote {CURVE_PICTURE}")
+
+
+def _pyplot() -> Any:
     import matplotlib
 
     matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "skrank"
     import matplotlib.pyplot as plt
 
+    return plt
+
+
+def draw() -> None:
+    """Write the picture; its numbers are also in its description."""
+    plt = _pyplot()
     values = shown()
     fig, axes = plt.subplots(1, 2, sharey=True, figsize=(9, 3.6), layout="constrained")
     for column, (ax, metric) in enumerate(zip(axes, ("nDCG@10", "AP"), strict=True)):
@@ -77,3 +143,4 @@ def draw() -> None:
 
 if __name__ == "__main__":
     draw()
+    draw_curve()

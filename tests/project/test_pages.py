@@ -74,13 +74,12 @@ def test_first_blocks_print_numbers():
 
 
 def test_lines_of_code_fit_beside_the_sidebars():
+    code = re.compile(r"^```(?:py|python|bash)\n(.*?)^```", re.MULTILINE | re.DOTALL)
     wide = [
         (path.name, line)
         for path in (*DOCS.rglob("*.md"), ROOT / "README.md")
-        for code in re.findall(
-            r"^```(?:py|python|bash)\n(.*?)^```", path.read_text("utf-8"), re.M | re.S
-        )
-        for line in code.splitlines()
+        for lines in code.findall(path.read_text(encoding="utf-8"))
+        for line in lines.splitlines()
         if len(line) > 80
     ]
     assert wide == []
