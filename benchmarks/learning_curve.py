@@ -50,7 +50,7 @@ def rankers(seed: int) -> Iterator[tuple[str, str, object]]:
         for name, objective in (("lambdarank", {}), ("GAP from linear", FROM_LINEAR)):
             yield trees, name, skrank.GroupedRanker(booster, **objective, **stop)
             if trees == "default":
-                again = skrank.GroupedRanker(booster, refit=True, **objective, **stop)
+                again = skrank.GroupedRanker(booster, options={"refit": True}, **objective, **stop)
                 yield "default, refit", name, again
     yield "linear", "GAP", skrank.LinearRanker("gap")
 

@@ -11,9 +11,9 @@ recommended ranker.
     python examples/quickstart.py [--queries 100] [--noise 1.5]
         [--collections 4]
 
-The gain is largest with few queries or noisy labels. With many queries and
-little noise (--queries 300 --noise 0.7), trees do not need the start from a
-linear ranker.
+The gain is largest with few queries or noisy labels. With little noise
+(--queries 300 --noise 0.7), trees should not be regularised: see
+docs/what_to_train.md.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ SKRANK_GALLERY=1 has the examples of the gallery run for their pictures, as `.ci
 """
 
 import ast
+import html
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from tests.helpers.browser import CHROMIUM, WITHOUT, opened
 
 WITHOUT_SPHINX = "the site is not built here: pip install skrank[docs]"
 for needed in ("sphinx", "pydata_sphinx_theme", "numpydoc", "sphinx_gallery", "myst_parser"):
@@ -95,6 +99,59 @@ def test_links_lead_somewhere(built, pages):
 def test_it_loads_nothing_from_elsewhere(pages):
     loads = {link for page in pages.values() for link in page.loads}
     assert {link for link in loads if urllib.parse.urlsplit(link).netloc} == set()
+
+
+# The width of a document, and blocks of code that are wider than their place, by frame.
+MEASURE = """onload = () => { const found = {};
+for (const frame of document.querySelectorAll("iframe")) {
+  const page = frame.contentDocument;
+  const cut = [...page.querySelectorAll("pre")].filter(x => x.scrollWidth > x.clientWidth + 1);
+  found[frame.title] = [page.documentElement.scrollWidth, cut.map(x => x.textContent)];
+}
+document.body.textContent = JSON.stringify(found); }"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
+def test_pages_fit_wide_and_narrow_screens(built, tmp_path):
+    folder, _ = built
+    api = "reference/api/generated/skrank"
+    pages = [
+        *["index", "user_guide/service", "user_guide/tuning", "reference/metrics_graded"],
+        *["reference/metrics", "reference/api/index", f"{api}.GroupedRanker", f"{api}.compare"],
+        *["what_to_train", "conventions", "kernels", "evidence/active_intervals"],
+    ]
+    frames = "".join(
+        f'<iframe src="{(folder / page).as_uri()}.html" width="{width}" title="{page} {width}">'
+        "</iframe>"
+        for page in pages
+        for width in (390, 1280)
+    )
+    (tmp_path / "all.html").write_text(f"<body>{frames}<script>{MEASURE}</script></body>")
+    files = "--allow-file-access-from-files"
+    document = opened((tmp_path / "all.html").as_uri(), tmp_path / "browser", files).document
+    found = json.loads(html.unescape(document.partition("<body>")[2].partition("</body>")[0]))
+    assert len(found) == 2 * len(pages)
+    for page, (width, cut) in found.items():
+        assert width <= int(page.split()[1]), page
+        assert page.endswith("390") or cut == [], page
+
+
+def test_a_search_finds_pages_by_these_words(built):
+    """Sphinx puts pages first whose title, or that of a section, has the words."""
+    folder, _ = built
+    text = (folder / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
+    titles = {title.lower(): places for title, places in index["alltitles"].items()}
+    for words, page in {
+        "missing values": "user_guide/linear",
+        "query column": "user_guide/data",
+        "p-values": "user_guide/judging",
+    }.items():
+        assert [index["docnames"][number] for number, _ in titles[words]] == [page]
+
+
+def test_metrics_are_not_addresses_of_mailboxes(pages):
+    assert [link for page in pages.values() for link in page.links if "mailto:" in link] == []
 
 
 def public_names():
