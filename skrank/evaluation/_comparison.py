@@ -202,11 +202,11 @@ def compare_values(
     columns = np.concatenate([pairs + i * len(means) for i in range(means.shape[1])])
     how: Options = {"pairs": columns, "weights": weights}
     resampled: Options = {"n_resamples": n_resamples, "random_state": seed, "progress": progress}
-    level = 1 - alpha / len(columns)  # Bonferroni's
-    paired = stats.paired_t(per_query, confidence=level, **how)
+    level = alpha / len(columns)  # Bonferroni's
+    paired = stats.paired_t(per_query, confidence=1 - level, **how)
     p_value, low, high = paired.p_value, paired.low, paired.high
     if own_test is not None:
-        p_value, low, high = own_test(columns, 1 - level)
+        p_value, low, high = own_test(columns, level)
     elif check.check_choice("test", test, tuple(TESTS)) == "randomisation":
         p_value = stats.randomisation_test(per_query, **how, **resampled).p_value
     corrected = stats.holm(p_value)
