@@ -169,10 +169,11 @@ def warn_of_feature(X: Table, estimator: Estimator, *, stacklevel: int = 3) -> N
 
     `stacklevel` must point to the line of the user's code that calls the scorer or `fit`.
     """
-    models = chain_of(estimator)
-    if LEVEL not in list(getattr(X, "columns", ())) or any(hasattr(one, "rank") for one in models):
-        return  # rankers of skrank leave the column out
-    if any(LEVEL in _features(model) for model in models):
+    if LEVEL not in list(getattr(X, "columns", ())):
+        return
+    *outer, last = chain_of(estimator)
+    pipelines = [model for model in outer if hasattr(model, "steps")]
+    if any(LEVEL in _features(model) for model in [*pipelines, last]):
         warnings.warn(
             'the column "qid" of X is a feature of the model: move the queries to the index, '
             "X.set_index('qid'), or use skrank.with_groups(y, qid).",
@@ -190,5 +191,8 @@ def _features(model: Estimator) -> list[str]:
             names = model[:-1].get_feature_names_out() if len(model.steps) > 1 else None
         except (AttributeError, ValueError):  # a step without names of features
             names = None
+        own = getattr(model.steps[-1][1], "n_features_in_", None)
+        if names is not None and own is not None and own < len(names):
+            return []  # rankers of skrank leave out the queries
     # ColumnTransformer puts the name of the transformer before that of the column: "log__qid"
     return [] if names is None else [str(name).rpartition("__")[2] for name in names]

@@ -138,9 +138,10 @@ def test_groups_that_are_missing_or_wrong_raise(data, y, ridge):
 def test_a_query_column_that_is_a_feature_is_reported(data, y):
     frame = pd.DataFrame(data.X, columns=data.feature_names).assign(qid=data.qid)
     piped = make_pipeline(StandardScaler().set_output(transform="pandas"), Ridge())
-    for model in (Ridge(), piped):
+    ranked = make_pipeline(StandardScaler(), skrank.GroupedRanker(Ridge()))
+    for model in (Ridge(), piped, ranked):
         with pytest.warns(UserWarning, match="feature"):
-            scorer("gap")(model.fit(frame, data.relevance), frame, y)
+            scorer("gap")(model.fit(frame, y), frame, y)
 
 
 def test_scores_of_rows_that_are_queries_of_their_own_warn(data, ridge):
