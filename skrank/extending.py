@@ -29,28 +29,28 @@ model was trained on, as skrank's scorers do. `unique_metrics` returns metrics b
 `skrank.register` gives a metric a name; `skrank.testing` tests metrics and objectives.
 """
 
-from skrank._engine.cascade import CascadeTables as CascadeTables
-from skrank._engine.groups import require_groups as require_groups
-from skrank._engine.judgments import Judgments as Judgments
-from skrank._engine.names import unique_metrics as unique_metrics
-from skrank._engine.plan import Measured as Measured
-from skrank._engine.plan import measure as measure
-from skrank._engine.preference import PreferenceTables as PreferenceTables
-from skrank._engine.quadratic import PairWorth as PairWorth
-from skrank._engine.quadratic import QuadraticTables as QuadraticTables
-from skrank._engine.queries import Queries as Queries
-from skrank._engine.ranking import Ranking as Ranking
-from skrank._engine.strict import StrictTables as StrictTables
-from skrank._engine.tables import Scale as Scale
-from skrank._engine.tables import Tables as Tables
-from skrank._engine.tables import discounts as discounts
-from skrank._engine.threads import plain_up_to as plain_up_to
-from skrank._engine.threads import run_chunks as run_chunks
-from skrank._fitted import predicted_scores as predicted_scores
-from skrank._fitted import restored_on_failure as restored_on_failure
-from skrank._fitted import trained_grade as trained_grade
-from skrank.metrics import Metric as Metric
-from skrank.metrics.sets import RelevantSet as RelevantSet
-from skrank.metrics.sets import SetMetric as SetMetric
-from skrank.objectives._bound import BoundObjective as BoundObjective
-from skrank.objectives.base import Objective as Objective
+from skrank._engine.cascade import CascadeTables
+from skrank._engine.groups import require_groups
+from skrank._engine.judgments import Judgments
+from skrank._engine.names import unique_metrics
+from skrank._engine.plan import Measured, measure
+from skrank._engine.preference import PreferenceTables
+from skrank._engine.quadratic import PairWorth, QuadraticTables
+from skrank._engine.queries import Queries
+from skrank._engine.ranking import Ranking
+from skrank._engine.strict import StrictTables
+from skrank._engine.tables import Scale, Tables, discounts
+from skrank._engine.threads import plain_up_to, run_chunks
+from skrank._fitted import predicted_scores, restored_on_failure, trained_grade
+from skrank.metrics import Metric
+from skrank.metrics.sets import RelevantSet, SetMetric
+from skrank.objectives._bound import BoundObjective
+from skrank.objectives.base import Objective
+
+__all__ = [
+    "BoundObjective", "CascadeTables", "Judgments", "Measured", "Metric", "Objective", "PairWorth",
+    "PreferenceTables", "QuadraticTables", "Queries", "Ranking", "RelevantSet", "Scale",
+    "SetMetric", "StrictTables", "Tables", "discounts", "measure", "plain_up_to",
+    "predicted_scores", "require_groups", "restored_on_failure", "run_chunks", "trained_grade",
+    "unique_metrics",
+]  # fmt: skip

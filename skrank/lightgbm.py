@@ -25,9 +25,11 @@ from skrank._boosters.adapters import (
 )
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
-from skrank._typing import Folds, Table, Weights
+from skrank._typing import Folds, RandomState, Table, Weights
 from skrank.metrics import Metric
 from skrank.objectives import Objective
+
+__all__ = ["cv", "eval_metric", "objective"]
 
 if TYPE_CHECKING:
     import lightgbm
@@ -160,7 +162,7 @@ def cv(
     early_stopping_rounds: int | None = None,
     callbacks: Sequence[Callable[..., object]] | None = None,
     eval_train_metric: bool = False,
-    seed: int = 0,
+    random_state: RandomState = 0,
     return_cvbooster: bool = False,
 ) -> dict[str, Any]:
     """Cross-validate LightGBM over folds of whole queries: `lightgbm.cv` with the right folds.
@@ -190,7 +192,7 @@ def cv(
         Callbacks of LightGBM.
     eval_train_metric : bool, default=False
         Evaluate the training parts as well.
-    seed : int, default=0
+    random_state : int, RandomState, Generator or None, default=0
         Seed of the folds, if `folds` is a number.
     return_cvbooster : bool, default=False
         Return the boosters as well.
@@ -246,7 +248,7 @@ def cv(
         Its own `groups` are ignored: it passes them even if there are no queries.
         """
         sizes = check.check_group_sizes(train_set.get_group(), len(X), "the lightgbm.Dataset")
-        return row_folds(folds, as_written(np.asarray(y)), sizes, groups, seed)
+        return row_folds(folds, as_written(np.asarray(y)), sizes, groups, random_state)
 
     return lightgbm.cv(
         settings | {"metric": "None"},
@@ -301,9 +303,9 @@ class _LightGBMMetric(MetricCallable):
     ) -> tuple[str, float, bool] | list[tuple[str, float, bool]]:
         """(name, value, greater is better), or a list of such tuples."""
         scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
-        means = self._means(self._plan(data, _judge), scores)
+        means = self._measured(data, _judge, scores).means(stacklevel=3)[0]
         results = [
-            (str(one), mean, one.greater_is_better)
+            (str(one), float(mean), one.greater_is_better)
             for one, mean in zip(self.metrics, means, strict=True)
         ]
         return results if len(results) > 1 else results[0]

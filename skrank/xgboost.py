@@ -32,9 +32,11 @@ from skrank._boosters.xgboost_data import (
     n_workers,
     read,
 )
-from skrank._typing import Folds
+from skrank._typing import Folds, RandomState
 from skrank.metrics import Metric, metric
 from skrank.objectives import Objective
+
+__all__ = ["cv", "early_stopping", "eval_metric", "objective"]
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -227,12 +229,13 @@ class _XGBoostMetric(MetricCallable):
         data = read(dmatrix, "skrank.xgboost.eval_metric")
         if is_absent(data):
             self._absent.get(data.at_least(self.max_grade), join)
-            means = means_of_workers(np.zeros((len(self.metrics), 2)))
-        elif n_workers() == 1:
-            means = self._means(self._plan(data, judge_part), host(preds))
+            means = means_of_workers(self.metrics, None)
         else:
-            means = means_of_workers(self._plan(data, judge_part).sums(host(preds)))
-        results = [(log_name(one), mean) for one, mean in zip(self.metrics, means, strict=True)]
+            found = self._measured(data, judge_part, host(preds))
+            alone = n_workers() == 1
+            means = found.means(stacklevel=3)[0] if alone else means_of_workers(self.metrics, found)
+        each = zip(self.metrics, means, strict=True)
+        results = [(log_name(one), float(mean)) for one, mean in each]
         return results if len(results) > 1 else results[0]
 
 
@@ -252,7 +255,7 @@ def cv(
     early_stopping_rounds: int | None = None,
     callbacks: Sequence[xgboost.callback.TrainingCallback] | None = None,
     verbose_eval: int | bool | None = None,
-    seed: int = 0,
+    random_state: RandomState = 0,
 ) -> pd.DataFrame:
     """Cross-validate XGBoost over folds of whole queries, with their weights.
 
@@ -280,7 +283,7 @@ def cv(
     callbacks : sequence of xgboost.callback.TrainingCallback, optional
     verbose_eval : int or bool, optional
         Whether, or every how many rounds, to print.
-    seed : int, default=0
+    random_state : int, RandomState, Generator or None, default=0
         Seed of the folds, if `folds` is a number.
 
     Returns
@@ -320,7 +323,7 @@ def cv(
     check.refuse_params(settings, ["eval_metric"], "metrics= to skrank.xgboost.cv")
     trained_on = chosen_objective(objective, settings.get("objective"))
     chosen = chosen_metrics(metrics, trained_on)
-    parts = Parts(read(dtrain, "skrank.xgboost.cv"), folds, groups, seed)
+    parts = Parts(read(dtrain, "skrank.xgboost.cv"), folds, groups, random_state)
     called = list(callbacks or ())
     if early_stopping_rounds is not None:
         called.append(early_stopping(chosen[0], early_stopping_rounds, data_name="test"))

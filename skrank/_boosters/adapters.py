@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Measured, Plan, average, measure
+from skrank._engine.plan import Measured, Plan, measure
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
-from skrank._typing import Folds, Reduced, Weights
+from skrank._typing import Folds, RandomState, Reduced, Weights
 from skrank.metrics import Metric, metric
 from skrank.model_selection import QueryKFold
 from skrank.objectives import as_objective
@@ -180,29 +180,6 @@ class GradientCallable:
         return grad, hess
 
 
-@dataclass(frozen=True, eq=False)
-class EvalPlan:
-    """Metrics bound to a data set. They share one sort per round."""
-
-    judgments: Judgments
-    weights: np.ndarray | None
-    plans: tuple[Plan, ...]
-
-    @compiled()
-    def sums(self, scores: ArrayLike) -> np.ndarray:
-        """For each metric the sums of weighted values and of weights, to be added over workers."""
-        check.check_arithmetic(plan.metric for plan in self.plans)
-        found = self.measured(scores)
-        each = zip(found.values[0], found.weights[0], strict=True)
-        counted = [(values[weights > 0], weights[weights > 0]) for values, weights in each]
-        return np.array([((weights * values).sum(), weights.sum()) for values, weights in counted])
-
-    def measured(self, scores: ArrayLike) -> Measured:
-        """Values of the queries, and their weights in means."""
-        rankings = [Ranking(self.judgments, scores)]
-        return measure(self.judgments, rankings, self.plans, self.weights)
-
-
 class MetricCallable:
     """Metrics as boosters call them. Copies start without plans."""
 
@@ -211,7 +188,7 @@ class MetricCallable:
         if not self.metrics:
             raise ValueError("eval_metric() has no metric: name one or more, such as 'gap@10'.")
         self.max_grade = max_grade
-        self._plans: PerDataSet[EvalPlan] = PerDataSet()
+        self._plans: PerDataSet[tuple[Judgments, list[Plan], Weights]] = PerDataSet()
         # the highest grades of data sets of which this worker has no rows
         self._absent: PerDataSet[int] = PerDataSet()
 
@@ -223,38 +200,38 @@ class MetricCallable:
         return f"{type(self).__module__}.eval_metric({names})"
 
     @compiled()
-    def _means(self, plan: EvalPlan, scores: ArrayLike) -> list[float]:
-        """Mean over queries of each metric."""
-        found = plan.measured(scores)
-        each = zip(self.metrics, found.values[0], found.weights[0], strict=True)
-        return [average(one, values, weights, stacklevel=5) for one, values, weights in each]
+    def _measured(self, data: Supplied, judge: Judge, scores: ArrayLike) -> Measured:
+        """Values of all metrics, which share one sort."""
 
-    def _plan(self, data: Supplied, judge: Judge) -> EvalPlan:
-        def bind(data: Supplied) -> EvalPlan:
+        def bind(data: Supplied) -> tuple[Judgments, list[Plan], Weights]:
             judgments, weights, max_grade = judge(data)
-            plans = (one.bind_part(judgments, max_grade=max_grade) for one in self.metrics)
-            return EvalPlan(judgments, weights, tuple(plans))
+            plans = [one.bind_part(judgments, max_grade=max_grade) for one in self.metrics]
+            return judgments, plans, weights
 
-        return self._plans.get(data.at_least(self.max_grade), bind)
+        judgments, plans, weights = self._plans.get(data.at_least(self.max_grade), bind)
+        return measure(judgments, [Ranking(judgments, scores)], plans, weights)
 
 
 Split = tuple[np.ndarray, np.ndarray]
 
 
 def row_folds(
-    folds: Folds, labels: np.ndarray, sizes: np.ndarray, groups: ArrayLike | None, seed: int
+    folds: Folds,
+    labels: np.ndarray,
+    sizes: np.ndarray,
+    groups: ArrayLike | None,
+    random_state: RandomState,
 ) -> list[Split]:
     """Ascending training and test rows of each fold. All rows of a query are in the same part.
 
     `sizes` are numbers of rows of contiguous queries. Splitters get `groups`, query ids per row;
-    None stands for the numbers of the queries. `seed` is used if `folds` is a number.
+    None stands for the numbers of the queries. `random_state` is used if `folds` is a number.
     """
     ids = np.repeat(np.arange(len(sizes)), sizes)
     if groups is not None:
         ids = check.check_group_ids(groups, sizes)
     if isinstance(folds, Integral) and not isinstance(folds, bool):
-        check.as_random_state("seed", seed)
-        folds = QueryKFold(int(folds), shuffle=True, random_state=seed)
+        folds = QueryKFold(int(folds), shuffle=True, random_state=random_state)
     is_text = isinstance(folds, (str, bytes))  # strings have a method `split`, too
     if hasattr(folds, "split") and not is_text:
         folds = folds.split(np.zeros((len(ids), 1)), labels, ids)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._boosters.adapters import Supplied, as_written, import_booster, row_folds
 from skrank._engine.judgments import Judgments
+from skrank._engine.plan import Measured
 from skrank._engine.queries import Queries
-from skrank._typing import Folds, Options, Weights
+from skrank._typing import Folds, Options, RandomState, Weights
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
@@ -124,9 +125,15 @@ def join_training(data: Supplied) -> int:
     return top
 
 
-def means_of_workers(own: np.ndarray) -> list[float]:
-    """Means over the queries of all workers; `own` has the sum and the weight of each metric."""
+def means_of_workers(metrics: Sequence[Metric], found: Measured | None) -> list[float]:
+    """Means over the queries of all workers; `found` is None on a worker without rows."""
     collective = import_booster("xgboost").collective
+    own = np.zeros((len(metrics), 2))  # sums of weighted values, and of weights
+    if found is not None:
+        check.check_arithmetic(metrics)
+        for row, values, weights in zip(own, found.values[0], found.weights[0], strict=True):
+            counted = weights > 0
+            row[:] = (weights[counted] * values[counted]).sum(), weights[counted].sum()
     both = collective.allreduce(own, collective.Op.SUM)
     sums, masses = both.reshape(-1, 2).T  # allreduce flattens arrays
     return np.divide(sums, masses, out=np.full(len(sums), np.nan), where=masses > 0).tolist()
@@ -144,14 +151,16 @@ class Parts:
         Highest grade of all labels.
     """
 
-    def __init__(self, data: Supplied, folds: Folds, groups: ArrayLike | None, seed: int) -> None:
+    def __init__(
+        self, data: Supplied, folds: Folds, groups: ArrayLike | None, random_state: RandomState
+    ) -> None:
         check.check_sliceable(data.owner, import_booster("xgboost"))
         sizes, self.weights = sizes_and_weights(data)
         labels = as_written(data.labels)
         self.max_grade = check.highest_grade(labels)
         self.matrix, self.sizes = data.owner, sizes
         self._row_query = np.repeat(np.arange(len(sizes)), sizes)
-        self._folds = row_folds(folds, labels, sizes, groups, seed)
+        self._folds = row_folds(folds, labels, sizes, groups, random_state)
         self._remaining: Iterator[tuple[np.ndarray, np.ndarray]] = iter(self._folds)
 
     def __len__(self) -> int:

@@ -37,6 +37,8 @@ class Judgments:
         not judged come last, with label 0.
     n_labels : int
         Number of codes of labels. Documents not judged have this code or a higher code.
+    collection_grade : int or None
+        Highest grade of the collection that these labels are a part of; None if unknown.
     unjudged : int or None
         Code of documents that were not judged (for infAP, of pooled ones); None if there are none.
         A subclass may use the next code for documents outside the pool.
@@ -49,7 +51,7 @@ class Judgments:
     (array([2, 0, 3], dtype=uint8), array([0., 1., 2., 0.]), 3)
     """
 
-    _collection: Collection | None = None
+    collection_grade: int | None = None
 
     def __init__(
         self, relevance: ArrayLike, queries: Queries, *, collection: Collection | None = None
@@ -59,7 +61,10 @@ class Judgments:
         codes, labels, self.unjudged = encode(queries.gather(given), queries)
         self.codes, self.labels, self.indptr = codes, labels, queries.indptr
         self.n_labels = len(labels) if self.unjudged is None else self.unjudged
-        self._collection = collection
+        if collection is not None:
+            tops = np.fmax.reduceat(self.graded(np.nan)[self.codes], self.indptr[:-1])
+            part = Collection(queries.ids, queries.sizes, tops)
+            self.collection_grade = collection.grade_of(part)
 
     @cached_property
     def counts(self) -> np.ndarray | None:
@@ -77,14 +82,6 @@ class Judgments:
         At least 1; a label that is not a whole number is rounded up.
         """
         return self.collection_grade or check.highest_grade(self.labels)
-
-    @cached_property
-    def collection_grade(self) -> int | None:
-        """Highest grade of the collection that these labels are a part of; None if unknown."""
-        if self._collection is None:
-            return None
-        tops = np.fmax.reduceat(self.graded(np.nan)[self.codes], self.indptr[:-1])
-        return self._collection.grade_of(Collection(self.queries.ids, self.queries.sizes, tops))
 
     def totals(self, worth: np.ndarray) -> np.ndarray:
         """Sum of ``worth[code]`` over the documents of each query.
@@ -121,7 +118,7 @@ class Judgments:
         codes = np.searchsorted(whole.labels[: whole.n_labels], self.labels)
         codes[self.n_labels :] = whole.n_labels
         part = whole._with(self.queries, codes.astype(whole.codes.dtype)[self.codes])
-        part._collection = self._collection
+        part.collection_grade = self.collection_grade
         return part
 
     def block(self, queries: slice) -> Judgments:

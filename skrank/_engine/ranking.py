@@ -112,7 +112,7 @@ class Ranking:
             return int(self.retrieved.sum())
         return int(np.count_nonzero(self._scores > -np.inf))
 
-    def head(self, ties: str, depth: int) -> RankedCodes | None:
+    def _first_ranks(self, ties: str, k: int) -> RankedCodes | None:
         """The first ranks only, if that suffices and is faster than to sort; else None.
 
         In the result, documents below these ranks count as not retrieved, unless they are tied with
@@ -122,28 +122,28 @@ class Ranking:
         if ties != "average" or judgments.unjudged is not None or whole:
             return None
         if self._head is None:
-            ranks = max(depth, self._deepest or 0)
+            ranks = max(k, self._deepest or 0)
             if ranks <= _DEEPEST_HEAD and _LONG * ranks <= judgments.queries.longest:
                 codes = rank_head(judgments.queries, self._scores, judgments.codes, ranks)
                 if codes is None:
                     self._deepest = None  # sort all
                 else:
                     self._head = ranks, codes
-        if self._head is None or self._head[0] < depth:
+        if self._head is None or self._head[0] < k:
             return None
         return self._head[1]
 
     def expect(self, depths: Sequence[int | None]) -> None:
-        """Announce the numbers of ranks that metrics will read, so that they share one `head`."""
+        """Announce the numbers of ranks that metrics will read, so that they share one sort."""
         self._deepest = deepest(depths)
 
-    def codes(self, ties: str, condensed: bool, depth: int | None = None) -> RankedCodes:
+    def codes(self, ties: str, condensed: bool, k: int | None = None) -> RankedCodes:
         """Codes by rank, with ties ordered as in `Metric.ties`.
 
         If `condensed`, documents that were not judged are removed. The caller reads the first
-        `depth` ranks only (default: all), so that the others may be missing.
+        `k` ranks only (default: all), so that the others may be missing.
         """
-        head = None if depth is None else self.head(ties, depth)
+        head = None if k is None else self._first_ranks(ties, k)
         if head is not None:
             return head
         condensed = condensed and self.judgments.unjudged is not None

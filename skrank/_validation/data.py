@@ -45,7 +45,9 @@ def check_finite_scores(
     scores: np.ndarray, queries: RowsByQuery, needs: str = "gradients need"
 ) -> None:
     """Refuse scores, contiguous by query, that are NaN or infinite."""
-    if (row := first(~np.isfinite(scores))) >= 0:
+    finite = np.isfinite(scores)
+    if not finite.all():
+        row = int(np.argmin(finite))
         raise ValueError(
             f"score of row {queries.caller_row(row)} is {scores[row]}: {needs} finite scores. "
             "Repair the model, drop the row, or lower the learning rate."

@@ -40,6 +40,8 @@ class Batch:
     labels : float64 ndarray of shape (n_kept,)
     sizes : int64 ndarray of shape (n_queries,)
         Number of kept documents of each query.
+    filled : bool ndarray of shape (n_queries,)
+        True for queries with documents.
     rows : slice, or int64 ndarray of shape (n_kept,)
         Places of the kept documents in the flattened scores.
     """
@@ -79,8 +81,14 @@ class Batch:
         if offsets is None:
             self.sizes = kept.sum(axis=1)
         else:
-            ends = np.append(0, np.cumsum(kept))
-            self.sizes = np.diff(ends[_checked_offsets(offsets, len(kept))])
+            edges, n_rows = whole_numbers("offsets", offsets), len(kept)
+            if not len(edges) or edges[0] != 0 or edges[-1] != n_rows or (np.diff(edges) < 0).any():
+                raise ValueError(
+                    f"offsets must begin with 0, never fall, and end with the number of rows, "
+                    f"{n_rows}, such as numpy.append(0, numpy.cumsum(sizes))."
+                )
+            self.sizes = np.diff(np.append(0, np.cumsum(kept))[edges])
+        self.filled = self.sizes > 0
         self.rows = slice(None) if kept.all() else np.flatnonzero(kept)
         self.labels = graded.ravel()[self.rows]
         flat = scores.detach().reshape(-1)
@@ -97,11 +105,6 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.sizes)
-
-    @property
-    def filled(self) -> np.ndarray:
-        """True for queries with documents."""
-        return self.sizes > 0
 
     @property
     def judgments(self) -> Judgments:
@@ -167,14 +170,3 @@ def whole_numbers(name: str, values: Values) -> np.ndarray:
     if numbers.ndim != 1 or (numbers != np.rint(numbers)).any():
         raise ValueError(f"{name} must be whole numbers in one dimension.")
     return numbers.astype(np.int64)
-
-
-def _checked_offsets(given: Values, n_rows: int) -> np.ndarray:
-    """Offsets in int64, after a check that they cover the rows."""
-    offsets = whole_numbers("offsets", given)
-    if len(offsets) and offsets[0] == 0 and offsets[-1] == n_rows and np.all(np.diff(offsets) >= 0):
-        return offsets
-    raise ValueError(
-        f"offsets must begin with 0, never fall, and end with the number of rows, {n_rows}, such "
-        "as numpy.append(0, numpy.cumsum(sizes))."
-    )

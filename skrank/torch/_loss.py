@@ -12,7 +12,7 @@ from skrank import _validation as check
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, Softmax, as_objective
 from skrank.torch._batch import Batch, Values
-from skrank.torch._native import native_losses, refusal
+from skrank.torch._native import Terms, native_losses, refusal
 from skrank.torch._ranks import n_ranks, total_over
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ class RankingLoss(nn.Module):
         self.path = check.check_choice("path", path, ("auto", "kernels", "native"))
         self.process_group = process_group
         self.objective = _prepared(as_objective(objective), self.max_grade)
+        self._terms: Terms = self.objective.terms
         self._refusal = refusal(self.objective, self.max_grade)
         if self.path == "native" and self._refusal:
             raise ValueError(f'no native path: {self._refusal}. Use path="kernels".')
@@ -156,7 +157,7 @@ class RankingLoss(nn.Module):
             if len(batch.labels):
                 native = self.path == "native" or (self.path == "auto" and on_device)
                 compute = native_losses if native and not self._refusal else kernel_losses
-                losses, slopes = compute(self.objective, batch, self.max_grade)
+                losses, slopes = compute(self._terms, batch, self.max_grade)
                 value[batch.put(np.flatnonzero(batch.filled))] = losses
                 if on_device:
                     weight = weight.masked_fill(~batch.scores.isfinite().all(), torch.nan)
@@ -209,7 +210,7 @@ def _prepared(objective: Objective, max_grade: int | None) -> Objective:
 
 
 def kernel_losses(
-    objective: Objective, batch: Batch, max_grade: int | None
+    terms: Terms, batch: Batch, max_grade: int | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Loss of each query with documents, and gradient of each document, from compiled loops.
 
@@ -220,7 +221,7 @@ def kernel_losses(
     losses: np.ndarray = np.zeros(len(judgments.queries), real)
     total: np.ndarray = np.zeros(len(scores), real)
     grad, hess = np.zeros((2, len(scores)), real)
-    for weight, one in objective.terms:
+    for weight, one in terms:
         bound: Any = one.bind(judgments, max_grade=max_grade)
         if one.is_function or isinstance(one, Softmax):  # random gains change between calls
             value = bound.losses(scores, grad, hess)

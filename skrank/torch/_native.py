@@ -19,6 +19,7 @@ from skrank.objectives import LambdaRank, Objective, Softmax, SoftRank, SquaredE
 from skrank.objectives.softrank import shift_of
 from skrank.torch._batch import Batch
 
+Terms = tuple[tuple[float, Objective], ...]  # of a mixture; other objectives have one
 Losses = tuple[torch.Tensor, torch.Tensor]  # loss of each query, gradient of each document
 
 # Pairs of documents in a block, which bounds the memory. A GPU needs larger blocks to be busy.
@@ -46,7 +47,7 @@ def refusal(objective: Objective, max_grade: int | None) -> str | None:
     return None
 
 
-def native_losses(objective: Objective, batch: Batch, max_grade: int | None) -> Losses:
+def native_losses(terms: Terms, batch: Batch, max_grade: int | None) -> Losses:
     """Loss of each query with documents, and gradient of each document."""
     judgments, losses, gradients = batch.judgments, [], []
     indptr = judgments.indptr
@@ -57,7 +58,7 @@ def native_losses(objective: Objective, batch: Batch, max_grade: int | None) -> 
         rows = slice(indptr[first], indptr[first] + part.queries.n_rows)
         block = Dense.of(batch, batch.scores[rows], part, max_grade)
         loss, gradient = torch.zeros_like(block.scores[:, 0]), torch.zeros_like(block.scores)
-        for weight, one in objective.terms:
+        for weight, one in terms:
             value, slope = _LOSSES[type(one)](one, block)
             loss, gradient = loss + weight * value, gradient + weight * slope
         losses.append(loss)

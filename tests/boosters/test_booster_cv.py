@@ -67,7 +67,7 @@ def test_it_equals_a_loop_by_hand(data, cv, built_in, weighted):
     objective = None if built_in else skrank.LambdaRank("gap", **FIRM)
     params = (LGB if light else XGB) | ({"objective": built_in} if built_in else {})
     rows = data.dataset(weighted) if light else data.matrix(weighted)
-    how = {"metrics": ["gap@5", "err"], "folds": 3, "seed": 7, "objective": objective}
+    how = {"metrics": ["gap@5", "err"], "folds": 3, "random_state": 7, "objective": objective}
     found = cv(params, rows, 6, **how)
     part, spread = ("valid ", "stdv") if light else ("test-", "std")
     tolerance = 1e-9 if light else 1e-6  # XGBoost logs six decimals
