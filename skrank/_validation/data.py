@@ -62,11 +62,6 @@ def bad_label(value: float, row: int) -> ValueError:
     )
 
 
-def are_no_labels(values: np.ndarray) -> np.ndarray:
-    """True for values that are neither a label nor NaN: negative, infinite, too small or large."""
-    return ((values < LEAST_LABEL) & (values != 0)) | (values > MOST_LABEL)
-
-
 def warn_single_rows(queries: RowsByQuery, stacklevel: int = 3) -> None:
     """Warn if each query has only one document, so that all rankings are equal."""
     if len(queries.indptr) - 1 == queries.n_rows > 1:

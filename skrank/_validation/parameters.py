@@ -199,6 +199,11 @@ def check_max_grade(max_grade: object) -> int | None:
     return check_count("max_grade", max_grade, meaning, most=MOST_GRADES)
 
 
+def are_no_labels(values: np.ndarray) -> np.ndarray:
+    """True for values that are neither a label nor NaN: negative, infinite, too small or large."""
+    return ((values < LEAST_LABEL) & (values != 0)) | (values > MOST_LABEL)
+
+
 def highest_grade(labels: np.ndarray) -> int:
     """The highest grade of a collection of these labels: their maximum, rounded up, at least 1.
 

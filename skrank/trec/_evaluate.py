@@ -213,7 +213,10 @@ def _changed(one: Metric, given: Options) -> Metric:
     known = {field.name for field in dataclasses.fields(one)}
     if getattr(one, "rel", 1.0) is None:  # a metric that is graded by default remains graded
         known.discard("rel")
-    changed = dataclasses.replace(one, **{key: given[key] for key in given if key in known})
+    changes = {key: given[key] for key in given if key in known and getattr(one, key) != given[key]}
+    if not changes:
+        return one
+    changed = dataclasses.replace(one, **changes)
     object.__setattr__(changed, "single_precision", one.single_precision)
     return changed
 
