@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import show
-from skrank._engine.queries import Queries, check_scores, queries_of, rank_scores
+from skrank._engine.queries import Queries, check_scores, queries_of, rank_codes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,10 +83,10 @@ def rank(
         documents = check.as_ids("ids", ids, len(given), "document")
         _check_distinct(queries, documents)
 
-    order, tied, retrieved = rank_scores(queries, ordered)
+    order, ranked = rank_codes(queries, ordered, np.empty(len(ordered), np.uint8))
     first = np.repeat(queries.indptr[:-1], queries.sizes)
     stable_rank = np.arange(1, len(given) + 1) - first
-    listed = stable_rank <= np.repeat(retrieved, queries.sizes)
+    listed = stable_rank <= np.repeat(ranked.retrieved, queries.sizes)
     rows = (first + order)[listed]
     table = pd.DataFrame(
         {
@@ -97,7 +97,7 @@ def rank(
         }
     )
     if ties != "stable":
-        tie = np.cumsum(tied[listed] == 0)
+        tie = np.cumsum(ranked.tied[listed] == 0)
         how = {"average": "mean", "best": "min", "worst": "max"}[ties]
         table["rank"] = table.groupby(tie)["rank"].transform(how)
     return table if k is None else table[stable_rank[listed] <= k].reset_index(drop=True)

@@ -58,7 +58,9 @@ ARGUMENTS: dict[str, Mapping[str, str]] = {
     "register": {"function": "skrank.metric_from_function"},
     "cv": _PER_QUERY | {"seed": "random_state"},
     "eval_metric": _PER_QUERY,
-    "xgboost.cv": _PER_QUERY | {"seed": "random_state"} | {"return_boosters": "a callback that reads model.cvfolds"},
+    "xgboost.cv": _PER_QUERY
+    | {"seed": "random_state"}
+    | {"return_boosters": "a callback that reads model.cvfolds"},
     "Report.to_frame": {"interval": "t_interval or bootstrap_interval of skrank.stats"},
     "Report.compare": _LEVEL | _CORRECTION,
     "Run.top": {"depth": "k"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,13 +14,14 @@ from skrank import _validation as check
 from skrank._boosters.adapters import (
     GradientCallable,
     MetricCallable,
+    as_written,
     chosen_metrics,
     chosen_objective,
     import_booster,
     objective_of,
+    row_folds,
 )
 from skrank._boosters.xgboost_data import (
-    Parts,
     host,
     is_absent,
     join,
@@ -31,8 +32,10 @@ from skrank._boosters.xgboost_data import (
     means_of_workers,
     n_workers,
     read,
+    sizes_and_weights,
+    slicer,
 )
-from skrank._typing import Folds, RandomState
+from skrank._typing import Folds, Options, RandomState
 from skrank.metrics import Metric, metric
 from skrank.objectives import Objective
 
@@ -323,7 +326,16 @@ def cv(
     check.refuse_params(settings, ["eval_metric"], "metrics= to skrank.xgboost.cv")
     trained_on = chosen_objective(objective, settings.get("objective"))
     chosen = chosen_metrics(metrics, trained_on)
-    parts = Parts(read(dtrain, "skrank.xgboost.cv"), folds, groups, random_state)
+    data = read(dtrain, "skrank.xgboost.cv")
+    part, labels = slicer(data), as_written(data.labels)
+    splits = row_folds(folds, labels, sizes_and_weights(data)[0], groups, random_state)
+    remaining, top = iter(splits), check.highest_grade(labels)
+
+    def next_parts(_train: object, _test: object, params: Options) -> tuple[Any, Any, Options]:
+        """The parts of the next fold."""
+        train, test = next(remaining)
+        return part(train), part(test), params
+
     called = list(callbacks or ())
     if early_stopping_rounds is not None:
         called.append(early_stopping(chosen[0], early_stopping_rounds, data_name="test"))
@@ -334,10 +346,10 @@ def cv(
         settings | {"disable_default_eval_metric": 1},
         xgboost.DMatrix(np.zeros((1, 1))),
         check.check_count("num_boost_round", num_boost_round, "the most rounds"),
-        folds=[([0], [0])] * len(parts),
-        obj=None if trained_on is None else _XGBoostObjective(trained_on, parts.max_grade),
-        custom_metric=_XGBoostMetric(chosen, parts.max_grade),
-        fpreproc=parts.next,
+        folds=[([0], [0])] * len(splits),
+        obj=None if trained_on is None else _XGBoostObjective(trained_on, top),
+        custom_metric=_XGBoostMetric(chosen, top),
+        fpreproc=next_parts,
         callbacks=called,
         verbose_eval=verbose_eval,
     )

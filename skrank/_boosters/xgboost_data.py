@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._boosters.adapters import Supplied, as_written, import_booster, row_folds
+from skrank._boosters.adapters import Supplied, as_written, import_booster
 from skrank._engine.judgments import Judgments
 from skrank._engine.plan import Measured
 from skrank._engine.queries import Queries
-from skrank._typing import Folds, Options, RandomState, Weights
+from skrank._typing import Weights
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
@@ -139,42 +138,17 @@ def means_of_workers(metrics: Sequence[Metric], found: Measured | None) -> list[
     return np.divide(sums, masses, out=np.full(len(sums), np.nan), where=masses > 0).tolist()
 
 
-Pair = tuple["xgboost.DMatrix", "xgboost.DMatrix", Options]
+def slicer(data: Supplied) -> Callable[[np.ndarray], xgboost.DMatrix]:
+    """A function of rows of whole queries, which returns a DMatrix with their weights."""
+    check.check_sliceable(data.owner, import_booster("xgboost"))
+    sizes, weights = sizes_and_weights(data)
+    row_query = np.repeat(np.arange(len(sizes)), sizes)
 
+    def part(rows: np.ndarray) -> xgboost.DMatrix:
+        queries, matrix = np.unique(row_query[rows]), data.owner.slice(rows, allow_groups=True)
+        matrix.set_group(sizes[queries])
+        if weights is not None:
+            matrix.set_weight(weights[queries])
+        return matrix
 
-class Parts:
-    """The training and the test part of each fold of a DMatrix.
-
-    Attributes
-    ----------
-    max_grade : int
-        Highest grade of all labels.
-    """
-
-    def __init__(
-        self, data: Supplied, folds: Folds, groups: ArrayLike | None, random_state: RandomState
-    ) -> None:
-        check.check_sliceable(data.owner, import_booster("xgboost"))
-        sizes, self.weights = sizes_and_weights(data)
-        labels = as_written(data.labels)
-        self.max_grade = check.highest_grade(labels)
-        self.matrix, self.sizes = data.owner, sizes
-        self._row_query = np.repeat(np.arange(len(sizes)), sizes)
-        self._folds = row_folds(folds, labels, sizes, groups, random_state)
-        self._remaining: Iterator[tuple[np.ndarray, np.ndarray]] = iter(self._folds)
-
-    def __len__(self) -> int:
-        return len(self._folds)
-
-    def next(self, _train: xgboost.DMatrix, _test: xgboost.DMatrix, params: Options) -> Pair:
-        """The parts of the next fold, as `fpreproc` of `xgboost.cv`; its own parts are ignored."""
-        train, test = next(self._remaining)
-        return self._part(train), self._part(test), params
-
-    def _part(self, rows: np.ndarray) -> xgboost.DMatrix:
-        queries = np.unique(self._row_query[rows])
-        part = self.matrix.slice(rows, allow_groups=True)
-        part.set_group(self.sizes[queries])
-        if self.weights is not None:
-            part.set_weight(self.weights[queries])
-        return part
+    return part

@@ -162,15 +162,9 @@ class Judgments:
         run_ptr : int64 ndarray of shape (n_queries + 1,)
             The first run of each query, and the end of the last.
         lengths, codes : ndarrays of shape (n_runs,)
-            A run may have the length 0.
         """
-        numbers = np.arange(len(self.queries) + 1)
-        if self.counts is None:
-            query, _, lengths, codes = labels.runs(self.indptr, self.best_lists(worth).codes)
-            return np.searchsorted(query, numbers), lengths, codes
-        order = best_first(worth)
-        lengths = self.counts[:, order].ravel()
-        return numbers * len(order), lengths, np.tile(order, len(self.queries))
+        query, _, lengths, codes = labels.runs(self.indptr, self.best_lists(worth).codes)
+        return np.searchsorted(query, np.arange(len(self.queries) + 1)), lengths, codes
 
     def best_sums(self, worth: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Sum of ``worth[code] * weights[rank]`` over the best list of each query."""

@@ -230,22 +230,6 @@ def rank_codes(
     return order, ranked
 
 
-def rank_scores(queries: Queries, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sort contiguous scores without NaN.
-
-    Returns
-    -------
-    order : int32 ndarray of shape (n_rows,)
-        Position in its query of the document at each rank.
-    tied : uint8 ndarray of shape (n_rows,)
-        By rank: 1 if the score equals the score of the rank above.
-    retrieved : int64 ndarray of shape (n_queries,)
-        Number of documents with a score above -inf.
-    """
-    order, ranked = rank_codes(queries, scores, np.empty(len(scores), np.uint8))
-    return order, ranked.tied, ranked.retrieved
-
-
 def rank_head(
     queries: Queries, scores: np.ndarray, codes: np.ndarray, depth: int
 ) -> RankedCodes | None:

@@ -6,13 +6,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-if TYPE_CHECKING:
-    pass
 
 EXACT = 2**53  # double precision represents every whole number up to this
 ROWS = "one per row (document)"
