@@ -91,16 +91,13 @@ def pair_p_values(scores: np.ndarray, k: int, n_resamples: int, **how: object) -
     pairs = np.concatenate([pairs + start for start in range(0, scores.shape[1], k)])
     how = {"pairs": pairs} | how
     drawn = how | {"n_resamples": n_resamples}
-    found = {
-        "t": stats.paired_t(scores, **how),
-        "randomisation": stats.randomisation_test(scores, **drawn),
-        "bootstrap": stats.paired_bootstrap(scores, **drawn),
-    }
-    p_values = {name: one.p_value for name, one in found.items()}
+    p_values = {"t": stats.paired_t(scores, **how).p_value}
     if k == 2:  # half of the resamples of max_t change signs, half draw queries
-        how |= {"n_resamples": 2 * n_resamples}
-        each = [stats.max_t(scores, **how | {"pairs": [pair]}).p_value for pair in pairs]
+        given = how | {"n_resamples": 2 * n_resamples}
+        each = [stats.max_t(scores, **given | {"pairs": [pair]}).p_value for pair in pairs]
         p_values["max-t"] = np.concatenate(each)
+    p_values["randomisation"] = stats.randomisation_test(scores, **drawn).p_value
+    p_values["bootstrap"] = stats.paired_bootstrap(scores, **drawn).p_value
     return {name: p.reshape(scores.shape[1] // k, -1) for name, p in p_values.items()}
 
 
