@@ -19,9 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser, _: str) -> None:
 
 def _run(arguments: argparse.Namespace) -> str:
     if arguments.name is None:
-        names = {name: (cls.__doc__ or "").split("\n")[0] for name, cls in registered().items()}
-        width = max(map(len, names))
-        return "\n".join(f"{name:<{width}}  {names[name]}" for name in sorted(names))
+        classes = sorted(registered().values(), key=lambda cls: cls.names)
+        names = [", ".join(cls.names) for cls in classes]
+        heads = [(cls.__doc__ or "").split("\n")[0] for cls in classes]
+        return "\n".join(
+            f"{name:<{max(map(len, names))}}  {head}"
+            for name, head in zip(names, heads, strict=True)
+        )
     found = unique_metrics([arguments.name])
     lines = [f"{name} is {one}" for name, one in found.items() if name != str(one)]
     if len(found) > 1:  # a name for several metrics, such as trec_eval:official

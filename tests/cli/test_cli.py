@@ -14,6 +14,8 @@ from skrank import trec
 from skrank.cli import COMMANDS
 from skrank.metrics import registered
 
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+
 
 @pytest.fixture
 def files(files):
@@ -104,7 +106,15 @@ def test_version_and_help(call):
 
 def test_metrics(call):
     _, out, _ = call("metrics")
-    assert [line.split()[0] for line in out.splitlines()] == sorted(registered())
+    listed = [name for line in out.splitlines() for name in line.split("  ")[0].split(", ")]
+    assert [name for name in listed if name in registered()] == sorted(registered())
+    # metric("?"), scorers and the reference list the same names
+    assert sorted(listed) == sorted(x.removeprefix("neg_") for x in skrank.get_scorer_names())
+    with pytest.raises(ValueError, match=f"Known: {', '.join(sorted(listed))}"):
+        skrank.metric("?")
+    pages = "".join(path.read_text("utf-8") for path in REFERENCE.glob("metrics_*.md"))
+    rows = re.findall(r"^\* names: (.*)$", pages, re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+)`", "".join(rows))) == sorted(listed)
     for name in registered():
         status, out, err = call("metrics", name)
         assert (status, err) == (0, "")

@@ -229,13 +229,14 @@ def test_pairs_that_are_not_kept_are_made_again(name):
     """A query with too many relevant documents to cache its pairs, and several tiles."""
     rng = np.random.default_rng(0)
     labels, scores = rng.integers(0, 4, 1300).astype(float), rng.normal(size=1300)
-    objective = SoftRank(name, sigma=0.3)
-    grad, hess = objective(labels, scores)
+    objective, one = SoftRank(name, sigma=0.3), {"groups": np.zeros(1300)}
+    grad, hess = objective(labels, scores, **one)
     assert abs(grad.sum()) < 1e-12
-    for a, b in zip(through_boosters(objective, labels, scores, None), (grad, hess), strict=True):
+    found = through_boosters(objective, labels, scores, **one)
+    for a, b in zip(found, (grad, hess), strict=True):
         assert_allclose(a, b, atol=2e-6 * np.abs(b).max())
     unit = rng.normal(size=1300)
-    up, down = (objective.value(labels, scores + s * unit) for s in (1e-5, -1e-5))
+    up, down = (objective.value(labels, scores + s * unit, **one) for s in (1e-5, -1e-5))
     assert grad @ unit == pytest.approx((down - up) / 2e-5, rel=1e-6)
 
 
