@@ -105,8 +105,11 @@ def test_it_loads_nothing_from_elsewhere(pages):
 MEASURE = """onload = () => { const found = {};
 for (const frame of document.querySelectorAll("iframe")) {
   const page = frame.contentDocument;
+  const ends = [...page.querySelectorAll(".bd-article :is(h1, p, dt, li)")].filter(
+    x => !x.closest("table")).map(x => x.getBoundingClientRect().right);
   const cut = [...page.querySelectorAll("pre")].filter(x => x.scrollWidth > x.clientWidth + 1);
-  found[frame.title] = [page.documentElement.scrollWidth, cut.map(x => x.textContent)];
+  const width = Math.max(page.documentElement.scrollWidth, ...ends);
+  found[frame.title] = [width, cut.map(x => x.textContent)];
 }
 document.body.textContent = JSON.stringify(found); }"""
 
