@@ -57,7 +57,7 @@ FAMILIES = {  # modules of skrank.metrics
     "Missing judgments": ("bpref", "ap", "sets.Judged"),
     "Counts": ("counts",),
 }
-COLUMNS = "| name | what it is | labels | range | gradient |\n|---|---|---|---|---|\n"
+COLUMNS = "| name | what it is | range | gradient |\n|---|---|---|---|\n"
 
 
 def file_of(cls: type[Metric]) -> str:
@@ -109,8 +109,7 @@ def row(cls: type[Metric]) -> str:
     names = ", ".join(f"[`{name}`]({page})" for name in cls.names) + ("*" if cls.strict else "")
     what = summary(cls).partition(": ")
     short = (what[2] or what[0]).rstrip(".")
-    labels = "binary" if "binary" in page else "graded"
-    return f"| {' | '.join((names, short, labels, value_range(cls), gradient(cls)))} |\n"
+    return f"| {' | '.join((names, short, value_range(cls), gradient(cls)))} |\n"
 
 
 def family(cls: type[Metric]) -> str:

@@ -63,8 +63,11 @@ def differences() -> pd.DataFrame:
         for line in CURVES:
             found = (part[line] - part["own", "lambdarank"]).to_numpy()
             found = found[~pd.isna(found)]
-            mean = skrank.stats.t_interval(found)
-            rows.append((noise, n_queries, line, mean.mean, mean.low, mean.high))
+            low, high = found[[0, 0]]  # a single seed has no interval
+            if len(found) > 1:
+                interval = skrank.stats.t_interval(found)
+                low, high = interval.low, interval.high
+            rows.append((noise, n_queries, line, found.mean(), low, high))
     return pd.DataFrame(rows, columns=["noise", "queries", "line", "mean", "low", "high"])
 
 
