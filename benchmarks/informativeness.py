@@ -35,7 +35,7 @@ def problem(metric: str, grades: np.ndarray, n_grades: int) -> tuple:
     one = skrank.metric(metric)
     if hasattr(one, "max_grade"):
         one = skrank.metric(one, max_grade=n_grades)
-    value = one(grades, -np.arange(float(len(grades))))
+    value = one(grades, -np.arange(float(len(grades))), groups=np.zeros(len(grades)))
     return one, value, np.bincount(grades, minlength=n_grades + 1)[1:], len(grades)
 
 

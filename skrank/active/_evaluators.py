@@ -173,8 +173,6 @@ class ActiveComparator(Campaign):
                 f"a comparison needs two or more rankers, but scores has {len(values)}: pass "
                 "{'old': scores, 'new': scores}."
             )
-        if len(set(names)) < len(names):
-            raise ValueError(f"the names of the rankers {names} must differ.")
         return names, values
 
     def estimate(

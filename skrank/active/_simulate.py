@@ -35,8 +35,8 @@ class Simulation:
     values, standard_errors : ndarray of shape (n_campaigns, n_budgets)
         Estimate and its standard error. The estimate is NaN if no draw counts, the error if fewer
         than two draws count.
-    n_queries, n_counted, n_typical, costs : ndarray of shape (n_campaigns, n_budgets)
-        As in `Estimate`, where `costs` is named `cost`.
+    n_queries, n_counted, n_typical : ndarray of shape (n_campaigns, n_budgets)
+        As in `Estimate`.
     complete : ndarray of shape (n_budgets,)
         True if the budget pays for the whole pool, so that the value is exact.
     means : list of list of Mean
@@ -50,7 +50,6 @@ class Simulation:
     n_queries: np.ndarray
     n_counted: np.ndarray
     n_typical: np.ndarray
-    costs: np.ndarray
     complete: np.ndarray
     means: list[list[Mean]]
 
@@ -187,12 +186,10 @@ def simulate(
             draws = order[: np.count_nonzero(fits(spent[1:], budget))]
             mean = mean_of(loss, draws, p, q, deviation=deviation, all_count=all_count)
             means[-1].append(mean)
-            n_counted = int(np.count_nonzero(is_counted[draws]))
-            rows.append((mean.value, mean.standard_error, n_counted, len(draws), spent[len(draws)]))
+            sizes = mean.n_counted, len(draws), spent[len(draws)]
+            rows.append((mean.value, mean.standard_error, *sizes))
     table = np.array(rows, dtype=np.float64).reshape(n_campaigns, len(limits), -1)
     value, error, counted, drawn, paid = np.moveaxis(table, 2, 0)
     typical = typical_number(counted, drawn, paid, float(q @ cost))
     value, error = np.where(complete, truth, value), np.where(complete, 0.0, error)
-    return Simulation(
-        limits, truth, value, error, drawn, counted, typical, paid, complete, means
-    )  # fmt: skip
+    return Simulation(limits, truth, value, error, drawn, counted, typical, complete, means)

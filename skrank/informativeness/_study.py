@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,12 +21,27 @@ if TYPE_CHECKING:
 
 STUDY_METRICS = ("gap", "ap", "ndcg", "ndcg(gain=linear)", "q", "rbp", "precision@10")
 _MOST_LABELS = 20
-_DIGITS, _ROWS = "{:.4f}".format, 60  # of printed tables
+_DIGITS, _ROWS = "{:.4f}".format, 20  # of printed tables
 _ROWS_AT_ONCE = 1_000_000  # documents that are measured together, to bound memory
 
 
+class Printed(ABC):
+    """A result that is printed as a table with a caption."""
+
+    @abstractmethod
+    def _printed(self) -> tuple[str, pd.DataFrame]: ...
+
+    def __repr__(self) -> str:
+        caption, table = self._printed()
+        return f"{caption}\n{table.to_string(float_format=_DIGITS, max_rows=_ROWS)}"
+
+    def _repr_html_(self) -> str:
+        caption, table = self._printed()
+        return f"<p>{caption}</p>{table.to_html(float_format=_DIGITS, max_rows=_ROWS)}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Study:
+class Study(Printed):
     """Informativeness of metrics, returned by `study`. A list is a query of a run.
 
     Attributes
@@ -119,14 +135,6 @@ class Study:
         table = self.mean
         table.loc["(no metric)"] = self.uninformed.mean(axis=0)
         return caption, table
-
-    def __repr__(self) -> str:
-        caption, table = self._printed()
-        return f"{caption}\n{table.to_string(float_format=_DIGITS, max_rows=_ROWS)}"
-
-    def _repr_html_(self) -> str:
-        caption, table = self._printed()
-        return f"<p>{caption}</p>{table.to_html(float_format=_DIGITS, max_rows=_ROWS)}"
 
 
 @_renamed.refuse_old_arguments

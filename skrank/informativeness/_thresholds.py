@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _renamed, trec
 from skrank import _validation as check
-from skrank.informativeness._study import Study, study
+from skrank.informativeness._study import Printed, Study, study
 from skrank.metrics.gap import GAP
 from skrank.stats import t_interval
 
@@ -64,7 +64,7 @@ def threshold_grid(n_grades: int, n_steps: int = 10) -> list[tuple[float, ...]]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ThresholdChoice:
+class ThresholdChoice(Printed):
     """Thresholds of GAP and their errors, returned by `select_thresholds`.
 
     Attributes
@@ -97,23 +97,15 @@ class ThresholdChoice:
     balanced: tuple[float, ...]
     better_than_balanced: bool
 
-    @property
-    def _caption(self) -> str:
+    def _printed(self) -> tuple[str, pd.DataFrame]:
         error, n = self.table["criterion"], len(self.table)
         better = "better" if self.better_than_balanced else "not significantly better"
-        return (
+        caption = (
             f"{self.metric}, of {check.counted(n, 'candidate')}: RMS error {error.min():.4f}, "
             f"cross-validated over queries {self.cross_validated:.4f}; {better} than balanced "
             f"thresholds {self.balanced} with {error[self.balanced]:.4f}"
         )
-
-    def __repr__(self) -> str:
-        table = self.table.to_string(float_format="{:.4f}".format, max_rows=20)
-        return f"{self._caption}\n{table}"
-
-    def _repr_html_(self) -> str:
-        table = self.table.to_html(float_format="{:.4f}".format, max_rows=20)
-        return f"<p>{self._caption}</p>{table}"
+        return caption, self.table
 
 
 @_renamed.refuse_old_arguments

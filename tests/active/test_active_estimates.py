@@ -155,8 +155,7 @@ def test_simulation_runs_campaigns_as_the_evaluator_does():
         assert runs.cautious()[place] == (found.caution is not None)
         assert found.complete or runs.n_typical[place] == found.n_typical
     assert runs.error()[0][-1] < 1e-12  # the whole pool
-    assert len(repr(runs)) < 200
-    assert len(runs._repr_html_()) < 1500
+    assert len(repr(runs)) < 200 < len(runs._repr_html_()) < 1500
 
 
 def coverage(runs, chosen=True):

@@ -121,7 +121,7 @@ class TestDistribution:
         for seed, grades in ((seed, one) for seed, one in lists if one.any()):
             g = np.random.default_rng(seed).dirichlet([0.5, 0.5])
             metric = skrank.metric("gap", thresholds=g / g.sum())
-            value = metric(grades, -np.arange(float(n_ranks)))
+            value = metric(grades, -np.arange(float(n_ranks)), groups=np.zeros(n_ranks))
             found = maximum_entropy(metric, value, np.bincount(grades, minlength=3)[1:], n_ranks)
             assert found.converged
             assert abs(found.expected - value) < 1.1e-5
