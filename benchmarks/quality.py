@@ -223,11 +223,14 @@ def folds_of(folder: str) -> list[tuple[Any, Any, Any]]:
     return folds
 
 
+def members_of(run: Run) -> list[tuple[str, int]]:
+    """Titles and seeds of the rankers of a row; the members of a mean have different seeds."""
+    titles = MEANS.get(run.title, (run.title,))
+    return [(title, run.seed + 1000 * i) for i, title in enumerate(titles)]
+
+
 def ranker_of(title: str, seed: int) -> Any:
-    """The ranker of a row of the tables; the members of a mean have different seeds."""
-    if title in MEANS:
-        members = [ranker_of(name, seed + 1000 * i) for i, name in enumerate(MEANS[title])]
-        return skrank.RankerMean(members)
+    """The ranker of a title that is no mean."""
     one = CONTESTANTS[title.removesuffix(MORE)]
     if one.linear:
         return skrank.LinearRanker(**one.options)
@@ -242,28 +245,39 @@ def shuffled(part: Any, rng: np.random.Generator) -> tuple[np.ndarray, pd.Series
     return part.X[order], skrank.with_groups(part.relevance[order], part.qid[order])
 
 
+def spread(scores: np.ndarray, y: pd.Series) -> float:
+    """Standard deviation inside queries, by which `skrank.RankerMean` divides scores."""
+    inside = pd.Series(scores, index=y.index).groupby(level="qid")
+    return float((scores - inside.transform("mean")).std(ddof=0))
+
+
 def train(run: Run, fold: Any) -> dict[str, Any]:
     """The line of a run: means on the validation part, values of the queries of the test part."""
     begun = time.process_time()
     rng = np.random.default_rng(run.seed)
     (X, y), (X_val, y_val), (X_test, y_test) = (shuffled(part, rng) for part in fold)
     top = int(max(part.relevance.max() for part in fold))
-    ranker = ranker_of(run.title, run.seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if isinstance(ranker, skrank.LinearRanker):
-            ranker.fit(X, y)
-        else:
-            one = CONTESTANTS.get(run.name)
-            labels = y.clip(upper=1) if one and one.binary else y
-            ranker.fit(X, labels, X_val=X_val, y_val=y_val)
+    one = CONTESTANTS.get(run.name)
+    labels = y.clip(upper=1) if one and one.binary else y
+    rankers = [ranker_of(*member) for member in members_of(run)]
+    scores = [0.0, 0.0]
+    for ranker in rankers:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if isinstance(ranker, skrank.LinearRanker):
+                ranker.fit(X, y)
+            else:
+                ranker.fit(X, labels, X_val=X_val, y_val=y_val)
+        factor = 1.0 / spread(ranker.predict(X), y) if len(rankers) > 1 else 1.0
+        for i, table in enumerate((X_val, X_test)):
+            scores[i] = scores[i] + factor * ranker.predict(table)
     valid, test = (
-        skrank.evaluate(labels, ranker.predict(table), metrics=METRICS, max_grade=top)
-        for table, labels in ((X_val, y_val), (X_test, y_test))
+        skrank.evaluate(relevance, found, metrics=METRICS, max_grade=top)
+        for relevance, found in zip((y_val, y_test), scores, strict=True)
     )
     return {
         "run": run.key,
-        "rounds": getattr(ranker, "best_iteration_", None),
+        "rounds": getattr(rankers[0], "best_iteration_", None),
         "seconds": round(time.process_time() - begun, 2),
         "valid": valid.per_query.mean().round(5).to_dict(),
         "test": {
