@@ -285,6 +285,8 @@ class Plan:
         self.metric = metric
         self.judgments = judgments
         own = getattr(metric, "max_grade", None)
+        if own:
+            check.check_grades(judgments.labels, own, metric, judgments.place)
         self.max_grade: int = own or max_grade or judgments.max_grade
         self.tables = self._tables(metric.k)
         self.depth = metric.k if self.tables.cut else None

@@ -90,3 +90,16 @@ def test_sums_of_families(make, total):
         expected = [ref.tie_expectation(literal, s, y) for s, y in data.queries()]
         expected = [np.nan if one is None else one for one in expected]
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfGrades(skrank.Metric):
+    max_grade: int = 2
+
+    def tables(self, scale, k):
+        return extending.QuadraticTables(scale.labels / scale.max_grade, [1.0] * scale.longest)
+
+
+def test_labels_above_the_highest_grade_of_a_metric():
+    with pytest.raises(ValueError, match="label 3 .row 1. is above max_grade=2"):
+        OfGrades()([1, 3], [2, 1])
