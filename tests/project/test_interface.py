@@ -63,29 +63,24 @@ OTHER_DEFAULTS = {
 }
 GONE = {  # names of parameters, and where they have another meaning
     "qid": set(),
-    "depth": {"Ranking.codes", "Ranking.head"},  # open
+    "depth": set(),
     "top": set(),
     "alpha": {"LinearRanker"},  # the penalty
     "alphas": set(),
     "seed": CV,
     "label": {"IntervalDisplay"},  # of an axis
-    "labels": {  # of some documents, or different ones
-        "Campaign.tell",
-        "Design",
-        "PFound.probability",
-        "Qrels",
-        "Request.checked",
-        "Softmax.gains",
+    "labels": {  # of some documents, different ones, or tensors
+        "Campaign.tell", "Design", "MetricAccumulator.update", "PFound.probability", "Qrels",
+        "QueryBatch", "RankingLoss.forward", "Request.checked", "Softmax.gains",
         "SquaredError.targets",
-        "MetricAccumulator.update",
-        "QueryBatch",
-        "RankingLoss.forward",
     },
+    "sigma": {"SoftRank"},  # the paper's
+    "sigmoid": {"LambdaLoss", "LambdaRank"},  # LightGBM's
     "n_samples": set(),
     "score_norm": set(),
     "sum_norm": set(),
     "document": set(),
-}
+}  # fmt: skip
 FIRST = {  # labels first, then scores or systems
     "skrank.evaluate": ["relevance", "scores"],
     "skrank.compare": ["relevance", "systems"],
