@@ -101,5 +101,5 @@ class OfGrades(skrank.Metric):
 
 
 def test_labels_above_the_highest_grade_of_a_metric():
-    with pytest.raises(ValueError, match="label 3 .row 1. is above max_grade=2"):
+    with pytest.raises(ValueError, match="label 3"):
         OfGrades()([1, 3], [2, 1])
