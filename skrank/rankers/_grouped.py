@@ -306,9 +306,13 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         boosts = kind_of(self.estimator).rounds_parameter is not None
         X = features(X, keep_polars=not boosts)  # boosters read categories of pandas only
         validate_data(self, X, reset=reset, skip_check_array=True)
-        if isinstance(kind_of(self.estimator), (LightGBM, XGBoost)) and hasattr(X, "dtypes"):
-            self._categories = _checks.categories_of(X) if reset else self._categories
-            X = _checks.with_categories(X, self._categories)
+        if isinstance(kind_of(self.estimator), (LightGBM, XGBoost)):
+            is_frame = hasattr(X, "dtypes")
+            if reset:
+                self._categories = _checks.categories_of(X) if is_frame else {}
+            known = vars(self).get("_categories")  # None after a training on Dask
+            if is_frame and known is not None:
+                return _checks.with_categories(X, known)
         return X
 
     def _needs_queries(self, *, validation: bool) -> bool:

@@ -233,6 +233,8 @@ def test_categories_are_those_of_the_training_rows(make):
         clone(model).set_params(eval_metric=None).fit(text, data.relevance, data.qid)
     with pytest.raises(ValueError, match="'level' of X is int64"):
         model.predict(text.assign(level=1))
+    model.fit(data.X, data.relevance, data.qid, X_val=data.X, y_val=y)
+    assert model.predict(pd.DataFrame(data.X)).tolist() == model.predict(data.X).tolist()
 
 
 def test_values_per_row_follow_their_rows_and_values_per_feature_of_boosters_do_not():
