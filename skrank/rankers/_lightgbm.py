@@ -1,4 +1,7 @@
-"""GroupedRanker with LightGBM: sizes of queries, weights per row, and a callback that stops."""
+"""GroupedRanker with LightGBM: sizes of queries, weights per row, and a callback that stops.
+
+Comments "LightGBM:" mark what other libraries do not need.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +30,18 @@ class LightGBM(Booster):
     def train(self, fit: Fit) -> None:
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
         if fit.objective is not None:
+            # LightGBM: it would draw rows of queries
             check.check_bagging(estimator.get_params())
             estimator.set_params(objective=skrank.lightgbm.objective(fit.objective))
         if fit.metrics and (fit.objective is not None or valid is not None):
-            estimator.set_params(metric="None")  # training would also stop by metrics of LightGBM
+            # LightGBM: training would also stop by its own metrics
+            estimator.set_params(metric="None")
         if self.trains_on_queries:
             arguments["group"] = train.queries.sizes
-            check.query_weights(train.weights, train.queries)  # raises if they vary inside a query
+            # LightGBM: it takes weights per row; raises if they vary inside a query
+            check.query_weights(train.weights, train.queries)
         if train.start is not None:
-            arguments["init_score"] = train.start
+            arguments["init_score"] = train.start  # no base score is added to it
         arguments["callbacks"] = [
             *(arguments.get("callbacks") or ()), lambda _: fit.bar.update(1)
         ]  # fmt: skip
@@ -44,7 +50,7 @@ class LightGBM(Booster):
         try:
             estimator.fit(train.X, train.y, sample_weight=train.weights, **arguments)
         except import_booster("lightgbm").basic.LightGBMError as error:
-            if "num_features" not in str(error):  # LightGBM's check that it has features to split
+            if "num_features" not in str(error):  # LightGBM: its check for features to split
                 raise
             least = estimator.min_child_samples
             raise ValueError(
@@ -54,12 +60,13 @@ class LightGBM(Booster):
             ) from error
         if valid is not None:
             fit.log = estimator.evals_result_.get(VALIDATION, {})
+        # LightGBM: 0 without early stopping
         fit.best_iteration = estimator.best_iteration_ or estimator.n_estimators_
 
     def _validation(self, fit: Fit, valid: Part) -> Options:
         """Arguments of `fit` for the validation rows and early stopping."""
         added: Options = {"eval_names": [VALIDATION]}
-        if "eval_X" in signature(fit.estimator.fit).parameters:  # LightGBM 4.7 deprecates eval_set
+        if "eval_X" in signature(fit.estimator.fit).parameters:  # LightGBM: 4.7 deprecates eval_set
             added |= {"eval_X": (valid.X,), "eval_y": (valid.y,)}
         else:
             added["eval_set"] = [(valid.X, valid.y)]
@@ -71,7 +78,7 @@ class LightGBM(Booster):
             added["eval_init_score"] = [valid.start]
         if fit.metrics:
             added["eval_metric"] = Validator(valid, fit.metrics)
-        if fit.patience is not None:
+        if fit.patience is not None:  # LightGBM: stops by a callback
             stop = import_booster("lightgbm").early_stopping(
                 fit.patience, first_metric_only=True, verbose=False
             )
@@ -83,7 +90,7 @@ class LightGBM(Booster):
     ) -> Sequence[str | int | bool] | None:
         own = estimator.get_params().get("categorical_feature")
         named = arguments.get("categorical_feature", own)
-        return None if named is None or isinstance(named, str) else named  # "auto": by dtype
+        return None if named is None or isinstance(named, str) else named  # LightGBM: "auto", by dtype
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         return estimator.predict(X, raw_score=True)
