@@ -30,7 +30,7 @@ class LightGBM(Booster):
     def train(self, fit: Fit) -> None:
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
         if fit.objective is not None:
-            # LightGBM: it would draw rows of queries
+            # LightGBM: bagging by query would train nothing
             check.check_bagging(estimator.get_params())
             estimator.set_params(objective=skrank.lightgbm.objective(fit.objective))
         if fit.metrics and (fit.objective is not None or valid is not None):
@@ -90,7 +90,8 @@ class LightGBM(Booster):
     ) -> Sequence[str | int | bool] | None:
         own = estimator.get_params().get("categorical_feature")
         named = arguments.get("categorical_feature", own)
-        return None if named is None or isinstance(named, str) else named  # LightGBM: "auto", by dtype
+        # LightGBM: "auto" is by dtype
+        return None if named is None or isinstance(named, str) else named
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         return estimator.predict(X, raw_score=True)
