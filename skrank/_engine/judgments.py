@@ -162,9 +162,14 @@ class Judgments:
         run_ptr : int64 ndarray of shape (n_queries + 1,)
             The first run of each query, and the end of the last.
         lengths, codes : ndarrays of shape (n_runs,)
+            A run may have the length 0.
         """
-        query, _, lengths, codes = labels.runs(self.indptr, self.best_lists(worth).codes)
-        return np.searchsorted(query, np.arange(len(self.queries) + 1)), lengths, codes
+        numbers = np.arange(len(self.queries) + 1)
+        if self.counts is None:
+            query, _, lengths, codes = labels.runs(self.indptr, self.best_lists(worth).codes)
+            return np.searchsorted(query, numbers), lengths, codes
+        order = best_first(worth)  # a third of the time of the Q-measure is saved
+        return numbers * len(order), self.counts[:, order].ravel(), np.tile(order, len(numbers) - 1)
 
     def best_sums(self, worth: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Sum of ``worth[code] * weights[rank]`` over the best list of each query."""
