@@ -365,6 +365,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         """`_train` for collections; they refuse `max_queries` and `validation_fraction`."""
         if not isinstance(kind_of(self.estimator), _dask.DaskRanker):
             super()._train_on_dask(train, valid)  # raises
+        self.__dict__.pop("_categories", None)  # of an earlier fit
         part, validation, max_grade = _dask.parts_of(self, train, valid)
         self._set_attributes(self._trained(part, validation, max_grade), max_grade)
 
