@@ -58,7 +58,7 @@ NUMERATORS = {
     ref.nerr: ref.err_sum,
     ref.q: ref.q_numerator,
 }
-SCALE = ("thresholds", "max_grade", "labels")  # of GAP
+SCALE = ("thresholds", "max_grade", "fractional")  # of GAP
 
 
 def read(value: str) -> Any:

@@ -24,8 +24,6 @@ def literal(point, data, *, norm=True, sigmoid=1.0, truncation_level=None):
     grad, hess = np.zeros(len(data.groups)), np.zeros(len(data.groups))
     for query, (scores, labels) in zip(data.ids, data.queries(), strict=True):
         metric, normalizer = point.objective(labels, truncation_level, data.max_grade)
-        if point.value(labels, max_grade=data.max_grade) is None:  # nothing to gain
-            continue
         rows = data.groups == query
         grad[rows], hess[rows] = ref.lambdas(
             metric, scores, labels, normalizer=normalizer, sigma=sigmoid, signed=True,

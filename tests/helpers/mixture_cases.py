@@ -1,8 +1,6 @@
 """What the tests of mixture share."""
 
 import skrank
-import skrank.lightgbm
-import skrank.xgboost
 
 TEXT = "0.7*gap+0.3*ndcg@10"
 gap, ndcg = skrank.metric("gap"), skrank.metric("ndcg@10")

@@ -2,23 +2,13 @@
 
 import numpy as np
 
-from skrank import trec
+from tests.helpers.informativeness_cases import made
 
 
-def collection(highest=2, n_runs=6):
-    """Judgments with labels 0 to `highest`, some missing, a query without relevant ones; runs."""
-    random = np.random.default_rng(0)
-    qid, docid = np.repeat(np.arange(12), 40), np.tile(np.arange(40), 12)
-    chances = np.linspace(1, 0.2, highest + 1) ** 2
-    label = random.choice(highest + 1, p=chances / chances.sum(), size=len(qid))
-    label[qid == 3] = 0
-    judged = random.random(len(qid)) < 0.7
-    qrels = trec.Qrels.from_arrays(qid[judged], docid[judged], label[judged])
-    runs = []
-    for r in range(n_runs):
-        scores = label + (0.3 + 0.5 * r) * random.normal(size=len(qid))
-        runs.append(trec.Run.from_arrays(qid, docid, scores, name=f"run{r}"))
-    return qrels, runs
+def collection(n_grades=3):
+    """Judgments, of which some are missing, and six runs."""
+    noises = np.arange(0.3, 3, 0.5).round(1)
+    return made(n_docs=40, n_grades=n_grades, noises=noises, unjudged=0.3)[:2]
 
 
 def texts(ax):

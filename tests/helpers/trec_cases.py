@@ -14,16 +14,17 @@ from skrank import trec
 def collection(seed=0, n_queries=12, n_runs=1):
     """Qrels and runs as dicts, with ties, labels below 0, and ids that are not ASCII.
 
-    The qrels have queries without a relevant document; runs lack one and have two others.
+    Some queries have no relevant document, or only such; runs lack one and have two others.
     """
     rng = np.random.default_rng(seed)
     pool = [f"{'dDé'[i % 3]}{i * 7919 % 1000}{'-x' * (i % 5)}" for i in range(300)]
     queries = [f"0{q}" for q in range(n_queries + 2)]
     qrels = {
-        q: {d: int(rng.integers(-1, 4)) for d in rng.choice(pool, 60, replace=False).tolist()}
-        for q in queries[:n_queries]
+        q: {d: int(rng.integers(-1, 4)) for d in rng.choice(pool, 9 * i + 5, False).tolist()}
+        for i, q in enumerate(queries[:n_queries])
     }
     qrels["03"] = dict.fromkeys(qrels["03"], 0)
+    qrels["02"] = dict.fromkeys(qrels["02"], 2)
     qrels["04"] = {**dict.fromkeys(qrels["04"], -1), "d0": 0}
     runs = {}
     for r in range(n_runs):
@@ -46,8 +47,8 @@ def qrels_text(entries):
     return "".join(f"{q} 0 {d} {label}\n" for q, d, label in entries)
 
 
-def run_text(entries, tag="run", end="\n"):
-    return "".join(f"{q}\tQ0\t{d} 0  {score!r} {tag}{end}" for q, d, score in entries)
+def run_text(entries, tag="run"):
+    return "".join(f"{q}\tQ0\t{d} 0  {score!r} {tag}\n" for q, d, score in entries)
 
 
 def run_of(text):

@@ -111,18 +111,14 @@ def test_values_must_be_finite_numbers(value):
         metric([1, 0], [2, 1], groups=["q", "q"])
 
 
-def test_names():
+def test_names_and_that_it_is_not_for_training():
     assert str(skrank.metric_from_function(first, k=5, empty=0)) == "first(empty=0)@5"
     with pytest.raises(ValueError, match="'<lambda>'"):
         skrank.metric_from_function(lambda ranked: 1.0)
     with pytest.raises(ValueError, match="'gap'"):
         skrank.metric_from_function(first, "gap")
-
-
-def test_training_on_a_function_metric_raises_with_the_remedy():
-    metric = skrank.metric_from_function(first)
     with pytest.raises(ValueError, match="first"):
-        skrank.LambdaRank(metric)
+        skrank.LambdaRank(skrank.metric_from_function(first))
 
 
 def test_pickling_pickles_the_function():

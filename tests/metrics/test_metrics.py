@@ -10,7 +10,7 @@ import pytest
 
 import skrank
 from tests.helpers import reference as ref
-from tests.helpers.catalogue import Lists, Point, letor, lists
+from tests.helpers.catalogue import Lists, Point, lists
 from tests.helpers.engine import close, per_query
 
 NAN = float("nan")
@@ -90,7 +90,7 @@ def test_too_many_distinct_labels_are_refused():
     assert 0 < skrank.metric("gap", fractional="interp")(np.floor(labels * 10) / 10, scores) < 1
 
 
-# ---------------------------------------------------------------------- by hand, and of LETOR
+# ---------------------------------------------------------------------- by hand
 
 
 def ranked(*blocks):
@@ -126,23 +126,6 @@ def test_a_level_of_recall_needs_its_share_of_documents(recall, relevant, needed
     assert metric(*ranked((1, needed), (0, 100), (1, relevant - needed))) == 1
     short = metric(*ranked((1, needed - 1), (0, 100), (1, relevant + 1 - needed)))
     assert short == pytest.approx(relevant / (relevant + 100))
-
-
-def test_mean_ndcg_of_letor_is_a_mean_of_cut_offs():
-    """The script of LETOR averages over all ranks of a list; 0 where nothing is relevant."""
-    data = lists(0, n_queries=30, longest=12, unjudged=0, missing=0, special=False)
-    sizes = [len(scores) for scores, _ in data.queries()]
-    names = [f"ndcg(discount=letor,empty=0)@{k}" for k in range(1, max(sizes) + 1)]
-    report = skrank.evaluate(data.relevance, data.scores, groups=data.groups, metrics=names)
-    found = report.values[0].sum(axis=1) / sizes
-    expected = [
-        np.mean([letor(ranked, k=k) or 0 for k in range(1, len(ranked) + 1)])
-        for scores, labels in data.queries()
-        for ranked in [[labels[row] for row in ref.ranking(scores)]]
-    ]
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert 0 in expected
-    assert len(set(sizes)) > 5
 
 
 def test_a_tiny_best_value_is_refused():

@@ -9,8 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import skrank
 from tests.helpers import reference as ref
-from tests.helpers.catalogue import Lists, lists
+from tests.helpers.catalogue import lists
 from tests.helpers.engine import limit_threads, per_query
+from tests.helpers.lambdarank_cases import many
 
 # ---------------------------------------------------------------------- empty queries
 
@@ -121,7 +122,8 @@ def test_missing_values_of_pandas_and_polars_are_unjudged():
 @pytest.mark.usefixtures("every_thread")
 @pytest.mark.parametrize("name", ["gap", "gap(condensed=True)@5", "ndcg@10", "err", "ap", "rr"])
 def test_the_number_of_threads_does_not_change_values(name, every_thread):
-    data = big()
+    data = many(1200, 200)
+    data.relevance[::9] = NAN
     for ties in ("average", "stable", "worst"):
         metric = skrank.metric(name, ties=ties)
         values = []
@@ -132,17 +134,9 @@ def test_the_number_of_threads_does_not_change_values(name, every_thread):
         assert_array_equal(values[2], values[0])
 
 
-def big(n_queries=1200, seed=0):
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 200, n_queries)
-    n = int(sizes.sum())
-    relevance = rng.choice([0.0, 0, 0, 1, 2, 3, np.nan], n)
-    return Lists(relevance, rng.normal(size=n).round(1), np.repeat(np.arange(n_queries), sizes))
-
-
 @pytest.mark.usefixtures("every_thread")
 def test_errors_in_threads_are_raised():
-    data = big()
+    data = many(1200, 200)
     data.scores[70_000] = np.nan
     with limit_threads(4), pytest.raises(ValueError, match="score of row 70000"):
         per_query(skrank.metric("gap"), data)

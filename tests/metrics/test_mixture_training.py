@@ -9,12 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skrank import LambdaRank, SoftRank, SquaredError
 from skrank.metrics import Mixture
 from skrank.objectives import ObjectiveMixture
-from tests.helpers import reference as ref
 from tests.helpers.catalogue import MIXTURES, Lists, MixturePoint, lists, trainable
+from tests.helpers.lambdarank_cases import STABLE, gradient, literal
 from tests.helpers.mixture_cases import gap
-
-STABLE = {"tie_order": "stable"}
-
 
 # ---------------------------------------------------------------------- LambdaRank on mixtures
 
@@ -34,23 +31,6 @@ def finite(seed, **how):
     return Lists(data.relevance, scores, data.groups)
 
 
-def gradient(metric, data, **options):
-    objective = LambdaRank(metric, **(STABLE | options))
-    return np.stack(objective(data.relevance, data.scores, groups=data.groups))
-
-
-def literal(point, data, *, norm=True, **options):
-    """Gradient and curvature of each row by the double loop, on the swaps of the whole mixture."""
-    out = np.zeros((2, len(data.groups)))
-    level, sigma = options.get("truncation_level"), options.get("sigmoid", 1.0)
-    for query, (scores, labels) in zip(data.ids, data.queries(), strict=True):
-        worth, _ = point.objective(labels, level, data.max_grade)
-        out[:, data.groups == query] = ref.lambdas(
-            worth, scores, labels, sigma=sigma, signed=True, truncation_level=level, norm=norm
-        )
-    return out
-
-
 @pytest.mark.parametrize("point", TRAINABLE, ids=repr)
 @pytest.mark.parametrize("norm", NORMS)
 def test_lambdas_are_the_literal_double_loop(point, norm):
@@ -65,7 +45,7 @@ def test_lambdas_are_the_literal_double_loop(point, norm):
         assert_allclose(found, expected, rtol=0, atol=1e-10)
         assert (found[1] >= 0).all()
         for query in data.ids:
-            assert found[0, data.groups == query].sum() == pytest.approx(0, abs=1e-12)
+            assert found[0][data.groups == query].sum() == pytest.approx(0, abs=1e-12)
 
 
 def test_all_metrics_of_a_mixture_share_one_order_of_ties():

@@ -1,8 +1,6 @@
 """The literal definitions have values of papers and of other tools, and values by hand."""
 
-import itertools
 import math
-import random
 from fractions import Fraction
 
 import pytest
@@ -15,17 +13,6 @@ USERS = (0.2, 0.5, 0.3)
 
 def close(value, abs=1e-12):
     return pytest.approx(value, abs=abs, rel=0)
-
-
-def queries(n, seed=0):
-    """Ranked lists, and unretrieved judged labels, with at least one relevant document."""
-    rng = random.Random(seed)
-    while n:
-        ranked = [rng.choice([0, 1, 2, 3, 0, None]) for _ in range(rng.randint(1, 9))]
-        rest = [rng.randint(0, 3) for _ in range(rng.randint(0, 3))]
-        if any(ranked + rest):
-            yield ranked, rest
-            n -= 1
 
 
 # ---------------------------------------------------------------------- GAP
@@ -58,35 +45,6 @@ def test_suprema_of_err_and_pfound_in_the_romip_scale():
 
 
 # ---------------------------------------------------------------------- Sakai
-
-
-def bpref_as_printed(ranked, unretrieved, denominator):
-    """Sakai 2007, equation 1: members of the first R judged non-relevant documents above D."""
-    everything = ref.judged_labels(ranked, unretrieved)
-    r = sum(1 for y in everything if y >= 1)
-    n = len(everything) - r
-    first = [i for i, y in enumerate(ranked) if y == 0][:r]
-    total = 0.0
-    for i, y in enumerate(ranked):
-        if y is not None and y >= 1:
-            above = sum(1 for j in first if j < i)
-            total += 1 - (above / denominator(r, n) if above else 0)
-    return total / r
-
-
-def test_bpref_family():
-    for ranked, rest in queries(400, seed=10):
-        how = {"unretrieved": rest}
-        names = ("trec", "romip", "10", "n", "old")
-        value = {name: ref.bpref(ranked, variant=name, **how) for name in names}
-        relevant = ref.count_relevant(ranked + rest, 1)
-        other = len(ref.judged_labels(ranked, rest)) - relevant
-        assert value["trec"] == close(bpref_as_printed(ranked, rest, min))
-        assert value["romip"] == close(bpref_as_printed(ranked, rest, lambda r, n: r))
-        assert relevant > other or value["trec"] == close(value["romip"])
-        assert relevant < other or value["trec"] == close(value["n"])
-        ordered = [value[v] for v in ("old", "trec", "romip", "10")]
-        assert all(x <= y + 1e-12 for x, y in itertools.pairwise(ordered))
 
 
 def test_q_measure_of_pyntcireval_s_example():

@@ -89,7 +89,7 @@ class TestTauMatrix:
 
 def informative(n_grades, n_steps):
     """A study of GAP with thresholds that are multiples of ``1 / n_steps``."""
-    qrels, runs = collection(n_grades)
+    qrels, runs = collection(n_grades + 1)
     grid = np.random.default_rng(0).permutation(informativeness.threshold_grid(n_grades, n_steps))
     metrics = [*(skrank.metrics.GAP(thresholds=tuple(g)) for g in grid), "ndcg", "ap"]
     return informativeness.study(qrels, runs[:2], metrics, min_retrieved=1)

@@ -8,6 +8,7 @@ import pytest
 
 from skrank import LinearRanker, trec
 from skrank.model_selection import QueryKFold
+from tests.helpers.informativeness_cases import made
 
 METHODS = ("rrf", "combsum", "combmnz")
 NORMS = ("min_max", "zscore", "reciprocal_rank")
@@ -146,24 +147,12 @@ def test_ids_that_a_file_cannot_hold_are_refused(ids):
 # trained weights ----------------------------------------------------------------------------------
 
 
-def collection(n_queries=20, n_documents=30, seed=0):
-    """Judgments, a good, a fair and a useless run."""
-    rng = np.random.default_rng(seed)
-    qid = np.repeat(np.arange(n_queries), n_documents)
-    docid = np.tile(np.arange(n_documents), n_queries)
-    label = rng.choice(3, len(qid), p=[0.7, 0.2, 0.1])
-    runs = {
-        name: trec.Run.from_arrays(qid, docid, weight * label + rng.normal(size=len(qid)))
-        for name, weight in {"good": 2.0, "fair": 1.0, "useless": 0.0}.items()
-    }
-    return trec.Qrels.from_arrays(qid, docid, label), runs
-
-
 RANKER = LinearRanker("ndcg@10", positive=True)
 
 
 def test_linear_is_a_linear_ranker_on_a_table_of_scores():
-    qrels, runs = collection()
+    qrels, runs, *_ = made(20, 30, noises=(0.5, 1.5, 1e3), unjudged=0)
+    runs = {run.name: run for run in runs}
     ranker = LinearRanker("gap", positive=True)
     options = {"weights": ranker, "qrels": qrels, "norm": "zscore", "n_splits": 4}
     fused = trec.fuse(runs, "weighted_sum", **options)
