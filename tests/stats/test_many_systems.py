@@ -1,7 +1,6 @@
 """Statistics of many systems: `max_t`, Tukey's test, discriminative power, corrections."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -100,13 +99,6 @@ class TestTukey:
         expected = [np.mean(np.array(spreads) >= abs(d) - 1e-12) for d in found.difference]
         assert_allclose(found.p_value, expected)
 
-    def test_critical_value_is_near_that_of_normal_scores(self):
-        noise = np.random.default_rng(1).normal(size=(60, 8))
-        critical = stats.tukey_hsd(noise, n_resamples=5000).critical_value
-        error = math.sqrt(noise.var(axis=1, ddof=1).mean() / 60)
-        expected = scipy.stats.studentized_range.ppf(0.95, 8, 59 * 7) * error
-        assert critical == pytest.approx(expected, rel=0.03)
-
     @pytest.mark.parametrize("n_resamples", [50, 10_000])
     def test_significant_are_differences_above_the_critical_value(self, n_resamples):
         for seed in range(40):
@@ -161,11 +153,8 @@ class TestDiscriminativePower:
         assert_allclose(found.required, literal_required(*differences(matrix), draws, 313))
 
 
-class TestAdjusted:
-    P = np.array([[0.01, 0.04, 0.03], [0.005, 0.5, 0.01]])
-
-    def test_holm_literally(self):
-        flat = self.P.ravel()
-        steps = np.maximum.accumulate(np.sort(flat) * np.arange(6, 0, -1))
-        expected = np.minimum(steps, 1)[scipy.stats.rankdata(flat, "ordinal") - 1]
-        assert_allclose(stats.holm(self.P), expected.reshape(2, 3))
+def test_holm_literally():
+    p = np.array([[0.01, 0.04, 0.03], [0.005, 0.5, 0.01]])
+    steps = np.maximum.accumulate(np.sort(p.ravel()) * np.arange(6, 0, -1))
+    expected = np.minimum(steps, 1)[scipy.stats.rankdata(p.ravel(), "ordinal") - 1]
+    assert_allclose(stats.holm(p), expected.reshape(2, 3))
