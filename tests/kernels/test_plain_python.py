@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import skrank
-from skrank._engine.threads import PLAIN_ROWS
+from skrank._engine import threads
 from skrank._kernels import jit
 from skrank.extending import run_chunks
 from skrank.metrics import registered
@@ -72,11 +72,14 @@ def double(first, last, indptr, values):
 @pytest.mark.parametrize(
     ("plain", "n_rows", "row_cost", "compiled"),
     [
-        (True, PLAIN_ROWS, None, False), (True, PLAIN_ROWS + 1, None, True),
-        (True, 10, PLAIN_ROWS / 10, False), (True, 10, PLAIN_ROWS, True), (False, 2, None, True),
+        (True, 5000, None, False), (True, 5001, None, True),
+        (True, 10, 500, False), (True, 10, 5000, True), (False, 2, None, True),
     ],
 )  # fmt: skip
-def test_the_rows_of_a_call_decide_about_compilation(plain, n_rows, row_cost, compiled):
+def test_the_rows_of_a_call_decide_about_compilation(
+    plain, n_rows, row_cost, compiled, monkeypatch
+):
+    monkeypatch.setattr(threads, "PLAIN_ROWS", 5000)  # also with --compile
     kernel, values = jit.kernel(plain=plain)(double), np.ones(n_rows)
     for _ in range(2):
         run_chunks(kernel, np.array([0, n_rows]), values, row_cost=row_cost)
