@@ -62,6 +62,8 @@ def test_options_reach_the_metrics(call, files):
     assert value("-m", "ap") == 1
     assert value("-m", "ap", "--empty", "0") == pytest.approx(2 / 3)
     assert value("-m", "err") > value("-m", "err", "--max-grade", "4")
+    text = "err: grades 0 to 2 (the highest label; --max-grade"
+    assert text in call("evaluate", *files, "-m", "err")[2]
 
 
 def test_intervals(call, files):

@@ -78,12 +78,6 @@ def test_names_of_another_tool(call, files):
     assert list(found)[1:3] == given[1::2]
 
 
-def test_a_highest_grade_that_labels_decide_is_said(call, files):
-    assert "err: grades 0 to 2 (the highest label; --max-grade" in call(
-        "evaluate", *files, "-m", "err"
-    )[2]  # fmt: skip
-
-
 def test_the_document_of_the_query_itself_is_excluded(call, files):
     Path("dense").write_text(
         "1 Q0 1 1 9 dense\n" + Path("dense").read_text() + "4 Q0 4 1 1 dense\n"

@@ -5,13 +5,12 @@ import json
 import re
 from html.parser import HTMLParser
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from skrank import trec
 from skrank.cli import main
 from tests.helpers.browser import CHROMIUM, WITHOUT, opened, other_hosts
+from tests.helpers.informativeness_cases import made
 
 NASTY = "</script><b>x&"
 
@@ -20,17 +19,10 @@ NASTY = "</script><b>x&"
 def collection(tmp_path_factory):
     """Files of qrels and three runs: b better than a, and one whose name has to be escaped."""
     folder = tmp_path_factory.mktemp("page")
-    rng = np.random.default_rng(2)
-    qrels = {f"{q}": {f"d{d}": int(rng.integers(0, 3)) for d in range(20)} for q in range(25)}
-    noise = {"a": 2.0, "b": 0.3, NASTY: 2.0}
-    for place, (name, spread) in enumerate(noise.items()):
-        rows = [
-            {"qid": q, "docid": d, "score": label + rng.normal() * spread, "run": name}
-            for q, docs in qrels.items()
-            for d, label in docs.items()
-        ]
-        pd.DataFrame(rows).to_csv(folder / f"{place}.csv", index=False)
-    (folder / "qrels.json").write_text(json.dumps(qrels))
+    qrels, runs, *_ = made(25, 20, noises=(2.0, 0.3, 2.0), unjudged=0)
+    (folder / "qrels.json").write_text(json.dumps(qrels.to_dict()))
+    for place, (run, name) in enumerate(zip(runs, ["a", "b", NASTY], strict=True)):
+        run.to_frame().assign(run=name).to_csv(folder / f"{place}.csv", index=False)
     return folder
 
 

@@ -165,25 +165,11 @@ def test_what_is_refused():
         call(groups=[1, 2, 3, 4])
 
 
-# Scorers ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def scored():
-    """Features, labels and queries: arrays, and Dask arrays with an empty chunk."""
-    rng = np.random.default_rng(0)
-    sizes = rng.integers(1, 20, 40)
-    X = rng.normal(size=(sizes.sum(), 3))
-    y = np.clip(np.round(X[:, 0] + rng.normal(size=len(X))), 0, 3)
-    rows = X, y, np.repeat(np.arange(40), sizes)
-    cuts = np.cumsum(sizes)[[9, 9, 30]]
-    chunks = tuple(np.diff([0, *cuts, len(X)]).tolist())
-    return rows, [da.from_array(one, chunks=(chunks, -1)[: one.ndim]) for one in rows]
-
-
 @pytest.mark.parametrize("metrics", [("gap@10",), ("ndcg@10", "neg_error", "ap")])
-def test_scores_of_models_of_arrays(scored, metrics):
-    (X, y, qid), (X_dask, y_dask, q_dask) = scored
+def test_scores_of_models_of_arrays(metrics):
+    data, (sizes,) = partitioned(5, unjudged=0, missing=0, special=False)
+    X, y, groups = np.stack([data.scores, data.scores**2], axis=1), data.relevance, data.groups
+    on_dask = [da.from_array(one, chunks=(sizes, -1)[: one.ndim]) for one in (X, y, groups)]
     model = Ridge().fit(X, y)
-    found = skrank.dask.scorer(*metrics)(model, X_dask, y_dask, groups=q_dask)
-    assert found == skrank.scorer(*metrics)(model, X, y, groups=qid)
+    found = skrank.dask.scorer(*metrics)(model, *on_dask[:2], groups=on_dask[2])
+    assert found == skrank.scorer(*metrics)(model, X, y, groups=groups)

@@ -136,7 +136,9 @@ class Point:
 
     def expected(self, data: Lists) -> np.ndarray:
         how = ref.stable if self.name in STRICT else ref.tie_expectation
-        return literal_values(how, self, data)
+        metric = self.on_scale(data.max_grade)
+        values = [how(metric, scores, labels) for scores, labels in data.queries()]
+        return np.array([np.nan if value is None else value for value in values])
 
     def __repr__(self) -> str:
         return self.text
@@ -244,9 +246,3 @@ def trainable(point: Point) -> bool:
 
 
 every_objective = pytest.mark.parametrize("point", [*filter(trainable, CATALOGUE)], ids=repr)
-
-
-def literal_values(how: Callable, point: Point, data: Lists, *more: Any) -> np.ndarray:
-    metric = point.on_scale(data.max_grade)
-    values = [how(metric, scores, labels, *more) for scores, labels in data.queries()]
-    return np.array([np.nan if value is None else value for value in values])

@@ -48,13 +48,9 @@ class Data:
 
 def start():
     return distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=":0",
-        memory_limit=None,
-        silence_logs=logging.CRITICAL,
-    )
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0",
+        memory_limit=None, silence_logs=logging.CRITICAL,
+    )  # fmt: skip
 
 
 def within(call, seconds=PATIENCE):

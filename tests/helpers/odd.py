@@ -59,7 +59,7 @@ def in_container(values, kind):
             "tuple": lambda: tuple(values),
             "strided": lambda: np.repeat(array, 2)[::2],
             "reversed": lambda: array[::-1][::-1],
-            "read-only": lambda: _read_only(array),
+            "read-only": lambda: np.broadcast_to(array, array.shape),
             "column": lambda: array[:, None],
             "Series": lambda: pd.Series(list(values)),
             "Series of its own index": lambda: pd.Series(array, index=np.arange(len(array)) + 5),
@@ -81,12 +81,6 @@ def in_container(values, kind):
         }[kind]()
     except Exception:
         return array
-
-
-def _read_only(array):
-    array = array.copy()
-    array.flags.writeable = False
-    return array
 
 
 USUAL = ("array", "list", "tuple", "strided", "reversed", "read-only", "column", "Series",

@@ -42,15 +42,11 @@ def same_bits(report, expected):
         pd.testing.assert_frame_equal(found, wanted, check_exact=True)
 
 
-def frames(make, query="qid", document="docid", label="label", score="score"):
+def frames(make, query="qid", document="docid", label="label"):
     return tuple(
         make(pd.DataFrame(content, columns=[query, document, last]).to_dict("list"))
-        for content, last in ((QRELS_ROWS, label), (RUN_ROWS, score))
+        for content, last in ((QRELS_ROWS, label), (RUN_ROWS, "score"))
     )
-
-
-def table(**columns):
-    return pd.DataFrame(columns)
 
 
 Qrel = namedtuple("Qrel", "query_id doc_id relevance iteration")
@@ -213,8 +209,12 @@ def test_a_table_of_several_runs():
 @pytest.mark.parametrize(
     ("qrels", "run", "message"),
     [
-        (table(qid=["1"], label=[1]), RUN, "the qrels has no column 'docno'"),
-        (QRELS, table(qid=["1"], docno=["a"], label=[1]), "the run has no column 'score'"),
+        (pd.DataFrame({"qid": ["1"], "label": [1]}), RUN, "the qrels has no column 'docno'"),
+        (
+            QRELS,
+            pd.DataFrame({"qid": ["1"], "docno": ["a"], "label": [1]}),
+            "no column 'score'",
+        ),
         ({"1": {1.5: 1}}, RUN, r"row 0 of the qrels: .* 1\.5"),
         ([("1", "a", 1), ("1", "b")], RUN, r"row 1 of the qrels: .*\('1', 'b'\)"),
         ([("1", "a", 1), ("2", "a", 1), ("1", "a", 0)], RUN, "row 2 of the qrels: document 'a'"),
@@ -260,7 +260,7 @@ SERIES = pd.Series([2.0, 1.0], pd.MultiIndex.from_tuples([("1", "a"), ("1", "b")
         {"bm25": SERIES},
         SERIES.rename_axis(["qid", "docid"]).swaplevel(),
         [("1", "a", 1), ("1", "b", 2)],
-        table(qid=["1", "1"], docid=["b", "a"], rank=[2, 1]),
+        pd.DataFrame({"qid": ["1", "1"], "docid": ["b", "a"], "rank": [2, 1]}),
     ],
 )
 def test_shapes_of_runs(run):
