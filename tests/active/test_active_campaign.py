@@ -56,10 +56,6 @@ def test_printed_differences_name_the_ranker_that_is_ahead():
     leader = "old" if found.value > 0 else "new"
     assert repr(found).startswith(f"{leader} is ahead: old - new = {found.value:.4f} ± ")
     assert repr(campaign.decision()).startswith(f"{leader} leads, confidence ")
-    assert "ahead" not in repr(campaign.values()["old"])
-    assert "30 of 30 queries labelled, 0 waiting" in repr(campaign)
-    for thing in (campaign, campaign.ask(1), campaign.moments, found, campaign.decision()):
-        assert len(repr(thing)) < 350
 
 
 def test_asking_again_gives_the_same_queries_until_they_are_labelled():

@@ -124,16 +124,6 @@ def test_lure_is_exactly_unbiased(n_draws, random):
     assert total == pytest.approx(p @ loss, rel=1e-12)
 
 
-def test_a_perfect_label_model_leaves_no_error(random):
-    loss, uniform = random.random(50), np.full(50, 0.02)
-    found = drawn(
-        loss, random.permutation(50)[:12], uniform, random.dirichlet(np.ones(50)),
-        deviation=loss - loss.mean(),
-    )  # fmt: skip
-    assert found.value == pytest.approx(loss.mean(), rel=1e-12)
-    assert found.standard_error == pytest.approx(0, abs=1e-12)
-
-
 # simulated campaigns
 
 

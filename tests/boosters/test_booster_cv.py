@@ -145,13 +145,6 @@ def test_xgboost_stops_as_by_hand(data):
         assert np.mean(values) == pytest.approx(found[f"test-{first}-mean"].iloc[-1], abs=6e-7)
 
 
-def test_a_metric_to_minimise_stops_the_other_way(data, monkeypatch):
-    monkeypatch.setattr(type(skrank.metric("err")), "greater_is_better", False)
-    options = {"objective": "gap", "metrics": "err", "folds": 2, "early_stopping_rounds": 2}
-    assert len(skrank.lightgbm.cv(LGB, data.dataset(), 20, **options)["valid err-mean"]) < 15
-    assert len(skrank.xgboost.cv(XGB, data.matrix(), 20, **options)) < 15
-
-
 def both(data, rounds=4, **options):
     """Means of both boosters per round."""
     options = {"objective": skrank.LambdaRank("gap", **FIRM), "metrics": "gap@5"} | options

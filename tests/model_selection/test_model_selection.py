@@ -5,8 +5,6 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
-from sklearn.base import clone
-from sklearn.model_selection import check_cv
 
 import skrank
 from skrank.datasets import make_ranking
@@ -93,13 +91,6 @@ def test_missing_or_wrong_groups_raise_before_the_first_split(cv, data):
             cv.split(data.X, labels, groups)
 
 
-@every_splitter
-def test_it_is_a_splitter_of_scikit_learn(cv):
-    assert check_cv(cv) is cv
-    assert repr(clone(cv, safe=False)) == repr(cv)
-    assert cv.get_metadata_routing().split.requests == {"groups": True}
-
-
 def test_folds_partition_the_rows_and_balance_the_queries(data):
     for cv in SPLITTERS[:6]:
         tests = [test for _, test in cv.split(data.X, data.relevance, groups=data.qid)]
@@ -158,13 +149,6 @@ def test_drop_unjudged_test():
     trained, tested = (set(qid[np.concatenate(part)]) for part in zip(*splits, strict=True))
     assert tested == {0, 2, 3, 5}
     assert trained == set(range(6))
-
-
-def test_ids_of_any_type(data):
-    for ids in (data.qid.astype(str), data.qid.astype(object), data.qid - 7.5):
-        assert len(list(QueryKFold(4).split(data.X, groups=ids))) == 4
-    with pytest.raises(ValueError, match="row 0"):
-        QueryKFold(2).split(np.zeros(3), groups=np.array([{1}, {2}, {3}]))
 
 
 @pytest.mark.parametrize(
@@ -235,15 +219,6 @@ def test_times_of_rows_and_of_queries(form, log, table):
         found = [(days[train], days[test]) for train, test in cv.split(X, labels, groups)]
         assert [sorted(set(test)) for _, test in found] == [[3], [5], [9]]
         assert all(max(train) < min(test) for train, test in found)
-
-
-def test_times_of_queries_serve_a_part():
-    """As in a search inside of a fold."""
-    part = NAMED[NAMED["query"] != "a"].iloc[::-1]
-    y = skrank.with_groups(part["grade"], part["query"])
-    for form in (OF_QUERIES["dict"], OF_QUERIES["series"]):
-        splits = list(QueryTimeSeriesSplit(2, time=form(NAMED)).split(part[["grade"]], y))
-        assert [set(part["day"].iloc[test]) for _, test in splits] == [{3}, {5}]
 
 
 @pytest.mark.parametrize(

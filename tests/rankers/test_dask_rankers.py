@@ -189,6 +189,8 @@ def test_frames_with_nan_categories_and_an_empty_partition(client):
         scores = ranker.predict(X).compute()
         np.testing.assert_array_equal(scores, ranker.predict(frame))
         assert scores.index.equals(frame.index)
+        with pytest.raises(ValueError, match="feature names"):
+            ranker.predict(X[["a", "b"]])
     alone = LinearRanker("gap@10").fit(frame, train.y, train.qid)
     np.testing.assert_allclose(ranker.init_.coef_, alone.coef_, rtol=1e-6)
 
@@ -334,16 +336,6 @@ def test_alphas_are_chosen_on_validation_collections():
     np.testing.assert_allclose(
         spread.evals_result_["validation"]["ndcg@5"], alone.evals_result_["validation"]["ndcg@5"]
     )
-
-
-def test_names_of_columns_are_stored_and_checked():
-    spread = LinearRanker().fit(on_dask(FRAME), on_dask(pd.Series(LABELS)), on_dask(pd.Series(QID)))
-    assert spread.feature_names_in_.tolist() == FRAME.columns.tolist()
-    assert spread.predict(on_dask(FRAME)).compute().index.equals(FRAME.index)
-    with pytest.raises(ValueError, match="feature names"):
-        spread.predict(on_dask(FRAME[list("ab")]))
-    value = skrank.dask.scorer("gap")(spread, on_dask(FRAME), on_dask(LABELS), groups=on_dask(QID))
-    assert value == skrank.scorer("gap")(spread, FRAME, LABELS, groups=QID)
 
 
 @pytest.mark.parametrize(

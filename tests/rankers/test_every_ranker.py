@@ -128,13 +128,6 @@ def test_clones_and_pickles(ranker):
         assert_array_equal(other.predict(data.X), model.predict(data.X))
 
 
-@every
-@pytest.mark.parametrize("metric", ["err@5", "error@5", skrank.metric("gap")], ids=str)
-def test_score_is_the_metric_scoring_not_the_objective(ranker, metric):
-    model = clone(ranker).set_params(scoring=metric).fit(data.X, y)
-    assert model.score(data.X, y) == skrank.scorer(metric)(model, data.X, y)
-
-
 @pytest.mark.parametrize(
     "ranker",
     [

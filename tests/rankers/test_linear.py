@@ -143,17 +143,6 @@ def test_alphas_are_compared_on_held_out_queries(metric, choose):
     assert model.alpha_ == sorted(ALPHAS, reverse=True)[int(choose(values))]
 
 
-def test_alphas_are_compared_on_x_val():
-    known = QID < 40
-    model = LinearRanker(alpha=ALPHAS).fit(
-        X[known], LABELS[known], groups=QID[known],
-        X_val=X[~known], y_val=LABELS[~known], groups_val=QID[~known],
-    )  # fmt: skip
-    best = max(model.evals_result_["validation"]["gap"])
-    found = GAP(LABELS[~known], model.predict(X[~known]), groups=QID[~known])
-    assert found == pytest.approx(best)
-
-
 def test_held_out_queries_are_not_trained_on_while_alphas_are_compared(monkeypatch):
     seen = []
     path = LinearTraining.path
@@ -182,13 +171,6 @@ def test_one_alpha_stops_early_on_validation_rows(objective, rounds):
     assert found == pytest.approx(best)
     if rounds:
         assert len(values) <= int(np.argmax(values)) + 1 + rounds
-
-
-@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
-def test_generators_of_numpy_draw_the_queries(make):
-    seeded = {"max_queries": 30, "alpha": ALPHAS, "validation_fraction": 0.3}
-    found = [fit(random_state=make(seed), **seeded).coef_.tolist() for seed in (1, 1, 2)]
-    assert found[0] == found[1] != found[2]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -231,10 +231,3 @@ def test_infinite_features_of_a_fitted_ranker_and_of_boosters_raise():
     for call in (fit(SITE).predict, lambda rows: boosted.fit(rows, Y)):
         with pytest.raises(ValueError, match=r"row 4.*column 'count'"):
             call(INFINITE)
-
-
-def test_columns_that_differ_from_training_raise():
-    model, more = fit(SITE), SITE.assign(town=SITE["site"])
-    for columns in (["count", "normal", "town"], ["normal", "count", "site"], ["count", "normal"]):
-        with pytest.raises(ValueError, match="feature names"):
-            model.predict(more[columns])

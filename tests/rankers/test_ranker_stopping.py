@@ -1,5 +1,6 @@
 """Early stopping of GroupedRanker, on whole queries."""
 
+from types import SimpleNamespace
 from unittest import mock
 
 import catboost
@@ -272,6 +273,10 @@ def test_callbacks_see_all_rounds_and_are_not_run_again(objective):
     assert count.n_rounds == len(model.evals_result_["validation"]["gap"])
     with pytest.raises(ValueError, match="callbacks"):
         model.set_params(options={"refit": True}).fit(data.X, y)
+    seen = []
+    watch = SimpleNamespace(after_iteration=lambda info: seen.append(info.iteration) or True)
+    model = GroupedRanker(cat(), eval_metric="gap", **STOP).fit(data.X, y, callbacks=[watch])
+    assert len(seen) == len(model.evals_result_["validation"]["gap"])
 
 
 @pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat()], ids=lambda x: type(x).__name__)

@@ -16,7 +16,6 @@ from sklearn.model_selection import (
     StratifiedGroupKFold,
     cross_val_predict,
     cross_validate,
-    learning_curve,
     train_test_split,
 )
 from sklearn.pipeline import make_pipeline
@@ -83,21 +82,6 @@ def test_halving_over_rows(tool, data, y):
     search = tool(Ridge(), grid, cv=skrank.QueryKFold(3), scoring=GAP, min_resources=60)
     with pytest.warns(skrank.CutQueryWarning, match="resource='max_queries'"):
         search.fit(data.X, y)
-
-
-@pytest.mark.parametrize("shuffle", [False, True])
-def test_learning_curves_over_rows(shuffle, data, y):
-    with pytest.warns(skrank.CutQueryWarning, match=rf"{CUT} .*, first query \d+, of which"):
-        learning_curve(
-            ranker(), data.X, y, cv=skrank.QueryKFold(3), scoring=GAP, train_sizes=[0.51],
-            shuffle=shuffle, random_state=0,
-        )  # fmt: skip
-
-
-def test_cross_val_predict_on_folds_of_rows(data, y):
-    """There is no scorer; the ranker warns."""
-    with pytest.warns(skrank.CutQueryWarning, match=FITTED):
-        cross_val_predict(ranker(), data.X, y, cv=TORN)
 
 
 def test_the_warning_names_queries_and_numbers_of_rows():
