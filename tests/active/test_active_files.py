@@ -6,7 +6,6 @@ import json
 import os
 import pickle
 import re
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -198,16 +197,4 @@ def test_a_failed_save_keeps_the_old_file(saved, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         evaluator(budget=50).save(saved)
     assert saved.read_bytes() == before
-    assert list(saved.parent.iterdir()) == [saved]
-
-
-def test_threads_may_save_to_one_file(saved):
-    campaign = evaluator(budget=1000)
-    with ThreadPoolExecutor(6) as pool:
-        saves = [pool.submit(campaign.save, saved) for _ in range(30)]
-        answer(campaign, campaign.ask(40))
-    for save in saves:
-        save.result()
-    campaign.save(saved)
-    assert ActiveEvaluator.load(saved).estimate() == campaign.estimate()
     assert list(saved.parent.iterdir()) == [saved]

@@ -12,9 +12,6 @@ from skrank.extending import Queries
 Y, IDS = [2, 0, 1, 1], ["b", "b", "a", "b"]
 
 
-# ---------------------------------------------------------------------- with_groups
-
-
 def polars(values):
     return pytest.importorskip("polars").Series(values)
 
@@ -47,9 +44,6 @@ def test_with_groups_of_series_that_are_not_aligned():
         skrank.with_groups(relevance, qid)
     y = skrank.with_groups(relevance, qid.to_numpy())
     assert y.index.to_list() == list(zip(IDS, range(4), strict=True))
-
-
-# ---------------------------------------------------------------------- precedence
 
 
 def labelled(ids):
@@ -106,8 +100,6 @@ def test_sources_that_disagree(arguments, message):
     with pytest.raises(ValueError, match=message):
         resolve_groups(*arguments)
 
-
-# ---------------------------------------------------------------------- Queries
 
 IDS_OF_ALL_KINDS = {
     "ints": [3, 3, 1, 1, 1, 2],

@@ -126,10 +126,6 @@ class TestDistribution:
             assert found.converged
             assert abs(found.expected - value) < 1.1e-5
 
-    def test_metrics_without_information_give_the_uniform_distribution(self):
-        found = maximum_entropy("recall", 1.0, [2, 1], 6)
-        np.testing.assert_allclose(found.probabilities, np.tile([0.5, 1 / 3, 1 / 6], (6, 1)))
-
     def test_reach_is_that_of_all_orders(self):
         grades = [2, 1, 1, 0, 0]
         for name in ("gap", "ndcg", "q", "precision@2", "ap", "rbp"):

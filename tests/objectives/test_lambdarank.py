@@ -23,8 +23,6 @@ from tests.helpers.lambdarank_cases import (
     single,
 )
 
-# ---------------------------------------------------------------------- literal definition
-
 
 @every_objective
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -83,9 +81,6 @@ def test_pairs_of_documents_name_what_takes_continuous_labels(name):
         gradient(name, data)
 
 
-# ---------------------------------------------------------------------- precision
-
-
 @every_objective
 def test_single_precision_is_close(point):
     rng = np.random.default_rng(10)
@@ -135,9 +130,6 @@ def test_scores_of_any_range(spread, name, norm):
         assert np.isfinite(part).all()
         if spread not in ("one outlier", "one low", "mixed"):  # centred in single precision
             assert_allclose(part, wanted, rtol=0, atol=3e-5 * np.abs(wanted).max() + 1e-35)
-
-
-# ---------------------------------------------------------------------- long queries
 
 
 def swap_changes(tables, codes):
@@ -229,9 +221,6 @@ def test_lengths_around_a_tile(name, n):
     data = long_query(n, [0.97, 0.02, 0.01], seed=n)
     data.relevance[n // 2] = 2
     close(gradient(name, data), by_arrays(skrank.metric(name), data))
-
-
-# ---------------------------------------------------------------------- rounds
 
 
 @pytest.mark.parametrize("name", ["gap", "ndcg@10", "err"])

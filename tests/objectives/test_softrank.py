@@ -14,8 +14,6 @@ import skrank
 from skrank.objectives import SoftRank
 from tests.helpers.engine import judge
 
-# ---------------------------------------------------------------------- literal definition
-
 CASES = [
     "gap", "gap(thresholds=[0.2,0.5,0.3])", "ap", "ap(rel=2)", "ndcg",
     "dcg(gain=linear,discount=romip)", "ndcg(gain=[0,1,5,6])",
@@ -122,9 +120,6 @@ def test_small_sigma_gives_the_metric(name):
             assert value == pytest.approx(exact, abs=tolerance * max(1, exact))
 
 
-# ---------------------------------------------------------------------- curvature
-
-
 def pair_costs(name, labels, scores, sigma):
     """Derivatives by pi of each pair i < j, by finite differences; z; weights of variances."""
     n = len(labels)
@@ -180,9 +175,6 @@ def test_curvature_is_that_of_the_bound(name, sigma):
     assert_allclose(found[1], hess, atol=1e-8)
 
 
-# ---------------------------------------------------------------------- properties
-
-
 @every_metric
 def test_relative_sigma_counts_standard_deviations_of_a_query(name):
     labels, scores = one_query(5)
@@ -212,9 +204,6 @@ def test_queries_without_anything_to_gain(name):
     last = objective.value(relevance[3:], np.arange(3.0, 8), groups=groups[3:])
     assert both == pytest.approx(last)
     assert np.isnan(objective.value([0, 0], [1, 2]))
-
-
-# ---------------------------------------------------------------------- length
 
 
 def through_boosters(objective, labels, scores, groups, dtype=np.float32):

@@ -1,6 +1,5 @@
 """All rankers: groups, tools and checks of scikit-learn, and errors."""
 
-import copy
 import pickle
 from importlib.util import find_spec
 
@@ -115,17 +114,6 @@ def test_searches_and_cross_validation_in_both_modes(ranker, grid):
     assert len(set(means)) == len(means)
     scores = cross_validate(found.best_estimator_, data.X, y, cv=cv, scoring=gap)
     assert scores["test_score"].mean() == pytest.approx(found.best_score_)
-
-
-@every
-def test_clones_and_pickles(ranker):
-    ranker = clone(ranker)
-    before, X = repr(ranker), data.X.copy()
-    model = clone(ranker).fit(X, y)
-    assert repr(ranker) == before
-    assert_array_equal(X, data.X)
-    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), clone(model).fit(X, y)):
-        assert_array_equal(other.predict(data.X), model.predict(data.X))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 import sklearn
 import xgboost
-from scipy.sparse import coo_matrix, csr_array
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -181,16 +180,6 @@ def test_a_column_of_queries_in_tools_of_scikit_learn(model):
     table = pl.DataFrame(data.X, data.feature_names).with_columns(qid=pl.Series(ids))
     again = clone(model).fit(table, data.relevance)
     assert again.predict(table).tolist() == model.fit(frame, data.relevance).predict(frame).tolist()
-
-
-@each_booster
-def test_sparse_and_missing_values(make):
-    X = np.where(np.abs(data.X) < 0.5, 0.0, data.X)
-    ranker = GroupedRanker(make(), objective="gap", eval_metric="gap", **STOP)
-    for sparse in (csr_array(X), coo_matrix(X)):
-        assert scorer("gap")(ranker.fit(sparse, y), csr_array(X), y) > 0.6
-    X[::3, 1] = np.nan
-    assert ranker.fit(X, y).score(X, y) > 0.6
 
 
 @each_booster

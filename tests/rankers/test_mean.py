@@ -4,8 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
@@ -52,18 +50,6 @@ def test_constant_scores_have_factor_0():
     mean = RankerMean([linear(), Ridge(alpha=1e300)]).fit(X, Y)
     assert mean.factors_[1] == 0
     np.testing.assert_allclose(mean.predict(X), alone / 2)
-
-
-def test_sample_weight_reaches_every_ranker():
-    weights = np.where(QID < 20, 1.0, 5.0)
-    members = [linear(), make_pipeline(StandardScaler(), Ridge())]
-    mean = RankerMean(members).fit(X, Y, sample_weight=weights)
-    expected = (
-        linear().fit(X, Y, sample_weight=weights),
-        make_pipeline(StandardScaler(), Ridge()).fit(X, Y, ridge__sample_weight=weights),
-    )
-    for found, alone in zip(mean.estimators_, expected, strict=True):
-        assert found.predict(X).tolist() == alone.predict(X).tolist()
 
 
 def test_each_ranker_treats_unjudged_documents_by_its_parameter():
