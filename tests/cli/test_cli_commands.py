@@ -43,11 +43,7 @@ def test_fuse_without_judgments_prints_a_run(call, files):
 
 
 @pytest.mark.parametrize(
-    "how",
-    [
-        {"test": "t", "baseline": "dense", "confidence": 0.8},
-        {"test": "randomisation"},
-    ],
+    "how", [{"test": "t", "baseline": "dense", "confidence": 0.8}, {"test": "randomisation"}]
 )
 def test_compare(call, files, how):
     options = [part for name, value in how.items() for part in (f"--{name}", value)]

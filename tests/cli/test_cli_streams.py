@@ -30,8 +30,7 @@ def test_the_suffix_of_a_file_says_the_format(files, call, suffix):
 
 
 @pytest.mark.parametrize(
-    ("suffix", "given"),
-    [(".csv", "json"), (".tsv", None), (".csv.gz", "csv")],
+    ("suffix", "given"), [(".csv", "json"), (".tsv", None), (".csv.gz", "csv")]
 )
 def test_a_format_must_not_contradict_the_suffix(files, call, suffix, given):
     options = [] if given is None else ["--format", given]

@@ -93,16 +93,10 @@ class TestValues:
         assert_array_equal(found["gap"], given["gap(max_grade=5)"])
         assert_array_equal(found["gap(max_grade=3)"], given["gap"])
 
-    @pytest.mark.parametrize(
-        ("how", "message"),
-        [
-            ({"metrics": ["map", "ap"]}, r"metric '.*' is given twice"),
-            ({"metrics": []}, "metrics.*'gap'"),
-        ],
-    )
-    def test_errors(self, data, how, message):
-        with pytest.raises(ValueError, match=message):
-            report(data, **how)
+    @pytest.mark.parametrize(("metrics", "named"), [(["map", "ap"], "twice"), ([], "metrics")])
+    def test_errors(self, data, metrics, named):
+        with pytest.raises(ValueError, match=named):
+            report(data, metrics=metrics)
 
     @pytest.mark.parametrize(("relevance", "score"), [(0, 1), (np.nan, -np.inf)])
     def test_no_query_with_a_relevant_document(self, relevance, score):
@@ -259,8 +253,6 @@ def test_intervals_and_labels_of_tables():
     latex = found.to_latex(label="tab:all", intervals=True)
     assert r"\label{tab:all}" in latex
     assert f"new\\_x & other & {row.difference:.3f} & {row.low:.3f} & {row.high:.3f}" in latex
-    assert " & $" not in latex
-    assert "& <" not in found.to_latex(intervals=True, digits=2)
     assert r"\textless{}0.1 \\" in found.to_latex(intervals=True, digits=1)
 
 
@@ -316,10 +308,7 @@ def test_reports_of_one_ranking():
 
 
 def test_plots_of_one_system_and_of_folds():
-    import matplotlib.pyplot as plt
-
     one = ranked(["gap", "ap"])
     assert dict(one.plot().table["value"]) == dict(one.mean.loc["scores"])
     folds = skrank.compare_cv({"a": [0.1, 0.2, 0.4], "b": [0.3, 0.1, 0.2], "c": [0.1, 0.1, 0.2]})
     assert len(folds.plot().table) == 3
-    plt.close("all")

@@ -69,9 +69,8 @@ def contest(differences, **options):
     grades = np.unique(np.append(labels, [0, 1]))
     options = designed({"mixing": 1, "random_state": 0, "grades": grades} | options)
     campaign = ActiveComparator(
-        {"old": scores, "new": -scores}, queries, metric="cg(gain=linear)@1",
-        **options,
-    )  # fmt: skip
+        {"old": scores, "new": -scores}, queries, metric="cg(gain=linear)@1", **options
+    )
     for request, told in zip(campaign.ask(len(labels)), labels, strict=True):
         campaign.tell(request, told)
     return campaign

@@ -8,6 +8,7 @@ import pytest
 import skrank
 from skrank.testing import check_metric, make_lists
 from tests.helpers.engine import close, per_query
+from tests.helpers.rankers import First
 
 NAN = float("nan")
 
@@ -127,9 +128,4 @@ def test_pickling_pickles_the_function():
     assert hash(metric) == hash(skrank.metric_from_function(first, greater_is_better=False))
     assert not metric.greater_is_better
     y = skrank.with_groups([0, 1], ["a", "a"])
-    assert skrank.scorer(metric)(Zero(), [[0.0]] * 2, y) == -0.75
-
-
-class Zero:
-    def predict(self, X):
-        return np.zeros(len(X))
+    assert skrank.scorer(metric)(First(), [[0.0]] * 2, y) == -0.75

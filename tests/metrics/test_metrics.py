@@ -108,15 +108,6 @@ def test_bpref_10_counts_at_most_10_plus_r_documents():
 
 
 @pytest.mark.parametrize(
-    ("k", "value"), [(2, 1 / 2 * 1 / 3), (3, 2 / 3 * 2 / 3), (5, 2 / 4 * 2 / 3)]
-)
-def test_the_precision_of_a_set_is_divided_by_the_documents_shown(k, value):
-    """Four documents are retrieved, two of the three relevant ones among them."""
-    labels, scores = [1, 0, 1, 0, 1], [4, 3, 2, 1, -np.inf]
-    assert skrank.metric(f"set_ap@{k}")(labels, scores) == pytest.approx(value)
-
-
-@pytest.mark.parametrize(
     ("recall", "relevant", "needed"),
     [(0.55, 20, 11), (0.07, 100, 7), (0.28, 25, 7), (0.1, 30, 3), (0.7, 30, 21), (0.35, 30, 11)],
 )

@@ -88,10 +88,8 @@ def test_scale_of_grades_is_that_of_the_collection():
 
 
 EMPTY = np.array([1.0, 0, 2, 0, 0, 0]), np.array([0.0, 1, 0, 1, 0, 1])
-
-QUERIES = np.array(
-    [*"aabbcc"], object
-)  # a: nothing of label 2; b: both metrics; c: nothing relevant
+# a: nothing of label 2; b: both metrics; c: nothing relevant
+QUERIES = np.array([*"aabbcc"], object)
 
 
 def test_a_query_counts_where_all_metrics_count():

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skrank import LambdaRank, SoftRank, SquaredError
 from skrank.metrics import Mixture
 from skrank.objectives import ObjectiveMixture
-from tests.helpers.catalogue import MIXTURES, Lists, MixturePoint, lists, trainable
+from tests.helpers.catalogue import MIXTURES, MixturePoint, lists, trainable
 from tests.helpers.lambdarank_cases import STABLE, gradient, literal
 from tests.helpers.mixture_cases import gap
 
@@ -25,19 +25,13 @@ TRAINABLE = [
 NORMS = [True, "score", "sum", False]
 
 
-def finite(seed, **how):
-    data = lists(seed, missing=0, **how)
-    scores = np.where(np.isfinite(data.scores), data.scores, -5.0)
-    return Lists(data.relevance, scores, data.groups)
-
-
 @pytest.mark.parametrize("point", TRAINABLE, ids=repr)
 @pytest.mark.parametrize("norm", NORMS)
 def test_lambdas_are_the_literal_double_loop(point, norm):
     cases = [
-        (finite(0), {}),
-        (finite(1, levels=3), {"truncation_level": 2, "sigmoid": 2.0}),
-        (finite(2, scattered=False, longest=9), {"truncation_level": 5}),
+        (lists(0).retrieved(), {}),
+        (lists(1, levels=3).retrieved(), {"truncation_level": 2, "sigmoid": 2.0}),
+        (lists(2, scattered=False, longest=9).retrieved(), {"truncation_level": 5}),
     ]
     for data, more in cases:
         options = {"norm": norm} | more
@@ -92,7 +86,7 @@ def test_options_of_squared_error_are_checked():
 
 
 def test_gradients_add_up():
-    data = finite(4, n_queries=20)
+    data = lists(4, n_queries=20).retrieved()
     how = {"groups": data.groups, "sample_weight": np.full(len(data.groups), 2.0)}
     parts = (LambdaRank("gap", **STABLE), SquaredError("linear"), SoftRank("ndcg"))
     inner = ObjectiveMixture([(1, parts[0]), (2, parts[1])])
