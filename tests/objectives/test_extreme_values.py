@@ -39,9 +39,6 @@ def close(found, expected, dtype):
     assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
-# scores -------------------------------------------------------------------------------------------
-
-
 @every_dtype
 @pytest.mark.parametrize("objective", SOFT + PAIRS + [Softmax()], ids=repr)
 @pytest.mark.parametrize("row", [0, 4])
@@ -108,8 +105,6 @@ def test_relative_sigma_at_scores_of_any_size(metric, size):
         plain, exact = (gradient(soft, one * scores, labels=[0, 2, 1]) for one in (1, size))
         assert_allclose(size * exact[0], plain[0], rtol=1e-9)
 
-
-# labels, gains and weights ------------------------------------------------------------------------
 
 FEW = np.array([0.1, 0.2, 0.3, 0.4])
 

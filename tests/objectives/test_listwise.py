@@ -46,9 +46,6 @@ def per_query(function):
     return np.concatenate([function(np.equal(QID, query)) for query in range(7)])
 
 
-# the functions ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_gradient_and_curvature_are_those_of_the_loss(loss):
     bound = bound_to(loss)
@@ -99,9 +96,6 @@ def test_documents_that_were_not_judged_have_the_gain_of_label_0():
     for loss in (Softmax(), SquaredError(centered=True)):
         unknown = loss([np.nan, 2, 1], [0.1, 0.2, 0.3])
         assert_allclose(unknown, loss([0, 2, 1], [0.1, 0.2, 0.3]))
-
-
-# random gains -------------------------------------------------------------------------------------
 
 
 def targets(bound):

@@ -113,9 +113,6 @@ def test_single_precision_and_extreme_values():
     assert found[1, 4] == np.finfo(np.float64).min
 
 
-# tools --------------------------------------------------------------------------------------------
-
-
 def test_pipelines_with_groups_on_the_index():
     features = QueryFeatures(["rank", "zscore"]).set_output(transform="pandas")
     model = make_pipeline(features, LinearRanker("gap"))

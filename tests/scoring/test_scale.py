@@ -24,7 +24,6 @@ DEPENDENT = {  # with the highest grade of the data written out
     "rpref(variant=n)": "rpref(variant=n,max_grade=4)",
     "0.5*err+0.5*gap": "0.5*err(max_grade=4)+0.5*gap",
 }
-FREE = ["gap", "ndcg@10", "ap", "pfound", "rr", "q", "bpref"]
 CV = skrank.QueryKFold(3)
 
 
@@ -115,17 +114,6 @@ def test_without_a_highest_grade_a_metric_that_needs_it_raises(name, data):
     direct = skrank.metric(DEPENDENT[name])
     scores = model.predict(data.X[low])
     assert given == pytest.approx(direct(data.relevance[low], scores, groups=data.qid[low]))
-
-
-@pytest.mark.parametrize("name", FREE)
-def test_metrics_that_do_not_need_the_highest_grade_do_not_raise(name, data):
-    low = data.qid > 0
-    model = Ridge().fit(data.X, data.relevance)
-    ranker = GroupedRanker(Ridge()).fit(data.X[low], data.relevance[low])  # without grade 4
-    for one, rows in ((model, low), (ranker, slice(None))):
-        X, labels, qid = data.X[rows], data.relevance[rows], data.qid[rows]
-        direct = skrank.metric(name)(labels, one.predict(X), groups=qid)
-        assert scorer(name)(one, X, labels, groups=qid) == direct
 
 
 MODELS = {

@@ -38,14 +38,6 @@ def ridge(data):
     return Ridge().fit(data.X, data.relevance)
 
 
-@pytest.mark.parametrize("name", ["gap", "gap@10", "ndcg(gain=linear)@5", "err@20", "map"])
-def test_one_metric_is_the_metric_function(name, data, y, ridge):
-    expected = skrank.metric(name)(data.relevance, ridge.predict(data.X), groups=data.qid)
-    found = scorer(name)(ridge, data.X, y)
-    assert found == expected
-    assert isinstance(found, float)
-
-
 def test_several_metrics_use_one_prediction_and_one_sort(data, y, monkeypatch):
     sort = Mock(wraps=ranking.rank_codes)
     monkeypatch.setattr(ranking, "rank_codes", sort)
