@@ -28,7 +28,7 @@ SPLITTERS = [
     QueryShuffleSplit(4, test_size=7, train_size=20, stratify="n_relevant", random_state=0),
     QueryTimeSeriesSplit(4),
 ]
-every_splitter = pytest.mark.parametrize("cv", SPLITTERS, ids=repr)
+every_splitter = pytest.mark.parametrize("cv", SPLITTERS, ids=lambda cv: type(cv).__name__)
 
 
 @pytest.fixture(scope="module")
