@@ -46,12 +46,10 @@ def test_a_metric_is_a_measure_of_ir_measures(name):
     assert mean == pytest.approx(ours.mean.iloc[0, 0], abs=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"), [("err", "give max_grade"), ("num_ret", 'choose average="macro"')]
-)
-def test_metrics_that_look_beyond_a_query(name, message):
+@pytest.mark.parametrize(("name", "named"), [("err", "max_grade"), ("num_ret", "average=")])
+def test_metrics_that_look_beyond_a_query(name, named):
     pytest.importorskip("ir_measures")
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=named):
         trec.ir_measure(name)
 
 

@@ -72,13 +72,6 @@ def cutoff_normalizer(total, k, normalize):
 # ---------------------------------------------------------------------- GAP
 
 
-def threshold_probabilities(thresholds, max_grade):
-    """g_1..g_c: given, or uniform over the grades 1..max_grade."""
-    if thresholds is not None:
-        return list(thresholds)
-    return [1.0 / max_grade] * max_grade
-
-
 def relevance_probability(label, thresholds=None, max_grade=None, fractional="step"):
     """G(label): probability that a user calls the document relevant (Robertson et al. 2010, 2.1).
 
@@ -87,8 +80,10 @@ def relevance_probability(label, thresholds=None, max_grade=None, fractional="st
     """
     if label is None:
         return 0.0
+    if thresholds is None:  # uniform over the grades 1..max_grade
+        thresholds = [1.0 / max_grade] * max_grade
     probability = 0.0
-    for j, g in enumerate(threshold_probabilities(thresholds, max_grade), start=1):
+    for j, g in enumerate(thresholds, start=1):
         if fractional == "step":
             probability += g if label >= j else 0.0
         else:
