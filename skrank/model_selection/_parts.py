@@ -47,10 +47,13 @@ class QueryRows(NamedTuple):
 
         if len(groups) == 0:
             raise ValueError("groups is empty: there is no query to split.")
+        # one entry per run of equal ids: far fewer than rows where queries are contiguous
+        starts = np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1])))
         try:
-            codes, ids = pd.factorize(groups, sort=True)
+            places, ids = pd.factorize(groups[starts], sort=True)
         except TypeError:
             raise ValueError("the query ids cannot be sorted: give ids of one type.") from None
+        codes = np.repeat(places, np.diff(np.append(starts, len(groups))))
         rows = cls(codes, np.asarray(ids), np.bincount(codes), y)
         warn_of_cut_queries(y, rows.ids, rows.sizes, where)
         return rows
