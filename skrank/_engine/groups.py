@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -285,6 +286,11 @@ def require_groups(
     """`resolve_groups`; if no source has ids, the error says how to pass groups to `who`."""
     ids = resolve_groups(groups, y, X)
     if ids is None:
+        if isinstance(y, (str, os.PathLike, Mapping)):
+            raise ValueError(
+                f"{who} takes arrays, one row per document: for judgments and runs in files or "
+                "dicts, use skrank.trec.evaluate(qrels, runs, metrics)."
+            )
         raise ValueError(
             f"{who} needs the query of each row: use y = skrank.with_groups(relevance, qid), or a "
             'DataFrame X with a column or index named "qid", or pass groups= (inside '

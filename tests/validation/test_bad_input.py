@@ -133,6 +133,10 @@ REFUSED = [
       for q in (np.arange(60).astype(str), [f"q{i}" for i in range(60)])),
     # other functions
     (lambda: stats.paired_t(MASKED), "row 1 of scores"),
+    *((lambda test=test: test(skrank.evaluate(Y, SCORES, groups=GROUPS).per_query), "unstack")
+      for test in (stats.discriminative_power, stats.max_t, stats.tukey_hsd)),
+    (lambda: skrank.evaluate("qrels.txt", "a.run"), "trec.evaluate"),
+    (lambda: skrank.compare({"q": {"d": 1}}, {"a": {}, "b": {}}), "trec.evaluate"),
     (lambda: active.simulate([1, 2], [1, 1], 5, costs=np.ma.array([1, 2], mask=[0, 1])),
      "row 1 of costs"),
     (lambda: extending.PairWorth(np.ones(2), [0, 1e300], [0, 1e300], np.multiply),
