@@ -34,7 +34,8 @@ def check_metric_name(name: object) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name) or keyword.iskeyword(name):
         raise ValueError(
             f"{name!r} is not a name for a metric: use small letters, digits and underscores, "
-            "with a letter first, such as 'my_metric', and no keyword of Python."
+            "with a letter first, such as 'my_metric', and no keyword of Python "
+            "(name= of metric_from_function)."
         )
     return name
 

@@ -13,7 +13,7 @@ from sklearn.utils import RegressorTags, Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from skrank import _validation as check
-from skrank._engine.groups import require_groups, without_queries
+from skrank._engine.groups import require_groups, resolve_groups, without_queries
 from skrank._fitted import cloned, predicted_scores, restored_on_failure
 from skrank._ranked_lists import rank
 from skrank._renamed import refuse_old_arguments
@@ -138,7 +138,8 @@ class Ranker(BaseEstimator):
         ----------
         X : array-like of shape (n_rows, n_features)
         groups : array-like of shape (n_rows,), optional
-            Query of each row. Default: the index level or the column "qid" of `X`.
+            Query of each row. Default: the index level or the column "qid" of `X`; without both,
+            all rows are one query, 0.
         ids : array-like of shape (n_rows,), optional
             Document of each row, at most once per query. Default: the number of the row.
         k : int, optional
@@ -154,8 +155,8 @@ class Ranker(BaseEstimator):
         Raises
         ------
         ValueError
-            If groups are missing, have the wrong length, or differ between two sources; if a
-            document occurs twice in a query.
+            If groups have the wrong length, or differ between two sources; if a document occurs
+            twice in a query.
 
         See Also
         --------
@@ -177,9 +178,8 @@ class Ranker(BaseEstimator):
                 'frame.map_partitions(ranker.rank, k=10) where its index has the name "qid".'
             )
         check.check_same_index(X=X, groups=groups, ids=ids)
-        found = require_groups(groups, X=X, who=f"{type(self).__name__}.rank")
-        scores = predicted_scores(self, X)
-        return rank(scores, found, ids=ids, k=k, ties=ties)
+        found = resolve_groups(groups, X=X)
+        return rank(predicted_scores(self, X), found, ids=ids, k=k, ties=ties)
 
     # steps of fit ---------------------------------------------------------------------------------
 

@@ -54,21 +54,25 @@ def with_categories(X: pd.DataFrame, known: Mapping[object, Any]) -> pd.DataFram
     """The frame with the categories of the training rows, for LightGBM and XGBoost.
 
     Levels that are not in the training rows become missing values. Boosters would raise errors that
-    do not name the column, or read the numbers of other levels.
+    do not name the column, or read the numbers of other levels. A column without any value has no
+    dtype of its own (JSON has null): all its values are missing.
     """
+    X = X.copy(deep=False)
     for name, dtype in X.dtypes.items():
-        kind = "category" if str(dtype) == "category" else "text" if dtype.kind == "O" else dtype
-        if kind == "text" and name not in known:
+        if (dtype.kind == "O") == (name in known):  # "O": categories and text
+            continue
+        if X[name].isna().all():
+            X[name] = float("nan")
+        elif dtype.kind == "O" and str(dtype) != "category":
             raise ValueError(
                 f"column {name!r} of X is text: make it a category, X[{name!r}] = "
                 f"X[{name!r}].astype('category'), or leave it out."
             )
-        if (kind in ("category", "text")) != (name in known):
+        else:
             raise ValueError(
                 f"column {name!r} of X is {dtype} in some rows and a category in others: give the "
                 "rows of fit, X_val and predict the same dtypes."
             )
-    X = X.copy(deep=False)
     for name, dtype in known.items():
         X[name] = X[name].where(X[name].isin(dtype.categories)).astype(dtype)
     return X

@@ -222,6 +222,8 @@ def test_categories_are_those_of_the_training_rows(make):
         clone(model).set_params(eval_metric=None).fit(text, data.relevance, data.qid)
     with pytest.raises(ValueError, match="'level' of X is int64"):
         model.predict(text.assign(level=1))
+    missing = model.predict(text.head(3).assign(f0=np.nan, level=None))
+    assert model.predict(text.head(3).assign(f0=None, level=np.nan)).tolist() == missing.tolist()
     model.fit(data.X, data.relevance, data.qid, X_val=data.X, y_val=y)
     assert model.predict(pd.DataFrame(data.X)).tolist() == model.predict(data.X).tolist()
 

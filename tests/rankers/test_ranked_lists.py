@@ -82,8 +82,8 @@ def test_rankers_rank_by_their_predictions(ranker):
     for given in ({"groups": QID}, {}):
         pd.testing.assert_frame_equal(ranker.rank(FRAME, ids=ids, k=3, **given), expected)
     assert (ranker.rank(FRAME, ties="best")["rank"] >= 1).all()
-    with pytest.raises(ValueError, match=r"\.rank"):
-        ranker.rank(FRAME.reset_index(drop=True))
+    single = ranker.rank(FRAME.reset_index(drop=True))  # one list
+    pd.testing.assert_frame_equal(single, skrank.rank(ranker.predict(FRAME)))
     with pytest.raises(ValueError, match="groups"):
         ranker.rank(FRAME, [1, 2, 3])
 
