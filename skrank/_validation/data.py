@@ -121,23 +121,23 @@ def check_weights(
 
 def check_frequencies(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
     """Frequencies of queries, at least 0, divided by their sum."""
-    shares = check_weights(_per_query(name, values, n_queries), (name + "[{}]").format)
+    shares = check_weights(_as_many(name, values, n_queries), (name + "[{}]").format)
     shares = shares / shares.max()  # so that the sum cannot overflow
     return shares / shares.sum()
 
 
-def check_costs(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
-    """Cost of labels per query, after a check that all costs are positive and finite."""
-    costs = _per_query(name, values, n_queries)
-    if (query := first(~((costs > 0) & np.isfinite(costs)))) >= 0:
-        raise ValueError(f"{name}[{query}]={costs[query]}: a cost must be positive and finite.")
+def check_costs(name: str, values: ArrayLike, n: int, what: str = "one per query") -> np.ndarray:
+    """Costs of labels, after a check that there are `n`, all positive and finite."""
+    costs = _as_many(name, values, n, what)
+    if (entry := first(~((costs > 0) & np.isfinite(costs)))) >= 0:
+        raise ValueError(f"{name}[{entry}]={costs[entry]}: a cost must be positive and finite.")
     return costs
 
 
-def _per_query(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
-    vector = as_numbers(name, values, "one per query")
-    if vector.shape != (n_queries,):
-        raise ValueError(f"{name} has shape {vector.shape}: give one per query ({n_queries}).")
+def _as_many(name: str, values: ArrayLike, n: int, what: str = "one per query") -> np.ndarray:
+    vector = as_numbers(name, values, what)
+    if vector.shape != (n,):
+        raise ValueError(f"{name} has shape {vector.shape}, not ({n},): give {what}.")
     return vector
 
 

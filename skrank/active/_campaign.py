@@ -47,6 +47,11 @@ class Campaign:
         random_state: RandomState = 0,
     ) -> None:
         names, vectors = self._named_rankers(scores)
+        if not all(map(np.ndim, vectors)):  # a run, as a dict, file or `trec.Run`
+            raise ValueError(
+                "scores of a ranker must be an array, one per row (document): join runs in one "
+                "table, with -inf for documents that a run did not retrieve."
+            )
         check.check_result("design", design, Design, "skrank.active.Design")
         n_rows = len(check.as_vector("scores", vectors[0]))
         seed = check.check_random_state(random_state) % 2**32
@@ -189,8 +194,7 @@ class Campaign:
         list of Request
             Fewer than `n` if the budget or `n_queries` is reached, or all queries were asked.
         """
-        missing = check.check_count("n", n, "the number of queries to label")
-        missing -= self._n_asked - len(self._labels)
+        missing = check.check_count("n", n, "the number of queries to label") - len(self.waiting)
         if missing > 0:
             spent = np.cumsum(self._setup.costs[self._setup.order])
             affordable = len(spent[: self._n_queries])

@@ -90,12 +90,12 @@ class Estimate:
             who = f"{leader} is ahead" if abs(self.value) > 0 else "no ranker is ahead"
             difference = f"{who}: {' - '.join(self.names)} = "
         text = (
-            f"{difference}{self.value:.4f} ± {self.standard_error:.4f}, "
+            f"{difference}{self.value:.4f} ± {self.standard_error:.4f} (standard error), "
             f"{100 * self.confidence:.4g}% interval [{low:.4f}, {high:.4f}], "
             f"{check.counted(self.n_queries, 'query', 'queries')} at cost {self.cost:g}"
         )
         if self.passive_cost is not None:
-            text += f" (uniform draws: {self.passive_cost:.0f})"
+            text += f" (cost of uniform draws: {self.passive_cost:.0f})"
         return text if self.caution is None else f"{text}\ncaution: {self.caution}"
 
 

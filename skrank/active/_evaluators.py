@@ -282,7 +282,10 @@ class Decision:
     candidates: tuple[str, ...]
 
     def __repr__(self) -> str:
-        state = "decided" if self.better is not None else "not decided yet"
+        state = "decided"
+        if self.better is None:
+            needed = f"{100 * self.difference.confidence:.4g}% and no caution"
+            state = f"not decided: this needs {needed}; p-values are multiplied by {_RESERVE}"
         who = f"{self.leader or 'no ranker'} leads, confidence {self.confidence:.1%} ({state})"
         return f"{who}\n{self.difference}"
 

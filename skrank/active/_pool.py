@@ -121,7 +121,7 @@ def cost_per_query(costs: Costs, pool: Pool, is_open: np.ndarray, n_rows: int) -
     if isinstance(costs, Mapping):
         per_query = _by_query("costs", costs, pool.queries)
         return np.where(n_open > 0, check.check_costs("costs", per_query, len(n_open)), 0.0)
-    per_row = check.check_costs("costs", costs, n_rows)
+    per_row = check.check_costs("costs", costs, n_rows, "one per row, or a dict from query to cost")
     return np.add.reduceat(np.where(is_open, per_row[pool.rows], 0.0), pool.queries.indptr[:-1])
 
 
@@ -137,11 +137,10 @@ def _by_query(name: str, values: Mapping[object, float], queries: Queries) -> np
     """Numbers of a mapping in the order of the queries."""
     if not isinstance(values, Mapping):
         raise ValueError(f"{name}={values!r} must map each query to a number.")
-    missing = [query for query in queries.ids.tolist() if query not in values]
-    if missing:
+    ids = queries.ids.tolist()
+    if missing := [query for query in ids if query not in values]:
         raise ValueError(f"{name} has no number for query {missing[0]!r}.")
-    numbers = [values[query] for query in queries.ids.tolist()]
-    return check.as_vector(name, np.array(numbers))
+    return check.as_vector(name, [values[query] for query in ids])
 
 
 def storable_ids(name: str, values: ArrayLike) -> np.ndarray:

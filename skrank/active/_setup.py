@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from skrank.extending import Judgments, Queries
 _FEW_DRAWS = 5.0  # in units of the average cost of a draw
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Design:
     """What a campaign asks and how it draws, for `ActiveEvaluator` and `ActiveComparator`.
 
@@ -74,6 +75,11 @@ class Design:
     mixing: float | None = None
     center: float | None = None
     n_label_draws: int = 200
+
+    def __repr__(self) -> str:
+        """The parameters, long values shortened."""
+        short = (f"{k}={reprlib.repr(np.asarray(v).tolist())}" for k, v in vars(self).items())
+        return f"Design({', '.join(short)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

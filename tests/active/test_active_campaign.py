@@ -52,8 +52,7 @@ def test_grades_follow_known_labels_or_are_0_to_4_with_a_warning():
 
 def test_printed_differences_name_the_ranker_that_is_ahead():
     campaign = comparator(n_queries=30)
-    found = run(campaign)
-    leader = "old" if found.value > 0 else "new"
+    leader = "old" if (found := run(campaign)).value > 0 else "new"
     assert repr(found).startswith(f"{leader} is ahead: old - new = {found.value:.4f} ± ")
     assert repr(campaign.decision()).startswith(f"{leader} leads, confidence ")
 
@@ -266,6 +265,8 @@ def test_wrong_labels_raise_and_leave_the_campaign_unchanged():
         ({"budget": 0}, "budget=0"),
         ({"n_queries": 0}, "n_queries=0"),
         ({"costs": np.zeros(len(data.qid))}, r"costs\[0\]"),
+        ({"costs": 1.0}, "one per row, or a dict"),
+        ({"scores": {"q": {"d": 1.0}}}, "join runs in one table"),
         ({"items": np.zeros(len(data.qid))}, "item 0.0 .* query 0"),
         ({"scores": np.full(len(data.qid), -np.inf)}, "query"),
         ({"labels": np.full(len(data.qid), 7.0)}, "label 7 of row 0"),
