@@ -76,6 +76,10 @@ class Tuning:
     trials: pd.DataFrame
     study: optuna.Study
 
+    def __repr__(self) -> str:
+        booster, n_trials = type(self.ranker.estimator).__name__, len(self.trials)
+        return f"Tuning({booster}, value={self.value:.4f}, n_trials={n_trials})"
+
     def __str__(self) -> str:
         states = self.trials["state"].value_counts()
         counts = ", ".join(f"{count} {state.lower()}" for state, count in states.items())

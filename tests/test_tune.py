@@ -37,6 +37,7 @@ def test_the_best_trial_is_trained_on_all_queries():
     assert found.ranker.init_ is not None
     assert found.ranker.score(X, Y) == skrank.scorer("gap")(found.ranker, X, Y)
     assert str(found).startswith("trials: 1 complete; best 0.")
+    assert repr(found).startswith("Tuning(LGBMRanker, value=0.")
     assert found.trials["state"].tolist() == ["COMPLETE"]
 
 

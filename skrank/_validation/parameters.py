@@ -296,5 +296,6 @@ def unknown_objective(
     return ValueError(
         f"unknown objective {given!r}: {hint}Name a metric to train on, such as 'ndcg@10', or an "
         "objective, with its metric if it has one, such as 'softmax' or 'lambdarank:gap'. "
-        f"Objectives: {', '.join(sorted(objectives))}."
+        f"Objectives: {', '.join(sorted(objectives))}. Worker processes do not know metrics that a "
+        "notebook or a script registers: pass the metric itself, not its name."
     )

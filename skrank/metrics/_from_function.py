@@ -140,6 +140,9 @@ class FunctionMetric(ListMetric):
         check.check_free_name(check.check_metric_name(self.name), registry, type(self))
         self._set(unjudged=float(self.unjudged))
 
+    def __repr__(self) -> str:
+        return f"FunctionMetric({self})"
+
     @property
     def first_name(self) -> str:
         """The name in reports, without parameters."""

@@ -98,4 +98,4 @@ class IntervalDisplay(Display):
         ax.set(xlabel=shown(self.label), ylim=(-0.6, len(rows) - 0.4))
         ax.tick_params(axis="y", labelsize="small")
         if self.title:
-            ax.set_title(self.title, fontsize="medium")
+            ax.set_title(self.title, fontsize="medium", wrap=True)
