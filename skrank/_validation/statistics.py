@@ -22,8 +22,8 @@ def check_score_matrix(scores: ArrayLike, nan: str) -> np.ndarray:
     check_choice("nan", nan, NAN_CHOICES)
     if "system" in (getattr(getattr(scores, "index", None), "names", None) or ()):
         raise ValueError(
-            "scores has its systems on the index, and columns must be systems: pass one metric of a "
-            'report, such as report.per_query["ap"].unstack("system").'
+            "scores has its systems on the index, and columns must be systems: pass one metric of "
+            'a report, such as report.per_query["ap"].unstack("system").'
         )
     matrix = as_numbers("scores", scores, "of queries (rows) x systems (columns)")
     if matrix.ndim != 2 or min(matrix.shape) < 2:
