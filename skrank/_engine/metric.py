@@ -184,6 +184,8 @@ def _of_atom(atom: str, parameters: Options) -> Metric:
         return dataclasses.replace(inner, k=k)
     prefix, name = peer_names.split_prefix(atom)
     meant = None if prefix else meaning(name)
+    if meant and meant.startswith("skrank."):
+        raise ValueError(f"{name!r} is not a metric but a statistic: {meant}.")
     if meant or name == "?":
         raise check.unknown_name("metric", name, registry, meant)
     try:
@@ -205,7 +207,7 @@ _MEANINGS = {
     **dict.fromkeys(("hits", "hitrate", "hitratio", "hr", "successrate"), "success"),
     **dict.fromkeys(("fscore", "f1score", "fbeta"), "f1"),
     **dict.fromkeys(("auc", "rocauc", "auroc"), "bpref"),
-    **dict.fromkeys(("kendall", "kendalltau", "spearman"), "skrank.stats.tau_b"),
+    **dict.fromkeys(("kendall", "kendalltau", "tau", "spearman"), "skrank.stats.tau_b"),
     "prec": "precision", "rec": "recall", "rprec": "r_precision", "rcap": "relative_precision",
     "hole": "1 - judged",
 }  # fmt: skip
@@ -232,7 +234,9 @@ def _own(atom: str, parameters: Options) -> Metric:
     name, options = name_parser.parts_of_name(atom)
     cls = registry.get(name.lower())
     if cls is None:
-        raise check.unknown_name("metric", name, registry)
+        cut = re.fullmatch(r"(\w*[^\W\d_])_?(\d+)", name.lower())
+        meant = f"{cut[1]}@{cut[2]}" if cut and cut[1] in registry else None
+        raise check.unknown_name("metric", name, registry, meant)
     repeated = sorted(set(options) & set(parameters))
     if repeated:
         raise ValueError(f"{repeated[0]} is given twice: in {atom!r} and as a parameter.")

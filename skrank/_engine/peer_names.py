@@ -322,7 +322,10 @@ def translate(prefix: str, name: str) -> str:
     if ours is None:
         table = tables()[prefix.removesuffix("10")]
         known = [one for one, entry in table.items() if entry.ours]
-        raise check.unknown_name(f"name of {prefix}", name, known)
+        base, _, k = name.partition("@")
+        near = [f"{base}_cut_{k}", f"{base}_{k}"] if k and prefix.startswith("trec_eval") else []
+        meant = next((f"{prefix}:{one}" for one in near if _read(prefix, one)), None)
+        raise check.unknown_name(f"name of {prefix}", name, known, meant)
     return ours
 
 

@@ -59,6 +59,8 @@ def _run(arguments: argparse.Namespace) -> str:
         parser.error(f"--format {form} is for means{also}.")
     if form in allowed and arguments.view == "intervals" and arguments.confidence != 0.95:
         parser.error(f"--format {form} has intervals of 95 %: drop --confidence.")
+    if arguments.label is not None and form != "latex":
+        parser.error("argument --label: only LaTeX has labels: add --format latex.")
     more = unique_metrics(CURVE) if form == "html" else {}
     report = _report(arguments, runs, {**chosen, **more})
     _, *grades = report.caption.replace("max_grade=", "--max-grade").split("\n")
@@ -128,8 +130,9 @@ def _text(
         return page(report, shown, how, notes, made)
     if form in ("latex", "markdown"):
         table = report.compare(**how) if arguments.view == "compare" else report
-        write = table.to_latex if form == "latex" else table.to_markdown
-        return write(intervals=arguments.view == "intervals")
+        if form == "latex":
+            return table.to_latex(label=arguments.label, intervals=arguments.view == "intervals")
+        return table.to_markdown(intervals=arguments.view == "intervals")
     return _output.TABLES[form](_table(report, arguments.view, how))
 
 

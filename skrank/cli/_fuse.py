@@ -31,9 +31,10 @@ def _run(arguments: argparse.Namespace) -> str:
     parser.check_files([*judgments, *paths], arguments.output)
     parser.checked("-m/--metric", unique_metrics, arguments.metric)
     if len(paths) < 2:
-        parser.error(f"name {'judgments and ' * trained}at least two runs.")
+        parser.error(f"name {'judgments (not for --method rrf) and ' * trained}at least two runs.")
     qrels = trec.read_qrels(_output.source(judgments[0])) if trained else None
-    runs = trec.read_runs(_output.named_sources(files), ranks=arguments.ranks == "file")
+    ranks = arguments.ranks == "file"
+    runs = trec.read_runs(_output.named_sources(files, ranks=ranks), ranks=ranks)
     weights = None if arguments.weights is None else arguments.weights.split(",")
     if trained:
         from skrank.rankers import LinearRanker

@@ -176,10 +176,12 @@ def source(argument: str) -> BinaryIO | str:
     return sys.stdin.buffer
 
 
-def named_sources(arguments: Sequence[str]) -> list[BinaryIO | str] | dict[str, BinaryIO | str]:
+def named_sources(
+    arguments: Sequence[str], *, ranks: bool = False
+) -> list[BinaryIO | str] | dict[str, object]:
     """Sources of runs; by name if one of the runs is written as NAME=FILE.
 
-    Then the name of another run is its path.
+    Then the other runs are read with `ranks`, as by `skrank.trec.read_runs`, for their names.
 
     Raises
     ------
@@ -187,9 +189,13 @@ def named_sources(arguments: Sequence[str]) -> list[BinaryIO | str] | dict[str, 
         If two runs have the same name.
     """
     pairs = [split_name(one) for one in arguments]
-    if not any(name for name, _ in pairs):
-        return [source(path) for _, path in pairs]
-    named = {name or path: source(path) for name, path in pairs}
+    unnamed = [source(path) for name, path in pairs if not name]
+    if len(unnamed) == len(pairs):
+        return unnamed
+    from skrank.trec import read_runs
+
+    rest = iter((read_runs(unnamed, ranks=ranks) if unnamed else {}).items())
+    named = dict[str, object]((name, source(path)) if name else next(rest) for name, path in pairs)
     if len(named) < len(pairs):
         raise ValueError("two runs have the same name: write NAME=FILE with a name for each.")
     return named

@@ -129,31 +129,34 @@ class Comparison(Tabular):
             place = pair[not ahead], columns.index(found.metric)
             worse.setdefault(place, []).append(pair[ahead])
         caption = (
-            f"{self.caption}\nBest values are bold, superscripts name the systems that a value is "
-            "significantly better than"
+            f"{self._caption(intervals=False)}\nBest values are bold, superscripts name the "
+            "systems that a value is significantly better than"
         )
         return Shown(self.means, caption, [*self._greater_is_better.values()], worse)
 
-    def _method(self) -> str:
-        """The test, and how p-values and intervals are corrected."""
+    def _method(self, *, intervals: bool = True) -> str:
+        """The test, and how p-values and, if they are shown, intervals are corrected."""
         level, n_rows = f"{100 * self.confidence:g} % intervals", len(self._table)
+        text = TESTS.get(self.test, self.test)
         if n_rows == 1:
-            return f"{TESTS.get(self.test, self.test)}, {level}"
+            return text + f", {level}" * intervals
         by = ("", "") if self.test == "max-t" else (" by Holm's method", " by Bonferroni's")
-        return (
-            f"{TESTS.get(self.test, self.test)}, p-values corrected for {n_rows} comparisons"
-            f"{by[0]}, {level} too{by[1]}"
-        )
+        text = f"{text}, p-values corrected for {n_rows} comparisons{by[0]}"
+        return text + f", {level} too{by[1]}" * intervals
 
     @property
     def caption(self) -> str:
+        return self._caption(intervals=True)
+
+    def _caption(self, *, intervals: bool) -> str:
         queries = self._table["queries"]
         compared = " to ".join(map(str, sorted({queries.min(), queries.max()})))
         unit = "folds" if self.per_query.index.name == "fold" else "queries"
         text = (
             f"{len(self.means)} systems on {compared} of {len(self.per_query)} {unit}"
-            f"{', weighted' * self.weighted}; {self._method()}: "
-            f"{self._table['significant'].sum()} significant"
+            f"{', weighted' * self.weighted}; "
+            f"{self._method(intervals=intervals)}; {self._table['significant'].sum()} of "
+            f"{check.counted(len(self._table), 'difference')} significant"
         )
         return "\n".join([text, *self._notes])
 

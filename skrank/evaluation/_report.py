@@ -271,11 +271,16 @@ class Report(Tabular):
     @property
     def caption(self) -> str:
         """How much was measured, and what depends on the data."""
-        parts = [check.counted(len(self.queries), "query", "queries")]
+        return self._caption()
+
+    def _caption(self, *, of_means: bool = False) -> str:
+        queries = check.counted(len(self.queries), "query", "queries")
+        parts = [] if of_means else [queries]
         if len(self.systems) > 1:
             parts.insert(0, check.counted(len(self.systems), "system"))
         for name, (value, *others) in self.counts.items():
-            if name == "queries" or others != [value] * len(others):
+            none = name in ("missing", "ignored") and not value
+            if name == "queries" or none or others != [value] * len(others):
                 continue
             number = check.counted(int(value), name.removesuffix("s"), name)
             parts.append(f"{value:.1%} {name}" if isinstance(value, float) else number)
@@ -287,16 +292,18 @@ class Report(Tabular):
         text = ", ".join(parts)
         if len(self.systems) == 1 and self.systems != [SCORES]:
             text = f"{self.systems[0]}: {text}"
-        return "\n".join([text, *scale_notes(self.metric_of, self.max_grade)])
+        lines = [f"Means over {queries}"] * of_means + [text] * bool(text)
+        return "\n".join([*lines, *scale_notes(self.metric_of, self.max_grade)])
 
     def _shown(self, *, intervals: bool) -> Shown:
+        caption = self._caption(of_means=True)
         if len(self.systems) == 1:
             table = self.to_frame().droplevel("system")[["mean", "low", "high", "queries"]]
-            return Shown(table, self.caption)
+            return Shown(table, caption)
         rises = [metric.greater_is_better for metric in self.metric_of.values()]
         if not intervals:
-            return Shown(self.mean, f"{self.caption}\nBest values are bold", rises)
-        caption = f"{self.caption}\n95 % intervals in brackets, best values are bold"
+            return Shown(self.mean, f"{caption}\nBest values are bold", rises)
+        caption = f"{caption}\n95 % intervals in brackets, best values are bold"
         return Shown(self.mean, caption, rises, bounds=self._bounds())
 
     def _bounds(self) -> tuple[np.ndarray, np.ndarray]:

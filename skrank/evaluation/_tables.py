@@ -71,7 +71,7 @@ class Tabular(Printed):
         >>> print(skrank.evaluate(y, [4, 3, 2, 1], metrics=["gap", "p@1"]).to_latex(digits=2))
         \begin{table}
         \centering
-        \caption{2 queries, 4 documents, 100.0\% judged, 100.0\% retrieved}
+        \caption{Means over 2 queries. 4 documents, 100.0\% judged, 100.0\% retrieved}
         \begin{tabular}{lrrrr}
         \toprule
         metric & mean & low & high & queries \\
@@ -117,7 +117,7 @@ class Tabular(Printed):
         | gap | 0.75 | 0.00 | 1.00 | 2 |
         | precision@1 | 0.50 | 0.00 | 1.00 | 2 |
         <BLANKLINE>
-        2 queries, 4 documents, 100.0% judged, 100.0% retrieved
+        Means over 2 queries. 4 documents, 100.0% judged, 100.0% retrieved
         """
         rows, n_names, caption = self._cells(
             digits, intervals, "**%s**", "<sup>%s</sup>", _escaped_markdown

@@ -183,7 +183,8 @@ def of_records(rows: list[Any], kind: str, where: Where) -> Columns:
         names = [name for name in WANTED[kind] if hasattr(first, name)]
         return of_names(names, [[getattr(row, name) for row in rows] for name in names], kind)
     named = isinstance(first, Mapping)
-    names = [one for one in first if str(one).lower() in WANTED[kind]] if named else []
+    ours = WANTED[kind] if is_record(first, kind) else None  # None: all fields, for the error
+    names = [one for one in first if not ours or str(one).lower() in ours] if named else []
     for place, row in enumerate(rows):
         alike = isinstance(row, Mapping) and row.keys() >= set(names)
         if not named:

@@ -207,7 +207,8 @@ def _json(text: bytes, row: bytes, name: str, kind: str) -> tuple[Columns, Where
     record = None
     with suppress(ValueError):
         record = json.loads(row)
-    if record is None or not _columns.is_record(record, kind):
+    several = isinstance(record, dict) and b"\n" in text.strip()
+    if not several and not _columns.is_record(record, kind):
         with check.about(name):
             thing = json.loads(text, object_pairs_hook=_unique_keys)
             columns = _columns.columns_of(thing, kind)

@@ -40,6 +40,8 @@ MALFORMED = [
         ("ir_measures:RBP", "rel="),
         ("ir_measures:INST", r"max_rel= above min_rel=.*'INST\(max_rel=4\)'"),
         ("trec_eval:P_\uff15", "trec_eval"),
+        ("trec_eval:ndcg@10", "'trec_eval:ndcg_cut_10'"),
+        ("kendall", "a statistic: skrank.stats.tau_b"),
         ("catboost:NDCG:type=exp", "catboost"),
         ("ntcireval:GAP@10", r"'GAP\(g=1:2:3\)@10'"),
         ("relstring", "is not read: it is a text"),
@@ -53,8 +55,8 @@ MALFORMED = [
                 "rr": ["reciprocal rank"],
                 "dcg@10": ["dcg_at_10"],
                 "bpref": ["auc"],
-                "ndcg": ["NDCG_10", "ndgc"],
-                "skrank.stats.tau_b": ["kendall"],
+                "ndcg": ["ndgc"],
+                "ndcg@10": ["NDCG_10", "ndcg10"],
             }.items()
             for text in texts
         ),
