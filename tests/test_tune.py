@@ -139,7 +139,7 @@ def test_the_budget_includes_the_final_training(monkeypatch):
     fit, now = skrank.GroupedRanker.fit, [0.0]
 
     def timed(ranker, *args, **given):
-        now[0] += 1 + 3 * ranker.refit
+        now[0] += 1 + 3 * (ranker.options or {}).get("refit", False)
         return fit(ranker, *args, **given)
 
     monkeypatch.setattr("skrank._tune.time.monotonic", lambda: now[0])
