@@ -44,8 +44,7 @@ def _paragraph(text: str) -> str:
 def _style(table: pd.DataFrame) -> dict[str, Any]:
     """Arguments of `to_string` and `to_html`; the index is shown unless it only counts the rows."""
     shown = not hasattr(table.index, "start")  # that of a RangeIndex
-    p_values = [name for name in table if str(name).startswith("p_")]
     return {
         "float_format": "{:.4f}".format, "max_rows": _MOST_ROWS, "index": shown,
-        "formatters": dict.fromkeys(p_values, "{:.2g}".format),
+        "formatters": {name: "{:.2g}".format for name in table if str(name).startswith("p_")},
     }  # fmt: skip

@@ -26,15 +26,13 @@ def _compile() -> None:
     for name, y, s in [*calls, ("ndcg@1", labels, tied), ("ndcg(ties=worst)", labels, tied)]:
         with suppress(ValueError):  # some refuse ties
             metric(name)(y, s, groups=groups)
-    gap, ndcg, err = map(metric, ("gap", "ndcg", "err(max_grade=2)"))
-    lambdas = LambdaRank(gap), LambdaRank("ndcg@10"), LambdaRank(err), LambdaLoss(ndcg)
-    others = SoftRank(gap), SoftRank(ndcg), Softmax(), SquaredError(centered=True)
-    for one in (*lambdas, *others):
+    pairs = map(LambdaRank, ("gap", "ndcg@10", "err(max_grade=2)"))
+    soft = map(SoftRank, ("gap", "ndcg"))
+    for one in (*pairs, *soft, LambdaLoss("ndcg"), Softmax(), SquaredError(centered=True)):
         for dtype in (np.float32, np.float64):
             grad, hess = np.empty(16, dtype), np.empty(16, dtype)
-            bound = one.bind(judge(labels, groups))
-            bound.gradient(untied, grad, hess)
-            bound.gradient(tied, grad, hess)
+            for scores in (untied, tied):
+                one.bind(judge(labels, groups)).gradient(scores, grad, hess)
 
 
 if __name__ == "__main__":

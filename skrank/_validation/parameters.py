@@ -90,9 +90,8 @@ def as_random_state(parameter: str, value: Any) -> np.random.RandomState:
     """A RandomState, as in scikit-learn's splitters, where None is NumPy's global one."""
     from sklearn.utils import check_random_state as sklearn_random_state
 
-    if value is not None and not isinstance(value, np.random.RandomState):
-        value = check_random_state(value, parameter) % 2**32
-    return sklearn_random_state(value)
+    ready = value is None or isinstance(value, np.random.RandomState)
+    return sklearn_random_state(value if ready else check_random_state(value, parameter) % 2**32)
 
 
 def check_repeats(parameter: str, value: object, meaning: str) -> int:

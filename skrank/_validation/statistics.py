@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,14 +18,20 @@ LARGEST = 1e50  # largest size of a score: sums of fourth powers do not overflow
 LEAST_WEIGHT = 1e-12  # as a share of the largest weight; smaller weights count as 0
 
 
+def _refuse_systems(name: str, values: ArrayLike, most: int) -> None:
+    """Check that the rows of values by query of a report are of at most so many systems."""
+    index: Any = getattr(values, "index", None)
+    if "system" in getattr(index, "names", ()) and len(index.unique("system")) > most:
+        raise ValueError(
+            f"{name} has systems on its index, whose rows must be queries: pass one metric of a "
+            'report, such as report.per_query["ap"].unstack("system").'
+        )
+
+
 def check_score_matrix(scores: ArrayLike, nan: str) -> np.ndarray:
     """Scores of queries x systems as a float64 matrix, at least two of each, none infinite."""
     check_choice("nan", nan, NAN_CHOICES)
-    if "system" in (getattr(getattr(scores, "index", None), "names", None) or ()):
-        raise ValueError(
-            "scores has its systems on the index, and columns must be systems: pass one metric of "
-            'a report, such as report.per_query["ap"].unstack("system").'
-        )
+    _refuse_systems("scores", scores, most=0)
     matrix = as_numbers("scores", scores, "of queries (rows) x systems (columns)")
     if matrix.ndim != 2 or min(matrix.shape) < 2:
         raise ValueError(
@@ -150,10 +157,10 @@ def _relative(weights: np.ndarray) -> np.ndarray:
 
 def check_values(values: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
     """Values (queries x columns; NaN = no value) and their weights, in each column at least two."""
+    _refuse_systems("values", values, most=1)
     matrix = as_numbers("values", values, "one per query")
     weight = as_numbers("weights", 1.0 if weights is None else weights, "one per query")
-    if matrix.ndim == 1:
-        matrix = matrix[:, None]
+    matrix = matrix[:, None] if matrix.ndim == 1 else matrix
     if matrix.ndim != 2 or weight.shape not in ((), matrix.shape[:1], matrix.shape):
         raise ValueError(
             f"values has shape {matrix.shape} and weights {weight.shape}: pass values of shape "

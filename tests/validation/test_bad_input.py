@@ -135,6 +135,8 @@ REFUSED = [
     (lambda: stats.paired_t(MASKED), "row 1 of scores"),
     *((lambda test=test: test(skrank.evaluate(Y, SCORES, groups=GROUPS).per_query), "unstack")
       for test in (stats.discriminative_power, stats.max_t, stats.tukey_hsd)),
+    (lambda: stats.t_interval(
+        skrank.evaluate(Y, {"a": SCORES, "b": SCORES}, groups=GROUPS).per_query), "unstack"),
     (lambda: skrank.evaluate("qrels.txt", "a.run"), "trec.evaluate"),
     (lambda: skrank.compare({"q": {"d": 1}}, {"a": {}, "b": {}}), "trec.evaluate"),
     (lambda: active.simulate([1, 2], [1, 1], 5, costs=np.ma.array([1, 2], mask=[0, 1])),
