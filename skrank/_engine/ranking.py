@@ -152,20 +152,16 @@ class Ranking:
             self._seen[ties, condensed] = make(ties)
         return self._seen[ties, condensed]
 
-    def n_judged_or_retrieved(self, condensed: bool) -> np.ndarray:
-        """Number of documents of each query that were judged or retrieved, as floats.
-
-        If `condensed`, documents that were not judged do not count.
-        """
+    @cached_property
+    def n_judged_or_retrieved(self) -> np.ndarray:
+        """Number of documents of each query that were judged or retrieved."""
         judgments, sizes = self.judgments, self.judgments.queries.sizes
-        if condensed:
-            return np.diff(judgments.condensed_indptr).astype(np.float64)
         if judgments.unjudged is None or np.array_equal(self.retrieved, sizes):
-            return sizes.astype(np.float64)
+            return sizes
         ranked, starts = self.codes("average", False), judgments.indptr[:-1]
         unknown = np.append(0, np.cumsum(ranked.codes >= judgments.unjudged))
         unseen = unknown[judgments.indptr[1:]] - unknown[starts + ranked.retrieved]
-        return (sizes - unseen).astype(np.float64)
+        return sizes - unseen
 
     def _settled(self, ties: str) -> RankedCodes:
         """Codes by rank, with ties ordered as in `Metric.ties`."""
