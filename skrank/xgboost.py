@@ -234,7 +234,7 @@ class _XGBoostMetric(MetricCallable):
             self._absent.get(data.at_least(self.max_grade), join)
             means = means_of_workers(self.metrics, None)
         else:
-            found = self._measured(data, judge_part, host(preds))
+            found = self._measured(data, host(preds), judge_part)
             alone = n_workers() == 1
             means = found.means(stacklevel=3)[0] if alone else means_of_workers(self.metrics, found)
         each = zip(self.metrics, means, strict=True)

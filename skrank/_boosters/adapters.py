@@ -200,7 +200,7 @@ class MetricCallable:
         return f"{type(self).__module__}.eval_metric({names})"
 
     @compiled()
-    def _measured(self, data: Supplied, judge: Judge, scores: ArrayLike) -> Measured:
+    def _measured(self, data: Supplied, scores: ArrayLike, judge: Judge) -> Measured:
         """Values of all metrics, which share one sort."""
 
         def bind(data: Supplied) -> tuple[Judgments, list[Plan], Weights]:
