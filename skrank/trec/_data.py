@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -248,8 +248,7 @@ class Run:
         return _nested(self, self.scores.tolist())
 
     def __repr__(self) -> str:
-        size = f"{len(self.queries)} queries, {len(self.scores)} documents"
-        return f"Run {self.name!r}: {size}"
+        return f"Run {self.name!r}: {len(self.queries)} queries, {len(self.scores)} documents"
 
 
 def _rows_of_arrays(qid: ArrayLike, docid: ArrayLike, numbers: ArrayLike, kind: str) -> Entries:
@@ -277,10 +276,7 @@ def _starts(ids: pl.Series) -> np.ndarray:
     return np.flatnonzero(ids.ne_missing(ids.shift(1)).to_numpy())
 
 
-_Number = TypeVar("_Number", int, float)
-
-
-def _nested(given: Qrels | Run, numbers: list[_Number]) -> dict[str, dict[str, _Number]]:
+def _nested(given: Qrels | Run, numbers: list[Any]) -> dict[str, dict[str, Any]]:
     """Numbers by document by query."""
     indptr = given.queries.indptr.tolist()
     pairs = list(zip(given.documents.to_list(), numbers, strict=True))

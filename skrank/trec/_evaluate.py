@@ -254,9 +254,8 @@ def sources_of(runs: AnyRuns) -> tuple[list[object], list[str] | None]:
 
 def names_of(sources: Sequence[object], tags: list[str]) -> list[str]:
     """The tag of each run, or its path if several runs have the tag."""
-    count = Counter(tags)
     names = [
-        name_of(source) if count[tag] > 1 and is_file(source) else tag
+        name_of(source) if tags.count(tag) > 1 and is_file(source) else tag
         for tag, source in zip(tags, sources, strict=True)
     ]
     name, times = Counter(names).most_common(1)[0]

@@ -139,9 +139,8 @@ def fuse(
     from_file = ranks == "file"
     named = read_runs(runs, ranks=from_file)
     _check_runs(named, name, from_file=from_file)
-    if norm == "auto":
-        norm = "reciprocal_rank" if learned else "min_max"
-    norm = "reciprocal_rank" if method == "rrf" else norm
+    usual = "reciprocal_rank" if learned or method == "rrf" else "min_max"
+    norm = usual if norm == "auto" or method == "rrf" else norm
     rows = [
         _table(run, value=_normalised(run, norm, rrf_k, from_file=from_file), run=np.int32(number))
         for number, run in enumerate(named.values())
@@ -183,15 +182,14 @@ def _cross_fitted(
     judged = np.flatnonzero(np.isin(groups, qrels.queries.ids))
     if not len(judged):
         raise ValueError(f"the runs have no query of the qrels; their first is {groups[0]!r}.")
-    labels = rows.join(
-        _table(qrels, label=qrels.labels), on=["qid", "docid"], how="left", maintain_order="left"
-    )["label"]
+    known, keys = _table(qrels, label=qrels.labels), ["qid", "docid"]
+    labels = rows.join(known, on=keys, how="left", maintain_order="left")["label"]
     y = np.nan_to_num(labels.to_numpy())
 
     def trained(rows: np.ndarray) -> np.ndarray:
         weights = clone(ranker).fit(X[rows], y[rows], groups=groups[rows]).coef_
-        if not weights.any():  # no run ranks relevant documents above others
-            weights = np.ones_like(weights)
+        # all 0 if no run ranks relevant documents above others
+        weights = weights if weights.any() else np.ones_like(weights)
         return weights / np.abs(weights).sum()
 
     weights = trained(judged)
