@@ -7,24 +7,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import wraps
-from pathlib import Path
+from functools import cache, wraps
 from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-# What replaces names, and arguments of functions and classes, such as "compare(alpha)".
-NAMES: dict[str, str] = {}
-ARGUMENTS: dict[str, dict[str, str]] = {}
-for _row in Path(__file__).with_suffix(".csv").read_text(encoding="utf-8").splitlines()[1:]:
-    _use, _, _names = _row.partition("|")
-    for _old in _names.split():
-        _function, _, _argument = _old.removesuffix(")").partition("(")
-        if _argument:
-            ARGUMENTS.setdefault(_function, {})[_argument] = _use
-        else:
-            NAMES[_old] = _use
+@cache  # read when it is needed, not by `import skrank`
+def replacements() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """What replaces names, and arguments by functions and classes, such as "compare(alpha)"."""
+    from pathlib import Path
+
+    names: dict[str, str] = {}
+    arguments: dict[str, dict[str, str]] = {}
+    for row in Path(__file__).with_suffix(".csv").read_text(encoding="utf-8").splitlines()[1:]:
+        use, _, old_names = row.partition("|")
+        for old in old_names.split():
+            function, _, argument = old.removesuffix(")").partition("(")
+            if argument:
+                arguments.setdefault(function, {})[argument] = use
+            else:
+                names[old] = use
+    return names, arguments
 
 
 def refuse_old_arguments(function: F) -> F:
@@ -34,13 +38,13 @@ def refuse_old_arguments(function: F) -> F:
     """
     name, owner = function.__qualname__, cast(Any, function)
     full = f"{function.__module__.split('.')[1]}.{name}"  # such as trec.evaluate
-    name = full if full in ARGUMENTS else name
     is_class = isinstance(function, type)
     called = owner.__init__ if is_class else owner
 
     @wraps(called)
     def call(*args: Any, **kwargs: Any) -> Any:
-        for old, use in ARGUMENTS[name].items():
+        arguments = replacements()[1] if kwargs else {}
+        for old, use in arguments.get(full, arguments.get(name, {})).items():
             if old in kwargs:
                 raise TypeError(f"{name} has no argument {old} any more: use {use}.")
         return called(*args, **kwargs)
@@ -60,7 +64,7 @@ def refuse_old_names(module: str) -> None:
     otherwise = vars(sys.modules[module]).get("__getattr__")
 
     def find(name: str) -> object:
-        use = NAMES.get(f"{module}.{'*_score' if name.endswith('_score') else name}")
+        use = replacements()[0].get(f"{module}.{'*_score' if name.endswith('_score') else name}")
         if use is not None:
             raise ImportError(f"{module} has no {name} any more: use {use}.", name=name)
         if otherwise is not None:

@@ -257,7 +257,7 @@ def _build(cls: type[Metric], parameters: Options) -> Metric:
     known = [field.name for field in dataclasses.fields(cls) if field.init]
     for name in parameters:
         if name not in known:
-            meant = _renamed.ARGUMENTS.get(cls.__qualname__, {}).get(name)
+            meant = _renamed.replacements()[1].get(cls.__qualname__, {}).get(name)
             meant = "k" if name == "cutoff" else meant  # ir_measures calls k cutoff
             kind = f"parameter of {cls.names[0] if cls.names else cls.__name__}"
             raise check.unknown_name(kind, name, known, meant)

@@ -380,8 +380,10 @@ class Plan:
         if metric.k is not None:
             shown = np.minimum(shown, metric.k)
         sums = self.tables.values(ranked, self.inverse)
-        judged = np.diff(self.judgments.condensed_indptr) if metric.condensed else None
-        total = ranking.n_judged_or_retrieved if judged is None else judged
+        if metric.condensed:
+            total = np.diff(self.judgments.condensed_indptr)
+        else:
+            total = ranking.n_judged_or_retrieved
         found = metric.values(sums, shown, self.relevant, total.astype(np.float64))
         name = f"{type(metric).__name__}.values()"
         values, weights = check.check_query_values(found, len(sums), name)

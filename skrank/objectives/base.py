@@ -313,7 +313,7 @@ def _build(cls: type[Objective], wrapped: Sequence[str | Metric], options: Optio
     known = signature(cls).parameters.keys() - WRAPPED
     for name in options:
         if name not in known:
-            meant = _renamed.ARGUMENTS.get(cls.__qualname__, {}).get(name)
+            meant = _renamed.replacements()[1].get(cls.__qualname__, {}).get(name)
             raise check.unknown_name(f"option of {cls.__name__}", name, known, meant)
     return cls(*wrapped, **options)
 

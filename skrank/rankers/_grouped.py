@@ -28,10 +28,8 @@ from skrank.rankers import _checks, _dask
 from skrank.rankers._base import Ranker
 from skrank.rankers._fit import VALIDATION, Booster, Fit, Start, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
-from skrank.rankers._lightgbm import LightGBM
 from skrank.rankers._linear import linear_init
 from skrank.rankers._rows import Part, Rows, check_several_rows_per_query, features
-from skrank.rankers._xgboost import XGBoost
 
 
 @refuse_old_arguments
@@ -303,10 +301,11 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         _checks.check_parameters(self, has_X_val=has_X_val)
 
     def _table(self, X: Table, *, reset: bool) -> Table:
-        boosts = kind_of(self.estimator).rounds_parameter is not None
-        X = features(X, keep_polars=not boosts)  # boosters read categories of pandas only
+        kind = kind_of(self.estimator)
+        # boosters read categories of pandas only
+        X = features(X, keep_polars=kind.rounds_parameter is None)
         validate_data(self, X, reset=reset, skip_check_array=True)
-        if isinstance(kind_of(self.estimator), (LightGBM, XGBoost)):
+        if isinstance(kind, Booster) and kind.aligns_categories:
             is_frame = hasattr(X, "dtypes")
             if reset:
                 self._categories = _checks.categories_of(X) if is_frame else {}

@@ -29,6 +29,7 @@ class XGBoost(Booster):
 
     classes = ("xgboost", "XGBModel", "XGBRanker")
     rounds_parameter = "n_estimators"
+    aligns_categories = True
     patience_parameters = ("early_stopping_rounds",)
 
     def train(self, fit: Fit) -> None:

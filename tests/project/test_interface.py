@@ -223,7 +223,10 @@ def test_there_is_one_class_of_reports():
 # what became of old names -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", _renamed.NAMES)
+OLD_NAMES, OLD_ARGUMENTS = _renamed.replacements()
+
+
+@pytest.mark.parametrize("name", OLD_NAMES)
 def test_old_names(name):
     place, _, last = name.replace("*", "ndcg").rpartition(".")
     if place == "skrank.torch":
@@ -232,11 +235,11 @@ def test_old_names(name):
     assert last not in dir(module)
     with pytest.raises(ImportError) as caught:
         getattr(module, last)
-    assert _renamed.NAMES[name] in str(caught.value)
+    assert OLD_NAMES[name] in str(caught.value)
     assert not hasattr(module, "no_name_at_all")
 
 
-@pytest.mark.parametrize("function", _renamed.ARGUMENTS)
+@pytest.mark.parametrize("function", OLD_ARGUMENTS)
 def test_old_arguments(function):
     if function == "NeuralRanker":
         pytest.importorskip("skorch")
@@ -246,7 +249,7 @@ def test_old_arguments(function):
     place, _, last = min(names, key=len).rpartition(".")
     thing = getattr(importlib.import_module(place), last)
     called = getattr(thing, method) if of_class and method != "__init__" else thing
-    for old, use in _renamed.ARGUMENTS[function].items():
+    for old, use in OLD_ARGUMENTS[function].items():
         assert old not in inspect.signature(called).parameters
         with pytest.raises(TypeError, match=f" {old} ") as caught:
             called(**{old: 1})
