@@ -205,6 +205,8 @@ def unique_metrics(
         return {name: metric(one) for name, one in metrics.items()}
     chosen: dict[str, Metric] = {}
     for item in check.several("metrics", metrics, (str, Metric)):
+        if type(item).__module__.partition(".")[0] == "ir_measures":
+            item = f"ir_measures:{item}"
         if isinstance(item, str) and prefix and not peer_names.split_prefix(item)[0]:
             item = f"{prefix}:{item}"
         found = columns(item) if isinstance(item, str) else {str(item): metric(item)}

@@ -17,7 +17,7 @@ from skrank._typing import Options, RandomState
 from skrank.evaluation import _pair_tests
 from skrank.evaluation._comparison import Comparison, compare_values, system_pairs
 from skrank.evaluation._evaluate import DEFAULT_METRICS, measured_arrays
-from skrank.evaluation._report import Report, scale_notes
+from skrank.evaluation._report import Report, value_notes
 from skrank.metrics import Metric
 
 
@@ -225,6 +225,6 @@ def _compare_seeds(
         weights=weights,
         test="t-test over queries and seeds",
         own_test=partial(_pair_tests.seed_test, columns, weights),
-        notes=scale_notes(metrics, arguments["max_grade"]),
+        notes=value_notes(metrics, arguments["max_grade"]),
         **how,
     )

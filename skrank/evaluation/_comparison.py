@@ -12,7 +12,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._typing import Axes, Options, RandomState
 from skrank.evaluation._pair_tests import Tested, paired_effects
-from skrank.evaluation._tables import Shown, Tabular
+from skrank.evaluation._tables import Shown, Tabular, spanned
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
@@ -149,8 +149,7 @@ class Comparison(Tabular):
         return self._caption(intervals=True)
 
     def _caption(self, *, intervals: bool) -> str:
-        queries = self._table["queries"]
-        compared = " to ".join(map(str, sorted({queries.min(), queries.max()})))
+        compared = spanned(self._table["queries"])
         unit = "folds" if self.per_query.index.name == "fold" else "queries"
         text = (
             f"{len(self.means)} systems on {compared} of {len(self.per_query)} {unit}"

@@ -14,8 +14,8 @@ from skrank import _validation as check
 from skrank._engine.plan import GEOMETRIC_FLOOR, average, bounds_of
 from skrank._typing import Axes, RandomState
 from skrank.evaluation._comparison import Comparison, compare_values
-from skrank.evaluation._tables import Shown, Tabular
-from skrank.metrics import Metric
+from skrank.evaluation._tables import Shown, Tabular, spanned
+from skrank.metrics import DCG, Metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -229,7 +229,7 @@ class Report(Tabular):
             metric_of,
             weights=self.query_weights, baseline=baseline, test=test, confidence=confidence,
             n_resamples=n_resamples, random_state=random_state, progress=progress,
-            notes=scale_notes(metric_of, self.max_grade),
+            notes=value_notes(metric_of, self.max_grade),
         )  # fmt: skip
 
     def plot(
@@ -276,6 +276,9 @@ class Report(Tabular):
     def _caption(self, *, of_means: bool = False) -> str:
         queries = check.counted(len(self.queries), "query", "queries")
         parts = [] if of_means else [queries]
+        counted = (self.weights > 0).sum(axis=1)
+        if counted.min() < len(self.queries):
+            queries = f"{spanned(counted)} of {queries}"
         if len(self.systems) > 1:
             parts.insert(0, check.counted(len(self.systems), "system"))
         for name, (value, *others) in self.counts.items():
@@ -293,7 +296,7 @@ class Report(Tabular):
         if len(self.systems) == 1 and self.systems != [SCORES]:
             text = f"{self.systems[0]}: {text}"
         lines = [f"Means over {queries}"] * of_means + [text] * bool(text)
-        return "\n".join([*lines, *scale_notes(self.metric_of, self.max_grade)])
+        return "\n".join([*lines, *value_notes(self.metric_of, self.max_grade)])
 
     def _shown(self, *, intervals: bool) -> Shown:
         caption = self._caption(of_means=True)
@@ -322,12 +325,13 @@ class Report(Tabular):
         return {"95 % intervals of the means in brackets": frame.assign(**different)}
 
 
-def scale_notes(metrics: Mapping[str, Metric], max_grade: int | None) -> list[str]:
-    """A line about the metrics whose values depend on the highest label, if there are any."""
-    which = ", ".join(name for name, metric in metrics.items() if metric.needs_scale)
-    if not which or max_grade is None:
-        return []
-    return [f"{which}: grades 0 to {max_grade} (the highest label; max_grade= fixes it)"]
+def value_notes(metrics: Mapping[str, Metric], max_grade: int | None) -> list[str]:
+    """A line about DCG with the gain "exp2", and one about metrics with a scale of grades."""
+    exp2 = [name for name, one in metrics.items() if isinstance(one, DCG) and one.gain == "exp2"]
+    scaled = [name for name, one in metrics.items() if one.needs_scale and max_grade is not None]
+    scale = f"grades 0 to {max_grade} (the highest label; max_grade= fixes it)"
+    notes = {"gain 2^grade - 1": exp2, scale: scaled}
+    return [f"{', '.join(names)}: {note}" for note, names in notes.items() if names]
 
 
 def _index(names: Sequence[Any] | np.ndarray, level: str) -> pd.Index:

@@ -6,7 +6,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -44,7 +44,12 @@ class Tabular(Printed):
         """The table for papers."""
 
     def to_latex(
-        self, digits: int = 3, *, label: str | None = None, intervals: bool = False
+        self,
+        digits: int = 3,
+        *,
+        caption: str | None = None,
+        label: str | None = None,
+        intervals: bool = False,
     ) -> str:
         r"""A table for LaTeX with the package booktabs.
 
@@ -52,6 +57,8 @@ class Tabular(Printed):
         ----------
         digits : int
             Decimals of the values.
+        caption : str, optional
+            In LaTeX. Default: what was measured, and what is marked.
         label : str, optional
             Name for ``\ref``.
         intervals : bool
@@ -82,26 +89,28 @@ class Tabular(Printed):
         \end{tabular}
         \end{table}
         """
-        rows, n_names, caption = self._cells(
+        rows, sides, usual = self._cells(
             digits, intervals, r"\textbf{%s}", r"$^{%s}$", _escaped_latex
         )
         head, *lines = (" & ".join(row) + r" \\" for row in rows)
-        aligned = "l" * n_names + "r" * (len(rows[0]) - n_names)
-        begin = [r"\begin{table}", r"\centering", rf"\caption{{{_escaped_latex(caption)}}}"]
+        caption = usual if caption is None else check.check_text("caption", caption, "in LaTeX")
+        begin = [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"]
         if label is not None:
             begin.append(
                 rf"\label{{{check.check_text('label', label, 'as of the LaTeX command')}}}"
             )
-        inside = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", head, r"\midrule", *lines]
+        inside = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *lines]
         return "\n".join([*begin, *inside, r"\bottomrule", r"\end{tabular}", r"\end{table}"])
 
-    def to_markdown(self, digits: int = 3, *, intervals: bool = False) -> str:
+    def to_markdown(
+        self, digits: int = 3, *, caption: str | None = None, intervals: bool = False
+    ) -> str:
         """A table for Markdown, as GitHub and notebooks show it, with the marks of `to_latex`.
 
         Parameters
         ----------
-        digits, intervals
-            As in `to_latex`.
+        digits, caption, intervals
+            As in `to_latex`; the caption is in Markdown.
 
         Returns
         -------
@@ -119,17 +128,18 @@ class Tabular(Printed):
         <BLANKLINE>
         Means over 2 queries. 4 documents, 100.0% judged, 100.0% retrieved
         """
-        rows, n_names, caption = self._cells(
+        rows, sides, usual = self._cells(
             digits, intervals, "**%s**", "<sup>%s</sup>", _escaped_markdown
         )
         head, *lines = (f"| {' | '.join(row)} |" for row in rows)
-        aligned = "|:--" * n_names + "|--:" * (len(rows[0]) - n_names) + "|"
-        return "\n".join([head, aligned, *lines, "", _escaped_markdown(caption)])
+        caption = usual if caption is None else check.check_text("caption", caption, "in Markdown")
+        aligned = "".join({"l": "|:--", "r": "|--:"}[side] for side in sides) + "|"
+        return "\n".join([head, aligned, *lines, "", caption])
 
     def _cells(
         self, digits: int, intervals: bool, bold: str, raised: str, escaped: Callable[[str], str]
-    ) -> tuple[list[list[str]], int, str]:
-        """Texts of the head and the rows, the number of columns of names, and the caption.
+    ) -> tuple[list[list[str]], str, str]:
+        """Texts of the head and the rows, "l" or "r" for each column, and the usual caption.
 
         `bold` and `raised` are %-formats of marks.
         """
@@ -156,7 +166,14 @@ class Tabular(Printed):
                     text += f" [{low}, {high}]"
                 cells.append(text + (raised % ("" if few else ",").join(marks) if marks else ""))
             rows.append(cells)
-        return rows, 1 + numbered, _one_line(found.caption.replace("\n", ". "))
+        sides = ["r" if dtype.kind in "fi" else "l" for dtype in values.dtypes]
+        caption = escaped(found.caption.replace("\n", ". "))
+        return rows, "".join(["l" * (1 + numbered), *sides]), caption
+
+
+def spanned(numbers: Any) -> str:
+    """The least and the greatest of some numbers, such as "43 to 50"; one if they are equal."""
+    return " to ".join(map(str, sorted({numbers.min(), numbers.max()})))
 
 
 def _best(table: pd.DataFrame, rises: Sequence[bool]) -> np.ndarray:

