@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import combinations
 from typing import Any
@@ -44,7 +44,8 @@ def as_numbers(name: str, values: ArrayLike, what: str) -> np.ndarray:
                     raise TypeError  # NumPy would drop the imaginary part
             return given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be numbers, {what}, not {given.dtype}.") from None
+        hint = " skrank.trec.evaluate takes dicts." * isinstance(values, Mapping)
+        raise ValueError(f"{name} must be numbers, {what}, not {given.dtype}.{hint}") from None
 
 
 def check_query_values(

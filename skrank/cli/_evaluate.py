@@ -79,6 +79,8 @@ def _metrics(arguments: argparse.Namespace) -> dict[str, Metric]:
     if named is None:
         trec_eval = peer is not None and peer.startswith("trec_eval")
         named, peer = (["official"], peer) if trec_eval else (DEFAULT_METRICS, None)
+    # commas outside of brackets separate names, but not numbers, as in trec_eval's P.5,10
+    named = [name for text in named for name in re.split(r",(?=[^\W\d])(?![^(]*\))", text)]
     return unique_metrics(named, prefix=peer)
 
 
@@ -119,8 +121,7 @@ def _text(
     how: Options = {} if arguments.view == "curve" else {"confidence": arguments.confidence}
     if arguments.view == "compare":
         how["test"] = arguments.test or "max-t"
-        baseline = arguments.baseline or [None]
-        how["baseline"] = baseline if len(baseline) > 1 else baseline[0]
+        how["baseline"] = arguments.baseline
     if form == "html":
         made = (
             f"Made by skrank {skrank.__version__}: {shlex.join(['skrank', *arguments.given])}. "

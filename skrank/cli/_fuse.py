@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from skrank import _validation as check
 from skrank import trec
 from skrank.cli import _output
 from skrank.cli._parser import Parser
@@ -25,14 +26,12 @@ def add_arguments(parser: Parser, _: str) -> None:
 def _run(arguments: argparse.Namespace) -> str:
     parser: Parser = arguments.parser
     trained = arguments.method == "linear"
-    files = arguments.files[1:] if trained else arguments.files
-    judgments = arguments.files[:1] if trained else []
+    judgments, files = arguments.files[:trained], arguments.files[trained:]
     paths = [_output.split_name(run)[1] for run in files]
     parser.check_files([*judgments, *paths], arguments.output)
     parser.checked("-m/--metric", unique_metrics, arguments.metric)
-    if len(paths) < 2:
-        parser.error(f"name {'judgments (not for --method rrf) and ' * trained}at least two runs.")
-    qrels = trec.read_qrels(_output.source(judgments[0])) if trained else None
+    with check.about("the first file has judgments with --method linear, none with --method rrf"):
+        qrels = trec.read_qrels(_output.source(judgments[0])) if trained else None
     ranks = arguments.ranks == "file"
     runs = trec.read_runs(_output.named_sources(files, ranks=ranks), ranks=ranks)
     weights = None if arguments.weights is None else arguments.weights.split(",")
@@ -45,7 +44,7 @@ def _run(arguments: argparse.Namespace) -> str:
     fused = trec.fuse(
         runs,
         "weighted_sum" if trained else arguments.method,
-        norm=None if arguments.norm == "none" else arguments.norm,
+        norm=arguments.norm,
         rrf_k=arguments.rrf_k,
         ranks=arguments.ranks,
         weights=weights,

@@ -44,13 +44,9 @@ class Tabular(Printed):
         """The table for papers."""
 
     def to_latex(
-        self,
-        digits: int = 3,
-        *,
-        caption: str | None = None,
-        label: str | None = None,
+        self, digits: int = 3, *, caption: str | None = None, label: str | None = None,
         intervals: bool = False,
-    ) -> str:
+    ) -> str:  # fmt: skip
         r"""A table for LaTeX with the package booktabs.
 
         Parameters
@@ -89,11 +85,10 @@ class Tabular(Printed):
         \end{tabular}
         \end{table}
         """
-        rows, sides, usual = self._cells(
-            digits, intervals, r"\textbf{%s}", r"$^{%s}$", _escaped_latex
+        rows, sides, caption = self._cells(
+            digits, intervals, caption, r"\textbf{%s}", r"$^{%s}$", _escaped_latex
         )
         head, *lines = (" & ".join(row) + r" \\" for row in rows)
-        caption = usual if caption is None else check.check_text("caption", caption, "in LaTeX")
         begin = [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"]
         if label is not None:
             begin.append(
@@ -128,18 +123,18 @@ class Tabular(Printed):
         <BLANKLINE>
         Means over 2 queries. 4 documents, 100.0% judged, 100.0% retrieved
         """
-        rows, sides, usual = self._cells(
-            digits, intervals, "**%s**", "<sup>%s</sup>", _escaped_markdown
+        rows, sides, caption = self._cells(
+            digits, intervals, caption, "**%s**", "<sup>%s</sup>", _escaped_markdown
         )
         head, *lines = (f"| {' | '.join(row)} |" for row in rows)
-        caption = usual if caption is None else check.check_text("caption", caption, "in Markdown")
         aligned = "".join({"l": "|:--", "r": "|--:"}[side] for side in sides) + "|"
         return "\n".join([head, aligned, *lines, "", caption])
 
     def _cells(
-        self, digits: int, intervals: bool, bold: str, raised: str, escaped: Callable[[str], str]
-    ) -> tuple[list[list[str]], str, str]:
-        """Texts of the head and the rows, "l" or "r" for each column, and the usual caption.
+        self, digits: int, intervals: bool, caption: str | None, bold: str, raised: str,
+        escaped: Callable[[str], str],
+    ) -> tuple[list[list[str]], str, str]:  # fmt: skip
+        """Texts of the head and the rows, "l" or "r" for each column, and the caption.
 
         `bold` and `raised` are %-formats of marks.
         """
@@ -166,9 +161,11 @@ class Tabular(Printed):
                     text += f" [{low}, {high}]"
                 cells.append(text + (raised % ("" if few else ",").join(marks) if marks else ""))
             rows.append(cells)
-        sides = ["r" if dtype.kind in "fi" else "l" for dtype in values.dtypes]
-        caption = escaped(found.caption.replace("\n", ". "))
-        return rows, "".join(["l" * (1 + numbered), *sides]), caption
+        sides = "l" * (1 + numbered)
+        sides += "".join("r" if dtype.kind in "fi" else "l" for dtype in values.dtypes)
+        if caption is None:
+            caption = escaped(found.caption.replace("\n", ". "))
+        return rows, sides, check.check_text("caption", caption, "as the table shows it")
 
 
 def spanned(numbers: Any) -> str:

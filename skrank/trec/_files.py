@@ -112,8 +112,7 @@ def _content(source: Source, name: str) -> bytes:
             try:
                 data = import_module(module).decompress(data) if module else _zstandard(data)
             except Exception as error:  # each library has its own class
-                text = f"{name} cannot be decompressed: {error}".rstrip(".")
-                raise ValueError(f"{text}.") from None
+                raise ValueError(f"{name} cannot be decompressed: {error}") from None
             break
     return data
 

@@ -67,12 +67,13 @@ def test_names_of_runs(call, files):
 
 
 def test_names_of_another_tool(call, files):
-    given = ["-m", "nDCG@10", "-m", "NERR8(max_rel=2)@5"]
+    given = ["-m", "nDCG@10", "-m", "NERR8(max_rel=2)@5,P@1"]
     found = csv(call, "evaluate", *files, "--names", "ir_measures", *given)
-    names = [f"ir_measures:{name}" for name in given[1::2]]
+    given = ["nDCG@10", "NERR8(max_rel=2)@5", "P@1"]
+    names = [f"ir_measures:{name}" for name in given]
     expected = trec.evaluate("qrels", files[1:], names).mean
-    assert found.iloc[:, 1:3].to_numpy().tolist() == expected.to_numpy().tolist()
-    assert list(found)[1:3] == given[1::2]
+    assert found.iloc[:, 1:4].to_numpy().tolist() == expected.to_numpy().tolist()
+    assert list(found)[1:4] == given
 
 
 def test_the_document_of_the_query_itself_is_excluded(call, files):

@@ -25,6 +25,8 @@ FAILURES = [
     ("compare qrels bm25 dense -m ap --confidence 2", "--confidence=2.0 "),
     ("compare qrels bm25 dense -m ap --baseline x", "baseline 'x'"),
     ("fuse qrels bm25 dense --folds 1", "--n-splits=1"),
+    ("fuse --method rrf bm25", "at least two runs"),
+    ("fuse bm25 dense odd", "none with --method rrf: bm25, line 1"),
     ("fuse --method weighted_sum bm25 dense --weights 1,x", "weights"),
     ("curve qrels odd", "a run is called 'recall'"),
 ]
@@ -38,7 +40,6 @@ USAGE = [
     ("evaluate qrels bm25 --k 1.5", "argument -M/--k"),
     ("evaluate qrels bm25 -q --format latex", "--format latex is for means, with or without --int"),
     ("compare qrels bm25 dense --format trec_eval", "--format trec_eval is for means, with or"),
-    ("fuse --method rrf bm25", "name at least two runs"),
     *((f"{command} -o bm25", "-o/--output: bm25 is an input")
       for command in ("evaluate qrels bm25", "fuse qrels bm25 dense", "curve bm25 dense")),
 ]  # fmt: skip

@@ -6,6 +6,7 @@ import pytest
 
 import skrank
 from skrank import trec
+from skrank.extending import unique_metrics
 from tests.helpers import trec_cases
 from tests.helpers.engine import expand, tables
 
@@ -69,6 +70,8 @@ def test_values_are_those_of_ir_measures(names, ties):
     if names is WITHOUT_TIES:  # ir_measures takes documents of negative labels for judged
         qrels = {q: {d: abs(label) for d, label in docs.items()} for q, docs in qrels.items()}
     measures = {name: ir_measures.parse_measure(name) for name in names}
+    first = measures[names[0]]
+    assert list(unique_metrics([first])) == [f"ir_measures:{first}"]
     theirs, means = {}, {}
     for measure in measures.values():  # one by one: together, some take the values of others
         for one in ir_measures.iter_calc([measure], qrels, run):

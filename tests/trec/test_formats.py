@@ -218,6 +218,8 @@ def test_a_table_of_several_runs():
         ({"1": {"d\ud800": 1}}, RUN, r"row 0 .*'d\\ud800'"),
         (QRELS, {"01": {"a": np.nan}}, "score of document 'a' of query '01' is nan"),
         (QRELS, {"qid": ["1", "1"], "docid": ["a", "b"], "score": [1.0, None]}, "'b' .* is nan"),
+        (QRELS, pl.LazyFrame({"topic": [1], "passage": [2], "sim": [3]}), "topic, passage, sim"),
+        (QRELS, io.StringIO("topic,passage,sim\n1,a,2\n"), "topic, passage, sim"),
         (QRELS, {"qid": ["1", "1"], "docid": ["a"], "score": [1, 2]}, "differ in length"),
         (QRELS, {"qid": [1.5, 2], "docid": ["a", "b"], "score": [1, 2]}, "row 0 .*query is 1.5"),
         (QRELS, {"1": {"a", "b"}}, "no order"),

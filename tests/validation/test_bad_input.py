@@ -50,6 +50,7 @@ def call(request):
         *(({"scores": np.ones(shape)}, "^scores has shape") for shape in ((2, 2), (1, 4), (4, 2))),
         *(({"y": [1, 0, 2, bad]}, "label of row 3") for bad in (-1, -0.5, -INF, INF, 1e-101)),
         ({"y": ["good", "bad", "ugly", "bad"]}, "^relevance must be numbers"),
+        ({"y": {"q1": {"d1": 2}}, "groups": ["a"]}, "^relevance.*skrank.trec.evaluate"),
         ({"y": np.ones((2, 2)), "groups": [1, 2]}, "^relevance.*groups="),
         ({"y": [], "scores": [], "groups": []}, "^relevance is empty"),
     ],
