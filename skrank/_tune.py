@@ -105,13 +105,12 @@ def tune(
 
     Every candidate starts from the scores of a linear ranker; LightGBM and XGBoost train on GAP,
     CatBoost on YetiRank. If labels are not whole numbers, or more than 64 are distinct, softmax
-    takes the place of GAP, unless `metric` is GAP. Columns of categories are declared to the
-    boosters. Optuna draws the booster, and its parameters from `skrank.search_space`;
-    the first trial of each booster has the parameters that "What should I train?" recommends. A
-    candidate is measured on folds of whole queries. In each fold, it stops early on a fifth of the
-    training queries. After each fold but the last, from the fourth trial on, a trial is pruned if
-    its best mean so far is below the median of the previous trials after as many folds. A trial
-    that fails is recorded, and the search goes on.
+    takes the place of GAP, unless `metric` is GAP. Optuna draws the booster, and its parameters
+    from `skrank.search_space`; the first trial of each booster has the parameters that "What should
+    I train?" recommends. A candidate is measured on folds of whole queries. In each fold, it stops
+    early on a fifth of the training queries. After each fold but the last, from the fourth trial
+    on, a trial is pruned if its best mean so far is below the median of the previous trials after
+    as many folds. A trial that fails is recorded, and the search goes on.
 
     Parameters
     ----------
@@ -335,16 +334,11 @@ class _Search:
                 feature_pre_filter=False,  # True would drop all features of a small fold, and fail
             )  # fmt: skip
         elif booster == "xgboost":
-            trees = library.XGBRanker(
-                n_estimators=_ROUNDS, random_state=seed, enable_categorical=True
-            )
+            trees = library.XGBRanker(n_estimators=_ROUNDS, random_state=seed)
         else:
-            types = enumerate(getattr(self.X, "dtypes", ()))  # of pandas or polars
-            categories = (at for at, one in types if str(one).startswith(("category", "Enum")))
             trees = library.CatBoostRanker(
                 loss_function="YetiRank", iterations=_ROUNDS, random_seed=seed, verbose=False,
                 allow_writing_files=False,
-                cat_features=tuple(categories) or None,  # sklearn.clone can copy a tuple
             )  # fmt: skip
         objective = self.objective
         return GroupedRanker(

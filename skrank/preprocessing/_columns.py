@@ -82,7 +82,9 @@ class _NumbersTransformer(TransformerMixin, BaseEstimator):
 
     def _numbers(self, X: Table, *, reset: bool) -> Any:
         """X as an array or a CSR matrix."""
-        values = check.feature_numbers(X, "Make it a category, or encode it.", who=self)
+        fitted = "It was a number in fit: convert it by pandas.to_numeric."
+        remedy = "Make it a category, or encode it." if reset else fitted
+        values = check.feature_numbers(X, remedy, who=self)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return values
 

@@ -17,7 +17,7 @@ from skrank._boosters.adapters import import_booster
 from skrank._progress import Bar
 from skrank._typing import Estimator, Options, Reduced, Table
 from skrank.rankers._fit import VALIDATION, Booster, Fit, Log, Validator
-from skrank.rankers._rows import Part
+from skrank.rankers._rows import Part, categories_of
 
 _NOT_MEASURED = -1.0  # value for training rows; not NaN, since CatBoost writes values as JSON
 
@@ -28,11 +28,15 @@ class CatBoost(Booster):
     classes = ("catboost", "CatBoost", "CatBoostRanker")
     rounds_parameter = "iterations"
     takes_callables = False
+    text_categories = True
     patience_parameters = ("early_stopping_rounds", "od_wait")
 
     def train(self, fit: Fit) -> None:
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
         metric = None
+        if not self.categorical_features(estimator, arguments):
+            found = categories_of(train.X)
+            arguments["cat_features"] = [list(train.X).index(name) for name in found] or None
         if valid is not None:
             params = estimator.get_params()
             columns = {

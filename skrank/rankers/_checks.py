@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 from skrank import _validation as check
 from skrank._boosters.adapters import objective_of
@@ -13,9 +11,6 @@ from skrank._typing import Estimator, Options
 from skrank.metrics import metric
 from skrank.rankers._fit import EstimatorKind, metrics_of
 from skrank.rankers._kinds import kind_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # arguments of `fit` of boosters that GroupedRanker replaces
 _REPLACED = {
@@ -43,39 +38,6 @@ def check_fit_params(ranker: Estimator, params: Options) -> None:
             "FrozenEstimator(model) with init_scale=None adds rounds to a model. Numbers of rows, "
             "such as pairs, need CatBoostRanker itself."
         )
-
-
-def categories_of(X: pd.DataFrame) -> dict[object, object]:
-    """Dtypes of the columns that are categories."""
-    return {name: dtype for name, dtype in X.dtypes.items() if str(dtype) == "category"}
-
-
-def with_categories(X: pd.DataFrame, known: Mapping[object, Any]) -> pd.DataFrame:
-    """The frame with the categories of the training rows, for LightGBM and XGBoost.
-
-    Levels that are not in the training rows become missing values. Boosters would raise errors that
-    do not name the column, or read the numbers of other levels. A column without any value has no
-    dtype of its own (JSON has null): all its values are missing.
-    """
-    X = X.copy(deep=False)
-    for name, dtype in X.dtypes.items():
-        if (dtype.kind == "O") == (name in known):  # "O": categories and text
-            continue
-        if X[name].isna().all():
-            X[name] = float("nan")
-        elif dtype.kind == "O" and str(dtype) != "category":
-            raise ValueError(
-                f"column {name!r} of X is text: make it a category, X[{name!r}] = "
-                f"X[{name!r}].astype('category'), or leave it out."
-            )
-        else:
-            raise ValueError(
-                f"column {name!r} of X is {dtype} in some rows and a category in others: give the "
-                "rows of fit, X_val and predict the same dtypes."
-            )
-    for name, dtype in known.items():
-        X[name] = X[name].where(X[name].isin(dtype.categories)).astype(dtype)
-    return X
 
 
 def check_parameters(ranker: Estimator, *, has_X_val: bool) -> None:

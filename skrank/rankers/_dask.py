@@ -25,7 +25,7 @@ from skrank.dask._partitions import aligned_partitions, check_unsplit_queries, h
 from skrank.rankers._fit import VALIDATION, Booster, Fit, Validator
 from skrank.rankers._lightgbm import LightGBM
 from skrank.rankers._rows import Part, Rows
-from skrank.rankers._xgboost import XGBoost, take_booster, train_options
+from skrank.rankers._xgboost import XGBoost, declare_categories, take_booster, train_options
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -289,6 +289,7 @@ class DaskXGBoostRanker(DaskRanker, XGBoost):
 
     def train_on(self, client: Client, fit: Fit) -> None:
         estimator, xgboost = fit.estimator, import_booster("xgboost.dask")
+        declare_categories(fit)
         if fit.start.factor:
             estimator.set_params(base_score=0.0)  # margins are then the sum of the rounds
         train, *valid = _spread(client, *filter(None, (fit.train, fit.valid)))

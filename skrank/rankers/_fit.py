@@ -91,13 +91,13 @@ class Booster(EstimatorKind):
         Module, base class of all its estimators, and class of its rankers.
     takes_callables : bool
         True if the objective may be a function that gets the queries.
-    aligns_categories : bool
-        True if all rows get the categories of the training rows, since the library may not.
+    text_categories : bool
+        True if the library accepts columns of text, but no missing values in categories.
     """
 
     classes: tuple[str, str, str]
     takes_callables: bool = True
-    aligns_categories: bool = False
+    text_categories: bool = False
 
     def __init__(self, estimator: Estimator) -> None:
         library, _, ranker = self.classes

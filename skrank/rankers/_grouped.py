@@ -29,7 +29,14 @@ from skrank.rankers._base import Ranker
 from skrank.rankers._fit import VALIDATION, Booster, Fit, Start, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._linear import linear_init
-from skrank.rankers._rows import Part, Rows, check_several_rows_per_query, features
+from skrank.rankers._rows import (
+    Part,
+    Rows,
+    categories_of,
+    check_several_rows_per_query,
+    features,
+    with_categories,
+)
 
 
 @refuse_old_arguments
@@ -305,13 +312,12 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         # boosters read categories of pandas only
         X = features(X, keep_polars=kind.rounds_parameter is None)
         validate_data(self, X, reset=reset, skip_check_array=True)
-        if isinstance(kind, Booster) and kind.aligns_categories:
-            is_frame = hasattr(X, "dtypes")
+        if isinstance(kind, Booster):
             if reset:
-                self._categories = _checks.categories_of(X) if is_frame else {}
+                self._categories = categories_of(X)
             known = vars(self).get("_categories")  # None after a training on Dask
-            if is_frame and known is not None:
-                return _checks.with_categories(X, known)
+            if hasattr(X, "dtypes") and known is not None:
+                return with_categories(X, known, fitting=reset, as_text=kind.text_categories)
         return X
 
     def _needs_queries(self, *, validation: bool) -> bool:

@@ -23,7 +23,6 @@ class LightGBM(Booster):
 
     classes = ("lightgbm", "LGBMModel", "LGBMRanker")
     rounds_parameter = "n_estimators"
-    aligns_categories = True
     patience_parameters = (
         "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
     )  # fmt: skip

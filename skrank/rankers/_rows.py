@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,9 @@ from skrank._engine.groups import collection_grade, show
 from skrank._engine.queries import Queries
 from skrank._typing import Options, Table
 from skrank.model_selection._parts import QueryRows, count_queries, draw_parts
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _ROUNDING = 1e-9  # scores with (standard deviation) / (largest |score|) below it are constant
 
@@ -89,6 +92,53 @@ def features(X: Table, *, keep_polars: bool = True) -> Table:
         )
     if X.shape[1] == 0:
         raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    return X
+
+
+def categories_of(X: Table) -> dict[object, Any]:
+    """Dtypes of the columns of a frame that are categories; empty for arrays."""
+    dtypes = dict(getattr(X, "dtypes", {}))
+    return {name: dtype for name, dtype in dtypes.items() if str(dtype) == "category"}
+
+
+def with_categories(
+    X: pd.DataFrame, known: Mapping[object, Any], *, fitting: bool, as_text: bool
+) -> pd.DataFrame:
+    """The frame with the categories of the training rows, for boosters.
+
+    Levels that are not in the training rows become missing values. Boosters would raise errors that
+    do not name the column, or read the numbers of other levels. A column without any value has no
+    dtype of its own (JSON has null): all its values are missing. With `as_text`, levels are text,
+    missing values have the level "nan", and other columns may be text.
+    """
+    X = X.copy(deep=False)
+    for name, dtype in X.dtypes.items():
+        was_category, is_category = name in known, str(dtype) == "category"
+        if (dtype.kind == "O") == was_category:  # "O": categories and text
+            continue
+        is_text = dtype.kind == "O" and not is_category
+        if X[name].isna().all():
+            X[name] = float("nan")
+        elif fitting and not as_text:
+            raise ValueError(
+                f"column {name!r} of X is text: make it a category, X[{name!r}] = "
+                f"X[{name!r}].astype('category'), or leave it out."
+            )
+        elif was_category and known[name].categories.dtype.kind in "OSU":
+            raise ValueError(
+                f"column {name!r} of X is {dtype} and was a category of text in fit, such as "
+                f"{known[name].categories[0]!r}: give text, or the category."
+            )
+        elif is_category or (is_text and not as_text):
+            raise ValueError(
+                f"column {name!r} of X is {'text' if is_text else dtype} and was a number in fit: "
+                f"convert it, X[{name!r}] = pandas.to_numeric(X[{name!r}])."
+            )
+    for name, dtype in known.items():
+        X[name] = X[name].where(X[name].isin(dtype.categories)).astype(dtype)
+        if as_text:
+            text = X[name].astype(object).where(X[name].notna(), "nan").astype(str)
+            X[name] = text.astype("category")
     return X
 
 

@@ -14,7 +14,7 @@ from skrank._boosters.adapters import import_booster
 from skrank._boosters.xgboost_data import log_name
 from skrank._typing import Estimator, Options, Table
 from skrank.rankers._fit import VALIDATION, Booster, Fit, Log, Validator, objective_with_link
-from skrank.rankers._rows import Part
+from skrank.rankers._rows import Part, categories_of
 
 if TYPE_CHECKING:
     import xgboost
@@ -29,11 +29,11 @@ class XGBoost(Booster):
 
     classes = ("xgboost", "XGBModel", "XGBRanker")
     rounds_parameter = "n_estimators"
-    aligns_categories = True
     patience_parameters = ("early_stopping_rounds",)
 
     def train(self, fit: Fit) -> None:
         estimator = fit.estimator
+        declare_categories(fit)
         fit.arguments.setdefault("verbose", False)
         if fit.start.factor:
             self._start_at_zero(estimator)
@@ -105,6 +105,12 @@ class XGBoost(Booster):
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         return estimator.predict(X, output_margin=True)
+
+
+def declare_categories(fit: Fit) -> None:
+    """Let the estimator train on columns that are categories, which XGBoost refuses by default."""
+    if categories_of(fit.train.X):
+        fit.estimator.set_params(enable_categorical=True)
 
 
 def train_options(fit: Fit, evals: list[tuple[Data, str]]) -> Options:

@@ -181,7 +181,7 @@ def test_frames_with_nan_categories_and_an_empty_partition(client):
     pieces = dd.concat([dd.from_pandas(part, npartitions=1) for part in parts])
     X = pieces[frame.columns.tolist()]
     light = lgb.DaskLGBMRanker(**LIGHT, time_out=2)
-    heavy = dxgb.DaskXGBRanker(**XGB, enable_categorical=True)
+    heavy = dxgb.DaskXGBRanker(**XGB)
     for estimator, init in ((light, None), (heavy, "linear")):
         ranker = GroupedRanker(estimator, objective=GAP, init=init)
         within(lambda ranker=ranker: ranker.fit(X, pieces["y"], pieces["qid"]))
@@ -207,7 +207,7 @@ def test_each_worker_of_xgboost_gets_rows_of_a_frame(client, n_train, n_valid):
     rows = NAMED, pd.Series(train.y), pd.Series(train.qid)
     given = [on_dask(one, cuts[n_train]) for one in rows]
     held_out = [on_dask(one, cuts[n_valid]) for one in rows]
-    ranker = GroupedRanker(dxgb.DaskXGBRanker(**XGB, enable_categorical=True), **STOP)
+    ranker = GroupedRanker(dxgb.DaskXGBRanker(**XGB), **STOP)
     names = ("X_val", "y_val", "groups_val")
     within(lambda: ranker.fit(*given, **dict(zip(names, held_out, strict=True))))
     value = skrank.scorer("gap@10")(ranker, NAMED, train.y, groups=train.qid)

@@ -194,8 +194,7 @@ def test_frames_of_polars(make):
     known = pd.DataFrame(data.X, columns=data.feature_names).assign(
         flag=columns["flag"], some=some.to_numpy(), kind=pd.Categorical(kinds, categories=levels)
     )
-    ranker = GroupedRanker(make(**{"enable_categorical": True} if make is xgb else {}))
-    ranker.set_params(eval_metric="gap", **STOP).fit(enum, y)
+    ranker = GroupedRanker(make()).set_params(eval_metric="gap", **STOP).fit(enum, y)
     again = clone(ranker).fit(known, y)
     assert ranker.predict(enum).tolist() == again.predict(known).tolist()
     assert ranker.predict(enum[:5]).tolist() == again.predict(known[:5]).tolist()
@@ -203,12 +202,11 @@ def test_frames_of_polars(make):
         ranker.fit(frame, y)
 
 
-@pytest.mark.parametrize(
-    "make", [lgbm, lambda: xgb(enable_categorical=True)], ids=["lightgbm", "xgboost"]
-)
+@pytest.mark.parametrize("make", [lgbm, xgb, cat], ids=["lightgbm", "xgboost", "catboost"])
 def test_categories_are_those_of_the_training_rows(make):
     levels = np.array(["x", "y", "z"])[data.relevance.astype(int) % 3]
     text = pd.DataFrame(data.X[:, :2]).add_prefix("f").assign(level=levels)
+    text.loc[0, "level"] = None
     frame = text.astype({"level": "category"})
     held_out = {"X_val": text, "y_val": data.relevance, "groups_val": data.qid}
     model = GroupedRanker(make(), eval_metric="gap").fit(
@@ -218,10 +216,13 @@ def test_categories_are_those_of_the_training_rows(make):
     assert model.predict(text).tolist() == scores.tolist()
     part = text[some].astype({"level": "category"})  # whose levels have other numbers
     assert model.predict(part).tolist() == scores[some].tolist()
-    with pytest.raises(ValueError, match=r"'level' of X is text.*astype"):
+    errors = ValueError, catboost.CatBoostError
+    with pytest.raises(errors, match=r"'level' of X is text.*astype|Cannot convert 'y'"):
         clone(model).set_params(eval_metric=None).fit(text, data.relevance, data.qid)
     with pytest.raises(ValueError, match="'level' of X is int64"):
         model.predict(text.assign(level=1))
+    with pytest.raises(errors, match=r"'f0' of X is text.*to_numeric|Cannot convert 'q'"):
+        model.predict(text.assign(f0="q"))
     missing = model.predict(text.head(3).assign(f0=np.nan, level=None))
     assert model.predict(text.head(3).assign(f0=None, level=np.nan)).tolist() == missing.tolist()
     model.fit(data.X, data.relevance, data.qid, X_val=data.X, y_val=y)

@@ -171,7 +171,7 @@ def test_the_transformer_can_be_read_and_replaced():
 
 
 LGBM = lgbm(n_estimators=5, num_leaves=4)
-XGB = xgb(n_estimators=5, max_depth=2, enable_categorical=True)
+XGB = xgb(n_estimators=5, max_depth=2)
 
 
 @pytest.mark.parametrize("estimator", [LGBM, XGB], ids=["lightgbm", "xgboost"])
