@@ -19,8 +19,10 @@ values of the tool.
 * A prefix names the tool: `trec_eval:ndcg`, `ir_measures:nDCG@10`, `ranx:ndcg_burges@10`,
   `lightgbm:ndcg@5`, `xgboost:ndcg@5-`, `catboost:NDCG:top=10;type=Base`,
   `sklearn:ndcg_score(k=10)`, `ntcireval:MSnDCG@10`.
-* A name without a prefix is a definition of skrank, in any case of letters. A name of a tool
-  without its prefix, such as `P_5`, is an error that says how to write the metric.
+* A name without a prefix is a definition of skrank, in any case of letters: also `nDCG@10`, `RR@10`
+  and `map`. For BM25 on TREC DL 2019, `nDCG@10` is .436 (gain 2^grade - 1), and
+  `ir_measures:nDCG@10` .506 (gain: the grade). Other names of tools, such as `P_5`, are errors that
+  say how to write the metric.
 * `trec_eval:` is version 9, which compares scores in single precision. `trec_eval10:` differs in
   `iprec_at_recall` and `11pt_avg`.
 * `skrank.trec.evaluate` also takes names that stand for several metrics, such as
