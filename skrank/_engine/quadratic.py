@@ -115,6 +115,8 @@ class QuadraticTables(Tables):
     def __post_init__(self) -> None:
         name = type(self).__name__
         super().__post_init__()
+        if self.offset is None:
+            check.check_falling("QuadraticTables.u", self.u)
         # with offsets, the last bit of ties at the cut-off differs between whole and cut lists
         object.__setattr__(self, "cut", self.offset is None)
         if self.offset is not None:

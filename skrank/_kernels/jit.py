@@ -19,7 +19,7 @@ import numpy as np
 
 ONE_PASS = 0.01  # `row_cost` of a kernel that reads rows once: a row takes about a nanosecond
 
-MESSAGE = "skrank: compiling loops for this machine, once: some seconds (SKRANK_QUIET=1 hides this)"
+MESSAGE = "skrank: compiling loops, once for each new use: some seconds (SKRANK_QUIET=1 hides this)"
 
 _OPTIONS = {"nogil": True, "error_model": "numpy"}  # of `numba.njit`, for every function
 
@@ -110,8 +110,8 @@ class Kernel:
             if not self._remove_index():
                 raise
             return self._dispatcher(*arguments)
-        except OSError as error:  # the cache cannot be written; kernels do not raise OSError
-            _warn_that_nothing_is_cached(error)
+        except OSError:  # the cache cannot be written; kernels do not raise OSError
+            _warn_that_nothing_is_cached()
             self._dispatcher = self._dispatch(cache=False)
             return self._dispatcher(*arguments)
 
@@ -130,8 +130,8 @@ class Kernel:
         _register_subroutines()
         try:
             dispatcher = numba.njit(cache=cache, **self._options)(self.function)
-        except RuntimeError as error:  # numba finds no folder that it can write
-            _warn_that_nothing_is_cached(error)
+        except RuntimeError:  # numba finds no folder that it can write
+            _warn_that_nothing_is_cached()
             return self._dispatch(cache=False)
         # without compilation (NUMBA_DISABLE_JIT), the function itself
         return np.errstate(all="ignore")(dispatcher) if dispatcher is self.function else dispatcher
@@ -157,18 +157,17 @@ def _register_subroutines():
 
 @lru_cache(maxsize=1)
 def _announce():
-    """Print once why the first use after installation takes seconds."""
+    """Print once per process why the first use of a kernel takes seconds."""
     if os.environ.get("SKRANK_QUIET", "0") in ("", "0"):
         print(MESSAGE, file=sys.stderr, flush=True)
 
 
 @lru_cache(maxsize=1)
-def _warn_once(message):
-    warnings.warn(message, RuntimeWarning, stacklevel=4)
-
-
-def _warn_that_nothing_is_cached(reason):
-    _warn_once(
+def _warn_that_nothing_is_cached():
+    """Warn once that the cache cannot be written."""
+    warnings.warn(
         "compiled code cannot be cached: every process compiles anew, for some seconds. Let the "
-        "environment variable NUMBA_CACHE_DIR name a folder that can be written."
+        "environment variable NUMBA_CACHE_DIR name a folder that can be written.",
+        RuntimeWarning,
+        stacklevel=3,
     )

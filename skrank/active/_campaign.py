@@ -94,11 +94,11 @@ class Campaign:
         """What is labelled, of what is asked, of what can be asked."""
         setup = self._setup
         most = int(np.count_nonzero(setup.q)) if self.n_queries is None else self.n_queries
-        cost = f"cost {self.cost:g}" + ("" if self.budget is None else f" of {self.budget:g}")
+        limit = "" if self.budget is None else f" of {self.budget:g}"
         return (
             f"{type(self).__name__}({', '.join(self.names)}): {self.metric}, "
             f"{len(self._labels)} of {check.counted(most, 'query', 'queries')} labelled, "
-            f"{len(self.waiting)} waiting, {cost}"
+            f"{len(self.waiting)} more asked, cost of all asked {self.cost:g}{limit}"
         )
 
     def _begin(self, setup: Setup, budget: float | None, n_queries: int | None) -> None:
@@ -220,7 +220,8 @@ class Campaign:
         ----------
         query : query id or Request
         labels : array-like of shape (n_items,), or mapping from item to label
-            One grade per item, in the order of ``Request.items``.
+            One grade per item, in the order of ``Request.items``. A Series with the items as index
+            is read as a mapping.
         replace : bool
             Replace labels recorded before.
 
@@ -233,9 +234,12 @@ class Campaign:
         query_id = query.query if isinstance(query, Request) else query
         number = self._number.get(query_id)
         if number is None or number not in self._asked:
+            text, asked = str(query_id).lstrip("0"), self._setup.queries.ids[self._asked].tolist()
+            meant = [f", but {one!r} was" for one in asked if str(one).lstrip("0") == text]
+            hint = f"{meant[0]} (pandas.read_csv with dtype=str reads texts)" if meant else ""
             raise ValueError(
-                f"query {query_id!r} was not asked: labels of other queries would bias the "
-                "estimate. Take queries from ask() or next_query()."
+                f"query {query_id!r} was not asked{hint}: labels of other "
+                "queries would bias the estimate. Take ids from ask() or next_query()."
             )
         request = self._setup.request(number)
         new = request.checked(labels, self._setup.graded.grades)
@@ -283,7 +287,8 @@ class Campaign:
         limit = "" if self._budget is None else f" of the budget of {self._budget:g}"
         raise ValueError(
             f"no labels to estimate from yet: label query {setup.queries.name(first)} first, which "
-            f"costs {float(setup.costs[first]):g}{limit}."
+            f"costs {float(setup.costs[first]):g}{limit} (labelled queries that wait for it: "
+            f"{len(self._labels)})."
         )
 
     def _values_of(self, first: int, second: int | None) -> np.ndarray:

@@ -95,7 +95,7 @@ class Estimate:
             f"{check.counted(self.n_queries, 'query', 'queries')} at cost {self.cost:g}"
         )
         if self.passive_cost is not None:
-            text += f" (cost of uniform draws: {self.passive_cost:.0f})"
+            text += f" (uniform draws for this error: about {self.passive_cost:.0f})"
         return text if self.caution is None else f"{text}\ncaution: {self.caution}"
 
 

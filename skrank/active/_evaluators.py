@@ -197,15 +197,12 @@ class ActiveComparator(Campaign):
         -------
         Estimate
         """
-        first, second = (0, 1) if between is None else self._pair(between)
-        return self._estimate(first, second, confidence, estimator)[0]
-
-    def _pair(self, between: tuple[str, str]) -> tuple[int, int]:
-        """Indices of two rankers from their names."""
-        first, second = (check.check_choice("between", name, self.names) for name in between)
-        if first == second:
+        pair = self.names[:2] if between is None else between
+        chosen = [check.check_choice("between", name, self.names) for name in pair]
+        if len(set(chosen)) != 2:
             raise ValueError(f"between={between!r} must be two different names of {self.names}.")
-        return self.names.index(first), self.names.index(second)
+        first, second = map(self.names.index, chosen)
+        return self._estimate(first, second, confidence, estimator)[0]
 
     def values(
         self, confidence: float = 0.95, *, estimator: str = "assisted"

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -114,19 +115,31 @@ class Request:
         self, labels: ArrayLike | Mapping[Hashable, float], grades: np.ndarray
     ) -> np.ndarray:
         """Labels in the order of the items; raises an error if they are not grades."""
-        if isinstance(labels, Mapping):
-            items = self.items.tolist()
+        import pandas as pd
+
+        items = self.items.tolist()
+        if isinstance(labels, pd.Series):
+            index = labels.index.tolist()
+            if {*index} == {*items}:
+                labels = labels.loc[items]
+            elif index not in (self.rows.tolist(), list(range(len(index)))):
+                raise ValueError(
+                    f"the index of the labels of query {self.query!r} is not its items, such as "
+                    f"{items[0]!r}: give each item once, or an array in the order of Request.items."
+                )
+        elif isinstance(labels, Mapping):
             unlike = [item for item in (*items, *labels) if (item in labels) != (item in items)]
             if unlike:
                 problem = "is not one of the items asked" if unlike[0] in labels else "has no label"
                 raise ValueError(f"item {unlike[0]!r} of query {self.query!r} {problem}.")
             labels = [labels[item] for item in items]
-        values = check.as_numbers(f"labels of query {self.query!r}", labels, "one grade per item")
+        name, given = f"labels of query {self.query!r}", cast("ArrayLike", labels)
+        values = check.as_numbers(name, given, "one grade per item")
         wrong = np.flatnonzero(~np.isin(values, grades))
         if values.shape != self.items.shape or len(wrong):
             which = f", and {values.ravel()[wrong[0]]:g} is not" if len(wrong) else ""
             raise ValueError(
-                f"labels of query {self.query!r} must be {len(self)}, one per item in the order of "
+                f"{name} must be {len(self)}, one per item in the order of "
                 f"Request.items, of the grades {grades.tolist()}{which}."
             )
         return values

@@ -165,7 +165,7 @@ def simulate(
     n_campaigns = check.check_repeats("n_campaigns", n_campaigns, "the number of campaigns")
     check.check_choice("estimator", estimator, ESTIMATORS)
     if moments is not None:
-        check.check_result("moments", moments, Moments, "active.label_moments")
+        check.check_result("moments", moments, Moments, "moments of a campaign")
     if (np.abs(loss) > _LARGEST).any():
         raise ValueError(f"values beyond {_LARGEST:g} overflow when they are squared.")
     complete = fits(cost[q > 0].sum(), limits)

@@ -174,6 +174,9 @@ class Report(Tabular):
             return ends
         averages = np.array([one.average for one in metrics[usable]])
         values, weights, geometric = values[usable], weights[usable], averages == "geometric"
+        low, high = np.transpose([bounds_of(one) for one in metrics[usable]])
+        # a user's metric may have a wrong value_range, which `check_metric` reports
+        right = (np.nanmin(values, 1) > low - 1e-9) & (np.nanmax(values, 1) < high + 1e-9)
         values[geometric] = np.log(np.maximum(values[geometric], GEOMETRIC_FLOOR))
         n_resamples = max(1000, math.ceil(_BEYOND / (1 - confidence)))
         found = bootstrap_interval(
@@ -183,7 +186,7 @@ class Report(Tabular):
         both = np.stack([found.low, found.high])
         both[:, geometric] = np.exp(both[:, geometric])
         both *= np.where(averages == "sum", weights.sum(axis=1), 1)
-        ends[:, usable] = np.clip(both, *np.transpose([bounds_of(one) for one in metrics[usable]]))
+        ends[:, usable] = np.where(right, np.clip(both, low, high), both)
         return ends
 
     @_renamed.refuse_old_arguments

@@ -49,13 +49,8 @@ def stable(metric: Literal, scores: Sequence[float], labels: Labels) -> float | 
     return metric(ranked, unretrieved=missing(scores, labels))
 
 
-def tie_values(metric: Literal, scores: Sequence[float], labels: Labels) -> list[Any]:
-    """The metric of each order of the tied documents; several orders may have the same labels."""
-    unretrieved = missing(scores, labels)
-    return [metric(ranked, unretrieved=unretrieved) for ranked in tie_orders(scores, labels)]
-
-
 def tie_expectation(metric: Literal, scores: Sequence[float], labels: Labels) -> float | None:
     """Mean of the metric over all permutations of tied documents, all equally likely."""
-    values = tie_values(metric, scores, labels)
+    unretrieved = missing(scores, labels)
+    values: list[Any] = [metric(one, unretrieved=unretrieved) for one in tie_orders(scores, labels)]
     return None if values[0] is None else math.fsum(values) / len(values)

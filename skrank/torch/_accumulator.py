@@ -56,7 +56,9 @@ class MetricAccumulator:
         self.process_group = process_group
         for one in self.metrics.values():
             if one.needs_scale and self.max_grade is None:
-                raise ValueError(f"{one} needs max_grade: a batch may lack the highest grade.")
+                raise ValueError(
+                    f"{one} needs max_grade, such as max_grade=4: a batch may lack it."
+                )
         self.reset()
 
     def reset(self) -> None:

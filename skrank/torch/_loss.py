@@ -79,8 +79,9 @@ class RankingLoss(nn.Module):
     gradients are not the gradients of a function. The loss of LambdaRank is ``S / (2 sigmoid)``,
     with S the sum of the absolute values of all gradients of pairs of a query; with `norm` True or
     "sum", ``log2(1 + S)`` replaces S. The loss of LambdaLoss, and of objectives of users, is half
-    the sum of the absolute gradients of the documents. Both fall as pairs come into the right
-    order; their gradients in torch are those of the objective, not the derivatives of the values.
+    the sum of the absolute gradients of the documents. Both may rise while the metric improves, as
+    the weights of pairs change with the ranks: watch a metric. Their gradients in torch are those
+    of the objective, not the derivatives of the values.
 
     The loss is computed in single precision, for double scores in double precision, with and
     without autocast; gradients have the dtype of the scores. There are no second derivatives.
@@ -205,7 +206,7 @@ def _prepared(objective: Objective, max_grade: int | None) -> Objective:
         needy = one.needs_scale or getattr(one, "metric", one).needs_scale
         if needy and max_grade is None:
             who = getattr(one, "metric", type(one).__name__)
-            raise ValueError(f"{who} needs max_grade: a batch may lack the highest grade.")
+            raise ValueError(f"{who} needs max_grade, such as max_grade=4: a batch may lack it.")
     return objective if max_grade is None else objective.on_scale(max_grade)
 
 

@@ -25,8 +25,6 @@ Losses = tuple[torch.Tensor, torch.Tensor]  # loss of each query, gradient of ea
 # Pairs of documents in a block, which bounds the memory. A GPU needs larger blocks to be busy.
 _PAIRS_ON_HOST = 2**22
 _PAIRS_ON_DEVICE = 2**25
-# Options of objectives with the only value that the native path supports.
-_OPTIONS = {"random_gains": False}
 _LEAST_SPREAD = 0.01  # of the scores of a query, if sigma is relative to it
 _WIDEST = 1e15  # bound of scaled scores: single precision can square their differences
 
@@ -37,9 +35,8 @@ def refusal(objective: Objective, max_grade: int | None) -> str | None:
     for _, one in objective.terms:
         if type(one) not in _LOSSES:
             return f"{type(one).__name__} has kernels only"
-        for option, value in _OPTIONS.items():
-            if getattr(one, option, value) != value:
-                return f"{option}={getattr(one, option)!r} has kernels only"
+        if getattr(one, "random_gains", False):
+            return "random_gains=True has kernels only"
         for _, metric in one.metric.terms if isinstance(one, LambdaRank) else ():
             tables = metric.bind(two, max_grade=max_grade).tables
             if not isinstance(tables, QuadraticTables) or tables.offset is not None:

@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import skrank
@@ -133,7 +134,7 @@ def test_labels_out_of_order_wait_for_the_draws_before_them():
     campaign, straight = evaluator(), evaluator()
     requests = campaign.ask(6)
     answer(campaign, requests[1:])
-    with pytest.raises(ValueError, match=f"label query {requests[0].query} first"):
+    with pytest.raises(ValueError, match=f"label query {requests[0].query} first.*wait for it: 5"):
         campaign.estimate()
     answer(campaign, requests[:1])
     answer(straight, straight.ask(6))
@@ -230,6 +231,8 @@ def test_wrong_labels_raise_and_leave_the_campaign_unchanged():
     named = dict(zip(second.items.tolist(), labels, strict=True))
     wrong = [
         ("no such query", labels, "'no such query'"),
+        (str(second.query), labels, f"but {second.query} was"),
+        (second.query, pd.Series(labels, index=second.items[0] + second.items), "not its items"),
         (second.query, labels[:-1], "labels of query"),
         (second.query, [*labels[:-1], 7], "labels of query .* 7 "),
         (second.query, [*labels[:-1], np.nan], "labels of query .* nan"),
@@ -246,6 +249,8 @@ def test_wrong_labels_raise_and_leave_the_campaign_unchanged():
     with pytest.raises(ValueError, match=f"query {unasked} was not asked"):
         campaign.tell(unasked, np.zeros(int(COSTS[unasked])))
     campaign.tell(first.query, data.relevance[first.rows])  # the same labels again are accepted
+    by_item = pd.Series(data.relevance[first.rows], index=first.items)
+    campaign.tell(first.query, by_item[::-1])  # a Series is read by its index
     assert campaign.estimate() == before
     other = evaluator()
     other.tell(other.next_query(), np.zeros(len(first)))

@@ -79,8 +79,9 @@ def sees_rows(self, scale, k):
     return QuadraticTables(scale.labels, np.full(scale.longest, 1 / len(scale.judgments.codes)))
 
 
-def dips(self, scale, k):
-    return QuadraticTables(scale.labels, discounts(lambda r: 1 / r + (r == 3), scale.longest, k))
+def prefers_low_grades(self, scale, k):
+    gain = np.divide(1, scale.labels, out=np.zeros(len(scale.labels)), where=scale.labels > 0)
+    return QuadraticTables(gain, discounts(lambda r: 1 / r, scale.longest, k))
 
 
 NOT_NORMALISED = {"ideal_cutoff": property(lambda self: 0)}
@@ -106,7 +107,8 @@ IDEAL = "cutoffs cut the ideal list"
         (WHOLE_LIST, lambda ranked, unretrieved=(): definition(ranked, unretrieved), IDEAL),
         ({"ideal_cutoff": None}, None, IDEAL),
         (NOT_NORMALISED, None, RANGE),
-        ({"tables": dips, **PLAIN}, None, "ideal lists are best"),
+        ({}, lambda *lists, **more: definition(*lists, **more) or 0, "(?s:.)*return None"),
+        ({"tables": prefers_low_grades, **PLAIN}, None, "ideal lists are best"),
         ({"tables": sees_rows, "reads_judgments": True, **PLAIN}, None, "ties count as the mean"),
         ({"value_range": "[0.5, 1]"}, None, RANGE),
         ({"__eq__": lambda self, other: self is other}, None, "copies are equal"),
@@ -115,3 +117,11 @@ IDEAL = "cutoffs cut the ideal list"
 def test_mistakes_are_found(changes, known, message):
     with pytest.raises(AssertionError, match=f"square_rank does not hold: {message}"):
         check_metric(broken(**changes), known)
+
+
+def test_intervals_are_not_cut_at_a_wrong_range():
+    y, metrics = skrank.with_groups([3, 1, 3, 0], [1, 1, 2, 2]), [broken(**NOT_NORMALISED)]
+    report = skrank.evaluate(y, [3, 2, 1, 2], metrics=metrics)
+    low, mean, high = report.to_frame()[["low", "mean", "high"]].iloc[0]
+    assert 1 < mean < high
+    assert low < mean
