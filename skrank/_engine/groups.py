@@ -179,6 +179,7 @@ def with_groups(relevance: ArrayLike, groups: ArrayLike) -> pd.Series:
     """
     import pandas as pd
 
+    check.check_same_index(relevance=relevance, groups=groups)
     given = [one for one in (relevance, groups) if isinstance(one, (pd.Series, pd.DataFrame))]
     indexes = [one.index for one in given]
     if len(indexes) == 2 and not indexes[0].equals(indexes[1]):

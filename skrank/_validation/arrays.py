@@ -206,7 +206,14 @@ def check_same_index(**named: object) -> None:
     Rows correspond by position, as in scikit-learn. Equal indexes and indexes with different
     entries are therefore allowed; the same entries in two orders are a mistake. If one index has
     queries beside the other's entries, as that of `with_groups` has, the entries are compared.
+    Collections of Dask are refused: most functions are for data in memory.
     """
+    for name, values in named.items():
+        if hasattr(values, "to_delayed"):
+            raise ValueError(
+                f"{name} is a Dask collection: use fit(X, y, groups), predict, "
+                f"skrank.dask.evaluate or skrank.dask.scorer, or pass {name}.compute()."
+            )
     indexes = [(name, getattr(values, "index", None)) for name, values in named.items()]
     # `index` of a list is a method
     of_pandas = [(name, index) for name, index in indexes if hasattr(index, "equals")]

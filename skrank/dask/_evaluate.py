@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,14 +18,13 @@ from skrank._engine.ranking import Ranking
 from skrank._typing import DaskColumn
 from skrank.dask._partitions import aligned_partitions, check_unsplit_queries
 from skrank.evaluation import Report
-from skrank.evaluation._evaluate import DEFAULT_METRICS, contents
-from skrank.evaluation._report import SCORES
+from skrank.evaluation._evaluate import DEFAULT_METRICS, by_name, contents, systems_of
 from skrank.metrics import Metric
 
 
 def evaluate(
     relevance: DaskColumn,
-    scores: DaskColumn,
+    scores: DaskColumn | Mapping[Hashable, DaskColumn],
     groups: DaskColumn | None = None,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     *,
@@ -41,7 +40,7 @@ def evaluate(
     ----------
     relevance : dask Array, Series or DataFrame of one column, of shape (n_rows,)
         Labels, at least 0; NaN = not judged. Chunk sizes may be unknown.
-    scores : dask Array, Series or DataFrame of one column, of shape (n_rows,)
+    scores : dask Array, Series or DataFrame of one column, or mapping of systems to such columns
         Higher ranks first; -inf = judged but not retrieved.
     groups : dask Array or Series of shape (n_rows,), optional
         Query of each row. Default: the index level "qid" of `relevance`. Rows of a query need not
@@ -76,44 +75,35 @@ def evaluate(
     system
     scores  0.75          0.5
     """
-    chosen, max_grade = unique_metrics(metrics), check.check_max_grade(max_grade)
-    pieces = aligned_partitions(
-        relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
-    )
-    found = report(pieces, chosen, max_grade)
-    n_rows = int(found.counts["documents"][0])
-    if len(found.queries) == n_rows:
-        check.warn_single_rows(Queries.from_sizes(np.ones(n_rows, np.int64)))
-    return found
-
-
-def report(
-    pieces: Sequence[tuple[Any, ...]], metrics: Mapping[str, Metric], max_grade: int | None
-) -> Report:
-    """The report on labels, scores, groups and weights of partitions, each delayed."""
     import dask
 
+    chosen, max_grade = unique_metrics(metrics), check.check_max_grade(max_grade)
+    systems = systems_of(scores)
+    pieces = aligned_partitions(
+        relevance=relevance, **by_name(systems), groups=groups, sample_weight=sample_weight
+    )
     summary = dask.delayed(_summary, pure=False)
     found = dask.compute(
-        *(summary(number, labels, groups) for number, (labels, _, groups, _) in enumerate(pieces))
+        *(summary(number, one["relevance"], one["groups"]) for number, one in enumerate(pieces))
     )
     check_unsplit_queries([ids for ids, _ in found])
     if not any(len(ids) for ids, _ in found):
         raise ValueError("relevance is empty: there is no document to rank.")
     labels = np.unique(np.concatenate([labels for _, labels in found]))  # at most one NaN
     known = Judgments(labels, Queries.single(len(labels)))
-    work = partial(_measured, metrics, known, max_grade)
-    measured = dask.delayed(work, pure=False)
+    measured = dask.delayed(partial(_measured, chosen, known, max_grade), pure=False)
     filled = [part for part, (ids, _) in zip(enumerate(pieces), found, strict=True) if len(ids)]
     results = dask.compute(*(measured(*part) for part in filled))
-    arrays, ids, sizes, heaviest = zip(*results, strict=True)
-    check.check_weights(np.array(heaviest), str)
+    arrays, ids, sizes, given = zip(*results, strict=True)
+    own = None if sample_weight is None else check.check_weights(np.concatenate(given), str)
     values, weights, empty = (np.concatenate(one, axis=-1) for one in zip(*arrays, strict=True))
-    whole = Measured(values, weights, empty, tuple(metrics.values()))
-    n_rows, n_unjudged, n_retrieved = np.sum(sizes, axis=0).tolist()
-    given = contents(whole, np.concatenate(ids), n_rows, n_unjudged, [n_retrieved])
+    whole = Measured(values, weights, empty, tuple(chosen.values()))
+    n_rows, n_unjudged, *n_retrieved = np.sum(sizes, axis=0).tolist()
+    if values.shape[-1] == n_rows:
+        check.warn_single_rows(Queries.from_sizes(np.ones(n_rows, np.int64)))
+    arguments = contents(whole, np.concatenate(ids), n_rows, n_unjudged, n_retrieved)
     top = known.max_grade if max_grade is None else None
-    return Report([SCORES], metric_of=metrics, max_grade=top, **given)
+    return Report([*systems], metric_of=chosen, query_weights=own, max_grade=top, **arguments)
 
 
 def _summary(number: int, relevance: Any, groups: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -130,18 +120,21 @@ def _summary(number: int, relevance: Any, groups: Any) -> tuple[np.ndarray, np.n
 def _measured(
     metrics: Mapping[str, Metric], labels: Judgments, max_grade: int | None, number: int, piece: Any
 ) -> tuple[Any, ...]:
-    """Values, weights and empty queries of a partition, ids, numbers of rows, highest weight.
+    """Values, weights and empty queries of a partition, ids, numbers of rows, given weights.
 
     Codes of `labels`, which are those of all partitions, give sums the same bits as in memory.
     """
-    relevance, scores, groups, sample_weight = piece
+    relevance, *_, groups, sample_weight = piece.values()
+    rankings = []
     with check.about(f"partition {number}"):
-        check.check_same_index(relevance=relevance, scores=scores, groups=groups)
+        check.check_same_index(**piece)
         judgments = judge(relevance, require_groups(groups, relevance, who="evaluate"))
         queries = judgments.queries
         weights = check.query_weights(sample_weight, queries, part=True)
         part = judgments.coded_as(labels)
-        ranking = Ranking(part, scores)
-        found = measure(part, [ranking], [*metrics.values()], weights, max_grade=max_grade)
-    sizes = queries.n_rows, part.n_unjudged, ranking.n_retrieved
-    return found[:3], queries.ids, sizes, 1.0 if weights is None else float(weights.max())
+        for name, scores in [*piece.items()][1:-2]:
+            with check.about(name):
+                rankings.append(Ranking(part, scores))
+        found = measure(part, rankings, [*metrics.values()], weights, max_grade=max_grade)
+    sizes = queries.n_rows, part.n_unjudged, *(one.n_retrieved for one in rankings)
+    return found[:3], queries.ids, sizes, weights

@@ -11,8 +11,8 @@ from skrank._engine.groups import show
 from skrank._typing import DaskTable, Table
 
 
-def aligned_partitions(**collections: Any) -> list[tuple[Any, ...]]:
-    """The i-th partitions of all collections, delayed, for each i; None for an absent collection.
+def aligned_partitions(**collections: Any) -> list[dict[str, Any]]:
+    """The i-th partitions of all collections by name, for each i, delayed; None if absent.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ def aligned_partitions(**collections: Any) -> list[tuple[Any, ...]]:
             "from one frame, or rechunk them to the same numbers of rows."
         )
     absent = [None] * max(counts.values())
-    return list(zip(*(columns.get(name, absent) for name in collections), strict=True))
+    rows = zip(*(columns.get(name, absent) for name in collections), strict=True)
+    return [dict(zip(collections, row, strict=True)) for row in rows]
 
 
 def unsplit_columns(X: DaskTable) -> DaskTable:

@@ -11,8 +11,8 @@ import numpy as np
 from skrank import _validation as check
 from skrank._fitted import predicted_scores, trained_grade
 from skrank._typing import DaskColumn, DaskTable, Estimator
-from skrank.dask._evaluate import report
-from skrank.dask._partitions import aligned_partitions, unsplit_columns
+from skrank.dask._evaluate import evaluate
+from skrank.dask._partitions import unsplit_columns
 from skrank.metrics import Metric
 from skrank.scoring import RankingScorer, _as_scores
 
@@ -73,15 +73,15 @@ def _score(
     groups: DaskColumn | None = None,
     sample_weight: DaskColumn | None = None,
 ) -> float | dict[str, float]:
-    metrics = {str(one): one for one in local.metrics}
     max_grade = local.max_grade or trained_grade(estimator)
-    for metric in metrics.values():
+    for metric in local.metrics:
         if metric.needs_scale and max_grade is None:
             raise check.missing_scale(metric)
     scores = predict_collection(estimator, X, local.response_method)
-    pieces = aligned_partitions(y=y, X=scores, groups=groups, sample_weight=sample_weight)
-    means = report(pieces, metrics, max_grade).averages[0].tolist()
-    return _as_scores(dict(zip(metrics.values(), means, strict=True)))
+    found = evaluate(
+        y, scores, groups, local.metrics, max_grade=max_grade, sample_weight=sample_weight
+    )
+    return _as_scores(dict(zip(local.metrics, found.averages[0].tolist(), strict=True)))
 
 
 def predict_collection(model: Estimator, X: DaskTable, method: str = "predict") -> DaskTable:

@@ -73,15 +73,25 @@ def evaluate(
     old     0.50          0.0
     """
     chosen, max_grade = unique_metrics(metrics), check.check_max_grade(max_grade)
-    systems: dict[Hashable, Any] = dict(scores) if isinstance(scores, Mapping) else {SCORES: scores}
-    if not systems:
-        raise ValueError("scores is an empty mapping: pass the scores of at least one system.")
+    systems = systems_of(scores)
     given = groups, sample_weight, chosen, max_grade
     _, rankings, arguments = measured_arrays(relevance, systems, *given, who="evaluate")
     check.warn_single_rows(rankings[0].judgments.queries)
     for ranking in rankings:
         ranking.warn_if_swapped(stacklevel=2)
     return Report(list(systems), **arguments)
+
+
+def systems_of(scores: Any) -> dict[Hashable, Any]:
+    """Scores by system; scores that are not a mapping are those of the system "scores"."""
+    if isinstance(scores, Mapping) and not scores:
+        raise ValueError("scores is an empty mapping: pass the scores of at least one system.")
+    return dict(scores) if isinstance(scores, Mapping) else {SCORES: scores}
+
+
+def by_name(systems: Mapping[Hashable, Any]) -> dict[str, Any]:
+    """The scores of systems by their names in messages."""
+    return {SCORES if name is SCORES else f"system {name!r}": systems[name] for name in systems}
 
 
 def measured_arrays(
@@ -98,7 +108,7 @@ def measured_arrays(
 
     Two-dimensional scores make a ranking of each column.
     """
-    named = {SCORES if name is SCORES else f"system {name!r}": systems[name] for name in systems}
+    named = by_name(systems)
     check.check_same_index(relevance=relevance, **named, groups=groups, sample_weight=sample_weight)
     judgments = judge(relevance, require_groups(groups, relevance, who=who))
     queries = judgments.queries
@@ -114,8 +124,7 @@ def measured_arrays(
             rankings += [Ranking(judgments, one) for one in columns]
     found = measure(judgments, rankings, [*metrics.values()], weights, max_grade=max_grade)
     retrieved = [one.n_retrieved for one in rankings]
-    sizes = queries.n_rows, judgments.n_unjudged, retrieved
-    arguments = contents(found, queries.ids, *sizes)
+    arguments = contents(found, queries.ids, queries.n_rows, judgments.n_unjudged, retrieved)
     top = judgments.max_grade if max_grade is None else None
     given = {"metric_of": metrics, "query_weights": weights, "max_grade": top}
     return found, rankings, arguments | given

@@ -118,7 +118,7 @@ class Ranker(BaseEstimator):
         float
             Mean over queries of `scoring`; negated if lower is better.
         """
-        self._checked(X)
+        check_is_fitted(self, self._fitted_by)
         value = scorer(self.scoring)(self, X, y, groups=groups, sample_weight=sample_weight)
         assert not isinstance(value, dict)  # a scorer of one metric
         return value
@@ -172,14 +172,8 @@ class Ranker(BaseEstimator):
         >>> top.columns.to_list(), len(top)
         (['qid', 'rank', 'docid', 'score'], 180)
         """
-        if hasattr(X, "__dask_graph__"):
-            raise ValueError(
-                "X is a Dask collection: rank each partition of whole queries, such as with "
-                'frame.map_partitions(ranker.rank, k=10) where its index has the name "qid".'
-            )
         check.check_same_index(X=X, groups=groups, ids=ids)
-        found = resolve_groups(groups, X=X)
-        return rank(predicted_scores(self, X), found, ids=ids, k=k, ties=ties)
+        return rank(predicted_scores(self, X), resolve_groups(groups, X=X), ids=ids, k=k, ties=ties)
 
     # steps of fit ---------------------------------------------------------------------------------
 
@@ -199,9 +193,7 @@ class Ranker(BaseEstimator):
             raise ValueError("X_val and y_val belong together: give both, or none.")
         if X_val is None and groups_val is not None:
             raise ValueError("groups_val is the query of each row of X_val: give X_val and y_val.")
-        valid = None
-        if X_val is not None and y_val is not None:
-            valid = Rows(X_val, y_val, groups_val)
+        valid = None if y_val is None else Rows(X_val, y_val, groups_val)
         on_dask = hasattr(train.X, "__dask_graph__")
         if not on_dask:
             check.check_same_index(

