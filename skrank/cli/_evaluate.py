@@ -86,14 +86,13 @@ def _metrics(arguments: argparse.Namespace) -> dict[str, Metric]:
 
 def _report(arguments: argparse.Namespace, runs: list[str], metrics: dict[str, Metric]) -> Report:
     trec_eval = (arguments.names or "").startswith("trec_eval")
-    empty = arguments.empty
     with plain_up_to(_PLAIN_ROWS):
         return trec.evaluate(
             _output.source(arguments.qrels),
             _output.named_sources(runs),
             metrics,
             missing=arguments.missing or ("skip" if trec_eval else "zero"),
-            empty=int(empty) if empty in ("0", "1") else empty,
+            empty={"0": 0, "1": 1}.get(arguments.empty, arguments.empty),
             **{option: getattr(arguments, option) for option in _PASSED_ON},
         )
 
@@ -123,11 +122,7 @@ def _text(
         how["test"] = arguments.test or "max-t"
         how["baseline"] = arguments.baseline
     if form == "html":
-        made = (
-            f"Made by skrank {skrank.__version__}: {shlex.join(['skrank', *arguments.given])}. "
-            "Documents of equal score are ordered by name, descending, as trec_eval does; names "
-            "trec_eval: compare scores in single precision, others in double precision."
-        )
+        made = f"skrank {skrank.__version__}: {shlex.join(['skrank', *arguments.given])}"
         return page(report, shown, how, notes, made)
     if form in ("latex", "markdown"):
         table = report.compare(**how) if arguments.view == "compare" else report

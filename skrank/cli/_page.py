@@ -49,7 +49,6 @@ def page(report: Report, shown: Sequence[str], how: Options, notes: str, made: s
     several = len(means) > 1
     comparison = None
     parts = [
-        "<h1>Evaluation of runs</h1>",
         f"<p>{len(means)} run{'s' * several}, {len(report.queries)} queries. Click the head of a "
         f"column to sort by it.</p><p>{escape(notes)}</p>",
     ]

@@ -98,7 +98,7 @@ class Comparison(Tabular):
         metric : str, optional
             Default: the first metric.
         ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
+            Where to draw. Default: a new figure, whose title has the test and the correction.
         **kwargs
             Passed to `matplotlib.axes.Axes.errorbar`.
 
@@ -113,7 +113,7 @@ class Comparison(Tabular):
         names = found["system"].astype(str) + " \u2212 " + found["other"].astype(str)
         table = found.rename(columns={"difference": "value"}).set_index(names)
         table, label = table[["value", "low", "high", "significant"]], f"difference of {name}"
-        title = f"{self._method()}\ngrey: not significant"
+        title = f"{self._method()}\n" * (ax is None) + "grey: not significant"
         display = IntervalDisplay(table, label=label, title=title, reference=0.0)
         return display.plot(ax, **kwargs)
 

@@ -278,12 +278,11 @@ class Report(Tabular):
 
     def _caption(self, *, of_means: bool = False) -> str:
         queries = check.counted(len(self.queries), "query", "queries")
-        parts = [] if of_means else [queries]
+        parts = [check.counted(len(self.systems), "system")] * (len(self.systems) > 1)
+        parts += [queries] * (not of_means)
         counted = (self.weights > 0).sum(axis=1)
         if counted.min() < len(self.queries):
             queries = f"{spanned(counted)} of {queries}"
-        if len(self.systems) > 1:
-            parts.insert(0, check.counted(len(self.systems), "system"))
         for name, (value, *others) in self.counts.items():
             none = name in ("missing", "ignored") and not value
             if name == "queries" or none or others != [value] * len(others):

@@ -91,9 +91,7 @@ class Tabular(Printed):
         head, *lines = (" & ".join(row) + r" \\" for row in rows)
         begin = [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"]
         if label is not None:
-            begin.append(
-                rf"\label{{{check.check_text('label', label, 'as of the LaTeX command')}}}"
-            )
+            begin.append(rf"\label{{{check.check_text('label', label, 'for references')}}}")
         inside = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *lines]
         return "\n".join([*begin, *inside, r"\bottomrule", r"\end{tabular}", r"\end{table}"])
 
@@ -161,8 +159,7 @@ class Tabular(Printed):
                     text += f" [{low}, {high}]"
                 cells.append(text + (raised % ("" if few else ",").join(marks) if marks else ""))
             rows.append(cells)
-        sides = "l" * (1 + numbered)
-        sides += "".join("r" if dtype.kind in "fi" else "l" for dtype in values.dtypes)
+        sides = "l" * (1 + numbered) + "".join("lr"[one.kind in "fi"] for one in values.dtypes)
         if caption is None:
             caption = escaped(found.caption.replace("\n", ". "))
         return rows, sides, check.check_text("caption", caption, "as the table shows it")

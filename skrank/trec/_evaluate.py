@@ -7,7 +7,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,6 @@ from skrank.trec._join import Joined, JoinedJudgments, Pool
 _MOST_AT_ONCE = 4  # runs that are read at once, to bound memory
 _ROWS_AT_ONCE = 1_000_000  # documents that are measured together, to bound memory
 
-AnyRuns: TypeAlias = object  # what `evaluate` accepts as runs
-
 
 class _Shown(NamedTuple):
     """What messages say about a run, which is released before all runs are read."""
@@ -43,7 +41,7 @@ class _Shown(NamedTuple):
 @_renamed.refuse_old_arguments
 def evaluate(
     qrels: object,
-    runs: AnyRuns,
+    runs: object,
     metrics: str | Metric | Sequence[str | Metric] | Mapping[str, Metric] = DEFAULT_METRICS,
     *,
     missing: str = "zero",
@@ -224,7 +222,7 @@ def _changed(one: Metric, given: Options) -> Metric:
 # runs ---------------------------------------------------------------------------------------------
 
 
-def sources_of(runs: AnyRuns) -> tuple[list[object], list[str] | None]:
+def sources_of(runs: object) -> tuple[list[object], list[str] | None]:
     """A source (a Run, a file, rows or an object) for each run, and names if the caller gives them.
 
     `runs` is the parameter of `evaluate`.
@@ -264,7 +262,7 @@ def names_of(sources: Sequence[object], tags: list[str]) -> list[str]:
     return names
 
 
-def read_runs(runs: AnyRuns, *, ranks: bool = False) -> dict[str, Run]:
+def read_runs(runs: object, *, ranks: bool = False) -> dict[str, Run]:
     """Read several runs.
 
     Parameters

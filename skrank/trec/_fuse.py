@@ -14,7 +14,7 @@ from skrank import _validation as check
 from skrank.trec import _polars as pl
 from skrank.trec._columns import Columns, rows_of_memory, table_of
 from skrank.trec._data import Qrels, Run, by_query, read_qrels
-from skrank.trec._evaluate import AnyRuns, read_runs
+from skrank.trec._evaluate import read_runs
 from skrank.trec._files import Entries
 
 METHODS = ("rrf", "combsum", "combmnz", "weighted_sum")
@@ -52,7 +52,7 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 
 @_renamed.refuse_old_arguments
 def fuse(
-    runs: AnyRuns,
+    runs: object,
     method: str = "rrf",
     *,
     norm: str | None = "auto",
