@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from skrank import _validation as check
 from skrank import with_groups
+from skrank._printed import Printed
 from skrank._progress import Bar
 from skrank._progress import progress as progress_bar
 from skrank._typing import Options, RandomState, Table
@@ -51,8 +52,8 @@ _FIRST: dict[str, Options] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class Tuning:
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuning(Printed):
     """Result of `tune`.
 
     Attributes
@@ -65,8 +66,9 @@ class Tuning:
         Mean over folds of the metric with these parameters, negated if lower is better. The highest
         of many values is biased upwards: measure `ranker` on other queries.
     trials : pandas.DataFrame
-        Optuna's table, best first: number, state ("COMPLETE", "PRUNED" or "FAIL"), value (NaN if
-        pruned or failed), duration, and parameters.
+        Optuna's table, best first: number, state ("COMPLETE", "PRUNED", "FAIL", or "OUT OF TIME"
+        for a trial that the time budget has cut off), value (NaN unless complete), duration, and
+        parameters.
     study : optuna.Study
     """
 
@@ -76,15 +78,19 @@ class Tuning:
     trials: pd.DataFrame
     study: optuna.Study
 
-    def __repr__(self) -> str:
-        booster, n_trials = type(self.ranker.estimator).__name__, len(self.trials)
-        return f"Tuning({booster}, value={self.value:.4f}, n_trials={n_trials})"
-
-    def __str__(self) -> str:
+    @property
+    def caption(self) -> str:
+        """Number of trials by state, boosters without a complete trial, and the best parameters."""
         states = self.trials["state"].value_counts()
         counts = ", ".join(f"{count} {state.lower()}" for state, count in states.items())
         best = ", ".join(f"{name}={value}" for name, value in self.params.items())
-        return f"trials: {counts}; best {self.value:.4f}: {best}"
+        measured = set(self.trials["booster"][self.trials["state"] == "COMPLETE"])
+        missing = [one for one in self.study.user_attrs["boosters"] if one not in measured]
+        longer = f"; without a complete trial, search longer: {', '.join(missing)}"
+        return f"trials: {counts}; best {self.value:.4f}: {best}{longer if missing else ''}"
+
+    def _printed(self) -> dict[str, pd.DataFrame]:
+        return {"": self.trials[["booster", "state", "value", "duration"]]}
 
 
 def tune(
@@ -381,8 +387,10 @@ class _Search:
             values.append(value)
             trial.report(float(np.mean(values)), number)
             self.show()
-            late = self.is_over and self.count("COMPLETE")
-            if number < n_folds and (late or trial.should_prune()):
+            late = self.is_over and self.count("COMPLETE") > 0
+            pruned = trial.should_prune()
+            if number < n_folds and (late or pruned):
+                trial.set_user_attr("late", late and not pruned)
                 raise optuna.TrialPruned
         # the final training has all queries, and after early stopping a second training
         seconds = (time.monotonic() - begin) * 2.25 / (n_folds - 1)
@@ -415,7 +423,9 @@ def _begin(search: _Search) -> None:
 def _table(study: optuna.Study) -> pd.DataFrame:
     """A row per trial, best first."""
     table = study.trials_dataframe(("number", "state", "value", "duration", "params"))
-    table = table[table["state"].isin(["COMPLETE", "PRUNED", "FAIL"])]
+    late = [bool(one.user_attrs.get("late")) for one in study.trials]
+    table["state"] = table["state"].mask(late, "OUT OF TIME")
+    table = table[table["state"].isin(["COMPLETE", "PRUNED", "FAIL", "OUT OF TIME"])]
     table["value"] = table["value"].where(table["state"] == "COMPLETE")
     table.columns = [name.removeprefix("params_") for name in table.columns]
     return table.sort_values("value", ascending=False, ignore_index=True)

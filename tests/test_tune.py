@@ -37,7 +37,7 @@ def test_the_best_trial_is_trained_on_all_queries():
     assert found.ranker.init_ is not None
     assert found.ranker.score(X, Y) == skrank.scorer("gap")(found.ranker, X, Y)
     assert str(found).startswith("trials: 1 complete; best 0.")
-    assert repr(found).startswith("Tuning(LGBMRanker, value=0.")
+    assert "<td>COMPLETE</td>" in found._repr_html_()
     assert found.trials["state"].tolist() == ["COMPLETE"]
 
 
@@ -68,6 +68,8 @@ def test_each_booster_begins_with_the_recommended_trees():
     two = SHORT | {"boosters": ["xgboost", "lightgbm"], "study": a_study()}
     for _ in range(2):
         found = skrank.tune(X, Y, **two)
+        missing = "without a complete trial, search longer: lightgbm" in str(found)
+        assert missing == ("lightgbm" not in found.trials.dropna(subset="value")["booster"].array)
     assert sorted(found.trials["booster"]) == ["lightgbm", "xgboost"]
     assert (found.trials["init_scale"] == 1).all()
     assert isinstance(found.ranker.estimator, xgboost.XGBRanker) == (
@@ -147,6 +149,8 @@ def test_the_budget_includes_the_final_training(monkeypatch):
     found = skrank.tune(X, Y, **SHORT | {"time_budget": 15})
     assert 14 <= now[0] <= 16
     assert len(found.trials) >= 5
+    late = skrank.tune(X, Y, **SHORT | {"time_budget": 9, "cv": 4})
+    assert "OUT OF TIME" in late.trials["state"].tolist()
 
 
 def test_an_interrupt_keeps_the_recommended_trees(monkeypatch):

@@ -61,7 +61,7 @@ def check_unsplit_queries(ids_of_partitions: Sequence[np.ndarray]) -> None:
 
 
 def head_of(X: DaskTable) -> Table:
-    """A table without rows that has the columns of a frame; an array as it is."""
+    """A row of NaN that has the columns of a frame; an array as it is."""
     import pandas as pd
 
-    return pd.DataFrame(columns=X.columns) if hasattr(X, "columns") else X
+    return pd.DataFrame(columns=X.columns, index=[0]) if hasattr(X, "columns") else X

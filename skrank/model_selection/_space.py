@@ -48,8 +48,8 @@ class Range:
 
         if isinstance(self.low, bool):
             return list(self.grid)
-        if isinstance(self.low, int):  # values are repeated, and so drawn on a logarithmic scale
-            return np.rint(np.geomspace(self.low, self.high, 1000)).astype(int).tolist()
+        if isinstance(self.low, int):
+            return np.unique(np.rint(np.geomspace(self.low, self.high, 15)).astype(int)).tolist()
         if self.log:
             return stats.loguniform(self.low, self.high)
         return stats.uniform(self.low, self.high - self.low)

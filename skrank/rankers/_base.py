@@ -272,7 +272,10 @@ class Ranker(BaseEstimator):
     def _checked(self, X: Table) -> Table:
         """X as a table; raises if the ranker is not fitted or X has other features than in fit."""
         check_is_fitted(self, self._fitted_by)
-        return self._table(without_queries(X), reset=False)
+        X = self._table(without_queries(X), reset=False)
+        if X.shape[0] == 0:
+            raise ValueError("X has no rows: there is no document to rank.")
+        return X
 
     def __sklearn_clone__(self) -> Self:
         bare = copy.copy(self)

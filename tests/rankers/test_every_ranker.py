@@ -199,8 +199,11 @@ def test_weights_that_vary_and_other_columns_are_refused(ranker):
             clone(ranker).fit(data.X, y - 1)
     with pytest.raises(NotFittedError):
         clone(ranker).predict(data.X)
+    model = clone(ranker).fit(data.X, y)
     with pytest.raises(ValueError, match="7 features"):
-        clone(ranker).fit(data.X, y).predict(data.X[:, 1:])
+        model.predict(data.X[:, 1:])
+    with pytest.raises(ValueError, match="X has no rows|0 sample"):
+        model.rank(data.X[:0])
 
 
 OLD = pd.DataFrame(data.X[:, :5], columns=list("abcde"))
