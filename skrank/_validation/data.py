@@ -242,9 +242,9 @@ def check_training_labels(y: np.ndarray, unjudged: str, graded: bool) -> np.ndar
         raise ValueError(f"Input y contains infinity: label of row {row} is {labels[row]}.")
     if unjudged == "raise" and missing.any():
         raise ValueError(
-            f"Input y contains NaN: the document of row {first(missing)} was not judged. Leave "
-            "such rows out; or set options={'unjudged': 'drop'} of GroupedRanker, which leaves "
-            "them out, or {'unjudged': 'zero'}, which counts them as not relevant."
+            f"Input y contains NaN: the document of row {first(missing)} was not judged. Set "
+            'options={"unjudged": "drop"} of the ranker to train without it, or {"unjudged": '
+            '"zero"} to count it as not relevant.'
         )
     if missing.all():
         raise ValueError("y has no label: every document is unjudged.")
