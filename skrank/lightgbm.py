@@ -17,8 +17,7 @@ from skrank._boosters.adapters import (
     Split,
     Supplied,
     as_written,
-    chosen_metrics,
-    chosen_objective,
+    chosen_objective_and_metrics,
     import_booster,
     objective_of,
     row_folds,
@@ -231,9 +230,8 @@ def cv(
     settings = dict(params)
     check.refuse_params(settings, _OWN_METRICS, "metrics= to skrank.lightgbm.cv")
     check.refuse_params(settings, _OWN_STOP, "early_stopping_rounds= to skrank.lightgbm.cv")
-    given = [settings.pop(name) for name in _OWN_OBJECTIVE if name in settings]
-    trained_on = chosen_objective(objective, given[0] if given else None)
-    chosen = chosen_metrics(metrics, trained_on)
+    given = [settings.pop(name) for name in _OWN_OBJECTIVE if name in settings] or [None]
+    trained_on, chosen = chosen_objective_and_metrics(objective, given[0], metrics)
     called = list(callbacks or ())
     if early_stopping_rounds is not None:
         rounds = check.check_count("early_stopping_rounds", early_stopping_rounds, _STOP)

@@ -11,29 +11,15 @@ from numpy.typing import ArrayLike
 
 from skrank import _renamed
 from skrank import _validation as check
+from skrank._boosters import xgboost_data
 from skrank._boosters.adapters import (
     GradientCallable,
     MetricCallable,
     as_written,
-    chosen_metrics,
-    chosen_objective,
+    chosen_objective_and_metrics,
     import_booster,
     objective_of,
     row_folds,
-)
-from skrank._boosters.xgboost_data import (
-    host,
-    is_absent,
-    join,
-    join_training,
-    judge_for_training,
-    judge_part,
-    log_name,
-    means_of_workers,
-    n_workers,
-    read,
-    sizes_and_weights,
-    slicer,
 )
 from skrank._typing import Folds, Options, RandomState
 from skrank.metrics import Metric, metric
@@ -198,9 +184,8 @@ def early_stopping(
     import_booster("xgboost")
     from skrank._boosters.xgboost_callbacks import MetricStopping
 
-    return MetricStopping(
-        rounds=rounds, metric_name=log_name(chosen), maximize=chosen.greater_is_better, **kwargs
-    )
+    name, maximize = xgboost_data.log_name(chosen), chosen.greater_is_better
+    return MetricStopping(rounds=rounds, metric_name=name, maximize=maximize, **kwargs)
 
 
 _metric = metric  # `metric` is also the name of a parameter of `early_stopping`
@@ -211,11 +196,11 @@ class _XGBoostObjective(GradientCallable):
 
     def __call__(self, preds: ArrayLike, dtrain: xgboost.DMatrix) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and curvature per row."""
-        data = read(dtrain, "skrank.xgboost.objective")
-        if is_absent(data):
-            self._absent.get(data.at_least(self.max_grade), join_training)
+        data = xgboost_data.read(dtrain, "skrank.xgboost.objective")
+        if xgboost_data.is_absent(data):
+            self._absent.get(data.at_least(self.max_grade), xgboost_data.join_training)
             return np.empty(0, np.float32), np.empty(0, np.float32)
-        grad, hess = self._gradient(data, host(preds), judge_for_training)
+        grad, hess = self._gradient(data, xgboost_data.host(preds), xgboost_data.judge_for_training)
         hess *= 2
         return grad, hess
 
@@ -229,16 +214,18 @@ class _XGBoostMetric(MetricCallable):
         self, preds: ArrayLike, dmatrix: xgboost.DMatrix
     ) -> tuple[str, float] | list[tuple[str, float]]:
         """(name, value), or a list of such pairs."""
-        data = read(dmatrix, "skrank.xgboost.eval_metric")
-        if is_absent(data):
-            self._absent.get(data.at_least(self.max_grade), join)
-            means = means_of_workers(self.metrics, None)
+        data = xgboost_data.read(dmatrix, "skrank.xgboost.eval_metric")
+        if xgboost_data.is_absent(data):
+            self._absent.get(data.at_least(self.max_grade), xgboost_data.join)
+            means = xgboost_data.means_of_workers(self.metrics, None)
         else:
-            found = self._measured(data, host(preds), judge_part)
-            alone = n_workers() == 1
-            means = found.means(stacklevel=3)[0] if alone else means_of_workers(self.metrics, found)
+            found = self._measured(data, xgboost_data.host(preds), xgboost_data.judge_part)
+            if xgboost_data.n_workers() == 1:
+                means = found.means(stacklevel=3)[0].tolist()
+            else:
+                means = xgboost_data.means_of_workers(self.metrics, found)
         each = zip(self.metrics, means, strict=True)
-        results = [(log_name(one), float(mean)) for one, mean in each]
+        results = [(xgboost_data.log_name(one), mean) for one, mean in each]
         return results if len(results) > 1 else results[0]
 
 
@@ -324,11 +311,11 @@ def cv(
     if verbose_eval is not None and not isinstance(verbose_eval, (bool, np.bool_)):
         check.check_count("verbose_eval", verbose_eval, "rounds per printed line, or 0", 0)
     check.refuse_params(settings, ["eval_metric"], "metrics= to skrank.xgboost.cv")
-    trained_on = chosen_objective(objective, settings.get("objective"))
-    chosen = chosen_metrics(metrics, trained_on)
-    data = read(dtrain, "skrank.xgboost.cv")
-    part, labels = slicer(data), as_written(data.labels)
-    splits = row_folds(folds, labels, sizes_and_weights(data)[0], groups, random_state)
+    booster_objective = settings.get("objective")
+    trained_on, chosen = chosen_objective_and_metrics(objective, booster_objective, metrics)
+    data = xgboost_data.read(dtrain, "skrank.xgboost.cv")
+    part, labels = xgboost_data.slicer(data), as_written(data.labels)
+    splits = row_folds(folds, labels, xgboost_data.sizes_and_weights(data)[0], groups, random_state)
     remaining, top = iter(splits), check.highest_grade(labels)
 
     def next_parts(_train: object, _test: object, params: Options) -> tuple[Any, Any, Options]:

@@ -66,10 +66,8 @@ class Supplied:
     @property
     def digest(self) -> list[int | None]:
         """Hashes of all data that plans and objectives depend on, to detect changes."""
-        found = [self.max_grade]
-        for one in (self.labels, self.sizes, self.weights):
-            found.append(None if one is None else hash(one.tobytes()))
-        return found
+        arrays = self.labels, self.sizes, self.weights
+        return [self.max_grade, *(one if one is None else hash(one.tobytes()) for one in arrays)]
 
     def at_least(self, max_grade: int | None) -> Supplied:
         """The same data with at least this `max_grade`."""
@@ -243,8 +241,15 @@ def row_folds(
     return found
 
 
-def chosen_objective(objective: str | Metric | Objective | None, given: object) -> Objective | None:
-    """The objective of skrank, from `objective=` or `params`; None for a booster's objective."""
+def chosen_objective_and_metrics(
+    objective: str | Metric | Objective | None,
+    given: object,
+    metrics: str | Metric | Iterable[str | Metric] | None,
+) -> tuple[Objective | None, tuple[Metric, ...]]:
+    """The objective of skrank, None for one of a booster; and the metrics, by default its metric.
+
+    The objective is that of `objective=`, or `given` in the parameters of the booster.
+    """
     if objective is not None and given is not None:
         raise ValueError("two objectives are given: give objective=, or one in params.")
     if objective is None and given is None:
@@ -252,15 +257,10 @@ def chosen_objective(objective: str | Metric | Objective | None, given: object) 
             "the objective is missing: pass an objective of skrank, such as objective='gap', or an "
             "objective of the booster in params."
         )
-    return getattr(given, "objective", None) if objective is None else objective_of(objective)
-
-
-def chosen_metrics(
-    metrics: str | Metric | Iterable[str | Metric] | None, objective: Objective | None
-) -> tuple[Metric, ...]:
-    """The metrics to evaluate. Default: the metric of the objective."""
+    chosen = getattr(given, "objective", None) if objective is None else objective_of(objective)
     if metrics is None:
-        metrics = getattr(objective, "metric", None)
+        metrics = getattr(chosen, "metric", None)
     if metrics is None:
         raise ValueError("the metric is missing: give metrics=, such as metrics='gap@10'.")
-    return tuple(metric(one) for one in check.several("metrics", metrics, (str, Metric)))
+    every = check.several("metrics", metrics, (str, Metric))
+    return chosen, tuple(metric(one) for one in every)

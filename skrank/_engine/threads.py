@@ -68,11 +68,8 @@ def _set(variable: ContextVar[int | None], value: int) -> Iterator[None]:
 compiled = partial(_set, _plain_rows, -1)
 
 
-@contextmanager
-def limit_threads(n_threads: int) -> Iterator[None]:
-    """Use at most `n_threads` threads inside the block; results do not depend on their number."""
-    with _set(_limit, n_threads):
-        yield
+# A context of at most so many threads; results do not depend on their number.
+limit_threads = partial(_set, _limit)
 
 
 @contextmanager

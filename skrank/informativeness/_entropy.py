@@ -89,17 +89,12 @@ class Forms:
         return p, np.vstack([x, np.zeros(len(first))])
 
 
-def _entropy(p: np.ndarray) -> np.ndarray:
-    """Sum of the entropies of the ranks of each list."""
-    return entr(p).sum(axis=(0, 2))
-
-
 class Solution(NamedTuple):
     """Distributions of lists."""
 
     p: np.ndarray  # by column, list and rank
     mean: np.ndarray  # F(p); the arrays from here on are by list
-    entropy: np.ndarray
+    entropy: np.ndarray  # sum over ranks
     steps: np.ndarray  # number of convex problems
     done: np.ndarray  # whether the steps converged to the target
 
@@ -135,7 +130,7 @@ def infer(forms: Forms, target: np.ndarray, low: np.ndarray, high: np.ndarray) -
         )
         steps[asked] += more
         asked = asked[goal[asked] != aim[asked]]
-    return Solution(p, forms.expected(p)[0], _entropy(p), steps, done)
+    return Solution(p, forms.expected(p)[0], entr(p).sum(axis=(0, 2)), steps, done)
 
 
 def _optimise(

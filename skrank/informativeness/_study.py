@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import numpy as np
 
 from skrank import _renamed, trec
 from skrank import _validation as check
+from skrank._printed import Printed
 from skrank._progress import progress as progress_bar
 from skrank.extending import unique_metrics
 from skrank.informativeness._lists import Expectation, RankedLists
@@ -21,23 +21,7 @@ if TYPE_CHECKING:
 
 STUDY_METRICS = ("gap", "ap", "ndcg", "ndcg(gain=linear)", "q", "rbp", "precision@10")
 _MOST_LABELS = 20
-_DIGITS, _ROWS = "{:.4f}".format, 20  # of printed tables
 _ROWS_AT_ONCE = 1_000_000  # documents that are measured together, to bound memory
-
-
-class Printed(ABC):
-    """A result that is printed as a table with a caption."""
-
-    @abstractmethod
-    def _printed(self) -> tuple[str, pd.DataFrame]: ...
-
-    def __repr__(self) -> str:
-        caption, table = self._printed()
-        return f"{caption}\n{table.to_string(float_format=_DIGITS, max_rows=_ROWS)}"
-
-    def _repr_html_(self) -> str:
-        caption, table = self._printed()
-        return f"<p>{caption}</p>{table.to_html(float_format=_DIGITS, max_rows=_ROWS)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +48,7 @@ class Study(Printed):
     k : int or None
         Largest number of ranks of a list.
     condensed : bool
+    caption : str
     """
 
     metrics: tuple[str, ...]
@@ -119,8 +104,9 @@ class Study(Printed):
         check.check_choice("what", what, ("qid", "run"))
         return self.to_frame().groupby(level=what, sort=False).mean()
 
-    def _printed(self) -> tuple[str, pd.DataFrame]:
-        """The caption and the table, which ends with the errors without a metric."""
+    @property
+    def caption(self) -> str:
+        """Numbers of lists, runs and queries, and of lists that are left out."""
         runs, queries = self.lists["run"].nunique(), self.lists["qid"].nunique()
         ranks = "all" if self.k is None else f"at most {self.k}"
         caption = (
@@ -132,9 +118,13 @@ class Study(Printed):
         missed = int(np.count_nonzero(~self.converged))
         if missed:
             caption += f"; {missed} of {self.converged.size} problems did not converge"
+        return caption
+
+    def _printed(self) -> dict[str, pd.DataFrame]:
+        """The mean errors, and in the last row those without a metric."""
         table = self.mean
         table.loc["(no metric)"] = self.uninformed.mean(axis=0)
-        return caption, table
+        return {"": table}
 
 
 @_renamed.refuse_old_arguments

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from skrank import _renamed, trec
 from skrank import _validation as check
-from skrank.informativeness._study import Printed, Study, study
+from skrank._printed import Printed
+from skrank.informativeness._study import Study, study
 from skrank.metrics.gap import GAP
 from skrank.stats import t_interval
 
@@ -87,6 +88,7 @@ class ThresholdChoice(Printed):
     better_than_balanced : bool
         True if the 95 % interval over queries of `cross_validated` minus the error of `balanced` is
         below 0.
+    caption : str
     """
 
     thresholds: tuple[float, ...]
@@ -97,15 +99,19 @@ class ThresholdChoice(Printed):
     balanced: tuple[float, ...]
     better_than_balanced: bool
 
-    def _printed(self) -> tuple[str, pd.DataFrame]:
+    @property
+    def caption(self) -> str:
+        """The thresholds, and their error beside that of balanced thresholds."""
         error, n = self.table["criterion"], len(self.table)
         better = "better" if self.better_than_balanced else "not significantly better"
-        caption = (
+        return (
             f"{self.metric}, of {check.counted(n, 'candidate')}: RMS error {error.min():.4f}, "
             f"cross-validated over queries {self.cross_validated:.4f}; {better} than balanced "
             f"thresholds {self.balanced} with {error[self.balanced]:.4f}"
         )
-        return caption, self.table
+
+    def _printed(self) -> dict[str, pd.DataFrame]:
+        return {"": self.table}
 
 
 @_renamed.refuse_old_arguments

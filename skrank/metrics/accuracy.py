@@ -11,7 +11,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.names import register
 from skrank._engine.parameters import count, parameter
-from skrank.metrics.sets import RelevantSet
+from skrank.metrics.sets import Counts, Ratio, RelevantSet
 
 
 @register("accuracy")
@@ -42,9 +42,7 @@ class Accuracy(RelevantSet):
     0.6667
     """
 
-    def counts(
-        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def counts(self, hits: Counts, shown: Counts, relevant: Counts, total: Counts) -> Ratio:
         """Hits and non-relevant documents that are not shown, of all documents."""
         return 2.0 * hits + (total - relevant - shown), total
 
@@ -76,9 +74,7 @@ class Error(Accuracy):
 
     greater_is_better = False
 
-    def counts(
-        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def counts(self, hits: Counts, shown: Counts, relevant: Counts, total: Counts) -> Ratio:
         """Documents that are shown and not relevant, or relevant and not shown."""
         return relevant + shown - 2.0 * hits, total
 
@@ -132,9 +128,7 @@ class Utility(RelevantSet):
     weights: Sequence[float] = parameter((1.0, -1.0, 0.0, 0.0), _check_weights)
     n_documents: int | None = count(None, "the number of documents of the collection")
 
-    def counts(
-        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def counts(self, hits: Counts, shown: Counts, relevant: Counts, total: Counts) -> Ratio:
         """a, b, c and d are linear in the number of relevant documents shown."""
         of_a, of_b, of_c, of_d = self.weights
         size = total if self.n_documents is None else self.n_documents

@@ -15,6 +15,9 @@ from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Scale, discounts, ratio
 
+Counts = np.ndarray  # numbers of documents, one per query
+Ratio = tuple[np.ndarray, np.ndarray]  # numerators and denominators, one per query
+
 
 @dataclass(frozen=True, kw_only=True)
 class HitsMetric(Metric):
@@ -38,9 +41,7 @@ class SetMetric(HitsMetric):
     orderless: ClassVar[bool] = True
 
     @abstractmethod
-    def counts(
-        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def counts(self, hits: Counts, shown: Counts, relevant: Counts, total: Counts) -> Ratio:
         """Numerator, linear in the number of hits, and denominator; for the others see `values`."""
 
     def values(
@@ -95,9 +96,7 @@ class Precision(RelevantSet):
 
     normalize: str = choice("k", ("k", "shown"))
 
-    def counts(
-        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def counts(self, hits: Counts, shown: Counts, relevant: Counts, total: Counts) -> Ratio:
         """Divided by k, or by the number of documents shown."""
         if self.k is None or self.normalize == "shown":
             return hits, shown
@@ -133,9 +132,7 @@ class RelativePrecision(RelevantSet):
     1.0
     """
 
-    def counts(
-        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def counts(self, hits: Counts, shown: Counts, relevant: Counts, total: Counts) -> Ratio:
         """Divided by the highest number of relevant documents that the list could show."""
         return hits, np.minimum(shown if self.k is None else self.k, relevant)
 
@@ -168,9 +165,7 @@ class Recall(RelevantSet):
     0.5
     """
 
-    def counts(
-        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def counts(self, hits: Counts, shown: Counts, relevant: Counts, total: Counts) -> Ratio:
         """Divided by the number of relevant documents of the query."""
         return hits, relevant
 
@@ -204,9 +199,7 @@ class FBeta(RelevantSet):
 
     beta: float = number(1.0, 0, 1e6, open_low=True)
 
-    def counts(
-        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def counts(self, hits: Counts, shown: Counts, relevant: Counts, total: Counts) -> Ratio:
         """(1 + beta^2) hits / (beta^2 R + shown), which equals the definition."""
         weight = self.beta**2
         return (1 + weight) * hits, weight * relevant + (shown if self.k is None else self.k)
@@ -250,9 +243,7 @@ class SetAP(RelevantSet):
         ideal = (single.gain, (2.0 * np.arange(scale.longest) + 1.0) * single.u)
         return replace(single, pairs=pairs, ideal=ideal)
 
-    def counts(
-        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def counts(self, hits: Counts, shown: Counts, relevant: Counts, total: Counts) -> Ratio:
         """Divided by the number of documents shown times R."""
         return hits, shown * relevant
 
@@ -286,8 +277,6 @@ class Judged(SetMetric):
         """True for documents with a label."""
         return scale.judged
 
-    def counts(
-        self, hits: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def counts(self, hits: Counts, shown: Counts, relevant: Counts, total: Counts) -> Ratio:
         """Divided by the number of documents shown."""
         return hits, shown

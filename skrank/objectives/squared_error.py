@@ -78,6 +78,7 @@ class SquaredError(Objective):
 
     name = "squared_error"
     by_query = True
+    is_function = True
 
     gain: Gain = parameter("exp2", check_gain)
     _: KW_ONLY
@@ -88,11 +89,6 @@ class SquaredError(Objective):
         super().__post_init__()
         if not isinstance(self.gain, str) and _listed(self.gain)[-1] == 0:
             raise ValueError(f"gain={self.gain} is 0 for every label: there is nothing to learn.")
-
-    @property
-    def is_function(self) -> bool:
-        """True: the loss function is the squared error."""
-        return True
 
     def targets(self, labels: np.ndarray, max_grade: int) -> np.ndarray:
         """Target for the score of a document of each label, in [0, 1]."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank import metrics
 from skrank._typing import Axes, Estimator, Options
-from skrank.extending import predicted_scores, require_groups, trained_grade
+from skrank.extending import predicted_scores, require_groups
 from skrank.metrics import Metric
 from skrank.plotting._display import Display, shown
 from skrank.stats import DiscriminativePower
@@ -201,8 +201,7 @@ class PrecisionRecallDisplay(Display):
         groups : array-like of shape (n_rows,), optional
             Query of each row, in any order. Default: the index level "qid" of `y` or of `X`.
         metric
-            As in `from_predictions`. For "gap" without thresholds and max_grade, the highest grade
-            is the highest label of the training of the model or of `y`.
+            As in `from_predictions`.
         response_method : {"auto", "predict", "predict_proba", "decision_function"}
             See `skrank.scorer`.
         name : str, optional
@@ -235,10 +234,7 @@ class PrecisionRecallDisplay(Display):
         >>> plt.close(display.figure_)
         """
         ids = require_groups(groups, y, X, who=f"{cls.__name__}.from_estimator")
-        one, known = _curve_metric(metric), trained_grade(estimator)
-        if isinstance(one, metrics.GAP) and one.needs_scale and known:
-            labels = check.as_vector("y", check.without_index(y))
-            one = replace(one, max_grade=max(known, check.highest_grade(labels)))
+        one = _curve_metric(metric)
         scores = predicted_scores(estimator, X, response_method)
         name = name or type(estimator).__name__
         return cls.from_predictions(y, scores, groups=ids, metric=one, name=name, ax=ax, **kwargs)
