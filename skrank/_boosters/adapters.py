@@ -29,6 +29,8 @@ from skrank.objectives.base import Objective
 
 T = TypeVar("T")
 
+_OF_BOOSTERS = ("lambdarank", "rank_xendcg", "rank:ndcg", "rank:map", "rank:pairwise")
+
 
 def import_booster(name: str) -> ModuleType:
     """The module of a booster; an ImportError says how to install it."""
@@ -116,8 +118,12 @@ def as_written(labels: np.ndarray) -> np.ndarray:
 
 def objective_of(x: str | Metric | Objective, **options: object) -> Objective:
     """`as_objective` where the name of an objective of the booster may be meant."""
-    if isinstance(x, str) and x in check.OBJECTIVES_OF_BOOSTERS:
-        raise check.objective_of_booster(x)
+    if isinstance(x, str) and x in _OF_BOOSTERS:
+        measure = "ap" if x == "rank:map" else "ndcg"
+        raise ValueError(
+            f"objective={x!r} is an objective of the booster: pass it to the booster, or name a "
+            f"metric to train on, such as objective={measure!r}."
+        )
     return as_objective(x, **options)
 
 

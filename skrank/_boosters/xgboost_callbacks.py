@@ -28,6 +28,10 @@ class MetricStopping(EarlyStopping):
         """True to stop. Raises an error if the metric is not in the log."""
         logs = list(evals_log.values())
         log = evals_log.get(self.data, {}) if self.data else logs[-1] if logs else {}
-        if log:
-            check.check_evaluated(self.metric_name, log)
+        if log and self.metric_name not in log:
+            raise ValueError(
+                f"early stopping uses {self.metric_name}, which is not an evaluated metric "
+                f"({', '.join(log)}): pass the same metric to early_stopping and eval_metric, with "
+                "the same parameters."
+            )
         return super().after_iteration(model, epoch, evals_log)

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 def read(dmatrix: xgboost.DMatrix, who: str) -> Supplied:
     """The arrays of a DMatrix; `who`, the callable that XGBoost calls, is for messages."""
     if not hasattr(dmatrix, "get_uint_info"):
-        raise check.not_a_dmatrix(who)
+        raise TypeError(
+            f"{who} needs a DMatrix with queries, and XGBoost's scikit-learn estimators pass "
+            "arrays: use xgboost.train, or skrank.GroupedRanker, which does."
+        )
     bounds = host(dmatrix.get_uint_info("group_ptr"))  # empty without qid, [0, n] for one query
     weights = host(dmatrix.get_weight())
     return Supplied(
@@ -64,7 +67,13 @@ def sizes_and_weights(data: Supplied) -> tuple[np.ndarray, np.ndarray | None]:
     sizes = check.check_group_sizes(data.sizes, len(data.labels), "the DMatrix", remedy)
     if data.weights is None or data.sizes is None:
         return sizes, None
-    return sizes, check.per_query_weights(data.weights, data.sizes)[data.sizes > 0]
+    if len(data.weights) != len(data.sizes):
+        raise ValueError(
+            f"the DMatrix has {len(data.weights)} weights for {len(data.sizes)} queries: give one "
+            "weight per query, such as weight=w[numpy.unique(qid, return_index=True)[1]] of "
+            "weights of rows."
+        )
+    return sizes, data.weights[data.sizes > 0].astype(np.float64)
 
 
 def judge_for_training(data: Supplied) -> tuple[Judgments, Weights, int | None]:
@@ -129,7 +138,11 @@ def means_of_workers(metrics: Sequence[Metric], found: Measured | None) -> list[
     collective = import_booster("xgboost").collective
     own = np.zeros((len(metrics), 2))  # sums of weighted values, and of weights
     if found is not None:
-        check.check_arithmetic(metrics)
+        for one in metrics:
+            if one.average in ("geometric", "sum"):  # not a mean, the sums of which workers add
+                raise ValueError(
+                    f"{one} cannot be summed over workers: evaluate it on all predictions."
+                )
         for row, values, weights in zip(own, found.values[0], found.weights[0], strict=True):
             counted = weights > 0
             row[:] = (weights[counted] * values[counted]).sum(), weights[counted].sum()
@@ -140,7 +153,10 @@ def means_of_workers(metrics: Sequence[Metric], found: Measured | None) -> list[
 
 def slicer(data: Supplied) -> Callable[[np.ndarray], xgboost.DMatrix]:
     """A function of rows of whole queries, which returns a DMatrix with their weights."""
-    check.check_sliceable(data.owner, import_booster("xgboost"))
+    library = import_booster("xgboost")
+    external = getattr(library, "ExtMemQuantileDMatrix", ())  # which XGBoost 2 has not
+    if isinstance(data.owner, (library.QuantileDMatrix, external)):
+        raise TypeError(f"XGBoost cannot split a {type(data.owner).__name__}: build a DMatrix.")
     sizes, weights = sizes_and_weights(data)
     row_query = np.repeat(np.arange(len(sizes)), sizes)
 

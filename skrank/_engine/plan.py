@@ -80,8 +80,9 @@ class Metric(Parameterised, ABC):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set(average=check.check_choice("average", self.average, self.averages))
-        if self.cut_instead is not None:
-            check.refuse_cutoff(self.first_name, self.k, self.cut_instead)
+        if self.cut_instead is not None and self.k is not None:
+            remedy = f"remove k={self.k}, or use {self.cut_instead}"
+            raise ValueError(f"{self.first_name} has no cut-off: {remedy}.")
 
     @abstractmethod
     def tables(self, scale: Scale, k: int | None) -> Tables:

@@ -115,11 +115,11 @@ class QuadraticTables(Tables):
     def __post_init__(self) -> None:
         name = type(self).__name__
         super().__post_init__()
-        if self.offset is None:
-            check.check_falling("QuadraticTables.u", self.u)
         # with offsets, the last bit of ties at the cut-off differs between whole and cut lists
         object.__setattr__(self, "cut", self.offset is None)
-        if self.offset is not None:
+        if self.offset is None:
+            check.check_falling("QuadraticTables.u", self.u)
+        else:
             offset = check.as_table(f"{name}.offset", self.offset, 1, np.int64)
             object.__setattr__(self, "offset", offset)
         if self.ideal is not None:
@@ -205,11 +205,9 @@ class QuadraticTables(Tables):
     @cached_property
     def _value_tables(self) -> Quadratic:
         """Tables with an empty `offset`. Without pairs, all codes are one class."""
-        if self.pairs is None:
-            return self._tables(np.zeros(len(self.gain)), np.zeros((1, 1)))
-        return self._tables(*self._worth())
-
-    def _tables(self, classes: np.ndarray, worth: np.ndarray) -> Quadratic:
+        classes, worth = np.zeros(len(self.gain)), np.zeros((1, 1))
+        if self.pairs is not None:
+            classes, worth = self._worth()
         paired = np.any(worth, axis=0) | np.any(worth, axis=1)
         classes = classes.astype(np.uint8)
         return Quadratic(

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 
 from skrank._validation.arrays import as_ids, first
 
-OBJECTIVES_OF_BOOSTERS = ("lambdarank", "rank_xendcg", "rank:ndcg", "rank:map", "rank:pairwise")
-
 
 def check_group_sizes(
     sizes: Sequence[int] | np.ndarray | None,
@@ -28,30 +26,12 @@ def check_group_sizes(
     return sizes[sizes > 0]
 
 
-def objective_of_booster(name: str) -> ValueError:
-    """The error for the name of an objective of a booster in place of an objective of skrank."""
-    metric = "ap" if name == "rank:map" else "ndcg"
-    return ValueError(
-        f"objective={name!r} is an objective of the booster: pass it to the booster, or name a "
-        f"metric to train on, such as objective={metric!r}."
-    )
-
-
 def dart_cannot_stop(what: str) -> ValueError:
     """The error for early stopping with dart, which changes earlier trees in later rounds."""
     return ValueError(
         f"{what} with dart cannot stop early: the model of the best round is lost. Train a fixed "
         "number of rounds, with early_stopping_rounds=None, and choose it by a search."
     )
-
-
-def check_evaluated(metric: str, log: Mapping[str, object]) -> None:
-    """Check that the metric for early stopping is among the metrics that XGBoost evaluates."""
-    if metric not in log:
-        raise ValueError(
-            f"early stopping uses {metric}, which is not an evaluated metric ({', '.join(log)}): "
-            "pass the same metric to early_stopping and eval_metric, with the same parameters."
-        )
 
 
 def check_bagging(params: Mapping[str, Any]) -> None:
@@ -135,42 +115,8 @@ def _are_rows(rows: np.ndarray, n_rows: int) -> bool:
     return whole and 0 <= rows.min() <= rows.max() < n_rows and len(np.unique(rows)) == len(rows)
 
 
-def check_sliceable(matrix: Any, xgboost: Any) -> None:
-    """Refuse a DMatrix that XGBoost cannot split."""
-    external = getattr(xgboost, "ExtMemQuantileDMatrix", ())  # which XGBoost 2 has not
-    if isinstance(matrix, (xgboost.QuantileDMatrix, external)):
-        raise TypeError(f"XGBoost cannot split a {type(matrix).__name__}: build a DMatrix.")
-
-
 def refuse_params(params: Mapping[str, object], names: Iterable[str], instead: str) -> None:
     """Refuse parameters of a booster that must be given as `instead`."""
     for name in names:
         if params.get(name) not in (None, "None", "none", "custom", "null", "na", 0):
             raise ValueError(f"params has {name}={params[name]!r}: give {instead} instead.")
-
-
-def per_query_weights(weights: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Weights of an XGBoost DMatrix, after a check that there is one per query."""
-    if len(weights) != len(sizes):
-        raise ValueError(
-            f"the DMatrix has {len(weights)} weights for {len(sizes)} queries: give one weight per "
-            "query, such as weight=w[numpy.unique(qid, return_index=True)[1]] of weights of rows."
-        )
-    return weights.astype(np.float64)
-
-
-def not_a_dmatrix(what: str) -> TypeError:
-    """The error for a callable that XGBoost calls with arrays, without queries."""
-    return TypeError(
-        f"{what} needs a DMatrix with queries, and XGBoost's scikit-learn estimators pass arrays: "
-        "use xgboost.train, or skrank.GroupedRanker, which does."
-    )
-
-
-def check_arithmetic(metrics: Iterable[Any]) -> None:
-    """Refuse metrics that are not a weighted mean over queries, the sums of which workers add."""
-    for metric in metrics:
-        if metric.average in ("geometric", "sum"):
-            raise ValueError(
-                f"{metric} cannot be summed over workers: evaluate it on all predictions."
-            )

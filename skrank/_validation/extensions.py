@@ -145,13 +145,6 @@ def check_classes(name: str, worth: np.ndarray, equals: np.ndarray, labels: np.n
         )
 
 
-def check_list_function(function: object) -> Callable[..., Any]:
-    """`function`, after a check that it can be called."""
-    if callable(function):
-        return function
-    raise TypeError(f"metric_from_function takes a function of ranked labels, not {function!r}.")
-
-
 def takes_unretrieved(function: Callable[..., object]) -> bool:
     """True if a function has a parameter `unretrieved`."""
     try:
@@ -172,12 +165,3 @@ def list_value(value: Any, name: str, query: str, ranked: Collection[float]) -> 
             f"{list(ranked)[:10]}: it must return a finite number for every list."
         )
     return number
-
-
-def too_many_orders(name: str, query: str, most: int) -> ValueError:
-    """The error for tied documents with too many orders."""
-    return ValueError(
-        f"the tied documents of query {query} have more than {most} orders, and {name}, a Python "
-        "function of one list, would be called for each of them: break the ties of the scores, set "
-        'a cut-off, or choose ties="stable", "worst" or "best".'
-    )

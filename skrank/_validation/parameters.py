@@ -184,12 +184,6 @@ def check_persistence(p: object) -> float:
     return check_number("p", p, 0, 1, open_high=True)
 
 
-def refuse_cutoff(name: str, k: object, instead: str) -> None:
-    """Refuse a cut-off for a metric that has none; `instead` is a metric that has one."""
-    if k is not None:
-        raise ValueError(f"{name} has no cut-off: remove k={k}, or use {instead}.")
-
-
 def check_max_grade(max_grade: object) -> int | None:
     """The highest grade of a collection, from 1 to MOST_GRADES; None stays None."""
     if max_grade is None:

@@ -101,19 +101,6 @@ def check_ranked_items(name: str, items: Sequence[Hashable]) -> list[Hashable]:
     return found
 
 
-def check_p_values(p_values: ArrayLike) -> np.ndarray:
-    """Probabilities as a float64 array."""
-    p = as_numbers("p_values", p_values, "all of them in [0, 1]")
-    bad = np.argwhere(~((p >= 0) & (p <= 1)))
-    if len(bad):
-        place = ", ".join(map(str, bad[0]))
-        raise ValueError(
-            f"p_values[{place}] is {p[tuple(bad[0])]}: a p-value lies in [0, 1]. Leave out tests "
-            "without a p-value."
-        )
-    return p
-
-
 def check_draws(n_resamples: object, random_state: RandomState) -> tuple[int, int]:
     """The number of resamples, at least 1, and the seed of their random draws."""
     number = check_repeats("n_resamples", n_resamples, "the number of random resamples")

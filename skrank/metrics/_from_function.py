@@ -136,7 +136,9 @@ class FunctionMetric(ListMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.check_list_function(self.function)
+        if not callable(self.function):
+            what = "a function of ranked labels"
+            raise TypeError(f"metric_from_function takes {what}, not {self.function!r}.")
         check.check_free_name(check.check_metric_name(self.name), registry, type(self))
         self._set(unjudged=float(self.unjudged))
 
@@ -208,7 +210,12 @@ class GenericTables(Tables):
             k = shown - start if self.k is None else min(self.k, shown - start)
             orders = _orders_of_ties(ranked.codes[start:shown], ranked.tied[start:shown], k)
             if orders is None:
-                raise check.too_many_orders(self.name, self._query(query), _MOST_ORDERS)
+                raise ValueError(
+                    f"the tied documents of query {self._query(query)} have more than "
+                    f"{_MOST_ORDERS} orders, and {self.name}, a Python function of one list, would "
+                    "be called for each of them: break the ties of the scores, set a cut-off, or "
+                    'choose ties="stable", "worst" or "best".'
+                )
             lists, chances = orders
             values = [self._value(self.labels[codes], left, query) for codes in lists]
             out[query] = inverse[query] * float(chances @ values)

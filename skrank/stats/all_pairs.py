@@ -292,7 +292,14 @@ def holm(p_values: ArrayLike) -> np.ndarray:
     >>> stats.holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    p = check.check_p_values(p_values)
+    p = check.as_numbers("p_values", p_values, "all of them in [0, 1]")
+    bad = np.argwhere(~((p >= 0) & (p <= 1)))
+    if len(bad):
+        place = ", ".join(map(str, bad[0]))
+        raise ValueError(
+            f"p_values[{place}] is {p[tuple(bad[0])]}: a p-value lies in [0, 1]. Leave out tests "
+            "without a p-value."
+        )
     flat = p.ravel()
     order = np.argsort(flat, kind="stable")
     factors = np.arange(len(flat), 0, -1)
