@@ -179,7 +179,6 @@ def with_groups(relevance: ArrayLike, groups: ArrayLike) -> pd.Series:
     """
     import pandas as pd
 
-    check.check_same_index(relevance=relevance, groups=groups)
     given = [one for one in (relevance, groups) if isinstance(one, (pd.Series, pd.DataFrame))]
     indexes = [one.index for one in given]
     if len(indexes) == 2 and not indexes[0].equals(indexes[1]):
@@ -187,6 +186,7 @@ def with_groups(relevance: ArrayLike, groups: ArrayLike) -> pd.Series:
             "relevance and groups are Series with different indexes: align them first, or pass "
             "groups.to_numpy() if their rows already correspond."
         )
+    check.check_same_index(relevance=relevance, groups=groups)
     values = check.as_column("relevance", relevance)
     ids = check.as_ids("groups", groups, len(values))
     check.check_labels_first(values, ids)
