@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -83,7 +84,13 @@ class Campaign:
         )
         setup = Setup(names, graded, pool, items, given, n_rows, p, q, costs, moments)
         self._begin(setup, budget, n_queries)
-        setup.warn_of_small_budget(budget)
+        # with fewer than five draws of average cost, at least 3 % of campaigns end without a label
+        if budget is not None and budget < 5 * setup.draw_cost:
+            warnings.warn(
+                f"budget={budget:g} is small: a draw costs {setup.draw_cost:.3g} on average, so "
+                "the campaign may end without an estimate. Raise the budget.",
+                stacklevel=3,
+            )
 
     @staticmethod
     def _named_rankers(scores: Rankers) -> tuple[tuple[str, ...], list[ArrayLike]]:

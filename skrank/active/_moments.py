@@ -249,7 +249,8 @@ class RandomLabels:
         if n_rankers > 2:
             errors = []
             for pair in combinations(range(n_rankers), 2):
-                found = replace(self, pool=self.pool.of_rankers(pair)).moments(n_draws, seed)
+                pool = replace(self.pool, scores=self.pool.scores[list(pair)])
+                found = replace(self, pool=pool).moments(n_draws, seed)
                 errors.append(found.squared_error(found.center(p) if center is None else center))
             return Moments(ids, one, zero, np.mean(errors, axis=0), found.method)
         if self.graded.family is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
@@ -55,10 +55,6 @@ class Pool:
         inside = np.arange(depth) < self.queries.sizes[:, None]
         rows = self.by_rank[ranker][np.where(inside, places, 0)]
         return rows, inside & (self.scores[ranker][rows] > -np.inf)
-
-    def of_rankers(self, rankers: tuple[int, ...]) -> Pool:
-        """The pool with these rankers only."""
-        return replace(self, scores=self.scores[list(rankers)])
 
     def needed(self, depth: int) -> np.ndarray:
         """Rows that some ranker may put among its first `depth` documents, whatever their order."""

@@ -66,18 +66,6 @@ def sampling_distribution(
     return q / q.sum()
 
 
-def costs_and_shares(
-    costs: ArrayLike | None, frequencies: ArrayLike | None, n_queries: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Cost of each query, by default 1, and its share of all queries sent, by default equal."""
-    cost, share = np.ones(n_queries), np.full(n_queries, 1 / n_queries)
-    if costs is not None:
-        cost = check.check_costs("costs", costs, n_queries)
-    if frequencies is not None:
-        share = check.check_frequencies("frequencies", frequencies, n_queries)
-    return cost, share
-
-
 def drawing_order(q: np.ndarray, seed: int) -> np.ndarray:
     """The queries in the order in which they are drawn from q without replacement.
 

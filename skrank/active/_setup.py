@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import reprlib
-import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,10 +20,6 @@ from skrank.active._moments import GradedMetric, Moments
 from skrank.active._pool import Costs, Pool
 from skrank.active._sampling import drawing_order
 from skrank.extending import Judgments, Queries
-
-# A smaller budget causes a warning. With fewer than five draws of average cost, at least 3 % of
-# campaigns end without a label.
-_FEW_DRAWS = 5.0  # in units of the average cost of a draw
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -198,15 +193,6 @@ class Setup:
     def draw_cost(self) -> float:
         """Average cost of a draw."""
         return float(self.q @ self.costs)
-
-    def warn_of_small_budget(self, budget: float | None) -> None:
-        """Warn of a budget that pays for few draws of average cost."""
-        if budget is not None and budget < _FEW_DRAWS * self.draw_cost:
-            warnings.warn(
-                f"budget={budget:g} is small: a draw costs {self.draw_cost:.3g} on average, so the "
-                "campaign may end without an estimate. Raise the budget.",
-                stacklevel=4,
-            )
 
     def request(self, query: int) -> Request:
         """The request for the labels of a query that are not known."""

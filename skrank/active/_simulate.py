@@ -15,7 +15,7 @@ from skrank.active._estimate import caution_of, typical_number
 from skrank.active._intervals import bootstrap_interval
 from skrank.active._means import ESTIMATORS, Mean, mean_of
 from skrank.active._moments import Moments
-from skrank.active._sampling import costs_and_shares, drawing_order, fits
+from skrank.active._sampling import drawing_order, fits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -154,7 +154,9 @@ def simulate(
     loss = check.as_vector("values", values)
     n_queries = len(loss)
     q = check.check_frequencies("q", q, n_queries)
-    cost, p = costs_and_shares(costs, frequencies, n_queries)
+    cost, p = (np.ones(n_queries) if given is None else given for given in (costs, frequencies))
+    cost = check.check_costs("costs", cost, n_queries)
+    p = check.check_frequencies("frequencies", p, n_queries)
     if not p[~np.isnan(loss)].any():
         raise ValueError("values are NaN for all queries of positive frequency: pass some values.")
     if ((q <= 0) & (p > 0)).any():

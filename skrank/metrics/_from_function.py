@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -153,16 +152,10 @@ class FunctionMetric(ListMetric):
     def tables(self, scale: Scale, k: int | None) -> GenericTables:
         """Tables whose values are means of the function over all orders of tied documents."""
         labels = scale.judgments.graded(self.unjudged)
-        function = self.function
-        if not check.takes_unretrieved(function):
-            function = partial(_of_ranked, function)
+        both = check.takes_unretrieved(self.function)
+        function = self.function if both else lambda ranked, _: self.function(ranked)
         ids = scale.judgments.queries.ids
         return GenericTables(str(self), function, labels, scale.labels > 0, scale.unjudged, k, ids)
-
-
-def _of_ranked(function: Callable[..., float], ranked: np.ndarray, _: np.ndarray) -> float:
-    """Value of a function without the argument for labels of documents that are not in the list."""
-    return function(ranked)
 
 
 @dataclass(frozen=True, eq=False)

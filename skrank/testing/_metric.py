@@ -90,9 +90,7 @@ class Case:
         return np.array([np.nan if value is None else value for value in values])
 
 
-UNDEFINED = (
-    "return None from the definition if no document has a gain, or set needs_relevant = False"
-)
+UNDEFINED = "return None from the definition without a gain, or set needs_relevant = False"
 
 
 def values_equal_the_definition(case: Case) -> None:

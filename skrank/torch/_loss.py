@@ -203,8 +203,7 @@ class _WithGradient(torch.autograd.Function):
 def _prepared(objective: Objective, max_grade: int | None) -> Objective:
     """The objective with the highest grade `max_grade`; raises if it needs one."""
     for _, one in objective.terms:
-        needy = one.needs_scale or getattr(one, "metric", one).needs_scale
-        if needy and max_grade is None:
+        if max_grade is None and (one.needs_scale or getattr(one, "metric", one).needs_scale):
             who = getattr(one, "metric", type(one).__name__)
             raise ValueError(f"{who} needs max_grade, such as max_grade=4: a batch may lack it.")
     return objective if max_grade is None else objective.on_scale(max_grade)

@@ -66,8 +66,9 @@ def native_losses(terms: Terms, batch: Batch, max_grade: int | None) -> Losses:
 def lambdarank(objective: LambdaRank, queries: Dense) -> Losses:
     """The loss is S / (2 sigmoid), see Notes of `RankingLoss`; for options see `LambdaRank`."""
     order, sigma = _ranked(objective, queries), objective.sigmoid
-    queries = queries.reordered(order)
-    scores, valid = queries.scores, queries.valid
+    parts = queries.scores, queries.codes, queries.valid
+    scores, codes, valid = (one.gather(1, order) for one in parts)
+    queries = replace(queries, scores=scores, codes=codes, valid=valid)
     delta = torch.zeros_like(scores[:, :, None])
     for weight, metric in objective.metric.terms:
         bound = queries.bind(metric, replace(objective, metric=metric).ideal_cutoff)
@@ -247,13 +248,6 @@ class Dense:
         return cls(
             batch, judgments, max_grade, padded.view(inside.shape), batch.put(codes), valid, places
         )
-
-    def reordered(self, order: torch.Tensor) -> Dense:
-        """The queries with their documents in another order."""
-        scores, codes, valid = (
-            one.gather(1, order) for one in (self.scores, self.codes, self.valid)
-        )
-        return replace(self, scores=scores, codes=codes, valid=valid)
 
     def fill(self, values: torch.Tensor, padding: float) -> torch.Tensor:
         """The values, replaced by one value in the padding."""
