@@ -11,17 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _renamed
 from skrank import _validation as check
-from skrank._boosters.adapters import (
-    GradientCallable,
-    MetricCallable,
-    Split,
-    Supplied,
-    as_written,
-    chosen_objective_and_metrics,
-    import_booster,
-    objective_of,
-    row_folds,
-)
+from skrank._boosters import adapters
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 from skrank._typing import Folds, RandomState, Table, Weights
@@ -88,8 +78,8 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     >>> ranker.predict([[0.0], [1.0], [2.0], [3.0]]).argsort()
     array([0, 1, 2, 3])
     """
-    import_booster("lightgbm")
-    return _LightGBMObjective(objective_of(x, **lambdarank_options))
+    adapters.import_booster("lightgbm")
+    return _LightGBMObjective(adapters.objective_of(x, **lambdarank_options))
 
 
 @_renamed.refuse_old_arguments
@@ -144,7 +134,7 @@ def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _LightG
     >>> {name: round(values[-1], 3) for name, values in log["training"].items()}
     {'gap@2': 0.833, 'err': 0.902}
     """
-    import_booster("lightgbm")
+    adapters.import_booster("lightgbm")
     return _LightGBMMetric(metrics, check.check_max_grade(max_grade))
 
 
@@ -226,12 +216,12 @@ def cv(
     >>> list(result)
     ['valid gap@10-mean', 'valid gap@10-stdv']
     """
-    lightgbm = import_booster("lightgbm")
+    lightgbm = adapters.import_booster("lightgbm")
     settings = dict(params)
     check.refuse_params(settings, _OWN_METRICS, "metrics= to skrank.lightgbm.cv")
     check.refuse_params(settings, _OWN_STOP, "early_stopping_rounds= to skrank.lightgbm.cv")
     given = [settings.pop(name) for name in _OWN_OBJECTIVE if name in settings] or [None]
-    trained_on, chosen = chosen_objective_and_metrics(objective, given[0], metrics)
+    trained_on, chosen = adapters.chosen_objective_and_metrics(objective, given[0], metrics)
     called = list(callbacks or ())
     if early_stopping_rounds is not None:
         rounds = check.check_count("early_stopping_rounds", early_stopping_rounds, _STOP)
@@ -240,13 +230,14 @@ def cv(
         check.check_bagging(settings)
     settings["objective"] = given[0] if trained_on is None else _LightGBMObjective(trained_on)
 
-    def split(X: Table, y: ArrayLike, **_: object) -> list[Split]:
+    def split(X: Table, y: ArrayLike, **_: object) -> list[adapters.Split]:
         """Rows of each fold. `lightgbm.cv` calls it once the Dataset is constructed.
 
         Its own `groups` are ignored: it passes them even if there are no queries.
         """
         sizes = check.check_group_sizes(train_set.get_group(), len(X), "the lightgbm.Dataset")
-        return row_folds(folds, as_written(np.asarray(y)), sizes, groups, random_state)
+        labels = adapters.as_written(np.asarray(y))
+        return adapters.row_folds(folds, labels, sizes, groups, random_state)
 
     return lightgbm.cv(
         settings | {"metric": "None"},
@@ -273,7 +264,7 @@ _STOP = "rounds without improvement before the stop"
 # there must be four.
 
 
-class _LightGBMObjective(GradientCallable):
+class _LightGBMObjective(adapters.GradientCallable):
     """Gradients for ``(preds, Dataset)`` and for ``(y_true, preds, weight, group)``."""
 
     def __call__(
@@ -289,7 +280,7 @@ class _LightGBMObjective(GradientCallable):
         return self._gradient(data, scores, _judge)
 
 
-class _LightGBMMetric(MetricCallable):
+class _LightGBMMetric(adapters.MetricCallable):
     """Values for ``(preds, Dataset)`` and for ``(y_true, preds, weight, group)``."""
 
     def __call__(
@@ -314,15 +305,15 @@ def _read(
     second: ArrayLike | lightgbm.Dataset,
     weight: ArrayLike | None,
     group: ArrayLike | None,
-) -> tuple[ArrayLike, Supplied]:
+) -> tuple[ArrayLike, adapters.Supplied]:
     """Scores and data from the arguments of a callable."""
     if not hasattr(second, "get_label"):  # LightGBM's scikit-learn estimators pass arrays
         labels = np.asarray(first)
-        return second, Supplied(labels, labels, _array(group), _array(weight))
+        return second, adapters.Supplied(labels, labels, _array(group), _array(weight))
     dataset: lightgbm.Dataset = second
     labels = np.asarray(dataset.get_label())
     sizes, weights = _array(dataset.get_group()), _array(dataset.get_weight())
-    return first, Supplied(dataset, labels, sizes, weights, _trained_grade(dataset))
+    return first, adapters.Supplied(dataset, labels, sizes, weights, _trained_grade(dataset))
 
 
 def _array(values: ArrayLike | None) -> np.ndarray | None:
@@ -346,7 +337,7 @@ def _trained_grade(dataset: lightgbm.Dataset) -> int:
     return check.highest_grade(np.asarray(dataset.get_label()))
 
 
-def _judge(data: Supplied) -> tuple[Judgments, Weights, int | None]:
+def _judge(data: adapters.Supplied) -> tuple[Judgments, Weights, int | None]:
     """Judgments, weights per query and the highest grade."""
     source = "the lightgbm.Dataset" if hasattr(data.owner, "get_label") else "LightGBM's data"
     sizes = check.check_group_sizes(data.sizes, len(data.labels), source)
@@ -356,4 +347,4 @@ def _judge(data: Supplied) -> tuple[Judgments, Weights, int | None]:
         check.check_whole_queries(data.owner.reference.get_group(), rows)
     queries = Queries.from_sizes(sizes)
     weights = check.query_weights(data.weights, queries, name="weight")
-    return Judgments(as_written(data.labels), queries), weights, data.max_grade
+    return Judgments(adapters.as_written(data.labels), queries), weights, data.max_grade

@@ -11,16 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _renamed
 from skrank import _validation as check
-from skrank._boosters import xgboost_data
-from skrank._boosters.adapters import (
-    GradientCallable,
-    MetricCallable,
-    as_written,
-    chosen_objective_and_metrics,
-    import_booster,
-    objective_of,
-    row_folds,
-)
+from skrank._boosters import adapters, xgboost_data
 from skrank._typing import Folds, Options, RandomState
 from skrank.metrics import Metric, metric
 from skrank.objectives import Objective
@@ -85,8 +76,8 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
     >>> booster.predict(xgboost.DMatrix([[0.0], [1.0], [2.0], [3.0]])).argsort()
     array([0, 1, 2, 3])
     """
-    import_booster("xgboost")
-    return _XGBoostObjective(objective_of(x, **options))
+    adapters.import_booster("xgboost")
+    return _XGBoostObjective(adapters.objective_of(x, **options))
 
 
 @_renamed.refuse_old_arguments
@@ -133,7 +124,7 @@ def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _XGBoos
     >>> skrank.xgboost.eval_metric("rr", "gap@1")(numpy.array([0.3, 0.2, 0.9, 0.1]), data)
     [('rr', 0.75), ('gap@1', 0.5)]
     """
-    import_booster("xgboost")
+    adapters.import_booster("xgboost")
     return _XGBoostMetric(metrics, check.check_max_grade(max_grade))
 
 
@@ -181,7 +172,7 @@ def early_stopping(
         check.check_number("min_delta", kwargs["min_delta"], 0, math.inf)
     if "save_best" in kwargs:
         check.check_flag("save_best", kwargs["save_best"])
-    import_booster("xgboost")
+    adapters.import_booster("xgboost")
     from skrank._boosters.xgboost_callbacks import MetricStopping
 
     name, maximize = xgboost_data.log_name(chosen), chosen.greater_is_better
@@ -191,7 +182,7 @@ def early_stopping(
 _metric = metric  # `metric` is also the name of a parameter of `early_stopping`
 
 
-class _XGBoostObjective(GradientCallable):
+class _XGBoostObjective(adapters.GradientCallable):
     """Gradients for ``(preds, dtrain)``."""
 
     def __call__(self, preds: ArrayLike, dtrain: xgboost.DMatrix) -> tuple[np.ndarray, np.ndarray]:
@@ -205,7 +196,7 @@ class _XGBoostObjective(GradientCallable):
         return grad, hess
 
 
-class _XGBoostMetric(MetricCallable):
+class _XGBoostMetric(adapters.MetricCallable):
     """Values for ``(preds, dmatrix)``."""
 
     __name__ = "skrank"  # XGBRanker reads it before the first call
@@ -306,16 +297,17 @@ def cv(
     >>> list(result.columns)[2:]
     ['test-gap@10-mean', 'test-gap@10-std']
     """
-    xgboost = import_booster("xgboost")
+    xgboost = adapters.import_booster("xgboost")
     settings = dict(params)
     if verbose_eval is not None and not isinstance(verbose_eval, (bool, np.bool_)):
         check.check_count("verbose_eval", verbose_eval, "rounds per printed line, or 0", 0)
     check.refuse_params(settings, ["eval_metric"], "metrics= to skrank.xgboost.cv")
-    booster_objective = settings.get("objective")
-    trained_on, chosen = chosen_objective_and_metrics(objective, booster_objective, metrics)
+    given = settings.get("objective")
+    trained_on, chosen = adapters.chosen_objective_and_metrics(objective, given, metrics)
     data = xgboost_data.read(dtrain, "skrank.xgboost.cv")
-    part, labels = xgboost_data.slicer(data), as_written(data.labels)
-    splits = row_folds(folds, labels, xgboost_data.sizes_and_weights(data)[0], groups, random_state)
+    part, labels = xgboost_data.slicer(data), adapters.as_written(data.labels)
+    sizes, _ = xgboost_data.sizes_and_weights(data)
+    splits = adapters.row_folds(folds, labels, sizes, groups, random_state)
     remaining, top = iter(splits), check.highest_grade(labels)
 
     def next_parts(_train: object, _test: object, params: Options) -> tuple[Any, Any, Options]:
