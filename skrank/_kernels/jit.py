@@ -19,13 +19,14 @@ import numpy as np
 
 ONE_PASS = 0.01  # `row_cost` of a kernel that reads rows once: a row takes about a nanosecond
 
-MESSAGE = "skrank: compiling loops, once for each new use: some seconds (SKRANK_QUIET=1 hides this)"
+MESSAGE = "skrank: compiling loops: the first uses take some seconds (SKRANK_QUIET=1 hides this)"
 
 _OPTIONS = {"nogil": True, "error_model": "numpy"}  # of `numba.njit`, for every function
 
 # Subroutines that numba does not know yet: the function that plain Python calls; a function of the
 # types of arguments that returns the function that compiled code calls; and options of `overload`.
 _subroutines: list[tuple] = []
+_caches: set[str | None] = set()  # folders of numba's cache; None without a cache
 _lock = threading.Lock()  # held while subroutines are registered
 
 if hasattr(os, "register_at_fork"):  # else a forked child could inherit a lock that stays locked
@@ -117,7 +118,7 @@ class Kernel:
 
     def _remove_index(self):
         """Remove the index of the cached code of this function; return whether there was one."""
-        folder = getattr(getattr(self._dispatcher, "stats", None), "cache_path", None)
+        folder = _cache_of(self._dispatcher)
         module = self.__module__.rpartition(".")[2]
         found = list(Path(folder).glob(f"{module}.{self.__qualname__}-*.nbi")) if folder else []
         for path in found:
@@ -133,8 +134,15 @@ class Kernel:
         except RuntimeError:  # numba finds no folder that it can write
             _warn_that_nothing_is_cached()
             return self._dispatch(cache=False)
-        # without compilation (NUMBA_DISABLE_JIT), the function itself
-        return np.errstate(all="ignore")(dispatcher) if dispatcher is self.function else dispatcher
+        if dispatcher is self.function:  # without compilation (NUMBA_DISABLE_JIT)
+            return np.errstate(all="ignore")(dispatcher)
+        _caches.add(_cache_of(dispatcher))
+        return dispatcher
+
+
+def _cache_of(dispatcher):
+    """The folder of the cached code of a function, or None."""
+    return getattr(getattr(dispatcher, "stats", None), "cache_path", None)
 
 
 def _register_subroutines():
@@ -157,8 +165,9 @@ def _register_subroutines():
 
 @lru_cache(maxsize=1)
 def _announce():
-    """Print once per process why the first use of a kernel takes seconds."""
-    if os.environ.get("SKRANK_QUIET", "0") in ("", "0"):
+    """Print why the first use of a kernel takes seconds, once for each cache: while it is empty."""
+    filled = any(any(Path(folder).glob("*.nbi")) for folder in _caches if folder)
+    if not filled and os.environ.get("SKRANK_QUIET", "0") in ("", "0"):
         print(MESSAGE, file=sys.stderr, flush=True)
 
 

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from skrank import _validation as check
 from skrank.metrics import Metric, metric
-from skrank.trec._data import Run
+from skrank.trec._data import as_run
 from skrank.trec._evaluate import evaluate
 
 if TYPE_CHECKING:
@@ -70,13 +69,13 @@ def ir_measure(name: str | Metric) -> Measure:
     return ir_measures.define(values, name=str(one), support_cutoff=False)
 
 
-def run_lines(run: Run) -> str:
+def run_lines(run: object) -> str:
     """The lines of a run in TREC's format: query, Q0, document, rank, score and name.
 
     Parameters
     ----------
-    run : Run
-        Such as `fuse` returns.
+    run : Run, dict, table or file
+        As `evaluate` takes one run. `fuse` returns a Run; `read_run` gives another name.
 
     Returns
     -------
@@ -96,7 +95,7 @@ def run_lines(run: Run) -> str:
     1 Q0 b 1 0.7 bm25
     1 Q0 a 2 0.5 bm25
     """
-    check.check_result("run", run, Run, "trec.fuse")
+    run = as_run(run)
     documents, queries = run.documents.to_list(), run.queries
     for one in (run.name, *queries.ids, *documents):
         if not re.fullmatch(r"[^\x00-\x20]+", one):
