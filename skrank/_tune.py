@@ -86,14 +86,21 @@ class Tuning(Printed):
         """Number of trials by state, boosters without a complete trial, and the best parameters."""
         states = self.trials["state"].value_counts()
         counts = ", ".join(f"{count} {state.lower()}" for state, count in states.items())
-        best = ", ".join(f"{name}={value}" for name, value in self.params.items())
-        measured = set(self.trials["booster"][self.trials["state"] == "COMPLETE"])
+        best = ", ".join(
+            f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in self.params.items()
+        )
+        measured = set(self._complete["booster"])
         missing = [one for one in self.study.user_attrs["boosters"] if one not in measured]
         longer = f"; without a complete trial, search longer: {', '.join(missing)}"
         return f"trials: {counts}; best {self.value:.4f}: {best}{longer if missing else ''}"
 
     def _printed(self) -> dict[str, pd.DataFrame]:
-        return {"best trials": self.trials[["booster", "state", "value"]].head(5)}
+        return {"best trials": self._complete[["booster", "value"]].head(5)}
+
+    @property
+    def _complete(self) -> pd.DataFrame:
+        return self.trials[self.trials["state"] == "COMPLETE"]
 
 
 def tune(

@@ -208,7 +208,7 @@ _MEANINGS = {
     **dict.fromkeys(("fscore", "f1score", "fbeta"), "f1"),
     **dict.fromkeys(("auc", "rocauc", "auroc"), "bpref"),
     **dict.fromkeys(("kendall", "kendalltau", "tau", "spearman"), "skrank.stats.tau_b"),
-    "prec": "precision", "rec": "recall", "rprec": "r_precision", "rcap": "relative_precision",
+    "prec": "precision", "rec": "recall", "rcap": "relative_precision",
     "hole": "1 - judged",
 }  # fmt: skip
 

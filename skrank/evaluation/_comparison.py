@@ -108,7 +108,7 @@ class Comparison(Tabular):
         """
         from skrank.plotting import IntervalDisplay
 
-        name = check.chosen_names("metric", metric, self.means.columns)[0]
+        name = check.chosen_names("metric", metric and [metric], self.means.columns)[0]
         found = self._table[self._table["metric"] == name]
         names = found["system"].astype(str) + " \u2212 " + found["other"].astype(str)
         table = found.rename(columns={"difference": "value"}).set_index(names)

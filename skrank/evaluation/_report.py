@@ -263,7 +263,7 @@ class Report(Tabular):
         from skrank.plotting import IntervalDisplay
 
         one = len(self.systems) == 1
-        names = check.chosen_names("metric", metric, self.metric_of)
+        names = check.chosen_names("metric", metric and [metric], self.metric_of)
         table = self.to_frame(confidence).rename(columns={"mean": "value"})
         table = table.loc[table.index.get_level_values("metric").isin(names if one else names[:1])]
         table = table.droplevel("system" if one else "metric")

@@ -94,7 +94,8 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
     if given and not validates:
         warnings.warn(
             f"{' and '.join(given)} of GroupedRanker without validation rows: all rounds are "
-            "trained. Give validation_fraction, or X_val, y_val and groups_val to fit.",
+            "trained. Give X_val, y_val and groups_val to fit, or validation_fraction if data are "
+            "in memory.",
             UserWarning,
             stacklevel=7,  # where fit is called
         )
