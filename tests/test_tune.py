@@ -37,7 +37,7 @@ def test_the_best_trial_is_trained_on_all_queries():
     assert found.ranker.init_ is not None
     assert found.ranker.score(X, Y) == skrank.scorer("gap")(found.ranker, X, Y)
     assert str(found).startswith("trials: 1 complete; best 0.")
-    assert "<td>COMPLETE</td>" in found._repr_html_()
+    assert "<td>lightgbm</td>" in found._repr_html_()
     assert found.trials["state"].tolist() == ["COMPLETE"]
 
 
