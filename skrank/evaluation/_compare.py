@@ -54,7 +54,8 @@ def compare(
     test : {"max-t", "t", "randomisation"}
         Test of the differences, corrected for all pairs and metrics together. "max-t":
         `skrank.stats.max_t`, whose p-values and intervals agree, and gain from how systems and
-        metrics depend on each other. "t": `skrank.stats.paired_t`, and "randomisation":
+        metrics depend on each other. Variances are averaged with their median: "t" finds more
+        between very similar systems. "t": `skrank.stats.paired_t`, and "randomisation":
         `skrank.stats.randomisation_test`, both with Holm's correction of p-values and Bonferroni's
         of Student's intervals.
     confidence : float

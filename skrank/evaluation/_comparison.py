@@ -141,6 +141,7 @@ class Comparison(Tabular):
         if n_rows == 1:
             return text + f", {level}" * intervals
         by = ("", "") if self.test == "max-t" else (" by Holm's method", " by Bonferroni's")
+        text += " with pooled variances" * (self.test == "max-t")
         text = f"{text}, p-values corrected for {n_rows} comparisons{by[0]}"
         return text + f", {level} too{by[1]}" * intervals
 

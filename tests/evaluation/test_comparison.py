@@ -116,7 +116,7 @@ def test_text_and_html(data):
     given = {"metrics": ["err", "rbp", "gap(empty=0)"], "sample_weight": 1 + data.qid % 2}
     found = compared(data, **given)
     for text in (repr(found), found._repr_html_()):
-        assert f"3 systems on {data.n_counted} to 40 of 40 queries, weighted; max-t test, p" in text
+        assert f"3 systems on {data.n_counted} to 40 of 40 queries, weighted; max-t test" in text
         assert "err, rbp: grades 0 to 4 (the highest label; max_grade= fixes it)" in text
         assert f"{found.means.loc['good', 'err']:.4f}" in text
 
