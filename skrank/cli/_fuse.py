@@ -53,7 +53,7 @@ def _run(arguments: argparse.Namespace) -> str:
         name=arguments.name,
     )
     written = fused.top(arguments.k)
-    _output.deliver(trec.run_lines(written), arguments.output)
+    _output.deliver(trec.run_lines(written).rstrip(), arguments.output)
     if arguments.output is None or qrels is None or fused.weights is None:
         return ""
     report = trec.evaluate(qrels, {**runs, fused.name: written}, arguments.metric)

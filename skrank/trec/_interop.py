@@ -91,7 +91,7 @@ def run_lines(run: object) -> str:
     --------
     >>> from skrank import trec
     >>> run = trec.Run.from_arrays(["1", "1"], ["a", "b"], [0.5, 0.7], name="bm25")
-    >>> print(trec.run_lines(run))
+    >>> print(trec.run_lines(run), end="")
     1 Q0 b 1 0.7 bm25
     1 Q0 a 2 0.5 bm25
     """
@@ -105,4 +105,4 @@ def run_lines(run: object) -> str:
             )
     ids, ranks = queries.ids[queries.row_query], run.rank_in_query
     rows = zip(ids, documents, ranks, run.scores.tolist(), strict=True)
-    return "\n".join(f"{q} Q0 {d} {rank} {score!r} {run.name}" for q, d, rank, score in rows)
+    return "".join(f"{q} Q0 {d} {rank} {score!r} {run.name}\n" for q, d, rank, score in rows)

@@ -254,3 +254,15 @@ def test_errors(systems, how, named):
 def test_errors_of_folds(results, how, named):
     with pytest.raises(ValueError, match=named):
         compare_cv(results, **how)
+
+
+def test_means_of_comparisons_agree_with_their_differences():
+    """A geometric mean and a sum are no mean of the tested differences."""
+    values = np.random.default_rng(0).integers(0, 4, (9, 7))
+    scores = {name: np.random.default_rng(name).normal(size=63) for name in (1, 2)}
+    metrics = ["ap", "trec_eval:gm_map", "trec_eval:num_rel"]
+    groups = np.repeat(np.arange(9), 7)
+    found = skrank.compare(values.ravel(), scores, groups=groups, metrics=metrics)
+    gap = found.means.loc[1] - found.means.loc[2]
+    np.testing.assert_allclose(gap, found.to_frame()["difference"], atol=1e-15)
+    assert "trec_eval:gm_map, trec_eval:num_rel" in found.caption
