@@ -118,7 +118,8 @@ class Ranker(BaseEstimator):
         float
             Mean over queries of `scoring`; negated if lower is better.
         """
-        check_is_fitted(self, self._fitted_by)
+        check.check_same_index(X=X, y=y)
+        self._checked(X)
         value = scorer(self.scoring)(self, X, y, groups=groups, sample_weight=sample_weight)
         assert not isinstance(value, dict)  # a scorer of one metric
         return value
