@@ -56,31 +56,26 @@ def thread_count() -> int:
 
 
 @contextmanager
-def _set(variable: ContextVar[int | None], value: int) -> Iterator[None]:
-    token = variable.set(value)
+def limit_threads(n_threads: int) -> Iterator[None]:
+    """Use at most `n_threads` threads inside the block; results do not depend on their number."""
+    token = _limit.set(n_threads)
     try:
         yield
     finally:
-        variable.reset(token)
-
-
-# A context: kernels are compiled also for few rows inside the block, for calls that are repeated.
-compiled = partial(_set, _plain_rows, -1)
-
-
-# A context of at most so many threads; results do not depend on their number.
-limit_threads = partial(_set, _limit)
+        _limit.reset(token)
 
 
 @contextmanager
 def plain_up_to(n_rows: int) -> Iterator[None]:
     """Inside the block, run kernels as plain Python up to this number of rows.
 
-    A process that measures few rows once takes less time so, as it does not import numba.
+    A process that measures few rows once takes less time so, as it does not import numba. For calls
+    that are repeated on few rows, compiled kernels take less time.
 
     Parameters
     ----------
     n_rows : int
+        -1 has all kernels compiled.
 
     Examples
     --------
@@ -90,8 +85,15 @@ def plain_up_to(n_rows: int) -> Iterator[None]:
     ...     skrank.metric("ap")([0, 1, 1], [3, 2, 1])
     0.5833333333333333
     """
-    with _set(_plain_rows, n_rows):
+    token = _plain_rows.set(n_rows)
+    try:
         yield
+    finally:
+        _plain_rows.reset(token)
+
+
+# A context in which kernels are compiled also for few rows, for calls that are repeated.
+compiled = partial(plain_up_to, -1)
 
 
 def run_chunks(

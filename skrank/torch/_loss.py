@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from skrank import _validation as check
+from skrank.extending import plain_up_to
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, Softmax, as_objective
 from skrank.torch._batch import Batch, Values
@@ -149,7 +150,8 @@ class RankingLoss(nn.Module):
         -------
         Tensor of shape (), or (n_queries,) without a reduction
         """
-        with torch.no_grad():
+        # compiled for few rows, too: a training calls the loss for each batch
+        with torch.no_grad(), plain_up_to(-1):
             batch = Batch(scores, labels, offsets, mask, max_grade=self.max_grade)
             on_device = batch.device.type != "cpu"
             weight = batch.put(self._weight(batch, weights))
