@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from skrank import _validation as check
-from skrank.extending import Measured, Ranking, measure, unique_metrics
+from skrank.extending import Measured, Ranking, measure, plain_up_to, unique_metrics
 from skrank.metrics import Metric
 from skrank.torch._batch import Batch, Values, whole_numbers
 from skrank.torch._ranks import gather_all
@@ -106,7 +106,8 @@ class MetricAccumulator:
             judgments = batch.judgments
             ranking = Ranking(judgments, batch.scores.double().numpy())
             metrics, mass = list(self.metrics.values()), weight[batch.filled]
-            found = measure(judgments, [ranking], metrics, mass, max_grade=self.max_grade)
+            with plain_up_to(-1):  # compiled, as `update` is called for each batch
+                found = measure(judgments, [ranking], metrics, mass, max_grade=self.max_grade)
             self._parts.append((found.values[0], found.weights[0]))
         self._seen = seen
 
