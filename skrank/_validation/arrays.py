@@ -209,7 +209,7 @@ def check_same_index(**named: object) -> None:
     Collections of Dask are refused: most functions are for data in memory.
     """
     for name, values in named.items():
-        if hasattr(values, "to_delayed"):
+        if hasattr(values, "__dask_graph__"):
             raise ValueError(
                 f"{name} is a Dask collection: use fit(X, y, groups), predict, "
                 f"skrank.dask.evaluate or skrank.dask.scorer, or pass {name}.compute()."

@@ -44,7 +44,7 @@ def _run(arguments: argparse.Namespace) -> str:
     fused = trec.fuse(
         runs,
         "weighted_sum" if trained else arguments.method,
-        norm=arguments.norm,
+        norm=None if arguments.norm == "none" else arguments.norm,
         rrf_k=arguments.rrf_k,
         ranks=arguments.ranks,
         weights=weights,

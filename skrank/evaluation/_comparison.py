@@ -201,14 +201,15 @@ def compare_values(
                 "a comparison needs at least 2. Leave the metric out, or give empty queries a "
                 "value with its empty=0."
             )
-    others = [name for name, one in metric_of.items() if one.average in ("geometric", "sum")]
     notes, shares = [*notes], 1.0 if weights is None else weights[:, None]
-    if others:  # the tests are of arithmetic means
-        notes.append(f"{', '.join(others)}: arithmetic means over queries")
-        found = per_query[others]
-        sums = (found * shares).sum() / (found.notna() * shares).sum()
-        means = means.assign(**{name: sums[name] for name in others})
-    if per_query.notna().T.groupby("metric").nunique().gt(1).any(axis=None):
+    other = [name for name, one in metric_of.items() if one.average != "macro"]
+    if other:  # the tests are of arithmetic means over queries
+        notes.append(f"{', '.join(other)}: arithmetic means over queries")
+        found = per_query[other]
+        tested = (found * shares).sum() / (found.notna() * shares).sum()
+        means = means.assign(**{name: tested[name] for name in other})
+    defined = per_query.notna().to_numpy().reshape(len(per_query), -1, len(means))
+    if np.any(defined.any(axis=2) != defined.all(axis=2)):
         notes.append("means are over the queries of each system, differences over common ones")
     # the columns of all metrics stand side by side, so that one call tests them all
     columns = np.concatenate([pairs + i * len(means) for i in range(means.shape[1])])

@@ -28,7 +28,7 @@ def _normalised(run: Run, norm: str | None, rrf_k: float, *, from_file: bool) ->
     def per_query(reduction: np.ufunc, values: np.ndarray) -> np.ndarray:
         return np.repeat(reduction.reduceat(values, starts), sizes)
 
-    if norm in (None, "none"):
+    if norm is None:
         return run.scores
     if norm == "reciprocal_rank":
         ranks = run.ranks if from_file and run.ranks is not None else run.rank_in_query
@@ -73,11 +73,11 @@ def fuse(
         "rrf": the sum of 1 / (k + r), where r is the rank in a run. By scores of the runs that
         retrieved the document: "combsum", the sum; "combmnz", the sum times the number of these
         runs; "weighted_sum", with `weights`.
-    norm : {"auto", "min_max", "zscore", "reciprocal_rank", "none", None}
+    norm : {"auto", "min_max", "zscore", "reciprocal_rank", None}
         How the scores of each query of each run are normalised. "min_max": to the range from 0 to
-        1. "zscore": to mean 0 and variance 1. "reciprocal_rank": replaced by 1 / (k + r). "none",
-        None: not at all. "auto": "reciprocal_rank" if `weights` is a ranker, otherwise "min_max".
-        "rrf" ignores it.
+        1. "zscore": to mean 0 and variance 1. "reciprocal_rank": replaced by 1 / (k + r). None: not
+        at all. "auto": "reciprocal_rank" if `weights` is a ranker, otherwise "min_max". "rrf"
+        ignores it.
     rrf_k : float
         Constant k of "rrf" and of "reciprocal_rank".
     ranks : {"score", "file"}
@@ -127,7 +127,7 @@ def fuse(
     if isinstance(method, str) and method == "linear":
         raise ValueError("method='linear' is method='weighted_sum' with a ranker as weights=.")
     check.check_choice("method", method, METHODS)
-    check.check_choice("norm", norm, ("auto", *NORMS, "none", None))
+    check.check_choice("norm", norm, ("auto", *NORMS, None))
     check.check_choice("ranks", ranks, ("score", "file"))
     rrf_k = check.check_number("rrf_k", rrf_k, 0, 1e9)
     name = check.check_text("name", name, "the name of the fused run")

@@ -257,12 +257,21 @@ def test_errors_of_folds(results, how, named):
 
 
 def test_means_of_comparisons_agree_with_their_differences():
-    """A geometric mean and a sum are no mean of the tested differences."""
+    """A geometric mean, a sum and a mean of all queries together are no mean over queries."""
     values = np.random.default_rng(0).integers(0, 4, (9, 7))
     scores = {name: np.random.default_rng(name).normal(size=63) for name in (1, 2)}
-    metrics = ["ap", "trec_eval:gm_map", "trec_eval:num_rel"]
+    metrics = ["ap", "trec_eval:gm_map", "trec_eval:num_rel", "precision(average=micro)@3"]
     groups = np.repeat(np.arange(9), 7)
     found = skrank.compare(values.ravel(), scores, groups=groups, metrics=metrics)
     gap = found.means.loc[1] - found.means.loc[2]
     np.testing.assert_allclose(gap, found.to_frame()["difference"], atol=1e-15)
-    assert "trec_eval:gm_map, trec_eval:num_rel" in found.caption
+    assert f"{', '.join(metrics[1:])}: arithmetic means" in found.caption
+
+
+def test_means_over_other_queries_than_differences_are_noted():
+    qrels = {f"q{i}": {"a": 1, "b": 0} for i in range(4)}
+    run = {qid: {"a": 0.2, "b": 0.1 * i} for i, qid in enumerate(qrels)}
+    part = dict(list(run.items())[1:])
+    for second, noted in ((part, True), (run, False)):
+        report = skrank.trec.evaluate(qrels, {"a": run, "b": second}, ["ap"], missing="skip")
+        assert ("means are over the queries of each system" in report.compare().caption) == noted
