@@ -8,6 +8,7 @@ the quotient of both, to the value of the query; it is linear in the sum.
 from __future__ import annotations
 
 import dataclasses
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._engine.elementwise import elementwise
 from skrank._engine.judgments import Judgments, judge
 from skrank._engine.parameters import Parameterised, choice, count, flag, format_value
 from skrank._engine.queries import RankedCodes
@@ -501,11 +503,11 @@ def average(
         )
         return float("nan")
     if metric.average == "geometric":
-        values = np.log(np.maximum(values, GEOMETRIC_FLOOR))
+        values = elementwise(math.log, np.maximum(values, GEOMETRIC_FLOOR))
     if metric.average != "sum" and not _LEAST_WEIGHT < weights.max() < _LARGEST_WEIGHT:
         weights = weights / weights.max()  # else sums may overflow, or be subnormal numbers
     total = (weights * values).sum()  # bits of weights @ values would depend on the threads of BLAS
     if metric.average == "sum":
         return float(total)
     mean = total / weights.sum()
-    return float(np.exp(mean) if metric.average == "geometric" else mean)
+    return float(math.exp(mean) if metric.average == "geometric" else mean)

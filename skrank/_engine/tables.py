@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
@@ -10,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.elementwise import elementwise
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import RankedCodes
 
@@ -214,7 +216,7 @@ def gain_per_code(gain: Any, labels: np.ndarray, place: check.Place | None = Non
     """
     if gain == "exp2":
         check.check_exponent("gain=exp2", labels, place)
-        return np.exp2(labels) - 1
+        return elementwise(math.exp2, labels) - 1
     if gain == "linear":
         return labels.astype(np.float64)
     pairs = gain if isinstance(gain[0], tuple) else enumerate(gain)

@@ -24,8 +24,9 @@ from skrank._kernels import tiles
 from skrank._kernels.jit import subroutine
 
 LANES = 8  # documents per SIMD step; tiles are padded to a multiple of it
-BELOW, ABOVE = (np.uint64((tiles.OTHERS + i) * tiles.FIELD) for i in range(2))  # fields of tiles
-FIELDS = tiles.OTHERS + 2
+# Fields of tiles: changes by swaps; pull and curvature of the pair with the better document.
+BELOW, ABOVE, PULL, CURVE = (np.uint64((tiles.OTHERS + i) * tiles.FIELD) for i in range(4))
+FIELDS = tiles.OTHERS + 4
 
 # Rows of `slots`, in the precision of pairs, by slot: exp(sigma score), the score, the rank, and
 # sums over pairs.
@@ -79,7 +80,7 @@ def fill_scores(scores, start, n, origin, places, slots, exact):
         slots[RANK, np.uint64(places[SLOT, rank])] = rank
 
 
-@subroutine(fastmath=True)
+@subroutine()
 def tabulate(gain, worth, u, w, offset, n, places, exact):
     """Fill in T and w of the n documents of a query, whose ranks start at `offset` in u and w."""
     for rank in range(np.uint64(n)):
@@ -103,7 +104,7 @@ def swap_of(worth, better, worse, inverse):
     return Swap(np.uint64(TABLE + better), np.uint64(TABLE + worse), falls, rises, inverse)
 
 
-@subroutine(fastmath=True)
+@subroutine()
 def below_above(exact, slot, swap):
     """`below` and `above` of a document of either class."""
     step, weight = exact[swap.up, slot] - exact[swap.down, slot], exact[np.uint64(WEIGHT), slot]
@@ -111,14 +112,14 @@ def below_above(exact, slot, swap):
     return swap.inverse * below, swap.inverse * above
 
 
-@subroutine(fastmath=True)
+@subroutine()
 def fill_tile(tile, low, n, swap, exact):
     """Fill in `below` and `above` of n documents of the worse class, from slot `low` on."""
     for t in range(np.uint64(n)):
         tile[t + BELOW], tile[t + ABOVE] = below_above(exact, np.uint64(low) + t, swap)
 
 
-@subroutine(fastmath=True)
+@subroutine()
 def count_above(slots, low, size, limit):
     """Number of documents at slots low .. low + size - 1 whose rank is less than `limit`."""
     found = 0
@@ -127,7 +128,7 @@ def count_above(slots, low, size, limit):
     return found
 
 
-@subroutine(fastmath=True)
+@subroutine()
 def change(tile, t, better, limit, zero):
     """Size of the change of the value if the document in lane t swaps with `better`, at least 0.
 

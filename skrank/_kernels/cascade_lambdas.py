@@ -11,11 +11,14 @@ import numpy as np
 
 from skrank._kernels import lambdarank, tiles
 from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.sums import sum_lanes
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
 
 LANES = 16  # documents per SIMD step; tiles are padded to a multiple of it
 _UPPER_RHO, _ALIVE, _PHI, _SUM, _PRODUCT = (np.uint64((OTHERS + i) * FIELD) for i in range(5))
-_FIELDS = OTHERS + 5
+# Signed pull and curvature of the pair with the lower document, and pulls summed over pairs.
+_PULL, _CURVE, _PULLS = (np.uint64((OTHERS + i) * FIELD) for i in range(5, 8))
+_FIELDS = OTHERS + 8
 
 _LARGEST_POWER = 1000  # exponent of `unit`, so that it and quotients by it are finite and not 0
 # Ranks that are reached with less than this probability have no pairs with documents below them:
@@ -59,18 +62,17 @@ def _workspace(first, last, indptr, lists, tables, pairs, out):
     return ranks, score, np.zeros(_FIELDS * FIELD, real)
 
 
-@subroutine(fastmath=True)
+@subroutine()
 def _sweep(tile, n_lanes, lower, exact, low, scale):
     """Compare one document with the documents of a tile that rank above it.
 
-    Returns its gradient and hessian, and the sum of the pulls; adds the gradients and hessians of
-    the documents of the tile to the tile. `exact`, scores by rank, is None unless the query is
+    Returns its gradient and hessian; adds the gradients, hessians and pulls of the documents of the
+    tile to the tile. `exact`, scores by rank, is None unless the query is
     wide; the tile starts at rank `low`.
     """
     norm = scale.norm
     zero, one = norm.zero, norm.one
     rho, phi, exp = lower.rho, lower.phi, lower.exp
-    grad, hess, total = zero, zero, zero
     for lane in range(np.uint64(n_lanes)):
         t = np.uint64(lane)
         above = tile[t + RANK] < lower.rank
@@ -95,10 +97,10 @@ def _sweep(tile, n_lanes, lower, exact, low, scale):
         tile[t + HESS] += curvature
         tile[t + _SUM] = between + (product * rho * phi if above else zero)
         tile[t + _PRODUCT] = product * (one - rho if above else one)
-        grad += signed
-        hess += curvature
-        total += pull
-    return grad, hess, total
+        tile[t + _PULL] = signed
+        tile[t + _CURVE] = curvature
+        tile[t + _PULLS] += pull
+    return sum_lanes(tile, _PULL, _PULL + n_lanes), sum_lanes(tile, _CURVE, _CURVE + n_lanes)
 
 
 @subroutine()
@@ -115,13 +117,14 @@ def _load(tile, low, size, ranks, score):
     tiles.fill(tile, _PRODUCT, end, 1.0)
     tiles.fill(tile, GRAD, end, 0.0)
     tiles.fill(tile, HESS, end, 0.0)
+    tiles.fill(tile, _PULLS, end, 0.0)
 
 
 @subroutine()
-def _compare(tile, low, size, n, ranks, score, scale, pulls):
+def _compare(tile, low, size, n, ranks, score, scale):
     """Compare the documents of a tile with all documents below them; the query has `n` documents.
 
-    Returns `pulls` plus the sum of the pulls of these pairs.
+    Returns the sum of the pulls of these pairs.
     """
     real = tile.dtype.type
     for r in range(low + 1, n):
@@ -131,14 +134,13 @@ def _compare(tile, low, size, n, ranks, score, scale, pulls):
         phi, exp = ranks[_PHI_OF, r], ranks[_EXP_OF, r]
         if scale.wide:
             precise = _Lower(rank, rho, scaled_rho, phi, exp, score[r])
-            grad, hess, pull = _sweep(tile, n_lanes, precise, score, low, scale)
+            grad, hess = _sweep(tile, n_lanes, precise, score, low, scale)
         else:
             rounded = _Lower(rank, rho, scaled_rho, phi, exp, real(score[r]))
-            grad, hess, pull = _sweep(tile, n_lanes, rounded, None, low, scale)
+            grad, hess = _sweep(tile, n_lanes, rounded, None, low, scale)
         ranks[_GRAD_OF, r] += grad
         ranks[_HESS_OF, r] += hess
-        pulls += pull
-    return pulls
+    return sum_lanes(tile, _PULLS, _PULLS + np.uint64(tiles.padded(size, LANES)))
 
 
 @subroutine()
@@ -184,7 +186,7 @@ def lambdas(first, last, indptr, lists, tables, pairs, out, work):
         for low in range(0, n_upper, CAPACITY):
             size = tiles.least(CAPACITY, n_upper - low)
             _load(tile, low, size, ranks, score)
-            pulls = _compare(tile, low, size, n, ranks, score, scale, pulls)
+            pulls += _compare(tile, low, size, n, ranks, score, scale)
             tiles.collect(tile, GRAD, low, size, sums[0])
             tiles.collect(tile, HESS, low, size, sums[1])
         lambdarank.write(out, q, start, order[start:stop], sums, pulls, weight[q], pairs)

@@ -4,6 +4,11 @@ Python calls a `kernel`, and kernels call a `subroutine`. A declared function st
 until a kernel that needs it is compiled. numba caches the machine code on disk: in the folder that
 the environment variable NUMBA_CACHE_DIR names, else beside the sources, else in the user's cache.
 
+No function is compiled with numba's `fastmath`. It allows approximate reciprocals, whose bits
+differ between manufacturers, and sums in an order that depends on the width of vectors: gradients,
+and the trees that are trained on them, would differ between processors. `sums` adds in SIMD in an
+order of its own.
+
 A kernel declared with ``plain=True`` computes the same bits in plain Python, which
 `skrank._engine.threads.run_chunks` chooses for few rows.
 """
@@ -35,19 +40,18 @@ if hasattr(os, "register_at_fork"):  # else a forked child could inherit a lock 
     )
 
 
-def subroutine(*, fastmath=False, plain=None, inline=True):
+def subroutine(*, plain=None, inline=True):
     """Declare a function that kernels call.
 
     Parameters
     ----------
-    fastmath : as in `numba.njit`
     plain : function, optional
         Function that plain Python calls instead, with the same result.
     inline : bool
         Whether the function is inlined wherever it is called. Otherwise numba counts references to
         the arrays that are passed: gradients of lists of 20 documents take twice as long.
     """
-    options = _OPTIONS | {"fastmath": fastmath, "forceinline": inline}
+    options = _OPTIONS | {"forceinline": inline}
 
     def declare(function):
         _subroutines.append((plain or function, lambda *_: function, options))
@@ -57,10 +61,7 @@ def subroutine(*, fastmath=False, plain=None, inline=True):
 
 
 def by_precision(single, double):
-    """Function for kernels that calls `single` if its first argument is float32, else `double`.
-
-    It is compiled with the `fastmath` of the function that calls it.
-    """
+    """Function for kernels that calls `single` if its first argument is float32, else `double`."""
 
     def choose(x, *more):
         return (single if isinstance(x, np.float32) else double)(x, *more)
@@ -69,15 +70,28 @@ def by_precision(single, double):
     return choose
 
 
-def kernel(*, fastmath=False, plain=False, row_cost=1, work=None):
+def emitted(emit):
+    """Declare a function that kernels call, and for which ``emit()`` writes LLVM instructions.
+
+    `emit` is called when a kernel is compiled. It returns a function that compiled code calls, such
+    as a `numba.extending.intrinsic`. The declared function is what plain Python calls.
+    """
+
+    def declare(function):
+        _subroutines.append((function, lambda *_: emit(), {}))
+        return function
+
+    return declare
+
+
+def kernel(*, plain=False, row_cost=1, work=None):
     """Declare a function that Python calls.
 
     Parameters
     ----------
-    fastmath : as in `numba.njit`
     plain : bool
-        Whether plain Python computes the same bits: no sum is reordered, no integer of less than 64
-        bits wraps around, and all called functions round as in NumPy.
+        Whether plain Python computes the same bits: no integer of less than 64 bits wraps around,
+        and all called functions round as in NumPy.
     row_cost : float
         Time of a row, as a multiple of that of most kernels: few rows that cost little are not
         shared by threads. Kernels of the cost ONE_PASS run as plain Python for more rows.
@@ -85,7 +99,7 @@ def kernel(*, fastmath=False, plain=False, row_cost=1, work=None):
         Function of the arguments of a call that returns a workspace, which is a further argument of
         the kernel. To allocate an array in a kernel takes numba a twentieth of a second to compile.
     """
-    options = _OPTIONS | {"fastmath": fastmath, "no_cfunc_wrapper": True}
+    options = _OPTIONS | {"no_cfunc_wrapper": True}
     return lambda function: Kernel(function, options, plain, row_cost, work)
 
 

@@ -23,11 +23,14 @@ import numpy as np
 
 from skrank._kernels import lambdarank, tiles
 from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.sums import sum_lanes
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
 
 LANES = 8  # documents per SIMD step; tiles are padded to a multiple of it
 _GAIN, _FALL, _STRETCH, _EVEN = (np.uint64((OTHERS + i) * FIELD) for i in range(4))
-_FIELDS = OTHERS + 4
+# Signed pull and curvature of the pair with the upper document, and pulls summed over pairs.
+_PULL, _CURVE, _PULLS = (np.uint64((OTHERS + i) * FIELD) for i in range(4, 7))
+_FIELDS = OTHERS + 7
 
 
 # Rows of the array `ranks`, in the precision of pairs, by rank.
@@ -88,17 +91,16 @@ def _workspace(first, last, indptr, lists, tables, pairs, out):
     return ranks, score, step, np.zeros(_FIELDS * FIELD, real)
 
 
-@subroutine(fastmath=True)
+@subroutine()
 def _sweep(tile, step, begin, end, upper, exact, low, scale):
     """Compare one document with the documents in the lanes begin .. end - 1 that rank below it.
 
-    Returns the gradient and hessian of the upper document, and the sum of the pulls; adds the
-    gradients and hessians of the documents of the tile to the tile. `exact`, scores by rank, is
+    Returns the gradient and hessian of the upper document; adds the gradients, hessians and pulls
+    of the documents of the tile to the tile. `exact`, scores by rank, is
     None unless the query is wide; the tile starts at rank `low`.
     """
     norm = scale.norm
     zero, exp = norm.zero, upper.exp
-    grad, hess, total = zero, zero, zero
     for lane in range(np.uint64(begin), np.uint64(end)):
         t = np.uint64(lane)
         lead = upper.gain - tile[t + _GAIN]
@@ -119,10 +121,12 @@ def _sweep(tile, step, begin, end, upper, exact, low, scale):
         signed = pull if ordered else -pull
         tile[t + GRAD] += signed
         tile[t + HESS] += curvature
-        grad -= signed
-        hess += curvature
-        total += pull
-    return grad, hess, total
+        tile[t + _PULL] = signed
+        tile[t + _CURVE] = curvature
+        tile[t + _PULLS] += pull
+    begin, end = np.uint64(begin), np.uint64(end)
+    pull = sum_lanes(tile, _PULL + begin, _PULL + end)
+    return -pull, sum_lanes(tile, _CURVE + begin, _CURVE + end)
 
 
 @subroutine()
@@ -138,13 +142,14 @@ def _load(tile, low, size, ranks, score):
     tiles.load_row(tile, _EVEN, ranks, _EVEN_OF, low, size, end, 0.0)
     tiles.fill(tile, GRAD, end, 0.0)
     tiles.fill(tile, HESS, end, 0.0)
+    tiles.fill(tile, _PULLS, end, 0.0)
 
 
 @subroutine()
-def _compare(tile, part, ranks, score, step, scale, pulls):
+def _compare(tile, part, ranks, score, step, scale):
     """Compare the documents of a tile with the documents above them.
 
-    Returns `pulls` plus the sum of the pulls of these pairs.
+    Returns the sum of the pulls of these pairs.
     """
     low, size, last = part
     real, end = tile.dtype.type, tiles.padded(size, LANES)
@@ -155,14 +160,13 @@ def _compare(tile, part, ranks, score, step, scale, pulls):
         gain, fall, exp = ranks[_GAIN_OF, r], ranks[_FALL_OF, r], ranks[_EXP_OF, r]
         if scale.wide:
             precise = _Upper(rank, near, gain, fall, exp, score[r])
-            grad, hess, pull = _sweep(tile, step, begin, end, precise, score, low, scale)
+            grad, hess = _sweep(tile, step, begin, end, precise, score, low, scale)
         else:
             rounded = _Upper(rank, near, gain, fall, exp, real(score[r]))
-            grad, hess, pull = _sweep(tile, step, begin, end, rounded, None, low, scale)
+            grad, hess = _sweep(tile, step, begin, end, rounded, None, low, scale)
         ranks[_GRAD_OF, r] += grad
         ranks[_HESS_OF, r] += hess
-        pulls += pull
-    return pulls
+    return sum_lanes(tile, _PULLS, _PULLS + np.uint64(end))
 
 
 @subroutine()
@@ -197,7 +201,7 @@ def lambdas(first, last, indptr, lists, tables, pairs, out, work):
             _load(tile, low, size, ranks, score)
             last_upper = tiles.least(low + size - 1, pairs.truncation)
             part = _Part(low, size, last_upper)
-            pulls = _compare(tile, part, ranks, score, step, scale, pulls)
+            pulls += _compare(tile, part, ranks, score, step, scale)
             tiles.collect(tile, GRAD, low, size, sums[0])
             tiles.collect(tile, HESS, low, size, sums[1])
         lambdarank.write(out, q, start, order[start:stop], sums, pulls, weight[q], pairs)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.simd import exp
 
 _LOG_2 = math.log(2.0)
 _WIDEST_GAP = 1e300  # larger differences of scores are clipped to this, so that products are finite
@@ -72,7 +73,7 @@ class ScoreScale(NamedTuple):
     norm: Norm
 
 
-@subroutine(fastmath=True)
+@subroutine()
 def score_range(scores, start, stop):
     """Highest and lowest score of a query."""
     best, worst = scores[start], scores[start]
@@ -112,10 +113,10 @@ def scores_by_rank(scores, order, start, n, origin, out):
 
 @subroutine()
 def exponentials(n, scores, sigma, out):
-    """Fill in exp(sigma * score), of products that are rounded to the precision of `out`."""
-    for i in range(n):
-        out[i] = sigma * scores[i]
-        out[i] = np.exp(out[i])
+    """Fill in exp(sigma * score), of scores that are rounded to the precision of `out`."""
+    for i in range(np.uint64(n)):
+        out[i] = scores[i]
+        out[i] = exp(out[i], sigma)
 
 
 @subroutine()

@@ -18,11 +18,8 @@ import numpy as np
 
 from skrank._kernels.draws import STEP, query_state, uniform
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.simd import LONGEST_DOUBLE, power
-from skrank._kernels.tiles import longest
-
-_BITS = math.log2(math.e)  # exp(s) = 2^(_BITS s)
-_MOST = LONGEST_DOUBLE - 1.0  # 2^-x counts as 0 for larger x
+from skrank._kernels.sums import N_SUMS, sum_lanes
+from skrank._kernels.tiles import longest, padded
 
 
 class Listwise(NamedTuple):
@@ -49,25 +46,13 @@ class ListwiseGradients(NamedTuple):
     losses: np.ndarray  # by query
 
 
-@subroutine(fastmath={"reassoc"})
+@subroutine()
 def _sum(values, n):
-    """Sum of the first `n` values."""
-    total = 0.0
-    for i in range(n):
-        total += values[i]
-    return total
-
-
-@subroutine(fastmath={"reassoc"})
-def _weighted_gaps(weights, unit, scores, start, n, highest):
-    """Sum over documents of unit * weight * (highest - score).
-
-    Scores are halved first, since the difference of two large scores may overflow.
-    """
-    total, half = 0.0, 0.5 * highest
-    for i in range(n):
-        total += unit * weights[i] * (half - 0.5 * scores[start + i])
-    return 2.0 * total
+    """Sum of the first `n` values; overwrites the entries behind them, up to a full vector."""
+    end = np.uint64(padded(n, N_SUMS))
+    for i in range(np.uint64(n), end):
+        values[i] = 0.0
+    return sum_lanes(values, np.uint64(0), end)
 
 
 @kernel()
@@ -92,18 +77,9 @@ def squared_error(first, last, indptr, lists, target, centered, out):
         losses[q] = 0.5 * weight[q] * squares
 
 
-@subroutine(fastmath={"contract"})
-def _exponentials(scores, start, n, highest, out):
-    """Fill in exp(score - highest) of each document."""
-    for i in range(n):
-        bits = (highest - scores[start + i]) * _BITS
-        value = power(_MOST if bits > _MOST else bits)
-        out[i] = 0.0 if bits > _MOST else value
-
-
 def _workspace(first, last, indptr, *_):
-    n = longest(first, last, indptr)
-    return np.empty(n), np.empty(n)
+    n = longest(first, last, indptr) + N_SUMS  # `_sum` writes behind the last document
+    return np.empty(n), np.empty(n), np.empty(n)
 
 
 @kernel(work=_workspace)
@@ -114,7 +90,7 @@ def softmax(first, last, indptr, lists, gain_of, random, out, work):
     """
     codes, scores, weight = lists.codes, lists.scores, lists.weight
     grad, hess, losses = out.grad, out.hess, out.losses
-    gain, exp = work
+    gain, exp, behind = work
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
         for i in range(n):
@@ -135,11 +111,13 @@ def softmax(first, last, indptr, lists, gain_of, random, out, work):
         highest = -math.inf
         for row in range(start, start + n):
             highest = scores[row] if scores[row] > highest else highest
-        _exponentials(scores, start, n, highest, exp)
+        for i in range(n):
+            exp[i] = math.exp(scores[start + i] - highest)
         mass = _sum(exp, n)
         per_gain, per_mass = 1.0 / gains, 1.0 / mass
-        behind = _weighted_gaps(gain, per_gain, scores, start, n, highest)
-        losses[q] = weight[q] * (math.log(mass) + behind)
+        for i in range(n):  # halved, since the difference of two large scores may overflow
+            behind[i] = gain[i] * per_gain * (0.5 * highest - 0.5 * scores[start + i])
+        losses[q] = weight[q] * (math.log(mass) + 2.0 * _sum(behind, n))
         for i in range(n):
             share, chance = gain[i] * per_gain, exp[i] * per_mass
             grad[start + i] = weight[q] * (chance - share)

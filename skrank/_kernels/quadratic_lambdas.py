@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank._kernels import buckets, lambdarank, tiles
-from skrank._kernels.buckets import LANES
+from skrank._kernels.buckets import CURVE, LANES, PULL
 from skrank._kernels.jit import kernel, subroutine
-from skrank._kernels.simd import exp
+from skrank._kernels.sums import sum_lanes
 from skrank._kernels.tiles import CAPACITY, EXP, GRAD, HESS, RANK, SCORE
 
 
@@ -49,14 +49,7 @@ class _Better(NamedTuple):
     exp: float
 
 
-@subroutine(fastmath={"contract"})
-def _exponentials(n, score, sigma, out):
-    """Fill in exp(sigma * score)."""
-    for i in range(np.uint64(n)):
-        out[i] = exp(score[i], sigma)
-
-
-@subroutine(fastmath=True)
+@subroutine()
 def _sweep(tile, n_lanes, limit, better, exact, low, scale):
     """Compare one better document with the worse documents of a tile.
 
@@ -65,7 +58,6 @@ def _sweep(tile, n_lanes, limit, better, exact, low, scale):
     the tile.
     """
     norm = scale.norm
-    pulls, curvatures = norm.zero, norm.zero
     for lane in range(np.uint64(n_lanes)):
         t = np.uint64(lane)
         weight = buckets.change(tile, t, better, limit, norm.zero)
@@ -80,9 +72,9 @@ def _sweep(tile, n_lanes, limit, better, exact, low, scale):
             pull, curvature = lambdarank.exact_pull(weight, ahead, scale.sigma, norm)
         tile[t + GRAD] += pull
         tile[t + HESS] += curvature
-        pulls += pull
-        curvatures += curvature
-    return pulls, curvatures
+        tile[t + PULL] = pull
+        tile[t + CURVE] = curvature
+    return sum_lanes(tile, PULL, PULL + n_lanes), sum_lanes(tile, CURVE, CURVE + n_lanes)
 
 
 @subroutine()
@@ -196,7 +188,7 @@ def lambdas(first, last, indptr, lists, tables, pairs, out, work):
         buckets.fill_scores(scores, start, n, scale.origin, places, slots, exact)
         buckets.tabulate(gain, worth, u, w, offset[q], n, places, exact)
         if not scale.wide:
-            _exponentials(n, score, scale.sigma, exps)
+            lambdarank.exponentials(n, score, scale.sigma, exps)
         query = _Query(inverse[q], real(tiles.least(pairs.truncation, n)), real(n), scale)
         pulls = _compare_all(tile, begin, worth, slots, exact, query)
         lambdarank.write(out, q, start, position[:n], sums, pulls, weight[q], pairs)

@@ -24,6 +24,7 @@ import numpy as np
 from skrank._kernels import tiles
 from skrank._kernels.jit import subroutine
 from skrank._kernels.simd import PEAK, UNIT, normal, reach
+from skrank._kernels.sums import sum_lanes
 from skrank._kernels.tiles import CAPACITY, FIELD, least
 
 LANES = 16  # documents per SIMD step; tiles are padded to a multiple of it
@@ -34,7 +35,9 @@ _ZERO = np.int64(0)
 
 # Fields of a tile.
 _SCORE, _GAIN, _ABOVE, _MORE, _B, _P, _Q, _SLOPE, _CURVE = (np.uint64(i * FIELD) for i in range(9))
-_FIELDS = 9
+# Terms of the sums of the relevant document that is compared with the tile.
+_TERM, _OTHER_TERM = (np.uint64(i * FIELD) for i in range(9, 11))
+_FIELDS = 11
 
 
 class Documents(NamedTuple):
@@ -103,7 +106,13 @@ def _own_block(i, low):
     return (i - low) // LANES * LANES if i > low else 0
 
 
-@subroutine(fastmath=True)
+@subroutine()
+def _sum_terms(tile, field, begin, end):
+    """Sum of the lanes begin .. end - 1 of a field."""
+    return sum_lanes(tile, field + np.uint64(begin), field + np.uint64(end))
+
+
+@subroutine()
 def _expect_one(work, begin, end, score, gain, shift, at):
     """First pass for one relevant document and the lanes begin .. end - 1 of a tile.
 
@@ -115,7 +124,6 @@ def _expect_one(work, begin, end, score, gain, shift, at):
     real = tile.dtype.type
     zero, one = real(0), real(1)
     far = reach(zero)
-    above, more = zero, zero
     for step in range(np.uint64((end - begin) // LANES) * np.uint64(LANES)):
         lane = np.uint64(begin) + step
         x = tile[lane + _SCORE] - score
@@ -124,10 +132,10 @@ def _expect_one(work, begin, end, score, gain, shift, at):
         cached[at + lane] = density
         bent[at + lane] = density * root
         pi = one - tail if x > zero else tail
-        above += pi
+        tile[lane + _TERM] = pi
         if shift is not None:
             spread = tail * (one - tail)
-            more += spread
+            tile[lane + _OTHER_TERM] = spread
             skew[at + lane] = pi + pi - one
         if gain is not None:
             other = tail if x > zero else one - tail
@@ -135,11 +143,14 @@ def _expect_one(work, begin, end, score, gain, shift, at):
             if shift is None:
                 shared = tile[lane + _GAIN]
                 shared = gain if gain < shared else shared
-                more += pi * shared
+                tile[lane + _OTHER_TERM] = pi * shared
                 tile[lane + _MORE] += other * shared
             else:
                 tile[lane + _MORE] += spread
-    return above, more
+    above = _sum_terms(tile, _TERM, begin, end)
+    if gain is None and shift is None:
+        return above, zero
+    return above, _sum_terms(tile, _OTHER_TERM, begin, end)
 
 
 @subroutine()
@@ -201,7 +212,7 @@ def expect(documents, n, n_relevant, shift, work):
         at += np.uint64(least(stride, end))
 
 
-@subroutine(fastmath=True)
+@subroutine()
 def _pull_one(work, begin, end, document, gain, shift, at):
     """Second pass for one relevant document and the lanes begin .. end - 1 of a tile.
 
@@ -212,8 +223,7 @@ def _pull_one(work, begin, end, document, gain, shift, at):
     tile, cached, bent, skew = work.tile, work.density, work.bent, work.skew
     score, b, p, q = document
     real = tile.dtype.type
-    zero, of_variance = real(0), real(4 * PEAK * UNIT)  # so that `write` gives 2 (q_i + q_j) phi^2
-    slope, curve = zero, zero
+    of_variance = real(4 * PEAK * UNIT)  # so that `write` gives 2 (q_i + q_j) phi^2
     for step in range(np.uint64((end - begin) // LANES) * np.uint64(LANES)):
         lane = np.uint64(begin) + step
         density = cached[at + lane]
@@ -232,11 +242,11 @@ def _pull_one(work, begin, end, document, gain, shift, at):
         bend = abs(c) * bent[at + lane] + force * (score - tile[lane + _SCORE])
         if shift is not None:
             bend += of_variance * both * density * density
-        slope += force
-        curve += bend
+        tile[lane + _TERM] = force
+        tile[lane + _OTHER_TERM] = bend
         tile[lane + _SLOPE] -= force
         tile[lane + _CURVE] += bend
-    return slope, curve
+    return _sum_terms(tile, _TERM, begin, end), _sum_terms(tile, _OTHER_TERM, begin, end)
 
 
 @subroutine()

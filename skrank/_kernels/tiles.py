@@ -34,7 +34,7 @@ def padded(n, lanes):
     return (n + lanes - 1) // lanes * lanes
 
 
-@subroutine(fastmath=True)
+@subroutine()
 def load(tile, field, values, low, size, end, filler):
     """Fill a field with ``values[low : low + size]``, and with `filler` up to lane `end`."""
     low, size = np.uint64(low), np.uint64(size)
@@ -44,7 +44,7 @@ def load(tile, field, values, low, size, end, filler):
         tile[field + t] = filler
 
 
-@subroutine(fastmath=True)
+@subroutine()
 def load_row(tile, field, rows, number, low, size, end, filler):
     """As `load`, with ``values = rows[number]``."""
     row, low, size = np.uint64(number), np.uint64(low), np.uint64(size)
@@ -54,14 +54,14 @@ def load_row(tile, field, rows, number, low, size, end, filler):
         tile[field + t] = filler
 
 
-@subroutine(fastmath=True)
+@subroutine()
 def fill(tile, field, end, value):
     """Fill a field with `value`, up to lane `end`."""
     for t in range(np.uint64(end)):
         tile[field + t] = value
 
 
-@subroutine(fastmath=True)
+@subroutine()
 def collect(tile, field, low, size, sums):
     """Add the first `size` lanes of a field to ``sums[low : low + size]``."""
     low = np.uint64(low)
@@ -69,7 +69,7 @@ def collect(tile, field, low, size, sums):
         sums[low + t] += tile[field + t]
 
 
-@subroutine(fastmath=True)
+@subroutine()
 def collect_row(tile, field, low, size, rows, number):
     """As `collect`, with ``sums = rows[number]``."""
     row, low = np.uint64(number), np.uint64(low)

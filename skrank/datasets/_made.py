@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from sklearn.utils import Bunch
 
 from skrank import _validation as check
+from skrank._engine.elementwise import elementwise
 from skrank._typing import RandomState
 
 # Share of documents with at least grade 1, 2, 3, 4 in MSLR-WEB.
@@ -118,9 +121,11 @@ def make_ranking(
 
 def _relevance_signal(signals: np.ndarray, trait: np.ndarray) -> np.ndarray:
     """Noiseless latent relevance of each row, scaled to a standard deviation of 1."""
-    signal = signals @ np.linspace(1, 0.3, signals.shape[1])
+    signal = (signals * np.linspace(1, 0.3, signals.shape[1])).sum(
+        axis=1
+    )  # BLAS would round otherwise
     signal += 0.8 * signals[:, 0] * signals[:, 1]
-    signal += 1.2 * np.tanh(2 * signals[:, 2])
+    signal += 1.2 * elementwise(math.tanh, 2 * signals[:, 2])
     signal += 0.8 * trait * signals[:, -1]
     return signal / (np.std(signal) or 1.0)  # the deviation of a single row is 0
 
@@ -142,7 +147,7 @@ def _features(
         part.size for part in np.array_split(np.arange(n_features - n_informative), 3)
     )
     informative = signals.copy()
-    informative[:, 1::2] = np.exp(informative[:, 1::2])
+    informative[:, 1::2] = elementwise(math.exp, informative[:, 1::2])
     copied = signals[:, np.arange(n_noisy) % n_informative]
     blocks = {
         "informative": informative,

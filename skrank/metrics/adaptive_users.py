@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.elementwise import powers
 from skrank._engine.judgments import Judgments
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
@@ -228,7 +229,7 @@ class NearlyERR(UserModel, ListMetric):
         """Tables whose function is the mean gain of a list."""
         rank, gain = np.arange(1.0, self.limit + 1), gain_shares(self, self.gain, scale)
         goes_on = {  # products of c_i
-            "all": np.ones_like(rank), "rank": 1 / rank, "rbp": self.p ** (rank - 1),
+            "all": np.ones_like(rank), "rank": 1 / rank, "rbp": powers(self.p, rank - 1),
             "insq": insq_weights(self.T)(rank),
         }[self.patience]  # fmt: skip
         function, ids = partial(_mean_gain, goes_on), scale.judgments.queries.ids

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.elementwise import powers
 from skrank._engine.names import register
 from skrank._engine.parameters import flag, parameter
 from skrank._engine.tables import Scale
@@ -69,7 +70,7 @@ def _overlap(metric: Compat, ranked: np.ndarray, unretrieved: np.ndarray) -> flo
     ideal = np.empty(len(labels), int)  # rank of each document in the ideal ranking, from 0
     ideal[np.argsort(-labels, kind="stable")] = np.arange(len(labels))
     depths = np.arange(1.0, max(len(ranked), len(labels)) + 1)
-    weights = metric.p ** (depths - 1)
+    weights = powers(metric.p, depths - 1)
     below = np.cumsum((weights / depths)[::-1])[::-1]  # sum over this depth and all larger ones
     most = below[: len(labels)].sum() if metric.normalize else weights.sum()
     return float(below[np.maximum(rows, ideal[: len(rows)])].sum() / most)

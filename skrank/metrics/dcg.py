@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.elementwise import elementwise
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
@@ -118,9 +120,9 @@ class DCG(Metric):
         if not isinstance(self.discount, str):
             return np.interp(rank, np.arange(1, len(self.discount) + 1), self.discount, right=0.0)
         if self.discount in SHIFTS:
-            return 1 / np.log2(SHIFTS[self.discount] + rank)
+            return 1 / elementwise(math.log2, SHIFTS[self.discount] + rank)
         base = self.base if self.discount == "jk" else 2.0
-        return np.log(base) / np.log(np.maximum(rank, base))
+        return math.log(base) / elementwise(math.log, np.maximum(rank, base))
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Gain by label, and discount by rank."""

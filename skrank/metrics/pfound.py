@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
+from skrank._engine.elementwise import elementwise, powers
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
@@ -72,7 +74,7 @@ class PFound(Metric):
         if self.p_rel == "romip":
             # clipped to avoid overflow; `check_probabilities` refuses labels above 4
             clipped = np.minimum(labels, check.MOST_GRADES)
-            p = np.where(labels > 0, np.exp2(clipped - 4), 0.0)
+            p = np.where(labels > 0, elementwise(math.exp2, clipped - 4), 0.0)
         elif self.p_rel == "yandex":
             p = check.look_up("p_rel=yandex", dict(enumerate(YANDEX)), labels)
         elif self.p_rel == "raw":
@@ -86,5 +88,5 @@ class PFound(Metric):
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
         """p(y) by label, and (1 - p_break)^(r - 1) by rank."""
         stay = 1 - self.p_break
-        patience = discounts(lambda rank: stay ** (rank - 1), scale.longest, k)
+        patience = discounts(lambda rank: powers(stay, rank - 1), scale.longest, k)
         return CascadeTables(self.probability(scale.labels), patience)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.elementwise import powers
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
@@ -84,7 +85,7 @@ class RBP(Metric):
 
 def persistence_weights(p: float, longest: int, k: int | None) -> np.ndarray:
     """(1 - p) p^(r - 1) of each rank r; the sum over all ranks is 1."""
-    return discounts(lambda rank: (1 - p) * p ** (rank - 1), longest, k)
+    return discounts(lambda rank: (1 - p) * powers(p, rank - 1), longest, k)
 
 
 @register("rbp_residual")
@@ -128,4 +129,4 @@ class RBPResidual(Metric):
         self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
     ) -> tuple[np.ndarray, None]:
         """The sum, plus p^n: the weight of all ranks below the n documents of the list."""
-        return sums + self.p**shown, None
+        return sums + powers(self.p, shown), None

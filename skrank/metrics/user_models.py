@@ -9,12 +9,14 @@ A user reads at most k ranks, or `DEPTH` without a cut-off; ranks below the end 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.elementwise import elementwise
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
@@ -149,5 +151,5 @@ class SDCG(UserModel):
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Share of the highest gain by label, and share of the sum of all discounts by rank."""
-        weights = self.weights(lambda rank: 1 / np.log2(1 + rank), scale)
+        weights = self.weights(lambda rank: 1 / elementwise(math.log2, 1 + rank), scale)
         return QuadraticTables(gain_shares(self, self.gain, scale), weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -181,7 +182,7 @@ class BoundSoftRank(BoundFunction):
         assert isinstance(plan.tables, QuadraticTables)
         gain = plan.tables.gain
         # gains are divided by a power of two, which is exact, so that they fit single precision
-        unit = 2.0 ** np.floor(np.log2(gain.max())) if gain.any() else 1.0
+        unit = math.ldexp(1.0, math.frexp(gain.max())[1] - 1) if gain.any() else 1.0
         super().__init__(objective, judgments, weights, self._fill, "SoftRank needs")
         self.gain = gain / unit
         self.shift = shift_of(chosen)
