@@ -1,6 +1,5 @@
 """Environment variables that numba and boosters read on import, and fixtures."""
 
-import hashlib
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,16 +12,9 @@ ROOT = Path(__file__).resolve().parents[1]
 # Tests read standard error, which the notice of the first compilation must not reach.
 os.environ["SKRANK_QUIET"] = "1"
 
-# Child processes inherit the cache folder. numba does not notice that a function which a cached one
-# calls has changed in another file, so that the folder is named after a digest of the kernels. Nor
-# does it distinguish code with bounds checks.
-_KERNELS = (path.read_bytes() for path in sorted((ROOT / "skrank").rglob("*.py")))
-_DIGEST = hashlib.sha256(
-    b"".join(text for text in _KERNELS if b"@kernel(" in text or b"@subroutine(" in text)
-)
-_CHECKED = "-checked" if "NUMBA_BOUNDSCHECK" in os.environ else ""
-_FOLDER = ROOT / ".numba_cache" / (_DIGEST.hexdigest()[:16] + _CHECKED)
-os.environ["NUMBA_CACHE_DIR"] = str(_FOLDER)
+# Child processes inherit the cache folder. numba does not distinguish code with bounds checks.
+_FOLDER = "checked" if "NUMBA_BOUNDSCHECK" in os.environ else "unchecked"
+os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".numba_cache" / _FOLDER)
 
 # Each pytest-xdist worker is one process per core already: more OpenMP threads would only contend.
 if "PYTEST_XDIST_WORKER" in os.environ:

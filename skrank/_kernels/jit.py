@@ -17,7 +17,9 @@ import os
 import sys
 import threading
 import warnings
+from contextlib import suppress
 from functools import lru_cache, update_wrapper
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +33,7 @@ _OPTIONS = {"nogil": True, "error_model": "numpy"}  # of `numba.njit`, for every
 # Subroutines that numba does not know yet: the function that plain Python calls; a function of the
 # types of arguments that returns the function that compiled code calls; and options of `overload`.
 _subroutines: list[tuple] = []
-_caches: set[str | None] = set()  # folders of numba's cache; None without a cache
+_caches: set[Path] = set()  # folders of numba's cache
 _lock = threading.Lock()  # held while subroutines are registered
 
 if hasattr(os, "register_at_fork"):  # else a forked child could inherit a lock that stays locked
@@ -111,6 +113,9 @@ class Kernel:
         self.function, self.plain, self.row_cost, self.work = function, plain, row_cost, work
         self._options = options
         self._dispatcher = None  # numba's dispatcher, which compiles or loads machine code on calls
+        self._folder = None  # folder of the cached files
+        self._compiled = {}  # tuples of argument types that this process compiled
+        self._n_recorded = 0  # how many of them the checksum of the cached files covers
 
     def __reduce__(self):
         return self.__qualname__  # pickled by name, as functions are
@@ -120,24 +125,14 @@ class Kernel:
         if self._dispatcher is None:
             self._dispatcher = self._dispatch(cache=True)
         try:
-            return self._dispatcher(*arguments)
-        except (AttributeError, ImportError):  # an earlier version cached a class that went
-            if not self._remove_index():
-                raise
-            return self._dispatcher(*arguments)
+            values = self._dispatcher(*arguments)
         except OSError:  # the cache cannot be written; kernels do not raise OSError
-            _warn_that_nothing_is_cached()
+            _warn_that_nothing_is_cached(self._folder)
             self._dispatcher = self._dispatch(cache=False)
             return self._dispatcher(*arguments)
-
-    def _remove_index(self):
-        """Remove the index of the cached code of this function; return whether there was one."""
-        folder = _cache_of(self._dispatcher)
-        module = self.__module__.rpartition(".")[2]
-        found = list(Path(folder).glob(f"{module}.{self.__qualname__}-*.nbi")) if folder else []
-        for path in found:
-            path.unlink(missing_ok=True)
-        return bool(found)
+        if len(self._compiled) > self._n_recorded:
+            self._record_checksum()
+        return values
 
     def _dispatch(self, cache):
         import numba
@@ -145,18 +140,51 @@ class Kernel:
         _register_subroutines()
         try:
             dispatcher = numba.njit(cache=cache, **self._options)(self.function)
-        except RuntimeError:  # numba finds no folder that it can write
-            _warn_that_nothing_is_cached()
+            if cache and dispatcher is not self.function:
+                self._use_cache(dispatcher.stats)
+        except (RuntimeError, OSError):  # no folder can be written, or damaged files stay
+            _warn_that_nothing_is_cached(self._folder)
             return self._dispatch(cache=False)
         if dispatcher is self.function:  # without compilation (NUMBA_DISABLE_JIT)
             return np.errstate(all="ignore")(dispatcher)
-        _caches.add(_cache_of(dispatcher))
         return dispatcher
 
+    def _use_cache(self, stats):
+        """Remove the cached files of this function unless they have the recorded checksum.
 
-def _cache_of(dispatcher):
-    """The folder of the cached code of a function, or None."""
-    return getattr(getattr(dispatcher, "stats", None), "cache_path", None)
+        numba does not notice damage, nor that a function which this one calls has changed.
+        """
+        self._folder, self._compiled = Path(stats.cache_path), stats.cache_misses
+        _caches.add(self._folder)
+        paths, record = self._cached_files()
+        try:
+            intact = record.read_bytes() == _checksum(paths)
+        except OSError:
+            intact = False
+        if not intact:
+            for path in paths:
+                path.unlink(missing_ok=True)
+
+    def _record_checksum(self):
+        self._n_recorded = len(self._compiled)
+        paths, record = self._cached_files()
+        with suppress(OSError):  # without a checksum, the next process compiles anew
+            record.write_bytes(_checksum(paths))
+
+    def _cached_files(self):
+        """The cached files of this function, and the file with their checksum."""
+        name = f"{self.__module__.rpartition('.')[2]}.{self.__qualname__}"
+        return sorted(self._folder.glob(f"{name}-*.nb?")), self._folder / f"{name}.sha256"
+
+
+def _checksum(paths):
+    """Checksum of files, and of the sources of all kernels."""
+    return sha256(_sources() + b"".join(path.read_bytes() for path in paths)).digest()
+
+
+@lru_cache(maxsize=1)
+def _sources():
+    return b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
 
 
 def _register_subroutines():
@@ -180,17 +208,18 @@ def _register_subroutines():
 @lru_cache(maxsize=1)
 def _announce():
     """Print why the first use of a kernel takes seconds, once for each cache: while it is empty."""
-    filled = any(any(Path(folder).glob("*.nbi")) for folder in _caches if folder)
+    filled = any(any(folder.glob("*.nbi")) for folder in _caches)
     if not filled and os.environ.get("SKRANK_QUIET", "0") in ("", "0"):
         print(MESSAGE, file=sys.stderr, flush=True)
 
 
-@lru_cache(maxsize=1)
-def _warn_that_nothing_is_cached():
-    """Warn once that the cache cannot be written."""
+@lru_cache
+def _warn_that_nothing_is_cached(folder):
+    """Warn, once for each folder, that no cached file can be written there, or replaced."""
+    place = f" in {folder}" if folder else ""
     warnings.warn(
-        "compiled code cannot be cached: every process compiles anew, for some seconds. Let the "
-        "environment variable NUMBA_CACHE_DIR name a folder that can be written.",
+        f"compiled code cannot be cached{place}: every process compiles anew, for some seconds. "
+        "Let the environment variable NUMBA_CACHE_DIR name a folder that can be written.",
         RuntimeWarning,
         stacklevel=3,
     )

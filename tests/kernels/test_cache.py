@@ -1,6 +1,7 @@
 """Machine code is cached by numba; where it cannot be, kernels are compiled in each process."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,8 +27,9 @@ def run(work=WORK, **settings):
     """Standard output and standard error of a new process."""
     environment = os.environ | {"SKRANK_QUIET": "0", "PYTHONPATH": str(PACKAGE.parent)} | settings
     done = subprocess.run(
-        [sys.executable, "-c", work], env=environment, capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-c", work], env=environment, cwd=environment["PYTHONPATH"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 
@@ -45,15 +47,49 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert written(tmp_path) == before
 
 
-def test_an_index_of_an_earlier_version_is_replaced(tmp_path):
-    """It can name a class of arguments that has another name now."""
-    run(NUMBA_CACHE_DIR=str(tmp_path))
-    indexes = [path for path in tmp_path.rglob("*.nbi") if b"Listwise" in path.read_bytes()]
-    assert indexes
-    for path in indexes:
-        path.write_bytes(path.read_bytes().replace(b"Listwise", b"Lostwise"))
-    assert run(NUMBA_CACHE_DIR=str(tmp_path))[0] == RIGHT
-    assert run(NUMBA_CACHE_DIR=str(tmp_path)) == (RIGHT, "")
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A folder with the cached files of one kernel."""
+    folder = tmp_path_factory.mktemp("filled")
+    run(NUMBA_CACHE_DIR=str(folder))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "damage"),
+    [
+        ("nbi", lambda content: content[: len(content) // 2]),
+        ("nbc", lambda content: b""),
+        ("nbc", lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:]),
+    ],
+    ids=["cut", "emptied", "flipped"],
+)
+def test_a_damaged_file_is_compiled_anew(filled, tmp_path, kind, damage):
+    folder = shutil.copytree(filled, tmp_path / "cache")
+    (path,) = folder.rglob(f"*.{kind}")
+    path.write_bytes(damage(path.read_bytes()))
+    assert run(NUMBA_CACHE_DIR=str(folder)) == (RIGHT, MESSAGE + "\n")
+    assert run(NUMBA_CACHE_DIR=str(folder)) == (RIGHT, "")
+
+
+def test_a_warning_names_the_folder_of_a_damaged_file_that_cannot_be_removed(filled, tmp_path):
+    folder = shutil.copytree(filled, tmp_path / "cache")
+    (path,) = folder.rglob("*.nbi")
+    path.unlink()
+    path.mkdir()
+    out, said = run(NUMBA_CACHE_DIR=str(folder))
+    assert out == RIGHT
+    assert str(path.parent) in said
+
+
+def test_cached_code_is_compiled_anew_if_a_function_that_it_calls_has_changed(tmp_path):
+    package, folder = tmp_path / "skrank", str(tmp_path / "cache")
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for said in (MESSAGE + "\n", ""):
+        assert run(NUMBA_CACHE_DIR=folder, PYTHONPATH=str(tmp_path)) == (RIGHT, said)
+    with (package / "_kernels" / "simd.py").open("a") as file:
+        file.write("# changed\n")
+    assert run(NUMBA_CACHE_DIR=folder, PYTHONPATH=str(tmp_path)) == (RIGHT, MESSAGE + "\n")
 
 
 # Every objective and family of metrics, on arguments of many kinds.
@@ -108,6 +144,7 @@ def test_without_a_cache_kernels_are_compiled_with_one_warning(tmp_path, cannot)
         "    def full(function):\n"
         "        def call(*arguments):\n"
         "            raise OSError('No space left on device')\n"
+        "        call.stats = real(cache=True, **options)(function).stats\n"
         "        return call\n"
         "    return full\n"
         f"CANNOT = {cannot!r}\n"

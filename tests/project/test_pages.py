@@ -23,17 +23,6 @@ WITH_MORE_CHECKS = {
     "extending_metrics.md", "extending_objectives.md", "user_guide/boosters.md",
     "user_guide/dask.md", "user_guide/external_memory.md", "quickstart.md",
 }  # fmt: skip
-TREES = {  # pages that print values of trees
-    "index.md", "what_to_train.md",
-    *(f"migration/{name}.md" for name in ("catboost", "flaml", "lightgbm", "xgboost")),
-    *(
-        f"user_guide/{name}.md"
-        for name in (
-            "continuing", "early_stopping", "judging", "large_data", "means", "objectives",
-            "scikit-learn", "service", "starts", "training", "tuning",
-        )
-    ),
-}  # fmt: skip
 ALL = [
     name
     for name in sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
@@ -58,18 +47,18 @@ def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
         sklearn.config_context(),  # restores what a page that fails has set
         pytest.warns(skrank.CutQueryWarning) if cuts else nullcontext(),
     ):
-        run(DOCS / page, of_trees=page in TREES)
+        run(DOCS / page)
 
 
 @pytest.mark.parametrize("page", ["extending_metrics.md", "extending_objectives.md"])
 def test_pages_on_extending_leave_nothing_registered(page):
     before = registered()
-    run(DOCS / page, of_trees=True)
+    run(DOCS / page)
     assert registered() == before
 
 
 def test_first_blocks_print_numbers():
-    first = {page: found[0].output or "" for page in ALL if (found := blocks(DOCS / page))}
+    first = {page: found[0].output for page in ALL if (found := blocks(DOCS / page))}
     assert [page for page, output in first.items() if not re.search(r"\d", output)] == []
 
 
@@ -87,7 +76,7 @@ def test_lines_of_code_fit_beside_the_sidebars():
 
 def test_the_quick_start_ends_with_a_ranker_that_serves(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names, _ = run(DOCS / "quickstart.md", of_trees=True)
+    names, _ = run(DOCS / "quickstart.md")
     assert list(names["found"].to_frame()["metric"]) == ["ndcg@10", "gap"]
     assert (tmp_path / "ranker.joblib").exists()
 
@@ -99,7 +88,7 @@ ignored = pytest.mark.filterwarnings(
 
 @ignored
 def test_boosters_on_one_machine():
-    names, missing = run(DOCS / "user_guide" / "boosters.md", of_trees=True)
+    names, missing = run(DOCS / "user_guide" / "boosters.md")
     assert missing == []
     tried = [trial.value for trial in names["study"].trials]
     assert names["study"].best_value == max(tried) > min(tried)
@@ -112,7 +101,7 @@ def test_boosters_on_dask():
 
     timeout = dask.config.get("distributed.scheduler.no-workers-timeout", None)
     try:
-        names, missing = run(DOCS / "user_guide" / "dask.md", of_trees=True)
+        names, missing = run(DOCS / "user_guide" / "dask.md")
     finally:
         with suppress(ValueError):  # unless the page has closed it, as it does at its end
             client = Client.current()
@@ -145,7 +134,7 @@ def test_pages_made_from_code_are_current(name):
 def test_the_readme_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert blocks(ROOT / "README.md")
-    run(ROOT / "README.md", of_trees=True)
+    run(ROOT / "README.md")
 
 
 def test_the_picture_of_the_gain_and_the_numbers_below_it_are_current():
