@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -47,14 +48,14 @@ class CG(Metric):
     2.0
     """
 
-    value_range = "[0, inf)"
+    value_range = (0.0, math.inf)
     orderless: ClassVar[bool] = True
 
     gain: Gain = parameter("exp2", check_gain)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Gain by label; all ranks up to the cut-off weigh 1."""
-        gain = gain_per_code(self.gain, scale.labels, scale.place)
+        gain = gain_per_code(self.gain, scale.labels, scale)
         return QuadraticTables(gain, discounts(np.ones_like, scale.longest, k))
 
 
@@ -107,7 +108,7 @@ class DCG(Metric):
     3.5
     """
 
-    value_range = "[0, inf)"
+    value_range = (0.0, math.inf)
 
     gain: Gain = parameter("exp2", check_gain)
     discount: Discount = parameter("log2", _check_discount)
@@ -124,7 +125,7 @@ class DCG(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Gain by label, and discount by rank."""
-        gain = gain_per_code(self.gain, scale.labels, scale.place)
+        gain = gain_per_code(self.gain, scale.labels, scale)
         return QuadraticTables(gain, discounts(self.discount_at, scale.longest, k))
 
     def values(
@@ -176,7 +177,7 @@ class NDCG(DCG):
     0.6885
     """
 
-    value_range = "[0, 1]"
+    value_range = (0.0, 1.0)
 
     @property
     def ideal_cutoff(self) -> int | None:
