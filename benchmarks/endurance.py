@@ -26,12 +26,12 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
 
 OBJECTIVES = {
-    **{name: skrank.LambdaRank(name) for name in ("gap", "ndcg@10", "q", "err", "0.7*gap+0.3*err")},
+    **{name: skrank.LambdaRank(name) for name in ("gap", "ndcg@10", "q", "err")},
     "LambdaLoss": skrank.LambdaLoss("ndcg"),
     "SoftRank gap": skrank.SoftRank("gap"),
     "Softmax": skrank.Softmax(),
     "SquaredError": skrank.SquaredError(centered=True),
-    "mixture": skrank.objectives.as_objective("0.5*lambdarank:gap+0.5*lambdarank:ndcg"),
+    "mixture": 0.5 * skrank.LambdaRank("gap") + 0.5 * skrank.LambdaRank("ndcg"),
 }
 GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)
 

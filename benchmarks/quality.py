@@ -138,7 +138,9 @@ CONTESTANTS = {
     "LightGBM, GAP": Contestant(light(), GAP),
     "LightGBM, nDCG": Contestant(light(), {"objective": "ndcg"}),
     "LightGBM, AP": Contestant(light(), {"objective": "ap"}),
-    "LightGBM, 0.5 GAP + 0.5 nDCG@10": Contestant(light(), {"objective": "0.5*gap+0.5*ndcg@10"}),
+    "LightGBM, 0.5 GAP + 0.5 nDCG@10": Contestant(
+        light(), {"objective": 0.5 * skrank.LambdaRank("gap") + 0.5 * skrank.LambdaRank("ndcg@10")}
+    ),
     "LightGBM, centred squared error": Contestant(
         light(), {"objective": skrank.SquaredError(centered=True)}
     ),

@@ -38,8 +38,7 @@ take `k`. Metrics of binary labels have a parameter `rel`, the lowest relevant l
 count with the exact mean over their orders. Metrics marked with * have no closed form for ties:
 they raise an error if their value depends on the order of tied documents.
 
-"Gradient" says whether `LambdaRank` can train on the metric. Weighted sums of metrics are metrics:
-`skrank.metric("0.7*gap+0.3*ndcg@10")` ([mixtures](../user_guide/mixtures.md)). [Which metric
+"Gradient" says whether `LambdaRank` can train on the metric. [Which metric
 when](../user_guide/which_metric.md) helps to choose a metric. [Names of other tools](names.md) says
 which name computes the values of another tool. `skrank.metrics.eleven_point_curve` computes the
 11-point matrix of TREC.
@@ -83,7 +82,9 @@ def gradient(cls: type[Metric]) -> str:
 
 
 def value_range(cls: type[Metric]) -> str:
-    return cls.value_range + ("" if cls.greater_is_better else ", lower is better")
+    low, high = (f"{bound:g}" for bound in cls.value_range)
+    text = f"{'(' if low == '-inf' else '['}{low}, {high}{')' if high == 'inf' else ']'}"
+    return text if cls.greater_is_better else f"{text}, lower is better"
 
 
 def formula(doc: str) -> str:

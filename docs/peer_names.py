@@ -13,22 +13,24 @@ from skrank._engine.peer_names import Entry, tables
 PAGE = Path(__file__).parent / "reference" / "names.md"
 HEAD = """# Names of other tools
 
-skrank reads the metric names of eight tools wherever it takes names of metrics, and computes the
-values of the tool.
+skrank reads the metric names of five tools wherever it takes names of metrics, and computes the
+values of the tool. [Conventions](../conventions.md#how-to-compute-the-values-of-other-tools) has
+the metrics of other tools.
 
-* A prefix names the tool: `trec_eval:ndcg`, `ir_measures:nDCG@10`, `ranx:ndcg_burges@10`,
-  `lightgbm:ndcg@5`, `xgboost:ndcg@5-`, `catboost:NDCG:top=10;type=Base`,
-  `sklearn:ndcg_score(k=10)`, `ntcireval:MSnDCG@10`.
+* A prefix names the tool: `trec_eval:ndcg`, `ir_measures:nDCG@10`, `lightgbm:ndcg@5`,
+  `xgboost:ndcg@5-`, `catboost:NDCG:top=10;type=Base`.
 * A name without a prefix is a definition of skrank, in any case of letters: also `nDCG@10`, `RR@10`
   and `map`. For BM25 on TREC DL 2019, `nDCG@10` is .436 (gain 2^grade - 1), and
   `ir_measures:nDCG@10` .506 (gain: the grade). Other names of tools, such as `P_5`, are errors that
   say how to write the metric.
-* `trec_eval:` is version 9, which compares scores in single precision. `trec_eval10:` differs in
-  `iprec_at_recall` and `11pt_avg`.
+* `trec_eval:` is version 9, which compares scores in single precision: the metrics below with
+  `single_precision=True`. Version 10 differs in `iprec_at_recall` and `11pt_avg`:
+  `iprec(recall=0.1,rounding=trec_eval10,empty=0)` and `iap(rounding=trec_eval10,empty=0)`.
 * `skrank.trec.evaluate` also takes names that stand for several metrics, such as
   `trec_eval:P.5,10`, `trec_eval:P`, `trec_eval:official`, `trec_eval:set` and `trec_eval:all_trec`.
-* Names of NTCIREVAL have its options in brackets: `ntcireval:Q(g=1:3:7,beta=2)@10` has the gains 1,
-  3 and 7 for the grades 1, 2 and 3. For the option -j, pass `condensed=True`.
+* In `trec_eval:ndcg_1=3,2=9` and `ir_measures:nDCG(gains={1:3,2:9})`, other labels below 32 are
+  their own gains. skrank refuses gains that fall as labels rise, and a gain of label 0, which
+  documents without a judgment would have, too.
 
 The values equal those of the tool if documents have the same order. `skrank.trec` orders documents
 with tied scores by name, as trec_eval does. On arrays, tied documents count with the mean over
@@ -42,7 +44,7 @@ def shown(peer: str, name: str, entry: Entry) -> tuple[str, str]:
     text = entry.example or name
     if entry.usual and "," not in entry.usual[0] and name != "set_F":
         text = f"{name}_{entry.usual[0]}"
-    return text, str(skrank.metric(f"{peer}:{text}"))
+    return text, str(skrank.metric(f"{peer}:{text}", single_precision=False))
 
 
 def table(peer: str, entries: dict[str, Entry]) -> str:

@@ -4,6 +4,7 @@ python examples/own_metric.py
 """
 
 # metric
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -30,7 +31,7 @@ class TimeBiasedGain(skrank.Metric):
         Seconds to read a document.
     """
 
-    value_range: ClassVar[str] = "[0, inf)"
+    value_range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     half_life: float = 224.0
     seconds: float = 30.0

@@ -13,7 +13,6 @@ import numpy as np
 import skrank
 from skrank.datasets import make_ranking
 from skrank.extending import BoundObjective, Judgments
-from skrank.objectives import ObjectiveMixture
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ X, X_test, y, y_test = skrank.query_train_test_split(data.X, y, random_state=0)
 model = lightgbm.LGBMRanker(n_estimators=50, n_jobs=1, verbosity=-1)
 objectives = {
     "pairs": PairHinge(),
-    "pairs and GAP": ObjectiveMixture([(0.5, PairHinge()), (0.5, "gap")]),
+    "pairs and GAP": 0.5 * PairHinge() + 0.5 * skrank.LambdaRank("gap"),
 }
 for name, objective in objectives.items():
     ranker = skrank.GroupedRanker(model, objective=objective).fit(X, y)

@@ -81,5 +81,5 @@ class CascadeTables(Tables):
         best = judgments.best_lists(self.stop, self.depth)
         return self.values(best, np.ones(len(best.retrieved)))
 
-    def swaps(self, judgments: Judgments) -> list[Swaps]:
-        return [(cascade_lambdas.lambdas, judgments.codes, self._form)]
+    def swaps(self, judgments: Judgments) -> Swaps:
+        return cascade_lambdas.lambdas, judgments.codes, self._form

@@ -192,9 +192,13 @@ class Judgments:
 
     def place(self, code: int) -> str:
         """The row of the first document of a code, such as "row 3", for messages."""
+        return self.row_of(code) or "in another part of the data"
+
+    def row_of(self, code: int) -> str | None:
+        """The row of the first document of a code, such as "row 3"; None if there is none."""
         rows = np.flatnonzero(self.codes == code)
         if not len(rows):
-            return "in another part of the data"
+            return None
         first = rows[0] if self.queries.order is None else rows[self.queries.order[rows].argmin()]
         return f"row {self.queries.caller_row(int(first))}"
 

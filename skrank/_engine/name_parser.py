@@ -1,11 +1,9 @@
-"""The grammar of names of metrics and objectives: 0.7*name(parameter=value)@10 + 0.3*name."""
+"""The grammar of names of metrics: name(parameter=value)@10."""
 
 from __future__ import annotations
 
 import ast
 import re
-from contextlib import suppress
-from typing import Any
 
 from skrank._typing import Options
 
@@ -20,57 +18,40 @@ def unreadable(text: str) -> ValueError:
     """The error for a text that is not of the grammar."""
     return ValueError(
         f"unknown metric {text!r}: write name, name@k or name(parameter=value)@k, such as 'gap@10' "
-        "or 'ndcg(gain=linear)@10', or a sum such as '0.7*gap+0.3*ndcg@10'."
+        "or 'ndcg(gain=linear)@10'."
     )
 
 
-def split(text: str, sign: str, most: int = -1) -> list[str]:
-    """The parts of a text between signs outside brackets and quotes, split at most `most` times."""
+def refuse_sum(text: str) -> None:
+    """Raise the error for a sum such as "0.7*gap+0.3*ndcg"."""
+    if len(split(text, "+")) > 1 or len(split(text, "*")) > 1:
+        raise ValueError(
+            f"{text!r} is not a name: reports take several metrics, such as ['gap', 'ndcg@10'], "
+            "and training takes sums of objectives, such as "
+            "0.7 * LambdaRank('gap') + 0.3 * LambdaRank('ndcg@10')."
+        )
+
+
+def split(text: str, sign: str) -> list[str]:
+    """The parts of a text between signs outside brackets and quotes."""
     parts, depth = [""], 0
     for token in _TOKEN.findall(text):
         depth += (token in "([{") - (token in ")]}")
-        if token == sign and depth == 0 and len(parts) != most + 1:
+        if token == sign and depth == 0:
             parts.append("")
         else:
             parts[-1] += token
     return [part.strip() for part in parts]
 
 
-def terms(text: str) -> list[tuple[float | None, str]]:
-    """The weights and atoms of a sum: names, or sums in brackets. Without a weight, it is None."""
-    found: list[tuple[float | None, str]] = []
-    for term in split(text, "+"):
-        weight: float | None = None
-        atoms = []
-        for part in split(term, "*"):
-            try:
-                weight = float(part) * (1.0 if weight is None else weight)
-            except ValueError:
-                atoms.append(part)
-        if len(atoms) != 1 or not atoms[0]:
-            raise unreadable(text)
-        found.append((weight, atoms[0]))
-    return found
-
-
-def group(atom: str) -> tuple[str, Any] | None:
-    """The sum and the cut-off of a sum in brackets, such as ("gap+ap", 10); None for a name."""
-    found = re.fullmatch(r"\((.*)\)\s*(?:@(.*))?", atom, re.DOTALL)
-    return found and (found[1], None if found[2] is None else _literal(found[2].strip(), atom))
-
-
-def names_in(text: str) -> list[str]:
-    """The names in a sum, up to the first error."""
-    found: list[str] = []
-    with suppress(ValueError):
-        for _, atom in terms(text):
-            inner = group(atom)
-            found += [parts_of_name(atom)[0]] if inner is None else names_in(inner[0])
-    return found
+def name_in(text: str) -> str | None:
+    """The name in a text such as "ndcg(gain=linear)@10"; None if it is not of the grammar."""
+    found = _NAME.fullmatch(text.strip())
+    return found and found[1]
 
 
 def parts_of_name(atom: str) -> tuple[str, Options]:
-    """Name and parameters of a metric or objective."""
+    """Name and parameters of a metric."""
     found = _NAME.fullmatch(atom)
     if found is None:
         raise unreadable(atom)

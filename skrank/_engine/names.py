@@ -9,7 +9,7 @@ from typing import TypeVar
 from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine import peer_names
-from skrank._engine.metric import Metric, Mixture, known_text, metric, registry
+from skrank._engine.metric import Metric, known_text, metric, registry
 
 _M = TypeVar("_M", bound=type[Metric])
 
@@ -105,7 +105,7 @@ def _forget_texts() -> None:
 
 
 def _is_own(cls: type[Metric]) -> bool:
-    return cls is Mixture or cls.__module__.startswith("skrank.metrics.")
+    return cls.__module__.startswith("skrank.metrics.")
 
 
 def unregister(name: str) -> None:
@@ -163,8 +163,8 @@ def registered() -> dict[str, type[Metric]]:
 def columns(name: str) -> Mapping[str, Metric]:
     """Metrics of a text by their names in reports, in order."""
     prefix, text = peer_names.split_prefix(name)
-    several = peer_names.expand(text) if prefix in ("trec_eval", "trec_eval10") else None
-    names = [f"{prefix}:{one}" for one in several] if several else [name.strip()]
+    several = peer_names.expand(text) if prefix == "trec_eval" else None
+    names = [f"trec_eval:{one}" for one in several] if several else [name.strip()]
     found = {one: metric(one) for one in names}
     return found if prefix in peer_names.PEERS else {str(one): one for one in found.values()}
 
@@ -193,7 +193,7 @@ def unique_metrics(
     Raises
     ------
     ValueError
-        If no metric is given, or a metric is given twice.
+        If no metric is given, or two metrics have one name.
 
     Examples
     --------
@@ -212,9 +212,8 @@ def unique_metrics(
         found = columns(item) if isinstance(item, str) else {str(item): metric(item)}
         for full, one in found.items():
             name = full.removeprefix(f"{prefix}:")
-            if name in chosen:
-                raise ValueError(f"metric {name!r} is given twice: each has one column.")
-            chosen[name] = one
+            if chosen.setdefault(name, one) != one:
+                raise ValueError(f"two metrics have the name {name!r}: pass a mapping of names.")
     if not chosen:
         raise ValueError("metrics is empty: name at least one, such as 'gap' or 'ndcg@10'.")
     return chosen

@@ -7,7 +7,6 @@ whose default is None may be None, which is not checked.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -69,53 +68,6 @@ class Parameterised:
         """Set fields of this frozen instance."""
         for name, value in fields.items():
             object.__setattr__(self, name, value)
-
-    @property
-    def terms(self) -> Any:
-        """The weights and terms of this sum; what is not a sum has one term."""
-        return ((1.0, self),)
-
-
-class Sum:
-    """Mixin of weighted sums, with the field `parts`."""
-
-    parts: Any
-
-    @property
-    def terms(self) -> Any:
-        """Pairs of a weight and a term."""
-        return self.parts
-
-    def map(self, change: Callable[[Any], Any]) -> Any:
-        """The sum of changed terms, with the same weights."""
-        return type(self)(parts=tuple((weight, change(one)) for weight, one in self.parts))  # type: ignore[call-arg]
-
-    def on_scale(self, max_grade: int) -> Any:
-        """The sum of the terms with this highest grade of the collection."""
-        return self.map(lambda one: one.on_scale(max_grade))
-
-    def __str__(self) -> str:
-        return "+".join(f"{weight!r}*{one}" for weight, one in self.parts)
-
-
-def terms_of(parts: Any, make: Callable[[Any], Any], example: str) -> tuple[Any, ...]:
-    """Weights and terms of pairs (weight, item); sums among the items are resolved."""
-    try:
-        pairs = [(weight, item) for weight, item in parts]
-    except (TypeError, ValueError):
-        pairs = []
-    if not pairs:
-        raise ValueError(
-            f"parts={parts!r} must be pairs of a weight and an item, such as [{example}]."
-        )
-    terms = []
-    for weight, item in pairs:
-        factor = check.check_number("weight", weight, 0, check.HEAVIEST, open_low=True)
-        terms += [(factor * inner, one) for inner, one in make(item).terms]
-    for weight, one in terms:
-        if not 0 < weight < math.inf:
-            raise ValueError(f"the weight of {one} is {weight}: it must be above 0.")
-    return tuple(terms)
 
 
 def format_value(value: object) -> str:

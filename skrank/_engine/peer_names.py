@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,8 @@ from skrank import _validation as check
 
 _NUMBER = r"[0-9]+\.?[0-9]*|\.[0-9]+"
 _SIGNED = rf"-?(?:{_NUMBER})"
+_OWN_GAINS = 32  # labels below it may be their own gains
+_CONVENTIONS = "https://skrank.readthedocs.io/en/stable/conventions.html"
 
 _Texts = dict[str, str]
 
@@ -70,6 +72,30 @@ def _with(ours: str, changes: _Texts, k: str | None = None) -> str:
     return f"{text}@{k}" if k else text
 
 
+def _gains(text: str, sign: str) -> str:
+    """The parameter `gain` for gains of some labels, where other labels are their own gains.
+
+    The text is "{1:3,2:9}" with the sign ":", or "1=3,2=9" with "=". A label whose own gain is
+    out of order has none, so that it is refused where it occurs.
+    """
+    pair = rf"\s*([0-9]+)\s*{sign}\s*({_SIGNED})\s*"
+    if not re.fullmatch(rf"\{{?{pair}(?:,{pair})*\}}?", text):
+        raise ValueError(text)
+    gains = {int(label): float(gain) for label, gain in re.findall(pair, text)}
+    if gains.get(0, 0) != 0:
+        raise _Refusal(
+            "documents that were not judged have the gain 0 there, and that of label 0 in skrank",
+            "ndcg(gain=linear,empty=0)",
+        )
+    in_order = {
+        label: label
+        for label in range(_OWN_GAINS)
+        if all((label - other) * (label - gain) >= 0 for other, gain in gains.items())
+    }
+    pairs = sorted((in_order | gains).items())
+    return "{" + ",".join(f"{label}:{gain}" for label, gain in pairs) + "}"
+
+
 # trec_eval ----------------------------------------------------------------------------------------
 
 
@@ -103,10 +129,10 @@ def expand(text: str) -> list[str] | None:
     return [f"{name}_{value}" for value in values]
 
 
-def _read_trec(entry: Entry, name: str, given: str, rounding: str = "trec_eval9") -> str | None:
-    """A name such as ``P_5``; `rounding` is a parameter of interpolated precision in skrank."""
-    if name == "ndcg" and re.fullmatch(rf"(?:[0-9]+={_SIGNED}(?:,|$))+", given):
-        return f"ndcg(gain={{0:0,{given.replace('=', ':')}}},empty=0)"
+def _read_trec(entry: Entry, name: str, given: str) -> str | None:
+    """A name such as ``P_5``, or ``ndcg_1=3,2=9`` with gains of labels."""
+    if name == "ndcg" and given:
+        return _with(entry.ours, {"gain": _gains(given, "=")})
     if (given and not entry.usual) or not re.fullmatch(rf"(?:{_SIGNED}(?:,{_SIGNED})*)?", given):
         return None
     value = given or "".join(entry.usual[:1])
@@ -118,10 +144,10 @@ def _read_trec(entry: Entry, name: str, given: str, rounding: str = "trec_eval9"
         return None
     elif value and "@" not in entry.ours:
         value = str(float(value))
-    return entry.ours.replace("{k}", value).replace("trec_eval9", rounding)
+    return entry.ours.replace("{k}", value)
 
 
-# ir_measures and ranx -----------------------------------------------------------------------------
+# ir_measures --------------------------------------------------------------------------------------
 
 
 def _read_ir_measures(entry: Entry, name: str, inside: str | None, cut: str | None) -> str:
@@ -140,9 +166,10 @@ def _read_ir_measures(entry: Entry, name: str, inside: str | None, cut: str | No
     discount = given.pop("dcg", "").strip("'\"")
     if discount and (name, discount) != ("SDCG", "log2"):
         more["gain"] = "exp2" if discount == "exp-log2" else "linear"
-    for theirs, parameter in (("judged_only", "condensed"), ("gains", "gain")):
-        if theirs in given:
-            more[parameter] = given.pop(theirs)
+    if "judged_only" in given:
+        more["condensed"] = given.pop("judged_only")
+    if "gains" in given:
+        more["gain"] = _gains(given.pop("gains"), ":")
     if given.pop("relative", "False") == "True":
         ours = "relative_precision"
     if name == "SetF" and "beta" in given:
@@ -166,15 +193,6 @@ def _graded_model(entry: Entry, given: _Texts, cut: str | None) -> _Texts:
         gains = (f"{label}:{max(label - int(lowest), 0)}" for label in labels)
         given["gain"] = f"{{{','.join(gains)}}}"
     return {**given, "max_grade": highest}
-
-
-def _read_ranx(entry: Entry, name: str, cut: str | None, level: str | None) -> str:
-    """A name such as ``ndcg_burges@10`` or ``precision@5-l2``, where 2 is the lowest label."""
-    if level is None:
-        return _with(entry.ours, {}, cut)
-    if "dcg" in name:
-        raise _Refusal("the gains of labels below -l depend on the highest grade", entry.ours)
-    return _with(entry.ours, {"rel": level}, cut)
 
 
 # libraries that train -----------------------------------------------------------------------------
@@ -214,55 +232,15 @@ def _read_catboost(entry: Entry, name: str, inside: str | None) -> str | None:
     return _with(ours, {}, given.get("top", "-1").replace("-1", ""))
 
 
-def _read_sklearn(entry: Entry, name: str, inside: str | None) -> str:
-    """A name such as ``ndcg_score(k=10)``."""
-    given = dict(re.findall(r"(\w+)\s*=\s*(\w+)", inside or ""))
-    k, in_order = given.pop("k", "None"), given.pop("ignore_ties", "False") == "True"
-    if given:
-        raise _Refusal(f"only its parameters k and ignore_ties are read, not {next(iter(given))}")
-    return _with(entry.ours, {"ties": "stable"} if in_order else {}, k.replace("None", ""))
-
-
-# NTCIREVAL ----------------------------------------------------------------------------------------
-
-_OPTIONS = {"beta": "beta", "rbp": "p", "logb": "base"}  # options of NTCIREVAL, and parameters
-
-
-def _read_ntcireval(entry: Entry, name: str, inside: str | None, k: str | None) -> str:
-    """A name such as ``MSnDCG@10``, or ``Q(g=1:3:7,beta=2)@1000`` with options of the tool."""
-    given = dict(re.findall(r"(\w+)=([^,]+)", inside or ""))
-    unread = given.keys() - {"g", *_OPTIONS}
-    if unread:
-        raise _Refusal(f"only its options g, beta, rbp and logb are read, not {min(unread)}")
-    ours = entry.ours.rstrip("@")
-    changes = {_OPTIONS[one]: value for one, value in given.items() if one != "g"}
-    if "g" in given:
-        gains = given["g"].split(":")
-        top = len(gains)
-        # NTCIREVAL weights threshold m in proportion to m
-        weights = [2 * grade / (top * (top + 1)) for grade in range(1, top + 1)]
-        changes |= {
-            "gain": f"[0,{','.join(gains)}]", "max_grade": str(top), "thresholds": str(weights),
-        }  # fmt: skip
-    elif "thresholds" in ours:
-        raise _Refusal("it needs the number of grades, of the tool's option g", entry.example)
-    changes = {one: value for one, value in changes.items() if f"{one}=" in ours}
-    return _with(ours, changes, k or ("1000" if entry.ours.endswith("@") else None))
-
-
 # all tools ----------------------------------------------------------------------------------------
 
 # the reader and the pattern of names, by prefix; the pattern "" is that of `split_trec`
 PEERS: dict[str, tuple[Callable[..., str | None], str]] = {
     "trec_eval": (_read_trec, ""),
     "ir_measures": (_read_ir_measures, r"([^\W\d]\w*)(?:\(((?s:.*))\))?(?:@([0-9.]+))?"),
-    "ranx": (_read_ranx, r"([a-z1_-]+?)(?:[.@]([0-9]+))?(?:-l([0-9]+))?"),
-    "trec_eval10": (partial(_read_trec, rounding="trec_eval10"), ""),
     "lightgbm": (_read_lightgbm, r"(\w+)(?:@([0-9]+))?"),
-    "xgboost": (_read_xgboost, r"(\w+)(?:@([0-9]+))?(-?)"),
+    "xgboost": (_read_xgboost, r"(\w+)(?:@([0-9]*))?(-?)"),
     "catboost": (_read_catboost, r"([^:]*)(?::((?s:.*)))?"),
-    "sklearn": (_read_sklearn, r"(\w+)(?:\((.*)\))?"),
-    "ntcireval": (_read_ntcireval, r"([^\s()@]+)(?:\((.*)\))?(?:@0*([0-9]+))?"),
 }
 
 
@@ -281,7 +259,6 @@ def _read(tool: str, text: str) -> str | None:
         If skrank lacks the metric, or the name stands for several metrics.
     """
     reader, pattern = PEERS[tool]
-    table = tool.removesuffix("10")
     found = re.fullmatch(pattern, text) if pattern else None
     parts = found.groups() if found else None if pattern else split_trec(text)
     several = [] if pattern else expand(text) or []
@@ -290,7 +267,7 @@ def _read(tool: str, text: str) -> str | None:
             f"'trec_eval:{text}' stands for {len(several)} metrics, such as {several[0]}, which "
             "skrank.evaluate and skrank.trec.evaluate take: name one."
         )
-    entry = tables()[table].get(parts[0] or "") if parts else None
+    entry = tables()[tool].get(parts[0] or "") if parts else None
     if entry is None or parts is None:
         return None
     try:
@@ -300,7 +277,7 @@ def _read(tool: str, text: str) -> str | None:
     except _Refusal as refusal:
         reason, *near = filter(None, refusal.args)
         nearest = f" The nearest is {near[0]!r}." if near else ""
-        raise ValueError(f"{text!r} of {table} is not read: {reason}.{nearest}") from None
+        raise ValueError(f"{text!r} of {tool} is not read: {reason}.{nearest}") from None
     except ValueError:  # a parameter is not a number
         return None
 
@@ -316,14 +293,15 @@ def translate(prefix: str, name: str) -> str:
     if prefix not in PEERS:
         tools = ", ".join(f"{peer}:" for peer in PEERS)
         raise ValueError(
-            f"'{prefix}:{name}': {prefix!r} is not a prefix: use one of {tools} or none."
+            f"'{prefix}:{name}': {prefix!r} is not a prefix: use one of {tools} or none. For other "
+            f"tools, {_CONVENTIONS} has the names in skrank."
         )
     ours = _read(prefix, name)
     if ours is None:
-        table = tables()[prefix.removesuffix("10")]
+        table = tables()[prefix]
         known = [one for one, entry in table.items() if entry.ours]
         base, _, k = name.partition("@")
-        near = [f"{base}_cut_{k}", f"{base}_{k}"] if k and prefix.startswith("trec_eval") else []
+        near = [f"{base}_cut_{k}", f"{base}_{k}"] if k and prefix == "trec_eval" else []
         meant = next((f"{prefix}:{one}" for one in near if _read(prefix, one)), None)
         raise check.unknown_name(f"name of {prefix}", name, known, meant)
     return ours
@@ -342,7 +320,7 @@ def elsewhere(text: str, metric: Callable[[str], Any]) -> ValueError | None:
         if ours is None:
             continue
         with suppress(ValueError):  # a wrong parameter, such as k=0
-            theirs = metric(ours)
+            theirs = metric(f"{tool}:{text}")
             plain = metric(type(theirs).names[0] + f"@{theirs.k}" * (theirs.k is not None))
             pairs, found = vars(plain).items(), vars(theirs)
             others = [f"{name}={one!r}" for name, one in pairs if one != found[name]]

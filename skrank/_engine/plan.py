@@ -51,14 +51,17 @@ class Metric(Parameterised, ABC):
         Value of a query without a relevant document. "skip": NaN per query, left out of the mean.
     ties : {"average", "stable", "worst", "best"}
         How documents of equal score are ordered. "average": the mean over all orders, exactly.
+        "stable": by row. "worst", "best": by label, ascending or descending; documents without a
+        judgment count as the lowest.
     average : {"macro", "geometric"}
         Mean over queries: arithmetic, or geometric with values raised to at least 1e-5, as
         trec_eval's gm_map. Set metrics also have "micro": documents of all queries are counted
         together. Counts have "sum", which is their default, and "macro".
+    single_precision : bool
+        Whether `skrank.trec` compares scores in single precision, as trec_eval up to version 9
+        does. Names such as "trec_eval:map" set it. Other functions compare scores as they are.
     """
 
-    # True for metrics of names of trec_eval 9, for which skrank.trec compares scores as float32
-    single_precision: ClassVar[bool] = False
     names: ClassVar[tuple[str, ...]] = ()  # name and aliases, which `register` sets
     unnamed: ClassVar[tuple[str, ...]] = ("k",)  # not in the brackets of `str`: k follows the @
     averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")  # also "sum", "micro"
@@ -71,13 +74,14 @@ class Metric(Parameterised, ABC):
     # not ClassVar, since some metrics compute them from parameters
     greater_is_better = True
     needs_relevant = True  # whether it is undefined for queries without a relevant document
-    value_range = "[0, 1]"
+    value_range = (0.0, 1.0)  # lowest and highest value
 
     k: int | None = count(None, "the number of top ranks that count")
     condensed: bool = flag(False)
     empty: str | int = choice("skip", check.EMPTY_CHOICES)
     ties: str = choice("average", check.TIES_CHOICES)
     average: str = "macro"
+    single_precision: bool = flag(False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -250,12 +254,6 @@ class DividedByIdeal:
         return None if self.normalize == "all" else self.k
 
 
-def bounds_of(metric: Metric) -> tuple[float, float]:
-    """The two numbers of `value_range`, such as (0.0, inf) for "[0, inf)"."""
-    low, high = metric.value_range[1:-1].split(",")
-    return float(low), float(high)
-
-
 _cache: dict[tuple[object, ...], Tables] = {}  # oldest entry first
 
 
@@ -319,7 +317,7 @@ class Plan:
             scale = self.scale
             found = check.check_kind(result, metric.tables(scale, k), Tables)  # type: ignore[type-abstract]
             found.check_fit(scale)
-            if hashable and not metric.reads_judgments and longest <= _LONGEST_CACHED:
+            if hashable and scale.cacheable and longest <= _LONGEST_CACHED:
                 _cache[key] = found
                 for old in list(_cache)[:-_MOST_CACHED]:
                     _cache.pop(old, None)  # another thread may have removed it

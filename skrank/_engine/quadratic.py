@@ -224,16 +224,16 @@ class QuadraticTables(Tables):
         gain, weights = self.ideal or (self.gain, self.u)
         return judgments.best_sums(gain, weights)
 
-    def swaps(self, judgments: Judgments) -> list[Swaps]:
+    def swaps(self, judgments: Judgments) -> Swaps:
         if self.pairs is None and self.offset is None and len(self._classes[0]) > MOST_CLASSES:
             # O(n^2) swaps of documents, in place of swaps of classes
             flat = np.zeros_like(self.u)
             form = LambdaLossWeights(self.gain, self.u, flat, flat, flat)
-            return [(lambdaloss.lambdas, judgments.codes, form)]
+            return lambdaloss.lambdas, judgments.codes, form
         classes, tables = self._swap_tables
         rows = classes[judgments.codes]
         tables = tables._replace(offset=self._starts(len(judgments.queries)))
-        return [(quadratic_lambdas.lambdas, rows, tables)]
+        return quadratic_lambdas.lambdas, rows, tables
 
     @cached_property
     def _swap_tables(self) -> tuple[np.ndarray, QuadraticSwaps]:

@@ -36,6 +36,7 @@ class Scale:
         self.longest = judgments.queries.longest
         self.unjudged = judgments.n_labels
         self._judgments, self._open = judgments, open_judgments
+        self.cacheable = not open_judgments
 
     @property
     def judgments(self) -> Judgments:
@@ -64,7 +65,7 @@ class Scale:
     @property
     def sizes(self) -> np.ndarray:
         """Number of documents of each query."""
-        return self._judgments.queries.sizes
+        return self.judgments.queries.sizes
 
     @property
     def judged(self) -> np.ndarray:
@@ -74,6 +75,11 @@ class Scale:
     def place(self, code: int) -> str:
         """The row of the first document of a code, such as "row 3", for messages."""
         return self._judgments.place(code)
+
+    def row_of(self, code: int) -> str | None:
+        """As `place`, but None if no document has the code. Tables are then not cached."""
+        self.cacheable = False
+        return self._judgments.row_of(code)
 
     def totals(self, worth: np.ndarray) -> np.ndarray:
         """Sum of ``worth[code]`` over the documents of each query."""
@@ -132,8 +138,8 @@ class Tables(ABC):
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """The best sum of each query."""
 
-    def swaps(self, judgments: Judgments) -> list[Swaps]:
-        """Compiled functions for LambdaRank, by metric of a mixture. Default: raises."""
+    def swaps(self, judgments: Judgments) -> Swaps:
+        """The compiled function for LambdaRank, and what it reads. Default: raises."""
         raise TypeError(f"{type(self).__name__} has no gradients.")
 
 
@@ -209,22 +215,24 @@ def _is_pairs(gain: object) -> bool:
     return isinstance(gain, tuple) and len(gain) > 0 and isinstance(gain[0], tuple)
 
 
-def gain_per_code(gain: Any, labels: np.ndarray, place: check.Place | None = None) -> np.ndarray:
+def gain_per_code(
+    gain: Any, labels: np.ndarray, data: Scale | Judgments | None = None
+) -> np.ndarray:
     """Gain of each label, for a gain in the form of `check_gain`.
 
-    `place` returns the row of the first document of a code, for errors.
+    `data` has the rows of labels. A label that occurs in no row may have no gain.
     """
     if gain == "exp2":
-        check.check_exponent("gain=exp2", labels, place)
+        check.check_exponent("gain=exp2", labels, None if data is None else data.place)
         return elementwise(math.exp2, labels) - 1
     if gain == "linear":
         return labels.astype(np.float64)
     pairs = gain if isinstance(gain[0], tuple) else enumerate(gain)
-    return check.look_up("gain", dict(pairs), labels)
+    return check.look_up("gain", dict(pairs), labels, None if data is None else data.row_of)
 
 
 def gain_shares(metric: object, gain: Gain, scale: Scale) -> np.ndarray:
     """Gain of each code, divided by the gain of the highest grade; `metric` is for errors."""
     check.check_grades(scale.labels, scale.max_grade, metric, scale.place)
     top = gain_per_code(gain, np.array([float(scale.max_grade)]))[0]
-    return gain_per_code(gain, scale.labels, scale.place) / top
+    return gain_per_code(gain, scale.labels, scale) / top

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank._kernels.jit import kernel, subroutine
+from skrank._kernels.jit import subroutine
 from skrank._kernels.simd import exp
 
 _LOG_2 = math.log(2.0)
@@ -171,15 +171,3 @@ def write(out, q, start, position, sums, pulls, weight, pairs):
         grad[row] = weight * sigma * grads[i]
         hess[row] = weight * sigma * sigma * hessians[i]
     totals[q] = total
-
-
-@kernel()
-def normalise(first, last, indptr, out):
-    """Multiply the gradients of each query by log2(1 + t) / t, where t is ``out.totals[q]``."""
-    totals, grad, hess = out.totals, out.grad, out.hess
-    for q in range(first, last):
-        if totals[q] > 0:
-            scale = _damping(totals[q])
-            for row in range(indptr[q], indptr[q + 1]):
-                grad[row] *= scale
-                hess[row] *= scale

@@ -211,11 +211,25 @@ def check_probabilities(name: str, labels: np.ndarray, found: np.ndarray) -> Non
         )
 
 
-def look_up(parameter: str, table: Mapping[float, float], labels: np.ndarray) -> np.ndarray:
-    """The value of each label in `table`. Label 0 may be missing and then has the value 0."""
-    for label in labels:
+def look_up(
+    parameter: str,
+    table: Mapping[float, float],
+    labels: np.ndarray,
+    place: Callable[[int], str | None] | None = None,
+) -> np.ndarray:
+    """The value of each label in `table`. Label 0 may be missing and then has the value 0.
+
+    `place` returns the row of the first document of a code, None if there is no such document: then
+    its label may be missing, too.
+    """
+    for code, label in enumerate(labels):
         if label not in table and label != 0:
-            raise ValueError(f"{parameter} has no value for label {label:g}: give one per label.")
+            row = "" if place is None else place(code)
+            if row is not None:
+                where = f" ({row})" if row else ""
+                raise ValueError(
+                    f"{parameter} has no value for label {label:g}{where}: give one per label."
+                )
     return np.array([table.get(label, 0.0) for label in labels], dtype=np.float64)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank._validation.arrays import first
+from skrank._validation.parameters import check_range
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _Kind = TypeVar("_Kind")
@@ -65,6 +66,9 @@ def check_metric_class(cls: object, base: type, name: str) -> None:
     for field in fields:
         if field.default is dataclasses.MISSING:
             raise TypeError(f"{cls.__name__}.{field.name} has no default: give it one.")
+    bounds = inspect.getattr_static(cls, "value_range")
+    if not isinstance(bounds, property):
+        check_range(f"{cls.__name__}.value_range", bounds)
 
 
 def _source(cls: type) -> str:
@@ -146,11 +150,21 @@ def check_classes(name: str, worth: np.ndarray, equals: np.ndarray, labels: np.n
 
 
 def takes_unretrieved(function: Callable[..., object]) -> bool:
-    """True if a function has a parameter `unretrieved`."""
+    """True if a function has a parameter `unretrieved`; raises if it takes other parameters."""
     try:
-        return "unretrieved" in inspect.signature(function).parameters
+        signature = inspect.signature(function)
     except (TypeError, ValueError):  # of compiled functions without a signature
         return False
+    both = "unretrieved" in signature.parameters
+    try:
+        signature.bind(*("ranked", "unretrieved")[: 1 + both])
+    except TypeError:
+        raise TypeError(
+            f"function{signature} is called as function(ranked), or as function(ranked, "
+            "unretrieved): with the labels of one list in rank order, and those of the judged "
+            "documents that it lacks. Labels and scores of rows are arguments of the metric."
+        ) from None
+    return both
 
 
 def list_value(value: Any, name: str, query: str, ranked: Collection[float]) -> float:

@@ -219,6 +219,21 @@ def check_gains(parameter: str, gains: Sequence[float]) -> None:
         )
 
 
+def check_range(parameter: str, value: Any) -> tuple[float, float]:
+    """A pair of the lowest and the highest value, which may be infinite."""
+    if not isinstance(value, (str, bytes)):
+        try:
+            low, high = map(float, value)
+            if low < high:
+                return low, high
+        except (TypeError, ValueError):
+            pass
+    raise ValueError(
+        f"{parameter}={value!r} must be a pair of the lowest and the highest value, such as "
+        "(0, 1) or (0, math.inf)."
+    )
+
+
 def check_share(parameter: str, value: object, because: str = "") -> float:
     """`value` as a float between 0 and 1, both excluded; `because` says why 1 is not allowed."""
     share = check_number(parameter, value, 0, 1, open_low=True)

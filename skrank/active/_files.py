@@ -59,9 +59,18 @@ def write(
     labels : mapping from int to ndarray
         Labels of each labelled query.
     """
-    moments = setup.moments
+    moments, measured = setup.moments, setup.graded.metric
+    try:
+        same = metric(str(measured)) == measured
+    except ValueError:
+        same = False
+    if not same:
+        raise ValueError(
+            f"a campaign is saved with the name of its metric, and {str(measured)!r} is not one: "
+            "choose a metric of skrank, or register the class of the metric."
+        )
     facts = {
-        "format": _FORMAT, "class": kind, "metric": str(setup.graded.metric),
+        "format": _FORMAT, "class": kind, "metric": str(measured),
         "names": list(setup.names), "seed": setup.pool.seed, "budget": limits[0],
         "n_queries": limits[1], "n_rows": setup.n_caller_rows, "n_asked": n_asked,
         "method": moments.method,

@@ -11,7 +11,7 @@ import numpy as np
 
 from skrank import _renamed
 from skrank import _validation as check
-from skrank._engine.plan import GEOMETRIC_FLOOR, average, bounds_of
+from skrank._engine.plan import GEOMETRIC_FLOOR, average
 from skrank._typing import Axes, RandomState
 from skrank.evaluation._comparison import Comparison, compare_values
 from skrank.evaluation._tables import Shown, Tabular, spanned
@@ -174,7 +174,7 @@ class Report(Tabular):
             return ends
         averages = np.array([one.average for one in metrics[usable]])
         values, weights, geometric = values[usable], weights[usable], averages == "geometric"
-        low, high = np.transpose([bounds_of(one) for one in metrics[usable]])
+        low, high = np.transpose([one.value_range for one in metrics[usable]])
         # a user's metric may have a wrong value_range, which `check_metric` reports
         right = (np.nanmin(values, 1) > low - 1e-9) & (np.nanmax(values, 1) < high + 1e-9)
         values[geometric] = np.log(np.maximum(values[geometric], GEOMETRIC_FLOOR))

@@ -16,7 +16,7 @@ frozen dataclass. Metrics of one family share a compiled kernel:
 
 from skrank import _renamed
 from skrank._engine.judgments import aggregate_judgments
-from skrank._engine.metric import Metric, Mixture, metric
+from skrank._engine.metric import Metric, metric
 from skrank._engine.names import register, registered, unregister
 from skrank.metrics._curves import GradedCurve, eleven_point_curve, graded_precision_recall_curve
 from skrank.metrics._from_function import metric_from_function
@@ -47,7 +47,7 @@ from skrank.metrics.user_models import INSQ, SDCG
 __all__ = [
     "AP", "BPM", "CG", "DCG", "ERR", "GAP", "INSQ", "INST", "NDCG", "NERR", "RBP", "RR", "SDCG",
     "Accuracy", "BPref", "Compat", "Error", "FBeta", "GradedCurve", "InfAP", "InterpolatedAP",
-    "InterpolatedPrecision", "Judged", "Metric", "Mixture", "NearlyERR",
+    "InterpolatedPrecision", "Judged", "Metric", "NearlyERR",
     "NumNonrelevantRetrieved", "NumQueries", "NumRelevant", "NumRelevantRetrieved", "NumRetrieved",
     "PFound", "Precision", "QMeasure", "RBPResidual", "RPrecision", "RPref", "Recall",
     "RelativePrecision", "SetAP", "Success", "Utility", "aggregate_judgments",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -26,7 +27,7 @@ def metric_from_function(
     *,
     greater_is_better: bool = True,
     needs_relevant: bool = True,
-    value_range: str = "(-inf, inf)",
+    value_range: tuple[float, float] = (-math.inf, math.inf),
     unjudged: float = 0.0,
     **settings: Any,
 ) -> FunctionMetric:
@@ -49,8 +50,8 @@ def metric_from_function(
     needs_relevant : bool
         True if the metric is not defined for queries without a label above 0. `function` is then
         not called for these queries, and their value is that of `empty`.
-    value_range : str
-        Range of the values, such as "[0, 1]", for tables and tests.
+    value_range : pair of float
+        Lowest and highest value, such as (0, 1), for intervals and tests.
     unjudged : float
         Label that `function` gets for documents without a label; may be NaN.
     **settings
@@ -67,7 +68,7 @@ def metric_from_function(
     Raises
     ------
     TypeError
-        If `function` is not callable.
+        If `function` is not callable with these arguments.
     ValueError
         If the name is not allowed, or is the name of a metric of skrank. When the metric is
         computed: if the tied documents of a query have more than 10,000 orders, or `function` does
@@ -82,7 +83,7 @@ def metric_from_function(
     >>> import numpy as np, skrank
     >>> def first_relevant(ranked):
     ...     return 1 / (1 + np.argmax(ranked > 0)) if (ranked > 0).any() else 0.0
-    >>> metric = skrank.metric_from_function(first_relevant, value_range="[0, 1]")
+    >>> metric = skrank.metric_from_function(first_relevant, value_range=(0, 1))
     >>> metric([0, 1, 2], [3, 2, 1])
     0.5
     >>> metric([0, 1, 2], [1, 1, 1]) == skrank.metric("rr")([0, 1, 2], [1, 1, 1])
@@ -130,7 +131,7 @@ class FunctionMetric(ListMetric):
     name: str = ""
     greater_is_better: bool = flag(True)
     needs_relevant: bool = flag(True)
-    value_range: str = "(-inf, inf)"
+    value_range: tuple[float, float] = (-math.inf, math.inf)
     unjudged: float = 0.0
 
     def __post_init__(self) -> None:
@@ -138,8 +139,10 @@ class FunctionMetric(ListMetric):
         if not callable(self.function):
             what = "a function of ranked labels"
             raise TypeError(f"metric_from_function takes {what}, not {self.function!r}.")
+        check.takes_unretrieved(self.function)
         check.check_free_name(check.check_metric_name(self.name), registry, type(self))
-        self._set(unjudged=float(self.unjudged))
+        bounds = check.check_range("value_range", self.value_range)
+        self._set(unjudged=float(self.unjudged), value_range=bounds)
 
     def __repr__(self) -> str:
         return f"FunctionMetric({self})"

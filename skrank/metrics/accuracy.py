@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -121,7 +122,7 @@ class Utility(RelevantSet):
     1.0
     """
 
-    value_range = "(-inf, inf)"
+    value_range = (-math.inf, math.inf)
     averages: ClassVar[tuple[str, ...]] = ("macro",)
     needs_relevant = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,7 +20,7 @@ class CountMetric(HitsMetric):
     """A number of documents of a query; by default, values of all queries are added up."""
 
     averages: ClassVar[tuple[str, ...]] = ("sum", "macro")
-    value_range = "[0, inf)"
+    value_range = (0.0, math.inf)
     needs_relevant = False
 
     average: str = "sum"
@@ -156,7 +157,7 @@ class NumRelevantRetrieved(RelevantCount):
 
     References
     ----------
-    trec_eval, num_rel_ret. ranx, hits, which is the mean over queries.
+    trec_eval, num_rel_ret.
 
     Examples
     --------
@@ -178,7 +179,8 @@ class NumNonrelevantRetrieved(RelevantCount):
     average : {"sum", "macro"}
         Over queries: the sum, or the mean.
     k, condensed, empty, ties
-        See `Metric`; defined for every query. Range [0, inf); lower is better.
+        See `Metric`; defined for every query. Range [0, inf); lower is better. With
+        ``ties="worst"``, documents that were not judged come first, although they do not count.
 
     References
     ----------

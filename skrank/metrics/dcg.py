@@ -49,14 +49,14 @@ class CG(Metric):
     2.0
     """
 
-    value_range = "[0, inf)"
+    value_range = (0.0, math.inf)
     orderless: ClassVar[bool] = True
 
     gain: Gain = parameter("exp2", check_gain)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Gain by label; all ranks up to the cut-off weigh 1."""
-        gain = gain_per_code(self.gain, scale.labels, scale.place)
+        gain = gain_per_code(self.gain, scale.labels, scale)
         return QuadraticTables(gain, discounts(np.ones_like, scale.longest, k))
 
 
@@ -109,7 +109,7 @@ class DCG(Metric):
     3.5
     """
 
-    value_range = "[0, inf)"
+    value_range = (0.0, math.inf)
 
     gain: Gain = parameter("exp2", check_gain)
     discount: Discount = parameter("log2", _check_discount)
@@ -126,7 +126,7 @@ class DCG(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Gain by label, and discount by rank."""
-        gain = gain_per_code(self.gain, scale.labels, scale.place)
+        gain = gain_per_code(self.gain, scale.labels, scale)
         return QuadraticTables(gain, discounts(self.discount_at, scale.longest, k))
 
     def values(
@@ -178,7 +178,7 @@ class NDCG(DCG):
     0.6885
     """
 
-    value_range = "[0, 1]"
+    value_range = (0.0, 1.0)
 
     @property
     def ideal_cutoff(self) -> int | None:

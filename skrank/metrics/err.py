@@ -49,7 +49,7 @@ class ERR(Metric):
     0.9388020833333334
     """
 
-    value_range = "[0, 1)"
+    value_range = (0.0, 1.0)
 
     gain: Gain = parameter("exp2", check_gain)
     max_grade: int | None = parameter(None, check.check_max_grade)
@@ -63,7 +63,7 @@ class ERR(Metric):
         """Probability rho of each distinct label, and 1 / rank."""
         check.check_grades(scale.labels, scale.max_grade, self, scale.place)
         top = gain_per_code(self.gain, np.array([float(scale.max_grade)]))[0]
-        stop = gain_per_code(self.gain, scale.labels, scale.place) / (top + 1)
+        stop = gain_per_code(self.gain, scale.labels, scale) / (top + 1)
         return CascadeTables(stop, discounts(lambda rank: 1 / rank, scale.longest, k))
 
 
@@ -94,7 +94,7 @@ class NERR(ERR):
     1.0
     """
 
-    value_range = "[0, 1]"
+    value_range = (0.0, 1.0)
 
     @property
     def ideal_cutoff(self) -> int | None:

@@ -9,11 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.mixture import SumTables
+from skrank._engine.judgments import Judgments
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
+from skrank._engine.queries import RankedCodes
 from skrank._engine.strict import StrictMetric, StrictTables
-from skrank._engine.tables import Scale
+from skrank._engine.tables import Scale, Tables, sum_in_order
 
 ELEVEN_LEVELS = tuple(tenth / 10 for tenth in range(11))
 ROUNDINGS = ("up", "trec_eval9", "trec_eval10")
@@ -88,6 +89,23 @@ def _check_levels(levels: Sequence[float]) -> tuple[float, ...]:
     return tuple(check.check_number("levels", level, 0, 1) for level in numbers)
 
 
+@dataclass(frozen=True, eq=False)
+class _LevelTables(Tables):
+    """The mean over the tables of several levels of recall."""
+
+    levels: tuple[StrictTables, ...]
+
+    @property
+    def relevant(self) -> np.ndarray:
+        return self.levels[0].relevant
+
+    def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
+        return sum_in_order(one.values(ranked, inverse) for one in self.levels) / len(self.levels)
+
+    def ideals(self, judgments: Judgments) -> np.ndarray:
+        return self.levels[0].ideals(judgments)
+
+
 @register("iap")
 @dataclass(frozen=True, kw_only=True)
 class InterpolatedAP(StrictMetric):
@@ -132,11 +150,10 @@ class InterpolatedAP(StrictMetric):
     rel: float = parameter(1.0, check.check_rel)
     rounding: str = choice("up", ROUNDINGS)
 
-    def tables(self, scale: Scale, k: int | None) -> SumTables:
+    def tables(self, scale: Scale, k: int | None) -> _LevelTables:
         """The tables of `InterpolatedPrecision` at each level of recall."""
         levels = (
             InterpolatedPrecision(recall=level, rel=self.rel, rounding=self.rounding)
             for level in self.levels
         )
-        parts = ((1.0, replace(level.tables(scale, k), name="iap")) for level in levels)
-        return SumTables(tuple(parts), divisor=len(self.levels))
+        return _LevelTables(tuple(replace(one.tables(scale, k), name="iap") for one in levels))

@@ -69,19 +69,20 @@ class PFound(Metric):
         """With p_break = 0 and without a cut-off, all orders of a list have the same value."""
         return self.p_break == 0
 
-    def probability(self, labels: np.ndarray) -> np.ndarray:
-        """p(y) of each label."""
+    def probability(self, labels: np.ndarray, data: Scale | None = None) -> np.ndarray:
+        """p(y) of each label; `data` has the rows of labels."""
+        place = None if data is None else data.row_of
         if self.p_rel == "romip":
             # clipped to avoid overflow; `check_probabilities` refuses labels above 4
             clipped = np.minimum(labels, check.MOST_GRADES)
             p = np.where(labels > 0, elementwise(math.exp2, clipped - 4), 0.0)
         elif self.p_rel == "yandex":
-            p = check.look_up("p_rel=yandex", dict(enumerate(YANDEX)), labels)
+            p = check.look_up("p_rel=yandex", dict(enumerate(YANDEX)), labels, place)
         elif self.p_rel == "raw":
             p = labels.astype(np.float64)
         else:
             pairs: Any = self.p_rel
-            p = check.look_up("p_rel", dict(pairs), labels)
+            p = check.look_up("p_rel", dict(pairs), labels, place)
         check.check_probabilities(f"p_rel of {self}", labels, p)
         return p
 
@@ -89,4 +90,4 @@ class PFound(Metric):
         """p(y) by label, and (1 - p_break)^(r - 1) by rank."""
         stay = 1 - self.p_break
         patience = discounts(lambda rank: powers(stay, rank - 1), scale.longest, k)
-        return CascadeTables(self.probability(scale.labels), patience)
+        return CascadeTables(self.probability(scale.labels, scale), patience)

@@ -70,7 +70,7 @@ class QMeasure(DividedByIdeal, Metric):
         r: a document at rank r adds blend w_r, and two documents add (blend of the upper one) w_r,
         with r the rank of the lower one.
         """
-        gain = gain_per_code(self.gain, scale.labels, scale.place)
+        gain = gain_per_code(self.gain, scale.labels, scale)
         found = (gain > 0).astype(np.float64)
         blend = found + self.beta * gain
         weights = self._weights(gain, scale, k)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable
 from inspect import signature
 from typing import Any, ClassVar
 
@@ -15,16 +16,15 @@ from numpy.typing import ArrayLike
 from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.metric import meaning, registry
-from skrank._engine.name_parser import group, names_in, parts_of_name, split, terms
-from skrank._engine.parameters import Parameterised, Sum, format_value, terms_of
+from skrank._engine.metric import registry
+from skrank._engine.name_parser import name_in, refuse_sum
+from skrank._engine.parameters import Parameterised
 from skrank._engine.peer_names import elsewhere
 from skrank._typing import Options, Weights
 from skrank.metrics import Metric, metric
 from skrank.objectives._bound import BoundMixture, BoundObjective, blocks, read_rows
 
 WRAPPED = ("metric", "objective")  # a text such as "lambdarank:gap" has this field after the colon
-_EXAMPLE = "(0.9, LambdaRank('gap')), (0.1, SquaredError())"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,21 +43,32 @@ class Objective(Parameterised, ABC):
             Objective.named.setdefault(cls.name, cls)
 
     def __str__(self) -> str:
-        """A text such as "lambdarank:gap" for `as_objective`; the repr if the class has no name."""
-        fields = dataclasses.fields(self)
-        if Objective.named.get(self.name) is not type(self):
-            return repr(self)
-        wrapped = [one.name for one in fields if one.name in WRAPPED]
-        changed = [
-            f"{one.name}={format_value(getattr(self, one.name))}"
-            for one in fields
-            if one.name not in wrapped and getattr(self, one.name) != one.default
-        ]
-        head = self.name + (f"({','.join(changed)})" if changed else "")
-        if not wrapped:
-            return head
-        inner = str(getattr(self, wrapped[0]))
-        return f"{head}:({inner})" if "*" in inner else f"{head}:{inner}"
+        """The call that makes the objective, such as "LambdaRank('gap', norm=False)"."""
+        arguments = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name in WRAPPED:
+                arguments.append(repr(str(value)) if isinstance(value, Metric) else str(value))
+            elif value != field.default:
+                arguments.append(f"{field.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(arguments)})"
+
+    __array_ufunc__ = None  # numbers of NumPy leave products to `__rmul__`
+
+    def __mul__(self, weight: float) -> ObjectiveMixture:
+        return ObjectiveMixture([(weight, self)])
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Objective) -> ObjectiveMixture:
+        if not isinstance(other, Objective):
+            return NotImplemented
+        return ObjectiveMixture([(1.0, self), (1.0, other)])
+
+    @property
+    def terms(self) -> tuple[tuple[float, Objective], ...]:
+        """Weights and objectives of a sum; what is not a sum has one term."""
+        return ((1.0, self),)
 
     @property
     def by_query(self) -> bool:
@@ -139,15 +150,11 @@ class Objective(Parameterised, ABC):
 
 
 @dataclasses.dataclass(frozen=True)
-class ObjectiveMixture(Sum, Objective):
-    """A weighted sum of objectives, such as the text ``"0.9*lambdarank:gap+0.1*squared_error"``.
+class ObjectiveMixture(Objective):
+    """A weighted sum of objectives: ``0.9 * LambdaRank("gap") + 0.1 * SquaredError()``.
 
     The gradient is the weighted sum of the gradients of the parts; so is the curvature. Weights are
     not normalised. A mixture can be used wherever an objective can.
-
-    `LambdaRank` on a mixture of metrics, ``LambdaRank("0.7*gap+0.3*ndcg@10")``, differs from a
-    mixture of two `LambdaRank` objectives: it normalises the sum of the gradients of a query, while
-    a mixture of objectives adds gradients that are normalised.
 
     Parameters
     ----------
@@ -163,8 +170,7 @@ class ObjectiveMixture(Sum, Objective):
     Examples
     --------
     >>> import skrank
-    >>> from skrank.objectives import ObjectiveMixture
-    >>> both = ObjectiveMixture([(0.9, "gap"), (0.1, skrank.SquaredError())])
+    >>> both = 0.9 * skrank.LambdaRank("gap") + 0.1 * skrank.SquaredError()
     >>> grad, hess = both([0, 2, 1], [0.3, 0.2, 0.1])
     >>> grad.round(3)
     array([ 1.095, -0.921, -0.247])
@@ -173,7 +179,39 @@ class ObjectiveMixture(Sum, Objective):
     parts: Any  # pairs of a float and an Objective once made
 
     def __post_init__(self) -> None:
-        self._set(parts=terms_of(self.parts, as_objective, _EXAMPLE))
+        try:
+            pairs = [(weight, item) for weight, item in self.parts]
+        except (TypeError, ValueError):
+            pairs = []
+        if not pairs:
+            raise ValueError(
+                f"parts={self.parts!r} must be pairs of a weight and an objective, such as "
+                "[(0.9, LambdaRank('gap')), (0.1, SquaredError())]."
+            )
+        terms = []
+        for weight, item in pairs:
+            factor = check.check_number("weight", weight, 0, check.HEAVIEST, open_low=True)
+            terms += [(factor * inner, one) for inner, one in as_objective(item).terms]
+        for weight, one in terms:
+            if not 0 < weight < math.inf:
+                raise ValueError(f"the weight of {one} is {weight}: it must be above 0.")
+        self._set(parts=tuple(terms))
+
+    @property
+    def terms(self) -> tuple[tuple[float, Objective], ...]:
+        """Pairs of a weight and an objective."""
+        return self.parts
+
+    def map(self, change: Callable[[Objective], Objective]) -> ObjectiveMixture:
+        """The sum of changed objectives, with the same weights."""
+        return ObjectiveMixture([(weight, change(one)) for weight, one in self.parts])
+
+    def on_scale(self, max_grade: int) -> ObjectiveMixture:
+        """The sum of the objectives with this highest grade of the collection."""
+        return self.map(lambda one: one.on_scale(max_grade))
+
+    def __str__(self) -> str:
+        return " + ".join(f"{weight!r} * {one}" for weight, one in self.parts)
 
     @property
     def is_function(self) -> bool:
@@ -197,21 +235,19 @@ class ObjectiveMixture(Sum, Objective):
 
 
 def as_objective(objective: str | Metric | Objective, **options: Any) -> Objective:
-    """An Objective from a text, a Metric or an Objective; for a metric, LambdaRank on the metric.
+    """An Objective from a name, a Metric or an Objective; for a metric, LambdaRank on the metric.
 
     Parameters
     ----------
     objective : str, Metric or Objective
-        The name of a metric; the name of an objective, with a colon and its metric if it has one,
-        such as "softmax", "lambdarank:gap" or "lambdaloss(mu=5):ndcg@10"; or a sum of weights times
-        such names, such as "0.9*lambdarank:gap+0.1*squared_error".
+        The name of a metric; or the name of an objective, with a colon and its metric if it has
+        one, such as "softmax" or "softrank:gap".
     **options
         Options of LambdaRank, if `objective` is a metric.
 
     Returns
     -------
     Objective
-        ``as_objective(str(objective))`` equals an objective whose class has a name.
 
     Raises
     ------
@@ -219,19 +255,13 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
         If there is no such metric or objective; if an option is unknown, or given together with an
         Objective.
 
-    Notes
-    -----
-    "0.7*gap+0.3*ndcg@10" is LambdaRank on a mixture of metrics, as "lambdarank:(0.7*gap+0.3*
-    ndcg@10)" is; "0.7*lambdarank:gap+0.3*lambdarank:ndcg@10" is a mixture of objectives. If a sum
-    contains the name of an objective, each metric in the sum stands for LambdaRank on it.
-
     Examples
     --------
     >>> from skrank.objectives import as_objective
-    >>> as_objective("ndcg@10", truncation_level=30).truncation_level
-    30
-    >>> str(as_objective("0.9*gap+0.1*softmax(gain=linear)"))
-    '0.9*lambdarank:gap+0.1*softmax(gain=linear)'
+    >>> print(as_objective("ndcg@10", truncation_level=30))
+    LambdaRank('ndcg@10', truncation_level=30)
+    >>> print(as_objective("softrank:gap"))
+    SoftRank('gap')
     """
     chosen = metric_or_objective(objective)
     if isinstance(chosen, Objective):
@@ -241,7 +271,13 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
                 f"dataclasses.replace(objective, {next(iter(options))}=...)."
             )
         return chosen
-    return _build(Objective.named["lambdarank"], [chosen], options)
+    cls: Any = Objective.named["lambdarank"]
+    known = signature(cls).parameters.keys() - WRAPPED
+    for name in options:
+        if name not in known:
+            meant = _renamed.replacements()[1].get(cls.__qualname__, {}).get(name)
+            raise check.unknown_name(f"option of {cls.__name__}", name, known, meant)
+    return cls(chosen, **options)
 
 
 def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
@@ -249,21 +285,21 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
 
     A ValueError for an unknown name shows how to write objectives.
     """
-    if isinstance(x, Objective):
+    if isinstance(x, (Metric, Objective)):
         return x
-    if not isinstance(x, (str, Metric)):
+    if not isinstance(x, str):
         raise check.unknown_objective(x, Objective.named, registry)
-    if isinstance(x, str):
-        found = _objective_of(x)
-        if found is not None:
-            return found
+    refuse_sum(x)
+    found = _objective_of(x.strip())
+    if found is not None:
+        return found
     try:
         return metric(x)
     except ValueError:  # of an unknown name, or else of a wrong parameter
-        unknown = [one for one in names_in(str(x)) if one.lower() not in registry]
-        if not unknown or meaning(str(x)) or elsewhere(str(x), metric):
+        name = name_in(x)
+        if name is None or name.lower() in registry or elsewhere(x, metric):
             raise
-        raise check.unknown_objective(unknown[0], Objective.named, registry) from None
+        raise check.unknown_objective(name, Objective.named, registry) from None
 
 
 def metric_of(objective: Objective) -> Metric | None:
@@ -275,53 +311,21 @@ def metric_of(objective: Objective) -> Metric | None:
 
 
 def _objective_of(text: str) -> Objective | None:
-    """The objective of a text; None if the text is a metric."""
-    pairs = [(weight, atom, _of_atom(atom)) for weight, atom in terms(text)]
-    if all(one is None for _, _, one in pairs):
-        return None
-    if len(pairs) == 1 and pairs[0][0] in (None, 1):
-        return pairs[0][2]
-    return ObjectiveMixture([(1.0 if w is None else w, one or atom) for w, atom, one in pairs])
-
-
-def _of_atom(text: str) -> Objective | None:
-    """The objective of a name, or of a sum in brackets; None for a metric."""
-    cls = _class_of(text)
-    if cls is None:
-        inner = group(text)
-        return None if inner is None or inner[1] is not None else _objective_of(inner[0])
-    head, *rest = split(text, ":", 1)
-    try:
-        options = parts_of_name(head)[1]
-    except ValueError:
-        raise ValueError(
-            f"{head!r} is not an objective: write name or name(option=value), with its metric "
-            "behind a colon if it has one, such as 'softmax(gain=linear)' or 'lambdarank:gap'."
-        ) from None
-    wraps = dataclasses.fields(cls)[0].name in WRAPPED
-    if wraps != bool(rest and rest[0]):
-        raise ValueError(
-            f"{text!r} is not an objective: its metric is missing, write {cls.name}:ndcg."
-            if wraps
-            else f"{text!r} is not an objective: {cls.name} has no metric, write {cls.name}."
-        )
-    return _build(cls, rest, options)
-
-
-def _build(cls: type[Objective], wrapped: Sequence[str | Metric], options: Options) -> Objective:
-    """An objective of a class, with what it is trained on, after a check of the options' names."""
-    known = signature(cls).parameters.keys() - WRAPPED
-    for name in options:
-        if name not in known:
-            meant = _renamed.replacements()[1].get(cls.__qualname__, {}).get(name)
-            raise check.unknown_name(f"option of {cls.__name__}", name, known, meant)
-    return cls(*wrapped, **options)
-
-
-def _class_of(atom: str) -> type[Objective] | None:
-    """The class of the objective whose name begins an atom; None if it begins with a metric."""
-    name = re.split(r"\W", atom, maxsplit=1)[0].lower()
-    if name in registry:
-        return None
+    """The objective of a text such as "softrank:gap"; None if it begins with another name."""
+    name = re.split(r"\W", text, maxsplit=1)[0]
     classes = {one.replace("_", ""): cls for one, cls in Objective.named.items()}
-    return classes.get(name.replace("_", ""))
+    cls: Any = classes.get(name.lower().replace("_", ""))
+    if cls is None or name.lower() in registry:
+        return None
+    rest = text[len(name) :]
+    wraps = dataclasses.fields(cls)[0].name in WRAPPED
+    if wraps and rest.startswith(":") and rest[1:].strip():
+        return cls(rest[1:])
+    if not wraps and not rest:
+        return cls()
+    plain = f"{cls.name}:ndcg" if wraps else cls.name
+    call = f"{cls.__name__}('ndcg', ...)" if wraps else f"{cls.__name__}(...)"
+    raise ValueError(
+        f"{text!r} is not the name of an objective: write {plain!r}, or with options the object "
+        f"{call}."
+    )

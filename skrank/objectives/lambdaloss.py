@@ -99,7 +99,7 @@ class LambdaLoss(PairObjective):
         form = LambdaLossWeights(
             plan.tables.gain, fall, -bound * np.diff(discount), stretch, bound * even
         )
-        return BoundPairs(self, plan, weights, [(lambdaloss.lambdas, judgments.codes, form)])
+        return BoundPairs(self, plan, weights, (lambdaloss.lambdas, judgments.codes, form))
 
 
 def _below_the_cutoff(discount: np.ndarray, k: int | None) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from skrank._engine.plan import Plan
 from skrank._engine.queries import rank_into
 from skrank._engine.tables import Swaps
 from skrank._engine.threads import compiled, run_chunks
-from skrank._kernels import draws, lambdarank
+from skrank._kernels import draws
 from skrank._kernels.lambdarank import Gradients, PairOptions, Scored
 from skrank._kernels.ranking import Ranked
 from skrank._typing import Weights
@@ -39,16 +39,15 @@ _SURELY_FITS = 1e30  # smaller gradients fit single precision: they need no chec
 
 def refusal(one: Metric) -> str | None:
     """Why LambdaRank does not train on a metric, and the remedy; None if it does."""
-    for _, term in one.terms:
-        if term.strict or isinstance(term, (PreferenceMetric, ListMetric)):
-            return f"{term} has no closed form for swaps of documents: train on gap, ap or insq."
-        counts = isinstance(term, HitsMetric) and not isinstance(term, RelevantSet)
-        if counts or not term.greater_is_better:
-            return f"{term} does not rise with relevance: train on ap, or on precision@k."
-        if term.orderless and term.k is None:
-            return f"{term} does not depend on the order of the whole list: add a cut-off."
-        if term.condensed:
-            return "drop the training rows without a label instead of condensed=True."
+    if one.strict or isinstance(one, (PreferenceMetric, ListMetric)):
+        return "it has no closed form for swaps of documents: train on gap, ap or insq."
+    counts = isinstance(one, HitsMetric) and not isinstance(one, RelevantSet)
+    if counts or not one.greater_is_better:
+        return "it does not rise with relevance: train on ap, or on precision@k."
+    if one.orderless and one.k is None:
+        return "it does not depend on the order of the whole list: add a cut-off."
+    if one.condensed:
+        return "drop the training rows without a label instead of condensed=True."
     return None
 
 
@@ -152,8 +151,8 @@ class BoundPairs(BoundObjective):
     plan : Plan
         Its metric on the data set.
     weights : ndarray (n_queries,), optional
-    swaps : sequence of Swaps
-        Compiled functions of each metric of a mixture, and the tables that they read.
+    swaps : Swaps
+        The compiled function of the metric, and the tables that it reads.
 
     Attributes
     ----------
@@ -162,16 +161,15 @@ class BoundPairs(BoundObjective):
     """
 
     def __init__(
-        self, objective: PairObjective, plan: Plan, weights: Weights, swaps: Sequence[Swaps]
+        self, objective: PairObjective, plan: Plan, weights: Weights, swaps: Swaps
     ) -> None:
         self.objective, self.swaps = objective, swaps
         judgments = plan.judgments
         self.queries, self.codes = judgments.queries, judgments.codes
         self.truncation = objective.truncation_level or self.queries.longest
         with np.errstate(over="ignore"):
-            inverse = plan.inverse_ideal(objective.ideal_cutoff) * plan.slope()
-        check.check_learnable(inverse, plan.metric, self.queries)
-        self.inverses = np.atleast_2d(inverse)  # a row for each metric
+            self.inverse = plan.inverse_ideal(objective.ideal_cutoff) * plan.slope()
+        check.check_learnable(self.inverse, plan.metric, self.queries)
         self.weight = check.check_training_weights(weights, self.queries)
         self.score_norm = objective.norm in (True, "score")
         self.sum_norm = objective.norm in (True, "sum")
@@ -203,20 +201,11 @@ class BoundPairs(BoundObjective):
             run_chunks(draws.shuffle_ties, queries.indptr, *arguments)
 
     def _fill(self, scores: np.ndarray, out: Gradients) -> None:
-        """Add up the gradients of all metrics."""
-        mixed, widest = len(self.swaps) > 1, _WIDEST[out.grad.dtype.type]
+        """Run the kernel."""
         options = PairOptions(
-            self.objective.sigmoid, self.truncation, self.score_norm,
-            self.sum_norm and not mixed, widest,
+            self.objective.sigmoid, self.truncation, self.score_norm, self.sum_norm,
+            _WIDEST[out.grad.dtype.type],
         )  # fmt: skip
-        part = out
-        for (kernel, codes, form), inverse in zip(self.swaps, self.inverses, strict=True):
-            rows = Scored(codes, self.order, scores, inverse, self.weight)
-            run_chunks(kernel, self.queries.indptr, rows, form, options, part)
-            if part is not out:
-                for total, one in zip(out, part, strict=True):
-                    total += one
-            elif mixed:
-                part = Gradients(*map(np.empty_like, out))
-        if mixed and self.sum_norm:
-            run_chunks(lambdarank.normalise, self.queries.indptr, out)
+        kernel, codes, form = self.swaps
+        rows = Scored(codes, self.order, scores, self.inverse, self.weight)
+        run_chunks(kernel, self.queries.indptr, rows, form, options, out)

@@ -79,15 +79,15 @@ class Softmax(Objective):
         """True unless gains are random, and the loss differs from round to round."""
         return not self.random_gains
 
-    def gains(self, labels: np.ndarray) -> np.ndarray:
+    def gains(self, judgments: Judgments) -> np.ndarray:
         """Gain of each label."""
-        return gain_per_code(self.gain, labels)
+        return gain_per_code(self.gain, judgments.labels, judgments)
 
     def bind(
         self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
     ) -> BoundFunction:
         """The objective bound to judgments, with one weight per query."""
-        gain, queries = self.gains(judgments.labels), judgments.queries
+        gain, queries = self.gains(judgments), judgments.queries
         random = RandomGains(self.random_gains, self.random_state, queries.first_query)
 
         def fill(weight: np.ndarray, scores: np.ndarray, *out: np.ndarray) -> None:

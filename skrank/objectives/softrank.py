@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -176,6 +176,8 @@ class BoundSoftRank(BoundFunction):
         max_grade: int | None,
     ) -> None:
         chosen = objective.metric
+        if isinstance(chosen, AP):  # without a cut-off, and with all documents, divisors are equal
+            chosen = replace(chosen, normalize="all")
         plan = chosen.bind(judgments, max_grade=max_grade)
         self.indptr = judgments.indptr
         self.codes = judgments.codes

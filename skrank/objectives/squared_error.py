@@ -27,7 +27,8 @@ class SquaredError(Objective):
 
     with the weight w of the document's query. Targets are in [0, 1], with the same scale for all
     queries of the collection. Regression does well on small collections, alone and in a mixture
-    with a ranking objective, whose scores it bounds: ``"0.9*gap+0.1*squared_error"``.
+    with a ranking objective, whose scores it bounds:
+    ``0.9 * LambdaRank("gap") + 0.1 * SquaredError()``.
 
     If it is centred by query, the mean of the differences s - gain of the query is subtracted from
     each difference. So only the distances inside a query are fitted, which determine the ranking,
@@ -90,9 +91,10 @@ class SquaredError(Objective):
         if not isinstance(self.gain, str) and _listed(self.gain)[-1] == 0:
             raise ValueError(f"gain={self.gain} is 0 for every label: there is nothing to learn.")
 
-    def targets(self, labels: np.ndarray, max_grade: int) -> np.ndarray:
+    def targets(self, judgments: Judgments, max_grade: int) -> np.ndarray:
         """Target for the score of a document of each label, in [0, 1]."""
-        gains = gain_per_code(self.gain, labels)
+        labels = judgments.labels
+        gains = gain_per_code(self.gain, labels, judgments)
         if not isinstance(self.gain, str):
             return gains / _listed(self.gain)[-1]
         check.check_grades(labels, max_grade, "SquaredError")
@@ -103,7 +105,7 @@ class SquaredError(Objective):
     ) -> BoundFunction:
         """The objective bound to judgments, with one weight per query."""
         top = self.max_grade or max_grade or judgments.max_grade
-        targets = self.targets(judgments.labels, top)
+        targets = self.targets(judgments, top)
 
         def fill(weight: np.ndarray, scores: np.ndarray, *out: np.ndarray) -> None:
             lists = Listwise(judgments.codes, scores, weight)

@@ -55,8 +55,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         HistGradientBoostingRegressor, any other regressor, classifier or Pipeline.
     objective : str, Metric or Objective, optional
         Objective of LGBMRanker and XGBRanker in place of their own. The name of a metric, such as
-        ``"gap"``, is LambdaRank on this metric. Others are ``"softmax"``, or a mixture such as
-        ``"0.9*lambdarank:gap+0.1*softmax"``.
+        ``"gap"``, is LambdaRank on this metric. Others are ``"softmax"``,
+        ``"softrank:gap"``, or a sum such as ``0.9 * LambdaRank("gap") + 0.1 * Softmax()``.
     eval_metric : str, Metric or a sequence of them, optional
         Metric for early stopping; the first of several. For LightGBM, XGBoost, CatBoost and
         HistGradientBoosting, regressors included. Default: the metric of `objective`; of a mixture,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeGuard
 
@@ -19,7 +20,7 @@ from skrank._engine.plan import average, measure
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
 from skrank._progress import Bar
-from skrank.metrics import Metric, Mixture
+from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
 from skrank.objectives._bound import BoundObjective
 from skrank.objectives.base import ObjectiveMixture, metric_of, metric_or_objective
@@ -102,23 +103,19 @@ class Stages:
 
 
 def _smooth(metric: Metric) -> Objective | None:
-    """SoftRank on a metric, or on each part of a mixture; None if a part has no smooth form."""
+    """SoftRank on a metric; None if it has no smooth form."""
     try:
-        parts = tuple((weight, SoftRank(part)) for weight, part in metric.terms)
+        return SoftRank(metric)
     except ValueError:
         return None
-    return parts[0][1] if len(parts) == 1 else ObjectiveMixture(parts)
 
 
 def _smooth_start(metric: Metric) -> Objective:
     """The smooth form of a metric, else of the metric without its cut-off, else of GAP."""
     smooth = _smooth(metric)
     if smooth is None:
-        try:
-            parts = tuple((weight, replace(part, k=None)) for weight, part in metric.terms)
-            smooth = _smooth(parts[0][1] if len(parts) == 1 else Mixture(parts=parts))
-        except ValueError:  # a metric that needs its cut-off
-            pass
+        with suppress(ValueError):  # a metric that needs its cut-off
+            smooth = _smooth(replace(metric, k=None))
     return smooth or SoftRank("gap")
 
 

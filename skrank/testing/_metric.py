@@ -15,9 +15,9 @@ from skrank import _validation as check
 from skrank._engine.groups import with_groups
 from skrank._engine.judgments import judge
 from skrank._engine.metric import registry
-from skrank._engine.plan import Plan, bounds_of
+from skrank._engine.plan import Plan
 from skrank._engine.queries import RankedCodes
-from skrank.metrics import Metric, Mixture, metric
+from skrank.metrics import Metric, metric
 from skrank.model_selection import QueryKFold
 from skrank.objectives import LambdaRank
 from skrank.scoring import scorer
@@ -65,7 +65,6 @@ class Case:
     @cached_property
     def cut(self) -> list[Metric]:
         """`settled` at its own cut-off, or at two others if it takes cut-offs."""
-        assume(not isinstance(self.settled, Mixture), "each part has its own cut-off")
         if self.settled.k is not None:
             return [self.settled]
         try:
@@ -125,7 +124,7 @@ def ties_count_as_the_mean_over_their_orders(case: Case) -> None:
 
 def values_are_in_the_range(case: Case) -> None:
     """Values lie in `value_range`."""
-    low, high = bounds_of(case.metric)
+    low, high = check.check_range("value_range", case.metric.value_range)
     for seed in range(3):
         values = per_query(case.settled, make_lists(seed, levels=4, n_queries=50))
         outside = values[(values < low - 1e-12) | (values > high + 1e-12)]
@@ -165,7 +164,7 @@ def cutoffs_cut_the_ideal_list(case: Case) -> None:
     decides otherwise.
     """
     one = case.metric
-    divided = one.ideal_cutoff != 0 and not (one.strict or isinstance(one, Mixture))
+    divided = one.ideal_cutoff != 0 and not one.strict
     assume(divided and not hasattr(one, "normalize"), "it is not divided by an ideal list")
     assume(not case.takes("k"), "the definition has cut-offs")
     best = ScoredLists(np.array([3, 3, 2, 1, 1, 0]), -np.arange(6.0), np.zeros(6, int))
@@ -205,13 +204,13 @@ def queries_are_measured_alone(case: Case) -> None:
 
 
 def _deltas(plan: Plan) -> np.ndarray:
-    """Change of the sum for every swap of ranks a < b of one list of documents."""
+    """Change of the normalised sum for every swap of ranks a < b of one list of documents."""
     codes = plan.judgments.codes
     tied, n = np.zeros(len(codes), np.uint8), np.array([len(codes)])
 
     def value(ranked: np.ndarray) -> float:
         lists = RankedCodes(np.append(0, n), ranked, tied, n)
-        return float(plan.tables.values(lists, np.ones(1))[0])
+        return float(plan.tables.values(lists, plan.inverse)[0])
 
     out = np.zeros((len(codes), len(codes)))
     for a, b in zip(*np.triu_indices(len(codes), 1), strict=True):
@@ -223,7 +222,6 @@ def _deltas(plan: Plan) -> np.ndarray:
 
 def swaps_change_it_as_its_tables_say(case: Case) -> None:
     """The swap delta of the tables equals the difference of values after and before the swap."""
-    assume(not isinstance(case.metric, Mixture), "each part has its own swap deltas")
     rng = np.random.default_rng(0)
     metric = case.metric.on_scale(3)
 
@@ -240,7 +238,7 @@ def swaps_change_it_as_its_tables_say(case: Case) -> None:
             labels = rng.choice(np.array(grades, float), n)
             labels[rng.integers(n)] = 3
             plan, ranked = metric.bind(judge(labels)), without_nan(labels)
-            deltas = _deltas(plan) * plan.inverse[0] * plan.slope()[0]
+            deltas = _deltas(plan) * plan.slope()[0]
             for a, b in itertools.combinations(range(n), 2):
                 close(deltas[a, b], _orders.swap_delta(value, ranked, a + 1, b + 1), 1e-10)
 

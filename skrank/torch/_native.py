@@ -37,10 +37,11 @@ def refusal(objective: Objective, max_grade: int | None) -> str | None:
             return f"{type(one).__name__} has kernels only"
         if getattr(one, "random_gains", False):
             return "random_gains=True has kernels only"
-        for _, metric in one.metric.terms if isinstance(one, LambdaRank) else ():
-            tables = metric.bind(two, max_grade=max_grade).tables
+        if isinstance(one, LambdaRank):
+            tables = one.metric.bind(two, max_grade=max_grade).tables
             if not isinstance(tables, QuadraticTables) or tables.offset is not None:
-                return f"{metric} is not a sum over documents and pairs with one weight per rank"
+                sums = "a sum over documents and pairs with one weight per rank"
+                return f"{one.metric} is not {sums}"
     return None
 
 
@@ -69,10 +70,8 @@ def lambdarank(objective: LambdaRank, queries: Dense) -> Losses:
     parts = queries.scores, queries.codes, queries.valid
     scores, codes, valid = (one.gather(1, order) for one in parts)
     queries = replace(queries, scores=scores, codes=codes, valid=valid)
-    delta = torch.zeros_like(scores[:, :, None])
-    for weight, metric in objective.metric.terms:
-        bound = queries.bind(metric, replace(objective, metric=metric).ideal_cutoff)
-        delta = delta + (weight * bound.inverse)[:, None, None] * _deltas(bound)
+    bound = queries.bind(objective.metric, objective.ideal_cutoff)
+    delta = bound.inverse[:, None, None] * _deltas(bound)
     counted = valid[:, :, None] & valid[:, None]
     if objective.truncation_level is not None:
         top = torch.arange(scores.shape[1], device=scores.device) < objective.truncation_level
@@ -190,7 +189,7 @@ def _extremes(queries: Dense) -> tuple[torch.Tensor, torch.Tensor]:
 
 def softmax(objective: Softmax, queries: Dense) -> Losses:
     """The loss is the cross-entropy of softmax and the shares of gain; see `skrank.Softmax`."""
-    gain = queries.look_up(objective.gains(queries.judgments.labels))
+    gain = queries.look_up(objective.gains(queries.judgments))
     total = gain.sum(1, keepdim=True)
     share = torch.where(total > 0, gain / total, 0.0)
     logarithm = torch.log_softmax(queries.fill(queries.scores, torch.finfo(gain.dtype).min), 1)
@@ -201,7 +200,7 @@ def softmax(objective: Softmax, queries: Dense) -> Losses:
 def squared_error(objective: SquaredError, queries: Dense) -> Losses:
     """The loss is half the sum of (score - target)**2; see `skrank.SquaredError`."""
     top = objective.max_grade or queries.max_grade or queries.judgments.max_grade
-    targets = objective.targets(queries.judgments.labels, top)
+    targets = objective.targets(queries.judgments, top)
     rest = queries.scores - queries.look_up(targets)
     if objective.centered:
         n = queries.valid.sum(1, keepdim=True).clamp(min=1)

@@ -118,7 +118,7 @@ def evaluate(
     -----
     Scores are compared in double precision, except for metrics of names such as "trec_eval:map":
     trec_eval up to version 9, and thus pytrec_eval, compare scores in single precision, in which
-    more of them are equal. Names without this prefix and "trec_eval10:map" have double precision.
+    more of them are equal.
 
     Files are read by polars, whose threads do not survive a fork: start worker processes that
     evaluate by "spawn" or "forkserver".
@@ -157,12 +157,12 @@ def evaluate(
     shown: list[_Shown] = []
 
     def prepared(source: object) -> tuple[_Shown, list[Joined]]:
-        run = as_run(source)
-        run = run._without_self() if exclude_self else run
+        whole = as_run(source)
+        run = whole._without_self() if exclude_self else whole
         orders = (run._in_single_precision() if single else run for single in columns)
         fractions = bool((pool.labels % 1).any())
         swapped = fractions and check.look_swapped(judgments.labels, run.scores)
-        about = _Shown(run.name, run.file, run.queries, run.documents[0], swapped)
+        about = _Shown(run.name, run.file, run.queries, whole.documents[0], swapped)
         return about, [pool.join(order.top(k)) for order in orders]
 
     with (
@@ -212,11 +212,7 @@ def _changed(one: Metric, given: Options) -> Metric:
     if getattr(one, "rel", 1.0) is None:  # a metric that is graded by default remains graded
         known.discard("rel")
     changes = {key: given[key] for key in given if key in known and getattr(one, key) != given[key]}
-    if not changes:
-        return one
-    changed = dataclasses.replace(one, **changes)
-    object.__setattr__(changed, "single_precision", one.single_precision)
-    return changed
+    return dataclasses.replace(one, **changes) if changes else one
 
 
 # runs ---------------------------------------------------------------------------------------------
@@ -301,7 +297,7 @@ def _counts(
     lacks, unknown = [], []
     for name, about, one in zip(called, shown, joined, strict=True):
         absent = qrels.queries.ids[one.retrieved == 0]
-        if len(absent) == len(qrels.queries):
+        if len(absent) == len(qrels.queries) and len(about.queries):
             raise ValueError(
                 f"run {name!r} has no query of the qrels: its first is {about.queries.name(0)}, "
                 f"and that of the qrels {qrels.queries.name(0)}."
@@ -309,7 +305,7 @@ def _counts(
         if len(absent):
             ids = ", ".join(absent[:3]) + ", ..." * (len(absent) > 3)
             lacks.append(f"run {name!r} has no documents for {len(absent)} queries ({ids})")
-        if not one.n_judged:
+        if not one.n_judged and len(about.queries):
             unknown.append(f"run {name!r}, whose first is {about.document!r}")
     if lacks and missing == "raise":
         raise ValueError(f"{lacks[0]} of the qrels: choose missing='zero' or 'skip'.")
@@ -327,6 +323,6 @@ def _counts(
         "missing": len(qrels.queries) - present,
         "ignored": np.array([len(about.queries) for about in shown]) - present,
         "documents": n_documents,
-        "judged": np.array([one.n_judged for one in joined]) / n_documents,
+        "judged": np.array([one.n_judged for one in joined]) / np.maximum(n_documents, 1),
     }
     return {name: column.tolist() for name, column in counts.items()}

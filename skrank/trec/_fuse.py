@@ -39,7 +39,8 @@ def _normalised(run: Run, norm: str | None, rrf_k: float, *, from_file: bool) ->
     shifted = np.ldexp(run.scores, -exponent)
     shifted -= per_query(np.minimum, shifted)  # exactly 0 where all are equal
     if norm == "min_max":
-        return _ratio(shifted, per_query(np.maximum, shifted))
+        highest = per_query(np.maximum, shifted)
+        return np.where(highest > 0, _ratio(shifted, highest), 1.0)
     count = np.repeat(sizes, sizes)
     centered = shifted - per_query(np.add, shifted) / count
     return _ratio(centered, np.sqrt(per_query(np.add, centered**2) / count))
@@ -75,9 +76,9 @@ def fuse(
         runs; "weighted_sum", with `weights`.
     norm : {"auto", "min_max", "zscore", "reciprocal_rank", None}
         How the scores of each query of each run are normalised. "min_max": to the range from 0 to
-        1. "zscore": to mean 0 and variance 1. "reciprocal_rank": replaced by 1 / (k + r). None: not
-        at all. "auto": "reciprocal_rank" if `weights` is a ranker, otherwise "min_max". "rrf"
-        ignores it.
+        1; equal scores become 1. "zscore": to mean 0 and variance 1. "reciprocal_rank": replaced by
+        1 / (k + r). None: not at all. "auto": "reciprocal_rank" if `weights` is a ranker, otherwise
+        "min_max". "rrf" ignores it.
     rrf_k : float
         Constant k of "rrf" and of "reciprocal_rank".
     ranks : {"score", "file"}

@@ -10,6 +10,7 @@ import re
 import numpy as np
 import pytest
 
+import skrank
 from skrank.active import ActiveComparator, ActiveEvaluator
 from tests.helpers.campaigns import answer, both, data, evaluator, run
 
@@ -198,3 +199,13 @@ def test_a_failed_save_keeps_the_old_file(saved, monkeypatch):
         evaluator(budget=50).save(saved)
     assert saved.read_bytes() == before
     assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_a_metric_without_a_name_is_not_saved(tmp_path):
+    def share(ranked):
+        return float((ranked > 0).mean())
+
+    campaign = evaluator(budget=100, metric=skrank.metric_from_function(share, k=3))
+    with pytest.raises(ValueError, match="share"):
+        campaign.save(tmp_path / "campaign.npz")
+    assert not [*tmp_path.iterdir()]

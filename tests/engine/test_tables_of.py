@@ -5,7 +5,7 @@ import pytest
 
 from skrank._engine import plan
 from skrank.extending import Queries
-from tests.helpers.catalogue import CATALOGUE, MIXTURES
+from tests.helpers.catalogue import CATALOGUE
 
 QUERIES = Queries.from_sizes(np.array([2, 5, 3]))
 ONE, OTHER = (
@@ -20,7 +20,7 @@ def an_empty_cache():
     plan._cache.clear()
 
 
-@pytest.mark.parametrize("point", CATALOGUE + MIXTURES, ids=repr)
+@pytest.mark.parametrize("point", CATALOGUE, ids=repr)
 def test_cached_tables_have_the_values_of_new_ones(point):
     scores = np.random.default_rng(0).normal(size=10).round(1)
     groups = np.repeat(np.arange(3), QUERIES.sizes)

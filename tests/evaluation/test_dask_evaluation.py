@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import skrank
-from tests.helpers.catalogue import CATALOGUE, MIXTURES, lists
+from tests.helpers.catalogue import CATALOGUE, lists
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -58,7 +58,7 @@ def both(data, chunks, metrics, **how):
 @pytest.mark.parametrize("seed", range(3))
 def test_all_metrics_are_the_same_bits(seed):
     data, chunks = partitioned(seed, n_queries=60, longest=30, levels=12)
-    points = [*CATALOGUE, *MIXTURES] if seed else CATALOGUE
+    points = CATALOGUE
     metrics = {str(point.settled): point.settled for point in points}
     assert_same(*both(data, chunks, list(metrics.values())))
 

@@ -78,8 +78,6 @@ for _cls in metrics.registered().values():
     _given = max((changed(point.settled) for point in _points), key=len)
     usual(f"metrics.{_cls.__name__}", partial(per_query, _cls), **ROWS, **_given)
 
-PARTS = [(0.5, "gap"), (0.5, "ndcg@2")]
-unit("metrics.Mixture", partial(per_query, metrics.Mixture), **ROWS, parts=PARTS)
 usual("metrics.metric", name="gap", thresholds=[0.5, 0.5], k=3, ties="stable")
 
 
@@ -91,7 +89,7 @@ unit(
     "metrics.metric_from_function",
     lambda labels, scores, **given: metrics.metric_from_function(**given)(labels, scores),
     labels=LABELS, scores=SCORES, function=first_relevant, name="first", needs_relevant=True,
-    value_range="[0, 1]", greater_is_better=True, unjudged=0.0,
+    value_range=(0, 1), greater_is_better=True, unjudged=0.0,
 )  # fmt: skip
 
 
@@ -129,7 +127,7 @@ for _name, _options in {
     "Softmax": {"gain": "linear", "random_gains": True, "random_state": 1},
     "SquaredError": {"gain": "linear", "max_grade": 3, "centered": True},
     "ObjectiveMixture": {"parts": ((0.5, skrank.LambdaRank("gap")), (2.0, skrank.Softmax()))},
-    "as_objective": {"objective": "0.5*gap+0.5*err(max_grade=3)", "sigmoid": 0.5},
+    "as_objective": {"objective": "err(max_grade=3)", "sigmoid": 0.5},
 }.items():  # fmt: skip
     _made = getattr(skrank.objectives, _name)
     usual(f"objectives.{_name}", partial(gradient, _made), **JUDGED, **_options)

@@ -51,7 +51,7 @@ def test_values_are_those_of_the_compiled_metric(function, name, k):
 
 @pytest.mark.parametrize(("function", "name"), PAIRS)
 def test_it_has_the_properties_of_metrics(function, name):
-    high = "[0, inf)" if name == "dcg" else "[0, 1]"
+    high = (0, np.inf) if name == "dcg" else (0, 1)
     held = check_metric(skrank.metric_from_function(function, value_range=high))
     assert "ties count as the mean over their orders" in held
     assert "eval metrics of boosters measure it" in held
@@ -129,3 +129,24 @@ def test_pickling_pickles_the_function():
     assert not metric.greater_is_better
     y = skrank.with_groups([0, 1], ["a", "a"])
     assert skrank.scorer(metric)(First(), [[0.0]] * 2, y) == -0.75
+
+
+def pairwise(y_true, y_score):
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "named"),
+    [
+        (pairwise, {}, r"\(y_true, y_score\).*ranked"),
+        (lambda: 1.0, {"name": "none"}, "ranked"),
+        (lambda ranked, *, unretrieved: 1.0, {"name": "keyword"}, "ranked"),
+        (first, {"value_range": "0 to 1"}, "value_range="),
+        (first, {"value_range": "01"}, "value_range="),
+        (first, {"value_range": (1, 0)}, "value_range="),
+        (first, {"value_range": (0, NAN)}, "value_range="),
+    ],
+)
+def test_mistakes_are_found_when_the_metric_is_made(function, options, named):
+    with pytest.raises((TypeError, ValueError), match=named):
+        skrank.metric_from_function(function, **options)

@@ -34,7 +34,6 @@ def test_the_mean_of_no_query_is_nan_and_warns():
         skrank.metric("ndcg", gain=[1, 2, 3]),
         skrank.metric("dcg", gain={0: 0.5, 1: 1, 2: 2}),
         skrank.metric("q", gain=[1, 2, 3]),
-        skrank.metric("0.5*dcg+0.5*ndcg", gain=[1, 2, 3]),
     ],
 )
 @pytest.mark.parametrize("condensed", [False, True])

@@ -103,3 +103,42 @@ class OfGrades(skrank.Metric):
 def test_labels_above_the_highest_grade_of_a_metric():
     with pytest.raises(ValueError, match="label 3"):
         OfGrades()([1, 3], [2, 1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfSizes(skrank.Metric):
+    """Its tables read the sizes of queries without `reads_judgments`."""
+
+    def tables(self, scale, k):
+        return extending.QuadraticTables(
+            scale.labels, 1.0 / scale.sizes.max() * np.ones(scale.longest)
+        )
+
+
+def test_numbers_of_single_queries_need_reads_judgments():
+    with pytest.raises(TypeError, match="reads_judgments"):
+        OfSizes()([1, 0, 1], [3, 2, 1])
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [skrank.metric(name, **{parameter: table}) for name, parameter, table in (
+        ("ndcg", "gain", {1: 1, 3: 5}), ("q", "gain", {0: 0, 1: 1, 3: 5}),
+        ("rbp", "gain", {0: 0, 1: 1, 3: 5}), ("err", "gain", {0: 0, 1: 1, 3: 5}),
+        ("pfound", "p_rel", {0: 0, 1: 0.2, 3: 1}),
+    )],
+    ids=str,
+)  # fmt: skip
+def test_labels_that_do_not_occur_need_no_gain(metric):
+    """Also after a call with the same distinct labels, for which tables would be cached."""
+    for _ in range(2):
+        assert 0 < metric([1, 3, 0], [3, 2, 1]) < 1
+        with pytest.raises(ValueError, match=r"label 2 \(row 1\)"):
+            metric([1, 2, 3], [3, 2, 1])
+
+
+def test_labels_that_do_not_occur_need_no_gain_in_objectives():
+    for objective in (skrank.Softmax({1: 1, 3: 5}), skrank.SquaredError({1: 1, 3: 5})):
+        assert np.isfinite(objective([1, 3, 0], [0, 0, 0])[0]).all()
+        with pytest.raises(ValueError, match=r"label 2 \(row 1\)"):
+            objective([1, 2, 3], [0, 0, 0])

@@ -15,7 +15,7 @@ from skrank.torch import MetricAccumulator, QueryDataset, RankingLoss  # noqa: E
 
 METRICS = [
     "gap", "ndcg@10", "err@20", "ap(average=geometric)", "precision(average=micro)@5", "bpref",
-    "ndcg(condensed=True)@5", "ap(empty=0)", "q", "0.5*gap+0.5*ndcg@3",
+    "ndcg(condensed=True)@5", "ap(empty=0)", "q",
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 import skrank
 from skrank import LambdaLoss, LambdaRank, Softmax, SoftRank, SquaredError
-from skrank.objectives import ObjectiveMixture, _bound, as_objective
+from skrank.objectives import _bound
 from skrank.objectives._bound import BoundBlocks
 from tests.helpers.engine import judge
 from tests.helpers.lambdarank_cases import many
@@ -22,7 +22,7 @@ OTHERS = [
     SoftRank("ndcg", relative=True),
     Softmax(random_gains=True),
     SquaredError(centered=True),
-    as_objective("0.5*err+0.3*softmax(random_gains=True)+squared_error"),
+    0.5 * LambdaRank("err") + 0.3 * Softmax(random_gains=True) + SquaredError(),
 ]
 
 
@@ -82,15 +82,15 @@ def test_objectives_that_may_depend_on_all_queries_are_bound_whole(small):
         def bind(self, judgments, weights=None, *, max_grade=None):
             return SquaredError().bind(judgments, weights)
 
-    both = ObjectiveMixture([(1, Own()), (1, SquaredError())])
+    both = Own() + SquaredError()
     assert not both.by_query
     assert len(both.bind_blocks(JUDGMENTS, None, None)) == 1
 
 
 TRAINED = [
-    *(LambdaRank(name) for name in ("gap", "q", "err", "0.7*gap+0.3*err")),
+    *(LambdaRank(name) for name in ("gap", "q", "err")),
     *OTHERS[:-1],
-    as_objective("0.5*lambdarank:gap+0.5*lambdarank:ndcg"),
+    0.5 * LambdaRank("gap") + 0.5 * LambdaRank("ndcg"),
 ]
 
 

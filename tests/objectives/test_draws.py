@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from skrank import LambdaLoss, LambdaRank, Softmax
-from skrank.objectives import as_objective
 from tests.helpers.engine import judge
 
 
@@ -29,7 +28,7 @@ DRAWING = [
     LambdaRank("gap"),
     LambdaLoss("ndcg"),
     Softmax(random_gains=True),
-    as_objective("0.5*err+0.5*softmax(random_gains=True)"),
+    0.5 * LambdaRank("err") + 0.5 * Softmax(random_gains=True),
 ]
 
 

@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skrank import LambdaLoss, LambdaRank, Softmax, SoftRank, SquaredError
-from skrank.objectives import as_objective
 from tests.helpers import reference as ref
 from tests.helpers.catalogue import Point
 from tests.helpers.engine import judge
@@ -138,8 +137,8 @@ def test_gains_and_chances_beyond_single_precision(objective, labels, max_grade)
     "objective",
     [
         LambdaRank("dcg"), LambdaLoss("dcg"), SoftRank("dcg"),
-        as_objective("2*softrank:dcg+squared_error"),
-        as_objective("1e9*lambdarank(norm=False):dcg+squared_error"),
+        2 * SoftRank("dcg") + SquaredError(),
+        1e9 * LambdaRank("dcg", norm=False) + SquaredError(),
     ],
     ids=repr,
 )  # fmt: skip

@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax, softmax
 
 from skrank import Softmax, SquaredError
-from skrank.objectives import as_objective
 from tests.helpers.engine import judge
 
 RNG = np.random.default_rng(0)
@@ -24,7 +23,7 @@ LOSSES = [
     Softmax(),
     Softmax("linear"),
     Softmax({0: 0.5, 1: 1, 2: 4, 3: 4}),
-    as_objective("0.5*softmax+3*squared_error(centered=True)"),
+    0.5 * Softmax() + 3 * SquaredError(centered=True),
 ]
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from skrank import LambdaLoss, LambdaRank, Softmax, SoftRank, SquaredError
-from skrank.objectives import as_objective
 from tests.helpers.boosters import Data, LightGBM, XGBoost
 
 OBJECTIVES = [
@@ -19,7 +18,7 @@ OBJECTIVES = [
     SquaredError(centered=True),
     Softmax(),
     Softmax(random_gains=True),
-    as_objective("0.5*softmax+0.5*gap"),
+    0.5 * Softmax() + 0.5 * LambdaRank("gap"),
 ]
 PARAMS = {
     LightGBM: {"num_leaves": 7, "min_data_in_leaf": 20, "learning_rate": 0.2},

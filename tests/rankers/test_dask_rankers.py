@@ -271,7 +271,7 @@ def both_linear(X=DATA.X, y=LABELS, qid=QID, sample_weight=None, **parameters):
     [
         (GAPS, "gap", WEIGHT),
         (GAPS.astype(np.float32), "err@5", None),
-        (HEAVY, "0.5*ap+0.5*ndcg@10", None),
+        (HEAVY, "ndcg@10", None),
         (FRAME, "softmax", None),
         (FRAME, "gap", WEIGHT),
         (csr_matrix(np.where(DATA.X > 0, DATA.X, 0)), "gap", None),

@@ -53,10 +53,9 @@ def training_on(objective, weights=None, X=X, **parameters):
         "gap",
         "ndcg",
         "ap(rel=2)",
-        "0.7*gap+0.3*ndcg",
         skrank.Softmax(),
         skrank.SquaredError(centered=True),
-        "0.5*softrank:gap+0.5*softmax",
+        0.5 * SoftRank("gap") + 0.5 * skrank.Softmax(),
     ],
     ids=str,
 )
@@ -104,7 +103,7 @@ def test_the_loss_equals_the_documented_formula():
         assert loss(found + 0.05 * rng.normal(size=6)) > loss(found)
 
 
-@pytest.mark.parametrize("metric", ["err@5", "precision@5", "rr", "0.5*rr+0.5*gap@3"])
+@pytest.mark.parametrize("metric", ["err@5", "precision@5", "rr"])
 def test_newton_steps_never_lower_the_metric(metric):
     one = skrank.metric(metric)
     training = training_on(one, tol=0)

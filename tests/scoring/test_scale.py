@@ -22,7 +22,6 @@ DEPENDENT = {  # with the highest grade of the data written out
     "nerr": "nerr(max_grade=4)",
     "rbp": "rbp(max_grade=4)",
     "rpref(variant=n)": "rpref(variant=n,max_grade=4)",
-    "0.5*err+0.5*gap": "0.5*err(max_grade=4)+0.5*gap",
 }
 CV = skrank.QueryKFold(3)
 

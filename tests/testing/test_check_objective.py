@@ -15,18 +15,17 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PLAIN = [
     LambdaRank("gap"),
     LambdaRank("err@5", truncation_level=3, norm=False),
-    "0.5*gap+0.5*ndcg@3",
     LambdaLoss("ndcg@3", weights="ndcg_loss2", truncation_level=4, norm=True, sigmoid=0.5),
     SoftRank("gap"),
     SoftRank("ndcg"),
     SoftRank("ap", relative=True),
     Softmax({0: 0.5, 1: 1, 2: 4, 3: 4}),
     SquaredError(centered=True),
-    "0.5*softmax+0.5*softrank:gap",
+    0.5 * Softmax() + 0.5 * SoftRank("gap"),
 ]
 OTHER = [
     (SquaredError(), {"shift_invariant": False}),
-    ("0.5*squared_error+0.5*gap", {"shift_invariant": False}),
+    (0.5 * SquaredError() + 0.5 * LambdaRank("gap"), {"shift_invariant": False}),
     (Softmax(random_gains=True), {"random": True}),
 ]
 

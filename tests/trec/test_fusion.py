@@ -33,10 +33,10 @@ def random_runs(n_runs=3, n_queries=6, seed=0):
 
 def normalised(table, norm):
     """A column of scores for each run, as in the definitions of norms."""
-    low = table.min()
+    low, equal = table.min(), table.max() == table.min()
     return {
         None: table,
-        "min_max": (table - low) / (table.max() - low).replace(0, 1),
+        "min_max": (table - low) / (table.max() - low).replace(0, 1) + equal,
         "zscore": (table - table.mean()) / table.std(ddof=0).replace(0, 1),
         "reciprocal_rank": 1 / (60 + table.rank(ascending=False)),
     }[norm]
@@ -68,11 +68,11 @@ def test_methods_are_their_definitions(runs, method, norm):
     assert_same(trec.fuse(runs, method, norm=norm), expected(runs, method, norm))
 
 
-def test_equal_scores_of_a_query_are_normalised_to_0():
+def test_equal_scores_of_a_query_are_the_highest_or_the_mean():
     runs = {"a": {"1": {"x": 0.1, "y": 0.1, "z": 0.1}}, "b": {"1": {"x": 2, "y": 1}}}
-    for norm in ("min_max", "zscore"):
+    for norm, value in (("min_max", 1), ("zscore", 0)):
         found = trec.fuse(runs, "weighted_sum", norm=norm, weights=[1, 0]).to_dict()
-        assert found == {"1": {"x": 0, "y": 0, "z": 0}}
+        assert found == {"1": {"x": value, "y": value, "z": value}}
 
 
 @pytest.mark.parametrize("norm", NORMS)

@@ -1,9 +1,8 @@
 """
-Mixtures of metrics
-===================
+Mixtures of objectives
+======================
 
-A weighted sum of metrics is a metric, for scores, searches, early stopping and
-training.
+A ranker can be trained on a weighted sum of objectives.
 """
 
 import lightgbm as lgb
@@ -25,7 +24,10 @@ shares = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 values = {"gap": [], "precision@3": []}
 for share in shares:
     names = {0: "precision@3", 1: "gap"}
-    objective = names.get(share) or f"{share}*gap+{1 - share}*precision@3"
+    objective = names.get(share) or (
+        share * skrank.LambdaRank("gap")
+        + (1 - share) * skrank.LambdaRank("precision@3")
+    )
     trees = lgb.LGBMRanker(
         n_estimators=30, num_leaves=7, n_jobs=1, random_state=0, verbosity=-1
     )

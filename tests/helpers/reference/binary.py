@@ -167,11 +167,14 @@ def ap_numerator(ranked, *, unretrieved=(), k=None, rel=1):
 def ap(ranked, *, unretrieved=(), k=None, rel=1, normalize="all"):
     """Average precision: mean precision at all R relevant documents, 0 for one that is not found.
 
-    With a cut-off: R ("all", as trec_eval) or min(R, k) ("ideal") in the denominator.
+    With a cut-off: R ("all", as trec_eval), min(R, k) ("ideal") or the relevant documents among the
+    first k ("retrieved", as torchmetrics) in the denominator.
     """
     total = count_relevant(judged_labels(ranked, unretrieved), rel)
     if total == 0:
         return None
+    if normalize == "retrieved":
+        return ap_numerator(ranked, k=k, rel=rel) / max(count_relevant(top(ranked, k), rel), 1)
     return ap_numerator(ranked, k=k, rel=rel) / cutoff_normalizer(total, k, normalize)
 
 

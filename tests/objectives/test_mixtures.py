@@ -1,4 +1,4 @@
-"""Training on weighted sums of metrics and of objectives."""
+"""Squared error, and weighted sums of objectives."""
 
 import math
 
@@ -7,48 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skrank import LambdaRank, SoftRank, SquaredError
-from skrank.metrics import Mixture
 from skrank.objectives import ObjectiveMixture
-from tests.helpers.catalogue import MIXTURES, MixturePoint, lists, trainable
-from tests.helpers.lambdarank_cases import STABLE, gradient, literal
-from tests.helpers.mixture_cases import gap
-
-# ---------------------------------------------------------------------- LambdaRank on mixtures
-
-
-TRAINABLE = [
-    *filter(trainable, MIXTURES),
-    MixturePoint("0.5*gap+0.2*ndcg@3+0.3*err"),
-    MixturePoint("2.0*dcg+3.0*rbp(p=0.5)@3"),
-]
-
-NORMS = [True, "score", "sum", False]
-
-
-@pytest.mark.parametrize("point", TRAINABLE, ids=repr)
-@pytest.mark.parametrize("norm", NORMS)
-def test_lambdas_are_the_literal_double_loop(point, norm):
-    cases = [
-        (lists(0).retrieved(), {}),
-        (lists(1, levels=3).retrieved(), {"truncation_level": 2, "sigmoid": 2.0}),
-        (lists(2, scattered=False, longest=9).retrieved(), {"truncation_level": 5}),
-    ]
-    for data, more in cases:
-        options = {"norm": norm} | more
-        found, expected = gradient(point.metric, data, **options), literal(point, data, **options)
-        assert_allclose(found, expected, rtol=0, atol=1e-10)
-        assert (found[1] >= 0).all()
-        for query in data.ids:
-            assert found[0][data.groups == query].sum() == pytest.approx(0, abs=1e-12)
-
-
-def test_all_metrics_of_a_mixture_share_one_order_of_ties():
-    """Otherwise, the parts would rank a tied document at different ranks."""
-    labels, groups = np.tile([3, 2, 1, 0], 200), np.repeat(np.arange(200), 4)
-    one = LambdaRank("gap", norm=False)(labels, np.zeros(800), groups=groups)
-    two = LambdaRank("0.5*gap+0.5*gap", norm=False)(labels, np.zeros(800), groups=groups)
-    assert_allclose(two, one, atol=1e-12)
-
+from tests.helpers.catalogue import lists
+from tests.helpers.lambdarank_cases import STABLE
 
 # ---------------------------------------------------------------------- squared error
 
@@ -97,19 +58,27 @@ def test_gradients_add_up():
     assert_allclose(found, 0.5 * each[0] + each[1] + 0.25 * each[2], atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("one", "mixture"),
-    [(gap, Mixture), (LambdaRank("gap"), ObjectiveMixture)],
-    ids=["metric", "objective"],
-)
-def test_weights_and_parts_are_checked(one, mixture):
+def test_sums_are_written_with_operators():
+    gap, squares = LambdaRank("gap"), SquaredError()
+    expected = ObjectiveMixture([(0.9, gap), (0.2, squares)])
+    both = np.float64(0.9) * gap + 0.1 * (squares * 2)
+    assert both == expected
+    assert str(both) == "0.9 * LambdaRank('gap') + 0.2 * SquaredError()"
+    assert eval(str(both), {"LambdaRank": LambdaRank, "SquaredError": SquaredError}) == both
+    assert gap + squares + gap == ObjectiveMixture([(1, gap), (1, "squared_error"), (1, "gap")])
+    with pytest.raises(TypeError):
+        gap + 1
+
+
+def test_weights_and_parts_are_checked():
+    one = LambdaRank("gap")
     for weight in (True, math.nan, math.inf, 0, -1.0, "2", None, np.array([0.5, 0.5])):
         with pytest.raises(ValueError, match="weight="):
-            mixture(parts=[(weight, one)])
+            ObjectiveMixture([(weight, one)])
     with pytest.raises(ValueError, match="weight"):
-        mixture(parts=[(1e-200, mixture(parts=[(1e-200, one)]))])
+        1e-200 * (1e-200 * one)
     for parts in ((), None, 3, "gap", [one, one], [(1, one, 2)]):
-        with pytest.raises(ValueError, match="must be pairs of a weight and an item"):
-            mixture(parts=parts)
+        with pytest.raises(ValueError, match="parts="):
+            ObjectiveMixture(parts)
     with pytest.raises(ValueError, match="3"):
-        mixture(parts=[(1, 3)])
+        ObjectiveMixture([(1, 3)])
