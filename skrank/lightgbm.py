@@ -63,6 +63,9 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     * Leave ``bagging_by_query`` False: LightGBM draws queries for its own objectives only, and
       trains trees of one leaf with a callable. `skrank.lightgbm.cv` and `skrank.GroupedRanker`
       refuse it.
+    * Parameters of LightGBM's own losses, such as label_gain, have no effect, and
+      ``LGBMRanker(application=...)`` wins over `objective`. LightGBM does not pass parameters to
+      callables: `skrank.lightgbm.cv` and `skrank.GroupedRanker` refuse them.
     * Gradients are a function of labels, scores and seed.
     * The highest grade of the collection is the highest training label. With several machines
       (`DaskLGBMRanker`) it is the highest label of each machine: fix it with
@@ -199,7 +202,8 @@ def cv(
         If LightGBM is not installed.
     ValueError
         If there is no objective or no metric, or two objectives; if the Dataset has no queries; if
-        a fold has only some rows of a query, or a query in both parts.
+        a fold has only some rows of a query, or a query in both parts; if `params` has parameters
+        of LightGBM's own losses besides an objective of skrank; for early stopping with dart.
 
     Notes
     -----
@@ -218,16 +222,22 @@ def cv(
     """
     lightgbm = adapters.import_booster("lightgbm")
     settings = dict(params)
-    check.refuse_params(settings, _OWN_METRICS, "metrics= to skrank.lightgbm.cv")
-    check.refuse_params(settings, _OWN_STOP, "early_stopping_rounds= to skrank.lightgbm.cv")
-    given = [settings.pop(name) for name in _OWN_OBJECTIVE if name in settings] or [None]
+    own_metrics = ("metric", *check.METRIC_ALIASES, *check.CUT_OFFS)
+    check.refuse_params(settings, own_metrics, "metrics= to skrank.lightgbm.cv")
+    own_stop = "early_stopping_rounds=, or callbacks= with lightgbm.early_stopping(min_delta=),"
+    check.refuse_params(settings, check.EARLY_STOPPING, own_stop)
+    names = ("objective", *check.OBJECTIVE_ALIASES)
+    given = [settings.pop(name) for name in names if name in settings] or [None]
     trained_on, chosen = adapters.chosen_objective_and_metrics(objective, given[0], metrics)
     called = list(callbacks or ())
     if early_stopping_rounds is not None:
+        if "dart" in check.boosting_kinds(settings):
+            raise check.cannot_stop("LightGBM with dart")
         rounds = check.check_count("early_stopping_rounds", early_stopping_rounds, _STOP)
         called.append(lightgbm.early_stopping(rounds, first_metric_only=True, verbose=False))
     if trained_on is not None:
         check.check_bagging(settings)
+        check.refuse_loss_params("lightgbm", settings, metrics=True)
     settings["objective"] = given[0] if trained_on is None else _LightGBMObjective(trained_on)
 
     def split(X: Table, y: ArrayLike, **_: object) -> list[adapters.Split]:
@@ -251,12 +261,6 @@ def cv(
     )
 
 
-# Parameters of LightGBM, with aliases, that `cv` replaces by its own arguments
-_OWN_OBJECTIVE = ("objective", "objective_type", "app", "application", "loss")
-_OWN_METRICS = ("metric", "metrics", "metric_types")
-_OWN_STOP = (
-    "early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change",
-)  # fmt: skip
 _STOP = "rounds without improvement before the stop"
 
 

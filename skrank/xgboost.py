@@ -319,6 +319,7 @@ def cv(
     if early_stopping_rounds is not None:
         called.append(early_stopping(chosen[0], early_stopping_rounds, data_name="test"))
     if trained_on is not None:
+        check.refuse_loss_params("xgboost", settings, metrics=True)
         settings.pop("objective", None)
     # xgboost.cv gets the parts of each fold from fpreproc; dummy data and their folds are not used
     return xgboost.cv(

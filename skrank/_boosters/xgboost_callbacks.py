@@ -19,7 +19,7 @@ class MetricStopping(EarlyStopping):
         booster = model.cvfolds[0].bst if hasattr(model, "cvfolds") else model
         settings = json.loads(booster.save_config())["learner"]["learner_train_param"]
         if settings["booster"] == "dart":
-            raise check.dart_cannot_stop("XGBoost")
+            raise check.cannot_stop("XGBoost with dart")
         return super().before_training(model)
 
     def after_iteration(

@@ -26,10 +26,16 @@ def check_group_sizes(
     return sizes[sizes > 0]
 
 
-def dart_cannot_stop(what: str) -> ValueError:
-    """The error for early stopping with dart, which changes earlier trees in later rounds."""
+def boosting_kinds(params: Mapping[str, object]) -> set[str]:
+    """Values of the parameters that choose the kind of boosting, such as "dart"."""
+    names = ("booster", "boosting_type", "boosting", "boost")
+    return {str(params.get(name)).lower() for name in names}
+
+
+def cannot_stop(what: str) -> ValueError:
+    """The error for early stopping with boosting whose later rounds change the earlier ones."""
     return ValueError(
-        f"{what} with dart cannot stop early: the model of the best round is lost. Train a fixed "
+        f"{what} cannot stop early: the model of the best round is lost. Train a fixed "
         "number of rounds, with early_stopping_rounds=None, and choose it by a search."
     )
 
@@ -115,8 +121,78 @@ def _are_rows(rows: np.ndarray, n_rows: int) -> bool:
     return whole and 0 <= rows.min() <= rows.max() < n_rows and len(np.unique(rows)) == len(rows)
 
 
-def refuse_params(params: Mapping[str, object], names: Iterable[str], instead: str) -> None:
+# Aliases in LightGBM; of `objective`, they win over this name in its estimators
+OBJECTIVE_ALIASES = ("objective_type", "app", "application", "loss")
+METRIC_ALIASES = ("metrics", "metric_types")
+CUT_OFFS = ("eval_at", "ndcg_eval_at", "map_eval_at", "ndcg_at", "map_at")
+EARLY_STOPPING = (
+    "early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change",
+    "early_stopping_min_delta",
+)  # fmt: skip
+# Parameters of the boosters' own losses, which do not act on a callable objective: those for which
+# skrank.LambdaRank has an option, those for which a metric has `gain`, and others
+_OPTIONS = {
+    "lambdarank_truncation_level": "truncation_level", "lambdarank_norm": "norm",
+    "lambdarank_num_pair_per_sample": "truncation_level", "lambdarank_normalization": "norm",
+    "lambdarank_score_normalization": "norm", "sigmoid": "sigmoid",
+    "objective_seed": "random_state",
+}  # fmt: skip
+_GAINS = ("label_gain", "ndcg_exp_gain")
+_OTHERS = (
+    "scale_pos_weight", "is_unbalance", "unbalance", "unbalanced_sets", "boost_from_average",
+    "reg_sqrt", "alpha", "fair_c", "poisson_max_delta_step", "tweedie_variance_power",
+    "huber_slope", "quantile_alpha", "expectile_alpha", "aft_loss_distribution",
+    "aft_loss_distribution_scale",
+)  # fmt: skip
+
+
+def refuse_params(params: Mapping[str, Any], names: Iterable[str], instead: str) -> None:
     """Refuse parameters of a booster that must be given as `instead`."""
     for name in names:
-        if params.get(name) not in (None, "None", "none", "custom", "null", "na", 0):
-            raise ValueError(f"params has {name}={params[name]!r}: give {instead} instead.")
+        value: Any = params.get(name)
+        if np.ndim(value) or value not in (None, "None", "none", "custom", "null", "na", 0):
+            raise ValueError(f"the booster has {name}={value!r}: give {instead} instead.")
+
+
+def refuse_loss_params(library: str, params: Mapping[str, object], *, metrics: bool) -> None:
+    """Refuse parameters of the booster's own losses, which objectives of skrank do not read.
+
+    Without `metrics` of skrank, gains of labels may be parameters of a metric of the booster.
+    """
+    for name, value in params.items():
+        if name in _OPTIONS:
+            remedy = f"give {_OPTIONS[name]}= of skrank.LambdaRank"
+        elif name in _GAINS and metrics:
+            remedy = 'give gain= of the metric, such as skrank.metric("ndcg", gain="linear")'
+        elif name.startswith("lambdarank_") or name in _OTHERS:
+            remedy = "leave it out"
+        else:
+            continue
+        is_penalty = name == "alpha" and library == "xgboost"
+        if value is not None and not is_penalty:
+            raise ValueError(
+                f"{name}={value!r} is a parameter of the booster's own losses, without effect on "
+                f"objectives of skrank: {remedy}."
+            )
+
+
+def missing_param(params: Mapping[str, Any]) -> str | None:
+    """The parameter of a booster that does not take NaN, and NaN only, as missing."""
+    missing = params.get("missing")
+    if missing is not None and not np.isnan(missing):
+        return "missing"
+    values = {"zero_as_missing": ("true", "1", "+"), "use_missing": ("false", "0", "-")}
+    return next((one for one in values if str(params.get(one)).lower() in values[one]), None)
+
+
+def monotone_param(params: Mapping[str, Any]) -> str | None:
+    """The parameter of a booster that lets scores only rise, or only fall, with a feature."""
+    for name in ("monotone_constraints", "monotone_constraint", "monotonic_cst", "mc"):
+        value = params.get(name)
+        if isinstance(value, str):  # "(0,1)" of XGBoost, "0:1" of CatBoost
+            value = value.strip("(), 0")
+        elif isinstance(value, Mapping):
+            value = list(value.values())
+        if value is not None and np.any(value):
+            return name
+    return None

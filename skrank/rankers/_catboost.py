@@ -19,6 +19,8 @@ from skrank._typing import Estimator, Options, Reduced, Table
 from skrank.rankers._fit import VALIDATION, Booster, Fit, Log, Validator
 from skrank.rankers._rows import Part, categories_of
 
+# Parameters that CatBoost derives from the numbers of rounds and rows, and from validation rows
+_DERIVED = {"learning_rate", "leaf_estimation_iterations", "bootstrap_type", "subsample"}
 _NOT_MEASURED = -1.0  # value for training rows; not NaN, since CatBoost writes values as JSON
 
 
@@ -29,7 +31,19 @@ class CatBoost(Booster):
     rounds_parameter = "iterations"
     takes_callables = False
     text_categories = True
-    patience_parameters = ("early_stopping_rounds", "od_wait")
+    rounds_aliases = ("n_estimators", "num_boost_round", "num_trees")
+    patience_parameters = (
+        "early_stopping_rounds", "od_wait", "od_type", "od_pval", "eval_fraction"
+    )  # fmt: skip
+
+    def repeat(self, fit: Fit, stopped: Fit) -> None:
+        super().repeat(fit, stopped)
+        params, used = fit.estimator.get_params(), stopped.estimator.get_all_params()
+        names = _DERIVED - params.keys() - ({"learning_rate"} if "eta" in params else set())
+        fit.estimator.set_params(**{name: used[name] for name in names if name in used})
+        # needs validation rows; a snapshot would be that of the other training
+        fit.estimator.set_params(use_best_model=False, save_snapshot=False)
+        fit.arguments.pop("use_best_model", None)
 
     def train(self, fit: Fit) -> None:
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
@@ -50,6 +64,13 @@ class CatBoost(Booster):
                 **columns | self._queries_and_weights(valid, "weight"),
             )
             arguments["early_stopping_rounds"] = fit.patience
+            if fit.patience is None:
+                if arguments.get("use_best_model") or params.get("use_best_model"):
+                    raise ValueError(
+                        "use_best_model=True of CatBoost contradicts early_stopping_rounds=None of "
+                        "GroupedRanker, with which predictions use all rounds: leave out one."
+                    )
+                arguments["use_best_model"] = False
             if fit.metrics:
                 metric = RankingMetric()
                 metric.bind(valid, Validator(valid, fit.metrics))

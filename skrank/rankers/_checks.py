@@ -11,6 +11,7 @@ from skrank._typing import Estimator, Options
 from skrank.metrics import metric
 from skrank.rankers._fit import EstimatorKind, metrics_of
 from skrank.rankers._kinds import kind_of
+from skrank.rankers._linear import LinearRanker
 
 # arguments of `fit` of boosters that GroupedRanker replaces
 _REPLACED = {
@@ -84,8 +85,9 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
     params = ranker.estimator.get_params(deep=False) if kind.patience_parameters else {}
     for own in filter(params.get, kind.patience_parameters):
         raise ValueError(
-            f"{own} of {name} needs validation queries: set early_stopping_rounds of GroupedRanker "
-            "instead, with validation_fraction, or with X_val, y_val and groups_val of fit."
+            f"{own} of {name} is for its own early stopping: leave it out. GroupedRanker has "
+            "early_stopping_rounds, for any improvement of the metric, with validation_fraction, "
+            "or with X_val, y_val and groups_val of fit."
         )
     given = [] if ranker.eval_metric is None else ["eval_metric"]
     rounds = ranker._patience("rounds")
@@ -99,9 +101,9 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
             UserWarning,
             stacklevel=7,  # where fit is called
         )
-    stops = validates and rounds is not None
-    if stops and "dart" in _boosting_kinds(ranker.estimator):  # later rounds change earlier trees
-        raise check.dart_cannot_stop(name)
+    changing = check.boosting_kinds(params) & {"dart", "gblinear"}
+    if validates and rounds is not None and changing:
+        raise check.cannot_stop(f"{name} with {changing.pop()}")
 
 
 def _check_start(ranker: Estimator, kind: EstimatorKind) -> None:
@@ -122,14 +124,29 @@ def _check_start(ranker: Estimator, kind: EstimatorKind) -> None:
             f"{name} cannot start from the scores of init={init!r}: rankers and regressors of "
             "LightGBM, XGBoost and CatBoost can."
         )
-    if any(kind in ("rf", "random_forest") for kind in _boosting_kinds(ranker.estimator)):
+    params = ranker.estimator.get_params(deep=False)
+    if check.boosting_kinds(params) & {"rf", "random_forest"}:
         raise ValueError(
             "the random forest of LightGBM averages trees, and cannot start from scores of init: "
             'choose another boosting_type, such as "gbdt", or leave init unset.'
         )
+    model = getattr(init, "estimator", init)  # inside a FrozenEstimator
+    constraint = check.monotone_param(params)
+    if constraint is not None and not _is_monotone(model):
+        raise ValueError(
+            f"{constraint} of {name} does not hold for the scores of init={init!r}: leave init "
+            "unset, or start from a model with monotone constraints of its own."
+        )
+    missing = check.missing_param(params)
+    is_linear = isinstance(model, LinearRanker) and isinstance(model.features, str)
+    if missing is not None and (isinstance(init, str) or is_linear):
+        raise ValueError(
+            f"{missing}={params[missing]!r} of {name}: a linear start reads NaN alone as missing. "
+            f"Write missing values as NaN in X, and leave {missing} unset."
+        )
 
 
-def _boosting_kinds(estimator: Estimator) -> list[object]:
-    """Values of the parameters that choose the kind of boosting, such as "dart"."""
-    params = estimator.get_params(deep=False)
-    return [params.get(name) for name in ("booster", "boosting_type", "boosting", "boost")]
+def _is_monotone(model: Estimator | str) -> bool:
+    """True if a model, or a model inside it, has monotone constraints."""
+    params = model.get_params() if hasattr(model, "get_params") else {}
+    return any(check.monotone_param({key.rpartition("__")[2]: params[key]}) for key in params)

@@ -251,7 +251,8 @@ class DaskLightGBMRanker(DaskRanker, LightGBM):
 
     def train_on(self, client: Client, fit: Fit) -> None:
         estimator = fit.estimator
-        if fit.valid is not None and (not fit.metrics or estimator.boosting_type == "dart"):
+        kinds = check.boosting_kinds(estimator.get_params())
+        if fit.valid is not None and (not fit.metrics or "dart" in kinds):
             raise ValueError(
                 "DaskLGBMRanker is validated after training: set eval_metric of GroupedRanker, and "
                 'another boosting_type than "dart".'

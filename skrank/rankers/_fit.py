@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
+from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
 from skrank._engine.plan import average, measure
@@ -37,6 +38,8 @@ class EstimatorKind(ABC):
     ----------
     rounds_parameter : str or None
         Parameter of the estimator for the number of rounds; None if it does not train in rounds.
+    rounds_aliases : tuple of str
+        Other names of this parameter, which win over it.
     patience_parameters : tuple of str
         Parameters of the estimator for its own early stopping, on rows instead of queries.
     trains_on_queries : bool
@@ -52,6 +55,7 @@ class EstimatorKind(ABC):
     """
 
     rounds_parameter: str | None = None
+    rounds_aliases: tuple[str, ...] = ()
     patience_parameters: tuple[str, ...] = ()
     trains_on_queries: bool = False
     trains_objectives: bool = False
@@ -63,13 +67,25 @@ class EstimatorKind(ABC):
     def train(self, fit: Fit) -> None:
         """Train `fit.estimator`; set `fit.best_iteration` and, with validation, `fit.log`."""
 
-    def set_rounds(self, fit: Fit, n_rounds: int) -> None:
-        """Make `train` add `n_rounds` rounds without validation rows, after a search for them."""
-        if self.rounds_parameter is not None:
-            # boosters train at least 1 round; predictions with a start ignore it if `n_rounds` is 0
-            fit.estimator.set_params(**{self.rounds_parameter: max(n_rounds, 1)})
-        if "early_stopping_rounds" in fit.estimator.get_params(deep=False):
-            fit.estimator.set_params(early_stopping_rounds=None)
+    def repeat(self, fit: Fit, stopped: Fit) -> None:
+        """Make `train` repeat a training with its best number of rounds and its parameters.
+
+        Libraries derive some parameters from the number of rounds, or from the validation rows.
+        """
+        assert stopped.best_iteration is not None
+        # boosters train at least 1 round; predictions with a start ignore it if the best was 0
+        name = self._rounds_name(fit.estimator)
+        fit.estimator.set_params(**{name: max(stopped.best_iteration, 1)})
+
+    def n_rounds(self, estimator: Estimator) -> int | None:
+        """Number of rounds that an estimator will train; None if unknown."""
+        return estimator.get_params(deep=False).get(self._rounds_name(estimator))
+
+    def _rounds_name(self, estimator: Estimator) -> str:
+        """The parameter that sets the number of rounds of an estimator."""
+        params = estimator.get_params(deep=False)
+        names = (name for name in self.rounds_aliases if params.get(name) is not None)
+        return next(names, self.rounds_parameter or "")
 
     def categorical_features(
         self, estimator: Estimator, arguments: Options
@@ -201,16 +217,14 @@ class Fit:
     log: Log = field(init=False, default_factory=dict)
     best_iteration: int | None = field(init=False, default=None)
 
-    def run(self, n_rounds: int | None = None) -> None:
-        """Train the estimator; with `n_rounds`, this number of rounds, without early stopping."""
+    def run(self) -> None:
+        """Train the estimator."""
         start, kind, valid = self.start, self.kind, self.valid
         if start.factor:
             if not self.kind.on_workers:
                 self.train = replace(self.train, start=start.finite_scores(self.train.X))
             if valid is not None:
                 self.valid = replace(valid, start=start.finite_scores(valid.X))
-        if n_rounds is not None:
-            kind.set_rounds(self, n_rounds)
         kind.train(self)
         if not start.factor:
             return
@@ -218,20 +232,19 @@ class Fit:
             X = _safe_indexing(self.train.X, np.arange(min(_ROWS, len(self.train.y))))
             if not np.array_equal(kind.margins(self.estimator, X), self.estimator.predict(X)):
                 raise objective_with_link(self.estimator)
-        if n_rounds == 0:
-            self.best_iteration = 0
         if self.valid is not None and self.valid.start is not None and self.metrics:
             self.log_start(Validator(self.valid, self.metrics).means(self.valid.start))
 
     def log_start(self, means: Mapping[str, float]) -> None:
         """Insert the values of the start before those of the rounds.
 
-        If no round is better, `best_iteration` becomes 0: predictions are the start.
+        If training stops early, and no round is better, `best_iteration` becomes 0: predictions are
+        the start.
         """
         self.log = {name: [means[name], *values] for name, values in self.log.items()}
         name, metric = next(iter(self.metrics.items()))
         best = max(self.log[name]) if metric.greater_is_better else min(self.log[name])
-        if self.log[name][0] == best:
+        if self.patience is not None and self.log[name][0] == best:
             self.best_iteration = 0
 
     def stop_early(self) -> int:
@@ -282,6 +295,15 @@ def fit_of(
     found = metrics_of(ranker, kind, objective)
     metrics = {name: one.on_scale(max_grade) for name, one in found.items()}
     estimator = cloned(ranker.estimator)
+    if isinstance(kind, Booster):
+        params = estimator.get_params(deep=False) | train.params
+        if objective is not None:
+            aliases, library = check.OBJECTIVE_ALIASES, kind.classes[0].partition(".")[0]
+            check.refuse_params(params, aliases, "objective= of skrank.GroupedRanker")
+            check.refuse_loss_params(library, params, metrics=bool(metrics))
+        if metrics and (objective is not None or valid is not None):
+            names = (*check.METRIC_ALIASES, *check.CUT_OFFS)
+            check.refuse_params(params, names, "eval_metric= of skrank.GroupedRanker")
     if getattr(estimator, "callbacks", None):  # the caller reads the results of the originals
         estimator.set_params(callbacks=list(ranker.estimator.callbacks))
     return Fit(
@@ -299,7 +321,7 @@ def metrics_of(
         chosen = metric_of(objective)
     if chosen is None and kind.trains_objectives:
         params = ranker.estimator.get_params(deep=False)
-        if not any(params.get(name) for name in ("metric", "metrics", "eval_metric")):
+        if not any(params.get(name) for name in ("metric", *check.METRIC_ALIASES, "eval_metric")):
             chosen = _DEFAULT_METRIC
     return {} if chosen is None else unique_metrics(chosen)
 

@@ -57,6 +57,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         Objective of LGBMRanker and XGBRanker in place of their own. The name of a metric, such as
         ``"gap"``, is LambdaRank on this metric. Others are ``"softmax"``,
         ``"softrank:gap"``, or a sum such as ``0.9 * LambdaRank("gap") + 0.1 * Softmax()``.
+        Parameters of the estimator's own losses, such as label_gain, are refused with it.
     eval_metric : str, Metric or a sequence of them, optional
         Metric for early stopping; the first of several. For LightGBM, XGBoost, CatBoost and
         HistGradientBoosting, regressors included. Default: the metric of `objective`; of a mixture,
@@ -75,7 +76,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         no metric. If labels are not grades, it is trained on nDCG, with gain "linear" unless nDCG
         is the metric of `objective`. For rankers and regressors of LightGBM, XGBoost and CatBoost,
         which get the scores as `init_score`, `base_margin` or `baseline`. The scores replace the
-        intercept; regressors whose objective has a link, such as Poisson, are refused. A fitted
+        intercept; regressors whose objective has a link, such as Poisson, are refused, and monotone
+        constraints of the estimator if the start has none. A fitted
         model in a `sklearn.frozen.FrozenEstimator` is not trained again: with ``init_scale=None``,
         rounds are added to it. Default: boosting starts from equal scores.
     init_scale : float or None, default=1.0
@@ -93,7 +95,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         - "unjudged" (default "raise"): `fit` raises an error for documents without a judgment
           (label NaN). "drop": these are left out. "zero": they are not relevant;
         - "refit" (default False): True trains on all queries, after early stopping on held-out
-          queries, for the best number of rounds.
+          queries, for the best number of rounds, with the other parameters unchanged, such as
+          learning rates that CatBoost chooses.
     scoring : str or Metric, default="ndcg@10"
         Metric of `score`.
     progress : bool, optional
@@ -107,8 +110,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     ----------
     estimator_ : fitted estimator
     best_iteration_ : int or None
-        Number of rounds that predictions use; None for an estimator without rounds. With `init`, 0
-        if no round was better on held-out queries than the start.
+        Number of rounds that predictions use; None for an estimator without rounds. With `init`
+        and early stopping, 0 if no round was better on held-out queries than the start.
     init_ : fitted estimator or None
         The model whose scores boosting started from.
     init_factor_ : float
@@ -362,7 +365,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         if options["refit"] and len(held_out):
             assert chosen is not None
             stopped, all_rows = fit, rows.part(np.append(chosen, held_out))
-            fit = self._trained(all_rows, None, max_grade, n_rounds=stopped.best_iteration)
+            fit = self._trained(all_rows, None, max_grade, stopped)
             fit.log = stopped.log
         self._set_attributes(fit, max_grade)
 
@@ -375,14 +378,14 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self._set_attributes(self._trained(part, validation, max_grade), max_grade)
 
     def _trained(
-        self, train: Part, validation: Part | None, max_grade: int, n_rounds: int | None = None
+        self, train: Part, validation: Part | None, max_grade: int, stopped: Fit | None = None
     ) -> Fit:
         """Train clones of `init` and of the estimator; the returned Fit holds the results.
 
         With `validation`, training stops early, and `best_iteration` is the best round; without
         early stopping, it is the number of all rounds (None for an estimator without rounds).
-        `n_rounds` replaces the number of rounds of the estimator; if it is 0, predictions are the
-        scores of `init`.
+        The training that `stopped` is repeated for its best number of rounds; if this is 0,
+        predictions are the scores of `init`.
         """
         kind = kind_of(self.estimator)
         fit = fit_of(self, kind, train, validation, max_grade)
@@ -394,9 +397,13 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
                 init = linear_init(fit, grades=check.are_grades(train.y))
             fit.start = trained_start(kind_of(init), init, self.init_scale, train)
         boosts = isinstance(kind, Booster) and not kind.on_workers
-        rounds = fit.estimator.get_params().get(kind.rounds_parameter) if boosts else None
-        with progress(self.progress if boosts else False, n_rounds or rounds, "rounds") as fit.bar:
-            fit.run(n_rounds)
+        if stopped is not None:
+            kind.repeat(fit, stopped)
+        rounds = kind.n_rounds(fit.estimator) if boosts else None
+        with progress(self.progress if boosts else False, rounds, "rounds") as fit.bar:
+            fit.run()
+        if stopped is not None and stopped.best_iteration == 0 and fit.start.factor:
+            fit.best_iteration = 0
         return fit
 
     def _set_attributes(self, fit: Fit, max_grade: int) -> None:

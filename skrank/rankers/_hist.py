@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from skrank._fitted import cloned
 from skrank._typing import Estimator, Table
 from skrank.rankers._fit import EstimatorKind, Fit, Validator
 
@@ -20,6 +21,10 @@ class HistGradientBoosting(EstimatorKind):
     rounds_parameter = "max_iter"
     follows_metrics = True
 
+    def repeat(self, fit: Fit, stopped: Fit) -> None:
+        super().repeat(fit, stopped)
+        fit.estimator.set_params(early_stopping=False)
+
     def train(self, fit: Fit) -> None:
         estimator, train, valid = fit.estimator, fit.train, fit.valid
         if valid is None and estimator.early_stopping is True:
@@ -30,12 +35,13 @@ class HistGradientBoosting(EstimatorKind):
         if valid is not None and not fit.metrics:
             raise ValueError("HistGradientBoosting stops early by a metric: set eval_metric.")
         estimator.set_params(early_stopping=False)
+        unfitted = cloned(estimator)  # without rounds to go on with, and with its random state
         estimator.fit(train.X, train.y, sample_weight=train.weights, **fit.arguments)
         if valid is not None:
             fit.log = Validator(valid, fit.metrics).log_of(_scores_of_rounds(estimator, valid.X))
             best = fit.stop_early()
             if best < estimator.n_iter_:
-                estimator.set_params(max_iter=best)
+                fit.estimator = estimator = unfitted.set_params(max_iter=best)
                 estimator.fit(train.X, train.y, sample_weight=train.weights, **fit.arguments)
         fit.best_iteration = estimator.n_iter_
 

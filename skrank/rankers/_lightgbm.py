@@ -23,9 +23,11 @@ class LightGBM(Booster):
 
     classes = ("lightgbm", "LGBMModel", "LGBMRanker")
     rounds_parameter = "n_estimators"
-    patience_parameters = (
-        "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
+    rounds_aliases = (
+        "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round",
+        "num_rounds", "nrounds", "num_boost_round", "max_iter",
     )  # fmt: skip
+    patience_parameters = check.EARLY_STOPPING
 
     def train(self, fit: Fit) -> None:
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments

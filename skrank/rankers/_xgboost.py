@@ -31,6 +31,13 @@ class XGBoost(Booster):
     rounds_parameter = "n_estimators"
     patience_parameters = ("early_stopping_rounds",)
 
+    def repeat(self, fit: Fit, stopped: Fit) -> None:
+        estimator = fit.estimator
+        if estimator.get_num_boosting_rounds() != stopped.best_iteration:  # not a random forest
+            super().repeat(fit, stopped)
+        # XGBoost: clones draw a seed from a RandomState
+        estimator.set_params(random_state=stopped.estimator.random_state)
+
     def train(self, fit: Fit) -> None:
         estimator = fit.estimator
         declare_categories(fit)

@@ -252,9 +252,16 @@ def test_parameters_of_the_boosters_that_cv_replaces(data):
         (run_lightgbm, {"metric": "ndcg"}, "metric='ndcg': give metrics="),
         (run_xgboost, {"eval_metric": "ndcg"}, "eval_metric='ndcg': give metrics="),
         (run_lightgbm, {"early_stopping_round": 5}, "round=5: give early_stopping_rounds="),
+        (run_lightgbm, {"early_stopping_min_delta": 0.1}, "callbacks="),
+        (run_lightgbm, {"ndcg_eval_at": [5]}, "ndcg_eval_at=.*metrics="),
+        (run_lightgbm, {"sigmoid": 2.0}, "sigmoid= of skrank.LambdaRank"),
+        (run_xgboost, {"lambdarank_normalization": False}, "norm= of skrank.LambdaRank"),
     ):
         with pytest.raises(ValueError, match=message):
             run(data, params, objective="gap")
+    for run, name in ((run_lightgbm, "boosting"), (run_xgboost, "booster")):
+        with pytest.raises(ValueError, match="dart"):
+            run(data, {name: "dart"}, objective="gap", early_stopping_rounds=5)
     found = run_lightgbm(data, {"objective": skrank.lightgbm.objective("err")}, folds=2)
     assert list(found) == ["valid err-mean", "valid err-stdv"]
 

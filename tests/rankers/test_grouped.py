@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import skrank
 import skrank.lightgbm
 import skrank.xgboost
-from skrank import GroupedRanker, QueryKFold, scorer
+from skrank import GroupedRanker, LinearRanker, QueryKFold, scorer
 from tests.helpers.rankers import STOP, First, cat, data, fit_with, hist, lgbm, xgb, y
 
 each_booster = pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])
@@ -282,9 +282,37 @@ ONES = np.ones(len(data.qid))
         (lgbm(), {"early_stopping_rounds": "never"}, "early_stopping_rounds='never'"),
         (lgbm(), {"unjudged": "ignore"}, "unjudged='ignore'"),
         (hist(early_stopping=True), {}, "holds out single rows, which splits queries"),
-        (lgbm(early_stopping_round=3), {}, "early_stopping_rounds"),
-        (xgb(early_stopping_rounds=3), {}, "early_stopping_rounds"),
-        (cat(od_wait=3), {}, "early_stopping_rounds"),
+        *(
+            (estimator, {}, "early_stopping_rounds")
+            for estimator in (
+                lgbm(early_stopping_round=3),
+                lgbm(early_stopping_min_delta=0.1),
+                xgb(early_stopping_rounds=3),
+                cat(od_wait=3),
+                cat(od_pval=0.1),
+            )
+        ),
+        (
+            cat(use_best_model=True),
+            {"validation_fraction": 0.25, "early_stopping_rounds": None},
+            "use_best_model",
+        ),
+        *(
+            (estimator, {"objective": "gap"}, message)
+            for estimator, message in (
+                (lgbm(application="regression"), "application.*objective="),
+                (lgbm(metric_types="map"), "metric_types.*eval_metric="),
+                (lgbm(eval_at=[5]), "eval_at.*eval_metric="),
+                (lgbm(label_gain=np.arange(5)), "label_gain.*gain="),
+                (lgbm(lambdarank_truncation_level=9), "truncation_level="),
+                (lgbm(unbalance=False), "unbalance"),
+                (lgbm(alpha=0.1), "alpha"),
+                (xgb(lambdarank_unbiased=True), "unbiased"),
+                (xgb(ndcg_exp_gain=False), "gain="),
+                (xgb(scale_pos_weight=2), "scale_pos_weight"),
+            )
+        ),
+        (lgbm(), {"objective": "gap", "eval_at": [5]}, "eval_at.*eval_metric="),
         (xgb(eval_metric=max), {}, "eval_metric of XGBRanker"),
         (hist(), {"validation_fraction": 0.2}, "eval_metric"),
         (
@@ -313,11 +341,37 @@ ONES = np.ones(len(data.qid))
         (lgbm(), {"init": Ridge}, "init="),
         (lgbm(), {"init": "linear", "init_scale": 0}, "init_scale=0"),
         (lgbm(boosting_type="rf"), {"init": Ridge()}, "random forest"),
+        *(
+            (estimator, {"init": init}, message)
+            for estimator, init, message in (
+                (lgbm(mc=[0, -1]), "linear", "mc of LGBMRanker"),
+                (xgb(monotone_constraints="(0,1)"), Ridge(), "monotone_constraints of XGBRanker"),
+                (xgb(monotone_constraints={"f0": 1}), "linear", "monotone_constraints"),
+                (cat(monotone_constraints="1:-1"), LinearRanker(), "monotone_constraints"),
+                (lgbm(zero_as_missing=True), "linear", "zero_as_missing"),
+                (xgb(missing=-1), LinearRanker("gap"), "missing=-1"),
+            )
+        ),
     ],
     ids=str,
 )
 def test_unsupported_combinations_raise(estimator, changes, message):
     with pytest.raises((ValueError, TypeError), match=message):
+        fit_with(GroupedRanker(estimator), data.X, y, changes)
+
+
+def test_parameters_that_act_are_not_refused():
+    constrained = lgbm(monotone_constraints=[1] + [0] * 7)
+    for estimator, changes in (
+        (lgbm(max_delta_step=0.1, label_gain=[0, 1, 1, 1, 1]), {"eval_metric": "gap"} | STOP),
+        (
+            lgbm(metric="ndcg", label_gain=[0, 1, 1, 1, 1]),
+            {"objective": "softmax", "eval_at": [3]} | STOP,
+        ),
+        (xgb(alpha=0.1, max_delta_step=0.1, monotone_constraints=(0,) * 8), {"objective": "gap"}),
+        (constrained, {"init": constrained}),
+        (xgb(missing=-1), {"init": First()}),
+    ):
         fit_with(GroupedRanker(estimator), data.X, y, changes)
 
 

@@ -35,7 +35,6 @@ VALIDATION = {"X_val": data.X[ROWS], "y_val": data.relevance[ROWS], "groups_val"
         (xgb(n_estimators=200), "gap"),
         (CAT, None),
         (cat(catboost.CatBoostRegressor, iterations=200, learning_rate=0.4), None),
-        (xgb(booster="gblinear", max_depth=None), "ndcg"),
         (xgb(tree_method="exact"), "ndcg"),
     ],
     ids=str,
@@ -170,17 +169,27 @@ def test_early_stopping_without_validation_warns(names):
 
 
 @pytest.mark.parametrize(
-    "estimator",
-    [lgbm(), lgbm(boosting_type="dart"), xgb(booster="dart")],
-    ids=["lightgbm", "dart of lightgbm", "dart of xgboost"],
+    ("estimator", "changing"),
+    [
+        (lgbm(), None),
+        (lgbm(boosting="DART"), "dart"),
+        (xgb(booster="dart"), "dart"),
+        (xgb(booster="gblinear", max_depth=None), "gblinear"),
+        (cat(iterations=25, learning_rate=1), None),
+        (hist(), None),
+    ],
+    ids=str,
 )
-def test_values_are_recorded_without_early_stopping(estimator):
-    ranker = GroupedRanker(estimator, objective="gap", **STOP)
-    if "dart" in repr(estimator):
-        with pytest.raises(ValueError, match="dart"):
+@pytest.mark.parametrize("init", [None, "linear"])
+def test_all_rounds_are_used_without_early_stopping(estimator, changing, init):
+    init = None if type(estimator) is type(hist()) else init
+    ranker = GroupedRanker(estimator, eval_metric="gap", init=init, **STOP)
+    if changing:
+        with pytest.raises(ValueError, match=changing):
             ranker.fit(data.X, y)
     model = ranker.set_params(early_stopping_rounds=None).fit(data.X, y)
-    assert len(model.evals_result_["validation"]["gap"]) == model.best_iteration_ == 25
+    assert model.best_iteration_ == 25
+    assert len(model.evals_result_["validation"]["gap"]) == 25 + (init is not None)
 
 
 def test_the_usual_number_of_rounds_is_50():
@@ -225,6 +234,43 @@ def test_refit_uses_all_queries_for_the_best_number_of_rounds(name):
     by_hand.set_params(**{f"estimator__{rounds}": stopped.best_iteration_})
     expected = by_hand.fit(data.X, y).predict(data.X)
     assert refitted.predict(data.X) == pytest.approx(expected)
+
+
+def catboost_of(cls, **parameters):
+    quiet = {"thread_count": 1, "random_seed": 0, "verbose": False, "allow_writing_files": False}
+    return cls(**quiet | parameters)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        lgbm(num_iterations=60),
+        xgb(xgboost.XGBRFRegressor),
+        hist(warm_start=True, early_stopping=True),
+        catboost_of(catboost.CatBoostRanker, num_trees=60, loss_function="PairLogit"),
+        catboost_of(catboost.CatBoostRegressor, num_boost_round=300, use_best_model=True),
+        catboost_of(catboost.CatBoostRegressor, n_estimators=300, eta=0.2),
+    ],
+    ids=str,
+)
+def test_refit_changes_no_parameter_but_the_number_of_rounds(estimator):
+    stopped, refitted = (
+        GroupedRanker(estimator, eval_metric="gap", options={"refit": refit}, **STOP)
+        .fit(data.X, y)
+        .estimator_
+        for refit in (False, True)
+    )
+    if isinstance(estimator, lightgbm.LGBMModel):
+        assert refitted.booster_.num_trees() == stopped.best_iteration_
+    elif isinstance(estimator, xgboost.XGBModel):
+        assert refitted.get_params() == pytest.approx(stopped.get_params(), nan_ok=True)
+    elif isinstance(estimator, catboost.CatBoost):
+        first, second = stopped.get_all_params(), refitted.get_all_params()
+        different = {name for name in second if second[name] != first[name]}
+        assert different == {"iterations", "use_best_model", "eval_metric"}
+        assert refitted.tree_count_ == stopped.tree_count_
+    else:
+        assert refitted.n_iter_ == stopped.n_iter_
 
 
 @pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])
