@@ -19,6 +19,7 @@ class HistGradientBoosting(EstimatorKind):
 
     rounds_parameter = "max_iter"
     follows_metrics = True
+    column_parameters = ("categorical_features",)
 
     def train(self, fit: Fit) -> None:
         estimator, train, valid = fit.estimator, fit.train, fit.valid

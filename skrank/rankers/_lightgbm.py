@@ -23,6 +23,7 @@ class LightGBM(Booster):
 
     classes = ("lightgbm", "LGBMModel", "LGBMRanker")
     rounds_parameter = "n_estimators"
+    forbidden_names = r'^$|[",:\[\]{}]'
     patience_parameters = (
         "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
     )  # fmt: skip
