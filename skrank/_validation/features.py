@@ -89,6 +89,8 @@ def column_numbers(name: object, column: Any, remedy: str) -> np.ndarray:
             f"column {name} of X is of the type {kind}: give a number, such as days since a date, "
             "or leave it out."
         )
+    if values.dtype.kind == "c":  # in the words of scikit-learn, which its check expects
+        raise ValueError(f"Complex data not supported in column {name} of X: give real numbers.")
     text = first_text(values)
     if text is not None:
         raise ValueError(
