@@ -30,7 +30,7 @@ The tools of scikit-learn split, train and score rows. A ranker also needs the q
 Pass the queries in one of two ways, which give the same scores:
 
 * **Groups on `y`** (recommended): `y = skrank.with_groups(relevance, qid)` puts the query on the
-  index of `y`, and scikit-learn slices `y` together with its index. No setting is needed.
+  index of `y`, and scikit-learn slices `y` together with its index.
 * **Metadata routing**: after `sklearn.set_config(enable_metadata_routing=True)`, write
   `fit(X, relevance, groups=qid)` for tools with `fit`, and `params={{"groups": qid}}` for functions
   such as `cross_validate`. Rankers, scorers and splitters of skrank request `groups` by themselves.
@@ -54,6 +54,13 @@ Without queries, skrank raises an error. If a split such as `KFold` cuts queries
 skrank issues a `skrank.CutQueryWarning`; with metadata routing, it cannot detect the cut.
 [Tuning](tuning.md) shows searches in detail.
 """
+CLIENTS = """
+## Other libraries
+
+Curves of yellowbrick read the `scoring` of the ranker: give it `scoring=scoring`. feature-engine
+and category_encoders compare the indexes of `X` and `y`: pass `X.set_axis(y.index)`. yellowbrick's
+`RFECV` and feature-engine's `SelectByShuffling` drop the groups.
+"""
 PARALLEL = """
 ## In parallel
 
@@ -71,7 +78,7 @@ NEEDS = {  # what recipes need beside scikit-learn
         "from optuna_integration import OptunaSearchCV\n\n"
     ),
 }
-PLAIN = ("cross_validate", "TransformedTargetRegressor", "CalibratedClassifierCV")  # not shown
+PLAIN = ("cross_validate", "TransformedTargetRegressor")  # not shown
 ROUTED = "import sklearn\n\nwith sklearn.config_context(enable_metadata_routing=True):\n"
 
 
@@ -167,7 +174,8 @@ def sections() -> str:
 
 def pages() -> dict[Path, str]:
     """The text of the page."""
-    return {PAGE: HEAD + tools() + estimators() + "\n## Recipes\n" + sections() + backends()}
+    text = HEAD + tools() + estimators() + CLIENTS + "\n## Recipes\n" + sections() + backends()
+    return {PAGE: text}
 
 
 if __name__ == "__main__":

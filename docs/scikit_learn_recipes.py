@@ -170,7 +170,7 @@ ESTIMATORS = {
         refused={"csr": ("it takes no sparse `X`", "Sparse data was passed")},
         remark=(
             "With more than 10,000 rows, its early stopping holds out rows, which cuts queries. "
-            "Inside `GroupedRanker`, it does not hold out rows."
+            "Inside `GroupedRanker`, it does not."
         ),
     ),
     "logistic": Estimator(
@@ -188,10 +188,7 @@ ESTIMATORS = {
     ),
     "linear": Estimator(
         "LinearRanker()",
-        remark=(
-            "`LinearRanker` requests groups by itself, and needs no wrapper. It takes NaN and "
-            "categories."
-        ),
+        remark=("It needs no wrapper, and takes NaN and categories."),
     ),
     "lightgbm": Estimator("GroupedRanker(LGBMRanker())"),
     "xgboost": Estimator("GroupedRanker(XGBRanker())"),

@@ -34,6 +34,9 @@ STACK = ensemble("""StackingRegressor(
 )""")
 MEANS = 'search.cv_results_["mean_test_score"]'
 SELECT = validated("pipe = make_pipeline(SelectFromModel(model), model)", "pipe")
+CALIBRATE = validated(
+    "calibrated = CalibratedClassifierCV(\n    model, cv=skrank.QueryKFold(2)\n)", "calibrated"
+)
 OPTUNA_SEARCH = """\
 search = OptunaSearchCV(
     model, {name: CategoricalDistribution(grid[name]) for name in grid},
@@ -71,8 +74,7 @@ TOOLS = (
         remark=(
             'Use `resource="max_queries"` of `GroupedRanker` (in a pipeline '
             '`"groupedranker__max_queries"`). The default resource, `"n_samples"`, draws '
-            "rows, also in the test parts: lists become shorter, and skrank issues a "
-            "`skrank.CutQueryWarning`."
+            "rows, also in the test parts: lists become shorter."
         ),
     ),
     Tool(
@@ -129,7 +131,7 @@ TOOLS = (
         oracle="row_curve",
         remark=(
             "`learning_curve` counts rows and cuts the last query of a training part (with "
-            "`shuffle=True`, every query). skrank then warns. To cut no query, use "
+            "`shuffle=True`, every query). To cut no query, use "
             "`validation_curve` over `max_queries`."
         ),
     ),
@@ -172,8 +174,7 @@ TOOLS = (
         oracle="permutation_test",
         remark=(
             "With `groups=` in addition to groups on `y`, labels are permuted inside queries, "
-            "which tests whether the features predict the order there. With metadata routing, "
-            "scikit-learn permutes labels across all rows."
+            "which tests whether the features predict the order there."
         ),
     ),
     Tool(
@@ -196,9 +197,8 @@ TOOLS = (
         result="found.importances",
         oracle="importances",
         remark=(
-            "`permutation_importance` routes no metadata: put the groups on `y`, or use "
-            "`scoring.bind(qid)`. Leave `max_samples` at 1.0, because smaller values draw "
-            "rows."
+            "With metadata routing, use `scoring.bind(qid)`. Leave `max_samples` at 1.0: smaller "
+            "values draw rows."
         ),
     ),
     Tool(
@@ -222,7 +222,7 @@ TOOLS = (
         ),
         result=SCORES,
         oracle="selected",
-        models=RANKERS,
+        models=(*RANKERS, "catboost"),
     ),
     Tool(
         "RFE",
@@ -235,7 +235,7 @@ TOOLS = (
         routing=way("chosen = RFE(model, n_features_to_select=2).fit(X, relevance, groups=qid)"),
         result="chosen.ranking_",
         oracle="elimination",
-        models=RANKERS,
+        models=(*RANKERS, "catboost"),
         remark=("`RFE` removes the index of `y`, and passes the arguments of `fit` to the model."),
     ),
     Tool(
@@ -357,17 +357,10 @@ TOOLS = (
     ),
     Tool(
         "CalibratedClassifierCV",
-        **validated(
-            "calibrated = CalibratedClassifierCV(\n    model, cv=skrank.QueryKFold(2)\n)",
-            "calibrated",
-        ),
+        **{mode: replace(one, note="for classifiers only") for mode, one in CALIBRATE.items()},
         result=SCORES,
         oracle="calibrated",
         models=("logistic",),
-        remark=(
-            "A classifier of grades ranks by the expected grade. TunedThresholdClassifierCV "
-            "does not change the ranking."
-        ),
     ),
     Tool(
         "Optuna: study",
@@ -402,9 +395,6 @@ TOOLS = (
         result="[trial.value for trial in search.study_.trials]",
         oracle="search_trials",
         package="optuna_integration",
-        remark=(
-            "`OptunaSearchCV` routes no metadata. Leave `subsample` at 1.0, because smaller "
-            "values draw rows."
-        ),
+        remark="Leave `subsample` at 1.0: smaller values draw rows.",
     ),
 )

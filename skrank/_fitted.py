@@ -24,16 +24,24 @@ _INNER = ("best_estimator_", "regressor_", "estimator_")  # fitted models inside
 _MEMBERS = ("estimators_", "final_estimator_")  # fitted models of ensembles
 
 
-def predicted_scores(estimator: Estimator, X: Table, response_method: str = "auto") -> np.ndarray:
+def predicted_scores(
+    estimator: Estimator,
+    X: Table,
+    response_method: str = "auto",
+    groups: np.ndarray | None = None,
+) -> np.ndarray:
     """Scores to rank by: the result of `response_method`, or the expected grade of a classifier.
 
-    `response_method` is "auto" or a name in RESPONSES; "auto" is the first that the model has.
+    `response_method` is "auto" or a name in RESPONSES; "auto" is `predict` of a regressor, else the
+    first that the model has. Where metadata routing is enabled, `groups` go to steps that request
+    them.
     """
     if response_method == "auto":
-        for response_method in RESPONSES:  # all models have the last one, predict
-            if hasattr(estimator, response_method):
-                break
-    values = np.asarray(getattr(estimator, response_method)(X))
+        methods = ("predict",) if _is_regressor(estimator) else RESPONSES
+        response_method = next(name for name in methods if hasattr(estimator, name))
+    routed = _requests_groups(estimator, response_method)
+    params = {"groups": groups} if groups is not None and routed else {}
+    values = np.asarray(getattr(estimator, response_method)(X, **params))
     if response_method == "predict_proba":
         return values @ _grades_of_classes(estimator)
     if values.ndim == 0:
@@ -54,6 +62,23 @@ def predicted_scores(estimator: Estimator, X: Table, response_method: str = "aut
             f"{n_rows} rows: it must return one score per row."
         )
     return values.reshape(len(values))
+
+
+def _is_regressor(estimator: Estimator) -> bool:
+    """True for a regressor, which may inherit a method `predict_proba`."""
+    from sklearn.base import is_regressor
+
+    return hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator)
+
+
+def _requests_groups(estimator: Estimator, method: str) -> bool:
+    """True if scikit-learn routes groups to a step of a model, such as `QueryFeatures`."""
+    import sklearn
+    from sklearn.utils.metadata_routing import get_routing_for_object
+
+    if not sklearn.get_config()["enable_metadata_routing"]:
+        return False
+    return "groups" in get_routing_for_object(estimator).consumes(method, ["groups"])
 
 
 def _grades_of_classes(estimator: Estimator) -> np.ndarray:

@@ -210,7 +210,14 @@ def tune(
     check.check_same_index(X=X, y=y, groups=groups, sample_weight=sample_weight)
     ids = require_groups(groups, y, X, who="tune")
     labels = y if "qid" in getattr(getattr(y, "index", None), "names", ()) else with_groups(y, ids)
-    relevant = len(np.unique(ids[check.as_vector("y", labels) > 0]))
+    values = check.as_vector("y", labels)
+    if np.isnan(values).any():
+        raise ValueError(
+            f"row {np.flatnonzero(np.isnan(values))[0]} of y was not judged: leave out such rows, "
+            "and call skrank.with_groups on the others, or give them the label 0."
+        )
+    check.number_columns(X, check.MAKE_CATEGORY, {check.LEVEL}, categories=True)  # raises
+    relevant = len(np.unique(ids[values > 0]))
     if relevant < 2 * cv:
         raise ValueError(
             f"{relevant} queries have a relevant document, and cv={cv} folds with validation need "

@@ -48,7 +48,8 @@ def scorer(
         folds thus share one scale. If neither is known, such a metric raises an error.
     response_method : {"auto", "predict", "predict_proba", "decision_function"}
         Method that gives the scores; with `predict_proba`, the score is the expected grade. "auto":
-        `predict_proba` if the model has it; else `decision_function`; else `predict`.
+        `predict` of a regressor; else the first of `predict_proba`, `decision_function` and
+        `predict` that the model has.
 
     Returns
     -------
@@ -190,7 +191,7 @@ class RankingScorer:
         check.warn_single_rows(queries)
         warn_of_cut_queries(y, queries.ids, queries.sizes, "rows that are scored")
         warn_of_feature(X, estimator)
-        ranking = Ranking(judgments, predicted_scores(estimator, X, self.response_method))
+        ranking = Ranking(judgments, predicted_scores(estimator, X, self.response_method, ids))
         known = None
         if any(one.needs_scale for one in self.metrics):
             known = judgments.collection_grade or trained_grade(estimator)
@@ -270,6 +271,11 @@ class RankingScorer:
     def __sklearn_clone__(self) -> RankingScorer:
         """A copy that shares the bound groups."""
         return copy.copy(self)
+
+    @property
+    def __name__(self) -> str:
+        """Names of the metrics, for displays of scikit-learn."""
+        return ", ".join(map(str, self.metrics))
 
     def __repr__(self) -> str:
         parts = [repr(str(one)) for one in self.metrics]

@@ -227,6 +227,7 @@ def test_continuous_labels_need_no_grades(booster):
         ({"sample_weight": np.arange(1.0, 1 + len(Y))}, "sample_weight"),
         ({"y": LABELS}, "^tune"),
         ({"y": Y * 0}, "0 queries"),
+        ({"y": Y.where(QID > 0)}, "row 0 of y"),
         ({"X": X[1:]}, "inconsistent numbers"),
     ],
 )

@@ -23,6 +23,12 @@ def first(bad: np.ndarray) -> int:
     return int(np.argmax(bad)) if bad.any() else -1
 
 
+def first_text(values: np.ndarray) -> str | bytes | None:
+    """The first entry that is text; None if there is none."""
+    objects = values.ravel().tolist() if values.dtype.kind in "OSTU" else ()
+    return next((entry for entry in objects if isinstance(entry, (str, bytes))), None)
+
+
 def as_numbers(name: str, values: ArrayLike, what: str) -> np.ndarray:
     """`values` in double precision, of any shape; None and the NA of pandas become NaN.
 
@@ -258,13 +264,19 @@ def without_index(y: Any) -> ArrayLike:
     return y.to_numpy() if hasattr(y, "iloc") and len(y.shape) == 1 else y
 
 
+def refuse_text(name: str, labels: np.ndarray) -> None:
+    """Refuse labels that are text, also if it looks like numbers."""
+    text = first_text(labels)
+    if text is not None:
+        raise ValueError(
+            f"{name} holds text, such as {text!r}, where labels are expected: convert numbers by "
+            "astype(float), and give each text a grade, such as {'bad': 0, 'good': 1}."
+        )
+
+
 def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
     """Refuse labels that are not numbers; warn if labels look like query ids, ids like grades."""
-    objects = relevance if relevance.dtype == object else ()
-    if relevance.dtype.kind in "UST" or any(isinstance(one, str) for one in objects):
-        raise ValueError(
-            "relevance holds strings: with_groups takes the labels, which are numbers, first."
-        )
+    refuse_text("relevance", relevance)
     labels = as_numbers("relevance", relevance, ROWS)
     grades = _count_grades(ids) if ids.dtype.kind in "iuf" else 0
     if not grades:

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank._validation.arrays import as_numbers, as_vector, first
+from skrank._validation.arrays import as_numbers, as_vector, first, first_text
 from skrank._validation.parameters import LEAST_LABEL, MOST_GRADES, MOST_LABEL, check_choice
 
 Place = Callable[[int], str]  # row of the first document with a label code, such as "row 3"
@@ -235,13 +235,14 @@ def look_up(
 
 def check_times(times: np.ndarray, name: str) -> np.ndarray:
     """Check that times of queries are not strings, and that none is missing."""
-    values = times.ravel().tolist() if times.dtype.kind == "O" else []
-    if times.dtype.kind in "USTV" or any(isinstance(one, (str, bytes)) for one in values):
+    import pandas as pd
+
+    if first_text(times) is not None:
         raise ValueError(
             f"{name} are strings, and '10' sorts before '4': give time=, a mapping from query id "
             "to a number or a date, for example with int or pandas.to_datetime."
         )
-    missing = np.count_nonzero(times != times)  # NaN and NaT differ from themselves
+    missing = np.count_nonzero(pd.isna(times))
     if missing:
         raise ValueError(f"{name} have no value for {missing} queries: give one for each.")
     return times
@@ -265,6 +266,17 @@ def check_training_labels(y: np.ndarray, unjudged: str, graded: bool) -> np.ndar
     if graded and (row := first(labels < 0)) >= 0:
         raise bad_label(float(labels[row]), row)
     return ~missing
+
+
+def check_every_grade(labels: np.ndarray, name: str) -> None:
+    """Refuse grades other than 0, 1, 2, ..., without a gap."""
+    grades = np.unique(labels)
+    if not np.array_equal(grades, np.arange(len(grades))):
+        raise ValueError(
+            f"the grades of the training rows are {grades.tolist()}, and {name} needs all of 0, 1, "
+            "2, ...: choose a regressor or a ranker, LGBMClassifier or CatBoostClassifier, which "
+            "take any grades, or skrank.QueryKFold(stratify='max_grade') if a fold lacks a grade."
+        )
 
 
 def check_learnable(inverse: np.ndarray, metric: object, queries: RowsByQuery) -> None:

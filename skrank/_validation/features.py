@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Container, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skrank._validation.arrays import as_numbers
+from skrank._validation.arrays import as_numbers, first_text
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -23,6 +24,13 @@ def summed(X: Any) -> sparse.csr_matrix:
     return found
 
 
+# `remedy` of text, in `fit` and after it
+MAKE_CATEGORY = "make it a category by astype('category'), or leave it out"
+WAS_NUMBER = "give a number, as in fit"
+_TIMES = {"date", "datetime", "datetime64", "period", "time", "timedelta", "timedelta64"}
+_LARGEST = np.finfo(np.float64).max
+
+
 def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.csr_matrix:
     """Features as an array or a CSR matrix of numbers, which may be NaN but not infinite.
 
@@ -32,7 +40,7 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
     ----------
     X : array-like, DataFrame or sparse matrix of shape (n_rows, n_features)
     remedy : str
-        End of the error for a column that is not numeric: what the user can do.
+        What the user can do with a column of text, beside converting it to numbers.
     who : estimator
         Named in errors.
     """
@@ -44,13 +52,16 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
     kinds = set(X.dtypes) if names else ()
     if kinds and all(isinstance(one, np.dtype) and one.kind in "fiu" for one in kinds):
         X = X.to_numpy()  # check_array takes 1 ms per 100 columns of a frame
-    elif names:
-        _check_numeric(((repr(name), X[name]) for name in names), remedy)
+    elif hasattr(X, "isetitem"):
+        X = number_columns(X, remedy)
+    elif names:  # of polars
+        for name in names:
+            if np.asarray(X[name]).dtype.kind not in "fiub":
+                column_numbers(repr(name), X[name], remedy)
     elif isinstance(X, (list, tuple)):
         with suppress(ValueError):  # of rows of unequal lengths, which check_array reports
             X = np.asarray(X)
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind not in "fiubc":
-        _check_numeric(enumerate(X.T), remedy)
+    check_columns_of_array(X, remedy)
     try:
         values = check_array(
             X,
@@ -62,30 +73,119 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
     except (TypeError, ValueError, OverflowError) as error:
         if "convert" not in str(error) and isinstance(error, ValueError):  # of the shape
             raise
-        raise ValueError(f"X must hold numbers: {error}. {remedy}") from None
-    infinite = np.isinf(values if isinstance(values, np.ndarray) else values.data)
-    if infinite.any():
-        row, column = (int(places[0]) for places in (abs(values) == np.inf).nonzero())
-        raise ValueError(
-            f"row {row} of X is infinite in column {(names or range(column + 1))[column]!r}: "
-            "replace the value by NaN, or by a finite number."
-        )
+        raise ValueError(f"X must hold numbers ({error}): {remedy}.") from None
+    _check_range(values, names or range(values.shape[1]), _LARGEST)
     return values
 
 
-def _check_numeric(columns: Iterable[tuple[object, Any]], remedy: str) -> None:
-    """Refuse columns, given with their names, that have text or no numbers."""
-    for name, column in columns:
-        values = np.asarray(column)
-        objects = values.tolist() if values.dtype.kind in "OSU" else ()
-        text = next((one for one in objects if isinstance(one, (str, bytes))), None)
-        if text is not None:
-            raise ValueError(f"column {name} of X is text, such as {text!r}. {remedy}")
-        if values.dtype.kind not in "fiub":
-            try:
-                as_numbers(f"column {name} of X", column, "a feature of documents")
-            except ValueError as error:
-                cause = error.__context__
-                if isinstance(cause, TypeError) and str(cause):  # an object, in NumPy's words
-                    raise TypeError(f"column {name} of X: {cause}. {remedy}") from None
-                raise ValueError(f"{error} {remedy}") from None
+def column_numbers(name: object, column: Any, remedy: str) -> np.ndarray:
+    """A column in double precision; raises for text, dates, time spans and other objects."""
+    from pandas.api.types import infer_dtype
+
+    values = np.asarray(column)
+    kind = infer_dtype(values, skipna=True)
+    if kind in _TIMES:
+        raise ValueError(
+            f"column {name} of X is of the type {kind}: give a number, such as days since a date, "
+            "or leave it out."
+        )
+    if values.dtype.kind == "c":  # in the words of scikit-learn, which its check expects
+        raise ValueError(f"Complex data not supported in column {name} of X: give real numbers.")
+    text = first_text(values)
+    if text is not None:
+        raise ValueError(
+            f"column {name} of X is text, such as {text!r}: convert numbers by pandas.to_numeric, "
+            f"or {remedy}."
+        )
+    try:
+        return as_numbers(f"column {name} of X", column, "a feature of documents")
+    except ValueError as error:
+        cause, give = error.__context__, "Give a number per row, or leave it out."
+        if isinstance(cause, TypeError) and str(cause):  # an object, in NumPy's words
+            raise TypeError(f"column {name} of X: {cause}. {give}") from None
+        raise ValueError(f"{error} {give}") from None
+
+
+def check_columns_of_array(X: Any, remedy: str, but: Container[object] = ()) -> None:
+    """Refuse columns of an array that are not of numbers, except those with the numbers `but`."""
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind not in "fiub":
+        for number, column in enumerate(X.T):
+            if number not in but:
+                column_numbers(number, column, remedy)
+
+
+def number_columns(
+    X: Any, remedy: str, but: Container[object] = (), *, categories: bool = False
+) -> Any:
+    """X, after a check that its columns are numbers, except the columns `but`.
+
+    Columns of a frame whose dtypes some libraries refuse, such as objects, Arrow's dtypes and
+    booleans with missing values, become double precision. `but` has names or numbers of columns.
+    With `categories`, columns may be categories.
+    """
+    check_columns_of_array(X, remedy, but)
+    if not hasattr(X, "isetitem"):  # an array or a sparse matrix
+        return X
+    X = X.copy(deep=False)
+    for number, (name, dtype) in enumerate(X.dtypes.items()):
+        allowed = categories and str(dtype) == "category"
+        if not (allowed or name in but or number in but or _all_read(dtype)):
+            X.isetitem(number, column_numbers(repr(name), X.iloc[:, number], remedy))
+    return X
+
+
+def with_arrow_categories(X: Any) -> Any:
+    """X, in which dictionaries of Arrow are categories of pandas."""
+    dtypes = map(str, getattr(X, "dtypes", ()))
+    coded = [number for number, dtype in enumerate(dtypes) if dtype.startswith("dictionary<")]
+    return X.astype(dict.fromkeys(X.columns[coded], "category")) if coded else X
+
+
+def _all_read(dtype: Any) -> bool:
+    """True for numbers that all libraries read."""
+    import pandas as pd
+
+    if isinstance(dtype, (np.dtype, pd.SparseDtype)):
+        return dtype.kind in "fiub" and dtype != np.longdouble
+    return dtype.kind in "fiu" and not isinstance(dtype, pd.ArrowDtype)
+
+
+def check_range(X: Any, largest: float) -> None:
+    """Refuse numbers of an array, CSR matrix or frame beyond the `largest` that a booster reads."""
+    if np.isinf(largest):
+        return
+    if not hasattr(X, "isetitem"):
+        _check_range(X, range(X.shape[1]), largest)
+        return
+    for name, column in X.items():
+        if str(column.dtype) != "category":
+            _check_range(np.asarray(column, dtype=np.float64)[:, None], [name], largest)
+
+
+def _check_range(values: Any, names: Sequence[object], largest: float) -> None:
+    """Refuse infinite values, and values beyond `largest`."""
+    data = values if isinstance(values, np.ndarray) else values.data
+    if data.dtype.kind != "f" or not data.size:
+        return
+    # not a mask, which takes memory; NaN is ignored
+    if max(np.fmax.reduce(data, axis=None), -np.fmin.reduce(data, axis=None)) <= largest:
+        return
+    with np.errstate(invalid="ignore"):
+        rows, columns = (abs(values) > largest).nonzero()
+    if len(rows):
+        number = "a finite number" if largest == _LARGEST else f"a number up to {largest:.0e}"
+        value = values[rows[0], columns[0]]
+        raise ValueError(
+            f"row {rows[0]} of X is {'infinite' if np.isinf(value) else f'{value:g}'} in column "
+            f"{names[columns[0]]!r}: replace the value by NaN, or by {number}."
+        )
+
+
+def check_names(X: Any, forbidden: str, library: str) -> None:
+    """Refuse names of columns that match `forbidden`, a regular expression."""
+    for name in getattr(X, "columns", ()):
+        if re.search(forbidden, str(name)):
+            raise ValueError(
+                f"the name of column {name!r} of X is empty or has a character that {library} does "
+                "not allow: rename it, such as by X.rename(columns=...)."
+            )

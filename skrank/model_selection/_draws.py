@@ -77,29 +77,30 @@ class QueryShuffleSplit(QuerySplitter):
 
 @dataclass(eq=False, repr=False)
 class QueryTimeSeriesSplit(QuerySplitter):
-    """Test parts of whole queries that are not earlier than the queries of the training part.
+    """Test parts of whole queries that are later than all queries of the training part.
 
-    Queries of equal time are in the order of their ids.
+    Queries of equal time are in the same part.
 
     Parameters
     ----------
     n_splits : int, default=5
-    time : mapping, Series or array-like, optional
-        Numbers or dates. A dict, or a Series indexed by query: the time of each query. An
-        array-like of shape (n_rows,): the time of each row, equal inside a query. Default: the
-        query ids.
+    time : str, mapping, Series or array-like, optional
+        Numbers or dates. A str: the name of a column of `X`. A dict, or a Series indexed by query:
+        the time of each query. An array-like of shape (n_rows,): the time of each row. Rows of a
+        query have one time. Default: the query ids.
     max_train_size : int, optional
-        Largest number of queries in a training part, the latest queries. Default: no limit.
+        Largest number of different times in a training part, the latest. Default: no limit.
     test_size : int, optional
-        Number of queries in a test part. Default: n_queries // (n_splits + 1).
+        Number of different times in a test part. Default: n_times // (n_splits + 1).
     gap : int, default=0
-        Number of queries between a training part and its test part that are in neither part.
+        Number of different times between a training part and its test part that are in neither.
 
     Notes
     -----
     Strings are refused as ids and as times, since "10" sorts before "4". In a search inside of a
-    fold, which splits some of the rows only, `time` must be a dict or a Series by query. The
-    parameters of numbers of queries are those of `sklearn.model_selection.TimeSeriesSplit`.
+    fold, which splits some of the rows only, `time` must be a name, or a dict or a Series by query.
+    The parameters are those of `sklearn.model_selection.TimeSeriesSplit`, for times in place of
+    rows. They count queries if all queries have different times.
 
     Examples
     --------
@@ -121,26 +122,35 @@ class QueryTimeSeriesSplit(QuerySplitter):
 
     def __post_init__(self) -> None:
         check.check_count("n_splits", self.n_splits, "the number of splits", least=2)
-        check.check_count("gap", self.gap, "the queries left out before a test part", least=0)
+        check.check_count("gap", self.gap, "the times left out before a test part", least=0)
         for name in ("max_train_size", "test_size"):
             if getattr(self, name) is not None:
-                check.check_count(name, getattr(self, name), "a number of queries")
+                check.check_count(name, getattr(self, name), "a number of times")
 
     def _splits(self, rows: QueryRows, X: Table) -> Iterator[Split]:
-        order = np.argsort(self._times(rows, X), kind="stable")
+        times, places = np.unique(self._times(rows, X), return_inverse=True)
         splitter = TimeSeriesSplit(
             self.n_splits, max_train_size=self.max_train_size, test_size=self.test_size,
             gap=self.gap,
         )  # fmt: skip
         # a list, so that `split` itself raises errors
-        queries = [(order[train], order[test]) for train, test in splitter.split(order)]
-        masks = ((np.isin(rows.codes, train), np.isin(rows.codes, test)) for train, test in queries)
+        with check.about("n_splits, test_size and gap count different times (samples)"):
+            parts = list(splitter.split(times))
+        place = places[rows.codes]  # of the time of each row
+        masks = ((np.isin(place, train), np.isin(place, test)) for train, test in parts)
         return ((np.flatnonzero(train), np.flatnonzero(test)) for train, test in masks)
 
     def _times(self, rows: QueryRows, X: Table) -> np.ndarray:
         """Time of each query."""
         time: Any = self.time
         n_rows, n_queries = len(rows.codes), len(rows.ids)
+        if isinstance(time, str):
+            if time not in list(getattr(X, "column_names", getattr(X, "columns", ()))):
+                raise ValueError(
+                    f"X has no column {time!r}: give X as a frame with this column, or time as an "
+                    "array with an entry per row."
+                )
+            time = check.as_column("time", X[time])
         if time is None:
             return check.check_times(rows.ids, "the query ids")
         if hasattr(time, "iloc"):

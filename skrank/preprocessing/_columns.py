@@ -82,8 +82,7 @@ class _NumbersTransformer(TransformerMixin, BaseEstimator):
 
     def _numbers(self, X: Table, *, reset: bool) -> Any:
         """X as an array or a CSR matrix."""
-        fitted = "It was a number in fit: convert it by pandas.to_numeric."
-        remedy = "Make it a category, or encode it." if reset else fitted
+        remedy = check.MAKE_CATEGORY if reset else check.WAS_NUMBER
         values = check.feature_numbers(X, remedy, who=self)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return values

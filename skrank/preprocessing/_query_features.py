@@ -260,7 +260,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         table = without_queries(X)
         if table is not X and table.shape[1] == 0:
             raise ValueError("X has no column besides the queries: it needs at least 1 feature.")
-        remedy = "Encode the column, or choose the other columns with ColumnTransformer."
+        remedy = "encode it, or choose the other columns with ColumnTransformer"
         values = check.feature_numbers(table, remedy, who=self)
         # last, so that a `fit` that raises an error sets no attribute
         validate_data(self, table, reset=reset, skip_check_array=True)

@@ -20,7 +20,7 @@ from skrank._renamed import refuse_old_arguments
 from skrank._typing import Options, Table
 from skrank.metrics import Metric
 from skrank.rankers._rows import Rows, features
-from skrank.scoring import scorer
+from skrank.scoring import RankingScorer, scorer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,7 @@ class Ranker(BaseEstimator):
 
     _defaults: ClassVar[Options] = {}  # of `options`, for rankers with this parameter
 
-    scoring: str | Metric
+    scoring: str | Metric | RankingScorer
     _fitted_by: ClassVar[str]  # an attribute of every fitted ranker
     _inner: ClassVar[tuple[str, ...]] = ()  # parameters that are estimators
 
@@ -120,7 +120,7 @@ class Ranker(BaseEstimator):
         """
         check.check_same_index(X=X, y=y)
         self._checked(X)
-        value = scorer(self.scoring)(self, X, y, groups=groups, sample_weight=sample_weight)
+        value = self._scorer()(self, X, y, groups=groups, sample_weight=sample_weight)
         assert not isinstance(value, dict)  # a scorer of one metric
         return value
 
@@ -204,6 +204,7 @@ class Ranker(BaseEstimator):
                 check.check_same_index(X_val=valid.X, y_val=valid.y, groups_val=valid.groups)
         if valid is not None and getattr(self, "validation_fraction", None) is not None:
             raise ValueError("X_val and validation_fraction are given: set one of the two.")
+        self._scorer()  # raises if it is unknown
         self._check_parameters(has_X_val=valid is not None)
         with restored_on_failure(self):
             if on_dask:
@@ -243,6 +244,15 @@ class Ranker(BaseEstimator):
             if name not in self._defaults:
                 raise check.unknown_name(f"options of {type(self).__name__}", name, self._defaults)
         return self._defaults | dict(given)
+
+    def _scorer(self) -> RankingScorer:
+        """The scorer of `scoring`, of one metric."""
+        with check.about("scoring"):
+            one = self.scoring
+            found = one if isinstance(one, RankingScorer) else scorer(one)
+        if len(found.metrics) > 1:
+            raise ValueError(f"scoring={found} has several metrics: give one.")
+        return found
 
     def _patience(self, unit: str) -> int | None:
         """Number of rounds, epochs or steps without improvement after which training stops."""

@@ -31,6 +31,7 @@ class CatBoost(Booster):
     rounds_parameter = "iterations"
     takes_callables = False
     text_categories = True
+    column_parameters = ("cat_features", "text_features", "embedding_features")
     rounds_aliases = ("n_estimators", "num_boost_round", "num_trees")
     patience_parameters = (
         "early_stopping_rounds", "od_wait", "od_type", "od_pval", "eval_fraction"
@@ -54,8 +55,7 @@ class CatBoost(Booster):
         if valid is not None:
             params = estimator.get_params()
             columns = {
-                name: arguments.get(name) or params.get(name)
-                for name in ("cat_features", "text_features", "embedding_features")
+                name: arguments.get(name) or params.get(name) for name in self.column_parameters
             }
             arguments["eval_set"] = import_booster("catboost").Pool(
                 valid.X,

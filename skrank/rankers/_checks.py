@@ -8,7 +8,6 @@ from skrank import _validation as check
 from skrank._boosters.adapters import objective_of
 from skrank._fitted import DASK_MODULES
 from skrank._typing import Estimator, Options
-from skrank.metrics import metric
 from skrank.rankers._fit import EstimatorKind, metrics_of
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._linear import LinearRanker
@@ -47,7 +46,6 @@ def check_parameters(ranker: Estimator, *, has_X_val: bool) -> None:
     `has_X_val` is True if the caller passes validation rows to `fit`.
     """
     kind, name = kind_of(ranker.estimator), type(ranker.estimator).__name__
-    metric(ranker.scoring)  # raises if unknown
     check.check_flag("refit", ranker._options()["refit"])
     if ranker.objective is not None and not kind.trains_objectives:
         raise ValueError(
@@ -56,6 +54,11 @@ def check_parameters(ranker: Estimator, *, has_X_val: bool) -> None:
             'objective of CatBoost, loss_function="YetiRank:mode=NDCG", with eval_metric.'
         )
     objective = None if ranker.objective is None else objective_of(ranker.objective)
+    if objective is not None and ranker.estimator.get_params(deep=False).get("class_weight"):
+        raise ValueError(
+            f"class_weight of {name} weights rows by their grades, and objective= weights queries: "
+            "leave class_weight unset, and give sample_weight to fit, constant inside a query."
+        )
     if ranker.eval_metric is not None and not kind.follows_metrics:
         raise ValueError(
             f"{name} cannot follow eval_metric={ranker.eval_metric!r}: leave it unset, and "

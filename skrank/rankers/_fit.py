@@ -52,6 +52,10 @@ class EstimatorKind(ABC):
         True if rounds can add to the scores of another model.
     on_workers : bool
         True if `train` computes start scores of training rows, on the workers of Dask.
+    column_parameters : tuple of str
+        Parameters of the estimator, or arguments of its fit, for columns that need not be numbers.
+    forbidden_names : str
+        Regular expression of names of columns that the estimator refuses.
     """
 
     rounds_parameter: str | None = None
@@ -62,6 +66,8 @@ class EstimatorKind(ABC):
     follows_metrics: bool = False
     starts_from_scores: bool = False
     on_workers: bool = False
+    column_parameters: tuple[str, ...] = ()
+    forbidden_names: str = "(?!)"  # matches nothing
 
     @abstractmethod
     def train(self, fit: Fit) -> None:
@@ -92,6 +98,20 @@ class EstimatorKind(ABC):
     ) -> Sequence[str | int | bool] | None:
         """Categorical columns that parameters of the estimator, or arguments of its fit, name."""
         return None
+
+    def named_columns(self, estimator: Estimator, arguments: Options) -> set[object]:
+        """Names or numbers of the columns that `column_parameters` name."""
+        params, found = estimator.get_params(deep=False), set()
+        for name in self.column_parameters:
+            given = arguments.get(name, params.get(name))
+            if given is not None and not isinstance(given, str):
+                columns = np.asarray(given)
+                found |= set(np.flatnonzero(columns) if columns.dtype == bool else given)
+        return found
+
+    def largest_feature(self, estimator: Estimator) -> float:
+        """The largest number that a feature may have."""
+        return np.inf
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         """Sum of the rounds of a fitted estimator, before the link of its objective."""

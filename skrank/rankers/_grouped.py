@@ -37,6 +37,7 @@ from skrank.rankers._rows import (
     features,
     with_categories,
 )
+from skrank.scoring import RankingScorer
 
 
 @refuse_old_arguments
@@ -97,7 +98,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         - "refit" (default False): True trains on all queries, after early stopping on held-out
           queries, for the best number of rounds, with the other parameters unchanged, such as
           learning rates that CatBoost chooses.
-    scoring : str or Metric, default="ndcg@10"
+    scoring : str, Metric or scorer, default="ndcg@10"
         Metric of `score`.
     progress : bool, optional
         Show a bar of the rounds of LightGBM, XGBoost and CatBoost. Default: on a terminal, after
@@ -183,6 +184,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     _inner: ClassVar[tuple[str, ...]] = ("estimator", "init")
     _defaults: ClassVar[Options] = {"unjudged": "raise", "refit": False}
     _categories: dict[object, object]
+    _named_columns: set[object]
 
     def __init__(
         self,
@@ -196,7 +198,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         init_scale: float | None = 1.0,
         max_queries: int | None = None,
         options: Options | None = None,
-        scoring: str | Metric = "ndcg@10",
+        scoring: str | Metric | RankingScorer = "ndcg@10",
         progress: bool | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -269,7 +271,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     def __getattr__(self, name: str) -> Any:
         if name in ("feature_importances_", "coef_", "classes_") and "estimator_" in vars(self):
-            return getattr(self.estimator_, name)
+            value = getattr(self.estimator_, name)
+            if np.ndim(value) == 0:  # CatBoost: importances for a loss of rankings need the rows
+                return self.estimator_.get_feature_importance(type="PredictionValuesChange")
+            return value
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def get_metadata_routing(self) -> MetadataRequest:
@@ -315,13 +320,27 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         # boosters read categories of pandas only
         X = features(X, keep_polars=kind.rounds_parameter is None)
         validate_data(self, X, reset=reset, skip_check_array=True)
-        if isinstance(kind, Booster):
-            if reset:
-                self._categories = categories_of(X)
-            known = vars(self).get("_categories")  # None after a training on Dask
-            if hasattr(X, "dtypes") and known is not None:
-                return with_categories(X, known, fitting=reset, as_text=kind.text_categories)
+        if kind.rounds_parameter is None:  # such as a pipeline, which encodes columns itself
+            return X
+        named = vars(self).get("_named_columns")  # None after a training on Dask
+        if named is None:
+            return X
+        if reset:
+            self._categories = categories_of(X)
+        remedy = check.MAKE_CATEGORY if reset else check.WAS_NUMBER
+        X = check.number_columns(X, remedy, named | self._categories.keys(), categories=True)
+        if isinstance(kind, Booster) and hasattr(X, "dtypes"):
+            return with_categories(X, self._categories, as_text=kind.text_categories)
         return X
+
+    def _resolved(self, rows: Rows, *, validation: bool) -> Rows:
+        kind = kind_of(self.estimator)
+        if not validation:
+            self._named_columns = kind.named_columns(self.estimator, rows.params)
+        rows = super()._resolved(rows, validation=validation)
+        check.check_names(rows.X, kind.forbidden_names, type(self.estimator).__name__)
+        check.check_range(rows.X, kind.largest_feature(self.estimator))
+        return rows
 
     def _needs_queries(self, *, validation: bool) -> bool:
         if kind_of(self.estimator).trains_on_queries:
@@ -373,7 +392,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         """`_train` for collections; they refuse `max_queries` and `validation_fraction`."""
         if not isinstance(kind_of(self.estimator), _dask.DaskRanker):
             super()._train_on_dask(train, valid)  # raises
-        self.__dict__.pop("_categories", None)  # of an earlier fit
+        self.__dict__.pop("_named_columns", None)  # of an earlier fit
         part, validation, max_grade = _dask.parts_of(self, train, valid)
         self._set_attributes(self._trained(part, validation, max_grade), max_grade)
 

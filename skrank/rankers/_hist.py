@@ -20,6 +20,7 @@ class HistGradientBoosting(EstimatorKind):
 
     rounds_parameter = "max_iter"
     follows_metrics = True
+    column_parameters = ("categorical_features",)
 
     def repeat(self, fit: Fit, stopped: Fit) -> None:
         super().repeat(fit, stopped)

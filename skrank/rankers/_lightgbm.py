@@ -23,6 +23,7 @@ class LightGBM(Booster):
 
     classes = ("lightgbm", "LGBMModel", "LGBMRanker")
     rounds_parameter = "n_estimators"
+    forbidden_names = r'^$|[",:\[\]{}]'
     rounds_aliases = (
         "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round",
         "num_rounds", "nrounds", "num_boost_round", "max_iter",

@@ -37,6 +37,7 @@ from skrank.rankers._linear_features import (
 )
 from skrank.rankers._linear_training import LinearTraining, Stages, Steps, products
 from skrank.rankers._rows import Part, Rows, check_several_rows_per_query
+from skrank.scoring import RankingScorer
 
 
 @refuse_old_arguments
@@ -101,7 +102,7 @@ class LinearRanker(Ranker):
           so if not all rows are drawn;
         - "unjudged" (default "raise"): `fit` raises an error for documents without a judgment
           (label NaN). "drop": these are left out. "zero": they are not relevant.
-    scoring : str or Metric, default="ndcg@10"
+    scoring : str, Metric or scorer, default="ndcg@10"
         Metric of `score`.
     progress : bool, optional
         Show a bar of the steps. Default: on a terminal, after two seconds.
@@ -195,7 +196,7 @@ class LinearRanker(Ranker):
         positive: bool = False,
         max_queries: int | None = None,
         options: Options | None = None,
-        scoring: str | Metric = "ndcg@10",
+        scoring: str | Metric | RankingScorer = "ndcg@10",
         progress: bool | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -328,7 +329,7 @@ class LinearRanker(Ranker):
         if chosen is None:
             objective = metric_or_objective(self.objective)
             chosen = metric_of(objective) if isinstance(objective, Objective) else objective
-        ((name, metric),) = unique_metrics([chosen or self.scoring]).items()
+        ((name, metric),) = unique_metrics([chosen or self._scorer().metrics[0]]).items()
         validator = Validator(valid, {name: metric.on_scale(self.max_grade_)})
         X, sign = transformed(self.feature_map_, valid.X), 1 if metric.greater_is_better else -1
 

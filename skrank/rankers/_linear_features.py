@@ -86,7 +86,7 @@ def _target_encoder() -> TargetEncoder:
 
 
 def as_numbers(X: Table) -> np.ndarray | csr_matrix:
-    return check.feature_numbers(X, "Make it a category, or encode it.", who="LinearRanker")
+    return check.feature_numbers(X, check.MAKE_CATEGORY, who="LinearRanker")
 
 
 def _objects(X: Any) -> Any:
@@ -145,7 +145,7 @@ def transformed(transformer: TransformerMixin, X: Table) -> np.ndarray | csr_mat
 
 def as_matrix(features: Any) -> np.ndarray | csr_matrix:
     """The output of a transformer as an array or a CSR matrix of finite numbers."""
-    matrix = check.feature_numbers(features, "Encode it by features.", who="LinearRanker")
+    matrix = check.feature_numbers(features, "encode it by features", who="LinearRanker")
     if np.isnan(matrix.data if issparse(matrix) else matrix).any():
         raise ValueError(
             "the output of features has NaN: impute by the transformer, such as by RidgeImputer()."

@@ -14,11 +14,12 @@ from skrank._engine.groups import collection_grade, index_level, with_groups
 from skrank._fitted import cloned, predicted_scores
 from skrank._renamed import refuse_old_arguments
 from skrank._typing import Estimator, Options, Table
-from skrank.metrics import Metric, metric
+from skrank.metrics import Metric
 from skrank.rankers._base import Ranker
 from skrank.rankers._fit import finite
 from skrank.rankers._kinds import OtherKind, kind_of, weight_argument
 from skrank.rankers._rows import Rows
+from skrank.scoring import RankingScorer
 
 Named: TypeAlias = tuple[str, Estimator]
 
@@ -42,7 +43,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         `sklearn.pipeline.make_union`. Names are prefixes of parameters: ``grouped__init_scale``.
     weights : sequence of float, optional
         Weights of the rankers. Default: equal.
-    scoring : str or Metric, default="ndcg@10"
+    scoring : str, Metric or scorer, default="ndcg@10"
         Metric of `score`.
 
     Attributes
@@ -98,7 +99,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         estimators: Sequence[Estimator | Named],
         *,
         weights: Sequence[float] | None = None,
-        scoring: str | Metric = "ndcg@10",
+        scoring: str | Metric | RankingScorer = "ndcg@10",
     ) -> None:
         self.estimators = estimators
         self.weights = weights
@@ -198,7 +199,6 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         return named
 
     def _check_parameters(self, *, has_X_val: bool) -> None:
-        metric(self.scoring)  # raises if unknown
         named, taken = self._named(), super().get_params(deep=False)
         names = [name for name, _ in named]
         if not named:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pandas.api.types import is_bool_dtype, is_numeric_dtype, is_string_dtype
 from scipy.sparse import csr_matrix, issparse
 from sklearn.utils import _safe_indexing, column_or_1d
 
@@ -92,7 +93,7 @@ def features(X: Table, *, keep_polars: bool = True) -> Table:
         )
     if X.shape[1] == 0:
         raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
-    return X
+    return check.with_arrow_categories(X)
 
 
 def categories_of(X: Table) -> dict[object, Any]:
@@ -101,44 +102,41 @@ def categories_of(X: Table) -> dict[object, Any]:
     return {name: dtype for name, dtype in dtypes.items() if str(dtype) == "category"}
 
 
-def with_categories(
-    X: pd.DataFrame, known: Mapping[object, Any], *, fitting: bool, as_text: bool
-) -> pd.DataFrame:
+def with_categories(X: pd.DataFrame, known: Mapping[object, Any], *, as_text: bool) -> pd.DataFrame:
     """The frame with the categories of the training rows, for boosters.
 
     Levels that are not in the training rows become missing values. Boosters would raise errors that
     do not name the column, or read the numbers of other levels. A column without any value has no
-    dtype of its own (JSON has null): all its values are missing. With `as_text`, levels are text,
-    missing values have the level "nan", and other columns may be text.
+    dtype of its own (JSON has null): all its values are missing. Levels that are neither text nor
+    numbers, such as dates, become text. With `as_text`, all levels are text, and missing values
+    have the level "nan".
     """
     X = X.copy(deep=False)
     for name, dtype in X.dtypes.items():
-        was_category, is_category = name in known, str(dtype) == "category"
-        if (dtype.kind == "O") == was_category:  # "O": categories and text
-            continue
-        is_text = dtype.kind == "O" and not is_category
-        if X[name].isna().all():
+        if name not in known and str(dtype) == "category":
+            if not X[name].isna().all():
+                raise ValueError(
+                    f"column {name!r} of X is a category and was a number in fit: convert it, "
+                    f"X[{name!r}] = pandas.to_numeric(X[{name!r}])."
+                )
             X[name] = float("nan")
-        elif fitting and not as_text:
-            raise ValueError(
-                f"column {name!r} of X is text: make it a category, X[{name!r}] = "
-                f"X[{name!r}].astype('category'), or leave it out."
-            )
-        elif was_category and known[name].categories.dtype.kind in "OSU":
-            raise ValueError(
-                f"column {name!r} of X is {dtype} and was a category of text in fit, such as "
-                f"{known[name].categories[0]!r}: give text, or the category."
-            )
-        elif is_category or (is_text and not as_text):
-            raise ValueError(
-                f"column {name!r} of X is {'text' if is_text else dtype} and was a number in fit: "
-                f"convert it, X[{name!r}] = pandas.to_numeric(X[{name!r}])."
-            )
     for name, dtype in known.items():
-        X[name] = X[name].where(X[name].isin(dtype.categories)).astype(dtype)
+        column, levels = X[name], dtype.categories
+        is_number = column.dtype.kind in "biuf" and levels.dtype.kind not in "biuf"
+        is_category = str(column.dtype) == "category"
+        is_text = not is_category and check.first_text(np.asarray(column)) is not None
+        has_text = check.first_text(np.asarray(levels)) is not None
+        if (is_number or (is_text and not has_text)) and len(levels) and column.notna().any():
+            raise ValueError(
+                f"column {name!r} of X is {column.dtype} and was a category in fit, with levels "
+                f"such as {levels[0]!r}: give the same levels."
+            )
+        X[name] = column.where(column.isin(levels)).astype(dtype)
         if as_text:
             text = X[name].astype(object).where(X[name].notna(), "nan").astype(str)
             X[name] = text.astype("category")
+        elif not (is_numeric_dtype(levels) or is_string_dtype(levels)) or is_bool_dtype(levels):
+            X[name] = X[name].cat.rename_categories(levels.astype(str))
     return X
 
 
@@ -188,6 +186,7 @@ class Rows:
         error.
         """
         self.labels = column_or_1d(check.without_index(self.y), warn=True)
+        check.refuse_text("y", self.labels)
         if self.labels.dtype == object:  # such as the dtype boolean of pandas, which has NA
             self.labels = check.as_vector("y", self.y)
         judged = check.check_training_labels(self.labels, unjudged, graded)

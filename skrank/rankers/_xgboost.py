@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import skrank.xgboost
+from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank._boosters.xgboost_data import log_name
 from skrank._typing import Estimator, Options, Table
@@ -29,6 +30,7 @@ class XGBoost(Booster):
 
     classes = ("xgboost", "XGBModel", "XGBRanker")
     rounds_parameter = "n_estimators"
+    forbidden_names = r"[\[\]<]"
     patience_parameters = ("early_stopping_rounds",)
 
     def repeat(self, fit: Fit, stopped: Fit) -> None:
@@ -67,6 +69,8 @@ class XGBoost(Booster):
     def _train_by_fit(self, fit: Fit) -> None:
         """Train classifiers, and regressors with functions of the user, by their own `fit`."""
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
+        if not self.follows_metrics:  # a classifier
+            check.check_every_grade(train.y, type(estimator).__name__)
         arguments |= {"sample_weight": train.weights, "base_margin": train.start}
         if valid is not None:
             arguments["eval_set"] = [(valid.X, valid.y)]
@@ -109,6 +113,9 @@ class XGBoost(Booster):
         if kinds is None or isinstance(kinds, str):
             return None
         return [number for number, one in enumerate(kinds) if one == "c"]
+
+    def largest_feature(self, estimator: Estimator) -> float:
+        return np.inf if np.isinf(estimator.missing) else float(np.finfo(np.float32).max)
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         return estimator.predict(X, output_margin=True)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_matrix, issparse
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import validate_data
+from sklearn.utils import assert_all_finite
 from skorch import NeuralNet
 from skorch.callbacks import Callback, EarlyStopping
 from skorch.utils import noop
@@ -22,16 +22,16 @@ from skrank._progress import Bar, progress
 from skrank._renamed import refuse_old_arguments
 from skrank._typing import Options, RandomState, Table
 from skrank.extending import Judgments, Ranking, measure, unique_metrics
-from skrank.metrics import Metric, metric
+from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.rankers import Ranker
+from skrank.scoring import RankingScorer
 from skrank.torch._dataset import QueryBatch, QueryDataset
 from skrank.torch._loss import RankingLoss
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-_DTYPES = (np.float64, np.float32)  # other dtypes are converted to the first
 _ROWS = 2**14  # rows that are scored at a time
 _OWN = {"lr": "learning_rate", "max_epochs": "epochs", "criterion": "objective"}
 
@@ -81,7 +81,7 @@ class NeuralRanker(Ranker):
           larger number adds queries to those of a smaller number;
         - "unjudged" (default "raise"): `fit` raises an error for documents without a judgment
           (label NaN). "drop": these are left out. "zero": they are not relevant.
-    scoring : str or Metric, default="ndcg@10"
+    scoring : str, Metric or scorer, default="ndcg@10"
         Metric of `score`.
     progress : bool, optional
         Show a bar of the epochs. Default: on a terminal, after two seconds.
@@ -154,7 +154,7 @@ class NeuralRanker(Ranker):
         early_stopping_rounds: int | str | None = "auto",
         net_params: Options | None = None,
         options: Options | None = None,
-        scoring: str | Metric = "ndcg@10",
+        scoring: str | Metric | RankingScorer = "ndcg@10",
         progress: bool | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -220,14 +220,13 @@ class NeuralRanker(Ranker):
             if name in (self.net_params or {}):
                 raise ValueError(f"net_params has {name!r}: set {use} of NeuralRanker instead.")
         check.check_number("learning_rate", self.learning_rate, 0, 1e3, open_low=True)
-        with check.about("scoring"):
-            metric(self.scoring)
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         """Features as an array or a CSR matrix, after checks."""
-        with check.about("X", also=TypeError):
-            table = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_DTYPES)
-        return check.summed(table) if issparse(table) else table
+        table = super()._table(X, reset=reset)
+        values = check.feature_numbers(table, "encode it", who=self)
+        assert_all_finite(values, input_name="X", estimator_name=type(self).__name__)
+        return values
 
     def _train(self, train: Any, valid: Any) -> None:
         rng = check.as_random_state("random_state", self.random_state)
@@ -291,7 +290,7 @@ class NeuralRanker(Ranker):
         if chosen is None:
             terms = as_objective(self.objective).terms
             metrics = (one.metric for _, one in terms if hasattr(one, "metric"))
-            chosen = next(metrics, self.scoring)
+            chosen = next(metrics, self._scorer().metrics[0])
         with check.about("eval_metric"):
             named = unique_metrics(chosen)
         X = in_single(self._scaled(valid.X))

@@ -147,6 +147,8 @@ def forward_selection(model, grid, space):
 
 
 def weights_of(model):
+    if isinstance(model, catboost.CatBoostRanker):
+        return model.get_feature_importance(type="PredictionValuesChange") ** 2
     return model.coef_**2 if hasattr(model, "coef_") else model.feature_importances_**2
 
 
@@ -173,8 +175,7 @@ def elimination_curve(model, grid, space):
 
 def selected(model, grid, space):
     def score(rows):
-        fitted = train(model, rows).model
-        weights = abs(fitted.coef_) if hasattr(fitted, "coef_") else fitted.feature_importances_
+        weights = weights_of(train(model, rows).model) ** 0.5
         return train(model, rows, np.flatnonzero(weights >= weights.mean())).scores
 
     return by_fold(score)

@@ -221,9 +221,25 @@ def test_times_of_rows_and_of_queries(form, log, table):
         assert all(max(train) < min(test) for train, test in found)
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("arguments", [{}, {"test_size": 1, "gap": 1}, {"max_train_size": 2}])
+def test_queries_of_one_time_stay_in_one_part(frame, arguments):
+    week = np.repeat([3, 0, 2, 5, 1, 4], [2, 14, 4, 8, 6, 10])  # two rows of a query
+    qid = np.repeat(np.arange(22) % 11 * 2 + np.arange(22) // 11, 2)
+    X = frame({"week": week})
+    splits = list(QueryTimeSeriesSplit(3, time="week", **arguments).split(X, groups=qid))
+    gap, most = arguments.get("gap", 0), arguments.get("max_train_size", 6)
+    for (train, test), first in zip(splits, (3, 4, 5), strict=True):
+        assert set(week[test]) == {first}
+        assert set(week[train]) == set(range(max(0, first - gap - most), first - gap))
+        assert len(test) == np.sum(week == first)
+
+
 @pytest.mark.parametrize(
     ("time", "message"),
     [
+        ("week", "'week'"),
+        ("grade", "differs inside query"),
         (np.array([9, 1, 5, 3]), "time"),
         (LOG["day"] + LOG.index, "query 0"),
         ((LOG["day"] + LOG.index).set_axis(LOG["query"]), "query 0"),

@@ -171,7 +171,7 @@ def test_networks():
         ({"net_params": {"lr": 0.1}}, "learning_rate"),
         ({"options": {"standardise": True}}, "standardise.*standardize"),
         (VALID | {"validation_fraction": 0.2}, "X_val and validation_fraction"),
-        ({"X_val": DATA.X[:, :3], "y_val": Y}, "X: X has 3 features"),
+        ({"X_val": DATA.X[:, :3], "y_val": Y}, "X has 3 features"),
         ({"sample_weight": np.where(DATA.qid == 3, 1e16, 1)}, r"query 3 is 1e\+16"),
         ({"X": np.where(DATA.X > 2, np.nan, DATA.X)}, "contains NaN"),
     ],

@@ -9,7 +9,12 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    LearningCurveDisplay,
+    ValidationCurveDisplay,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -88,6 +93,59 @@ def test_classifiers_rank_by_the_expected_grade_or_their_decision_function(data,
     assert by_class == metrics.GAP()(y, model.predict(data.X))
     binary = LinearSVC().fit(data.X, data.relevance > 0)
     assert scorer("gap")(binary, data.X, y) == metrics.GAP()(y, binary.decision_function(data.X))
+
+
+class Rules(Ridge):
+    """A regressor with a method of classifiers, as those of imodels."""
+
+    def predict_proba(self, X):
+        raise NotImplementedError
+
+
+def test_regressors_are_scored_by_predict(data, y, ridge):
+    expected = scorer("gap")(ridge, data.X, y)
+    for model in (Rules(), skrank.GroupedRanker(Rules()), make_pipeline(Rules())):
+        assert scorer("gap")(model.fit(data.X, y), data.X, y) == pytest.approx(expected)
+
+
+def test_groups_reach_the_steps_of_a_pipeline(data):
+    features = skrank.QueryFeatures("rank")
+    pipe = make_pipeline(features, skrank.GroupedRanker(Ridge()))
+    with routing():
+        scores = cross_validate(
+            pipe, data.X, data.relevance, cv=QueryKFold(3), scoring=scorer("ndcg@10"),
+            params={"groups": data.qid}, error_score="raise",
+        )["test_score"]  # fmt: skip
+        own = cross_validate(
+            pipe, data.X, data.relevance, cv=QueryKFold(3), params={"groups": data.qid}
+        )["test_score"]
+        pipe.fit(data.X, data.relevance, groups=data.qid)
+        value = scorer("ndcg@10").bind(data.qid)(pipe, data.X, data.relevance)
+    assert scores.tolist() == own.tolist()
+    X = features.fit_transform(data.X, groups=data.qid)
+    assert value == scorer("ndcg@10")(pipe[-1], X, data.relevance, groups=data.qid)
+
+
+def test_the_scoring_of_a_ranker_may_be_a_scorer(data, y):
+    one = scorer("error")
+    for ranker in (skrank.LinearRanker(scoring=one), skrank.GroupedRanker(Ridge(), scoring=one)):
+        ranker = clone(ranker).fit(data.X, y)
+        assert ranker.score(data.X, y) == one(ranker, data.X, y) < 0
+    with pytest.raises(ValueError, match="scoring"):
+        skrank.LinearRanker(scoring=scorer("gap", "ap")).fit(data.X, y)
+
+
+@pytest.mark.filterwarnings("ignore::skrank.CutQueryWarning")
+def test_displays_read_the_name_of_a_scorer(data, y):
+    pytest.importorskip("matplotlib").use("Agg")
+    for show, how in (
+        (LearningCurveDisplay, {"train_sizes": [0.5, 1.0]}),
+        (ValidationCurveDisplay, {"param_name": "alpha", "param_range": [1, 2]}),
+    ):
+        shown = show.from_estimator(
+            Ridge(), data.X, y, scoring=scorer("gap@5"), cv=QueryKFold(2), **how
+        )
+        assert shown.score_name.lower() == "gap@5"
 
 
 def test_predictions_that_are_not_one_score_per_row_raise(data, y):
