@@ -106,7 +106,8 @@ def terms_of(parts: Any, make: Callable[[Any], Any], example: str) -> tuple[Any,
         pairs = []
     if not pairs:
         raise ValueError(
-            f"parts={parts!r} must be pairs of a weight and an item, such as [{example}]."
+            f"parts={check.brief(parts)} must be pairs of a weight and an item, such as "
+            f"[{example}]."
         )
     terms = []
     for weight, item in pairs:
